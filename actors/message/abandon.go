@@ -1,0 +1,17 @@
+package message
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol"
+)
+
+// abandon gives the holder of a call the answer that the actor who should have handled it did not.
+func abandon(call CallRef, request *Request, why kernel.Why) {
+	name := protocol.ServerUnavailable
+	if why == kernel.Overloaded {
+		name = protocol.QueueFull
+	}
+	call.Holder.Tell(Failed{Seq: call.Seq, Fault: &protocol.Fault{
+		Name: name, Server: request.Server, Message: "the gateway could not take the call: " + string(why), Retryable: true,
+	}})
+}

@@ -1,0 +1,98 @@
+// Package message holds the messages actors send each other, by receiver, and the neutral vocabulary
+// that travels between a client's edge and a server's edge. Messages are values or pointers to values
+// nobody writes to after sending.
+package message
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol"
+)
+
+// Caller is who asks, as far as routing, limits and the server's edge need to know.
+// Zero values until authentication, projects and the modern era fill them in.
+type Caller struct {
+	Principal    string // "" = anonymous
+	ClientKey    string // who is counted: session id (legacy); principal, else address (modern)
+	Project      string // "" = the whole catalog
+	Version      string // the protocol version the client speaks
+	Capabilities []byte // raw JSON of what the client declared; nil = nothing
+	ClientInfo   []byte // raw JSON of the client's Implementation; nil = unknown
+	LogLevel     string // modern: level this request asked for; "" = none
+}
+
+// CallRef names a call: the actor that holds it and its number there.
+type CallRef struct {
+	Holder kernel.Reference // a session or a desk
+	Seq    uint64           // never reused by that holder
+}
+
+// Request is one MCP request on its way to a server, the same for every era. It is immutable.
+type Request struct {
+	Frame    protocol.Frame  // the client's frame as it came
+	Params   protocol.Params // spans of Frame.Raw
+	Target   protocol.Span   // the value inside Frame.Raw that names the item (params.name, params.uri, params.ref.…); absent = none
+	Original []byte          // raw JSON string that replaces Target: the server's own name or URI
+	Caller   Caller
+	Server   string // name of the server it goes to
+	Item     string // tool, prompt or URI as the server calls it; for logs, errors and metrics
+}
+
+// CallMsg is what the holder of a call (session or desk) is told about it. Outcomes are always admitted.
+type CallMsg interface{ callMsg() }
+
+// Written: the request has reached the server (process: write(2) took it; HTTP: the connection took its first byte).
+type Written struct{ Seq uint64 }
+
+// Progress carries the server's notifications/progress frame; the token in it is still the gateway's own.
+type Progress struct {
+	Seq   uint64
+	Frame protocol.Frame
+}
+
+// Log carries a notifications/message frame that belongs to the call.
+type Log struct {
+	Seq   uint64
+	Frame protocol.Frame
+}
+
+// Ask is a question of the server (sampling, elicitation, roots) that belongs to the call.
+// The holder answers it exactly once with Answer to From.
+type Ask struct {
+	Seq   uint64
+	Key   uint64 // the backend's number of this question
+	From  kernel.Reference
+	Frame protocol.Frame // the server's request, its own id inside
+}
+
+// Answer answers an Ask. Exactly one of Result and Error is set, raw JSON.
+type Answer struct {
+	Key           uint64
+	Result, Error []byte
+}
+
+// Done is the server's answer, result or error, its id still the gateway's own. It ends the call.
+type Done struct {
+	Seq   uint64
+	Frame protocol.Frame
+}
+
+// Failed is the gateway's own answer instead of the server's. It ends the call.
+type Failed struct {
+	Seq   uint64
+	Fault *protocol.Fault
+}
+
+func (Written) callMsg()  {}
+func (Progress) callMsg() {}
+func (Log) callMsg()      {}
+func (Ask) callMsg()      {}
+func (Done) callMsg()     {}
+func (Failed) callMsg()   {}
+
+func (Written) Class() kernel.Class  { return kernel.Outcome }
+func (Progress) Class() kernel.Class { return kernel.Outcome }
+func (Log) Class() kernel.Class      { return kernel.Outcome }
+func (Ask) Class() kernel.Class      { return kernel.Outcome }
+func (Answer) Class() kernel.Class   { return kernel.Outcome }
+func (Done) Class() kernel.Class     { return kernel.Outcome }
+func (Failed) Class() kernel.Class   { return kernel.Outcome }

@@ -1,0 +1,114 @@
+package message
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// Dispatch asks a pool to have the request answered by one of its backends.
+// The holder gets exactly one Done or Failed for it.
+type Dispatch struct {
+	Call    CallRef
+	Request *Request
+}
+
+// Abandon answers a Dispatch the pool never handled (mailbox full, pool gone).
+func (d Dispatch) Abandon(why kernel.Why) { abandon(d.Call, d.Request, why) }
+
+// Cancel withdraws a call: a queued one is dropped, a running one is cancelled at the server.
+// The holder has answered its client already, or wants no answer; none comes.
+type Cancel struct {
+	Call   CallRef
+	Reason string
+}
+
+func (Cancel) Class() kernel.Class { return kernel.Urgent }
+
+// Reconfigure gives a pool its new configuration. Transport says the connections must be replaced.
+type Reconfigure struct {
+	Server    config.Server
+	Transport bool
+}
+
+// Restart asks a pool to replace its connections (an operator's wish).
+type Restart struct{}
+
+// BackendChanged tells the pool what has become of one of its backends. Sent on every change of phase.
+type BackendChanged struct {
+	Backend     kernel.Reference
+	Replica     int
+	Phase       Phase
+	Incarnation uint64 // counts connections of this backend, from 1
+	Reason      string // why it is not ready; empty when ready
+	NextAttempt time.Time
+	Info        *ServerInfo // set when ready
+}
+
+func (BackendChanged) Class() kernel.Class { return kernel.Outcome }
+
+// ServerInfo is what a server said of itself in its handshake. Immutable.
+type ServerInfo struct {
+	Version      string // protocol version in force
+	Capabilities []byte // raw JSON object
+	Info         []byte // raw JSON of serverInfo
+	Instructions string
+}
+
+// Listed is a whole list of one kind, fetched to the last page, from one backend.
+type Listed struct {
+	Backend     kernel.Reference
+	Replica     int
+	Incarnation uint64
+	Kind        protocol.ItemKind
+	Items       [][]byte // raw JSON objects in the server's order
+	Asked       bool     // the server said list_changed: counts as a change even if the list is equal
+}
+
+func (Listed) Class() kernel.Class { return kernel.Outcome }
+
+// Updated: the server said a resource changed. URI is the server's own, unquoted.
+type Updated struct {
+	URI   string
+	Frame protocol.Frame
+}
+
+func (Updated) Class() kernel.Class { return kernel.Outcome }
+
+// Ended: a call left the backend; its slot is free again.
+type Ended struct {
+	Backend kernel.Reference
+	Call    CallRef
+	Asked   bool // false when the pool had it returned
+}
+
+func (Ended) Class() kernel.Class { return kernel.Outcome }
+
+// Returned: nothing of this request reached the server; the pool may try another backend.
+type Returned struct {
+	Backend kernel.Reference
+	Call    CallRef
+	Request *Request
+	Reason  string
+}
+
+func (Returned) Class() kernel.Class { return kernel.Outcome }
+
+// Phase is where a backend stands in its life (contract.md section 2).
+type Phase string
+
+const (
+	Idle          Phase = "idle"          // not wanted yet
+	Connecting    Phase = "connecting"    // process starting, host dialled
+	Handshaking   Phase = "handshaking"   // initialize sent
+	Syncing       Phase = "syncing"       // lists being fetched
+	Ready         Phase = "ready"         // calls go through
+	Waiting       Phase = "waiting"       // failed; next attempt is set
+	Draining      Phase = "draining"      // no new calls, running ones may finish
+	Stopped       Phase = "stopped"       // for good
+	Disabled      Phase = "disabled"      // by configuration
+	Misconfigured Phase = "misconfigured" // a fault of its configuration
+	NeedsLogin    Phase = "needs-login"   // authorization is missing
+)

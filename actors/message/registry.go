@@ -1,0 +1,48 @@
+package message
+
+import (
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol"
+)
+
+// ServerCatalog replaces what one server offers of one kind.
+type ServerCatalog struct {
+	Server string
+	Kind   protocol.ItemKind
+	Items  [][]byte // raw JSON objects, the server's own names
+	Asked  bool     // counts as a change even if equal
+}
+
+func (ServerCatalog) Class() kernel.Class { return kernel.Outcome }
+
+// ServerRules adds a server or changes how its items are named and filtered. Order is its place in the configuration.
+type ServerRules struct {
+	Server catalog.Server
+}
+
+func (ServerRules) Class() kernel.Class { return kernel.Outcome }
+
+// ServerGone removes a server and all it offered.
+type ServerGone struct{ Server string }
+
+func (ServerGone) Class() kernel.Class { return kernel.Outcome }
+
+// Subscribe wants every Snapshot from now on, the present one first.
+type Subscribe struct{ Who kernel.Reference }
+
+// Unsubscribe ends a Subscribe.
+type Unsubscribe struct{ Who kernel.Reference }
+
+func (Subscribe) Class() kernel.Class   { return kernel.Outcome }
+func (Unsubscribe) Class() kernel.Class { return kernel.Outcome }
+
+// Published carries the newest Snapshot to whoever subscribed. A newer one replaces one that still waits.
+type Published struct{ Snapshot *catalog.Snapshot }
+
+func (Published) Class() kernel.Class { return kernel.State }
+
+// Key: only the newest Published counts.
+func (Published) Key() any { return publishedKey{} }
+
+type publishedKey struct{}

@@ -1,0 +1,102 @@
+// Package status is what the gateway tells people: one Snapshot of everything, the words of log keys, and the metrics.
+package status
+
+import "time"
+
+// Snapshot is the state of a gateway at one moment. The JSON of /statusz. Immutable.
+type Snapshot struct {
+	Version  string    `json:"version"`
+	Started  time.Time `json:"started"`
+	Now      time.Time `json:"now"`
+	Listen   []string  `json:"listen"`
+	Config   string    `json:"config,omitempty"` // file in force
+	Ready    bool      `json:"ready"`
+	Draining bool      `json:"draining"`
+	Waiting  []string  `json:"waiting,omitempty"` // eager servers neither synced nor failed once
+	Failed   []string  `json:"failed,omitempty"`  // eager servers whose first attempt failed
+	Catalog  Catalog   `json:"catalog"`
+	Servers  []Server  `json:"servers"`
+	Backends []Backend `json:"backends"`
+	Sessions []Session `json:"sessions"`
+	Calls    []Call    `json:"calls"`
+	Actors   []Actor   `json:"actors"`
+}
+
+// Catalog counts what clients are offered.
+type Catalog struct {
+	Version   uint64 `json:"version"`
+	Tools     int    `json:"tools"`
+	Prompts   int    `json:"prompts"`
+	Resources int    `json:"resources"`
+	Templates int    `json:"templates"`
+}
+
+// Server is one entry of mcpServers.
+type Server struct {
+	Name        string    `json:"name"`
+	State       string    `json:"state"`
+	Reason      string    `json:"reason,omitempty"`
+	Hint        string    `json:"hint,omitempty"`
+	NextAttempt time.Time `json:"nextAttempt,omitzero"`
+	InFlight    int       `json:"inFlight"`
+	Queued      int       `json:"queued"`
+	Replicas    int       `json:"replicas"`
+	ReadyCount  int       `json:"readyReplicas"`
+	Tools       int       `json:"tools"`
+	Prompts     int       `json:"prompts"`
+	Resources   int       `json:"resources"`
+	Templates   int       `json:"templates"`
+	Description string    `json:"description,omitempty"`
+}
+
+// Backend is one connection to one server.
+type Backend struct {
+	Server      string    `json:"server"`
+	Replica     int       `json:"replica"`
+	State       string    `json:"state"`
+	Reason      string    `json:"reason,omitempty"`
+	Incarnation uint64    `json:"incarnation"`
+	Protocol    string    `json:"protocol,omitempty"`
+	Transport   string    `json:"transport"`
+	PID         int       `json:"pid,omitempty"`
+	NextAttempt time.Time `json:"nextAttempt,omitzero"`
+	Since       time.Time `json:"since"`
+	InFlight    int       `json:"inFlight"`
+	Noise       int       `json:"noise,omitempty"` // lines on stdout that were no message
+	Stderr      []string  `json:"stderr,omitempty"`
+}
+
+// Session is one connected client.
+type Session struct {
+	ID        string    `json:"id"` // first 8 characters only: the whole is a secret
+	Client    string    `json:"client,omitempty"`
+	Protocol  string    `json:"protocol"`
+	Transport string    `json:"transport"`
+	Since     time.Time `json:"since"`
+	LastSeen  time.Time `json:"lastSeen"`
+	InFlight  int       `json:"inFlight"`
+	Streams   int       `json:"streams"`
+}
+
+// Call is a call in flight.
+type Call struct {
+	Session  string    `json:"session"`
+	Server   string    `json:"server"`
+	Method   string    `json:"method"`
+	Item     string    `json:"item,omitempty"`
+	State    string    `json:"state"` // queued | written | parked
+	Began    time.Time `json:"began"`
+	Deadline time.Time `json:"deadline,omitzero"`
+}
+
+// Actor is one running actor.
+type Actor struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Depth    int    `json:"depth"`
+	Handled  uint64 `json:"handled"`
+	Refused  uint64 `json:"refused"`
+	Panics   uint64 `json:"panics"`
+	Restarts uint64 `json:"restarts"`
+	Last     string `json:"last,omitempty"`
+}

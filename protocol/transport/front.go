@@ -1,0 +1,154 @@
+package transport
+
+import (
+	"net/http"
+	"time"
+
+	"goblin-actor/protocol"
+)
+
+// Front is who answers what clients send. Its methods are called from connection goroutines and must return quickly;
+// answers go through the Exchange or EventStream, from any goroutine.
+type Front interface {
+	// Post: a client sent a message (one HTTP POST, or one line on stdio).
+	Post(x *Exchange)
+	// Open: a client opened a stream for messages that belong to no request (GET with Accept: text/event-stream).
+	// The Front calls stream.Accept or stream.Refuse.
+	Open(stream *EventStream)
+	// Delete: a client ends its session. Answered with x.Accept or x.Refuse.
+	Delete(x *Exchange)
+}
+
+// Origin is what the transport knows of where a message came from. Strings are copies; they may be kept.
+type Origin struct {
+	Path      string      // "/mcp", "/p/alpha/mcp", "/s/files/mcp"; "" on stdio
+	SessionID string      // Mcp-Session-Id; "" = none
+	Version   string      // MCP-Protocol-Version; "" = none
+	Project   string      // Goblin-Project; "" = none
+	Remote    string      // host:port of the peer; "stdio"
+	LastEvent string      // Last-Event-ID (GET); "" = none
+	JSONOnly  bool        // the client does not accept text/event-stream
+	Header    http.Header // only the headers somebody asked for with ServerOptions.Keep; may be nil
+}
+
+// Exchange is one message of a client and the way back to it. Methods may be called from any goroutine and never block.
+//
+//	x.Answer(frame)       the one final answer: ends the exchange
+//	x.Notify(…)           a message before the answer: turns the HTTP answer into SSE
+//	x.Accept()            202 without body: notifications and responses
+//	x.Refuse(status, …)   an HTTP error
+//
+// Exactly one of Answer, Accept, Refuse takes effect; later ones are ignored. When the client has left, writes are dropped.
+type Exchange struct {
+	Frame  protocol.Frame
+	Params protocol.Params // scanned already
+	Batch  []byte          // raw array instead of Frame when the body is a batch (2025-03-26)
+	Origin Origin
+	Began  time.Time
+
+	port port // unexported: HTTP or stdio
+}
+
+// Weight says what may happen to a message while its reader is slow (architecture.md section 3).
+type Weight uint8
+
+const (
+	WeightAnswer Weight = iota // never dropped
+	WeightState                // a waiting one with the same key is replaced by the newer
+	WeightLog                  // the oldest of them is dropped when too many wait; counted
+)
+
+// port is where an exchange's messages go.
+type port interface {
+	answer(frame []byte, newline bool)
+	notify(frame []byte, newline bool, weight Weight, key string)
+	accept()
+	refuse(status int, body []byte, retryAfter time.Duration)
+	setSession(id string)
+	onGone(func())
+}
+
+// Answer sends the final answer. newline: the frame has raw newlines between tokens.
+func (x *Exchange) Answer(frame []byte, newline bool) { x.port.answer(frame, newline) }
+
+// Notify sends a message ahead of the answer. key matters for WeightState only.
+// A client that accepts JSON only never sees it.
+func (x *Exchange) Notify(frame []byte, newline bool, weight Weight, key string) {
+	x.port.notify(frame, newline, weight, key)
+}
+
+// Accept says 202 without a body.
+func (x *Exchange) Accept() { x.port.accept() }
+
+// Refuse answers with an HTTP status and a JSON body (may be nil). retryAfter > 0 sets Retry-After.
+// On stdio the body, when there is one, is written as a line.
+func (x *Exchange) Refuse(status int, body []byte, retryAfter time.Duration) {
+	x.port.refuse(status, body, retryAfter)
+}
+
+// SetSession names the session in the answer's Mcp-Session-Id header; call it before Answer. A no-op on stdio.
+func (x *Exchange) SetSession(id string) { x.port.setSession(id) }
+
+// OnGone has f called once, from a transport goroutine, if the client leaves before the answer was written.
+func (x *Exchange) OnGone(f func()) { x.port.onGone(f) }
+
+// EventStream is a client's open stream for messages that belong to no request (GET; stdout on stdio; later: SSE, listen).
+// It is a bounded queue with the weights' rules in front of the connection; Push never blocks.
+type EventStream struct {
+	Origin Origin
+
+	out outbox // unexported
+}
+
+// outbox is the bounded queue between an actor and a slow reader.
+type outbox interface {
+	accept()
+	refuse(status int, body []byte, retryAfter time.Duration)
+	push(frame []byte, newline bool, weight Weight, key string) bool
+	close()
+	onGone(func())
+}
+
+// Accept opens the stream: status 200, headers, a first comment.
+func (s *EventStream) Accept() { s.out.accept() }
+
+// Refuse answers with an HTTP status instead.
+func (s *EventStream) Refuse(status int, body []byte, retryAfter time.Duration) {
+	s.out.refuse(status, body, retryAfter)
+}
+
+// Push queues a frame; false when the stream is over and the frame was not taken.
+func (s *EventStream) Push(frame []byte, newline bool, weight Weight, key string) bool {
+	return s.out.push(frame, newline, weight, key)
+}
+
+// Close ends the stream after what is queued has been written (bounded by the write deadline).
+func (s *EventStream) Close() { s.out.close() }
+
+// OnGone has f called once, from a transport goroutine, when the stream is over for whatever reason.
+func (s *EventStream) OnGone(f func()) { s.out.onGone(f) }
+
+// ServerOptions says how to listen for clients.
+type ServerOptions struct {
+	AllowedOrigins  []string      // besides none and our own; scheme://host[:port]
+	AllowedHosts    []string      // besides loopback names and what we listen on; host or host:port
+	MaxMessageBytes int           // largest body taken; more is 413
+	Keep            []string      // request headers to keep in Origin.Header
+	SSEAfter        time.Duration // an answer slower than this turns into SSE; 0 = 5 s
+	KeepAlive       time.Duration // comment on open streams; 0 = 15 s
+	WriteTimeout    time.Duration // a reader that takes nothing for so long loses its stream; 0 = 30 s
+	Budget          *Budget
+	Other           func(path string) http.Handler // /healthz, /metrics …: small handlers for other paths; nil result = 404
+}
+
+// NewServer returns an HTTP server for clients:
+//
+//	func NewServer(front Front, o ServerOptions, log *slog.Logger) *Server
+//	func (s *Server) Serve(l net.Listener) error            // blocks until Shutdown
+//	func (s *Server) Shutdown(ctx context.Context) error    // stops listening, ends open streams gracefully, waits for running exchanges until ctx ends
+//	func (s *Server) Connections() (open, streams int)
+//
+// ServeStdio speaks stdio with one client: each line is an Exchange; the EventStream is stdout and is opened at once.
+// It returns nil at EOF:
+//
+//	func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, front Front, o ServerOptions, log *slog.Logger) error
