@@ -59,7 +59,7 @@ To be provided in this package:
 	func (s *Snapshot) Warnings() []string                   // collisions etc., for the log
 
 	type View struct …
-	func (v *View) Snapshot() *Snapshot ; Generation [ItemKinds]uint64 ; 
+	func (v *View) Snapshot() *Snapshot ; Generation [ItemKinds]uint64 ;
 	func (v *View) Page(kind protocol.ItemKind, cursor string) (result []byte, fault *protocol.Fault) // whole result object, ready bytes; cursor opaque, "key after which to go on"; bad cursor → InvalidParams
 	func (v *View) Entries(kind) []*Entry                    // sorted by public name or URI
 	func (v *View) Tool(name string) (*Entry, *protocol.Fault)      // public name and every alias of contract.md section 4
