@@ -1,0 +1,71 @@
+# Targets of goblin-actor. `make help` lists them.
+SHELL    := bash
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -X main.version=$(VERSION)
+FUZZTIME ?= 30s
+BENCH    ?= calls
+INTEROP  := tests/interop
+NPM      := $(shell command -v npm 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## bin/goblin-actor with its version
+	go build -ldflags '$(LDFLAGS)' -o bin/goblin-actor ./cmd/goblin-actor
+
+run: build ## the gateway with its demo servers, or with ./goblin.yaml if there is one
+	./bin/goblin-actor serve
+
+test: interop ## every test, foreign clients and servers included (the latter need npm)
+	go test ./...
+
+race: ## the tests under the race detector, three times
+	go test -race -count=3 ./...
+
+fuzz: ## every fuzz target for FUZZTIME (30s)
+	@set -euo pipefail; grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
+	  grep -oE '^func Fuzz[A-Za-z0-9_]*' "$$file" | cut -c6- | while read -r target; do \
+	    echo "fuzz $$(dirname "$$file") $$target"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+	  done; done
+
+bench: build ## bench BENCH (calls, big, list, idle) against direct and a reverse proxy; report in bench/results
+	./bin/goblin-actor bench $(BENCH) --self --compare direct,reverse-proxy --out bench/results/$(BENCH)
+
+fmt: ## fails when a file is not gofmt'ed
+	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt'ed:"; echo "$$files"; exit 1; }
+
+vet: ## go vet
+	go vet ./...
+
+staticcheck: ## staticcheck, in the version go.mod pins
+	go tool staticcheck ./...
+
+cross: ## builds and vets for darwin and windows
+	GOOS=darwin go build -o /dev/null ./cmd/goblin-actor
+	GOOS=darwin go vet ./...
+	GOOS=windows go build -o /dev/null ./cmd/goblin-actor
+	GOOS=windows go vet ./...
+
+docs: ## regenerates generated pages
+	go generate ./...
+
+check: fmt vet staticcheck cross test docs ## what a change must pass; fails too when a generated page was not up to date
+	git diff --exit-code -- docs
+
+clean: ## removes what was built
+	rm -rf bin bench/results
+
+interop: $(INTEROP)/node_modules/.package-lock.json
+
+# The pinned npm peers of tests/interop. Without npm or network the interop tests say so and skip; with CI=true this fails.
+$(INTEROP)/node_modules/.package-lock.json: $(INTEROP)/package.json $(INTEROP)/package-lock.json
+ifdef NPM
+	cd $(INTEROP) && npm ci --ignore-scripts --no-progress --loglevel=error || { test "$$CI" != true && echo "npm ci failed: the interop tests will be skipped"; }
+	@touch -c $@
+else
+	@test "$$CI" != true && echo "npm not found: the interop tests will be skipped"
+endif

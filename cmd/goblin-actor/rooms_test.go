@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// module is the path of this module; rooms are named without it.
+const module = "goblin-actor"
+
+// mayImport says which rooms of ours a room may import, tests aside. A room that is missing here may not exist.
+// "*" = every room. docs/architecture.md explains the table.
+var mayImport = map[string][]string{
+	"cmd/goblin-actor": {"*"},
+	"bench":            {"protocol", "protocol/transport", "internal/demo"},
+	"tui":              {"internal/status"},
+
+	"actors": {"actors/kernel", "actors/message", "actors/call", "actors/catalog", "actors/registry", "actors/pool", "actors/backend",
+		"actors/session", "actors/monitor", "actors/store", "protocol", "protocol/transport", "internal/config", "internal/status"},
+	"actors/kernel":   {},
+	"actors/catalog":  {"actors/kernel", "protocol", "internal/config"},
+	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "internal/config"},
+	"actors/call":     {"actors/message", "protocol"},
+	"actors/registry": actorMayImport,
+	"actors/pool":     actorMayImport,
+	"actors/backend":  actorMayImport,
+	"actors/session":  actorMayImport,
+	"actors/monitor":  actorMayImport,
+	"actors/store":    actorMayImport,
+
+	"protocol":           {},
+	"protocol/transport": {"protocol"},
+
+	"internal/config":    {"protocol"},
+	"internal/status":    {"protocol"},
+	"internal/auth":      {"internal/config"},
+	"internal/admin":     {"internal/status"},
+	"internal/client":    {"protocol", "protocol/transport"},
+	"internal/desktop":   {"internal/config"},
+	"internal/demo":      {"protocol", "protocol/transport"},
+	"internal/actortest": {"*"}, // imported by tests only
+
+	"tests/interop": {"*"},
+}
+
+// actorMayImport is what the room of one actor may import.
+var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
+	"protocol", "protocol/transport", "internal/config", "internal/status"}
+
+// foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
+// except in protocol, which takes the standard library and protocolTakes alone.
+var foreign = map[string][]string{
+	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
+	"github.com/valyala/fasthttp":            {"protocol/transport"},
+	"github.com/rivo/tview":                  {"tui"},
+	"github.com/gdamore/tcell":               {"tui"},
+	"github.com/spf13/cobra":                 {"cmd/goblin-actor"},
+	"github.com/goccy/go-yaml":               {"internal/config", "cmd/goblin-actor"},
+	"github.com/fsnotify/fsnotify":           {"internal/config", "cmd/goblin-actor"},
+	"github.com/VictoriaMetrics/metrics":     {"internal/status", "internal/admin"},
+	"github.com/yosida95/uritemplate":        {"protocol"},
+	"github.com/mark3labs/mcp-go":            {"protocol", "internal/auth"},
+	"github.com/modelcontextprotocol/go-sdk": {}, // a foreign peer in tests
+	"net/http":                               {"protocol/transport", "internal/admin", "internal/auth", "bench"},
+	"github.com/google/go-cmp":               {},
+	"pgregory.net/rapid":                     {},
+	"github.com/rogpeppe/go-internal":        {},
+	module + "/internal/actortest":           {}, // tests only
+	module + "/cmd":                          {},
+	module + "/bench":                        {"cmd/goblin-actor"},
+	module + "/tests":                        {},
+}
+
+// protocolTakes is all that protocol may import from outside the standard library.
+var protocolTakes = []string{"github.com/mark3labs/mcp-go/mcp", "github.com/yosida95/uritemplate/v3"}
+
+func TestEveryRoomImportsOnlyWhatItMay(t *testing.T) {
+	for room, imports := range rooms(t) {
+		for _, path := range imports {
+			if fault := faultOf(room, path); fault != "" {
+				t.Errorf("%s imports %s: %s", room, path, fault)
+			}
+		}
+	}
+}
+
+// The table is worth something only if it refuses.
+func TestTheTableRefuses(t *testing.T) {
+	for _, c := range []struct{ room, path string }{
+		{"actors/session", "github.com/asynkron/protoactor-go/actor"},
+		{"actors/session", module + "/actors/pool"},
+		{"protocol", module + "/protocol/transport"},
+		{"protocol", "github.com/spf13/cobra"},
+		{"internal/config", "net/http"},
+		{"protocol/transport", module + "/actors/kernel"},
+		{"internal/status", module + "/internal/actortest"},
+		{"no/such/room", "fmt"},
+	} {
+		if faultOf(c.room, c.path) == "" {
+			t.Errorf("faultOf(%s, %s) finds nothing wrong", c.room, c.path)
+		}
+	}
+}
+
+// faultOf says what is wrong with room importing path; "" when nothing is.
+func faultOf(room, path string) string {
+	allowed, known := mayImport[room]
+	if !known {
+		return "the room is not in the table mayImport"
+	}
+	if owners, guarded := ownersOf(path); guarded && !slices.Contains(owners, room) {
+		return fmt.Sprintf("only %v may", owners)
+	}
+	if own, ours := strings.CutPrefix(path, module+"/"); ours {
+		if !slices.Contains(allowed, "*") && !slices.Contains(allowed, own) {
+			return fmt.Sprintf("it may import %v", allowed)
+		}
+		return ""
+	}
+	if room == "protocol" && strings.Contains(strings.SplitN(path, "/", 2)[0], ".") && !slices.Contains(protocolTakes, path) {
+		return fmt.Sprintf("it may import the standard library and %v", protocolTakes)
+	}
+	return ""
+}
+
+// ownersOf returns who may import path, and whether anybody has claimed it.
+func ownersOf(path string) ([]string, bool) {
+	for prefix, owners := range foreign {
+		if path == prefix || strings.HasPrefix(path, prefix+"/") {
+			return owners, true
+		}
+	}
+	return nil, false
+}
+
+// rooms returns every package of the module with what its non-test files import on any of our systems.
+func rooms(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		list := exec.Command("go", "list", "-e", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"/...")
+		list.Env = append(os.Environ(), "GOOS="+system)
+		out, err := list.Output()
+		if err != nil {
+			t.Fatalf("go list for %s: %v", system, err)
+		}
+		for line := range strings.Lines(string(out)) {
+			fields := strings.Fields(line)
+			room := strings.TrimPrefix(fields[0], module+"/")
+			found[room] = append(found[room], fields[1:]...)
+		}
+	}
+	if len(found) < 2 {
+		t.Fatalf("go list found %d rooms", len(found))
+	}
+	return found
+}
