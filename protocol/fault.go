@@ -1,0 +1,273 @@
+package protocol
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// FaultName names an error of the gateway's own; it stands in error.data.code.
+type FaultName string
+
+const (
+	ToolNotFound        FaultName = "TOOL_NOT_FOUND"   // unknown, disabled, filtered, or of another project
+	PromptNotFound      FaultName = "PROMPT_NOT_FOUND" // likewise
+	ResourceNotFound    FaultName = "RESOURCE_NOT_FOUND"
+	AmbiguousURI        FaultName = "AMBIGUOUS_URI"         // several servers own the raw URI; Candidates lists the public ones
+	ServerUnavailable   FaultName = "SERVER_UNAVAILABLE"    // listed, one replica, not connected
+	NoBackendsAvailable FaultName = "NO_BACKENDS_AVAILABLE" // listed, several replicas, all down
+	BackendDisconnected FaultName = "BACKEND_DISCONNECTED"  // connection lost after the request was written; never resent
+	QueueFull           FaultName = "QUEUE_FULL"            // nothing was sent
+	QueueTimeout        FaultName = "QUEUE_TIMEOUT"         // nothing was sent
+	Timeout             FaultName = "TIMEOUT"               // idle or absolute limit; the server was told to cancel
+	ShuttingDown        FaultName = "SHUTTING_DOWN"
+	NeedsLogin          FaultName = "NEEDS_LOGIN"          // LoginURL says where
+	ClientCannotAnswer  FaultName = "CLIENT_CANNOT_ANSWER" // modern client; Required says what it would have to declare
+	Overloaded          FaultName = "OVERLOADED"           // too much in flight or parked for this client
+	RequestStateInvalid FaultName = "REQUEST_STATE_INVALID"
+	UnknownProject      FaultName = "UNKNOWN_PROJECT"
+	MessageTooLarge     FaultName = "MESSAGE_TOO_LARGE"
+
+	// JSON-RPC's own.
+	ParseFault     FaultName = "PARSE_ERROR"
+	InvalidRequest FaultName = "INVALID_REQUEST"
+	MethodNotFound FaultName = "METHOD_NOT_FOUND"
+	InvalidParams  FaultName = "INVALID_PARAMS"
+	InternalFault  FaultName = "INTERNAL_ERROR"
+)
+
+// Numbers of JSON-RPC 2.0 and MCP. Ours lie outside -32768…-32000.
+const (
+	codeParse              = -32700
+	codeInvalidRequest     = -32600
+	codeMethodNotFound     = -32601
+	codeInvalidParams      = -32602
+	codeInternal           = -32603
+	codeResourceNotFound   = -32002 // legacy only
+	codeCapabilityRequired = -32021 // MCP 2026-07-28
+)
+
+// Fault is an error the gateway answers with itself. What a server answers is never made into one.
+// The zero value of a field means unknown or not applicable; it is left out of error.data, except Server and Retryable.
+type Fault struct {
+	Name       FaultName
+	Message    string        // for people; "" = a standard sentence made of the other fields
+	Server     string        // the server concerned; null in error.data when empty
+	URI, Tool  string        // as the client gave them
+	Retryable  bool          // the same request may succeed later, and sending it again does no harm
+	RetryAfter time.Duration // when; told in whole milliseconds, rounded up
+	Candidates []string      // public URIs to choose from
+	LoginURL   string        // where a person logs in to the server
+	Required   []byte        // raw JSON object: the capabilities the client lacks
+}
+
+// Error returns the message.
+func (f *Fault) Error() string {
+	if f.Message != "" {
+		return f.Message
+	}
+	switch f.Name {
+	case ToolNotFound:
+		return "Tool not found: " + f.Tool
+	case ResourceNotFound:
+		return "Resource not found: " + f.URI
+	}
+	return standardMessage(f)
+}
+
+func standardMessage(f *Fault) string {
+	server := f.Server
+	if server == "" {
+		server = "the server"
+	}
+	switch f.Name {
+	case PromptNotFound:
+		return "Prompt not found"
+	case AmbiguousURI:
+		return "Several servers have " + f.URI
+	case ServerUnavailable:
+		return server + " is not connected"
+	case NoBackendsAvailable:
+		return "No backends available for " + server
+	case BackendDisconnected:
+		return "The connection to " + server + " was lost after the request had been sent"
+	case QueueFull:
+		return "The queue of " + server + " is full; nothing was sent"
+	case QueueTimeout:
+		return "Waited too long for " + server + "; nothing was sent"
+	case Timeout:
+		return "Timeout: " + server + " did not answer in time"
+	case ShuttingDown:
+		return "The gateway is shutting down"
+	case NeedsLogin:
+		return server + " needs a login"
+	case ClientCannotAnswer:
+		return "The server asks what this client has not declared it can answer"
+	case Overloaded:
+		return "Too many requests in flight for this client"
+	case RequestStateInvalid:
+		return "Invalid requestState"
+	case UnknownProject:
+		return "Unknown project"
+	case MessageTooLarge:
+		return "Message too large"
+	case ParseFault:
+		return "Parse error"
+	case InvalidRequest:
+		return "Invalid request"
+	case MethodNotFound:
+		return "Method not found"
+	case InvalidParams:
+		return "Invalid params"
+	}
+	return "Internal error"
+}
+
+// NoTool says that no tool has the public name.
+func NoTool(name string) *Fault {
+	return &Fault{Name: ToolNotFound, Message: "Tool not found: " + name, Tool: name}
+}
+
+// NoPrompt says that no prompt has the public name.
+func NoPrompt(name string) *Fault {
+	return &Fault{Name: PromptNotFound, Message: "Prompt not found: " + name}
+}
+
+// NoResource says that nobody owns the URI.
+func NoResource(uri string) *Fault {
+	return &Fault{Name: ResourceNotFound, Message: "Resource not found: " + uri, URI: uri}
+}
+
+// NoMethod says that the method is unknown here.
+func NoMethod(method string) *Fault {
+	return &Fault{Name: MethodNotFound, Message: "Method not found: " + method}
+}
+
+// BadParams says what is wrong with a request's params.
+func BadParams(message string) *Fault {
+	return &Fault{Name: InvalidParams, Message: message}
+}
+
+// Code returns the JSON-RPC error code. modern is the era of the client that is answered.
+func (f *Fault) Code(modern bool) int {
+	switch f.Name {
+	case ResourceNotFound:
+		if modern {
+			return codeInvalidParams
+		}
+		return codeResourceNotFound
+	case ToolNotFound, PromptNotFound, AmbiguousURI, RequestStateInvalid, UnknownProject, InvalidParams:
+		return codeInvalidParams
+	case ServerUnavailable:
+		return -31001
+	case NoBackendsAvailable:
+		return -31002
+	case BackendDisconnected:
+		return -31003
+	case QueueFull:
+		return -31004
+	case QueueTimeout:
+		return -31005
+	case Timeout:
+		return -31006
+	case ShuttingDown:
+		return -31007
+	case NeedsLogin:
+		return -31008
+	case Overloaded:
+		return -31010
+	case ClientCannotAnswer:
+		return codeCapabilityRequired
+	case MessageTooLarge, InvalidRequest:
+		return codeInvalidRequest
+	case ParseFault:
+		return codeParse
+	case MethodNotFound:
+		return codeMethodNotFound
+	}
+	return codeInternal
+}
+
+// HTTPStatus returns the status of an answer that consists of this fault alone.
+// (A modern client's unknown method is 404; the edge that knows the era says so.)
+func (f *Fault) HTTPStatus() int {
+	switch f.Name {
+	case MessageTooLarge:
+		return 413
+	case ParseFault, InvalidRequest, ClientCannotAnswer:
+		return 400
+	}
+	return 200
+}
+
+// AppendTo appends the whole JSON-RPC error response. rawID as in AppendError; modern is the era of the client.
+func (f *Fault) AppendTo(dst, rawID []byte, modern bool) []byte {
+	return AppendError(dst, rawID, f.Code(modern), f.Error(), f.appendData(nil))
+}
+
+// appendData appends error.data:
+//
+//	{"code":"SERVER_UNAVAILABLE","server":"files","retryable":true,"tool":"read","retryAfterMs":500}
+func (f *Fault) appendData(dst []byte) []byte {
+	dst = slices.Grow(dst, 64+len(f.Server)+len(f.URI)+len(f.Tool)+len(f.LoginURL)+len(f.Required))
+	dst = append(dst, `{"code":`...)
+	dst = AppendQuoted(dst, string(f.Name))
+	if f.Server == "" {
+		dst = append(dst, `,"server":null`...)
+	} else {
+		dst = appendMember(dst, "server", f.Server)
+	}
+	dst = append(dst, `,"retryable":`...)
+	dst = strconv.AppendBool(dst, f.Retryable)
+	dst = appendMember(dst, "uri", f.URI)
+	dst = appendMember(dst, "tool", f.Tool)
+	if f.RetryAfter > 0 {
+		dst = append(dst, `,"retryAfterMs":`...)
+		dst = strconv.AppendInt(dst, milliseconds(f.RetryAfter), 10)
+	}
+	for i, c := range f.Candidates {
+		dst = append(dst, [...]string{`,"candidates":[`, `,`}[min(i, 1)]...)
+		dst = AppendQuoted(dst, c)
+	}
+	if len(f.Candidates) > 0 {
+		dst = append(dst, ']')
+	}
+	dst = appendMember(dst, "loginUrl", f.LoginURL)
+	if f.Required != nil {
+		dst = append(dst, `,"requiredCapabilities":`...)
+		dst = append(dst, f.Required...)
+	}
+	return append(dst, '}')
+}
+
+// appendMember appends ,"key":"value" unless value is empty.
+func appendMember(dst []byte, key, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	dst = append(dst, ',', '"')
+	dst = append(dst, key...)
+	dst = append(dst, '"', ':')
+	return AppendQuoted(dst, value)
+}
+
+func milliseconds(d time.Duration) int64 {
+	if d > math.MaxInt64-time.Millisecond {
+		return d.Milliseconds()
+	}
+	return (d + time.Millisecond - 1).Milliseconds()
+}
+
+// ErrorCode returns the JSON-RPC code to answer a legacy client with when err came up:
+// that of the *Fault or *ParseError in its chain, else -32603.
+func ErrorCode(err error) int {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		return f.Code(false)
+	}
+	if p, ok := errors.AsType[*ParseError](err); ok {
+		return p.Code
+	}
+	return codeInternal
+}

@@ -1,0 +1,101 @@
+package protocol
+
+import (
+	"slices"
+	"strconv"
+)
+
+const head = `{"jsonrpc":"2.0"`
+
+// AppendRequest appends a request. method needs no escaping; params is raw JSON, nil = no params.
+func AppendRequest(dst []byte, id uint64, method string, params []byte) []byte {
+	dst = slices.Grow(dst, len(head)+len(method)+len(params)+52)
+	dst = append(dst, head+`,"id":`...)
+	dst = strconv.AppendUint(dst, id, 10)
+	dst = append(dst, `,"method":`...)
+	return appendCall(dst, method, params)
+}
+
+// AppendNotification appends a notification. method needs no escaping; params is raw JSON, nil = no params.
+func AppendNotification(dst []byte, method string, params []byte) []byte {
+	dst = slices.Grow(dst, len(head)+len(method)+len(params)+32)
+	dst = append(dst, head+`,"method":`...)
+	return appendCall(dst, method, params)
+}
+
+func appendCall(dst []byte, method string, params []byte) []byte {
+	dst = AppendQuoted(dst, method)
+	if params != nil {
+		dst = append(dst, `,"params":`...)
+		dst = append(dst, params...)
+	}
+	return append(dst, '}')
+}
+
+// AppendResult appends the answer to the request with that raw id. result is raw JSON.
+func AppendResult(dst, rawID, result []byte) []byte {
+	dst = slices.Grow(dst, len(head)+len(rawID)+len(result)+20)
+	dst = append(dst, head+`,"id":`...)
+	dst = append(dst, rawID...)
+	dst = append(dst, `,"result":`...)
+	dst = append(dst, result...)
+	return append(dst, '}')
+}
+
+// AppendError appends an error answer. rawID nil leaves the id out, as modern clients want it when a request could not
+// be read; legacy ones are given []byte("null"). data is raw JSON, nil = none.
+func AppendError(dst, rawID []byte, code int, message string, data []byte) []byte {
+	dst = slices.Grow(dst, len(head)+len(rawID)+len(message)+len(data)+72)
+	dst = append(dst, head...)
+	if rawID != nil {
+		dst = append(dst, `,"id":`...)
+		dst = append(dst, rawID...)
+	}
+	dst = append(dst, `,"error":{"code":`...)
+	dst = strconv.AppendInt(dst, int64(code), 10)
+	dst = append(dst, `,"message":`...)
+	dst = AppendQuoted(dst, message)
+	if data != nil {
+		dst = append(dst, `,"data":`...)
+		dst = append(dst, data...)
+	}
+	return append(dst, "}}"...)
+}
+
+// AppendLine appends a message as one line of stdio. newline is the frame's Newline: the newlines between its tokens
+// become spaces. A parsed frame has none inside strings.
+func AppendLine(dst []byte, raw []byte, newline bool) []byte {
+	dst = slices.Grow(dst, len(raw)+1)
+	return append(appendFlat(dst, raw, newline), '\n')
+}
+
+// AppendSSE appends a message as one server-sent event. event and id are left out when empty and must not hold newlines.
+func AppendSSE(dst []byte, event, id string, raw []byte, newline bool) []byte {
+	dst = slices.Grow(dst, len(event)+len(id)+len(raw)+24)
+	if event != "" {
+		dst = append(dst, "event: "...)
+		dst = append(dst, event...)
+		dst = append(dst, '\n')
+	}
+	if id != "" {
+		dst = append(dst, "id: "...)
+		dst = append(dst, id...)
+		dst = append(dst, '\n')
+	}
+	dst = append(dst, "data: "...)
+	return append(appendFlat(dst, raw, newline), "\n\n"...)
+}
+
+func appendFlat(dst, raw []byte, newline bool) []byte {
+	at := len(dst)
+	dst = append(dst, raw...)
+	if newline {
+		flat := dst[at:]
+		for i, c := range flat {
+			if c == '\n' || c == '\r' {
+				flat[i] = ' '
+			}
+		}
+	}
+	return dst
+}
