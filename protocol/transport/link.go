@@ -10,7 +10,7 @@ import (
 // Link is one connection to a server: a process on stdio, a URL, or an in-memory pipe. It moves frames and decides nothing.
 //
 // No method blocks. Calls come from one goroutine at a time (the backend actor); what happens is told to the Sink.
-// A Link is used once: after Closed was told, nothing else is.
+// A Link is used once: after Closed was told, nothing else is; a Send that comes later is dropped, and Closed stands for its NotSent.
 type Link interface {
 	// Send writes a frame. Exactly one of Written and NotSent is told for its ticket,
 	// and for a request over HTTP later exactly one of Received{Last: true} and Ended.
@@ -43,7 +43,8 @@ type Sink func(ctx context.Context, e Event) error
 type Event interface{ linkEvent() }
 
 type (
-	// Opened: the process runs, or the URL is ready to be tried. Always first, unless Closed is.
+	// Opened: the process runs, or the URL is ready to be tried. Always first, unless the link never opened:
+	// then there are only the NotSent of what was sent meanwhile, and Closed.
 	Opened struct{ PID int }
 	// Received: a frame came. Ticket is the request on whose HTTP response it came; 0 for stdio and the GET stream.
 	// Last: the response of Ticket ends with this frame.
@@ -65,7 +66,8 @@ type (
 		Ticket uint64
 		Err    error
 	}
-	// SessionLost: the server no longer knows our session (404, or 400 that says so). The request of Ticket was not executed.
+	// SessionLost: the server no longer knows our session (404, or 400 that says so). The request of Ticket was not executed;
+	// its Ended{ErrSessionLost} follows. The link has forgotten the session: the next initialize begins another. Ticket 0: the GET stream.
 	SessionLost struct{ Ticket uint64 }
 	// ListenFailed: the GET stream is refused for good (405) or broke; the link goes on trying unless Final.
 	ListenFailed struct {
@@ -118,6 +120,14 @@ type HTTPOptions struct {
 	Budget          *Budget
 }
 
-// OpenProcess starts the program in a goroutine and returns at once. (process.go)
-// OpenHTTP prepares the URL and returns at once. (http_link.go)
-// Both: func(ctx context.Context, o …Options, sink Sink) Link
+// OpenProcess starts the program in a goroutine and returns at once (process.go):
+//
+//	func OpenProcess(o ProcessOptions, sink Sink) Link
+//
+// OpenHTTP prepares the URL and returns at once (http_link.go):
+//
+//	func OpenHTTP(o HTTPOptions, sink Sink) Link
+//
+// NewPipe connects to a peer in the same program, for tests (pipe.go):
+//
+//	func NewPipe(sink Sink) (Link, *Peer)
