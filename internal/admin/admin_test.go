@@ -1,0 +1,217 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// told is a Source that always says the same.
+type told struct {
+	s   *status.Snapshot
+	err error
+}
+
+func (f told) Status(context.Context) (*status.Snapshot, error) { return f.s, f.err }
+
+func TestPublicRoutes(t *testing.T) {
+	m := status.NewMetrics()
+	m.Server("files").Call(protocol.MethodToolsCall, status.OutcomeOK, .1)
+	ready := &status.Snapshot{Ready: true, Failed: []string{"broken"}, Servers: []status.Server{{Name: "files", InFlight: 2}}}
+	cases := []struct {
+		name, method, path string
+		src                told
+		code               int
+		want               string // in the body
+	}{
+		{"alive", "GET", "/healthz", told{err: errors.New("stuck")}, 200, "ok"},
+		{"ready, one failed", "GET", "/readyz", told{s: ready}, 200, `"failed":["broken"]`},
+		{"not ready", "GET", "/readyz", told{s: &status.Snapshot{Waiting: []string{"slow"}}}, 503, `"waiting":["slow"]`},
+		{"draining", "GET", "/readyz", told{s: &status.Snapshot{Ready: true, Draining: true}}, 503, `"draining":true`},
+		{"no status", "GET", "/readyz", told{err: errors.New("stuck")}, 503, "stuck"},
+		{"counters", "GET", "/metrics", told{s: ready}, 200, `goblin_calls_total{server="files",method="tools/call",outcome="ok"} 1`},
+		{"states", "GET", "/metrics", told{s: ready}, 200, `goblin_in_flight{server="files"} 2`},
+		{"counters without status", "GET", "/metrics", told{err: errors.New("stuck")}, 200, "goblin_calls_total"},
+		{"no writing", "POST", "/healthz", told{s: ready}, 405, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			Public(c.src, m)(c.path).ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
+			if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
+				t.Errorf("%s %s: %d %q, want %d with %q", c.method, c.path, w.Code, w.Body, c.code, c.want)
+			}
+		})
+	}
+	for _, path := range []string{"/statusz", "/debug/pprof/", "/", "/mcp"} {
+		if Public(told{s: ready}, m)(path) != nil {
+			t.Errorf("%s is public", path)
+		}
+	}
+}
+
+func TestPrivateRoutes(t *testing.T) {
+	h := private(told{s: &status.Snapshot{Version: "v1", Listen: []string{"127.0.0.1:1"}}}, status.NewMetrics())
+	for path, want := range map[string]string{
+		"/statusz":             `"version":"v1"`,
+		"/statusz?pretty":      `  "version": "v1"`,
+		"/healthz":             "ok",
+		"/metrics":             "go_goroutines",
+		"/debug/pprof/":        "goroutine",
+		"/debug/pprof/cmdline": "\x00",
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if path == "/debug/pprof/cmdline" { // it prints arguments, which may hold secrets
+			if w.Code == 200 && strings.Contains(w.Body.String(), os.Args[0]) {
+				t.Error("the command line is served")
+			}
+			continue
+		}
+		if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("GET %s: %d, want %q in it", path, w.Code, want)
+		}
+	}
+}
+
+func open(t *testing.T, path string, src Source) *Server {
+	t.Helper()
+	s, err := Listen(path, src, status.NewMetrics(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestSocketIsPrivateAndGoesAway(t *testing.T) {
+	dir := filepath.Join(shortDir(t), "g")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "8730.sock")
+	s := open(t, path, told{s: &status.Snapshot{Version: "v1"}})
+	if runtime.GOOS != "windows" {
+		for name, want := range map[string]os.FileMode{dir: 0o700, path: 0o600} {
+			info, err := os.Stat(name)
+			if err != nil || info.Mode().Perm() != want {
+				t.Errorf("mode of %s: %v %v, want %v", name, info.Mode().Perm(), err, want)
+			}
+		}
+	}
+	got, err := Fetch(t.Context(), path)
+	if err != nil || got.Version != "v1" {
+		t.Fatalf("Fetch: %+v, %v", got, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("after Close the socket is still there: %v", err)
+	}
+	if _, err := Fetch(t.Context(), path); err == nil {
+		t.Error("Fetch works after Close")
+	}
+}
+
+func TestWhatStandsAtThePath(t *testing.T) {
+	dir := shortDir(t)
+	src := told{s: &status.Snapshot{}}
+	listen := func(path string) error {
+		s, err := Listen(path, src, status.NewMetrics(), slog.New(slog.DiscardHandler))
+		if err == nil {
+			_ = s.Close()
+		}
+		return err
+	}
+	t.Run("a live gateway stays", func(t *testing.T) {
+		path := filepath.Join(dir, "live")
+		open(t, path, src)
+		if err := listen(path); !errors.Is(err, ErrInUse) {
+			t.Errorf("got %v, want ErrInUse", err)
+		}
+		if _, err := Fetch(t.Context(), path); err != nil {
+			t.Errorf("the first one was disturbed: %v", err)
+		}
+	})
+	t.Run("a stale socket goes", func(t *testing.T) {
+		path := filepath.Join(dir, "stale")
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.SetUnlinkOnClose(false)
+		_ = l.Close()
+		if err := listen(path); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a file stays", func(t *testing.T) {
+		path := filepath.Join(dir, "file")
+		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := listen(path); !errors.Is(err, ErrNotSocket) {
+			t.Errorf("got %v, want ErrNotSocket", err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != "precious" {
+			t.Error("the file was touched")
+		}
+	})
+	t.Run("too long", func(t *testing.T) {
+		long := filepath.Join(dir, strings.Repeat("x", 120))
+		if err := listen(long); !errors.Is(err, ErrPathTooLong) {
+			t.Errorf("Listen: %v, want ErrPathTooLong", err)
+		}
+		if _, err := Fetch(t.Context(), long); !errors.Is(err, ErrPathTooLong) {
+			t.Errorf("Fetch: %v, want ErrPathTooLong", err)
+		}
+	})
+}
+
+func TestFetchTellsWhatWentWrong(t *testing.T) {
+	path := filepath.Join(shortDir(t), "s")
+	open(t, path, told{err: errors.New("the monitor is gone")})
+	if _, err := Fetch(t.Context(), path); err == nil || !strings.Contains(err.Error(), "the monitor is gone") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The JSON of /statusz is the Snapshot's, nothing lost on the way.
+func TestStatusRoundTrip(t *testing.T) {
+	want := &status.Snapshot{Ready: true, Backends: []status.Backend{{Server: "a", PID: 7, Incarnation: 3}}, Calls: []status.Call{{Item: "x"}}}
+	w := httptest.NewRecorder()
+	private(told{s: want}, status.NewMetrics()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/statusz", nil))
+	var got status.Snapshot
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, &got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// shortDir is a temporary directory whose path leaves room for a socket's name (t.TempDir's may not).
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ga")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}

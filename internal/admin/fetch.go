@@ -1,0 +1,39 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"goblin-actor/internal/status"
+)
+
+// maxStatusBytes bounds what Fetch reads.
+const maxStatusBytes = 64 << 20
+
+// Fetch asks the gateway behind the admin socket at path for its Snapshot. Blocks until it answers or ctx ends.
+func Fetch(ctx context.Context, path string) (*status.Snapshot, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://admin/statusz", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client(path).Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("admin socket %s: %w", path, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+		return nil, fmt.Errorf("admin socket %s: status %d: %q", path, resp.StatusCode, text)
+	}
+	s := new(status.Snapshot)
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxStatusBytes)).Decode(s); err != nil {
+		return nil, fmt.Errorf("admin socket %s: decode status: %w", path, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// statusTimeout bounds how long a request waits for the Source.
+const statusTimeout = 5 * time.Second
+
+// Source tells how the gateway is doing. It may be asked from many goroutines at once and returns when ctx ends.
+// Nobody writes to the Snapshot afterwards.
+type Source interface {
+	Status(ctx context.Context) (*status.Snapshot, error)
+}
+
+// Public returns the handlers of the routes that every listener has; nil for any other path.
+func Public(src Source, m *status.Metrics) func(path string) http.Handler {
+	routes := map[string]http.Handler{
+		"/healthz": get(healthz),
+		"/readyz":  get(readyz(src)),
+		"/metrics": get(metricsPage(src, m)),
+	}
+	return func(path string) http.Handler { return routes[path] }
+}
+
+// private returns the handler of the socket: the public routes and those for its owner.
+func private(src Source, m *status.Metrics) http.Handler {
+	mux := http.NewServeMux()
+	public := Public(src, m)
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		mux.Handle(path, public(path))
+	}
+	mux.Handle("/statusz", get(statusz(src)))
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// get lets only GET and HEAD through.
+func get(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		next(w, r)
+	})
+}
+
+// healthz: the process is alive and its listener answers. It asks nobody.
+func healthz(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+// readiness is the body of /readyz.
+type readiness struct {
+	Ready    bool     `json:"ready"`
+	Draining bool     `json:"draining,omitempty"`
+	Waiting  []string `json:"waiting,omitempty"` // eager servers neither synced nor failed once
+	Failed   []string `json:"failed,omitempty"`  // eager servers whose first attempt failed
+}
+
+// readyz: 200 once every eager server is synced, cached, or has failed its first attempt; 503 before that and while draining.
+func readyz(src Source) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s, ok := ask(w, r, src)
+		if !ok {
+			return
+		}
+		body := readiness{s.Ready && !s.Draining, s.Draining, s.Waiting, s.Failed}
+		code := http.StatusOK
+		if !body.Ready {
+			code = http.StatusServiceUnavailable
+		}
+		writeJSON(w, code, body, false)
+	}
+}
+
+// statusz: the whole Snapshot; ?pretty indents it.
+func statusz(src Source) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if s, ok := ask(w, r, src); ok {
+			writeJSON(w, http.StatusOK, s, r.URL.Query().Has("pretty"))
+		}
+	}
+}
+
+// metricsPage: the counters, then the states of the Snapshot. Without a Snapshot the counters alone:
+// a scrape must work most of all when the gateway does not.
+func metricsPage(src Source, m *status.Metrics) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
+		defer cancel()
+		s, err := src.Status(ctx)
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		if m.Write(w) == nil && err == nil {
+			_ = status.WriteSnapshot(w, s)
+		}
+	}
+}
+
+// ask returns the Snapshot; when there is none it has answered 503.
+func ask(w http.ResponseWriter, r *http.Request, src Source) (*status.Snapshot, bool) {
+	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
+	defer cancel()
+	s, err := src.Status(ctx)
+	if err != nil {
+		http.Error(w, "no status: "+err.Error(), http.StatusServiceUnavailable)
+		return nil, false
+	}
+	return s, true
+}
+
+func writeJSON(w http.ResponseWriter, code int, body any, pretty bool) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	if pretty {
+		e.SetIndent("", "  ")
+	}
+	if err := e.Encode(body); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(b.Bytes())
+}

@@ -1,0 +1,105 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// firstModern is the first protocol version without sessions; versions are dates and sort as text.
+const firstModern = "2026-07-28"
+
+// WriteSnapshot writes the states in s as gauges (and restarts as counters) in Prometheus text. Returns the first error of w.
+func WriteSnapshot(w io.Writer, s *Snapshot) error {
+	var b strings.Builder
+	writeServerStates(&b, s.Servers)
+	writeBackendStates(&b, s.Backends)
+	writeSessions(&b, s.Sessions)
+	writeActors(&b, s.Actors)
+	sample(&b, "goblin_catalog_version", "gauge", "", float64(s.Catalog.Version))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeServerStates(b *strings.Builder, servers []Server) {
+	family(b, "goblin_queue_depth", "gauge")
+	for _, s := range servers {
+		fmt.Fprintf(b, "goblin_queue_depth{server=%q} %d\n", s.Name, s.Queued)
+	}
+	family(b, "goblin_in_flight", "gauge")
+	for _, s := range servers {
+		fmt.Fprintf(b, "goblin_in_flight{server=%q} %d\n", s.Name, s.InFlight)
+	}
+	family(b, "goblin_catalog_items", "gauge")
+	for _, s := range servers {
+		for _, kind := range []struct {
+			name string
+			n    int
+		}{{"tools", s.Tools}, {"prompts", s.Prompts}, {"resources", s.Resources}, {"templates", s.Templates}} {
+			fmt.Fprintf(b, "goblin_catalog_items{server=%q,kind=%q} %d\n", s.Name, kind.name, kind.n)
+		}
+	}
+}
+
+func writeBackendStates(b *strings.Builder, backends []Backend) {
+	family(b, "goblin_backend_up", "gauge")
+	for _, x := range backends {
+		up := 0
+		if x.State == "ready" {
+			up = 1
+		}
+		fmt.Fprintf(b, "goblin_backend_up{server=%q,replica=\"%d\"} %d\n", x.Server, x.Replica, up)
+	}
+	family(b, "goblin_backend_restarts_total", "counter")
+	for _, x := range backends {
+		fmt.Fprintf(b, "goblin_backend_restarts_total{server=%q,replica=\"%d\"} %d\n", x.Server, x.Replica, max(x.Incarnation, 1)-1)
+	}
+}
+
+func writeSessions(b *strings.Builder, sessions []Session) {
+	counts := map[string]int{}
+	for _, s := range sessions {
+		era := "legacy"
+		if s.Protocol >= firstModern {
+			era = "modern"
+		}
+		counts[fmt.Sprintf("{transport=%q,era=%q}", cmp.Or(s.Transport, other), era)]++
+	}
+	family(b, "goblin_sessions", "gauge")
+	for _, labels := range sorted(counts) {
+		fmt.Fprintf(b, "goblin_sessions%s %d\n", labels, counts[labels])
+	}
+}
+
+func writeActors(b *strings.Builder, actors []Actor) {
+	depth, restarts := map[string]int{}, map[string]uint64{}
+	for _, a := range actors {
+		depth[a.Kind] += a.Depth
+		restarts[a.Kind] += a.Restarts
+	}
+	family(b, "goblin_actor_mailbox_depth", "gauge")
+	for _, kind := range sorted(depth) {
+		fmt.Fprintf(b, "goblin_actor_mailbox_depth{kind=%q} %d\n", kind, depth[kind])
+	}
+	family(b, "goblin_actor_restarts_total", "counter")
+	for _, kind := range sorted(restarts) {
+		fmt.Fprintf(b, "goblin_actor_restarts_total{kind=%q} %d\n", kind, restarts[kind])
+	}
+}
+
+// sample writes a family of one value.
+func sample(b *strings.Builder, name, kind, labels string, value float64) {
+	family(b, name, kind)
+	fmt.Fprintf(b, "%s%s %g\n", name, labels, value)
+}
+
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
