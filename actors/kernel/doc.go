@@ -1,0 +1,2 @@
+// Package kernel is the house of the actors: protoactor behind our own names.
+package kernel

@@ -1,0 +1,42 @@
+package kernel
+
+import "context"
+
+// Reference names an actor, alive or dead. It is a small comparable value, safe for every goroutine;
+// the zero Reference is an actor that never was. A restart keeps the Reference.
+type Reference struct{ cell *cell }
+
+// Tell puts msg into the actor's mailbox according to its Class. It never blocks. A message that will not
+// be handled is abandoned, here or later. The sender gives up every slice and map inside msg.
+func (r Reference) Tell(msg any) {
+	if r.cell == nil {
+		abandon(msg, Gone)
+		return
+	}
+	r.cell.box.tell(msg)
+}
+
+// TellWait is Tell for goroutines that can wait, such as readers of sockets; actors must not call it.
+// Work and Outcome wait, first come first served, until the mailbox has room; other classes do not wait.
+// It returns ctx's cause when ctx ends, ErrGone when the actor stops first. With an error the message has not been
+// taken and is still the caller's: Abandon is not called.
+func (r Reference) TellWait(ctx context.Context, msg any) error {
+	if r.cell == nil {
+		return ErrGone
+	}
+	return r.cell.box.tellWait(ctx, msg)
+}
+
+// Name returns the full name of the actor, "" for the zero Reference. A child's name is its parent's, a slash, its own.
+func (r Reference) Name() string {
+	if r.cell == nil {
+		return ""
+	}
+	return r.cell.name
+}
+
+// String returns the name, for logs.
+func (r Reference) String() string { return r.Name() }
+
+// IsZero reports whether r is the zero Reference.
+func (r Reference) IsZero() bool { return r.cell == nil }

@@ -1,0 +1,103 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Self is how one incarnation of an actor acts on the world. Stop, StopChild and SpawnChild are for the actor's own
+// goroutine (Do, Flush, the function that makes the Logic); the rest is safe everywhere.
+type Self struct{ life *life }
+
+// life is one incarnation.
+type life struct {
+	cell    *cell
+	number  uint32
+	context actor.Context
+
+	// Guarded by cell.box.mu.
+	ctx    context.Context // of Go; made when first needed
+	cancel context.CancelFunc
+}
+
+// Timer is a message on its way, from Self.After.
+type Timer struct{ timer *time.Timer }
+
+// Stop keeps the message from being sent; false means that it is queued or handled already. The zero Timer does nothing.
+func (t Timer) Stop() bool { return t.timer != nil && t.timer.Stop() }
+
+// Reference returns the actor's own.
+func (s Self) Reference() Reference { return Reference{s.life.cell} }
+
+// Name returns the actor's full name.
+func (s Self) Name() string { return s.life.cell.name }
+
+// System returns the system the actor lives in.
+func (s Self) System() *System { return s.life.cell.system }
+
+// Logger returns the system's logger with the attribute "actor".
+func (s Self) Logger() *slog.Logger { return s.life.cell.logger() }
+
+// After sends msg to the actor itself after d, as an Outcome. If the incarnation has ended by then, msg is abandoned.
+func (s Self) After(d time.Duration, msg any) Timer {
+	box, number := &s.life.cell.box, s.life.number
+	return Timer{time.AfterFunc(d, func() { box.tellOwn(number, msg) })}
+}
+
+// Go runs f on a goroutine of its own and sends what it returns to the actor, as an Outcome; nil sends nothing. ctx
+// ends with the incarnation, after the effects of Stopping; a result after that is abandoned. If f panics the actor
+// gets GoPanicked. f holds nothing of the actor but what it is given. System.Stop waits for f.
+func (s Self) Go(f func(ctx context.Context) any) {
+	ctx := s.life.begin()
+	c := s.life.cell
+	c.system.loose.add()
+	go func() {
+		defer c.system.loose.done()
+		if result := s.life.guarded(ctx, f); result != nil {
+			c.box.tellOwn(s.life.number, result)
+		}
+	}()
+}
+
+func (l *life) guarded(ctx context.Context, f func(ctx context.Context) any) (result any) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			l.cell.logger().Error("goroutine of an actor panicked", "error", cause, "stack", string(debug.Stack()))
+			result = GoPanicked{fmt.Errorf("panic: %v", cause)}
+		}
+	}()
+	return f(ctx)
+}
+
+// begin returns the context of the incarnation.
+func (l *life) begin() context.Context {
+	l.cell.box.mu.Lock()
+	defer l.cell.box.mu.Unlock()
+	if l.ctx == nil {
+		l.ctx, l.cancel = context.WithCancel(context.Background())
+	}
+	return l.ctx
+}
+
+// end cancels the context of the incarnation, also for a Go that comes too late.
+func (l *life) end() {
+	l.begin()
+	l.cancel()
+}
+
+// Stop ends the actor after the message being handled. What is queued is abandoned.
+func (s Self) Stop() { s.life.cell.stop(WhyAsked) }
+
+// StopChild ends a child of this actor after the message it is handling; ChildStopped follows. Other references are ignored.
+func (s Self) StopChild(child Reference) {
+	if child.cell == nil || child.cell.parent != s.life.cell {
+		s.Logger().Warn("not a child, not stopped", "child", child.Name())
+		return
+	}
+	child.cell.stop(WhyAsked)
+}

@@ -1,0 +1,115 @@
+package kernel
+
+import "context"
+
+// waiter is a goroutine in TellWait.
+type waiter struct {
+	entry      entry
+	done       chan struct{} // closed when the message was taken or the actor stopped
+	dismissed  bool          // the actor stopped; written before done is closed
+	queued     bool          // guarded by the mailbox's mutex
+	prev, next *waiter
+}
+
+// waiters is a queue, first come first served, guarded by the mailbox's mutex.
+type waiters struct {
+	head, tail *waiter
+	len        int
+}
+
+func (q *waiters) first() *waiter { return q.head }
+
+func (q *waiters) push(w *waiter) {
+	w.queued = true
+	q.len++
+	w.prev = q.tail
+	if q.tail == nil {
+		q.head = w
+	} else {
+		q.tail.next = w
+	}
+	q.tail = w
+}
+
+func (q *waiters) remove(w *waiter) {
+	if w.prev == nil {
+		q.head = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		q.tail = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.prev, w.next, w.queued = nil, nil, false
+	q.len--
+}
+
+// dismiss sends all away: the actor stops.
+func (q *waiters) dismiss() {
+	for w := q.head; w != nil; w = q.head {
+		q.remove(w)
+		w.dismissed = true
+		close(w.done)
+	}
+}
+
+// tellWait is Reference.TellWait.
+func (m *mailbox) tellWait(ctx context.Context, msg any) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	e := entry{msg: msg, class: classOf(msg)}
+	var key any
+	if e.class == State {
+		key = keyOf(msg)
+	}
+	m.mu.Lock()
+	if m.phase != open {
+		m.mu.Unlock()
+		return ErrGone
+	}
+	if (e.class == Work || e.class == Outcome) && m.user.len() >= m.limit {
+		return m.queueUp(ctx, e)
+	}
+	lost, why := m.put(e, key)
+	wake := m.wake()
+	m.mu.Unlock()
+	if wake {
+		m.pool.Schedule(m.process)
+	}
+	if lost != nil {
+		m.owner.abandon(lost, why)
+	}
+	return nil
+}
+
+// queueUp waits for room. mu is held on entry and released.
+func (m *mailbox) queueUp(ctx context.Context, e entry) error {
+	w := &waiter{entry: e, done: make(chan struct{})}
+	m.waiters.push(w)
+	m.mu.Unlock()
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		if m.leave(w) {
+			return context.Cause(ctx)
+		}
+	}
+	if w.dismissed {
+		return ErrGone
+	}
+	return nil
+}
+
+// leave takes w out of the queue; false means that it is served or dismissed already.
+func (m *mailbox) leave(w *waiter) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !w.queued {
+		return false
+	}
+	m.waiters.remove(w)
+	return true
+}
