@@ -1,0 +1,93 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// Call is one request in a handler's hand. Its methods may be called until the handler returns.
+type Call struct {
+	// Context ends when the client cancels the request, leaves its session, or the server stops.
+	Context   context.Context
+	Name      string          // of the tool or prompt; the URI of a resource
+	Arguments json.RawMessage // as the client sent them; nil = none
+
+	session *session
+	x       *transport.Exchange
+}
+
+// Bind decodes the arguments into v, a pointer to a struct. Unknown members are an error, like every other
+// mismatch; it names the argument.
+func (c *Call) Bind(v any) error {
+	if len(c.Arguments) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(c.Arguments))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("arguments: %w", err)
+	}
+	return nil
+}
+
+// Progress tells the client how far the call is, if it asked to be told. done must grow from call to call;
+// total 0 = unknown. message is left out for clients too old to know it. MCP 2025-11-25, basic/utilities/progress.
+func (c *Call) Progress(done, total float64, message string) {
+	token := c.x.Params.ProgressToken.Of(c.x.Frame.Raw)
+	if token == nil || c.Context.Err() != nil {
+		return
+	}
+	params := append([]byte(`{"progressToken":`), token...)
+	params = append(params, `,"progress":`...)
+	params = strconv.AppendFloat(params, done, 'g', -1, 64)
+	if total > 0 {
+		params = append(params, `,"total":`...)
+		params = strconv.AppendFloat(params, total, 'g', -1, 64)
+	}
+	if message != "" && c.session.knows(protocol.Version20250326) {
+		params = append(params, `,"message":`...)
+		params = protocol.AppendQuoted(params, message)
+	}
+	frame := protocol.AppendNotification(nil, protocol.NotificationProgress.String(), append(params, '}'))
+	c.x.Notify(frame, false, transport.WeightState, "progress")
+}
+
+// Log sends a log line of this call, if the session's level lets it pass. level is one of the eight syslog
+// words. MCP 2025-11-25, server/utilities/logging.
+func (c *Call) Log(level, logger string, data any) {
+	if !c.session.logs(level) || c.Context.Err() != nil {
+		return
+	}
+	params, err := json.Marshal(map[string]any{"level": level, "logger": logger, "data": data})
+	if err != nil {
+		return // a handler that logs what is no JSON has nothing to say
+	}
+	c.x.Notify(protocol.AppendNotification(nil, protocol.NotificationMessage.String(), params), false, transport.WeightLog, "")
+}
+
+// Ask sends the client a question on this call's stream (sampling/createMessage, elicitation/create, roots/list)
+// and waits for the answer or the end of Context. The client's refusal comes back as an *Error.
+func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", method, err)
+	}
+	id, answer := c.session.asking()
+	defer c.session.asked(id)
+	c.x.Notify(protocol.AppendRequest(nil, id, method, raw), false, transport.WeightAnswer, "")
+	select {
+	case a := <-answer:
+		return a.result, a.err
+	case <-c.Context.Done():
+		return nil, context.Cause(c.Context)
+	}
+}
+
+// Client returns the capabilities the client declared in initialize.
+func (c *Call) Client() json.RawMessage { return c.session.capabilities }

@@ -1,0 +1,18 @@
+// Package demo is the built-in MCP servers: what goblin-actor shows before anybody configured a server, and what
+// its tests and measurements talk to. They are small and honest servers written on our own frames, so that any
+// protocol version can be forced on them.
+//
+//	notes   tools that change a small notebook, one resource a note, a template, a prompt, completion
+//	clock   a resource that changes every second, and a slow tool with progress that can be cancelled
+//
+// A Server owns what it offers and its sessions; one mutex guards both, and is never held while a handler runs or
+// while something is written. Every request of a client runs in a goroutine of its own with a Call in its hand,
+// the number of them in a session is bounded. A message that belongs to no request waits, newest a key, until the
+// client has a stream to read it from, so a change right after the handshake is not lost.
+//
+//	server := demo.New("greeter", "1.0.0")
+//	server.AddTool(demo.Tool{Name: "greet", Description: "Say hello", Handle: func(c *demo.Call) (any, error) {
+//		return demo.Text("hello"), nil
+//	}})
+//	err := demo.ServeStdio(ctx, server, os.Stdin, os.Stdout, log)
+package demo

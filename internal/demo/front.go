@@ -1,0 +1,243 @@
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// front answers the messages of a Server's clients; it is the transport.Front of one run.
+type front struct {
+	*Server
+	ctx   context.Context // ends with the run
+	stdio bool            // one client, one session ""
+	log   *slog.Logger
+}
+
+// Post answers one message. Requests run in a goroutine of their own.
+func (f *front) Post(x *transport.Exchange) {
+	switch {
+	case x.Batch != nil:
+		x.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "batches are not supported"), 0)
+		return
+	case x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize:
+		f.initialize(x)
+		return
+	}
+	c := f.find(x.Origin.SessionID)
+	switch {
+	case c != nil:
+	case x.Frame.Kind == protocol.KindRequest && f.stdio:
+		f.early(x)
+		return
+	case f.stdio:
+		x.Accept()
+		return
+	case x.Origin.SessionID == "": // MCP 2025-11-25, basic/transports: 400 without a session, 404 with one unknown
+		x.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "Mcp-Session-Id is missing: send initialize first"), 0)
+		return
+	default:
+		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "no such session: send initialize again"), 0)
+		return
+	}
+	switch x.Frame.Kind {
+	case protocol.KindRequest:
+		f.request(c, x)
+	case protocol.KindNotification:
+		f.notified(c, x)
+		x.Accept()
+	default:
+		c.answered(&x.Frame)
+		x.Accept()
+	}
+}
+
+// early answers a request on stdio before initialize: only ping is allowed.
+func (f *front) early(x *transport.Exchange) {
+	id := x.Frame.ID.Of(x.Frame.Raw)
+	switch x.Frame.M {
+	case protocol.MethodPing:
+		x.Answer(protocol.AppendResult(nil, id, []byte("{}")), false)
+	case protocol.MethodServerDiscover, protocol.MethodOther:
+		x.Answer(failure(id, codeMethodNotFound, "method not found"), false)
+	default:
+		x.Answer(failure(id, codeInvalidRequest, "not initialized: send initialize first"), false)
+	}
+}
+
+func (f *front) notified(c *session, x *transport.Exchange) {
+	switch x.Frame.M {
+	case protocol.NotificationInitialized:
+		c.initialized()
+	case protocol.NotificationCancelled:
+		if id := x.Params.RequestID.Of(x.Frame.Raw); id != nil {
+			c.cancel(string(id))
+		}
+	}
+}
+
+// request runs one request and answers it. A cancelled one is not answered: its exchange just ends.
+// MCP 2025-11-25, basic/utilities/cancellation.
+func (f *front) request(c *session, x *transport.Exchange) {
+	id := x.Frame.ID.Of(x.Frame.Raw)
+	ctx, ok := c.begin(string(id))
+	if !ok {
+		x.Answer(failure(id, codeInvalidRequest, "too many requests at once, or this id is in use"), false)
+		return
+	}
+	go func() {
+		defer c.finish(string(id))
+		result, err := f.dispatch(&Call{Context: ctx, session: c, x: x})
+		if errors.Is(context.Cause(ctx), errCancelled) {
+			x.Accept()
+			return
+		}
+		x.Answer(response(id, result, err), false)
+	}()
+}
+
+// initialize begins a session. MCP 2025-11-25, basic/lifecycle.
+func (f *front) initialize(x *transport.Exchange) {
+	id := x.Frame.ID.Of(x.Frame.Raw)
+	if f.find(x.Origin.SessionID) != nil {
+		x.Refuse(http.StatusBadRequest, failure(id, codeInvalidRequest, "this session is initialized already"), 0)
+		return
+	}
+	asked, ok := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
+	if !ok {
+		x.Answer(failure(id, codeInvalidParams, "protocolVersion: want a string"), false)
+		return
+	}
+	version := f.Protocol
+	if version == "" {
+		version = protocol.Negotiate(asked)
+	}
+	name := ""
+	if !f.stdio {
+		name = rand.Text()
+		x.SetSession(name)
+	}
+	c := newSession(f.ctx, name, version, x.Params.Capabilities.Of(x.Frame.Raw))
+	f.add(c)
+	result, err := json.Marshal(f.hello(version))
+	x.Answer(response(id, json.RawMessage(result), err), false)
+}
+
+// Open takes the client's stream for what belongs to no request. On stdio it is there before the session.
+func (f *front) Open(stream *transport.EventStream) {
+	c := f.find(stream.Origin.SessionID)
+	switch {
+	case c != nil:
+		stream.Accept()
+		c.open(stream)
+	case f.stdio:
+		stream.Accept()
+		f.mu.Lock()
+		f.stdout = stream
+		f.mu.Unlock()
+	case stream.Origin.SessionID == "":
+		stream.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "Mcp-Session-Id is missing"), 0)
+	default:
+		stream.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "no such session"), 0)
+	}
+}
+
+// Delete ends a session.
+func (f *front) Delete(x *transport.Exchange) {
+	c := f.find(x.Origin.SessionID)
+	if c == nil {
+		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "no such session"), 0)
+		return
+	}
+	f.remove(c)
+	x.Accept()
+}
+
+// find returns the session of that id and notes that it was used; nil if there is none.
+func (s *Server) find(id string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.sessions[id]
+	if c != nil {
+		c.touch()
+	}
+	return c
+}
+
+// add keeps a new session; when there are too many, the one idle longest without a stream goes.
+func (s *Server) add(c *session) {
+	s.mu.Lock()
+	var oldest *session
+	if len(s.sessions) >= maxSessions {
+		for _, o := range s.sessions {
+			if oldest == nil || o.idleSince().Before(oldest.idleSince()) {
+				oldest = o
+			}
+		}
+		delete(s.sessions, oldest.id)
+	}
+	s.sessions[c.id] = c
+	stdout := s.stdout
+	s.mu.Unlock()
+	if oldest != nil {
+		oldest.close()
+	}
+	if stdout != nil {
+		c.open(stdout)
+	}
+}
+
+func (s *Server) remove(c *session) {
+	s.mu.Lock()
+	delete(s.sessions, c.id)
+	s.mu.Unlock()
+	c.close()
+}
+
+// touch notes that the client was heard of.
+func (c *session) touch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastSeen = time.Now()
+}
+
+// idleSince is when the client was last heard of; one with a stream or a call counts as heard of now.
+func (c *session) idleSince() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.streams) > 0 || len(c.calls) > 0 {
+		return time.Now()
+	}
+	return c.lastSeen
+}
+
+// response renders the answer to a request.
+func response(id []byte, result any, err error) []byte {
+	var raw []byte
+	if err == nil {
+		raw, err = json.Marshal(result)
+	}
+	if err == nil {
+		return protocol.AppendResult(nil, id, raw)
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return protocol.AppendError(nil, id, e.Code, e.Message, e.Data)
+	}
+	return failure(id, codeInternal, err.Error())
+}
+
+// failure renders an error; without an id it says null, as legacy clients expect.
+func failure(id []byte, code int, message string) []byte {
+	if id == nil {
+		id = []byte("null")
+	}
+	return protocol.AppendError(nil, slices.Clone(id), code, message, nil)
+}

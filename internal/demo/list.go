@@ -1,0 +1,82 @@
+package demo
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+
+	"goblin-actor/protocol"
+)
+
+// list answers the four lists, a page at a time, in the order of names or URIs. The cursor names the last key of
+// the page before, so it stays valid while items come and go. MCP 2025-11-25, server/utilities/pagination.
+func (f *front) list(c *Call) (any, error) {
+	after := ""
+	if span := c.x.Params.Cursor; span.Present() {
+		text, ok := protocol.Unquote(span.Of(c.x.Frame.Raw))
+		key, err := base64.RawURLEncoding.DecodeString(text)
+		if !ok || err != nil || len(key) == 0 {
+			return nil, &Error{Code: codeInvalidParams, Message: "cursor: not one of ours"}
+		}
+		after = string(key)
+	}
+	size := f.PageSize
+	if size <= 0 {
+		size = defaultPageSize
+	}
+	titled := c.session.knows(protocol.Version20250618)
+	annotated := c.session.knows(protocol.Version20250326)
+	switch c.x.Frame.M {
+	case protocol.MethodToolsList:
+		return page("tools", f.tools, after, size, func(t Tool) any {
+			if !titled {
+				t.Title, t.Output = "", nil
+			}
+			if !annotated {
+				t.Annotations = nil
+			}
+			return t
+		}), nil
+	case protocol.MethodPromptsList:
+		return page("prompts", f.prompts, after, size, func(p Prompt) any {
+			if !titled {
+				p.Title = ""
+			}
+			return p
+		}), nil
+	case protocol.MethodTemplatesList:
+		return page("resourceTemplates", f.templates, after, size, func(t Template) any {
+			if !titled {
+				t.Title = ""
+			}
+			return t
+		}), nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return page("resources", f.resources, after, size, func(r Resource) any {
+		if !titled {
+			r.Title = ""
+		}
+		return r
+	}), nil
+}
+
+// page returns the items after a key, at most size of them, and a cursor if there are more.
+func page[T any](member string, items map[string]T, after string, size int, show func(T) any) any {
+	keys := slices.Sorted(maps.Keys(items))
+	first, found := slices.BinarySearch(keys, after)
+	if found {
+		first++
+	}
+	keys = keys[first:]
+	shown := []any{}
+	for _, k := range keys[:min(size, len(keys))] {
+		shown = append(shown, show(items[k]))
+	}
+	result := map[string]any{member: shown}
+	if len(keys) > size {
+		result["nextCursor"] = base64.RawURLEncoding.EncodeToString([]byte(keys[size-1]))
+	}
+	return result
+}

@@ -1,0 +1,205 @@
+package demo
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"goblin-actor/protocol"
+)
+
+// dispatch carries out one request of an initialized session and returns what response renders.
+func (f *front) dispatch(c *Call) (any, error) {
+	switch c.x.Frame.M {
+	case protocol.MethodPing:
+		return struct{}{}, nil
+	case protocol.MethodToolsList, protocol.MethodPromptsList, protocol.MethodResourcesList, protocol.MethodTemplatesList:
+		return f.list(c)
+	case protocol.MethodToolsCall:
+		return f.callTool(c)
+	case protocol.MethodPromptsGet:
+		return f.getPrompt(c)
+	case protocol.MethodResourcesRead:
+		return f.read(c)
+	case protocol.MethodResourcesSubscribe:
+		return f.subscribe(c)
+	case protocol.MethodResourcesUnsubscribe:
+		return f.unsubscribe(c)
+	case protocol.MethodLoggingSetLevel:
+		return setLevel(c)
+	case protocol.MethodCompletionComplete:
+		return f.complete(c)
+	}
+	return nil, &Error{Code: codeMethodNotFound, Message: "method not found"}
+}
+
+// hello is the answer to initialize. MCP 2025-11-25, basic/lifecycle.
+func (s *Server) hello(version string) any {
+	type flags map[string]bool
+	capabilities := map[string]any{"logging": flags{}, "tools": flags{}}
+	if len(s.prompts) > 0 {
+		capabilities["prompts"] = flags{}
+	}
+	capabilities["resources"] = flags{"subscribe": true, "listChanged": true}
+	if version >= protocol.Version20250326 {
+		capabilities["completions"] = flags{}
+	}
+	return struct {
+		ProtocolVersion string            `json:"protocolVersion"`
+		Capabilities    any               `json:"capabilities"`
+		ServerInfo      map[string]string `json:"serverInfo"`
+		Instructions    string            `json:"instructions,omitempty"`
+	}{version, capabilities, map[string]string{"name": s.Name, "version": s.Version}, s.Instructions}
+}
+
+func (f *front) callTool(c *Call) (any, error) {
+	name, err := c.text("name", c.x.Params.Name)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := f.tools[name]
+	if !ok {
+		return nil, &Error{Code: codeInvalidParams, Message: "Unknown tool: " + name}
+	}
+	c.Name, c.Arguments = name, c.x.Params.Arguments.Of(c.x.Frame.Raw)
+	result, err := t.Handle(c)
+	if e, ok := errors.AsType[*Error](err); ok {
+		return nil, e
+	}
+	if err != nil {
+		result = Failed("%v", err)
+	}
+	if r, ok := result.(ToolResult); ok && !c.session.knows(protocol.Version20250618) {
+		r.Structured = nil
+		result = r
+	}
+	return result, nil
+}
+
+func (f *front) getPrompt(c *Call) (any, error) {
+	name, err := c.text("name", c.x.Params.Name)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := f.prompts[name]
+	if !ok {
+		return nil, &Error{Code: codeInvalidParams, Message: "Unknown prompt: " + name}
+	}
+	c.Name, c.Arguments = name, c.x.Params.Arguments.Of(c.x.Frame.Raw)
+	var given map[string]string
+	if len(c.Arguments) > 0 && json.Unmarshal(c.Arguments, &given) != nil {
+		return nil, &Error{Code: codeInvalidParams, Message: "arguments: want an object of strings"}
+	}
+	for _, a := range p.Arguments {
+		if _, ok := given[a.Name]; a.Required && !ok {
+			return nil, &Error{Code: codeInvalidParams, Message: "missing argument: " + a.Name}
+		}
+	}
+	return p.Handle(c)
+}
+
+func (f *front) read(c *Call) (any, error) {
+	uri, err := c.text("uri", c.x.Params.URI)
+	if err != nil {
+		return nil, err
+	}
+	handle, ok := f.resource(uri)
+	if !ok {
+		return nil, notFound(uri)
+	}
+	c.Name = uri
+	return handle(c)
+}
+
+func (f *front) subscribe(c *Call) (any, error) {
+	uri, err := c.text("uri", c.x.Params.URI)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := f.resource(uri); !ok {
+		return nil, notFound(uri)
+	}
+	s := c.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.subscribed) >= maxSubscriptions && !s.subscribed[uri] {
+		return nil, &Error{Code: codeInvalidParams, Message: "too many subscriptions"}
+	}
+	s.subscribed[uri] = true
+	return struct{}{}, nil
+}
+
+func (f *front) unsubscribe(c *Call) (any, error) {
+	uri, err := c.text("uri", c.x.Params.URI)
+	if err != nil {
+		return nil, err
+	}
+	s := c.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.subscribed, uri)
+	return struct{}{}, nil
+}
+
+func setLevel(c *Call) (any, error) {
+	level, err := c.text("level", c.x.Params.Level)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.Index(levels, level)
+	if i < 0 {
+		return nil, &Error{Code: codeInvalidParams, Message: "level: want one of " + strings.Join(levels, ", ")}
+	}
+	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
+	c.session.level = i
+	return struct{}{}, nil
+}
+
+// complete suggests values for an argument of a prompt or template. MCP 2025-11-25, server/utilities/completion.
+func (f *front) complete(c *Call) (any, error) {
+	var params struct {
+		Argument struct{ Name, Value string }
+	}
+	raw := c.x.Frame.Raw
+	if err := json.Unmarshal(c.x.Frame.Params.Of(raw), &params); err != nil {
+		return nil, &Error{Code: codeInvalidParams, Message: "argument: want {name, value}"}
+	}
+	var completer Completer
+	if name, ok := protocol.Unquote(c.x.Params.RefName.Of(raw)); ok {
+		p, known := f.prompts[name]
+		if !known {
+			return nil, &Error{Code: codeInvalidParams, Message: "Unknown prompt: " + name}
+		}
+		completer = p.Complete
+	} else if uri, ok := protocol.Unquote(c.x.Params.RefURI.Of(raw)); ok {
+		completer = f.templates[uri].Complete
+	} else {
+		return nil, &Error{Code: codeInvalidParams, Message: "ref: want a prompt's name or a resource's uri"}
+	}
+	values := []string{}
+	if completer != nil {
+		values = append(values, completer(params.Argument.Name, params.Argument.Value)...)
+	}
+	shown := values[:min(len(values), 100)]
+	return map[string]any{"completion": map[string]any{
+		"values": shown, "total": len(values), "hasMore": len(shown) < len(values),
+	}}, nil
+}
+
+// text returns a string member of the params that must be there.
+func (c *Call) text(member string, span protocol.Span) (string, error) {
+	s, ok := protocol.Unquote(span.Of(c.x.Frame.Raw))
+	if !ok {
+		return "", &Error{Code: codeInvalidParams, Message: member + ": want a string"}
+	}
+	return s, nil
+}
+
+func notFound(uri string) error {
+	return &Error{
+		Code: codeResourceNotFound, Message: "Resource not found: " + uri,
+		Data: append(append([]byte(`{"uri":`), protocol.Quote(uri)...), '}'),
+	}
+}

@@ -1,0 +1,97 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"goblin-actor/protocol/transport"
+)
+
+// maxMessageBytes is the largest message a demo server takes.
+const maxMessageBytes = 4 << 20
+
+// drainTime is how long running requests over HTTP may go on after the end was asked for.
+const drainTime = 2 * time.Second
+
+// ServeStdio serves one client on in and out until in ends or ctx does. It returns nil at the end of in,
+// after every call of the client has ended.
+func ServeStdio(ctx context.Context, s *Server, in io.Reader, out io.Writer, log *slog.Logger) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	f := &front{Server: s, ctx: ctx, stdio: true, log: log}
+	defer s.background(ctx, stop)()
+	return transport.ServeStdio(ctx, in, out, f, transport.ServerOptions{MaxMessageBytes: maxMessageBytes}, log)
+}
+
+// ServeHTTP serves any number of clients on l, at every path, until ctx ends; then it closes l.
+func ServeHTTP(ctx context.Context, s *Server, l net.Listener, log *slog.Logger) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	f := &front{Server: s, ctx: ctx, log: log}
+	defer s.background(ctx, stop)()
+	server := transport.NewServer(f, transport.ServerOptions{MaxMessageBytes: maxMessageBytes}, log)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, done := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer done()
+	if err := server.Shutdown(grace); err != nil {
+		return fmt.Errorf("stop %s: %w", s.Name, err)
+	}
+	return <-served
+}
+
+// background starts Background and returns what stops it and waits for its end.
+func (s *Server) background(ctx context.Context, stop func()) func() {
+	if s.Background == nil {
+		return stop
+	}
+	var running sync.WaitGroup
+	running.Go(func() { s.Background(ctx) })
+	return func() {
+		stop()
+		running.Wait()
+	}
+}
+
+// builtin are the servers one can ask for by name.
+var builtin = map[string]struct {
+	make  func() *Server
+	about string
+}{
+	"notes": {NewNotes, "a small notebook: tools that change it, a resource for every note, a prompt"},
+	"clock": {NewClock, "the time as a resource that changes every second, and a slow tool with progress"},
+}
+
+// Names returns the names of the built-in servers, sorted.
+func Names() []string {
+	names := []string{}
+	for name := range builtin {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// About says in one line what the built-in server of that name is; "" if there is none.
+func About(name string) string { return builtin[name].about }
+
+// Named returns a new built-in server, or an error that lists those there are.
+func Named(name string) (*Server, error) {
+	b, ok := builtin[name]
+	if !ok {
+		return nil, fmt.Errorf("no demo server is called %q; there are %s", name, strings.Join(Names(), ", "))
+	}
+	return b.make(), nil
+}
