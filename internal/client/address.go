@@ -1,0 +1,58 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// DefaultAddress is where a gateway listens unless it is told otherwise.
+const DefaultAddress = "127.0.0.1:8730"
+
+// ErrSocketPath is returned by ParseAddress for the path of an admin socket, which speaks no MCP.
+var ErrSocketPath = errors.New("is the path of an admin socket; give the gateway's URL or port")
+
+// ParseAddress returns the URL of the MCP endpoint that addr means: an http or https URL, host:port, or a port of
+// this machine. Without a path it is /mcp; "" means DefaultAddress.
+func ParseAddress(addr string) (*url.URL, error) {
+	if addr == "" {
+		addr = DefaultAddress
+	}
+	if port, err := strconv.Atoi(addr); err == nil {
+		addr = fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	if !strings.Contains(addr, "://") {
+		if strings.HasSuffix(addr, ".sock") || strings.HasPrefix(addr, "/") || strings.HasPrefix(addr, ".") {
+			return nil, fmt.Errorf("%q %w", addr, ErrSocketPath)
+		}
+		addr = "http://" + addr
+	}
+	u, err := url.Parse(addr)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: want a URL, host:port or a port", addr)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("address %q: want http or https, got %q", addr, u.Scheme)
+	}
+	if u.User != nil {
+		return nil, errors.New("address: user and password do not belong in it")
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return nil, fmt.Errorf("address %q: port %q is not from 1 to 65535", addr, port)
+		}
+		if u.Hostname() == "" {
+			u.Host = net.JoinHostPort("127.0.0.1", port)
+		}
+	}
+	if u.Hostname() == "" {
+		return nil, fmt.Errorf("address %q: the host is missing", addr)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/mcp"
+	}
+	return u, nil
+}

@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// sink is told what happens on the link, from its goroutines.
+func (c *Client) sink(_ context.Context, e transport.Event) error {
+	switch e := e.(type) {
+	case transport.Received:
+		c.received(&e.Frame)
+	case transport.Written:
+		if !c.http {
+			c.settleNote(e.Ticket)
+		}
+	case transport.NotSent:
+		c.settle(e.Ticket, outcome{err: c.unreachable(e.Err)})
+	case transport.Ended:
+		c.ended(e)
+	case transport.SessionLost:
+		c.settle(e.Ticket, outcome{err: ErrSessionLost})
+	case transport.Closed:
+		c.end(e.Err)
+	}
+	return nil
+}
+
+func (c *Client) unreachable(err error) error {
+	if errors.Is(err, transport.ErrLinkClosed) {
+		return ErrClosed
+	}
+	return fmt.Errorf("%s: %w: %w", c.where, ErrUnreachable, err)
+}
+
+func (c *Client) ended(e transport.Ended) {
+	err := e.Err
+	switch {
+	case err == nil:
+		c.settleNote(e.Ticket)
+		err = transport.ErrNoAnswer
+	case errors.Is(err, transport.ErrLinkClosed):
+		err = ErrClosed
+	}
+	c.settle(e.Ticket, outcome{err: fmt.Errorf("%s: %w", c.where, err)})
+}
+
+// settle gives the request of that ticket its outcome; later ones find nothing.
+func (c *Client) settle(ticket uint64, o outcome) {
+	c.mu.Lock()
+	p := c.pending[ticket]
+	delete(c.pending, ticket)
+	c.mu.Unlock()
+	if p != nil {
+		p.done <- o
+	}
+}
+
+// settleNote does so for a notification only.
+func (c *Client) settleNote(ticket uint64) {
+	c.mu.Lock()
+	p := c.pending[ticket]
+	c.mu.Unlock()
+	if p != nil && p.note {
+		c.settle(ticket, outcome{})
+	}
+}
+
+// end fails everything pending.
+func (c *Client) end(err error) {
+	if err == nil {
+		err = ErrClosed
+	} else {
+		err = fmt.Errorf("%s: %w: %w", c.where, ErrClosed, err)
+	}
+	c.mu.Lock()
+	left := maps.Clone(c.pending)
+	clear(c.pending)
+	c.over = err
+	c.mu.Unlock()
+	for _, p := range left {
+		p.done <- outcome{err: err}
+	}
+	close(c.closed)
+}
+
+func (c *Client) received(f *protocol.Frame) {
+	switch f.Kind {
+	case protocol.KindResult, protocol.KindError:
+		c.answered(f)
+	case protocol.KindRequest:
+		c.asked(f)
+	case protocol.KindNotification:
+		if f.M == protocol.NotificationProgress {
+			c.progressed(f)
+		} else if c.options.OnNotification != nil {
+			c.options.OnNotification(f.MethodText(), f.ParamsBytes())
+		}
+	}
+}
+
+func (c *Client) answered(f *protocol.Frame) {
+	id, err := strconv.ParseUint(string(f.IDBytes()), 10, 64)
+	if err != nil {
+		return // an answer to nothing we asked
+	}
+	if f.Kind == protocol.KindResult {
+		c.settle(id, outcome{result: f.ResultBytes()})
+		return
+	}
+	rpc := &RPCError{}
+	if err := json.Unmarshal(f.ErrorBytes(), rpc); err != nil {
+		c.settle(id, outcome{err: fmt.Errorf("%s answered with an unreadable error: %w", c.where, err)})
+		return
+	}
+	c.settle(id, outcome{err: rpc})
+}
+
+// asked answers a request of the server: pings only, no other capability was declared.
+func (c *Client) asked(f *protocol.Frame) {
+	var frame []byte
+	if f.M == protocol.MethodPing {
+		frame = protocol.AppendResult(nil, f.IDBytes(), []byte("{}"))
+	} else {
+		frame = protocol.AppendError(nil, f.IDBytes(), -32601, "this client answers no questions", nil)
+	}
+	id, err := c.enter(&pending{done: make(chan outcome, 1), note: true}) // nobody waits for it
+	if err == nil {
+		go c.send(transport.Outgoing{Ticket: id, Frame: frame}) // not from the link's own goroutine
+	}
+}
+
+// progressed tells the call whose token it is; our tokens are the ids.
+func (c *Client) progressed(f *protocol.Frame) {
+	var params protocol.Params
+	if params.Scan(f) != nil {
+		return
+	}
+	id, err := strconv.ParseUint(string(params.Token.Of(f.Raw)), 10, 64)
+	if err != nil {
+		return
+	}
+	var p Progress
+	if json.Unmarshal(f.ParamsBytes(), &p) != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock() // so that it is not called after the call has returned
+	if call := c.pending[id]; call != nil && call.onProgress != nil {
+		call.onProgress(p)
+	}
+}

@@ -1,0 +1,86 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"goblin-actor/protocol"
+)
+
+// maxPages bounds a list whose cursor never ends.
+const maxPages = 10_000
+
+// List returns all items of a kind, of all pages.
+func (c *Client) List(ctx context.Context, kind protocol.ItemKind) ([]protocol.Item, error) {
+	var items []protocol.Item
+	var cursor []byte // the raw JSON string
+	for range maxPages {
+		var params []byte
+		if cursor != nil {
+			params = slices.Concat([]byte(`{"cursor":`), cursor, []byte("}"))
+		}
+		result, err := c.request(ctx, kind.ListMethod(), params, nil)
+		if err != nil {
+			return nil, err
+		}
+		next, err := page(result, kind, &items)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind.ListMethod(), err)
+		}
+		if next == nil {
+			return items, nil
+		}
+		cursor = next
+	}
+	return nil, fmt.Errorf("%s: more than %d pages", kind.ListMethod(), maxPages)
+}
+
+// page appends the items of one page and returns the raw cursor of the next, nil at the end.
+func page(result []byte, kind protocol.ItemKind, items *[]protocol.Item) (next []byte, err error) {
+	whole := protocol.Span{End: uint32(len(result))}
+	err = protocol.Items(result, protocol.Member(result, whole, kind.ResultKey()), func(i protocol.Item) bool {
+		*items = append(*items, i)
+		return true
+	})
+	cursor := protocol.Member(result, whole, "nextCursor").Of(result)
+	if string(cursor) == "null" {
+		cursor = nil
+	}
+	return cursor, err
+}
+
+// Call calls a tool with raw JSON arguments (nil = none) and returns its raw result, which may say isError.
+// onProgress is told how far the call is; nil = not asked for. Called from the link's goroutines.
+func (c *Client) Call(ctx context.Context, name string, args []byte, onProgress func(Progress)) (json.RawMessage, error) {
+	return c.named(ctx, protocol.MethodToolsCall, "name", name, args, onProgress)
+}
+
+// Read returns the raw result of resources/read.
+func (c *Client) Read(ctx context.Context, uri string) (json.RawMessage, error) {
+	return c.named(ctx, protocol.MethodResourcesRead, "uri", uri, nil, nil)
+}
+
+// Prompt returns the raw result of prompts/get; args is a raw JSON object of strings, nil = none.
+func (c *Client) Prompt(ctx context.Context, name string, args []byte) (json.RawMessage, error) {
+	return c.named(ctx, protocol.MethodPromptsGet, "name", name, args, nil)
+}
+
+// Subscribe asks to be told of changes of uri; they come to Options.OnNotification.
+func (c *Client) Subscribe(ctx context.Context, uri string) error {
+	_, err := c.named(ctx, protocol.MethodResourcesSubscribe, "uri", uri, nil, nil)
+	return err
+}
+
+func (c *Client) named(ctx context.Context, m protocol.Method, member, value string, args []byte, onProgress func(Progress)) (json.RawMessage, error) {
+	if args != nil && protocol.Valid(args) != nil {
+		return nil, errors.New("arguments: no JSON")
+	}
+	params := fmt.Appendf(nil, `{%q:%s`, member, protocol.Quote(value))
+	if args != nil {
+		params = append(append(params, `,"arguments":`...), args...)
+	}
+	return c.request(ctx, m, append(params, '}'), onProgress)
+}
