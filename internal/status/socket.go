@@ -1,0 +1,80 @@
+package status
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrSocketPathTooLong is returned by SocketPath when no unix socket can have the path.
+var ErrSocketPathTooLong = errors.New("too long for a unix socket")
+
+// maxSocketPath is how long the path of a unix socket may be: sun_path without its closing zero.
+var maxSocketPath = map[string]int{"linux": 107, "windows": 107}
+
+// SocketDir returns the directory of the admin sockets: $XDG_RUNTIME_DIR/goblin-actor, without that
+// $XDG_STATE_HOME/goblin-actor, without that ~/.local/state/goblin-actor. getenv is os.Getenv, or a test's.
+// Relative paths in these variables are ignored, as the XDG base directory specification asks.
+func SocketDir(getenv func(string) string) (string, error) {
+	for _, key := range []string{"XDG_RUNTIME_DIR", "XDG_STATE_HOME"} {
+		if dir := getenv(key); filepath.IsAbs(dir) {
+			return filepath.Join(dir, "goblin-actor"), nil
+		}
+	}
+	home := getenv("HOME")
+	if runtime.GOOS == "windows" && home == "" {
+		home = getenv("USERPROFILE")
+	}
+	if !filepath.IsAbs(home) {
+		return "", errors.New("no directory for the admin socket: set XDG_RUNTIME_DIR")
+	}
+	return filepath.Join(home, ".local", "state", "goblin-actor"), nil
+}
+
+// SocketPath returns the path of the admin socket of the gateway whose first listener has that port.
+func SocketPath(port int, getenv func(string) string) (string, error) {
+	dir, err := SocketDir(getenv)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, strconv.Itoa(port)+".sock")
+	most := maxSocketPath[runtime.GOOS]
+	if most == 0 {
+		most = 103 // darwin and the BSDs
+	}
+	if len(path) > most {
+		return "", fmt.Errorf("admin socket %s: %d bytes, at most %d: %w; set XDG_RUNTIME_DIR to a shorter directory", path, len(path), most, ErrSocketPathTooLong)
+	}
+	return path, nil
+}
+
+// Sockets returns the paths of the admin sockets there are, by port. A gateway that was killed leaves its socket
+// behind, so not every one of them need answer.
+func Sockets(getenv func(string) string) ([]string, error) {
+	dir, err := SocketDir(getenv)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("look for admin sockets: %w", err)
+	}
+	var ports []int
+	for _, e := range entries {
+		name, isSocket := strings.CutSuffix(e.Name(), ".sock")
+		if port, err := strconv.Atoi(name); isSocket && err == nil {
+			ports = append(ports, port)
+		}
+	}
+	slices.Sort(ports)
+	paths := make([]string, len(ports))
+	for i, port := range ports {
+		paths[i] = filepath.Join(dir, strconv.Itoa(port)+".sock")
+	}
+	return paths, nil
+}
