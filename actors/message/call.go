@@ -47,6 +47,7 @@ type Written struct{ Seq uint64 }
 type Progress struct {
 	Seq   uint64
 	Frame protocol.Frame
+	Token protocol.Span // params.progressToken, inside Frame.Raw
 }
 
 // Log carries a notifications/message frame that belongs to the call.

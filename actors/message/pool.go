@@ -45,6 +45,7 @@ type BackendChanged struct {
 	Reason      string // why it is not ready; empty when ready
 	NextAttempt time.Time
 	Info        *ServerInfo // set when ready
+	Anew        bool        // the actor itself has just (re)started: calls it had are lost
 }
 
 func (BackendChanged) Class() kernel.Class { return kernel.Outcome }
@@ -81,7 +82,6 @@ func (Updated) Class() kernel.Class { return kernel.Outcome }
 type Ended struct {
 	Backend kernel.Reference
 	Call    CallRef
-	Asked   bool // false when the pool had it returned
 }
 
 func (Ended) Class() kernel.Class { return kernel.Outcome }

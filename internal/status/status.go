@@ -47,6 +47,8 @@ type Server struct {
 	Resources   int       `json:"resources"`
 	Templates   int       `json:"templates"`
 	Description string    `json:"description,omitempty"`
+	Settled     bool      `json:"settled"`     // every replica was ready or failed once: /readyz does not wait for it
+	FailedFirst bool      `json:"failedFirst"` // its first attempt failed
 }
 
 // Backend is one connection to one server.

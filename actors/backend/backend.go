@@ -1,0 +1,149 @@
+package backend
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol/transport"
+)
+
+// Options say what a backend connects to.
+type Options struct {
+	Server  config.Server
+	Replica int
+	Pool    kernel.Reference
+	Open    func(transport.Sink) transport.Link // opens one connection; called for every incarnation
+	Kind    string                              // stdio | http, for people
+	Links   *Links                              // counts open connections
+	Log     *slog.Logger
+	Seed    uint64 // of the backoff's jitter
+}
+
+// mailbox is how many messages may wait: calls are bounded by the pool, frames by the reader that stalls (TellWait).
+const mailbox = 1024
+
+// Spawn starts the actor under its pool. Ten panics in a minute stop it for good; the pool sees it as lost.
+func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
+	incarnation := new(uint64) // outlives a restart, so that an old connection's frames are never taken for a new one's
+	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+		return &backend{Options: o, state: newState(o, self.Reference(), incarnation)}
+	})
+}
+
+// backend is the shell: it carries out what step wants done.
+type backend struct {
+	Options
+	state *state
+	link  transport.Link // nil when there is none
+}
+
+func (b *backend) Step(now time.Time, msg any, out []effect) []effect {
+	return step(b.state, now, msg, out)
+}
+
+// Effects. The frequent one, telling an actor, needs no box of its own.
+type effect struct {
+	to  kernel.Reference
+	msg any // told to to, when act is nil
+	act any // one of the types below
+}
+
+type (
+	open       struct{ gen uint64 }
+	write      struct{ out transport.Outgoing }
+	giveUp     struct{ ticket uint64 }
+	listen     struct{}
+	setVersion struct{ version string }
+	closeLink  struct{ grace time.Duration }
+	wakeAfter  struct {
+		d   time.Duration
+		msg any
+	}
+	logged struct {
+		level slog.Level
+		text  string
+		args  []any
+	}
+	leave struct{}
+)
+
+func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
+func act(a any) effect                         { return effect{act: a} }
+
+func (b *backend) Do(self kernel.Self, e effect) {
+	switch a := e.act.(type) {
+	case nil:
+		e.to.Tell(e.msg)
+	case write:
+		b.link.Send(a.out)
+	case giveUp:
+		b.link.Cancel(a.ticket)
+	case open:
+		b.open(self, a.gen)
+	case listen:
+		b.link.Listen()
+	case setVersion:
+		b.link.SetVersion(a.version)
+	case closeLink:
+		if b.link != nil {
+			b.link.Close(a.grace)
+			b.link = nil
+		}
+	case wakeAfter:
+		self.After(a.d, a.msg)
+	case logged:
+		b.Log.Log(context.Background(), a.level, a.text, a.args...)
+	case leave:
+		self.Stop()
+	}
+}
+
+// open starts a connection whose events come back tagged with gen. The connection ends with this incarnation of
+// the actor, whatever ends that.
+func (b *backend) open(self kernel.Self, gen uint64) {
+	me := self.Reference()
+	done := b.Links.opened()
+	link := b.Open(func(ctx context.Context, e transport.Event) error {
+		if _, last := e.(transport.Closed); last {
+			done()
+		}
+		return me.TellWait(ctx, linkEvent{gen, e})
+	})
+	b.link = link
+	self.Go(func(ctx context.Context) any {
+		<-ctx.Done()
+		link.Close(0)
+		return nil
+	})
+}
+
+// jitter returns a pause between half of d and d.
+func jitter(r *rand.Rand, d time.Duration) time.Duration {
+	if d <= 1 {
+		return d
+	}
+	return d/2 + time.Duration(r.Int64N(int64(d/2)+1))
+}
+
+// linkEvent is what the connection of incarnation gen told.
+type linkEvent struct {
+	gen   uint64
+	event transport.Event
+}
+
+// Messages of the backend to itself.
+type (
+	wake         struct{ gen uint64 } // the pause is over
+	startExpired struct{ gen uint64 } // startTimeout is over
+	listExpired  struct {             // a page did not come
+		gen    uint64
+		ticket uint32
+	}
+)
+
+var _ kernel.Logic[effect] = (*backend)(nil)

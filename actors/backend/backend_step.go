@@ -1,0 +1,285 @@
+package backend
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+const (
+	steady       = 5 * time.Second        // ready for so long, the first reconnect is immediate
+	closeGrace   = 500 * time.Millisecond // stdin closed, then TERM, then KILL
+	keptStderr   = 20                     // lines of stderr kept for people
+	clientName   = "goblin-actor"
+	initializeID = 1 // the first id of every incarnation
+)
+
+// transitions are the legal ways from phase to phase; a test walks them and writes them into docs/actors.md.
+var transitions = map[message.Phase][]message.Phase{
+	message.Idle:          {message.Connecting, message.Misconfigured, message.Stopped},
+	message.Connecting:    {message.Handshaking, message.Waiting, message.Draining, message.Stopped},
+	message.Handshaking:   {message.Syncing, message.Waiting, message.Connecting, message.Draining, message.Stopped},
+	message.Syncing:       {message.Ready, message.Waiting, message.Connecting, message.Draining, message.Stopped},
+	message.Ready:         {message.Connecting, message.Waiting, message.Draining, message.Stopped},
+	message.Waiting:       {message.Connecting, message.Draining, message.Stopped},
+	message.Draining:      {message.Stopped},
+	message.Misconfigured: {message.Stopped},
+	message.Stopped:       {},
+}
+
+// state is all a backend knows. Written by step only.
+type state struct {
+	server  config.Server
+	replica int
+	kind    string
+	pool    kernel.Reference
+	self    kernel.Reference
+	rng     *rand.Rand
+
+	phase       message.Phase
+	since       time.Time
+	reason      string
+	incarnation *uint64
+	linked      bool // a connection of this incarnation is open
+	failures    int  // in a row
+	nextAttempt time.Time
+	readySince  time.Time
+	pid         int
+	noise       int
+	stderr      []string
+
+	info    *message.ServerInfo
+	lastID  uint32
+	pending map[uint32]*pending
+	byCall  map[message.CallRef]uint32
+	held    []message.Send // their session was lost before the server executed them; sent again when ready
+	lists   [protocol.ItemKinds]listing
+}
+
+// pending is a request that waits for the server's answer, by the id we gave it.
+type pending struct {
+	call    message.CallRef  // zero for the gateway's own requests
+	request *message.Request // nil once written: it is never sent again
+	server  string
+	written bool
+	own     func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect // the gateway's own request: takes its answer
+}
+
+func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
+	return &state{
+		server: o.Server, replica: o.Replica, kind: o.Kind, pool: o.Pool, self: self,
+		rng:   rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
+		phase: message.Idle, incarnation: incarnation,
+		pending: map[uint32]*pending{}, byCall: map[message.CallRef]uint32{},
+	}
+}
+
+// step applies msg to s at the time now and appends to out what is to be done about it.
+func step(s *state, now time.Time, msg any, out []effect) []effect {
+	switch m := msg.(type) {
+	case linkEvent:
+		if m.gen != *s.incarnation || !s.linked {
+			return out // an earlier connection's
+		}
+		return s.link(now, m.event, out)
+	case message.Send:
+		return s.send(m, out)
+	case message.Withdraw:
+		return s.withdraw(now, m, out)
+	case kernel.Started:
+		s.since = now
+		out = append(out, tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.phase, Anew: true}))
+		return append(out, tell(s.self, message.Connect{}))
+	case message.Connect:
+		if s.phase == message.Idle {
+			return s.connect(now, out)
+		}
+	case wake:
+		if s.phase == message.Waiting && m.gen == *s.incarnation {
+			return s.connect(now, out)
+		}
+	case startExpired:
+		if m.gen == *s.incarnation && s.starting() {
+			return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s)", s.server.StartTimeout), out)
+		}
+	case listExpired:
+		return s.listExpired(now, m, out)
+	case message.Drain:
+		return s.drain(now, out)
+	case message.Stop:
+		return append(s.stop(now, m.Reason, out), act(leave{}))
+	case kernel.Stopping:
+		return s.stop(now, "the gateway is shutting down", out)
+	case message.Inspect:
+		m.Reply(s.report())
+	}
+	return out
+}
+
+// starting reports whether this incarnation has not been ready yet.
+func (s *state) starting() bool {
+	return s.phase == message.Connecting || s.phase == message.Handshaking || s.phase == message.Syncing
+}
+
+// enter changes the phase and tells the pool.
+func (s *state) enter(now time.Time, p message.Phase, reason string, out []effect) []effect {
+	s.phase, s.since, s.reason = p, now, reason
+	changed := message.BackendChanged{
+		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: *s.incarnation, Reason: reason, NextAttempt: s.nextAttempt,
+	}
+	if p == message.Ready {
+		changed.Info = s.info
+	}
+	return append(out, tell(s.pool, changed))
+}
+
+// connect begins a new incarnation.
+func (s *state) connect(now time.Time, out []effect) []effect {
+	*s.incarnation++
+	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
+	s.lists = [protocol.ItemKinds]listing{}
+	out = s.enter(now, message.Connecting, "", out)
+	out = append(out, act(open{*s.incarnation}))
+	if s.server.StartTimeout > 0 {
+		out = append(out, act(wakeAfter{s.server.StartTimeout, startExpired{*s.incarnation}}))
+	}
+	return out
+}
+
+// link handles what the connection told.
+func (s *state) link(now time.Time, event transport.Event, out []effect) []effect {
+	switch e := event.(type) {
+	case transport.Received:
+		return s.received(now, &e, out)
+	case transport.Written:
+		return s.wrote(e.Ticket, out)
+	case transport.NotSent:
+		return s.notSent(now, e, out)
+	case transport.Ended:
+		return s.ended(now, e, out)
+	case transport.Opened:
+		s.pid = e.PID
+		return s.handshake(now, out)
+	case transport.SessionLost:
+		return s.sessionLost(now, e, out)
+	case transport.ListenFailed:
+		return append(out, act(logged{slog.LevelDebug, "listen stream failed", []any{"err", e.Err, "final", e.Final}}))
+	case transport.Noise:
+		return s.noised(e, out)
+	case transport.Stderr:
+		s.stderr = append(s.stderr, e.Line)
+		if len(s.stderr) > keptStderr {
+			s.stderr = append(s.stderr[:0], s.stderr[len(s.stderr)-keptStderr:]...)
+		}
+		return append(out, act(logged{slog.LevelDebug, "server wrote to stderr", []any{"line", e.Line}}))
+	case transport.Closed:
+		s.linked = false
+		return s.lose(now, closedReason(e), out)
+	}
+	return out
+}
+
+// noised counts a line that is no message; the first of an incarnation is worth a warning.
+func (s *state) noised(e transport.Noise, out []effect) []effect {
+	s.noise++
+	level := slog.LevelDebug
+	if s.noise == 1 {
+		level = slog.LevelWarn
+	}
+	return append(out, act(logged{level, "server printed something that is no MCP message; a stdio server must keep its log off stdout",
+		[]any{"bytes", len(e.Line), "err", e.Err}}))
+}
+
+// lose ends the incarnation: every call gets its answer, and the next attempt is set.
+func (s *state) lose(now time.Time, reason string, out []effect) []effect {
+	wasReady := s.phase == message.Ready && now.Sub(s.readySince) >= steady
+	out = s.abandonPending(protocol.BackendDisconnected, reason, out)
+	out = s.shut(out)
+	if s.phase == message.Draining || s.phase == message.Stopped {
+		return append(s.enter(now, message.Stopped, reason, out), act(leave{}))
+	}
+	s.failures++
+	pause := time.Duration(0)
+	if !wasReady {
+		pause = jitter(s.rng, s.pause())
+	} else {
+		s.failures = 0
+	}
+	s.nextAttempt = now.Add(pause)
+	out = s.enter(now, message.Waiting, reason, out)
+	return append(out, act(wakeAfter{pause, wake{*s.incarnation}}))
+}
+
+// pause is the longest wait before the next attempt, doubling with each failure in a row.
+func (s *state) pause() time.Duration {
+	d := max(s.server.Reconnect.Min, time.Millisecond)
+	for i := 1; i < s.failures && d < s.server.Reconnect.Max; i++ {
+		d *= 2
+	}
+	return min(d, max(s.server.Reconnect.Max, s.server.Reconnect.Min))
+}
+
+// shut closes the connection, if one is open; its later events are ignored.
+func (s *state) shut(out []effect) []effect {
+	s.linked, s.pid = false, 0
+	return append(out, act(closeLink{closeGrace}))
+}
+
+// drain lets running calls finish, then stops.
+func (s *state) drain(now time.Time, out []effect) []effect {
+	if s.phase == message.Stopped || s.phase == message.Draining {
+		return out
+	}
+	out = s.enter(now, message.Draining, "being replaced", out)
+	return s.stopWhenDrained(now, out)
+}
+
+func (s *state) stopWhenDrained(now time.Time, out []effect) []effect {
+	if s.phase != message.Draining || len(s.byCall) > 0 {
+		return out
+	}
+	return append(s.stop(now, "drained", out), act(leave{}))
+}
+
+// stop answers everything and closes the connection.
+func (s *state) stop(now time.Time, reason string, out []effect) []effect {
+	if s.phase == message.Stopped {
+		return out
+	}
+	out = s.abandonPending(protocol.ShuttingDown, reason, out)
+	out = s.shut(out)
+	return s.enter(now, message.Stopped, reason, out)
+}
+
+// report is what the backend tells people.
+func (s *state) report() status.Backend {
+	b := status.Backend{
+		Server: s.server.Name, Replica: s.replica, State: string(s.phase), Reason: s.reason, Incarnation: *s.incarnation,
+		Transport: s.kind, PID: s.pid, NextAttempt: s.nextAttempt, Since: s.since, InFlight: len(s.byCall), Noise: s.noise,
+		Stderr: append([]string(nil), s.stderr...),
+	}
+	if s.info != nil {
+		b.Protocol = s.info.Version
+	}
+	return b
+}
+
+// closedReason says why a connection ended, with the process's last words.
+func closedReason(e transport.Closed) string {
+	reason := "the connection was closed"
+	if e.Err != nil {
+		reason = e.Err.Error()
+	}
+	if n := len(e.Stderr); n > 0 {
+		reason += "; its last line on stderr: " + e.Stderr[n-1]
+	}
+	return reason
+}

@@ -1,0 +1,277 @@
+package backend
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// Bounds of a server's lists: what is beyond them is left out with a warning.
+const (
+	maxPages = 1000
+	maxItems = 100_000
+)
+
+// listing is one kind of list while it is fetched.
+type listing struct {
+	wanted  bool // the server has this kind
+	running bool
+	dirty   bool // changed while it was being fetched: fetch again
+	asked   bool // the server said that it changed
+	ticket  uint32
+	pages   int
+	cursor  string // raw JSON of the page being fetched
+	items   [][]byte
+}
+
+// handshake sends initialize. MCP 2025-11-25, basic/lifecycle.
+func (s *state) handshake(now time.Time, out []effect) []effect {
+	out = s.enter(now, message.Handshaking, "", out)
+	version := protocol.LatestLegacy
+	if protocol.IsLegacy(s.server.Protocol) {
+		version = s.server.Protocol
+	}
+	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"roots":{}},"clientInfo":{"name":%q,"version":"1"}}`, version, clientName)
+	return s.request(protocol.MethodInitialize, params, (*state).initialized, out)
+}
+
+// request sends a request of the gateway's own; own takes its answer, or a fault of ours as an error frame.
+func (s *state) request(m protocol.Method, params []byte, own func(*state, time.Time, *protocol.Frame, []effect) []effect, out []effect) []effect {
+	id := s.nextID()
+	s.pending[id] = &pending{own: own}
+	frame := protocol.AppendRequest(nil, uint64(id), m.String(), params)
+	return append(out, act(write{transport.Outgoing{Ticket: uint64(id), Frame: frame, Request: true, Method: m.String()}}))
+}
+
+// initialized takes the answer to initialize.
+func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []effect {
+	if f.Kind == protocol.KindError {
+		return s.lose(now, "the server refused initialize: "+errorText(f), out)
+	}
+	var r protocol.ResultInfo
+	if err := r.Scan(f); err != nil {
+		return s.lose(now, "the answer to initialize makes no sense: "+err.Error(), out)
+	}
+	version, _ := protocol.Unquote(r.Version.Of(f.Raw))
+	if !protocol.IsLegacy(version) {
+		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
+	}
+	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
+	s.info = &message.ServerInfo{
+		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Info: r.ServerInfo.Of(f.Raw), Instructions: instructions,
+	}
+	out = append(out, act(setVersion{version}))
+	out = s.notify(protocol.NotificationInitialized, nil, out)
+	out = append(out, act(listen{}))
+	out = s.enter(now, message.Syncing, "", out)
+	return s.syncAll(now, out)
+}
+
+// syncAll fetches every list the server's capabilities promise.
+func (s *state) syncAll(now time.Time, out []effect) []effect {
+	var has struct{ Tools, Prompts, Resources *json.RawMessage }
+	if json.Unmarshal(s.info.Capabilities, &has) != nil {
+		out = append(out, act(logged{slog.LevelWarn, "the server's capabilities are no object; nothing is listed", nil}))
+	}
+	s.lists[protocol.Tools].wanted = has.Tools != nil
+	s.lists[protocol.Prompts].wanted = has.Prompts != nil
+	s.lists[protocol.Resources].wanted = has.Resources != nil
+	s.lists[protocol.Templates].wanted = has.Resources != nil
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		if s.lists[kind].wanted {
+			out = s.fetch(kind, out)
+		} else {
+			out = s.listed(kind, nil, false, out)
+		}
+	}
+	return s.readyWhenSynced(now, out)
+}
+
+// changed: the server says a list changed. During a fetch it starts another one afterwards; no change is lost.
+func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
+	l := &s.lists[kind]
+	if s.info == nil {
+		return out // before the handshake: the first fetch is still to come
+	}
+	l.wanted = true
+	l.asked = true
+	if l.running {
+		l.dirty = true
+		return out
+	}
+	return s.fetch(kind, out)
+}
+
+// fetch asks for the first page.
+func (s *state) fetch(kind protocol.ItemKind, out []effect) []effect {
+	l := &s.lists[kind]
+	l.running, l.dirty, l.pages, l.cursor, l.items = true, false, 0, "", nil
+	return s.page(kind, out)
+}
+
+// page asks for the page l.cursor.
+func (s *state) page(kind protocol.ItemKind, out []effect) []effect {
+	l := &s.lists[kind]
+	params := []byte(nil)
+	if l.cursor != "" {
+		params = []byte(`{"cursor":` + l.cursor + `}`)
+	}
+	l.pages++
+	out = s.request(kind.ListMethod(), params, func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect {
+		return s.pageCame(now, kind, f, out)
+	}, out)
+	l.ticket = s.lastID
+	if s.server.Timeout > 0 {
+		out = append(out, act(wakeAfter{s.server.Timeout, listExpired{*s.incarnation, l.ticket}}))
+	}
+	return out
+}
+
+// pageCame takes one page and asks for the next, or hands the whole list to the pool.
+func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []effect) []effect {
+	l := &s.lists[kind]
+	if f.Kind == protocol.KindError {
+		return s.pageFailed(now, kind, errorText(f), out)
+	}
+	var r protocol.ResultInfo
+	if err := r.Scan(f); err != nil {
+		return s.pageFailed(now, kind, err.Error(), out)
+	}
+	span := [protocol.ItemKinds]protocol.Span{
+		protocol.Tools: r.Tools, protocol.Prompts: r.Prompts, protocol.Resources: r.Resources, protocol.Templates: r.Templates,
+	}[kind]
+	full := false
+	if span.Present() {
+		err := protocol.Items(f.Raw, span, func(item protocol.Item) bool {
+			if full = len(l.items) >= maxItems; !full {
+				l.items = append(l.items, item.Raw)
+			}
+			return !full
+		})
+		if err != nil {
+			return s.pageFailed(now, kind, err.Error(), out)
+		}
+	}
+	next := string(r.NextCursor.Of(f.Raw))
+	switch {
+	case next == "" || next == "null":
+	case full || l.pages >= maxPages || next == l.cursor:
+		out = append(out, act(logged{slog.LevelWarn, "the server's list does not end; the rest is left out",
+			[]any{"kind", kind.String(), "pages", l.pages, "items", len(l.items)}}))
+	default:
+		l.cursor = next
+		return s.page(kind, out)
+	}
+	return s.listDone(now, kind, out)
+}
+
+// listDone hands a whole list to the pool, and fetches again when it changed meanwhile.
+func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []effect {
+	l := &s.lists[kind]
+	items, asked := l.items, l.asked
+	l.running, l.items = false, nil
+	l.asked = l.dirty
+	out = s.listed(kind, items, asked, out)
+	if l.dirty {
+		out = s.fetch(kind, out)
+	}
+	return s.readyWhenSynced(now, out)
+}
+
+func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out []effect) []effect {
+	return append(out, tell(s.pool, message.Listed{
+		Backend: s.self, Replica: s.replica, Incarnation: *s.incarnation, Kind: kind, Items: items, Asked: asked,
+	}))
+}
+
+// pageFailed: the first sync takes what it cannot list as empty; a later one keeps what was known.
+func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, out []effect) []effect {
+	l := &s.lists[kind]
+	out = append(out, act(logged{slog.LevelWarn, "the server's list could not be fetched", []any{"kind", kind.String(), "err", text}}))
+	if s.phase == message.Syncing {
+		l.items = nil
+		return s.listDone(now, kind, out)
+	}
+	l.running, l.items = false, nil
+	if l.dirty {
+		return s.fetch(kind, out)
+	}
+	return out
+}
+
+// listExpired gives up on a page that did not come in time.
+func (s *state) listExpired(now time.Time, m listExpired, out []effect) []effect {
+	if m.gen != *s.incarnation || s.pending[m.ticket] == nil || s.pending[m.ticket].own == nil {
+		return out
+	}
+	out = append(out, act(giveUp{uint64(m.ticket)}))
+	return s.fail(now, m.ticket, protocol.Timeout, "no answer within "+s.server.Timeout.String(), out)
+}
+
+// readyWhenSynced enters Ready once no list of the first sync is outstanding.
+func (s *state) readyWhenSynced(now time.Time, out []effect) []effect {
+	if s.phase != message.Syncing {
+		return out
+	}
+	for i := range s.lists {
+		if s.lists[i].running {
+			return out
+		}
+	}
+	s.readySince, s.failures = now, 0
+	out = s.enter(now, message.Ready, "", out)
+	held := s.held
+	s.held = nil
+	for _, h := range held {
+		out = s.write(h, out)
+	}
+	return out
+}
+
+// ownFault is a fault of ours in the shape of a server's error, for requests of our own.
+func ownFault(text string) protocol.Frame {
+	var f protocol.Frame
+	if err := f.Parse(protocol.AppendError(nil, []byte("0"), -32603, text, nil)); err != nil {
+		panic("own error frame: " + err.Error())
+	}
+	return f
+}
+
+// errorText is the message of an error frame, with its code.
+func errorText(f *protocol.Frame) string {
+	var e struct {
+		Code    json.Number
+		Message string
+	}
+	if json.Unmarshal(f.Error.Of(f.Raw), &e) != nil {
+		return "an error without sense"
+	}
+	text := strings.ToValidUTF8(e.Message, "?")
+	if len(text) > 300 {
+		text = text[:300] + "…"
+	}
+	return strconv.Quote(text) + " (" + e.Code.String() + ")"
+}
+
+// rootsResult answers roots/list with the roots of the configuration. MCP 2025-11-25, client/roots.
+func rootsResult(roots []string) []byte {
+	type root struct {
+		URI string `json:"uri"`
+	}
+	list := make([]root, 0, len(roots))
+	for _, uri := range roots {
+		list = append(list, root{uri})
+	}
+	result, err := json.Marshal(map[string]any{"roots": list})
+	if err != nil {
+		panic("roots: " + err.Error()) // strings always marshal
+	}
+	return result
+}

@@ -1,0 +1,13 @@
+// Package backend is the actor behind one connection to one server: a process on stdio or a URL.
+//
+// It owns the connection, the server's era, the ids sent upstream and the lists being fetched, and hides all of
+// it: towards its pool and the holders of calls it speaks only the neutral messages of actors/message.
+//
+// Invariants: it is Ready only when this incarnation's handshake is done and every list was fetched to its last
+// page; every Send is answered by exactly one Done, Failed or Returned; every Send is followed by one Ended to
+// the pool unless it was Returned; a request that may have reached the server is never written again.
+//
+//	Idle → Connecting → Handshaking → Syncing → Ready → Draining → Stopped
+//	          ▲   └────────┴────────────┴────────┘ lost
+//	          └── Waiting ◀──────────────┘
+package backend

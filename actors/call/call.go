@@ -1,0 +1,100 @@
+// Package call is one request of a client while a server works on it: a value with a pure step, kept by
+// whoever holds it (a session; later a desk). It knows neither its holder nor HTTP: the holder gives it events
+// and carries out the effects it returns.
+//
+//	c := call.New(seq, rawID, token, limits)
+//	out = c.Step(now, call.Heard{Frame: progress}, out)
+//
+// Every call ends with exactly one End effect, whatever comes in which order: what arrives later is ignored.
+package call
+
+import (
+	"time"
+
+	"goblin-actor/protocol"
+)
+
+// State is where a call stands. The legal ways are queued → written → ended and queued → ended.
+type State string
+
+const (
+	Queued  State = "queued"  // nothing has reached the server
+	Written State = "written" // the server has the request
+	Ended   State = "ended"   // answered; nothing more comes of it
+)
+
+// Limits are a call's clocks; both start when the request is written. 0 = none.
+type Limits struct {
+	Idle     time.Duration // without answer and without progress
+	Absolute time.Duration // whatever the progress
+}
+
+// Call is one request on its way. Copy it never; its holder owns it.
+type Call struct {
+	Seq    uint64
+	ID     []byte // the client's id, raw
+	Token  []byte // the client's progress token, raw; nil = it wants no progress
+	Server string
+	Item   string // for people
+	Method protocol.Method
+	State  State
+	Began  time.Time
+	Limits Limits
+
+	written time.Time // when the clocks began; zero = not yet
+	heard   time.Time // the last sign of life since
+}
+
+// Deadline is when the call ends by itself; zero = never, or not yet known.
+func (c *Call) Deadline() time.Time {
+	if c.State != Written {
+		return time.Time{}
+	}
+	var d time.Time
+	if c.Limits.Idle > 0 {
+		d = c.heard.Add(c.Limits.Idle)
+	}
+	if c.Limits.Absolute > 0 {
+		if a := c.written.Add(c.Limits.Absolute); d.IsZero() || a.Before(d) {
+			d = a
+		}
+	}
+	return d
+}
+
+// Events of a call.
+type (
+	// Sent: the server has the request.
+	Sent struct{}
+	// Heard: the server reported progress.
+	Heard struct{ Frame protocol.Frame }
+	// Logged: the server sent a log line that belongs to the call.
+	Logged struct{ Frame protocol.Frame }
+	// Answered: the server's answer.
+	Answered struct{ Frame protocol.Frame }
+	// Broken: the gateway's own answer instead of the server's.
+	Broken struct{ Fault *protocol.Fault }
+	// Withdrawn: the client cancelled, or left for good. It gets no answer.
+	Withdrawn struct{ Reason string }
+	// Tick: the clock may have passed the deadline.
+	Tick struct{}
+)
+
+// EffectKind says what the holder is to do.
+type EffectKind uint8
+
+const (
+	Forward EffectKind = iota // pass Frame (progress, log) on to the client, before the answer
+	Deliver                   // answer the client with Frame; the call has ended
+	Fail                      // answer the client with Fault; the call has ended
+	Cancel                    // tell the server to stop working; Reason says why
+	Forget                    // the call has ended without an answer
+)
+
+// Effect is one thing for the holder to do. Frames still carry the gateway's own ids and tokens.
+type Effect struct {
+	Kind   EffectKind
+	Frame  protocol.Frame
+	Fault  *protocol.Fault
+	Reason string
+}

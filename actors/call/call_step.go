@@ -1,0 +1,57 @@
+package call
+
+import (
+	"fmt"
+	"time"
+
+	"goblin-actor/protocol"
+)
+
+// Step applies an event at the time now and appends what is to be done to out.
+func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
+	if c.State == Ended {
+		return out
+	}
+	switch e := event.(type) {
+	case Sent:
+		if c.State == Queued {
+			c.State, c.written, c.heard = Written, now, now
+		}
+	case Heard:
+		c.heard = now
+		if c.Token != nil {
+			out = append(out, Effect{Kind: Forward, Frame: e.Frame})
+		}
+	case Logged:
+		out = append(out, Effect{Kind: Forward, Frame: e.Frame})
+	case Answered:
+		c.State = Ended
+		out = append(out, Effect{Kind: Deliver, Frame: e.Frame})
+	case Broken:
+		c.State = Ended
+		out = append(out, Effect{Kind: Fail, Fault: e.Fault})
+	case Withdrawn:
+		c.State = Ended
+		out = append(out, Effect{Kind: Cancel, Reason: e.Reason}, Effect{Kind: Forget})
+	case Tick:
+		out = c.tick(now, out)
+	}
+	return out
+}
+
+// tick ends the call when a clock has run out: the server is told, the client gets TIMEOUT (contract.md section 5).
+func (c *Call) tick(now time.Time, out []Effect) []Effect {
+	deadline := c.Deadline()
+	if deadline.IsZero() || now.Before(deadline) {
+		return out
+	}
+	c.State = Ended
+	why := fmt.Sprintf("no answer and no progress for %s", c.Limits.Idle)
+	if c.Limits.Absolute > 0 && !now.Before(c.written.Add(c.Limits.Absolute)) {
+		why = fmt.Sprintf("no answer within %s", c.Limits.Absolute)
+	}
+	fault := &protocol.Fault{
+		Name: protocol.Timeout, Server: c.Server, Message: "Timeout: " + why + "; the server was told to cancel",
+	}
+	return append(out, Effect{Kind: Cancel, Reason: why}, Effect{Kind: Fail, Fault: fault})
+}

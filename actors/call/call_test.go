@@ -1,0 +1,78 @@
+package call
+
+import (
+	"testing"
+	"time"
+
+	"goblin-actor/protocol"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func kinds(effects []Effect) []EffectKind {
+	var k []EffectKind
+	for _, e := range effects {
+		k = append(k, e.Kind)
+	}
+	return k
+}
+
+type at struct {
+	after time.Duration
+	event any
+	want  []EffectKind
+}
+
+func TestStep(t *testing.T) {
+	limits := Limits{Idle: 30 * time.Second, Absolute: 50 * time.Second}
+	tests := []struct {
+		name  string
+		token string
+		steps []at
+	}{
+		{"answer", "", []at{{0, Sent{}, nil}, {1, Answered{}, []EffectKind{Deliver}}, {2, Answered{}, nil}, {time.Hour, Tick{}, nil}}},
+		{"answer overtakes written", "", []at{{0, Answered{}, []EffectKind{Deliver}}, {1, Sent{}, nil}}},
+		{"broken while queued", "", []at{{0, Broken{}, []EffectKind{Fail}}, {1, Answered{}, nil}}},
+		// S2.6.1: the request is cancelled at the server and the client gets a timeout error.
+		{"idle clock, to the nanosecond", "", []at{
+			{0, Sent{}, nil}, {30*time.Second - 1, Tick{}, nil},
+			{30 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}, {time.Hour, Tick{}, nil}, {time.Hour, Answered{}, nil}}},
+		{"no clock while queued", "", []at{{time.Hour, Tick{}, nil}}},
+		{"progress without token resets the clock and goes nowhere", "", []at{
+			{0, Sent{}, nil}, {29 * time.Second, Heard{}, nil}, {45 * time.Second, Tick{}, nil}}},
+		{"progress with token is forwarded", "7", []at{{0, Sent{}, nil}, {1, Heard{}, []EffectKind{Forward}}}},
+		{"absolute clock whatever the progress", "7", []at{
+			{0, Sent{}, nil}, {25 * time.Second, Heard{}, []EffectKind{Forward}},
+			{49 * time.Second, Heard{}, []EffectKind{Forward}}, {50*time.Second - 1, Tick{}, nil},
+			{50 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
+		{"cancelled by the client", "", []at{{0, Sent{}, nil}, {1, Withdrawn{}, []EffectKind{Cancel, Forget}}, {2, Answered{}, nil}}},
+		{"log line", "", []at{{0, Logged{}, []EffectKind{Forward}}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := &Call{Seq: 1, State: Queued, Limits: limits, Method: protocol.MethodToolsCall}
+			if test.token != "" {
+				c.Token = []byte(test.token)
+			}
+			for i, s := range test.steps {
+				got := kinds(c.Step(start.Add(s.after), s.event, nil))
+				if len(got) != len(s.want) {
+					t.Fatalf("step %d (%T): got %v, want %v", i, s.event, got, s.want)
+				}
+				for j := range got {
+					if got[j] != s.want[j] {
+						t.Fatalf("step %d (%T): got %v, want %v", i, s.event, got, s.want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestNoLimitsNoDeadline(t *testing.T) {
+	c := &Call{State: Queued}
+	c.Step(start, Sent{}, nil)
+	if d := c.Deadline(); !d.IsZero() {
+		t.Fatalf("Deadline() = %v, want none", d)
+	}
+}

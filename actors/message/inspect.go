@@ -1,0 +1,46 @@
+package message
+
+import (
+	"context"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/status"
+)
+
+// Inspect asks an actor for what it would tell people about itself: a status.Server, status.Backend,
+// SessionReport … Reply never blocks and is called at most once.
+type Inspect struct{ Reply func(part any) }
+
+func (Inspect) Class() kernel.Class { return kernel.Urgent }
+
+// Abandon ends the wait for an actor that has gone.
+func (i Inspect) Abandon(kernel.Why) { i.Reply(nil) }
+
+// SessionReport is a session's answer to Inspect.
+type SessionReport struct {
+	Session status.Session
+	Calls   []status.Call
+}
+
+// CatalogReport is the gateway's answer to Inspect: what it knows beside its children.
+type CatalogReport struct {
+	Catalog  status.Catalog
+	Counts   map[string]status.Catalog // by server
+	Listen   []string
+	Config   string
+	Draining bool
+}
+
+// GetStatus asks the monitor for a picture of everything.
+type GetStatus struct {
+	Context context.Context
+	Reply   chan<- *status.Snapshot // capacity 1
+}
+
+// Abandon answers with nothing: the gateway is going.
+func (g GetStatus) Abandon(kernel.Why) {
+	select {
+	case g.Reply <- nil:
+	default:
+	}
+}

@@ -1,0 +1,78 @@
+package message
+
+import (
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// Inbound is a message a client sent on its session.
+type Inbound struct{ Exchange *transport.Exchange }
+
+// Abandon answers a client whose session is full, or has gone since the message was addressed to it.
+func (i Inbound) Abandon(why kernel.Why) {
+	if why == kernel.Overloaded {
+		RefuseFault(i.Exchange, 503, &protocol.Fault{Name: protocol.Overloaded, Message: "too many messages wait in this session", Retryable: true})
+		return
+	}
+	RefuseNoSession(i.Exchange)
+}
+
+// StreamOpened: the client opened a stream for messages that belong to no request.
+type StreamOpened struct{ Stream *transport.EventStream }
+
+// Abandon refuses the stream of a session that has gone.
+func (s StreamOpened) Abandon(kernel.Why) { s.Stream.Refuse(404, nil, 0) }
+
+// StreamClosed: such a stream is over.
+type StreamClosed struct{ Stream *transport.EventStream }
+
+func (StreamClosed) Class() kernel.Class { return kernel.Outcome }
+
+// EndSession: the client ends its session (HTTP DELETE).
+type EndSession struct{ Exchange *transport.Exchange }
+
+// Abandon tells a client whose session has gone already.
+func (e EndSession) Abandon(kernel.Why) { RefuseNoSession(e.Exchange) }
+
+// CloseIfIdle asks a session to leave, unless it has calls or streams.
+type CloseIfIdle struct{}
+
+func (CloseIfIdle) Class() kernel.Class { return kernel.Urgent }
+
+// RefuseNoSession answers 404: the client must initialize again (MCP 2025-11-25, basic/transports, session management).
+func RefuseNoSession(x *transport.Exchange) {
+	RefuseFault(x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it ended or never was; send initialize to begin a new one"})
+}
+
+// RefuseFault answers with an HTTP status and the fault as JSON-RPC error, with the request's id when it has one.
+func RefuseFault(x *transport.Exchange, status int, fault *protocol.Fault) {
+	id := x.Frame.ID.Of(x.Frame.Raw)
+	if id == nil || x.Frame.Kind != protocol.KindRequest {
+		id = []byte("null")
+	}
+	x.Refuse(status, fault.AppendTo(nil, id, false), fault.RetryAfter)
+}
+
+// OpenSession asks the gateway for a session for a client that sent initialize without one.
+type OpenSession struct {
+	Exchange *transport.Exchange
+	View     catalog.Key
+}
+
+// Abandon tells the client to come back.
+func (o OpenSession) Abandon(kernel.Why) {
+	RefuseFault(o.Exchange, 503, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new sessions now", Retryable: true})
+}
+
+// OpenStdio asks the gateway for the one session of a client on stdin and stdout.
+type OpenStdio struct {
+	View  catalog.Key
+	Reply chan<- kernel.Reference // capacity 1
+}
+
+// DrainSession: the gateway is going. New requests are refused; the session leaves when its calls have ended.
+type DrainSession struct{}
+
+func (DrainSession) Class() kernel.Class { return kernel.Urgent }

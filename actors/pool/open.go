@@ -1,0 +1,73 @@
+package pool
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol/transport"
+)
+
+// inherited are the variables a child gets of the gateway's own environment (contract.md section 2); the second
+// line is what Windows programs need to start at all.
+var inherited = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
+var inheritedWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
+
+// opener returns how to open a connection to one replica of a server, and what kind of connection it is.
+func opener(server config.Server, replica int, limits config.Limits, budget *transport.Budget) (func(transport.Sink) transport.Link, string) {
+	if len(server.URLs) > 0 {
+		o := transport.HTTPOptions{
+			URL: server.URLs[replica%len(server.URLs)], Headers: server.Headers,
+			MaxMessageBytes: int(limits.MaxMessageBytes), Budget: budget,
+		}
+		return func(sink transport.Sink) transport.Link { return transport.OpenHTTP(o, sink) }, "http"
+	}
+	o := transport.ProcessOptions{
+		Command: server.Command, Args: server.Args, Env: environment(server), Dir: home(server.Cwd),
+		MaxMessageBytes: int(limits.MaxMessageBytes), Budget: budget,
+	}
+	return func(sink transport.Sink) transport.Link { return transport.OpenProcess(o, sink) }, "stdio"
+}
+
+// environment is the whole environment of a child: a few of our variables, or all of them, and the configured ones.
+func environment(server config.Server) []string {
+	env := map[string]string{}
+	if server.InheritEnv {
+		for _, pair := range os.Environ() {
+			key, value, _ := strings.Cut(pair, "=")
+			env[key] = value
+		}
+	} else {
+		names := inherited
+		if runtime.GOOS == "windows" {
+			names = append(slices.Clone(inherited), inheritedWindows...)
+		}
+		for _, name := range names {
+			if value, ok := os.LookupEnv(name); ok {
+				env[name] = value
+			}
+		}
+	}
+	maps.Copy(env, server.Env)
+	list := make([]string, 0, len(env))
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, key+"="+env[key])
+	}
+	return list
+}
+
+// home replaces a leading ~ by the home directory; "" stays the gateway's own directory.
+func home(dir string) string {
+	if dir != "~" && !strings.HasPrefix(dir, "~/") {
+		return dir
+	}
+	h, err := os.UserHomeDir()
+	if err != nil {
+		return dir
+	}
+	return filepath.Join(h, dir[1:])
+}

@@ -1,0 +1,113 @@
+package pool
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/backend"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol/transport"
+)
+
+// Options say which server a pool is.
+type Options struct {
+	Server   config.Server
+	Limits   config.Limits
+	Registry kernel.Reference
+	Budget   *transport.Budget
+	Links    *backend.Links
+	Metrics  *status.ServerMetrics
+	Log      *slog.Logger
+	Seed     uint64 // of the backoffs' jitter
+}
+
+// mailbox is how many messages may wait. The queue of calls is the pool's own; this only absorbs bursts.
+const mailbox = 4096
+
+// Spawn starts the pool under the gateway. Ten panics in a minute stop it for good.
+func Spawn(parent kernel.Self, o Options) kernel.Reference {
+	options := kernel.SpawnOptions{Name: "pool/" + o.Server.Name, Kind: "pool", Mailbox: mailbox, Restarts: 10, Within: time.Minute}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+		return &pool{Options: o, state: newState(o, self.Reference())}
+	})
+}
+
+// pool is the shell: it carries out what step wants done.
+type pool struct {
+	Options
+	state *state
+}
+
+func (p *pool) Step(now time.Time, msg any, out []effect) []effect {
+	return step(p.state, now, msg, out)
+}
+
+// effect tells msg to to, or carries out act.
+type effect struct {
+	to  kernel.Reference
+	msg any
+	act any // one of the types below; nil = tell
+}
+
+type (
+	// spawn starts a backend; its number makes its name unique for the pool's life.
+	spawn struct {
+		server  config.Server
+		replica int
+		number  int
+	}
+	wakeAfter struct {
+		d   time.Duration
+		msg any
+	}
+	logged struct {
+		level slog.Level
+		text  string
+		args  []any
+	}
+	waited struct{ d time.Duration } // a call left the queue after d
+)
+
+// queueExpired: the oldest queued call may have waited too long.
+type queueExpired struct{ gen uint64 }
+
+// spawned: the backend of a slot runs.
+type spawned struct {
+	number int
+	ref    kernel.Reference
+}
+
+func (spawned) Class() kernel.Class { return kernel.Urgent }
+
+func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
+func act(a any) effect                         { return effect{act: a} }
+
+func (p *pool) Do(self kernel.Self, e effect) {
+	switch a := e.act.(type) {
+	case nil:
+		e.to.Tell(e.msg)
+	case spawn:
+		p.spawn(self, a)
+	case wakeAfter:
+		self.After(a.d, a.msg)
+	case waited:
+		p.Metrics.QueueWait(a.d.Seconds())
+	case logged:
+		p.Log.Log(context.Background(), a.level, a.text, a.args...)
+	}
+}
+
+// spawn starts a backend as a child; the state learns its reference before anything the backend says.
+func (p *pool) spawn(self kernel.Self, a spawn) {
+	name := fmt.Sprintf("pool/%s/backend/%d.%d", a.server.Name, a.replica, a.number)
+	open, kind := opener(a.server, a.replica, p.Limits, p.Budget)
+	ref := backend.Spawn(self, name, backend.Options{
+		Server: a.server, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,
+		Log: p.Log.With("replica", a.replica), Seed: p.Seed + uint64(a.number),
+	})
+	self.Reference().Tell(spawned{a.number, ref})
+}

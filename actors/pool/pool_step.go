@@ -1,0 +1,323 @@
+package pool
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// state is all a pool knows. Written by step only.
+type state struct {
+	server   config.Server
+	registry kernel.Reference
+	self     kernel.Reference
+	fault    string // why no backend is ever started; "" = none
+
+	slots   []*slot // in the order of their numbers
+	number  int     // of the newest slot
+	turn    int     // round robin
+	running map[message.CallRef]*slot
+	queue   []queued // oldest first
+	gen     uint64   // of the queue's timer
+	armed   bool     // it runs
+
+	info    *message.ServerInfo // of the replica whose catalog is shown
+	counts  [protocol.ItemKinds]int
+	settled bool // every replica has been ready or has failed once
+	failed  bool // the first attempt failed
+}
+
+// slot is one backend as its pool sees it.
+type slot struct {
+	number      int
+	replica     int
+	ref         kernel.Reference
+	phase       message.Phase
+	reason      string
+	since       time.Time
+	nextAttempt time.Time
+	incarnation uint64
+	inFlight    int
+	wasReady    bool
+	hasFailed   bool
+	leaving     bool // replaced: takes no new calls
+}
+
+// queued is a call that waits for a free slot.
+type queued struct {
+	message.Dispatch
+	since    time.Time
+	deadline time.Time
+	tried    int // backends it was returned from
+}
+
+func newState(o Options, self kernel.Reference) *state {
+	return &state{
+		server: o.Server, registry: o.Registry, self: self, fault: o.Server.Fault,
+		running: map[message.CallRef]*slot{},
+	}
+}
+
+// step applies msg to s at the time now and appends to out what is to be done about it.
+func step(s *state, now time.Time, msg any, out []effect) []effect {
+	switch m := msg.(type) {
+	case message.Dispatch:
+		return s.dispatch(now, queued{Dispatch: m, since: now}, out)
+	case message.Ended:
+		return s.ended(now, m, out)
+	case message.Cancel:
+		return s.cancel(m, out)
+	case message.Returned:
+		return s.returned(now, m, out)
+	case message.BackendChanged:
+		return s.changed(now, m, out)
+	case message.Listed:
+		return s.listed(m, out)
+	case queueExpired:
+		return s.expire(now, m, out)
+	case spawned:
+		if sl := s.slot(m.number); sl != nil {
+			sl.ref = m.ref
+			if sl.leaving {
+				return append(out, tell(sl.ref, message.Drain{}))
+			}
+		}
+	case kernel.Started:
+		return s.start(now, out)
+	case kernel.ChildStopped:
+		return s.childStopped(now, m, out)
+	case message.Reconfigure:
+		return s.reconfigure(now, m, out)
+	case message.Restart:
+		return s.replace(now, out)
+	case message.Inspect:
+		m.Reply(s.report())
+	case kernel.Stopping:
+		return s.failQueue(protocol.ShuttingDown, "the gateway is shutting down", out)
+	}
+	return out
+}
+
+// start makes the server known and starts its backends.
+func (s *state) start(now time.Time, out []effect) []effect {
+	out = s.announce(out)
+	if s.fault != "" {
+		s.settled, s.failed = true, true
+		return append(out, act(logged{slog.LevelError, "server is misconfigured and is not started", []any{"reason", s.fault}}))
+	}
+	return s.spawnAll(now, out)
+}
+
+// replicas is how many backends the configuration wants.
+func (s *state) replicas() int {
+	if len(s.server.URLs) > 0 {
+		return len(s.server.URLs)
+	}
+	return max(1, s.server.Replicas)
+}
+
+func (s *state) spawnAll(now time.Time, out []effect) []effect {
+	for replica := range s.replicas() {
+		s.number++
+		s.slots = append(s.slots, &slot{number: s.number, replica: replica, phase: message.Idle, since: now})
+		out = append(out, act(spawn{s.server, replica, s.number}))
+	}
+	return out
+}
+
+// announce tells the registry what it needs to know of the server.
+func (s *state) announce(out []effect) []effect {
+	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Rules: s.server}
+	if s.info != nil {
+		server.Instructions, server.Capabilities = s.info.Instructions, s.info.Capabilities
+	}
+	return append(out, tell(s.registry, message.ServerRules{Server: server}))
+}
+
+func (s *state) slot(number int) *slot {
+	for _, sl := range s.slots {
+		if sl.number == number {
+			return sl
+		}
+	}
+	return nil
+}
+
+func (s *state) slotOf(ref kernel.Reference) *slot {
+	for _, sl := range s.slots {
+		if sl.ref == ref {
+			return sl
+		}
+	}
+	return nil
+}
+
+// changed follows a backend through its phases.
+func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) []effect {
+	sl := s.slotOf(m.Backend)
+	if sl == nil {
+		return out
+	}
+	if m.Anew {
+		out = s.lostCalls(sl, out)
+	}
+	was := sl.phase
+	sl.phase, sl.reason, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.NextAttempt, m.Incarnation, now
+	switch m.Phase {
+	case message.Ready:
+		sl.wasReady = true
+		out = append(out, act(logged{slog.LevelInfo, "server is ready", []any{"replica", sl.replica, "protocol", m.Info.Version, "incarnation", m.Incarnation}}))
+		if s.leader() == sl {
+			s.info = m.Info
+			out = s.announce(out)
+		}
+		out = s.pump(now, out)
+	case message.Waiting:
+		sl.hasFailed = true
+		out = append(out, act(logged{slog.LevelWarn, "server is not available", []any{
+			"replica", sl.replica, "was", string(was), "reason", m.Reason, "nextAttempt", m.NextAttempt.Format(time.RFC3339)}}))
+		if !s.mayComeUp() {
+			out = s.failQueue(s.unavailableName(), s.whyUnavailable(), out)
+		}
+	case message.Stopped:
+		return out
+	}
+	s.settle()
+	return out
+}
+
+// settle notes when every replica has been ready or has failed once.
+func (s *state) settle() {
+	all, failed := true, true
+	for _, sl := range s.slots {
+		all = all && (sl.wasReady || sl.hasFailed)
+		failed = failed && sl.hasFailed && !sl.wasReady
+	}
+	if all && !s.settled {
+		s.settled, s.failed = true, failed
+	}
+}
+
+// leader is the replica whose catalog clients see: the first that is ready, else the first that syncs.
+func (s *state) leader() *slot {
+	var syncing *slot
+	for _, sl := range s.slots {
+		switch {
+		case sl.leaving:
+		case sl.phase == message.Ready:
+			return sl
+		case sl.phase == message.Syncing && syncing == nil:
+			syncing = sl
+		}
+	}
+	return syncing
+}
+
+// listed passes the leader's lists on.
+func (s *state) listed(m message.Listed, out []effect) []effect {
+	sl := s.slotOf(m.Backend)
+	if sl == nil || sl != s.leader() {
+		return out
+	}
+	s.counts[m.Kind] = len(m.Items)
+	return append(out, tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: m.Kind, Items: m.Items, Asked: m.Asked}))
+}
+
+// childStopped forgets a backend that has gone; one that was not meant to go is replaced.
+func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []effect) []effect {
+	sl := s.slotOf(m.Child)
+	if sl == nil {
+		return out
+	}
+	out = s.lostCalls(sl, out)
+	for i := range s.slots {
+		if s.slots[i] == sl {
+			s.slots = append(s.slots[:i], s.slots[i+1:]...)
+			break
+		}
+	}
+	if sl.leaving {
+		return out
+	}
+	sl.hasFailed = true
+	out = append(out, act(logged{slog.LevelError, "backend stopped after too many faults; restart the server to try again", []any{"replica", sl.replica, "err", m.Err}}))
+	s.settled, s.failed = true, true
+	if !s.mayComeUp() {
+		out = s.failQueue(s.unavailableName(), s.whyUnavailable(), out)
+	}
+	return out
+}
+
+// lostCalls answers the calls of a backend that has lost its memory.
+func (s *state) lostCalls(sl *slot, out []effect) []effect {
+	for call, at := range s.running {
+		if at != sl {
+			continue
+		}
+		delete(s.running, call)
+		fault := &protocol.Fault{Name: protocol.BackendDisconnected, Server: s.server.Name, Message: "the backend was lost while it worked on the call"}
+		out = append(out, tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}))
+	}
+	sl.inFlight = 0
+	return out
+}
+
+// reconfigure takes a new configuration: what names and limits calls applies at once, a new transport replaces the connections.
+func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []effect) []effect {
+	s.server, s.fault = m.Server, m.Server.Fault
+	out = s.announce(out)
+	if m.Transport {
+		return s.replace(now, out)
+	}
+	return s.pump(now, out)
+}
+
+// replace starts new backends and drains the present ones.
+func (s *state) replace(now time.Time, out []effect) []effect {
+	for _, sl := range s.slots {
+		sl.leaving = true
+		out = append(out, tell(sl.ref, message.Drain{}))
+	}
+	s.settled, s.failed = false, false
+	if s.fault != "" {
+		s.settled, s.failed = true, true
+		return s.failQueue(s.unavailableName(), s.whyUnavailable(), out)
+	}
+	return s.spawnAll(now, out)
+}
+
+// report is what the pool tells people.
+func (s *state) report() status.Server {
+	r := status.Server{
+		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.running), Queued: len(s.queue), Description: s.server.Description,
+		Tools: s.counts[protocol.Tools], Prompts: s.counts[protocol.Prompts], Resources: s.counts[protocol.Resources], Templates: s.counts[protocol.Templates],
+		Settled: s.settled, FailedFirst: s.failed,
+	}
+	if s.fault != "" {
+		r.State, r.Reason, r.Hint = string(message.Misconfigured), s.fault, "mend the configuration: goblin-actor config check"
+		return r
+	}
+	for _, sl := range s.slots {
+		if sl.leaving {
+			continue
+		}
+		r.Replicas++
+		if sl.phase == message.Ready {
+			r.ReadyCount++
+		}
+		if r.State != string(message.Ready) {
+			r.State, r.Reason, r.NextAttempt = string(sl.phase), sl.reason, sl.nextAttempt
+		}
+	}
+	if r.State == string(message.Waiting) {
+		r.Hint = fmt.Sprintf("it is tried again by itself; see what it says: goblin-actor status (server %s)", s.server.Name)
+	}
+	return r
+}

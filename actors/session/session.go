@@ -1,0 +1,154 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// Options say which client a session is for.
+type Options struct {
+	ID        string
+	Transport string // http | stdio
+	View      catalog.Key
+	Limits    config.Limits
+	Version   string // of the gateway, for serverInfo
+	Registry  kernel.Reference
+	Metrics   *status.Metrics
+	Log       *slog.Logger
+}
+
+// mailbox is how many messages of one client may wait.
+const mailbox = 512
+
+// Spawn starts the session under the gateway. A session that panics is not restarted: its client begins a new one.
+func Spawn(parent kernel.Self, o Options) kernel.Reference {
+	options := kernel.SpawnOptions{Name: ActorName(o.ID), Kind: "session", Mailbox: mailbox, Restarts: 0, Within: time.Minute}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+		return &session{Options: o, state: newState(o, self.Reference()), meters: map[string]*status.ServerMetrics{}}
+	})
+}
+
+// session is the shell: it carries out what step wants done.
+type session struct {
+	Options
+	state  *state
+	meters map[string]*status.ServerMetrics // by server; saves a lookup under lock for each call
+}
+
+func (s *session) Step(now time.Time, msg any, out []effect) []effect {
+	return step(s.state, now, msg, out)
+}
+
+// effect tells msg to to, or carries out act.
+type effect struct {
+	to  kernel.Reference
+	msg any
+	act any // one of the types below; nil = tell
+}
+
+type (
+	answer struct { // the final answer of an exchange
+		x       *transport.Exchange
+		frame   []byte
+		newline bool
+	}
+	forward struct { // a message ahead of the answer
+		x       *transport.Exchange
+		frame   []byte
+		newline bool
+		weight  transport.Weight
+		key     string
+	}
+	accept struct{ x *transport.Exchange }
+	refuse struct {
+		x      *transport.Exchange
+		status int
+		fault  *protocol.Fault // nil = no body
+	}
+	openStream struct {
+		stream  *transport.EventStream
+		refusal int // HTTP status; 0 = accepted
+	}
+	closeStream struct{ stream *transport.EventStream }
+	// push writes to the client's streams, the newest first; what no stream takes comes back as undelivered.
+	push struct {
+		streams []*transport.EventStream
+		kind    protocol.ItemKind
+		frame   []byte
+		key     string
+	}
+	wakeAfter struct {
+		d   time.Duration
+		msg any
+	}
+	counted struct {
+		server  string
+		method  protocol.Method
+		outcome status.Outcome
+		seconds float64
+	}
+	logged struct {
+		level slog.Level
+		text  string
+		args  []any
+	}
+	leave struct{}
+)
+
+// Messages of the session to itself.
+type (
+	deadline    struct{ gen uint64 } // a call may have run out of time
+	idleCheck   struct{}
+	undelivered struct{ kind protocol.ItemKind } // no stream took the change; told when one opens
+)
+
+func (undelivered) Class() kernel.Class { return kernel.Urgent }
+
+func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
+func act(a any) effect                         { return effect{act: a} }
+
+func (s *session) Do(self kernel.Self, e effect) {
+	switch a := e.act.(type) {
+	case nil:
+		e.to.Tell(e.msg)
+	case answer:
+		a.x.Answer(a.frame, a.newline)
+	case forward:
+		a.x.Notify(a.frame, a.newline, a.weight, a.key)
+	case accept:
+		a.x.Accept()
+	case refuse:
+		s.refuse(a)
+	case counted:
+		s.meter(a.server).Call(a.method, a.outcome, a.seconds)
+	case push:
+		s.push(self, a)
+	case openStream:
+		s.openStream(self, a)
+	case closeStream:
+		a.stream.Close()
+	case wakeAfter:
+		self.After(a.d, a.msg)
+	case logged:
+		s.Log.Log(context.Background(), a.level, a.text, a.args...)
+	case leave:
+		self.Stop()
+	}
+}
+
+func (s *session) meter(server string) *status.ServerMetrics {
+	m := s.meters[server]
+	if m == nil {
+		m = s.Metrics.Server(server)
+		s.meters[server] = m
+	}
+	return m
+}

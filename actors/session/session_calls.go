@@ -1,0 +1,226 @@
+package session
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+const levelInfo = slog.LevelInfo
+
+// levels are the log levels of MCP, from the most verbose on. MCP 2025-11-25, server/utilities/logging.
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// dispatch looks the item up and hands the call to the pool of its server.
+func (s *state) dispatch(now time.Time, x *transport.Exchange, out []effect) []effect {
+	id := x.Frame.IDBytes()
+	if _, taken := s.byID[string(id)]; taken {
+		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + quote(string(id)) + " is in use by a call in flight"}}))
+	}
+	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
+		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
+	}
+	t, fault := s.resolve(x)
+	if fault != nil {
+		return s.fault(x, fault, out)
+	}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original}
+	if original := protocol.Quote(t.original); !bytes.Equal(original, t.span.Of(x.Frame.Raw)) {
+		r.Target, r.Original = t.span, original
+	}
+	s.seq++
+	rules := &t.server.Rules
+	h := &held{x: x, view: s.view, server: t.server, Call: call.Call{
+		Seq: s.seq, ID: id, Token: x.Params.ProgressToken.Of(x.Frame.Raw), Server: t.server.Name, Item: t.original,
+		Method: x.Frame.M, State: call.Queued, Began: now, Limits: call.Limits{Idle: rules.Timeout, Absolute: rules.MaxTimeout},
+	}}
+	s.calls[s.seq] = h
+	s.byID[string(id)] = s.seq
+	return append(out, tell(t.server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
+}
+
+// target is the item a request names.
+type target struct {
+	server   *catalog.Server
+	original string        // as its server calls it
+	span     protocol.Span // where the client's name for it stands
+}
+
+// resolve finds the item in the view (architecture.md section 2: no call asks the registry).
+func (s *state) resolve(x *transport.Exchange) (target, *protocol.Fault) {
+	raw := x.Frame.Raw
+	switch x.Frame.M {
+	case protocol.MethodToolsCall:
+		return s.resolveEntry(raw, x.Params.Name, "params.name", s.view.Tool)
+	case protocol.MethodPromptsGet:
+		return s.resolveEntry(raw, x.Params.Name, "params.name", s.view.Prompt)
+	case protocol.MethodResourcesRead:
+		uri, ok := protocol.Unquote(x.Params.URI.Of(raw))
+		if !ok {
+			return target{}, protocol.BadParams("params.uri: want a string")
+		}
+		found, fault := s.view.Resource(uri)
+		return target{found.Server, found.Original, x.Params.URI}, fault
+	}
+	if x.Params.RefName.Present() {
+		return s.resolveEntry(raw, x.Params.RefName, "params.ref.name", s.view.Prompt)
+	}
+	return s.resolveEntry(raw, x.Params.RefURI, "params.ref.uri", s.view.Template)
+}
+
+func (s *state) resolveEntry(raw []byte, span protocol.Span, path string, find func(string) (*catalog.Entry, *protocol.Fault)) (target, *protocol.Fault) {
+	name, ok := protocol.Unquote(span.Of(raw))
+	if !ok {
+		return target{}, protocol.BadParams(path + ": want a string")
+	}
+	entry, fault := find(name)
+	if fault != nil {
+		return target{}, fault
+	}
+	return target{entry.Server, entry.Original, span}, nil
+}
+
+func (s *state) caller() message.Caller {
+	return message.Caller{ClientKey: s.id, Project: s.key.Project, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo}
+}
+
+func (s *state) ref(seq uint64) message.CallRef { return message.CallRef{Holder: s.self, Seq: seq} }
+
+// event applies an event to a call; what comes for a call that has ended is dropped.
+func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effect {
+	h := s.calls[seq]
+	if h == nil {
+		return out
+	}
+	s.scratch = h.Step(now, event, s.scratch[:0])
+	for i := range s.scratch {
+		out = s.effect(now, h, &s.scratch[i], out)
+	}
+	if h.State == call.Ended {
+		delete(s.calls, seq)
+		delete(s.byID, string(h.ID))
+		return s.leaveWhenDrained(out)
+	}
+	if _, sent := event.(call.Sent); sent {
+		return s.arm(now, h.Deadline(), out)
+	}
+	return out
+}
+
+// effect carries out what a call's step wants done.
+func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []effect {
+	switch e.Kind {
+	case call.Deliver:
+		frame, edits := &e.Frame, make([]protocol.Edit, 1, 2)
+		edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
+		outcome := status.OutcomeError
+		if frame.Kind == protocol.KindResult {
+			outcome = status.OutcomeOK
+			edits = append(edits, catalog.RewriteResult(h.view, h.server, h.Method, frame)...)
+		}
+		out = append(out, act(answer{h.x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline}))
+		return append(out, s.counted(now, h, outcome))
+	case call.Fail:
+		if e.Fault.Tool == "" && h.Method == protocol.MethodToolsCall {
+			fault := *e.Fault
+			fault.Tool = h.Item
+			e.Fault = &fault
+		}
+		out = s.fault(h.x, e.Fault, out)
+		return append(out, s.counted(now, h, outcomeOf(e.Fault)))
+	case call.Cancel:
+		return append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
+	case call.Forget:
+		// A cancelled request gets no answer; its HTTP exchange still has to end.
+		out = append(out, act(accept{h.x}))
+		return append(out, s.counted(now, h, status.OutcomeCancelled))
+	}
+	return out
+}
+
+func (s *state) counted(now time.Time, h *held, outcome status.Outcome) effect {
+	return act(counted{h.Server, h.Method, outcome, now.Sub(h.Began).Seconds()})
+}
+
+// outcomeOf is the metric's word for a fault of ours.
+func outcomeOf(f *protocol.Fault) status.Outcome {
+	switch f.Name {
+	case protocol.Timeout:
+		return status.OutcomeTimeout
+	case protocol.ServerUnavailable, protocol.NoBackendsAvailable:
+		return status.OutcomeUnavailable
+	case protocol.QueueFull, protocol.QueueTimeout:
+		return status.OutcomeQueueFull
+	}
+	return status.OutcomeFailed
+}
+
+// progress goes to the client with its own token in it.
+func (s *state) progress(now time.Time, m message.Progress, out []effect) []effect {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return out
+	}
+	for _, e := range h.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0]) {
+		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
+		out = append(out, act(forward{h.x, frame, e.Frame.Newline, transport.WeightState, "progress"}))
+	}
+	return out
+}
+
+// log passes a call's log line on, unless the client wants only graver ones.
+func (s *state) log(now time.Time, m message.Log, out []effect) []effect {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return out
+	}
+	var params protocol.Params
+	if params.Scan(&m.Frame) != nil {
+		return out
+	}
+	name, _ := protocol.Unquote(params.Level.Of(m.Frame.Raw))
+	if level := slices.Index(levels, name); level >= 0 && level < s.level {
+		return out
+	}
+	for _, e := range h.Step(now, call.Logged{Frame: m.Frame}, s.scratch[:0]) {
+		out = append(out, act(forward{h.x, e.Frame.Raw, e.Frame.Newline, transport.WeightLog, ""}))
+	}
+	return out
+}
+
+// arm makes sure that the timer fires no later than at. Most calls are answered long before: their deadlines
+// never touch a timer that fires earlier.
+func (s *state) arm(now, at time.Time, out []effect) []effect {
+	if at.IsZero() || !s.armed.IsZero() && !at.Before(s.armed) {
+		return out
+	}
+	s.gen++
+	s.armed = at
+	return append(out, act(wakeAfter{max(0, at.Sub(now)), deadline{s.gen}}))
+}
+
+// deadline ends the calls whose time has run out and sets the timer for the next.
+func (s *state) deadline(now time.Time, m deadline, out []effect) []effect {
+	if m.gen != s.gen {
+		return out
+	}
+	s.armed = time.Time{}
+	var next time.Time
+	for _, seq := range sortedKeys(s.calls) {
+		out = s.event(now, seq, call.Tick{}, out)
+		if h := s.calls[seq]; h != nil {
+			if at := h.Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+				next = at
+			}
+		}
+	}
+	return s.arm(now, next, out)
+}

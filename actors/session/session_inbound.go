@@ -1,0 +1,182 @@
+package session
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// inbound handles one message of the client.
+func (s *state) inbound(now time.Time, x *transport.Exchange, out []effect) []effect {
+	if x.Batch != nil {
+		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "batches are not part of protocol version " + s.version}}))
+	}
+	if s.initialized && x.Origin.Path != s.path {
+		return append(out, act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found on this path: it was opened on " + s.path}}))
+	}
+	if v := x.Origin.Version; v != "" && !protocol.IsLegacy(v) {
+		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
+			Message: "MCP-Protocol-Version " + quote(v) + " is not supported in a session; this one speaks " + s.version}}))
+	}
+	switch x.Frame.Kind {
+	case protocol.KindRequest:
+		return s.request(now, x, out)
+	case protocol.KindNotification:
+		out = append(out, act(accept{x}))
+		return s.notification(now, x, out)
+	}
+	return append(out, act(accept{x})) // an answer to a question nobody asked: dropped
+}
+
+func (s *state) notification(now time.Time, x *transport.Exchange, out []effect) []effect {
+	switch x.Frame.M {
+	case protocol.NotificationInitialized:
+		s.ready = s.initialized
+		return s.tellChanges(out)
+	case protocol.NotificationCancelled:
+		id := x.Params.RequestID.Of(x.Frame.Raw)
+		if seq, ok := s.byID[string(id)]; ok {
+			return s.event(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+		}
+	}
+	return out
+}
+
+// request answers what the gateway knows by itself and dispatches the rest.
+func (s *state) request(now time.Time, x *transport.Exchange, out []effect) []effect {
+	if x.Frame.M == protocol.MethodInitialize {
+		return s.initialize(now, x, out)
+	}
+	if x.Frame.M == protocol.MethodPing {
+		return s.result(x, []byte("{}"), out)
+	}
+	if !s.initialized {
+		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "send initialize first"}}))
+	}
+	s.ready = true // MCP wants notifications/initialized first; every SDK serves a client that forgot it
+	if s.draining {
+		return s.fault(x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}, out)
+	}
+	switch x.Frame.M {
+	case protocol.MethodToolsList:
+		return s.list(x, protocol.Tools, out)
+	case protocol.MethodPromptsList:
+		return s.list(x, protocol.Prompts, out)
+	case protocol.MethodResourcesList:
+		return s.list(x, protocol.Resources, out)
+	case protocol.MethodTemplatesList:
+		return s.list(x, protocol.Templates, out)
+	case protocol.MethodLoggingSetLevel:
+		return s.setLevel(x, out)
+	case protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead, protocol.MethodCompletionComplete:
+		return s.dispatch(now, x, out)
+	}
+	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
+}
+
+// list answers from the snapshot: no server is asked (S0.4.3).
+func (s *state) list(x *transport.Exchange, kind protocol.ItemKind, out []effect) []effect {
+	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
+	if x.Params.Cursor.Present() && !ok {
+		return s.fault(x, protocol.BadParams("params.cursor: want a string"), out)
+	}
+	page, fault := s.view.Page(kind, cursor)
+	if fault != nil {
+		return s.fault(x, fault, out)
+	}
+	return s.result(x, page, out)
+}
+
+// initialize opens the session. MCP 2025-11-25, basic/lifecycle.
+func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) []effect {
+	if s.initialized {
+		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "the session is initialized already"}}))
+	}
+	asked, ok := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
+	if !ok {
+		return s.fault(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
+	}
+	if s.view == nil {
+		if len(s.wait) > 0 {
+			return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))
+		}
+		s.wait = append(s.wait, x)
+		return out
+	}
+	s.initialized, s.path = true, x.Origin.Path
+	s.version = protocol.Negotiate(asked)
+	s.capabilities = slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw))
+	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
+	s.client = clientName(s.clientInfo)
+	s.told = s.view.Snapshot().Generation
+	out = s.result(x, s.initializeResult(), out)
+	return append(out, act(logged{levelInfo, "session opened", []any{"client", s.client, "protocol", s.version, "transport", s.transport}}))
+}
+
+// initializeResult is what the gateway says of itself: it has a handler for everything it names, and servers come
+// and go (architecture.md section 7).
+func (s *state) initializeResult() []byte {
+	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
+	b = append(b, `,"capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true},"tools":{"listChanged":true}}`...)
+	b = append(b, `,"serverInfo":{"name":"goblin-actor","version":`...)
+	b = append(protocol.AppendQuoted(b, s.gateway), '}')
+	if instructions := s.view.Instructions(); instructions != "" {
+		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
+	}
+	return append(b, '}')
+}
+
+// setLevel keeps the level below which this client wants no log lines. MCP 2025-11-25, server/utilities/logging.
+func (s *state) setLevel(x *transport.Exchange, out []effect) []effect {
+	name, _ := protocol.Unquote(x.Params.Level.Of(x.Frame.Raw))
+	level := slices.Index(levels, name)
+	if level < 0 {
+		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(levels, " ")), out)
+	}
+	s.level = level
+	return s.result(x, []byte("{}"), out)
+}
+
+// result answers a request with a result of ours.
+func (s *state) result(x *transport.Exchange, result []byte, out []effect) []effect {
+	return append(out, act(answer{x, protocol.AppendResult(nil, x.Frame.IDBytes(), result), false}))
+}
+
+// fault answers a request with an error of ours.
+func (s *state) fault(x *transport.Exchange, f *protocol.Fault, out []effect) []effect {
+	return append(out, act(answer{x, f.AppendTo(nil, x.Frame.IDBytes(), false), false}))
+}
+
+// clientName is the client's name and version for people, cut and without surprises.
+func clientName(info []byte) string {
+	var v struct{ Name, Version string }
+	if len(info) > 4096 || json.Unmarshal(info, &v) != nil {
+		return ""
+	}
+	return strings.TrimSpace(cut(v.Name, 64) + " " + cut(v.Version, 32))
+}
+
+func cut(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}
+
+func quote(s string) string { return string(protocol.Quote(cut(s, 100))) }
+
+func shortID(id string) string { return id[:min(8, len(id))] }
+
+func sortedKeys[V any](m map[uint64]V) []uint64 { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,189 @@
+package session
+
+import (
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// state is all a session knows. Written by step only.
+type state struct {
+	id        string
+	transport string
+	key       catalog.Key
+	limits    config.Limits
+	gateway   string // version, for serverInfo
+	registry  kernel.Reference
+	self      kernel.Reference
+
+	path         string // the endpoint it was opened on; other paths do not know it
+	initialized  bool   // initialize was answered
+	ready        bool   // notifications/initialized came, or a request after initialize: changes may be told
+	draining     bool
+	version      string // negotiated
+	capabilities []byte // raw JSON, as declared
+	clientInfo   []byte // raw JSON
+	client       string // name and version, for people
+	level        int    // index into levels; log lines below it are not passed on
+	since        time.Time
+	lastSeen     time.Time
+
+	view *catalog.View              // nil until the first Snapshot came
+	told [protocol.ItemKinds]uint64 // generations the client was told of
+	wait []*transport.Exchange      // initialize that came before the first Snapshot
+
+	streams []*transport.EventStream // oldest first; never changed in place
+	calls   map[uint64]*held
+	byID    map[string]uint64 // the client's raw ids of calls in flight
+	seq     uint64
+	armed   time.Time // when the timer of deadlines fires; zero = none runs
+	gen     uint64    // of that timer
+	scratch []call.Effect
+}
+
+// held is a call with what its holder needs to answer it.
+type held struct {
+	call.Call
+	x      *transport.Exchange
+	view   *catalog.View   // the view it was looked up in: names in its result are made from it
+	server *catalog.Server // whose pool has it
+}
+
+func newState(o Options, self kernel.Reference) *state {
+	return &state{
+		id: o.ID, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
+		calls: map[uint64]*held{}, byID: map[string]uint64{},
+	}
+}
+
+// step applies msg to s at the time now and appends to out what is to be done about it.
+func step(s *state, now time.Time, msg any, out []effect) []effect {
+	switch m := msg.(type) {
+	case message.Inbound:
+		s.lastSeen = now
+		return s.inbound(now, m.Exchange, out)
+	case message.Written:
+		return s.event(now, m.Seq, call.Sent{}, out)
+	case message.Done:
+		return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+	case message.Failed:
+		return s.event(now, m.Seq, call.Broken{Fault: m.Fault}, out)
+	case message.Progress:
+		return s.progress(now, m, out)
+	case message.Log:
+		return s.log(now, m, out)
+	case message.Ask:
+		return append(out, tell(m.From, message.Answer{Key: m.Key, Error: []byte(`{"code":-32601,"message":"the client cannot be asked"}`)}))
+	case message.Published:
+		return s.published(now, m.Snapshot, out)
+	case message.StreamOpened:
+		s.lastSeen = now
+		return s.streamOpened(m, out)
+	case message.StreamClosed:
+		s.lastSeen = now
+		s.streamClosed(m)
+	case undelivered:
+		s.told[m.kind] = 0 // differs from every generation of a kind that has changed
+	case message.EndSession:
+		return append(out, act(refuse{m.Exchange, 204, nil}), act(leave{}))
+	case message.CloseIfIdle:
+		if len(s.calls) == 0 && len(s.streams) == 0 {
+			return append(out, act(leave{}))
+		}
+	case message.DrainSession:
+		s.draining = true
+		return s.leaveWhenDrained(out)
+	case deadline:
+		return s.deadline(now, m, out)
+	case idleCheck:
+		return s.idle(now, out)
+	case message.Inspect:
+		m.Reply(s.report())
+	case kernel.Started:
+		s.since, s.lastSeen = now, now
+		out = append(out, tell(s.registry, message.Subscribe{Who: s.self}))
+		if s.transport != "stdio" {
+			out = append(out, act(wakeAfter{s.limits.SessionIdle, idleCheck{}}))
+		}
+	case kernel.Stopping:
+		return s.stop(now, out)
+	}
+	return out
+}
+
+// published takes a newer catalog, and tells the client what changed.
+func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []effect) []effect {
+	view, ok := snapshot.View(s.key)
+	if !ok {
+		return append(out, act(leave{})) // its server or project is gone
+	}
+	first := s.view == nil
+	s.view = view
+	if first {
+		waiting := s.wait
+		s.wait = nil
+		for _, x := range waiting {
+			out = s.initialize(now, x, out)
+		}
+	}
+	return s.tellChanges(out)
+}
+
+// idle ends a session nobody uses: no call, no open stream, nothing heard for limits.sessionIdle.
+func (s *state) idle(now time.Time, out []effect) []effect {
+	rest := s.lastSeen.Add(s.limits.SessionIdle).Sub(now)
+	if rest <= 0 && len(s.streams) == 0 && len(s.calls) == 0 {
+		return append(out, act(leave{}))
+	}
+	if rest <= 0 {
+		rest = s.limits.SessionIdle
+	}
+	return append(out, act(wakeAfter{rest, idleCheck{}}))
+}
+
+func (s *state) leaveWhenDrained(out []effect) []effect {
+	if s.draining && len(s.calls) == 0 {
+		return append(out, act(leave{}))
+	}
+	return out
+}
+
+// stop answers every call, tells the servers, and ends the streams.
+func (s *state) stop(now time.Time, out []effect) []effect {
+	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the session ended before the call was answered", Retryable: true}
+	for _, seq := range sortedKeys(s.calls) {
+		h := s.calls[seq]
+		out = append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
+		out = s.event(now, seq, call.Broken{Fault: fault}, out)
+	}
+	for _, x := range s.wait {
+		out = append(out, act(refuse{x, 503, fault}))
+	}
+	for _, stream := range s.streams {
+		out = append(out, act(closeStream{stream}))
+	}
+	return append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
+}
+
+// report is what the session tells people. The id is a secret; eight characters name it.
+func (s *state) report() message.SessionReport {
+	r := message.SessionReport{Session: status.Session{
+		ID: shortID(s.id), Client: s.client, Protocol: s.version, Transport: s.transport,
+		Since: s.since, LastSeen: s.lastSeen, InFlight: len(s.calls), Streams: len(s.streams),
+	}}
+	for _, seq := range sortedKeys(s.calls) {
+		h := s.calls[seq]
+		r.Calls = append(r.Calls, status.Call{
+			Session: shortID(s.id), Server: h.Server, Method: h.Method.String(), Item: h.Item,
+			State: string(h.State), Began: h.Began, Deadline: h.Deadline(),
+		})
+	}
+	return r
+}

@@ -1,0 +1,90 @@
+package session
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// maxStreams is how many GET streams one session may have open at once.
+const maxStreams = 8
+
+func (s *session) openStream(self kernel.Self, a openStream) {
+	if a.refusal != 0 {
+		a.stream.Refuse(a.refusal, nil, 0)
+		return
+	}
+	me := self.Reference()
+	a.stream.OnGone(func() { me.Tell(message.StreamClosed{Stream: a.stream}) })
+	a.stream.Accept()
+}
+
+// push gives the frame to the newest stream that takes it: each message goes to one stream only
+// (MCP 2025-11-25, basic/transports, multiple connections).
+func (s *session) push(self kernel.Self, a push) {
+	for i := len(a.streams) - 1; i >= 0; i-- {
+		if a.streams[i].Push(a.frame, false, transport.WeightState, a.key) {
+			return
+		}
+	}
+	self.Reference().Tell(undelivered{a.kind})
+}
+
+func (s *session) refuse(a refuse) {
+	if a.fault == nil {
+		a.x.Refuse(a.status, nil, 0)
+		return
+	}
+	message.RefuseFault(a.x, a.status, a.fault)
+}
+
+// streamOpened takes a new GET stream and tells on it what could not be told before.
+func (s *state) streamOpened(m message.StreamOpened, out []effect) []effect {
+	if len(s.streams) >= maxStreams {
+		return append(out, act(openStream{m.Stream, 429}))
+	}
+	if !s.initialized || m.Stream.Origin.Path != s.path && s.transport != "stdio" {
+		return append(out, act(openStream{m.Stream, 400}))
+	}
+	// Effects that were given the old slice may still read it: never append in place.
+	s.streams = append(s.streams[:len(s.streams):len(s.streams)], m.Stream)
+	out = append(out, act(openStream{m.Stream, 0}))
+	return s.tellChanges(out)
+}
+
+func (s *state) streamClosed(m message.StreamClosed) {
+	var rest []*transport.EventStream
+	for _, stream := range s.streams {
+		if stream != m.Stream {
+			rest = append(rest, stream)
+		}
+	}
+	s.streams = rest
+}
+
+// tellChanges tells the client once about every kind of list that differs from what it was told last. Without a
+// stream nothing is told; what is due stays due.
+func (s *state) tellChanges(out []effect) []effect {
+	if s.view == nil || !s.ready || len(s.streams) == 0 {
+		return out
+	}
+	generation := s.view.Snapshot().Generation
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		if kind == protocol.Templates {
+			continue // resources and templates share one notification
+		}
+		due := s.told[kind] != generation[kind]
+		if kind == protocol.Resources {
+			due = due || s.told[protocol.Templates] != generation[protocol.Templates]
+			s.told[protocol.Templates] = generation[protocol.Templates]
+		}
+		s.told[kind] = generation[kind]
+		if !due {
+			continue
+		}
+		method := kind.ChangedMethod().String()
+		out = append(out, act(push{s.streams, kind, protocol.AppendNotification(nil, method, nil), method}))
+	}
+	return out
+}
