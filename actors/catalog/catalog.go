@@ -1,5 +1,3 @@
-// Package catalog is what all servers offer together under its public names: an immutable Snapshot and the
-// Views of it that clients see. Everything in here is pure; the registry actor owns the newest one.
 package catalog
 
 import (
@@ -27,15 +25,15 @@ type Entry struct {
 	Server   *Server
 	Raw      []byte             // the item's JSON, rewritten: public name, _meta keys
 	Source   []byte             // the item's JSON as the server gave it
-	Template *protocol.Template // kind Templates only
+	Template *protocol.Template // kind Templates only; nil when its text is no RFC 6570 template
 }
 
 // Naming is how public names are made; from the configuration.
 type Naming struct {
 	Namespace config.Namespace
 	URIStyle  string // prefix | underscore | original
-	PageSize  int  // items a page; 0 = all on one
-	MetaTools bool // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
+	PageSize  int    // items a page; 0 = all on one
+	MetaTools bool   // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
 }
 
 // Key names a view: which part of the catalog a client sees.

@@ -1,38 +1,174 @@
 package catalog
 
-import "goblin-actor/protocol"
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"sync"
 
-// Source is what one server offers, as it gave it; what Build starts from. Build keeps the slices: nobody writes to them any more.
+	"goblin-actor/protocol"
+)
+
+// Source is what one server offers, as it gave it; what Build starts from. Build keeps the slices: nobody writes to
+// them any more. Handing in the same slice again says that the list has not changed and saves the work.
 type Source struct {
 	Server *Server
 	Items  [protocol.ItemKinds][][]byte // raw JSON objects in the server's order
 	Asked  [protocol.ItemKinds]bool     // counts as changed, even if equal, in every view the server is in
 }
 
-// Snapshot is the whole catalog at one moment. Immutable.
+// Snapshot is the whole catalog at one moment. Immutable; safe from any goroutine.
 type Snapshot struct {
 	Version    uint64                     // goes up by one with each Build
 	Generation [protocol.ItemKinds]uint64 // the Version in which this kind last changed
+
+	naming   Naming
+	servers  []*Server // in the order of the configuration, without the disabled
+	byName   map[string]*offer
+	main     *View
+	warnings []string
+
+	mu    sync.Mutex
+	views map[string]*View // by server, derived when first asked for
+}
+
+// offer is one server's part of a snapshot.
+type offer struct {
+	server     *Server
+	lots       [protocol.ItemKinds]*lot
+	counts     [protocol.ItemKinds]int
+	generation [protocol.ItemKinds]uint64 // the Version in which the server's own view last changed
 }
 
 // Build makes the snapshot that follows previous (nil = the first one) from all sources in any order.
-// The generation of a kind goes up when its content differs from previous, or when asked says so.
+// The generation of a kind goes up when its content differs from previous, or when asked says so. Disabled servers
+// are left out. It takes time in proportion to the items of the whole catalog (docs/bench.md).
 func Build(previous *Snapshot, sources []Source, naming Naming, asked [protocol.ItemKinds]bool) *Snapshot {
-	return &Snapshot{}
+	s := &Snapshot{Version: 1, naming: naming, byName: make(map[string]*offer, len(sources)), views: map[string]*View{}}
+	if previous != nil {
+		s.Version, s.Generation = previous.Version+1, previous.Generation
+	}
+	s.take(previous, sources)
+	s.main = s.build(previous)
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		changed := previous == nil || asked[kind] || !sameEntries(previous.main.lists[kind].entries, s.main.lists[kind].entries)
+		for _, source := range sources {
+			o := s.byName[source.Server.Name]
+			if o == nil || o.server != source.Server {
+				continue
+			}
+			changed = changed || source.Asked[kind]
+			o.generation[kind] = s.generationOf(previous, o, kind, asked[kind] || source.Asked[kind])
+		}
+		if changed {
+			s.Generation[kind] = s.Version
+		}
+	}
+	s.main.Generation = s.Generation
+	return s
 }
 
-// View returns what a client with this key sees; false when there is no such server or project.
-// It is derived once per key. Safe from any goroutine.
-func (s *Snapshot) View(k Key) (*View, bool) { return nil, false }
+// take sorts out the sources and parses their lists, or takes over what previous parsed.
+func (s *Snapshot) take(previous *Snapshot, sources []Source) {
+	for _, source := range sources {
+		name := source.Server.Name
+		if source.Server.Rules.Disabled || s.byName[name] != nil {
+			continue
+		}
+		o := &offer{server: source.Server}
+		old := previous.offer(name)
+		for kind, list := range source.Items {
+			if old != nil && old.lots[kind].same(list) {
+				o.lots[kind] = old.lots[kind]
+			} else {
+				o.lots[kind] = parseLot(name, protocol.ItemKind(kind), list)
+			}
+		}
+		s.byName[name] = o
+		s.servers = append(s.servers, o.server)
+	}
+	slices.SortFunc(s.servers, func(a, b *Server) int {
+		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+func (s *Snapshot) offer(name string) *offer {
+	if s == nil {
+		return nil
+	}
+	return s.byName[name]
+}
+
+// generationOf returns the generation of a kind in the view of one server alone.
+func (s *Snapshot) generationOf(previous *Snapshot, o *offer, kind protocol.ItemKind, asked bool) uint64 {
+	old := previous.offer(o.server.Name)
+	if old == nil || asked || !sameShown(old, o, kind) {
+		return s.Version
+	}
+	return old.generation[kind]
+}
+
+// sameShown reports whether two offers of a server show the same items in the same order.
+func sameShown(a, b *offer, kind protocol.ItemKind) bool {
+	if a.lots[kind] == b.lots[kind] && a.server == b.server {
+		return true
+	}
+	shownOf := func(o *offer) []*parsed {
+		f := filterOf(o.server, kind)
+		return slices.DeleteFunc(slices.Clone(o.lots[kind].items), func(p *parsed) bool { return hides(f, p.own) })
+	}
+	return slices.EqualFunc(shownOf(a), shownOf(b), func(x, y *parsed) bool {
+		return x == y || bytes.Equal(x.item.Raw, y.item.Raw)
+	})
+}
+
+func sameEntries(a, b []*Entry) bool {
+	return slices.EqualFunc(a, b, func(x, y *Entry) bool {
+		return x == y || x.Public == y.Public && x.Server.Name == y.Server.Name && bytes.Equal(x.Raw, y.Raw)
+	})
+}
+
+// View returns what a client with this key sees; false when there is no such server, it is disabled, or there is no
+// such project. It is derived once per key. It may take a moment the first time, and never waits for anything else.
+func (s *Snapshot) View(k Key) (*View, bool) {
+	switch {
+	case k.Project != "":
+		return nil, false
+	case k.Server == "":
+		return s.main, true
+	}
+	o := s.byName[k.Server]
+	if o == nil {
+		return nil, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.views[k.Server]
+	if v == nil {
+		v = s.buildServer(o)
+		s.views[k.Server] = v
+	}
+	return v, true
+}
 
 // Servers returns the servers that are not disabled, in the order of the configuration. Not to be written to.
-func (s *Snapshot) Servers() []*Server { return nil }
+func (s *Snapshot) Servers() []*Server { return s.servers }
 
 // Server returns the server of that name, nil when there is none or it is disabled.
-func (s *Snapshot) Server(name string) *Server { return nil }
+func (s *Snapshot) Server(name string) *Server {
+	if o := s.byName[name]; o != nil {
+		return o.server
+	}
+	return nil
+}
 
 // Counts returns how many items of each kind the server has in the whole catalog, after filters.
-func (s *Snapshot) Counts(server string) [protocol.ItemKinds]int { return [protocol.ItemKinds]int{} }
+func (s *Snapshot) Counts(server string) [protocol.ItemKinds]int {
+	if o := s.byName[server]; o != nil {
+		return o.counts
+	}
+	return [protocol.ItemKinds]int{}
+}
 
 // Warnings says what a person should know about this catalog: collisions, items left out. For the log.
-func (s *Snapshot) Warnings() []string { return nil }
+func (s *Snapshot) Warnings() []string { return s.warnings }

@@ -1,58 +1,146 @@
 package catalog
 
-import "goblin-actor/protocol"
+import (
+	"cmp"
+	"slices"
+
+	"goblin-actor/protocol"
+)
 
 // View is the part of a Snapshot one kind of client sees, under the names it sees. Immutable; safe from any goroutine.
 type View struct {
 	Generation [protocol.ItemKinds]uint64 // the Snapshot.Version in which this kind last changed in this view
+
+	snapshot     *Snapshot
+	pass         bool // names, URIs, bytes and order are the server's own
+	servers      []*Server
+	lists        [protocol.ItemKinds]*list
+	names        [2]names // Tools, Prompts
+	uris         [2]uris  // Resources, Templates
+	made         map[*parsed]*item
+	instructions string
 }
 
-// Found is where a URI leads.
-type Found struct {
-	Server   *Server
-	Original string // the URI to send to the server
-	Entry    *Entry // the resource listed under it, or the template it matches
+// build makes the view of the whole catalog. Entries of previous that would come out the same are taken over.
+func (s *Snapshot) build(previous *Snapshot) *View {
+	v := &View{snapshot: s, servers: s.servers, pass: s.passes(), made: map[*parsed]*item{}}
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		var items []*item
+		for _, server := range s.servers {
+			o := s.byName[server.Name]
+			items = append(items, itemsOf(server, kind, o.lots[kind])...)
+			s.warnings = append(s.warnings, o.lots[kind].warnings...)
+		}
+		switch {
+		case v.pass:
+		case kind == protocol.Tools || kind == protocol.Prompts:
+			s.warnings = append(s.warnings, nameAll(items, s.naming)...)
+		default:
+			s.warnings = append(s.warnings, nameURIs(items, s.naming)...)
+		}
+		for _, it := range items {
+			if !hides(filterOf(it.server, kind), it.own) {
+				it.entry = v.entry(it, previous)
+				s.byName[it.server.Name].counts[kind]++
+			}
+			v.made[it.parsed] = it
+		}
+		v.fill(kind, items)
+	}
+	v.instructions = instructions(v.servers, v.pass)
+	return v
+}
+
+// buildServer makes the view of one server alone: its own names, URIs and bytes in its own order.
+func (s *Snapshot) buildServer(o *offer) *View {
+	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation}
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		items := itemsOf(o.server, kind, o.lots[kind])
+		for _, it := range items {
+			it.name = it.own
+			if !hides(filterOf(it.server, kind), it.own) {
+				it.entry = v.entry(it, nil)
+			}
+		}
+		v.fill(kind, items)
+	}
+	v.instructions = instructions(v.servers, v.pass)
+	return v
+}
+
+// passes reports whether the whole catalog is one server's, handed on as it is.
+func (s *Snapshot) passes() bool {
+	return len(s.servers) == 1 && s.naming.Namespace.Mode == modeNever && s.naming.URIStyle == styleOriginal &&
+		!s.naming.MetaTools && !renames(s.servers[0])
+}
+
+// entry makes what clients see of the item.
+func (v *View) entry(it *item, previous *Snapshot) *Entry {
+	e := &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, Template: it.template}
+	switch old := previous.item(it.parsed); {
+	case v.pass:
+		e.Raw = e.Source
+	case old != nil && old.entry != nil && old.public == it.public && old.other == it.other &&
+		old.server.Name == it.server.Name && old.server.State == it.server.State && !previous.main.pass:
+		if old.server == it.server {
+			return old.entry
+		}
+		e.Raw = old.entry.Raw
+	default:
+		e.Raw = rewrite(it)
+	}
+	return e
+}
+
+// item returns what the snapshot made of a parsed item, nil if it did not have it.
+func (s *Snapshot) item(p *parsed) *item {
+	if s == nil {
+		return nil
+	}
+	return s.main.made[p]
+}
+
+// fill puts the items of a kind into the view's list and tables.
+func (v *View) fill(kind protocol.ItemKind, items []*item) {
+	entries := make([]*Entry, 0, len(items))
+	for _, it := range items {
+		if it.entry != nil {
+			entries = append(entries, it.entry)
+		}
+	}
+	if !v.pass {
+		slices.SortFunc(entries, func(a, b *Entry) int { return cmp.Compare(a.Public, b.Public) })
+	}
+	v.lists[kind] = newList(kind, entries, !v.pass, v.snapshot.naming.PageSize)
+	switch kind {
+	case protocol.Tools:
+		v.names[0] = newNames(items)
+	case protocol.Prompts:
+		v.names[1] = newNames(items)
+	case protocol.Resources:
+		v.uris[0] = newURIs(items)
+	case protocol.Templates:
+		v.uris[1] = newURIs(items)
+	}
 }
 
 // Snapshot returns the snapshot the view is a part of.
-func (v *View) Snapshot() *Snapshot { return nil }
+func (v *View) Snapshot() *Snapshot { return v.snapshot }
 
 // Servers returns the servers in view, in the order of the configuration. Not to be written to.
-func (v *View) Servers() []*Server { return nil }
+func (v *View) Servers() []*Server { return v.servers }
 
 // PassThrough reports whether names, URIs and items are the server's own, byte for byte.
-func (v *View) PassThrough() bool { return false }
+func (v *View) PassThrough() bool { return v.pass }
+
+// Entries returns the items of a kind in list order. Not to be written to.
+func (v *View) Entries(kind protocol.ItemKind) []*Entry { return v.lists[kind].entries }
 
 // Page returns the result object of a list request, ready to be sent: shared bytes nobody writes to.
 // An empty cursor (or none) asks for the first page. A cursor that is not ours is an InvalidParams fault.
-func (v *View) Page(kind protocol.ItemKind, cursor string) ([]byte, *protocol.Fault) { return nil, nil }
-
-// Entries returns the items of a kind in list order. Not to be written to.
-func (v *View) Entries(kind protocol.ItemKind) []*Entry { return nil }
-
-// Tool finds a tool by its public name or any alias of it.
-func (v *View) Tool(name string) (*Entry, *protocol.Fault) { return nil, nil }
-
-// Prompt finds a prompt by its public name or any alias of it.
-func (v *View) Prompt(name string) (*Entry, *protocol.Fault) { return nil, nil }
-
-// Replica returns n when name is of the form server:tool@n, -1 when the caller did not ask for a replica.
-func (v *View) Replica(name string) int { return -1 }
-
-// Resource finds where a URI leads: public, in the other style, the server's own, or an expansion of a template.
-func (v *View) Resource(uri string) (Found, *protocol.Fault) { return Found{}, nil }
-
-// Template finds what a completion reference means: a template by its public or own text, or a listed resource.
-func (v *View) Template(ref string) (*Entry, *protocol.Fault) { return nil, nil }
-
-// PublicURI returns how a URI that server uses is written to clients.
-func (v *View) PublicURI(server *Server, original string) string { return original }
+func (v *View) Page(kind protocol.ItemKind, cursor string) ([]byte, *protocol.Fault) {
+	return v.lists[kind].page(cursor)
+}
 
 // Instructions returns those of the servers in view, each under its server's name, cut at 8 KiB.
-func (v *View) Instructions() string { return "" }
-
-// RewriteResult returns the edits that make the URIs in a server's result public: resource links and embedded
-// resources of tools/call and prompts/get, contents of resources/read. Text and blobs are never touched.
-func RewriteResult(v *View, server *Server, m protocol.Method, f *protocol.Frame) []protocol.Edit {
-	return nil
-}
+func (v *View) Instructions() string { return v.instructions }

@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"strconv"
+	"strings"
+
+	"goblin-actor/protocol"
+)
+
+// maxCandidates bounds how many names a fault suggests.
+const maxCandidates = 16
+
+// names finds tools (or prompts) by every spelling. Filtered items are in it too: a spelling that means one of them
+// means no other.
+type names struct {
+	public map[string]*item
+	owned  map[ownName]*item // by server and the name there, before and after renaming
+	bare   map[string][]*item
+}
+
+type ownName struct{ server, name string }
+
+func newNames(items []*item) names {
+	n := names{
+		public: make(map[string]*item, len(items)),
+		owned:  make(map[ownName]*item, len(items)),
+		bare:   make(map[string][]*item, len(items)),
+	}
+	block := make([]*item, 0, 2*len(items))
+	add := func(name string, it *item) {
+		if list := n.bare[name]; list != nil {
+			n.bare[name] = append(list, it)
+			return
+		}
+		block = append(block, it)
+		n.bare[name] = block[len(block)-1 : len(block) : len(block)]
+	}
+	for _, it := range items {
+		n.public[it.public] = it
+		n.owned[ownName{it.server.Name, it.own}] = it
+		add(it.own, it)
+	}
+	for _, it := range items {
+		if it.name == it.own {
+			continue
+		}
+		if key := (ownName{it.server.Name, it.name}); n.owned[key] == nil {
+			n.owned[key] = it
+		}
+		add(it.name, it)
+	}
+	return n
+}
+
+// find returns the item a name means, nil when it means none. Several bare names are candidates.
+func (n *names) find(name string) (it *item, candidates []*item) {
+	if it = n.public[name]; it != nil {
+		return it, nil
+	}
+	if it, _ = n.qualified(name); it != nil {
+		return it, nil
+	}
+	if list := n.bare[name]; len(list) == 1 {
+		return list[0], nil
+	} else {
+		return nil, list
+	}
+}
+
+// separators stand between server and name in the spellings we accept besides the public one. No server's name holds
+// any of them, so the first one counts.
+var separators = [...]string{":", "/", "__", "."}
+
+// qualified resolves server:tool, server/tool, server__tool, server.tool and server:tool@replica (-1 = none asked for).
+func (n *names) qualified(name string) (it *item, replica int) {
+	for _, sep := range separators {
+		server, rest, ok := strings.Cut(name, sep)
+		if !ok {
+			continue
+		}
+		if it = n.owned[ownName{server, rest}]; it != nil {
+			return it, -1
+		}
+		at := strings.LastIndexByte(rest, '@')
+		if sep != ":" || at < 0 {
+			continue
+		}
+		if replica, err := strconv.ParseUint(rest[at+1:], 10, 16); err == nil {
+			if it = n.owned[ownName{server, rest[:at]}]; it != nil {
+				return it, int(replica)
+			}
+		}
+	}
+	return nil, -1
+}
+
+// Tool finds a tool by its public name or, failing that, by any alias of it (contract.md section 4). Aliases are
+// resolved before filters: a tool that is disabled is TOOL_NOT_FOUND by every spelling, and its spellings mean no other.
+func (v *View) Tool(name string) (*Entry, *protocol.Fault) {
+	it, candidates := v.names[0].find(name)
+	if it != nil && it.entry != nil {
+		return it.entry, nil
+	}
+	return nil, &protocol.Fault{
+		Name: protocol.ToolNotFound, Message: "Tool not found: " + clip(name, maxShown), Tool: clip(name, maxShown),
+		Candidates: publics(candidates),
+	}
+}
+
+// Prompt finds a prompt as Tool finds a tool.
+func (v *View) Prompt(name string) (*Entry, *protocol.Fault) {
+	it, candidates := v.names[1].find(name)
+	if it != nil && it.entry != nil {
+		return it.entry, nil
+	}
+	return nil, &protocol.Fault{
+		Name: protocol.PromptNotFound, Message: "Prompt not found: " + clip(name, maxShown), Candidates: publics(candidates),
+	}
+}
+
+// maxShown is how many bytes of a client's name or URI come back in an error.
+const maxShown = 1024
+
+// publics returns the public names of those that are not filtered.
+func publics(items []*item) (list []string) {
+	for _, it := range items {
+		if it.entry != nil && len(list) < maxCandidates {
+			list = append(list, it.public)
+		}
+	}
+	return list
+}
+
+// Replica returns n when name asks for a tool by server:tool@n, -1 when the caller does not mind which replica.
+func (v *View) Replica(name string) int {
+	n := &v.names[0]
+	if n.public[name] != nil || !strings.Contains(name, "@") {
+		return -1
+	}
+	_, replica := n.qualified(name)
+	return replica
+}

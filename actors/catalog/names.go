@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"strconv"
+
+	"goblin-actor/protocol"
+)
+
+// Who carries the server's prefix in the names of tools and prompts. Anything else counts as always.
+const (
+	modeOnConflict = "on-conflict" // whose bare name several servers use
+	modeNever      = "never"
+)
+
+// nameAll gives the tools (or prompts) of all servers their public names (contract.md section 4).
+// Filtered items take part, so that no name moves when a filter changes.
+func nameAll(items []*item, naming Naming) (warnings []string) {
+	choosePrefixed(items, naming)
+	for _, it := range items {
+		it.public = nameOf(it, naming)
+	}
+	taken := make(map[string]*item, len(items))
+	for _, it := range inNamingOrder(items, func(it *item) bool { return it.public == plainName(it, naming) }) {
+		want := it.public
+		for n := 0; taken[it.public] != nil; n++ {
+			it.public = protocol.WithSuffix(want, seed(it, n), limit(naming))
+		}
+		if it.public != want {
+			warnings = warn(warnings, "%s %q of %s is called %q: %q belongs to %q of %s", it.kind,
+				clip(it.own, shown), it.server.Name, it.public, want, clip(taken[want].own, shown), taken[want].server.Name)
+		}
+		taken[it.public] = it
+	}
+	return warnings
+}
+
+// choosePrefixed marks the items that carry their server's prefix: all, none, or those whose bare name several
+// servers use.
+func choosePrefixed(items []*item, naming Naming) {
+	owner := make(map[string]*Server) // by bare name; nil = several
+	if naming.Namespace.Mode == modeOnConflict {
+		for _, it := range items {
+			bare := nameOf(it, naming)
+			if s, known := owner[bare]; !known {
+				owner[bare] = it.server
+			} else if s != it.server {
+				owner[bare] = nil
+			}
+		}
+	}
+	for _, it := range items {
+		switch naming.Namespace.Mode {
+		case modeNever:
+		case modeOnConflict:
+			it.prefixed = owner[nameOf(it, naming)] == nil
+		default:
+			it.prefixed = true
+		}
+	}
+}
+
+// nameOf is the public name the item asks for.
+func nameOf(it *item, naming Naming) string {
+	if !it.prefixed {
+		return protocol.PublicName("", "", it.name, limit(naming))
+	}
+	return protocol.PublicName(prefix(it.server), naming.Namespace.Separator, it.name, limit(naming))
+}
+
+// plainName is what nameOf returns if every character and every length were allowed.
+func plainName(it *item, naming Naming) string {
+	if !it.prefixed {
+		return it.name
+	}
+	return prefix(it.server) + naming.Namespace.Separator + it.name
+}
+
+func prefix(s *Server) string {
+	if s.Rules.Prefix != "" {
+		return s.Rules.Prefix
+	}
+	return s.Name
+}
+
+func limit(naming Naming) int {
+	if naming.Namespace.MaxLength > 0 {
+		return naming.Namespace.MaxLength
+	}
+	return 64
+}
+
+// seed makes the suffix of a colliding name depend on the item alone, not on what it collides with.
+func seed(it *item, attempt int) string {
+	s := it.server.Name + "\x00" + it.own
+	if attempt > 0 {
+		s += "\x00" + strconv.Itoa(attempt)
+	}
+	return s
+}

@@ -1,0 +1,117 @@
+package catalog
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"sync"
+
+	"goblin-actor/protocol"
+)
+
+// list is the items of one kind in list order, cut into pages.
+type list struct {
+	kind    protocol.ItemKind
+	entries []*Entry
+	sorted  bool // by public name; else in the server's order
+	size    int  // items a page
+	pages   []page
+}
+
+// page is one ready result, made when first asked for.
+type page struct {
+	once   sync.Once
+	result []byte
+}
+
+func newList(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *list {
+	if size <= 0 {
+		size = max(1, len(entries))
+	}
+	return &list{kind: kind, entries: entries, sorted: sorted, size: size, pages: make([]page, max(1, (len(entries)+size-1)/size))}
+}
+
+// page returns the result for a cursor. Pages that start where ours do are made once; only a cursor from another
+// snapshot can lie between them.
+func (l *list) page(cursor string) ([]byte, *protocol.Fault) {
+	from, ok := l.start(cursor)
+	if !ok {
+		return nil, &protocol.Fault{Name: protocol.InvalidParams, Message: "Invalid cursor: start again without one"}
+	}
+	if n := from / l.size; from%l.size == 0 && n < len(l.pages) {
+		p := &l.pages[n]
+		p.once.Do(func() { p.result = l.render(from) })
+		return p.result, nil
+	}
+	return l.render(from), nil
+}
+
+// render builds the result object with the items from there on.
+func (l *list) render(from int) []byte {
+	to := min(from+l.size, len(l.entries))
+	from = min(from, to)
+	next := ""
+	if to < len(l.entries) {
+		next = l.cursorAfter(to - 1)
+	}
+	size := len(next) + len(l.kind.ResultKey()) + 32
+	for _, e := range l.entries[from:to] {
+		size += len(e.Raw) + 1
+	}
+	out := make([]byte, 0, size)
+	out = append(append(append(out, `{"`...), l.kind.ResultKey()...), `":[`...)
+	for i, e := range l.entries[from:to] {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e.Raw...)
+	}
+	out = append(out, ']')
+	if next != "" {
+		out = append(append(append(out, `,"nextCursor":"`...), next...), '"')
+	}
+	return append(out, '}')
+}
+
+// A cursor is base64url of: the first letter of its form, the kind, the position (uvarint) and the key of the last
+// item sent. A sorted list goes on after the key, whatever has come or gone; a list in the server's order goes on
+// after the item, or where it stood if it is gone.
+const cursorForm = 'g'
+
+func (l *list) cursorAfter(i int) string {
+	b := append(make([]byte, 0, 64), cursorForm, byte(l.kind))
+	b = binary.AppendUvarint(b, uint64(i))
+	return base64.RawURLEncoding.EncodeToString(append(b, l.entries[i].Public...))
+}
+
+// start returns the index of the first item after the cursor; false when the cursor is not ours.
+func (l *list) start(cursor string) (int, bool) {
+	if cursor == "" {
+		return 0, true
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(b) < 3 || b[0] != cursorForm || b[1] != byte(l.kind) {
+		return 0, false
+	}
+	position, n := binary.Uvarint(b[2:])
+	if n <= 0 || 2+n == len(b) {
+		return 0, false
+	}
+	key := string(b[2+n:])
+	at := int(min(position, uint64(len(l.entries))))
+	if at < len(l.entries) && l.entries[at].Public == key { // the catalog is as it was
+		return at + 1, true
+	}
+	if l.sorted {
+		i, found := slices.BinarySearchFunc(l.entries, key, func(e *Entry, key string) int { return strings.Compare(e.Public, key) })
+		if found {
+			i++
+		}
+		return i, true
+	}
+	if i := slices.IndexFunc(l.entries, func(e *Entry) bool { return e.Public == key }); i >= 0 {
+		return i + 1, true
+	}
+	return at, true
+}

@@ -1,0 +1,94 @@
+package catalog
+
+import (
+	"fmt"
+	"unsafe"
+
+	"goblin-actor/protocol"
+)
+
+const (
+	maxItem = 1 << 20  // bytes of one item's JSON
+	maxName = 16 << 10 // bytes of one name, URI or template text
+	shown   = 64       // bytes of a server's text in a warning
+)
+
+// parsed is one item of a server, before anybody names it. Immutable; taken over by later snapshots as long as
+// the server's list is the same slice.
+type parsed struct {
+	own      string // name, URI or template text as the server gave it
+	item     protocol.Item
+	template *protocol.Template // kind Templates only; nil when RFC 6570 does not know such a text
+}
+
+// lot is one server's list of one kind, parsed.
+type lot struct {
+	source   [][]byte // what it was parsed from
+	items    []*parsed
+	warnings []string
+}
+
+// same reports whether the lot was parsed from this very slice.
+func (l *lot) same(source [][]byte) bool {
+	return l != nil && len(l.source) == len(source) && unsafe.SliceData(l.source) == unsafe.SliceData(source)
+}
+
+// parseLot parses a server's list. What cannot be listed is left out with a warning; of two items with the same
+// name the first stays.
+func parseLot(server string, kind protocol.ItemKind, source [][]byte) *lot {
+	l := &lot{source: source, items: make([]*parsed, 0, len(source))}
+	seen := make(map[string]struct{}, len(source))
+	for i, raw := range source {
+		p, err := parseOne(kind, raw)
+		if err == nil {
+			if _, double := seen[p.own]; double {
+				err = fmt.Errorf("the server lists %q twice; the first stays", clip(p.own, shown))
+			}
+		}
+		if err != nil {
+			l.warnings = warn(l.warnings, "%s: %s: item %d left out: %v", server, kind, i, err)
+			continue
+		}
+		seen[p.own] = struct{}{}
+		if kind == protocol.Templates {
+			if p.template, err = protocol.ParseTemplate(p.own); err != nil {
+				l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: %v", server, clip(p.own, shown), err)
+			}
+		}
+		l.items = append(l.items, p)
+	}
+	return l
+}
+
+func parseOne(kind protocol.ItemKind, raw []byte) (*parsed, error) {
+	if len(raw) > maxItem {
+		return nil, fmt.Errorf("%d bytes, the limit is %d", len(raw), maxItem)
+	}
+	item, err := protocol.ParseItem(raw)
+	if err != nil {
+		return nil, err
+	}
+	p := &parsed{item: item}
+	span, member := named(kind, &item)
+	own, ok := protocol.Unquote(span.Of(item.Raw))
+	switch {
+	case !ok || own == "":
+		return nil, fmt.Errorf("no %s", member)
+	case len(own) > maxName:
+		return nil, fmt.Errorf("%s of %d bytes, the limit is %d", member, len(own), maxName)
+	}
+	p.own = own
+	return p, nil
+}
+
+// named returns where an item's own name stands and what that member is called.
+func named(kind protocol.ItemKind, item *protocol.Item) (protocol.Span, string) {
+	switch kind {
+	case protocol.Resources:
+		return item.URI, "uri"
+	case protocol.Templates:
+		return item.URITemplate, "uriTemplate"
+	default:
+		return item.Name, "name"
+	}
+}

@@ -1,0 +1,46 @@
+package catalog
+
+import "goblin-actor/protocol"
+
+// The spellings of a resource's URI (contract.md section 4).
+const (
+	stylePrefix     = "prefix"     // resource://<server>/<original>
+	styleUnderscore = "underscore" // <server>_<scheme>___<rest>
+	styleOriginal   = "original"   // the server's own
+)
+
+// nameURIs gives the resources (or templates) of all servers their public URIs and the other spelling of each.
+// A renamed resource is named as if its server had given the new URI.
+func nameURIs(items []*item, naming Naming) (warnings []string) {
+	ordered := inNamingOrder(items, func(*item) bool { return true })
+	ids := make(map[string]*item, len(items))
+	publics := make(map[string]*item, len(items))
+	for _, it := range ordered {
+		id := free(ids, protocol.UnderscoreID(it.server.Name, it.name), it)
+		switch naming.URIStyle {
+		case styleUnderscore:
+			it.public, it.other = id, protocol.PrefixURI(it.server.Name, it.name)
+		case styleOriginal:
+			it.public, it.other = it.name, id
+			if first := publics[it.public]; first != nil {
+				it.public = protocol.PrefixURI(it.server.Name, it.name)
+				warnings = warn(warnings, "%s %q of %s is listed as %q: the URI belongs to %s",
+					it.kind, clip(it.own, shown), it.server.Name, clip(it.public, 2*shown), first.server.Name)
+			}
+		default:
+			it.public, it.other = protocol.PrefixURI(it.server.Name, it.name), id
+		}
+		it.public = free(publics, it.public, it)
+	}
+	return warnings
+}
+
+// free takes want for the item in the table, or want with a suffix made from the item when another one has it.
+func free(taken map[string]*item, want string, it *item) string {
+	got := want
+	for n := 0; taken[got] != nil; n++ {
+		got = protocol.UnderscoreSuffix(want, seed(it, n))
+	}
+	taken[got] = it
+	return got
+}
