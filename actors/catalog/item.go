@@ -19,14 +19,15 @@ type item struct {
 	entry    *Entry // nil = filtered: it keeps its names, and nobody finds it
 }
 
-// itemsOf returns a server's items of one kind in the server's order, renamed but not yet public.
+// itemsOf returns a server's items of one kind in the server's order, renamed but not yet public. Templates keep
+// their text: their expansions could not be traced back.
 func itemsOf(s *Server, kind protocol.ItemKind, l *lot) []*item {
 	rename := filterOf(s, kind).Rename
 	block := make([]item, len(l.items))
 	list := make([]*item, len(l.items))
 	for i, p := range l.items {
 		block[i] = item{parsed: p, server: s, kind: kind, name: p.own, public: p.own}
-		if to := rename[p.own]; to != "" {
+		if to := rename[p.own]; to != "" && kind != protocol.Templates {
 			block[i].name = to
 		}
 		list[i] = &block[i]

@@ -101,10 +101,9 @@ func (v *View) Tool(name string) (*Entry, *protocol.Fault) {
 	if it != nil && it.entry != nil {
 		return it.entry, nil
 	}
-	return nil, &protocol.Fault{
-		Name: protocol.ToolNotFound, Message: "Tool not found: " + clip(name, maxShown), Tool: clip(name, maxShown),
-		Candidates: publics(candidates),
-	}
+	fault := protocol.NoTool(clip(name, maxShown))
+	fault.Candidates = publics(candidates)
+	return nil, fault
 }
 
 // Prompt finds a prompt as Tool finds a tool.
@@ -113,9 +112,9 @@ func (v *View) Prompt(name string) (*Entry, *protocol.Fault) {
 	if it != nil && it.entry != nil {
 		return it.entry, nil
 	}
-	return nil, &protocol.Fault{
-		Name: protocol.PromptNotFound, Message: "Prompt not found: " + clip(name, maxShown), Candidates: publics(candidates),
-	}
+	fault := protocol.NoPrompt(clip(name, maxShown))
+	fault.Candidates = publics(candidates)
+	return nil, fault
 }
 
 // maxShown is how many bytes of a client's name or URI come back in an error.

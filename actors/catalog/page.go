@@ -37,7 +37,7 @@ func newList(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *l
 func (l *list) page(cursor string) ([]byte, *protocol.Fault) {
 	from, ok := l.start(cursor)
 	if !ok {
-		return nil, &protocol.Fault{Name: protocol.InvalidParams, Message: "Invalid cursor: start again without one"}
+		return nil, protocol.BadParams("Invalid cursor: start again without one")
 	}
 	if n := from / l.size; from%l.size == 0 && n < len(l.pages) {
 		p := &l.pages[n]

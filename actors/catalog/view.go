@@ -16,7 +16,8 @@ type View struct {
 	servers      []*Server
 	lists        [protocol.ItemKinds]*list
 	names        [2]names // Tools, Prompts
-	uris         [2]uris  // Resources, Templates
+	resources    uris
+	templates    uris
 	made         map[*parsed]*item
 	instructions string
 }
@@ -113,14 +114,12 @@ func (v *View) fill(kind protocol.ItemKind, items []*item) {
 	}
 	v.lists[kind] = newList(kind, entries, !v.pass, v.snapshot.naming.PageSize)
 	switch kind {
-	case protocol.Tools:
-		v.names[0] = newNames(items)
-	case protocol.Prompts:
-		v.names[1] = newNames(items)
+	case protocol.Tools, protocol.Prompts:
+		v.names[kind-protocol.Tools] = newNames(items)
 	case protocol.Resources:
-		v.uris[0] = newURIs(items)
+		v.resources = newURIs(items)
 	case protocol.Templates:
-		v.uris[1] = newURIs(items)
+		v.templates = newURIs(items)
 	}
 }
 

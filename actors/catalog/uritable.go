@@ -1,0 +1,58 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+)
+
+// uris finds resources (or templates) by every spelling of their URI (or text). Filtered items are only found by
+// their owner, so that a template does not lead to what a filter hides.
+type uris struct {
+	public   map[string]*item
+	other    map[string]*item
+	owned    map[ownName]*item  // by server and original; filtered ones too
+	original map[string][]*item // those of all servers that show it, in the order of the configuration
+	ranked   []*item            // templates that can match: most literal characters first, then in the order of the configuration
+}
+
+func newURIs(items []*item) uris {
+	u := uris{
+		public:   make(map[string]*item, len(items)),
+		other:    make(map[string]*item, len(items)),
+		owned:    make(map[ownName]*item, len(items)),
+		original: make(map[string][]*item, len(items)),
+	}
+	block := make([]*item, 0, len(items))
+	for _, it := range items {
+		u.owned[ownName{it.server.Name, it.own}] = it
+		if it.entry == nil {
+			continue
+		}
+		u.public[it.public] = it
+		if it.other != "" {
+			u.other[it.other] = it
+		}
+		if list := u.original[it.own]; list != nil {
+			u.original[it.own] = append(list, it)
+		} else {
+			block = append(block, it)
+			u.original[it.own] = block[len(block)-1 : len(block) : len(block)]
+		}
+		if it.template != nil {
+			u.ranked = append(u.ranked, it)
+		}
+	}
+	slices.SortStableFunc(u.ranked, func(a, b *item) int {
+		return cmp.Or(cmp.Compare(b.template.Literals(), a.template.Literals()), cmp.Compare(a.server.Order, b.server.Order),
+			cmp.Compare(a.server.Name, b.server.Name), cmp.Compare(a.own, b.own))
+	})
+	return u
+}
+
+// spelled returns the item with this public URI or other spelling.
+func (u *uris) spelled(uri string) *item {
+	if it := u.public[uri]; it != nil {
+		return it
+	}
+	return u.other[uri]
+}
