@@ -149,23 +149,29 @@ func (v *View) Template(ref string) (*Entry, *protocol.Fault) {
 // PublicURI returns how a URI of the server's is written to clients: as it is listed; a template's expansion in the
 // style of this catalog if Resource finds the way back; else in style prefix, which always names the server.
 func (v *View) PublicURI(server *Server, original string) string {
+	public, _ := v.publicURI(server, original, true)
+	return public
+}
+
+// publicURI is PublicURI; unless search is allowed what is not listed gets style prefix. It reports whether it searched.
+func (v *View) publicURI(server *Server, original string, search bool) (public string, searched bool) {
 	if v.pass {
-		return original
+		return original, false
 	}
 	if it := v.resources.owned[ownName{server.Name, original}]; it != nil && it.entry != nil {
-		return it.public
+		return it.public, false
 	}
 	prefixed := protocol.PrefixURI(server.Name, original)
 	styled := original
-	switch v.snapshot.naming.URIStyle {
-	case styleUnderscore:
+	switch style := v.snapshot.naming.URIStyle; {
+	case style == styleUnderscore && search:
 		styled = protocol.UnderscoreID(server.Name, original)
-	case styleOriginal:
+	case style == styleOriginal && search:
 	default:
-		return prefixed
+		return prefixed, false
 	}
 	if f, fault := v.Resource(styled); fault == nil && f.Server.Name == server.Name && f.Original == original {
-		return styled
+		return styled, true
 	}
-	return prefixed
+	return prefixed, true
 }

@@ -15,19 +15,19 @@ const (
 	metaState  = "goblin-actor/state"  // "cached": as it was before the server was asked this time
 )
 
-// member is one of ours in _meta.
-type member struct {
+// addition is a member of ours in _meta.
+type addition struct {
 	key   string
 	value []byte // raw JSON
 }
 
-func metaOf(it *item) []member {
-	m := []member{{metaName, protocol.Quote(it.own)}, {metaServer, protocol.Quote(it.server.Name)}}
+func metaOf(it *item) []addition {
+	m := []addition{{metaName, protocol.Quote(it.own)}, {metaServer, protocol.Quote(it.server.Name)}}
 	if it.other != "" {
-		m = append(m, member{metaID, protocol.Quote(it.other)})
+		m = append(m, addition{metaID, protocol.Quote(it.other)})
 	}
 	if it.server.State != "" {
-		m = append(m, member{metaState, protocol.Quote(it.server.State)})
+		m = append(m, addition{metaState, protocol.Quote(it.server.State)})
 	}
 	return m
 }
@@ -57,12 +57,12 @@ func rewrite(it *item) []byte {
 }
 
 // object returns the members as a JSON object.
-func object(list []member) []byte {
+func object(list []addition) []byte {
 	out := append(make([]byte, 0, 128), '{')
 	return append(append(out, members(list)...), '}')
 }
 
-func members(list []member) []byte {
+func members(list []addition) []byte {
 	out := make([]byte, 0, 128)
 	for i, m := range list {
 		if i > 0 {
@@ -81,7 +81,7 @@ func claimed(meta []byte) bool {
 
 // without returns the object meta with our members first and without any of the server's that bear their names; the
 // other members stay as they came.
-func without(meta []byte, ours []member) []byte {
+func without(meta []byte, ours []addition) []byte {
 	out := append(append(make([]byte, 0, len(meta)+128), '{'), members(ours)...)
 	dec := json.NewDecoder(bytes.NewReader(meta))
 	if _, err := dec.Token(); err != nil {

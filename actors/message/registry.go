@@ -28,6 +28,11 @@ type ServerGone struct{ Server string }
 
 func (ServerGone) Class() kernel.Class { return kernel.Outcome }
 
+// CatalogNaming changes how public names are made (a reload).
+type CatalogNaming struct{ Naming catalog.Naming }
+
+func (CatalogNaming) Class() kernel.Class { return kernel.Outcome }
+
 // Subscribe wants every Snapshot from now on, the present one first.
 type Subscribe struct{ Who kernel.Reference }
 

@@ -1,0 +1,137 @@
+package catalog
+
+import (
+	"bytes"
+	"unsafe"
+
+	"goblin-actor/protocol"
+)
+
+// maxStyled bounds how many URIs of one result are searched for among the templates; the rest is written in style
+// prefix, which takes no search.
+const maxStyled = 256
+
+// RewriteResult returns the edits that make the URIs in a server's result public: resource links and embedded
+// resources of tools/call and prompts/get, contents of resources/read. Text and blobs are never touched. A result
+// that holds no resource is not parsed, only searched for the word.
+func RewriteResult(v *View, server *Server, m protocol.Method, f *protocol.Frame) []protocol.Edit {
+	if v.pass || !f.Result.Present() {
+		return nil
+	}
+	r := rewriter{view: v, server: server, raw: f.Raw, styled: maxStyled}
+	var info protocol.ResultInfo
+	switch m {
+	case protocol.MethodToolsCall, protocol.MethodPromptsGet:
+		if !mentions(f.Result.Of(f.Raw)) || info.Scan(f) != nil {
+			return nil
+		}
+		r.blocks(info.Content)
+		r.each(info.Messages, func(base uint32, item protocol.Item) {
+			r.blocks(moved(base, member(item.Raw, "content")))
+		})
+	case protocol.MethodResourcesRead:
+		if info.Scan(f) != nil {
+			return nil
+		}
+		r.each(info.Contents, func(base uint32, item protocol.Item) { r.rename(moved(base, item.URI)) })
+	}
+	return r.edits
+}
+
+// rewriter gathers the edits of one result.
+type rewriter struct {
+	view   *View
+	server *Server
+	raw    []byte
+	edits  []protocol.Edit
+	styled int // how many URIs may still be searched for
+}
+
+// blocks handles a content block or an array of them.
+func (r *rewriter) blocks(content protocol.Span) {
+	switch text := content.Of(r.raw); {
+	case len(text) == 0:
+	case text[0] == '[':
+		r.each(content, func(base uint32, item protocol.Item) { r.block(base, item.Raw) })
+	case text[0] == '{':
+		r.block(content.Off, text)
+	}
+}
+
+func (r *rewriter) block(base uint32, block []byte) {
+	kind, _ := protocol.Unquote(member(block, "type").Of(block))
+	switch kind {
+	case "resource_link":
+		r.rename(moved(base, member(block, "uri")))
+	case "resource":
+		embedded := member(block, "resource")
+		r.rename(moved(base, protocol.Member(block, embedded, "uri")))
+	}
+}
+
+// each calls do with every object of an array and the offset it begins at.
+func (r *rewriter) each(array protocol.Span, do func(base uint32, item protocol.Item)) {
+	if !array.Present() || r.raw[array.Off] != '[' {
+		return
+	}
+	_ = protocol.Items(r.raw, array, func(item protocol.Item) bool { // a result that is no list of objects stays as it came
+		do(offset(r.raw, item.Raw), item)
+		return true
+	})
+}
+
+// rename makes the URI at the span public.
+func (r *rewriter) rename(uri protocol.Span) {
+	original, ok := protocol.Unquote(uri.Of(r.raw))
+	if !ok || original == "" {
+		return
+	}
+	public, searched := r.view.publicURI(r.server, original, r.styled > 0)
+	if searched {
+		r.styled--
+	}
+	if public != original {
+		r.edits = append(r.edits, protocol.Edit{Span: uri, With: protocol.Quote(public)})
+	}
+}
+
+// mentions reports whether JSON text may hold a content block of type resource or resource_link: the word stands
+// there after a quote, or letters are escaped that nobody has to escape.
+func mentions(raw []byte) bool {
+	if bytes.Contains(raw, []byte(`"resource`)) {
+		return true
+	}
+	escape := []byte(`\u00`)
+	for i := bytes.Index(raw, escape); i >= 0 && i+4 < len(raw); {
+		if c := raw[i+4]; c == '5' || c == '6' || c == '7' {
+			return true
+		}
+		next := bytes.Index(raw[i+4:], escape)
+		if next < 0 {
+			break
+		}
+		i += 4 + next
+	}
+	return false
+}
+
+// member finds a member of the object that raw as a whole is.
+func member(raw []byte, key string) protocol.Span {
+	if len(raw) == 0 || raw[0] != '{' {
+		return protocol.Span{}
+	}
+	return protocol.Member(raw, protocol.Span{Off: 0, End: uint32(len(raw))}, key)
+}
+
+// moved shifts a span of a part to where the part stands in the whole.
+func moved(base uint32, s protocol.Span) protocol.Span {
+	if !s.Present() {
+		return s
+	}
+	return protocol.Span{Off: base + s.Off, End: base + s.End}
+}
+
+// offset returns where part, a slice of whole, begins.
+func offset(whole, part []byte) uint32 {
+	return uint32(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
+}

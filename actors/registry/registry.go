@@ -1,0 +1,68 @@
+package registry
+
+import (
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// pause is the shortest time between two publications that change what clients see.
+const pause = 250 * time.Millisecond
+
+// slice is how many subscribers are told in one go; then the mailbox has its turn.
+const slice = 512
+
+// registry is the shell of one incarnation.
+type registry struct {
+	state *state
+	log   *slog.Logger
+}
+
+// New returns what kernel.Spawn needs to start a registry that names things like this. It must be used for one actor
+// only: what the servers offer and who has subscribed outlives a panic and the restart after it.
+func New(naming catalog.Naming) func(kernel.Self) kernel.Logic[Effect] { return build(naming, nil) }
+
+// Spawn starts the registry as a child of parent, on its goroutine. log may be nil: then the parent's system's logger is used.
+// It may panic 10 times in 10 seconds before it stops.
+func Spawn(parent kernel.Self, naming catalog.Naming, log *slog.Logger) kernel.Reference {
+	return kernel.SpawnChild(parent, kernel.SpawnOptions{
+		Name: "registry", Kind: "registry", Restarts: 10, Within: 10 * time.Second,
+	}, build(naming, log))
+}
+
+func build(naming catalog.Naming, log *slog.Logger) func(kernel.Self) kernel.Logic[Effect] {
+	s := newState(naming)
+	return func(self kernel.Self) kernel.Logic[Effect] {
+		if log == nil {
+			return &registry{s, self.Logger()}
+		}
+		return &registry{s, log}
+	}
+}
+
+// Step is step (registry_step.go).
+func (r *registry) Step(now time.Time, msg any, out []Effect) []Effect {
+	return r.state.step(now, msg, out)
+}
+
+// Do carries out one effect.
+func (r *registry) Do(self kernel.Self, effect Effect) {
+	switch e := effect.(type) {
+	case publish:
+		var published any = message.Published{Snapshot: e.snapshot}
+		for _, to := range e.to {
+			to.Tell(published)
+		}
+	case wake:
+		self.After(e.in, due{e.generation})
+	case goOn:
+		self.Reference().Tell(e)
+	case report:
+		for _, warning := range e.warnings {
+			r.log.Warn("catalog", "warning", warning)
+		}
+	}
+}

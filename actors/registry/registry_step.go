@@ -1,0 +1,209 @@
+package registry
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// state is written by step only.
+type state struct {
+	naming   catalog.Naming
+	servers  map[string]*served
+	snapshot *catalog.Snapshot
+
+	subscribers []kernel.Reference // in the order in which they came: desks, spawned first, are told first
+	told        int                // how many of them have been told of the snapshot
+
+	dirty      bool      // something changed that is not in the snapshot
+	published  time.Time // when the last snapshot went out that changes what clients see; zero = never
+	waiting    bool      // a due is on its way
+	generation uint64    // of the newest due; older ones count for nothing
+}
+
+// served is what we know of one server. Its lists may come before its rules do; then they wait here.
+type served struct {
+	server *catalog.Server // nil: no rules yet
+	items  [protocol.ItemKinds][][]byte
+	asked  [protocol.ItemKinds]bool
+}
+
+// Messages of the registry to itself.
+type (
+	due  struct{ generation uint64 } // the pause is over
+	goOn struct{ version uint64 }    // the next slice of subscribers
+)
+
+func (goOn) Class() kernel.Class { return kernel.Outcome }
+
+// Effect is something the step wants done.
+type Effect interface{ effect() }
+
+type (
+	publish struct {
+		to       []kernel.Reference // part of state.subscribers: valid until the next step
+		snapshot *catalog.Snapshot
+	}
+	wake struct {
+		in         time.Duration
+		generation uint64
+	}
+	report struct{ warnings []string }
+)
+
+func (publish) effect() {}
+func (wake) effect()    {}
+func (goOn) effect()    {}
+func (report) effect()  {}
+
+func newState(naming catalog.Naming) *state {
+	return &state{
+		naming: naming, servers: map[string]*served{},
+		snapshot: catalog.Build(nil, nil, naming, [protocol.ItemKinds]bool{}),
+	}
+}
+
+// step applies msg to s at the time now and appends to out what is to be done about it.
+func (s *state) step(now time.Time, msg any, out []Effect) []Effect {
+	switch m := msg.(type) {
+	case kernel.Started: // after a restart the timers are gone
+		s.waiting = false
+		s.told = 0
+		out = s.tellOn(out)
+	case message.ServerRules:
+		server := m.Server
+		s.of(server.Name).server = &server
+		s.dirty = true
+	case message.ServerCatalog:
+		s.list(m)
+	case message.ServerGone:
+		s.dirty = s.dirty || s.servers[m.Server] != nil
+		delete(s.servers, m.Server)
+	case message.CatalogNaming:
+		s.dirty = s.dirty || m.Naming != s.naming
+		s.naming = m.Naming
+	case message.Subscribe:
+		out = s.subscribe(m.Who, out)
+	case message.Unsubscribe:
+		s.unsubscribe(m.Who)
+	case due:
+		if m.generation == s.generation {
+			s.waiting = false
+		}
+	case goOn:
+		if m.version == s.snapshot.Version {
+			out = s.tellOn(out)
+		}
+	}
+	return s.settle(now, out)
+}
+
+func (s *state) of(server string) *served {
+	known := s.servers[server]
+	if known == nil {
+		known = &served{}
+		s.servers[server] = known
+	}
+	return known
+}
+
+// list replaces one list of one server. An equal one that the server did not announce is no change.
+func (s *state) list(m message.ServerCatalog) {
+	of := s.of(m.Server)
+	if !slices.EqualFunc(of.items[m.Kind], m.Items, bytes.Equal) {
+		of.items[m.Kind] = m.Items
+		s.dirty = s.dirty || of.server != nil
+	}
+	if m.Asked {
+		of.asked[m.Kind] = true
+		s.dirty = s.dirty || of.server != nil
+	}
+}
+
+func (s *state) subscribe(who kernel.Reference, out []Effect) []Effect {
+	if who.IsZero() || slices.Contains(s.subscribers, who) {
+		return out
+	}
+	s.subscribers = append(s.subscribers, who)
+	if s.told == len(s.subscribers)-1 {
+		s.told++
+	}
+	return append(out, publish{s.subscribers[len(s.subscribers)-1:], s.snapshot})
+}
+
+func (s *state) unsubscribe(who kernel.Reference) {
+	i := slices.Index(s.subscribers, who)
+	if i < 0 {
+		return
+	}
+	s.subscribers = slices.Delete(s.subscribers, i, i+1)
+	if i < s.told {
+		s.told--
+	}
+}
+
+// settle builds and publishes what has changed, now or when the pause is over.
+func (s *state) settle(now time.Time, out []Effect) []Effect {
+	if !s.dirty || s.waiting {
+		return out
+	}
+	if left := s.published.Add(pause).Sub(now); !s.published.IsZero() && left > 0 {
+		s.waiting = true
+		s.generation++
+		return append(out, wake{left, s.generation})
+	}
+	old := s.snapshot
+	s.snapshot = catalog.Build(old, s.sources(), s.naming, [protocol.ItemKinds]bool{})
+	s.dirty = false
+	if s.snapshot.Generation != old.Generation {
+		s.published = now
+	}
+	if fresh := without(s.snapshot.Warnings(), old.Warnings()); len(fresh) > 0 {
+		out = append(out, report{fresh})
+	}
+	s.told = 0
+	return s.tellOn(out)
+}
+
+// sources returns what Build starts from, and forgets what was asked.
+func (s *state) sources() []catalog.Source {
+	sources := make([]catalog.Source, 0, len(s.servers))
+	for _, name := range slices.Sorted(maps.Keys(s.servers)) {
+		of := s.servers[name]
+		if of.server == nil {
+			continue
+		}
+		sources = append(sources, catalog.Source{Server: of.server, Items: of.items, Asked: of.asked})
+		of.asked = [protocol.ItemKinds]bool{}
+	}
+	return sources
+}
+
+// tellOn tells the next slice of subscribers of the snapshot.
+func (s *state) tellOn(out []Effect) []Effect {
+	next := s.subscribers[s.told:min(s.told+slice, len(s.subscribers))]
+	if len(next) == 0 {
+		return out
+	}
+	s.told += len(next)
+	out = append(out, publish{next, s.snapshot})
+	if s.told < len(s.subscribers) {
+		out = append(out, goOn{s.snapshot.Version})
+	}
+	return out
+}
+
+func without(all, known []string) (fresh []string) {
+	for _, w := range all {
+		if !slices.Contains(known, w) {
+			fresh = append(fresh, w)
+		}
+	}
+	return fresh
+}
