@@ -29,6 +29,7 @@ type CatalogReport struct {
 	Listen   []string
 	Config   string
 	Draining bool
+	Disabled []status.Server // servers without a pool
 }
 
 // GetStatus asks the monitor for a picture of everything.

@@ -1,6 +1,8 @@
 package message
 
 import (
+	"time"
+
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
@@ -76,3 +78,17 @@ type OpenStdio struct {
 type DrainSession struct{}
 
 func (DrainSession) Class() kernel.Class { return kernel.Urgent }
+
+// IdleSince is a session's answer to SinceWhen: when it was used last, and whether it could leave.
+type IdleSince struct {
+	Session kernel.Reference
+	At      time.Time
+	Busy    bool // it has calls or streams
+}
+
+func (IdleSince) Class() kernel.Class { return kernel.Outcome }
+
+// SinceWhen asks a session when it was used last; the answer goes to To.
+type SinceWhen struct{ To kernel.Reference }
+
+func (SinceWhen) Class() kernel.Class { return kernel.Urgent }

@@ -103,7 +103,7 @@ func (p *pool) Do(self kernel.Self, e effect) {
 
 // spawn starts a backend as a child; the state learns its reference before anything the backend says.
 func (p *pool) spawn(self kernel.Self, a spawn) {
-	name := fmt.Sprintf("pool/%s/backend/%d.%d", a.server.Name, a.replica, a.number)
+	name := fmt.Sprintf("backend/%d.%d", a.replica, a.number)
 	open, kind := opener(a.server, a.replica, p.Limits, p.Budget)
 	ref := backend.Spawn(self, name, backend.Options{
 		Server: a.server, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,

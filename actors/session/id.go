@@ -26,5 +26,5 @@ func ValidID(id string) bool {
 	return true
 }
 
-// ActorName is the name of the actor that is the session.
+// ActorName is the name of the actor that is the session, under the gateway's.
 func ActorName(id string) string { return "session/" + id }

@@ -30,7 +30,7 @@ const mailbox = 512
 
 // Spawn starts the session under the gateway. A session that panics is not restarted: its client begins a new one.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
-	options := kernel.SpawnOptions{Name: ActorName(o.ID), Kind: "session", Mailbox: mailbox, Restarts: 0, Within: time.Minute}
+	options := kernel.SpawnOptions{Name: ActorName(o.ID), Kind: "session", Mailbox: mailbox, Restarts: -1, Within: time.Minute}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
 		return &session{Options: o, state: newState(o, self.Reference()), meters: map[string]*status.ServerMetrics{}}
 	})

@@ -97,6 +97,9 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		if len(s.calls) == 0 && len(s.streams) == 0 {
 			return append(out, act(leave{}))
 		}
+	case message.SinceWhen:
+		busy := len(s.calls) > 0 || len(s.streams) > 0
+		return append(out, tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Busy: busy}))
 	case message.DrainSession:
 		s.draining = true
 		return s.leaveWhenDrained(out)
@@ -122,7 +125,11 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []effect) []effect {
 	view, ok := snapshot.View(s.key)
 	if !ok {
-		return append(out, act(leave{})) // its server or project is gone
+		for _, x := range s.wait { // there is no such server or project; or it is gone
+			out = append(out, act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such server: " + s.key.Server, Server: s.key.Server}}))
+		}
+		s.wait = nil
+		return append(out, act(leave{}))
 	}
 	first := s.view == nil
 	s.view = view

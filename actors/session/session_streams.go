@@ -44,7 +44,7 @@ func (s *state) streamOpened(m message.StreamOpened, out []effect) []effect {
 	if len(s.streams) >= maxStreams {
 		return append(out, act(openStream{m.Stream, 429}))
 	}
-	if !s.initialized || m.Stream.Origin.Path != s.path && s.transport != "stdio" {
+	if s.transport != "stdio" && (!s.initialized || m.Stream.Origin.Path != s.path) {
 		return append(out, act(openStream{m.Stream, 400}))
 	}
 	// Effects that were given the old slice may still read it: never append in place.

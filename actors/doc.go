@@ -1,0 +1,12 @@
+// Package actors is the gateway: Start spawns the tree of actors, which owns everything that changes.
+//
+//	gateway ── registry            the catalog of all servers
+//	        ├─ pool/<server>       one a server ── backend/<replica>.<n>   one a connection
+//	        ├─ session/<id>        one a client
+//	        └─ monitor             pictures of all the others
+//
+//	g, err := actors.Start(cfg, actors.Options{Version: "1.0", Log: log})
+//	server := transport.NewServer(g.Front(), …)
+//	…
+//	err = g.Stop(ctx) // drains, then ends every actor and every child process
+package actors

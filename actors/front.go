@@ -1,0 +1,123 @@
+package actors
+
+import (
+	"context"
+	"strings"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/session"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// Front is the gateway towards HTTP clients: it finds the session of each message and tells it. It keeps no state:
+// a session is found by its actor's name.
+func (g *Gateway) Front() transport.Front { return front{g} }
+
+type front struct{ *Gateway }
+
+// Post hands a client's message to its session, or to the gateway when it opens one.
+func (f front) Post(x *transport.Exchange) {
+	key, fault := viewOf(x.Origin.Path)
+	if fault != nil {
+		message.RefuseFault(x, 404, fault)
+		return
+	}
+	if x.Origin.SessionID != "" {
+		if ref, ok := f.session(x.Origin.SessionID); ok {
+			ref.Tell(message.Inbound{Exchange: x})
+			return
+		}
+		message.RefuseNoSession(x)
+		return
+	}
+	if x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize && x.Batch == nil {
+		f.self.Tell(message.OpenSession{Exchange: x, View: key})
+		return
+	}
+	// MCP 2025-11-25, basic/transports: a request without session id other than initialize is answered with 400.
+	message.RefuseFault(x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
+		Message: "no Mcp-Session-Id: send initialize first and repeat the session id of its answer in every request"})
+}
+
+// Open hands a client's stream to its session.
+func (f front) Open(stream *transport.EventStream) {
+	id := stream.Origin.SessionID
+	if id == "" {
+		stream.Refuse(400, nil, 0)
+		return
+	}
+	ref, ok := f.session(id)
+	if !ok {
+		stream.Refuse(404, nil, 0)
+		return
+	}
+	ref.Tell(message.StreamOpened{Stream: stream})
+}
+
+// Delete hands the end of a session to it.
+func (f front) Delete(x *transport.Exchange) {
+	if x.Origin.SessionID == "" {
+		x.Refuse(400, nil, 0)
+		return
+	}
+	ref, ok := f.session(x.Origin.SessionID)
+	if !ok {
+		message.RefuseNoSession(x)
+		return
+	}
+	ref.Tell(message.EndSession{Exchange: x})
+}
+
+// session finds the actor of a session id.
+func (f front) session(id string) (kernel.Reference, bool) {
+	if !session.ValidID(id) {
+		return kernel.Reference{}, false
+	}
+	return f.system.Lookup("gateway/" + session.ActorName(id))
+}
+
+// viewOf says which part of the catalog a path stands for (contract.md section 3).
+func viewOf(path string) (catalog.Key, *protocol.Fault) {
+	if path == "/mcp" {
+		return catalog.Key{}, nil
+	}
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	name, end, _ := strings.Cut(rest, "/")
+	switch {
+	case end != "mcp" || name == "":
+	case kind == "p":
+		return catalog.Key{}, &protocol.Fault{Name: protocol.UnknownProject, Message: "Unknown project: " + name}
+	case kind == "s":
+		return catalog.Key{Server: name}, nil
+	}
+	return catalog.Key{}, &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such endpoint; the gateway's is /mcp"}
+}
+
+// Stdio opens the one session of a client on stdin and stdout and returns the Front that leads to it.
+func (g *Gateway) Stdio(ctx context.Context) (transport.Front, error) {
+	reply := make(chan kernel.Reference, 1)
+	g.self.Tell(message.OpenStdio{Reply: reply})
+	select {
+	case ref := <-reply:
+		if ref.IsZero() {
+			return nil, ErrStopped
+		}
+		return stdioFront{ref}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// stdioFront gives everything to the one session.
+type stdioFront struct{ session kernel.Reference }
+
+func (f stdioFront) Post(x *transport.Exchange) { f.session.Tell(message.Inbound{Exchange: x}) }
+
+func (f stdioFront) Open(stream *transport.EventStream) {
+	f.session.Tell(message.StreamOpened{Stream: stream})
+}
+
+func (f stdioFront) Delete(x *transport.Exchange) { f.session.Tell(message.EndSession{Exchange: x}) }

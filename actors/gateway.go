@@ -1,0 +1,216 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"goblin-actor/actors/backend"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/monitor"
+	"goblin-actor/actors/pool"
+	"goblin-actor/actors/registry"
+	"goblin-actor/actors/session"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol/transport"
+)
+
+// ErrStopped is returned when the gateway is going or gone.
+var ErrStopped = errors.New("the gateway has stopped")
+
+// Options are what a gateway needs beside its configuration.
+type Options struct {
+	Version string // of the program, told to clients
+	Log     *slog.Logger
+}
+
+// Gateway is a running gateway. Its methods may be called from any goroutine.
+type Gateway struct {
+	system  *kernel.System
+	self    kernel.Reference
+	monitor kernel.Reference
+	metrics *status.Metrics
+	budget  *transport.Budget
+	links   *backend.Links
+}
+
+// Start spawns the actors and returns at once; servers start in the background. Stop ends it.
+func Start(cfg *config.Config, o Options) (*Gateway, error) {
+	g := &Gateway{
+		system:  kernel.New(kernel.Options{Logger: o.Log}),
+		metrics: status.NewMetrics(),
+		budget:  transport.NewBudget(cfg.Limits.MaxBufferedBytes),
+		links:   &backend.Links{},
+	}
+	g.monitor = monitor.Spawn(g.system, o.Version)
+	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1}
+	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic[effect] {
+		return &gateway{Options: o, Gateway: g, state: newState(cfg, self.Reference())}
+	})
+	if g.self.IsZero() {
+		return nil, ErrStopped
+	}
+	return g, nil
+}
+
+// Metrics are the gateway's counters.
+func (g *Gateway) Metrics() *status.Metrics { return g.metrics }
+
+// Budget counts the bytes the gateway's buffers hold.
+func (g *Gateway) Budget() *transport.Budget { return g.budget }
+
+// Reload puts cfg in force. It returns at once; what fails is logged and shown in the status.
+func (g *Gateway) Reload(cfg *config.Config) { g.self.Tell(message.Reload{Config: cfg}) }
+
+// Listening tells the status where the gateway is reached.
+func (g *Gateway) Listening(addresses []string) {
+	g.self.Tell(message.Listening{Addresses: addresses})
+}
+
+// Status returns a picture of everything, or ctx's error.
+func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
+	reply := make(chan *status.Snapshot, 1)
+	g.monitor.Tell(message.GetStatus{Context: ctx, Reply: reply})
+	select {
+	case s := <-reply:
+		if s == nil {
+			return nil, ErrStopped
+		}
+		return s, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Stop drains: new work is refused, running calls may finish until drain ends, then every actor and child process
+// is ended, until ctx ends. It returns what is left running as an error.
+func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
+	done := make(chan struct{})
+	g.self.Tell(message.DrainAll{Done: done})
+	timer := time.NewTimer(drain)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	err := g.system.Stop(ctx)
+	if waitErr := g.links.Wait(ctx); waitErr != nil {
+		err = errors.Join(err, fmt.Errorf("wait for servers to end: %w", waitErr))
+	}
+	return err
+}
+
+// gateway is the shell of the gateway actor: it spawns what step wants spawned.
+type gateway struct {
+	Options
+	*Gateway
+	state *state
+}
+
+func (g *gateway) Step(now time.Time, msg any, out []effect) []effect {
+	return step(g.state, now, msg, out)
+}
+
+// effect tells msg to to, or carries out act.
+type effect struct {
+	to  kernel.Reference
+	msg any
+	act any // one of the types below; nil = tell
+}
+
+type (
+	startRegistry struct{ naming catalog.Naming }
+	startPool     struct {
+		server config.Server
+		limits config.Limits
+	}
+	stopChild    struct{ child kernel.Reference }
+	startSession struct {
+		first  message.OpenSession // its initialize is the session's first message
+		stdio  chan<- kernel.Reference
+		view   catalog.Key
+		limits config.Limits
+	}
+	refuseSession struct{ open message.OpenSession }
+	wakeAfter     struct {
+		d   time.Duration
+		msg any
+	}
+	closeDone struct{ done chan<- struct{} }
+	logged    struct {
+		level slog.Level
+		text  string
+		args  []any
+	}
+)
+
+// What the shell tells the state of the children it has spawned; before anything the children say.
+type (
+	registryStarted struct{ ref kernel.Reference }
+	poolStarted     struct {
+		server string
+		ref    kernel.Reference
+	}
+	sessionStarted struct{ ref kernel.Reference }
+)
+
+func (registryStarted) Class() kernel.Class { return kernel.Urgent }
+func (poolStarted) Class() kernel.Class     { return kernel.Urgent }
+func (sessionStarted) Class() kernel.Class  { return kernel.Urgent }
+
+func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
+func act(a any) effect                         { return effect{act: a} }
+
+func (g *gateway) Do(self kernel.Self, e effect) {
+	switch a := e.act.(type) {
+	case nil:
+		e.to.Tell(e.msg)
+	case startSession:
+		g.startSession(self, a)
+	case refuseSession:
+		a.open.Abandon(kernel.Overloaded)
+	case startRegistry:
+		self.Reference().Tell(registryStarted{registry.Spawn(self, a.naming, g.Log)})
+	case startPool:
+		ref := pool.Spawn(self, pool.Options{
+			Server: a.server, Limits: a.limits, Registry: g.state.registry, Budget: g.budget, Links: g.links,
+			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: rand.Uint64(),
+		})
+		self.Reference().Tell(poolStarted{a.server.Name, ref})
+	case stopChild:
+		self.StopChild(a.child)
+	case wakeAfter:
+		self.After(a.d, a.msg)
+	case closeDone:
+		close(a.done)
+	case logged:
+		g.Log.Log(context.Background(), a.level, a.text, a.args...)
+	}
+}
+
+// startSession spawns a session and hands it the client's first message.
+func (g *gateway) startSession(self kernel.Self, a startSession) {
+	o := session.Options{
+		ID: session.NewID(), Transport: "http", View: a.view, Limits: a.limits, Version: g.Version,
+		Registry: g.state.registry, Metrics: g.metrics, Log: g.Log,
+	}
+	if a.stdio != nil {
+		o.Transport = "stdio"
+	}
+	ref := session.Spawn(self, o)
+	self.Reference().Tell(sessionStarted{ref})
+	if a.stdio != nil {
+		a.stdio <- ref
+		return
+	}
+	x := a.first.Exchange
+	x.SetSession(o.ID)
+	ref.Tell(message.Inbound{Exchange: x})
+}

@@ -1,0 +1,296 @@
+package actors
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+const (
+	surveyTime    = 200 * time.Millisecond // how long sessions have to say whether they could leave
+	maxWaitingNew = 256                    // clients that wait for room at once
+)
+
+// state is all the gateway actor knows. Written by step only.
+type state struct {
+	config   *config.Config
+	self     kernel.Reference
+	registry kernel.Reference
+	snapshot *catalog.Snapshot
+	listen   []string
+
+	pools    map[string]kernel.Reference // by server
+	sessions map[kernel.Reference]bool   // true: it was asked to leave
+	opening  int                         // sessions being spawned
+
+	waiting []message.OpenSession // clients that wait for a session to make room
+	survey  []message.IdleSince   // answers so far
+	gen     uint64                // of the survey's timer; 0 = none runs
+	polling bool
+
+	draining bool
+	done     chan<- struct{} // closed when drained; nil = nobody waits
+}
+
+// surveyOver: the sessions asked have had their time.
+type surveyOver struct{ gen uint64 }
+
+func newState(cfg *config.Config, self kernel.Reference) *state {
+	return &state{config: cfg, self: self, pools: map[string]kernel.Reference{}, sessions: map[kernel.Reference]bool{}}
+}
+
+// step applies msg to s at the time now and appends to out what is to be done about it.
+func step(s *state, now time.Time, msg any, out []effect) []effect {
+	switch m := msg.(type) {
+	case message.OpenSession:
+		return s.open(m, out)
+	case message.OpenStdio:
+		s.opening++
+		return append(out, act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits}))
+	case sessionStarted:
+		s.opening--
+		if !m.ref.IsZero() {
+			s.sessions[m.ref] = false
+		}
+	case message.IdleSince:
+		s.survey = append(s.survey, m)
+		if len(s.survey) >= len(s.sessions) {
+			return s.makeRoom(out)
+		}
+	case surveyOver:
+		if m.gen == s.gen {
+			return s.makeRoom(out)
+		}
+	case message.Published:
+		s.snapshot = m.Snapshot
+	case kernel.Started:
+		return append(out, act(startRegistry{naming(s.config)}))
+	case registryStarted:
+		s.registry = m.ref
+		out = append(out, tell(s.registry, message.Subscribe{Who: s.self}))
+		for _, server := range s.config.Servers {
+			out = s.startServer(server, out)
+		}
+	case poolStarted:
+		s.pools[m.server] = m.ref
+	case message.Reload:
+		return s.reload(m.Config, out)
+	case message.Listening:
+		s.listen = m.Addresses
+	case message.DrainAll:
+		return s.drain(m, out)
+	case kernel.ChildStopped:
+		return s.childStopped(m, out)
+	case message.Inspect:
+		m.Reply(s.report())
+	}
+	return out
+}
+
+func naming(c *config.Config) catalog.Naming {
+	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, PageSize: c.PageSize}
+}
+
+func (s *state) startServer(server config.Server, out []effect) []effect {
+	if server.Disabled {
+		return append(out, act(logged{slog.LevelInfo, "server is disabled", []any{"server", server.Name}}))
+	}
+	return append(out, act(startPool{server, s.config.Limits}))
+}
+
+// open spawns a session, when there is room for one.
+func (s *state) open(m message.OpenSession, out []effect) []effect {
+	if s.draining || s.registry.IsZero() {
+		return append(out, act(refuseSession{m}))
+	}
+	if len(s.sessions)+s.opening < s.config.Limits.MaxSessions {
+		s.opening++
+		return append(out, act(startSession{first: m, view: m.View, limits: s.config.Limits}))
+	}
+	if len(s.waiting) >= maxWaitingNew {
+		return append(out, act(refuseSession{m}))
+	}
+	s.waiting = append(s.waiting, m)
+	return s.ask(out)
+}
+
+// ask starts a survey: which sessions could leave (contract.md section 2: the least recently used makes room).
+func (s *state) ask(out []effect) []effect {
+	if s.polling {
+		return out
+	}
+	s.polling, s.survey = true, nil
+	s.gen++
+	for ref := range s.sessions {
+		out = append(out, tell(ref, message.SinceWhen{To: s.self}))
+	}
+	return append(out, act(wakeAfter{surveyTime, surveyOver{s.gen}}))
+}
+
+// makeRoom asks as many idle sessions to leave as clients wait, the least recently used first; clients for whom
+// there is none are refused.
+func (s *state) makeRoom(out []effect) []effect {
+	if !s.polling {
+		return out
+	}
+	s.polling = false
+	s.gen++
+	idle := slices.DeleteFunc(s.survey, func(a message.IdleSince) bool {
+		asked, known := s.sessions[a.Session]
+		return a.Busy || asked || !known
+	})
+	slices.SortFunc(idle, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
+	n := min(len(idle), len(s.waiting))
+	for _, a := range idle[:n] {
+		s.sessions[a.Session] = true
+		out = append(out, tell(a.Session, message.CloseIfIdle{}))
+	}
+	leaving := 0
+	for _, asked := range s.sessions {
+		if asked {
+			leaving++
+		}
+	}
+	for len(s.waiting) > leaving {
+		last := len(s.waiting) - 1
+		out = append(out, act(refuseSession{s.waiting[last]}))
+		s.waiting = s.waiting[:last]
+	}
+	s.survey = nil
+	return out
+}
+
+// childStopped forgets a session or a pool; a client that waits gets the session's place.
+func (s *state) childStopped(m kernel.ChildStopped, out []effect) []effect {
+	if m.Child == s.registry {
+		return append(out, act(logged{slog.LevelError, "the registry has failed; restart the gateway", []any{"err", m.Err}}))
+	}
+	for name, ref := range s.pools {
+		if ref == m.Child {
+			delete(s.pools, name)
+			return append(out, tell(s.registry, message.ServerGone{Server: name}))
+		}
+	}
+	if _, ok := s.sessions[m.Child]; !ok {
+		return out
+	}
+	delete(s.sessions, m.Child)
+	out = append(out, tell(s.registry, message.Unsubscribe{Who: m.Child}))
+	if len(s.waiting) > 0 && !s.draining {
+		next := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		return s.open(next, out)
+	}
+	return s.drained(out)
+}
+
+// reload applies what differs between the configuration in force and the new one.
+func (s *state) reload(next *config.Config, out []effect) []effect {
+	changes := config.Diff(s.config, next)
+	if changes.Listen {
+		out = append(out, act(logged{slog.LevelWarn, "listen has changed; it takes effect at the next start", nil}))
+	}
+	if len(changes.Settings) > 0 {
+		out = append(out, act(logged{slog.LevelWarn, "settings have changed that take effect at the next start", []any{"keys", changes.Settings}}))
+	}
+	s.config = next
+	for _, server := range changes.Removed {
+		out = s.removeServer(server.Name, out)
+	}
+	for _, server := range changes.Added {
+		out = s.startServer(server, out)
+	}
+	for _, server := range changes.Transport {
+		out = s.changeServer(server, true, out)
+	}
+	for _, server := range changes.CatalogOnly {
+		out = s.changeServer(server, false, out)
+	}
+	return append(out, act(logged{slog.LevelInfo, "configuration reloaded", []any{
+		"added", names(changes.Added), "removed", names(changes.Removed), "changed", names(append(slices.Clone(changes.CatalogOnly), changes.Transport...))}}))
+}
+
+func names(servers []config.Server) []string {
+	list := make([]string, 0, len(servers))
+	for _, server := range servers {
+		list = append(list, server.Name)
+	}
+	return list
+}
+
+// changeServer tells a pool what changed; a server switched on or off starts or goes.
+func (s *state) changeServer(server config.Server, transport bool, out []effect) []effect {
+	ref, running := s.pools[server.Name]
+	switch {
+	case server.Disabled:
+		return s.removeServer(server.Name, out)
+	case !running:
+		return s.startServer(server, out)
+	}
+	return append(out, tell(ref, message.Reconfigure{Server: server, Transport: transport}))
+}
+
+func (s *state) removeServer(name string, out []effect) []effect {
+	ref, ok := s.pools[name]
+	if !ok {
+		return out
+	}
+	delete(s.pools, name)
+	return append(out, tell(s.registry, message.ServerGone{Server: name}), act(stopChild{ref}))
+}
+
+// drain asks every session to leave when its calls have ended.
+func (s *state) drain(m message.DrainAll, out []effect) []effect {
+	if s.draining {
+		return append(out, act(closeDone{m.Done}))
+	}
+	s.draining, s.done = true, m.Done
+	for ref := range s.sessions {
+		out = append(out, tell(ref, message.DrainSession{}))
+	}
+	for _, waiting := range s.waiting {
+		out = append(out, act(refuseSession{waiting}))
+	}
+	s.waiting = nil
+	return s.drained(out)
+}
+
+func (s *state) drained(out []effect) []effect {
+	if !s.draining || s.done == nil || len(s.sessions) > 0 {
+		return out
+	}
+	done := s.done
+	s.done = nil
+	return append(out, act(closeDone{done}))
+}
+
+// report is what the gateway knows beside its children.
+func (s *state) report() message.CatalogReport {
+	r := message.CatalogReport{Listen: s.listen, Config: s.config.Path, Draining: s.draining, Counts: map[string]status.Catalog{}}
+	for _, server := range s.config.Servers {
+		if server.Disabled {
+			r.Disabled = append(r.Disabled, status.Server{Name: server.Name, State: string(message.Disabled), Description: server.Description, Settled: true})
+		}
+	}
+	if s.snapshot == nil {
+		return r
+	}
+	r.Catalog.Version = s.snapshot.Version
+	for _, server := range s.snapshot.Servers() {
+		n := s.snapshot.Counts(server.Name)
+		c := status.Catalog{Tools: n[protocol.Tools], Prompts: n[protocol.Prompts], Resources: n[protocol.Resources], Templates: n[protocol.Templates]}
+		r.Counts[server.Name] = c
+		r.Catalog.Tools += c.Tools
+		r.Catalog.Prompts += c.Prompts
+		r.Catalog.Resources += c.Resources
+		r.Catalog.Templates += c.Templates
+	}
+	return r
+}

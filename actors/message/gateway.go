@@ -1,0 +1,19 @@
+package message
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/config"
+)
+
+// Reload puts a new configuration in force: only what differs is touched.
+type Reload struct{ Config *config.Config }
+
+// Listening tells the gateway where it is reached, for people.
+type Listening struct{ Addresses []string }
+
+func (Listening) Class() kernel.Class { return kernel.Outcome }
+
+// DrainAll: take no new sessions, let the running calls finish, then close Done.
+type DrainAll struct{ Done chan<- struct{} }
+
+func (DrainAll) Class() kernel.Class { return kernel.Urgent }

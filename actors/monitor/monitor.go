@@ -1,0 +1,88 @@
+// Package monitor is the actor that pictures all the others: asked for the status, it asks every actor what it would
+// tell people and puts the answers together. It owns nothing but the questions that wait for the same picture.
+package monitor
+
+import (
+	"context"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+)
+
+// surveyTime is how long actors have to answer; who has not by then is missing from the picture.
+const surveyTime = 500 * time.Millisecond
+
+// Spawn starts the monitor of a system.
+func Spawn(system *kernel.System, version string) kernel.Reference {
+	started := time.Now()
+	return kernel.Spawn(system, kernel.SpawnOptions{Name: "monitor", Kind: "monitor"}, func(self kernel.Self) kernel.Logic[effect] {
+		return &monitor{system: system, version: version, started: started, state: &state{}}
+	})
+}
+
+// monitor is the shell.
+type monitor struct {
+	system  *kernel.System
+	version string
+	started time.Time
+	state   *state
+}
+
+// state: those who wait for the survey that runs.
+type state struct {
+	running bool
+	waiting []message.GetStatus
+}
+
+// effect: start a survey, or give its picture to those who wait.
+type effect struct {
+	picture *status.Snapshot // nil = start a survey
+	waiting []message.GetStatus
+}
+
+// surveyed: the survey has its answers.
+type surveyed struct{ picture *status.Snapshot }
+
+// step: one survey runs at a time; all who ask meanwhile get its picture.
+func step(s *state, msg any, out []effect) []effect {
+	switch m := msg.(type) {
+	case message.GetStatus:
+		s.waiting = append(s.waiting, m)
+		if !s.running {
+			s.running = true
+			return append(out, effect{})
+		}
+	case surveyed:
+		out = append(out, effect{m.picture, s.waiting})
+		s.waiting, s.running = nil, false
+	case kernel.GoPanicked:
+		s.running = false
+		for _, w := range s.waiting {
+			w.Abandon(kernel.Panicked)
+		}
+		s.waiting = nil
+	case kernel.Stopping:
+		for _, w := range s.waiting {
+			w.Abandon(kernel.StoppedWhy)
+		}
+		s.waiting = nil
+	}
+	return out
+}
+
+func (m *monitor) Step(_ time.Time, msg any, out []effect) []effect { return step(m.state, msg, out) }
+
+func (m *monitor) Do(self kernel.Self, e effect) {
+	if e.picture == nil {
+		self.Go(func(ctx context.Context) any { return surveyed{m.survey(ctx)} })
+		return
+	}
+	for _, w := range e.waiting {
+		select {
+		case w.Reply <- e.picture:
+		default:
+		}
+	}
+}

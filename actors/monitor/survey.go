@@ -1,0 +1,97 @@
+package monitor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+)
+
+// survey asks every actor that has something to tell and puts the answers together. It runs outside the actor.
+func (m *monitor) survey(ctx context.Context) *status.Snapshot {
+	picture := &status.Snapshot{Version: m.version, Started: m.started}
+	infos := m.system.Actors()
+	parts := make(chan any, len(infos))
+	asked := 0
+	for _, info := range infos {
+		picture.Actors = append(picture.Actors, actorOf(info))
+		switch info.Kind {
+		case "gateway", "pool", "backend", "session":
+		default:
+			continue
+		}
+		if ref, ok := m.system.Lookup(info.Name); ok {
+			asked++
+			ref.Tell(message.Inspect{Reply: func(part any) { parts <- part }})
+		}
+	}
+	timeout := time.NewTimer(surveyTime)
+	defer timeout.Stop()
+	var report message.CatalogReport
+	for range asked {
+		select {
+		case part := <-parts:
+			collect(picture, &report, part)
+		case <-timeout.C:
+			return finish(picture, report)
+		case <-ctx.Done():
+			return finish(picture, report)
+		}
+	}
+	return finish(picture, report)
+}
+
+func actorOf(i kernel.Info) status.Actor {
+	return status.Actor{
+		Name: i.Name, Kind: i.Kind, Depth: i.Depth, Handled: i.Handled, Refused: i.Refused,
+		Panics: i.Panics, Restarts: uint64(i.Restarts), Last: i.Last,
+	}
+}
+
+func collect(picture *status.Snapshot, report *message.CatalogReport, part any) {
+	switch p := part.(type) {
+	case status.Server:
+		picture.Servers = append(picture.Servers, p)
+	case status.Backend:
+		picture.Backends = append(picture.Backends, p)
+	case message.SessionReport:
+		picture.Sessions = append(picture.Sessions, p.Session)
+		picture.Calls = append(picture.Calls, p.Calls...)
+	case message.CatalogReport:
+		*report = p
+	}
+}
+
+// finish sorts what came and works out whether the gateway is ready (contract.md section 3).
+func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snapshot {
+	picture.Now = time.Now()
+	picture.Listen, picture.Config, picture.Draining, picture.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
+	picture.Servers = append(picture.Servers, report.Disabled...)
+	for i := range picture.Servers {
+		s := &picture.Servers[i]
+		if c, ok := report.Counts[s.Name]; ok {
+			s.Tools, s.Prompts, s.Resources, s.Templates = c.Tools, c.Prompts, c.Resources, c.Templates
+		}
+		if !s.Settled {
+			picture.Waiting = append(picture.Waiting, s.Name)
+		}
+		if s.FailedFirst {
+			picture.Failed = append(picture.Failed, s.Name)
+		}
+	}
+	picture.Ready = len(picture.Waiting) == 0 && !picture.Draining
+	slices.SortFunc(picture.Servers, func(a, b status.Server) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(picture.Backends, func(a, b status.Backend) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Replica, b.Replica))
+	})
+	slices.SortFunc(picture.Sessions, func(a, b status.Session) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(picture.Calls, func(a, b status.Call) int { return a.Began.Compare(b.Began) })
+	slices.SortFunc(picture.Actors, func(a, b status.Actor) int { return cmp.Compare(a.Name, b.Name) })
+	slices.Sort(picture.Waiting)
+	slices.Sort(picture.Failed)
+	return picture
+}
