@@ -57,10 +57,10 @@ func (r Report) Err() error {
 
 // origin is where an effective value came from.
 type origin struct {
-	file    string
-	line    int
-	written string      // the scalar as the file has it, before `${…}`; "" for lists and mappings
-	refs    []reference // the variables it names
+	file         string
+	line, column int
+	written      string      // the scalar as the file has it, before `${…}`; "" for lists and mappings
+	refs         []reference // the variables it names
 }
 
 // reference is one `${…}` of a scalar.

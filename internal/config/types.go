@@ -1,112 +1,312 @@
-// Package config is the configuration file: parsed, completed with defaults, validated, compared.
 package config
 
-import "time"
+import (
+	"log/slog"
+	"time"
+)
+
+// The tags are the schema; decode.go, show.go, diff.go and the page docs/config.md all read them:
+//
+//	key:"timeout"   the key in the file
+//	in:"shutdown"   the section around it, where the file nests deeper than the struct
+//	also:"url"      a second key that holds one value instead of a list
+//	min, max        bounds, written as in the file
+//	oneof:"a|b"     the words allowed
+//	single:"ok"     a list may be written as its only element
+//	form:"bytes"    an integer written with a unit
+//	secret:"yes"    Show hides values that are no `${…}`
+//	change:"…"      connection: a change makes the connections anew; catalog (or none): they stay
 
 // Config is everything a gateway is told. Default returns a complete one; Load reads a file over it.
 type Config struct {
-	Listen         []string // addresses; default 127.0.0.1:8730
-	AllowedOrigins []string // besides none and our own
-	AllowedHosts   []string // besides loopback names and what we listen on
-	Servers        []Server // mcpServers, in the order of the file
-	Namespace      Namespace
-	Resources      Resources
-	MetaTools      string // "true" | "false" | "only"
-	PageSize       int    // items a page to clients; default 1000
-	Limits         Limits
-	Drain          time.Duration // shutdown.drain; default 10 s
-	Log            Log
-	Path           string // the file it came from; "" = none
+	// Listen holds the addresses we listen on, host:port. A port of 0 takes any free one. As nobody is asked who
+	// they are (no auth), only loopback addresses are allowed. Default: 127.0.0.1:8730. One may stand without brackets.
+	Listen []string `key:"listen" single:"ok"`
+
+	// AllowedOrigins are the values of the Origin header we answer besides none and our own, e.g.
+	// `https://app.example.org`; others get 403. Allowed origins get CORS and preflight. Default: none.
+	AllowedOrigins []string `key:"allowedOrigins" single:"ok"`
+
+	// AllowedHosts are the values of the Host header we answer besides loopback names and what we listen on;
+	// others get 403. Default: none.
+	AllowedHosts []string `key:"allowedHosts" single:"ok"`
+
+	// Servers are the MCP servers, by name, in the order of the file: where two items would get the same public name,
+	// the earlier server keeps it. Names are `[a-z0-9][a-z0-9-]*`, others are changed to that with a warning;
+	// `goblin` is ours. Default: none.
+	Servers []Server `key:"mcpServers"`
+
+	// Namespace says how public names of tools and prompts are made.
+	Namespace Namespace `key:"namespace"`
+
+	// Resources says how public URIs are made.
+	Resources Resources `key:"resources"`
+
+	// Projects are named filters over the catalog, by name, each under `/p/<name>/mcp`. Default: none.
+	Projects []Project `key:"projects"`
+
+	// MetaTools offers search and description tools of our own: true, false, or only (then lists hold nothing else).
+	// Default: true.
+	MetaTools string `key:"metaTools" oneof:"true|false|only"`
+
+	// PageSize is the number of items in a page of a list. Default: 1000.
+	PageSize int `key:"pageSize" min:"1" max:"1000000"`
+
+	// Limits of the whole gateway.
+	Limits Limits `key:"limits"`
+
+	// Drain is how long running calls may go on after SIGTERM or SIGINT. 0 ends them at once. Default: 10s.
+	Drain time.Duration `key:"drain" in:"shutdown" min:"0s" max:"24h"`
+
+	// Log says what is logged, to stderr, and how.
+	Log Log `key:"log"`
+
+	Path string // the file it came from; "" = none
 }
 
-// Server is one entry of mcpServers.
+// Server is one entry of mcpServers. It has a command (a program that speaks on stdin and stdout) or URLs, never both.
+// Do not print it whole: Env, Headers, Args and URLs may hold secrets. slog is safe, see LogValue.
 type Server struct {
-	Name        string // slug
-	Written     string // the name as the file has it
-	Order       int    // place in the file
-	Disabled    bool
-	Description string
+	Name    string // slug
+	Written string // the name as the file has it
+	Order   int    // place in the file, from 0
 
-	Command    string
-	Args       []string
-	Env        map[string]string
-	InheritEnv bool
-	Cwd        string
-	Replicas   int // processes; default 1
+	// Disabled keeps the entry without starting anything. Default: false.
+	Disabled bool `key:"disabled" change:"connection"`
 
-	URLs           []string // url or urls
-	Type           string   // auto | http | sse | stdio
-	Headers        map[string]string
-	Protocol       string // auto | legacy | modern | exact version
-	Isolation      string // shared | class | principal | session | leased
-	MaxBackends    int
-	MaxConcurrent  int // 0 = no limit
-	Queue          Queue
-	StartTimeout   time.Duration
-	Timeout        time.Duration // 0 = none
-	MaxTimeout     time.Duration
-	Balance        string // round-robin | least-busy
-	Retry          Retry
-	Reconnect      Reconnect
-	Startup        string // eager | lazy
-	Prefix         string // "" = Name
-	Tools          Filter
-	Prompts        Filter
-	ResourceFilter Filter // resources:
-	Roots          []string
-	ForwardHeaders []ForwardHeader
-	Labels         map[string]string
-	Group          string
+	// Description is a line for people and for search. Default: the server's own.
+	Description string `key:"description"`
 
-	// Fault is why this server cannot run (a missing variable …): it is shown as misconfigured, the rest runs. "" = none.
+	// Command is the program to run, found on PATH. Default: none; then the server needs url.
+	Command string `key:"command" change:"connection"`
+
+	// Args are its arguments, exactly as written: 1.10 stays 1.10 and yes stays yes. Default: none.
+	Args []string `key:"args" change:"connection"`
+
+	// Env are its variables, by name, exactly as written, besides PATH, HOME, USER, LANG, TERM and TMPDIR,
+	// which it always gets. Default: none.
+	Env map[string]string `key:"env" secret:"yes" change:"connection"`
+
+	// InheritEnv hands it all variables of the gateway. Default: false.
+	InheritEnv bool `key:"inheritEnv" change:"connection"`
+
+	// Cwd is its working directory; `~` is the home directory. Default: the gateway's.
+	Cwd string `key:"cwd" change:"connection"`
+
+	// Replicas is the number of processes that serve the one namespace; for URLs write several urls. Default: 1.
+	Replicas int `key:"replicas" min:"1" max:"256" change:"connection"`
+
+	// URLs are the addresses of a server that is reached over HTTP; several are replicas of one namespace.
+	// Default: none; then the server needs command.
+	URLs []string `key:"urls" also:"url" change:"connection"`
+
+	// Type is how to speak to it: auto, http (streamable HTTP; also written streamable-http, streamableHttp),
+	// sse (HTTP+SSE of 2024-11-05) or stdio. Default: auto, which is stdio for a command.
+	Type string `key:"type" oneof:"auto|http|sse|stdio" change:"connection"`
+
+	// Headers are sent with every HTTP request, by name. Default: none.
+	Headers map[string]string `key:"headers" secret:"yes" change:"connection"`
+
+	// Protocol is the version to speak: auto, legacy (initialize and sessions), modern (stateless), or one exact
+	// version such as 2025-11-25. Default: auto.
+	Protocol string `key:"protocol" oneof:"auto|legacy|modern|2024-11-05|2025-03-26|2025-06-18|2025-11-25|2026-07-28" change:"connection"`
+
+	// Isolation is who shares a connection: shared (all clients), class (clients with the same capabilities),
+	// principal (one user), session (one client) or leased (one running call at a time).
+	// Default: shared for a command, class for URLs.
+	Isolation string `key:"isolation" oneof:"shared|class|principal|session|leased" change:"connection"`
+
+	// MaxBackends is the number of connections at most under isolation leased, session or principal.
+	// Default: 1, under session and principal 64.
+	MaxBackends int `key:"maxBackends" min:"1" max:"100000"`
+
+	// MaxConcurrent is the number of calls in flight over all replicas; more wait in the queue. Calls parked at a
+	// question do not count. 0 is no limit. Default: 64.
+	MaxConcurrent int `key:"maxConcurrent" min:"0" max:"1000000"`
+
+	// Queue bounds what waits for a free slot.
+	Queue Queue `key:"queue"`
+
+	// StartTimeout is the time from start to complete catalog; npx may download in it. Default: 60s.
+	StartTimeout time.Duration `key:"startTimeout" min:"1ms" max:"24h"`
+
+	// Timeout ends a call that had neither an answer nor progress for so long, counted from its dispatch. It stands
+	// still while a question to the user is open. 0 is none. Default: 30s.
+	Timeout time.Duration `key:"timeout" min:"0s" max:"168h"`
+
+	// MaxTimeout ends a call whatever its progress. It stands still like timeout. 0 is none. Default: 15m.
+	MaxTimeout time.Duration `key:"maxTimeout" min:"0s" max:"168h"`
+
+	// Balance chooses the replica of a call: round-robin or least-busy. Default: round-robin.
+	Balance string `key:"balance" oneof:"round-robin|least-busy"`
+
+	// Retry says what may be sent twice.
+	Retry Retry `key:"retry"`
+
+	// Reconnect bounds the pauses between attempts to connect.
+	Reconnect Reconnect `key:"reconnect"`
+
+	// Startup is eager (start with the gateway) or lazy (start with the first call). Default: eager.
+	Startup string `key:"startup" oneof:"eager|lazy"`
+
+	// Prefix stands before the names of its tools and prompts: letters, digits, `_` and `-`.
+	// Default: the server's name.
+	Prefix string `key:"prefix"`
+
+	// Tools chooses and renames its tools.
+	Tools Filter `key:"tools"`
+
+	// Prompts chooses and renames its prompts.
+	Prompts Filter `key:"prompts"`
+
+	// ResourceFilter chooses its resources and templates, by URI.
+	ResourceFilter Filter `key:"resources"`
+
+	// Roots are the URIs (file://…) this server is told when it asks for roots outside any call. Default: none.
+	Roots []string `key:"roots"`
+
+	// ForwardHeaders hand headers of the client's request to the server. Default: none.
+	ForwardHeaders []ForwardHeader `key:"forwardHeaders" change:"connection"`
+
+	// Labels are for clients that prefer replicas by label. Default: none.
+	Labels map[string]string `key:"labels"`
+
+	// Group makes all servers with the same group replicas of one namespace, called after the group. Default: none.
+	Group string `key:"group" change:"connection"`
+
+	// Fault is why this server cannot run (a missing variable …): it is shown as misconfigured, the rest runs.
+	// "" = none. Never holds the value of a variable.
 	Fault string
 }
 
+// LogValue keeps everything that may be secret out of logs.
+func (s Server) LogValue() slog.Value { return slog.StringValue(s.Name) }
+
 // Queue bounds what waits for a free slot of a server.
 type Queue struct {
-	Size    int
-	Timeout time.Duration
+	// Size is the number of calls that may wait; one more is refused with QUEUE_FULL. 0 lets none wait. Default: 1024.
+	Size int `key:"size" min:"0" max:"1000000"`
+
+	// Timeout is how long a call may wait, then it is refused with QUEUE_TIMEOUT. Default: 10s.
+	Timeout time.Duration `key:"timeout" min:"1ms" max:"24h"`
 }
 
 // Retry says what may be sent twice.
-type Retry struct{ InFlight string } // never | idempotent
+type Retry struct {
+	// InFlight is about calls already written when the connection broke: never, or idempotent (resend those whose
+	// tool says idempotentHint or readOnlyHint). Default: never.
+	InFlight string `key:"inFlight" oneof:"never|idempotent"`
+}
 
 // Reconnect bounds the pauses between attempts.
-type Reconnect struct{ Min, Max time.Duration }
+type Reconnect struct {
+	// Min is the first pause; each further one is longer, with jitter. The very first attempt is immediate if the
+	// server had been ready for 5 s. Not above max. Default: 500ms.
+	Min time.Duration `key:"min" min:"1ms" max:"24h"`
+
+	// Max is the longest pause. Default: 60s.
+	Max time.Duration `key:"max" min:"1ms" max:"24h"`
+}
 
 // Filter chooses and renames items by the server's own names; patterns are globs with * and ?.
 type Filter struct {
-	Allow, Deny, Disabled []string
-	Rename                map[string]string
+	// Allow, when it is not empty, leaves only what one of its patterns matches. Default: none.
+	Allow []string `key:"allow"`
+
+	// Deny removes what one of its patterns matches, also when allowed. Default: none.
+	Deny []string `key:"deny"`
+
+	// Disabled are the exact names that are off; people switch them in the console. Default: none.
+	Disabled []string `key:"disabled"`
+
+	// Rename maps the server's own names to others, before the prefix. Default: none.
+	Rename map[string]string `key:"rename"`
 }
 
 // ForwardHeader hands a client's header to a server.
-type ForwardHeader struct{ From, To, Prefix string }
+type ForwardHeader struct {
+	// From is the client's header. Needed.
+	From string `key:"from"`
+
+	// To is the header the server gets. Default: the same.
+	To string `key:"to"`
+
+	// Prefix is put before the value, e.g. `"Bearer "`. Default: none.
+	Prefix string `key:"prefix"`
+}
 
 // Namespace says how public names of tools and prompts are made.
 type Namespace struct {
-	Mode      string // always | on-conflict | never
-	Separator string
-	MaxLength int
+	// Mode says when the prefix is put before a name: always, on-conflict or never. Default: always.
+	Mode string `key:"mode" oneof:"always|on-conflict|never"`
+
+	// Separator stands between prefix and name: up to 8 letters, digits, `_` or `-`. Default: `_`.
+	Separator string `key:"separator"`
+
+	// MaxLength is the number of characters of a public name at most; longer ones are cut and get a hash. Default: 64.
+	MaxLength int `key:"maxLength" min:"16" max:"256"`
 }
 
 // Resources says how public URIs are made.
-type Resources struct{ URIStyle string } // prefix | underscore | original
+type Resources struct {
+	// URIStyle is prefix (`resource://<server>/<original URI>`), underscore (`<server>_<scheme>___<rest>`) or original.
+	// Default: prefix.
+	URIStyle string `key:"uriStyle" oneof:"prefix|underscore|original"`
+}
+
+// Project is a named filter over the catalog.
+type Project struct {
+	Name string // slug
+
+	// Servers are the names of the servers it sees. Default: all.
+	Servers []string `key:"servers"`
+
+	// Tools chooses tools by their public names; rename is not for projects.
+	Tools Filter `key:"tools"`
+
+	// Prompts chooses prompts by their public names; rename is not for projects.
+	Prompts Filter `key:"prompts"`
+
+	// Resources chooses resources and templates by their public URIs; rename is not for projects.
+	Resources Filter `key:"resources"`
+}
 
 // Limits of the whole gateway.
 type Limits struct {
-	MaxMessageBytes      int64
-	MaxSessions          int
-	MaxInFlightPerClient int
-	SessionIdle          time.Duration
-	ParkedCall           time.Duration
-	ParkedPerServer      int
-	ParkedPerClient      int
-	MaxBufferedBytes     int64
+	// MaxMessageBytes is the size of one message in either direction, written with a unit (64MiB). Not above
+	// maxBufferedBytes. Default: 64MiB.
+	MaxMessageBytes int64 `key:"maxMessageBytes" form:"bytes" min:"1KiB" max:"1GiB"`
+
+	// MaxSessions is the number of client sessions. At the limit the least recently used one without call and stream
+	// makes room, else the client gets 503. Default: 10000.
+	MaxSessions int `key:"maxSessions" min:"1" max:"10000000"`
+
+	// MaxInFlightPerClient is the number of calls one client may have running; more are refused with OVERLOADED.
+	// Default: 256.
+	MaxInFlightPerClient int `key:"maxInFlightPerClient" min:"1" max:"1000000"`
+
+	// SessionIdle ends a session that had neither call nor stream for so long. Default: 30m.
+	SessionIdle time.Duration `key:"sessionIdle" min:"1s" max:"8760h"`
+
+	// ParkedCall is how long a call may wait for a person to answer a question. Default: 10m.
+	ParkedCall time.Duration `key:"parkedCall" min:"1s" max:"168h"`
+
+	// ParkedPerServer is the number of such calls per server. 0 lets none wait. Default: 256.
+	ParkedPerServer int `key:"parkedPerServer" min:"0" max:"1000000"`
+
+	// ParkedPerClient is the number of such calls per client. 0 lets none wait. Default: 16.
+	ParkedPerClient int `key:"parkedPerClient" min:"0" max:"1000000"`
+
+	// MaxBufferedBytes is the memory for messages on their way, over all connections, written with a unit.
+	// Default: 1GiB.
+	MaxBufferedBytes int64 `key:"maxBufferedBytes" form:"bytes" min:"64KiB" max:"1TiB"`
 }
 
 // Log says what is logged and how.
 type Log struct {
-	Level  string // debug | info | warn | error
-	Format string // text | json
+	// Level is the least important that is logged: debug, info, warn or error. Default: info.
+	Level string `key:"level" oneof:"debug|info|warn|error"`
+
+	// Format is text or json. Default: text.
+	Format string `key:"format" oneof:"text|json"`
 }

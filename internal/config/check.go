@@ -1,0 +1,125 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// check finds the faults that concern the gateway as a whole.
+func (d *decoder) check(c *Config) {
+	d.checkAddresses(c)
+	for _, f := range []struct {
+		path  string
+		wrong bool
+		say   string
+		hint  string
+	}{
+		{"namespace.separator", c.Namespace.Separator == "" || len(c.Namespace.Separator) > 8 || !isNamePart(c.Namespace.Separator),
+			"a separator is one to eight letters, digits, _ or -", ""},
+		{"limits.maxBufferedBytes", c.Limits.MaxBufferedBytes < c.Limits.MaxMessageBytes,
+			fmt.Sprintf("%s is below maxMessageBytes, %s", formatBytes(c.Limits.MaxBufferedBytes), formatBytes(c.Limits.MaxMessageBytes)),
+			"not even one message would fit"},
+	} {
+		if f.wrong {
+			d.complain(d.firstWritten(f.path, "limits.maxMessageBytes"), f.say, f.hint)
+		}
+	}
+	names := make([]string, len(c.Servers))
+	for i, s := range c.Servers {
+		names[i] = s.Name
+	}
+	for _, p := range c.Projects {
+		for i, name := range p.Servers {
+			if !slices.Contains(names, slug(name)) {
+				hint := "servers are named under mcpServers"
+				if near := nearest(name, names); near != "" {
+					hint = fmt.Sprintf("did you mean %s?", near)
+				}
+				d.complain(d.itemPath(join("projects", p.Name)+".servers", i), fmt.Sprintf("no server %q", clip(name)), hint)
+			}
+		}
+	}
+}
+
+func (d *decoder) checkAddresses(c *Config) {
+	if len(c.Listen) == 0 && d.understood("listen") {
+		d.complain("listen", "no address", "write listen: "+DefaultListen+", or remove the key")
+	}
+	for i, address := range c.Listen {
+		if err := CheckListen(address); err != nil {
+			d.complain(d.itemPath("listen", i), err.Error(), listenHint(address))
+		}
+	}
+	for i, origin := range c.AllowedOrigins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+			d.complain(d.itemPath("allowedOrigins", i), "no origin", "write scheme://host or scheme://host:port, one for each; there is no wildcard")
+		}
+	}
+	for i, host := range c.AllowedHosts {
+		if host == "" || strings.ContainsAny(host, "/*@ ") {
+			d.complain(d.itemPath("allowedHosts", i), "no host", "write host or host:port, one for each; there is no wildcard")
+		}
+	}
+}
+
+// errExposed is behind the error of CheckListen for an address others can reach.
+var errExposed = errors.New("without auth we listen on loopback addresses only")
+
+// CheckListen says why we may not listen on address; nil when we may. It takes host:port, where host is localhost or a
+// loopback address, as long as nobody is asked who they are. It does not look anything up.
+func CheckListen(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%q is not host:port", clip(address))
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return fmt.Errorf("%q is no port from 0 to 65535", clip(port))
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case strings.EqualFold(host, "localhost"), err == nil && ip.IsLoopback():
+		return nil
+	}
+	return errExposed
+}
+
+// listenHint keeps the port of address, if it has one.
+func listenHint(address string) string {
+	port := address
+	if i := strings.LastIndexByte(address, ':'); i >= 0 {
+		port = address[i+1:]
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err == nil {
+		return fmt.Sprintf("write 127.0.0.1:%d", n)
+	}
+	return "write " + DefaultListen
+}
+
+// slug makes a name of a-z, 0-9 and - of any text: capitals become small, every run of other characters one -.
+// "" when nothing is left.
+func slug(name string) string {
+	var b strings.Builder
+	gap := false
+	for _, c := range []byte(strings.ToLower(name)) {
+		if !isWordByte(c) {
+			gap = b.Len() > 0
+			continue
+		}
+		if gap {
+			b.WriteByte('-')
+			gap = false
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,207 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxFindings is how many faults, and how many warnings, a report lists.
+const maxFindings = 100
+
+// decoder reads a tree along the tags of the struct types.
+type decoder struct {
+	file   string
+	env    func(string) (string, bool)
+	report Report
+	more   [2]int // faults and warnings beyond maxFindings
+
+	server   bool     // inside of an entry of mcpServers
+	entry    string   // its path
+	problems []string // what the environment lacks for it
+}
+
+// place is where the decoder is: as people read it, and as the tables have it (mcpServers.*.timeout).
+type place struct{ path, schema string }
+
+func (p place) key(key string) place {
+	return place{join(p.path, key), strings.TrimPrefix(p.schema+"."+key, ".")}
+}
+
+func (p place) entry(name string) place { return place{join(p.path, name), p.schema + ".*"} }
+func (p place) item(i int) place        { return place{fmt.Sprintf("%s[%d]", p.path, i), p.schema} }
+
+func (d *decoder) fault(line, column int, path, message, hint string) {
+	d.say(&d.report.Faults, &d.more[0], &Finding{Line: line, Column: column, Path: path, Message: message, Hint: hint})
+}
+
+func (d *decoder) warn(line, column int, path, message, hint string) {
+	d.say(&d.report.Warnings, &d.more[1], &Finding{Line: line, Column: column, Path: path, Message: message, Hint: hint})
+}
+
+func (d *decoder) say(to *[]*Finding, more *int, f *Finding) {
+	if len(*to) >= maxFindings {
+		*more++
+		return
+	}
+	f.File = d.file
+	*to = append(*to, f)
+}
+
+// finish sorts the report and counts what was left out of it.
+func (d *decoder) finish() Report {
+	for i, list := range []*[]*Finding{&d.report.Faults, &d.report.Warnings} {
+		slices.SortStableFunc(*list, func(a, b *Finding) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+		if d.more[i] > 0 {
+			*list = append(*list, &Finding{File: d.file, Message: fmt.Sprintf("and %d more", d.more[i])})
+		}
+	}
+	return d.report
+}
+
+// record remembers where the value at path came from.
+func (d *decoder) record(path string, n *node, refs []reference) {
+	o := origin{file: d.file, line: n.line, column: n.column, refs: refs}
+	if n.scalar() || n.empty() {
+		o.written = n.text
+	}
+	d.report.origins[path] = o
+}
+
+// complain reports the value at path: a fault, but where a variable is behind it, the misfortune of the one server.
+func (d *decoder) complain(path, message, hint string) {
+	o := d.report.origins[path]
+	if len(o.refs) > 0 && d.server {
+		d.misfortune(o, path, message, hint)
+		return
+	}
+	d.fault(o.line, o.column, path, message, hint)
+}
+
+// misfortune makes the server at hand misconfigured.
+func (d *decoder) misfortune(o origin, path, message, hint string) {
+	d.problems = append(d.problems, strings.TrimPrefix(path, d.entry+".")+": "+message)
+	d.warn(o.line, o.column, path, message+"; the server is misconfigured, the others run", hint)
+}
+
+// fields reads the members of n into the struct v, as far as they stand in section.
+func (d *decoder) fields(v reflect.Value, section string, n *node, at place) {
+	if !d.wantMapping(n, at) {
+		return
+	}
+	for _, m := range n.members {
+		here := at.key(m.key)
+		f, one, known := fieldFor(v.Type(), section, m.key)
+		switch {
+		case known:
+			d.value(v.Field(f.index), f, one, m.value, here)
+		case section == "" && isSection(v.Type(), m.key):
+			d.fields(v, m.key, m.value, here)
+		default:
+			d.unknown(v.Type(), section, m, at)
+		}
+	}
+}
+
+// wantMapping tells whether n has members to read; an empty value has none and is no fault.
+func (d *decoder) wantMapping(n *node, at place) bool {
+	switch n.kind {
+	case mapping:
+		return true
+	case missing, null, brokenly:
+		return false
+	}
+	d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want a mapping", n.kind), "")
+	return false
+}
+
+// unknown reports a key that v does not have.
+func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
+	path := join(at.path, m.key)
+	root := at.schema == ""
+	foreign := foreignKeys[strings.TrimSuffix(at.schema, ".*")]
+	switch {
+	case root && slices.Contains(laterSections, m.key):
+		d.warn(m.line, m.column, path, "accepted, not yet in force", "what it says has no effect until then")
+		return
+	case slices.Contains(foreign, m.key):
+		d.warn(m.line, m.column, path, "ignored: this key belongs to another program", "")
+		return
+	}
+	known := keysOf(t, section)
+	if root {
+		if isDesktopFile(d.file) && nearest(m.key, known) == "" {
+			d.warn(m.line, m.column, path, "ignored: this key belongs to another program", "")
+			return
+		}
+		known = append(known, laterSections...)
+	}
+	d.fault(m.line, m.column, path, "unknown key", unknownKeyHint(m.key, known))
+}
+
+// value reads n into v, a field with the tags f.
+func (d *decoder) value(v reflect.Value, f field, one bool, n *node, at place) {
+	if n.kind == brokenly || n.empty() && n.text != "~" {
+		return // a key without value is like no key
+	}
+	d.record(at.path, n, nil)
+	d.notYet(n, at)
+	switch p := v.Addr().Interface().(type) {
+	case *[]Server:
+		d.servers(p, n, at)
+	case *[]Project:
+		d.projects(p, n, at)
+	case *[]ForwardHeader:
+		d.forwardHeaders(p, n, at)
+	case *[]string:
+		d.list(p, one || f.single, one, n, at)
+	case *map[string]string:
+		d.texts(p, n, at)
+	case *string:
+		d.word(p, f, n, at)
+	case *bool:
+		d.boolean(p, n, at)
+	case *int:
+		d.integer(p, f, n, at)
+	case *int64:
+		d.size(p, f, n, at)
+	case *time.Duration:
+		d.duration(p, f, n, at)
+	default:
+		d.fields(v, "", n, at)
+	}
+}
+
+// notYet warns of settings that this build does not carry out.
+func (d *decoder) notYet(n *node, at place) {
+	value := ""
+	if n.scalar() {
+		value = n.text
+	}
+	if until := pendingAt(at.schema, value); until != "" {
+		d.warn(n.line, n.column, at.path, "accepted, not yet in force: until then "+until, "")
+	}
+}
+
+func (d *decoder) forwardHeaders(to *[]ForwardHeader, n *node, at place) {
+	if n.kind != list {
+		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want a list", n.kind), "write [{from: X-User-Token}]")
+		return
+	}
+	for i, item := range n.items {
+		here := at.item(i)
+		var h ForwardHeader
+		d.record(here.path, item, nil)
+		d.fields(reflect.ValueOf(&h).Elem(), "", item, here)
+		if h.From == "" && item.kind == mapping {
+			d.complain(here.path, "from is missing", "name the client's header, e.g. from: X-User-Token")
+		}
+		h.To = cmp.Or(h.To, h.From)
+		*to = append(*to, h)
+	}
+}

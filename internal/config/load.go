@@ -1,0 +1,113 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// Load reads and parses the file at path with the variables of this process; errors are those of Parse, or why the
+// file cannot be read (errors.Is finds fs.ErrNotExist). It never reads more than a config may have.
+func Load(path string) (*Config, Report) {
+	data, err := readFile(path)
+	if err != nil {
+		f := &Finding{File: path, Message: "cannot be read: " + reason(err), cause: err}
+		if errors.Is(err, fs.ErrNotExist) {
+			f.Message, f.Hint = "no such file", "--config or $GOBLIN_CONFIG names the file"
+		}
+		return nil, Report{Faults: []*Finding{f}}
+	}
+	cfg, report := Parse(path, data, os.LookupEnv)
+	if cfg != nil {
+		cfg.Path = path
+	}
+	return cfg, report
+}
+
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("it is a directory")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+}
+
+// reason drops the path from an error of the file system.
+func reason(err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// Parse parses data, called name in the Report. env answers `${VAR}` (os.LookupEnv outside tests).
+// The Config is nil when the Report has faults. Parse never panics, reads no file and ends within seconds on any input.
+func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, Report) {
+	d := &decoder{file: name, env: env, report: Report{origins: map[string]origin{}}}
+	source, fault := decodeText(data)
+	if fault == nil {
+		fault = checkShape(source)
+	}
+	if fault != nil {
+		d.fault(fault.line, fault.column, "", fault.message, fault.hint)
+		return nil, d.finish()
+	}
+	cfg := Default()
+	cfg.Path = name
+	if root := parseTree(source, d.fault, d.warn); root != nil {
+		d.fields(reflect.ValueOf(&cfg).Elem(), "", root, place{})
+		d.check(&cfg)
+	}
+	report := d.finish()
+	if len(report.Faults) > 0 {
+		return nil, report
+	}
+	return &cfg, report
+}
+
+// Find is the file to load: flag (`--config`), $GOBLIN_CONFIG, ./goblin.yaml, $XDG_CONFIG_HOME/goblin-actor/config.yaml
+// (where that variable is not set, ~/.config). The first two count whether or not there is such a file, so that a
+// misspelled name is an error; ok is false when there is nothing to load. getenv is os.Getenv outside tests.
+func Find(flag string, getenv func(string) string) (path string, ok bool) {
+	for _, named := range []string{flag, getenv("GOBLIN_CONFIG")} {
+		if named != "" {
+			return named, true
+		}
+	}
+	candidates := []string{"goblin.yaml"}
+	base := getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(base) { // the XDG specification: a relative one is ignored
+		base = ""
+		for _, name := range []string{"HOME", "USERPROFILE"} {
+			if home := getenv(name); base == "" && home != "" {
+				base = filepath.Join(home, ".config")
+			}
+		}
+	}
+	if base != "" {
+		candidates = append(candidates, filepath.Join(base, "goblin-actor", "config.yaml"))
+	}
+	for _, candidate := range candidates {
+		if info, err := os.Stat(candidate); err == nil && !info.IsDir() {
+			return candidate, true
+		}
+	}
+	return "", false
+}
+
+// isDesktopFile tells whether name is the config of Claude Desktop, whose other keys are none of our business.
+func isDesktopFile(name string) bool {
+	return strings.EqualFold(filepath.Base(name), desktopFile)
+}

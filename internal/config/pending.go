@@ -1,0 +1,48 @@
+package config
+
+// pending is what a config may say already and this build does not carry out yet: each use gets one warning.
+// A row leaves this table in the change that builds it.
+var pending = []struct {
+	path  string // keys from the root; * is any one key
+	value string // only this value; "" = any
+	until string // what happens until then
+}{
+	{"projects", "", "there is no /p/<project>/mcp; every client sees the whole catalog"},
+	{"metaTools", "true", "there are no meta tools"},
+	{"metaTools", "only", "there are no meta tools; lists show everything"},
+	{"mcpServers.*.group", "", "the server is a namespace of its own"},
+	{"mcpServers.*.retry.inFlight", "idempotent", "a call that was written is never sent again"},
+	{"mcpServers.*.isolation", "class", "all clients share one connection"},
+	{"mcpServers.*.isolation", "principal", "all clients share one connection"},
+	{"mcpServers.*.isolation", "session", "all clients share one connection"},
+	{"mcpServers.*.isolation", "leased", "all clients share one connection"},
+	{"mcpServers.*.forwardHeaders", "", "no header of a client reaches the server"},
+	{"mcpServers.*.startup", "lazy", "the server starts with the gateway"},
+	{"mcpServers.*.protocol", "modern", "the server is spoken to in the newest legacy version"},
+	{"mcpServers.*.protocol", "2026-07-28", "the server is spoken to in the newest legacy version"},
+	{"mcpServers.*.type", "sse", "a server that speaks nothing newer cannot be reached"},
+}
+
+// laterSections are sections whose keys are not looked at yet.
+var laterSections = []string{"auth", "admin", "tls", "policy", "audit", "trust", "tracing"}
+
+// foreignKeys are keys that other programs keep in the same file or entry and that change nothing for us: they are
+// ignored with a warning, so that such a file works as it is.
+var foreignKeys = map[string][]string{
+	"": {"$schema", "globalShortcut", "preferences", "isUsingBuiltInNodeForMcp", "isDxtAutoUpdatesEnabled", "locale", "scale",
+		"userThemeMode", "hasTrackedInitialActivation", "localAgentModeTrustedFolders", "inputs"},
+	"mcpServers": {"autoApprove", "alwaysAllow", "alwaysLoad", "trust", "icon", "gallery", "version", "dev"},
+}
+
+// desktopFile is a file whose unknown keys at the root belong to the program that wrote it.
+const desktopFile = "claude_desktop_config.json"
+
+// pendingAt returns what happens instead of the setting at schema, a path of the table; "" when it is carried out.
+func pendingAt(schema, value string) string {
+	for _, p := range pending {
+		if p.path == schema && (p.value == "" || p.value == value) {
+			return p.until
+		}
+	}
+	return ""
+}

@@ -1,0 +1,276 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// spellings are words of other programs for ours.
+var spellings = map[string]string{
+	"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http",
+}
+
+// scalar returns the text of n with its variables replaced. ok is false when the fault has been reported.
+func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
+	switch {
+	case n.kind == brokenly:
+		return "", false
+	case n.text == "~" && n.empty(): // somebody means the home directory
+	case n.empty():
+		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, want), "quote it if the text was meant")
+		return "", false
+	case !n.scalar():
+		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, want), "")
+		return "", false
+	}
+	e := expand(n.text, d.env)
+	d.record(at.path, n, e.refs)
+	switch {
+	case e.fault != "":
+		d.fault(n.line, n.column, at.path, e.fault, "write ${NAME} or ${NAME:-default}; $$ is a dollar sign")
+		return "", false
+	case len(e.missing) > 0:
+		for _, name := range slices.Compact(e.missing) {
+			d.complain(at.path, fmt.Sprintf("variable %s is not set", name), fmt.Sprintf("set %s, or write ${%s:-default}", name, name))
+		}
+		return "", false
+	case strings.Contains(e.text, "\x00"):
+		d.complain(at.path, "holds a NUL", "")
+		return "", false
+	}
+	return e.text, true
+}
+
+// unfit reports a scalar whose text is not what is wanted.
+func (d *decoder) unfit(n *node, want, hint string, at place) {
+	if len(d.report.origins[at.path].refs) > 0 {
+		d.complain(at.path, fmt.Sprintf("what %s stands for is not %s", clip(n.text), want), hint)
+		return
+	}
+	got := string(n.kind)
+	if n.plain || n.kind != text || len(n.text) < 40 {
+		got = strconv.Quote(clip(n.text))
+		if n.plain && n.kind != text {
+			got = clip(n.text)
+		}
+	}
+	d.complain(at.path, fmt.Sprintf("got %s, want %s", got, want), hint)
+}
+
+// literal tells whether n may stand for a number or a boolean: in quotes it does so only with a variable in it.
+func (d *decoder) literal(n *node, want string, at place) bool {
+	if n.plain || len(d.report.origins[at.path].refs) > 0 {
+		return true
+	}
+	d.complain(at.path, "got a string, want "+want, "remove the quotes")
+	return false
+}
+
+// word reads a text, and checks it where only some are allowed.
+func (d *decoder) word(to *string, f field, n *node, at place) {
+	s, ok := d.scalar(n, "a string", at)
+	if !ok {
+		return
+	}
+	if f.oneof == nil {
+		*to = s
+		return
+	}
+	if n.kind == boolean {
+		s = strings.ToLower(s)
+	}
+	if ours, other := spellings[s]; other {
+		s = ours
+	}
+	if !slices.Contains(f.oneof, s) {
+		want := strings.Join(f.oneof[:len(f.oneof)-1], ", ") + " or " + f.oneof[len(f.oneof)-1]
+		hint := ""
+		if near := nearest(n.text, f.oneof); near != "" {
+			hint = fmt.Sprintf("did you mean %s?", near)
+		}
+		d.unfit(n, want, hint, at)
+		return
+	}
+	*to = s
+}
+
+func (d *decoder) boolean(to *bool, n *node, at place) {
+	s, ok := d.scalar(n, "true or false", at)
+	if !ok || !d.literal(n, "true or false", at) {
+		return
+	}
+	switch strings.ToLower(s) {
+	case "true":
+		*to = true
+	case "false":
+		*to = false
+	case "yes", "on", "1":
+		d.unfit(n, "true or false", "write true", at)
+	case "no", "off", "0":
+		d.unfit(n, "true or false", "write false", at)
+	default:
+		d.unfit(n, "true or false", "", at)
+	}
+}
+
+func (d *decoder) integer(to *int, f field, n *node, at place) {
+	s, ok := d.scalar(n, "a whole number", at)
+	if !ok || !d.literal(n, "a whole number", at) {
+		return
+	}
+	value, err := strconv.Atoi(s)
+	if err != nil {
+		d.unfit(n, "a whole number", "", at)
+		return
+	}
+	least, _ := strconv.Atoi(f.min)
+	most, _ := strconv.Atoi(f.max)
+	if d.within(value >= least, value <= most, f, n, at) {
+		*to = value
+	}
+}
+
+func (d *decoder) size(to *int64, f field, n *node, at place) {
+	const want = "a size such as 64MiB"
+	s, ok := d.scalar(n, want, at)
+	if !ok {
+		return
+	}
+	value, err := parseBytes(s)
+	if err != nil {
+		d.unfit(n, want, "units are B, KiB, MiB, GiB, TiB and kB, MB, GB, TB", at)
+		return
+	}
+	least, _ := parseBytes(f.min)
+	most, _ := parseBytes(f.max)
+	if d.within(value >= least, value <= most, f, n, at) {
+		*to = value
+	}
+}
+
+func (d *decoder) duration(to *time.Duration, f field, n *node, at place) {
+	const want = "a duration such as 30s"
+	s, ok := d.scalar(n, want, at)
+	if !ok {
+		return
+	}
+	value, err := time.ParseDuration(s)
+	if err != nil {
+		hint := "units are ms, s, m and h"
+		if _, err := strconv.ParseFloat(s, 64); err == nil && len(d.report.origins[at.path].refs) == 0 {
+			hint = fmt.Sprintf("a number needs its unit: %ss or %sms", s, s)
+		}
+		d.unfit(n, want, hint, at)
+		return
+	}
+	least, _ := time.ParseDuration(f.min)
+	most, _ := time.ParseDuration(f.max)
+	if d.within(value >= least, value <= most, f, n, at) {
+		*to = value
+	}
+}
+
+// within reports a value beyond its bounds.
+func (d *decoder) within(least, most bool, f field, n *node, at place) bool {
+	switch {
+	case !least:
+		d.unfit(n, "at least "+f.min, "", at)
+	case !most:
+		d.unfit(n, "at most "+f.max, "", at)
+	}
+	return least && most
+}
+
+// list reads a list of texts. A text that could not be read stands there as written: the config is invalid then, or the
+// server misconfigured, and Show needs its place. single says that one may stand alone, only that no list may stand there.
+func (d *decoder) list(to *[]string, single, only bool, n *node, at place) {
+	switch {
+	case n.scalar() && single:
+		s, ok := d.scalar(n, "a string", at)
+		if !ok {
+			s = n.text
+		}
+		*to = []string{s}
+		return
+	case only:
+		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want a string", n.kind), "several stand in urls")
+		return
+	case n.kind != list:
+		hint := ""
+		if n.scalar() {
+			hint = "put it in brackets: [a, b]"
+		}
+		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want a list", n.kind), hint)
+		return
+	}
+	*to = make([]string, 0, len(n.items))
+	for i, item := range n.items {
+		s, ok := d.scalar(item, "a string", at.item(i))
+		if !ok {
+			s = item.text
+		}
+		*to = append(*to, s)
+	}
+}
+
+// texts reads a mapping of texts; a key without value is the empty text.
+func (d *decoder) texts(to *map[string]string, n *node, at place) {
+	if !d.wantMapping(n, at) {
+		return
+	}
+	*to = make(map[string]string, len(n.members))
+	for _, m := range n.members {
+		here := at.entry(m.key)
+		if m.value.kind == missing {
+			(*to)[m.key] = ""
+			d.record(here.path, m.value, nil)
+			continue
+		}
+		s, ok := d.scalar(m.value, "a string", here)
+		if !ok {
+			s = m.value.text
+		}
+		(*to)[m.key] = s
+	}
+}
+
+var byteUnits = []struct {
+	name string
+	size int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1},
+}
+
+var errSize = errors.New("no size")
+
+// parseBytes reads a whole number and a unit; without one it is bytes.
+func parseBytes(s string) (int64, error) {
+	for _, unit := range byteUnits {
+		digits, ok := strings.CutSuffix(s, unit.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/unit.size {
+			return 0, errSize
+		}
+		return n * unit.size, nil
+	}
+	return 0, errSize
+}
+
+// formatBytes writes n with the largest unit that leaves it whole.
+func formatBytes(n int64) string {
+	for _, unit := range slices.Backward(byteUnits[:4]) {
+		if n > 0 && n%unit.size == 0 {
+			return fmt.Sprintf("%d%s", n/unit.size, unit.name)
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}

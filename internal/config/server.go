@@ -1,0 +1,290 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	ownName       = "goblin" // the server of our meta tools
+	maxNameLength = 64
+)
+
+// entries reads a mapping of names, each made a slug. read gets the slug and the member.
+func (d *decoder) entries(n *node, at place, read func(name string, m member, here place)) {
+	if !d.wantMapping(n, at) {
+		return
+	}
+	first := map[string]member{}
+	for _, m := range n.members {
+		here := at.entry(m.key)
+		name := slug(m.key)
+		switch taken, dup := first[name]; {
+		case name == "":
+			d.fault(m.line, m.column, here.path, "a name needs letters a-z or digits", "")
+			continue
+		case len(name) > maxNameLength:
+			d.fault(m.line, m.column, here.path, fmt.Sprintf("a name has at most %d characters", maxNameLength), "")
+			continue
+		case name == ownName && at.schema == "mcpServers":
+			d.fault(m.line, m.column, here.path, `the name "goblin" is ours`, "choose another name")
+			continue
+		case dup:
+			d.fault(m.line, m.column, here.path, fmt.Sprintf("duplicate name: %q and %q are both %q", clip(taken.key), clip(m.key), name),
+				fmt.Sprintf("the other stands at %d:%d; rename one", taken.line, taken.column))
+			continue
+		}
+		first[name] = m
+		if name != m.key {
+			d.warn(m.line, m.column, here.path, fmt.Sprintf("is called %q", name), "names are lower-case letters, digits and -")
+		}
+		read(name, m, here)
+	}
+}
+
+// servers reads mcpServers.
+func (d *decoder) servers(to *[]Server, n *node, at place) {
+	d.entries(n, at, func(name string, m member, here place) {
+		s := DefaultServer()
+		s.Name, s.Written, s.Order = name, m.key, len(*to)
+		d.server, d.entry, d.problems = true, here.path, nil
+		o := origin{file: d.file, line: m.line, column: m.column}
+		d.report.origins[here.path] = o
+		d.fields(reflect.ValueOf(&s).Elem(), "", m.value, here)
+		if m.value.kind == mapping || m.value.empty() {
+			d.checkServer(&s, here)
+		}
+		s.Fault = strings.Join(d.problems, "; ")
+		d.server = false
+		*to = append(*to, s)
+	})
+}
+
+// written tells whether the file says something at path.
+func (d *decoder) written(path string) bool {
+	_, ok := d.report.origins[path]
+	return ok
+}
+
+// checkServer checks what concerns more than one key and fills in what depends on the kind of server.
+func (d *decoder) checkServer(s *Server, at place) {
+	at2 := func(key string) string { return at.key(key).path }
+	command, one, several := d.written(at2("command")), d.written(at2("url")), d.written(at2("urls"))
+	switch {
+	case command && (one || several):
+		d.complain(at.path, "both command and url", "a server is a program or an address: remove one of them")
+		return
+	case one && several:
+		d.complain(at2("urls"), "both url and urls", "remove one of them")
+		return
+	case !command && !one && !several:
+		d.complain(at.path, "neither command nor url", "command: the program to run, or url: where the server listens")
+		return
+	case command:
+		d.checkCommand(s, at2)
+	default:
+		d.checkURLs(s, at2, one)
+	}
+	d.checkNumbers(s, at2)
+	d.checkNames(s, at2)
+}
+
+func (d *decoder) checkCommand(s *Server, at func(string) string) {
+	if s.Command == "" && d.understood(at("command")) {
+		d.complain(at("command"), "empty; a stdio server needs the program to run", "")
+	}
+	switch s.Type {
+	case "auto", "stdio":
+		s.Type = "stdio"
+	default:
+		d.complain(at("type"), fmt.Sprintf("%s is for a server with a url, this one has a command", s.Type), "remove type")
+	}
+	if s.Cwd == "~" || strings.HasPrefix(s.Cwd, "~/") {
+		d.home(s, at("cwd"))
+	}
+	for _, key := range []string{"headers", "forwardHeaders"} {
+		d.useless(at(key), "a server with a command")
+	}
+	for _, name := range sortedKeys(s.Env) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			d.complain(join(at("env"), name), "no name of a variable", "")
+		}
+	}
+}
+
+// home replaces ~ in cwd.
+func (d *decoder) home(s *Server, path string) {
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		if home, ok := d.env(name); ok && home != "" {
+			s.Cwd = filepath.Join(home, strings.TrimPrefix(s.Cwd, "~"))
+			return
+		}
+	}
+	d.misfortune(d.report.origins[path], path, "variable HOME is not set, so ~ stands for nothing", "write the whole path")
+}
+
+func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
+	key := at("urls")
+	if one {
+		key = at("url")
+	}
+	if len(s.URLs) == 0 && d.understood(key) {
+		d.complain(key, "empty; say where the server listens", "")
+	}
+	for i, address := range s.URLs {
+		if fault := urlFault(address); fault != "" {
+			d.complain(d.itemPath(key, i), fault, "write http://host:port/path or https://…")
+		}
+	}
+	if s.Type == "stdio" {
+		d.complain(at("type"), "stdio is for a server with a command, this one has a url", "remove type")
+	}
+	if s.Replicas != 1 {
+		d.complain(at("replicas"), "replicas counts processes, this server has a url", "list the addresses: urls: [a, b]")
+	}
+	if !d.written(at("isolation")) {
+		s.Isolation = "class"
+	}
+	for _, key := range []string{"args", "env", "cwd", "inheritEnv"} {
+		d.useless(at(key), "a server with a url")
+	}
+	seen := map[string]bool{}
+	for _, name := range sortedKeys(s.Headers) {
+		path := join(at("headers"), name)
+		switch {
+		case !isHeaderName(name):
+			d.complain(path, "no name of a header", "")
+		case seen[strings.ToLower(name)]:
+			d.complain(path, "duplicate header: capitals make no difference", "")
+		case strings.ContainsAny(s.Headers[name], "\r\n"):
+			d.complain(path, "a header has no line breaks", "")
+		}
+		seen[strings.ToLower(name)] = true
+	}
+}
+
+// understood tells that no fault has been reported for path or an item of it.
+func (d *decoder) understood(path string) bool {
+	about := func(f *Finding) bool { return f.Path == path || strings.HasPrefix(f.Path, path+"[") }
+	return !slices.ContainsFunc(d.report.Faults, about) && !slices.ContainsFunc(d.report.Warnings, about)
+}
+
+// itemPath is the path of item i of the list at path, which may have been written as its only element.
+func (d *decoder) itemPath(path string, i int) string {
+	if item := (place{path: path}).item(i).path; d.written(item) {
+		return item
+	}
+	return path
+}
+
+// useless warns of a key that has no effect here.
+func (d *decoder) useless(path, on string) {
+	if o, ok := d.report.origins[path]; ok {
+		d.warn(o.line, o.column, path, "has no effect on "+on, "remove it")
+	}
+}
+
+func (d *decoder) checkNumbers(s *Server, at func(string) string) {
+	isolated := s.Isolation == "session" || s.Isolation == "principal"
+	if isolated && !d.written(at("maxBackends")) {
+		s.MaxBackends = defaultMaxBackendsIsolated
+	}
+	if s.Reconnect.Min > s.Reconnect.Max {
+		d.complain(d.firstWritten(at("reconnect")+".min", at("reconnect")+".max"),
+			fmt.Sprintf("min %v is above max %v", s.Reconnect.Min, s.Reconnect.Max), "")
+	}
+	if s.MaxTimeout > 0 && s.Timeout > s.MaxTimeout {
+		path := d.firstWritten(at("timeout"), at("maxTimeout"))
+		o := d.report.origins[path]
+		d.warn(o.line, o.column, path, fmt.Sprintf("timeout %v is never reached: maxTimeout is %v", s.Timeout, s.MaxTimeout), "raise maxTimeout too")
+	}
+}
+
+// firstWritten is the first of paths the file says something at.
+func (d *decoder) firstWritten(paths ...string) string {
+	for _, path := range paths {
+		if d.written(path) {
+			return path
+		}
+	}
+	return paths[0]
+}
+
+func (d *decoder) checkNames(s *Server, at func(string) string) {
+	if !isNamePart(s.Prefix) {
+		d.complain(at("prefix"), "a prefix has letters, digits, _ and - only", "")
+	}
+	if s.Group != "" && s.Group != slug(s.Group) {
+		d.complain(at("group"), "a group is named like a server: lower-case letters, digits and -", fmt.Sprintf("did you mean %s?", slug(s.Group)))
+	}
+	for i, root := range s.Roots {
+		if u, err := url.Parse(root); err != nil || u.Scheme == "" {
+			d.complain(d.itemPath(at("roots"), i), "no URI", "write file:///path")
+		}
+	}
+	for _, kind := range []struct {
+		key    string
+		filter Filter
+	}{{"tools", s.Tools}, {"prompts", s.Prompts}, {"resources", s.ResourceFilter}} {
+		path := at(kind.key) + ".rename"
+		for _, name := range sortedKeys(kind.filter.Rename) {
+			if kind.filter.Rename[name] == "" {
+				d.complain(join(path, name), "the new name is empty", "to hide it, write it under disabled")
+			}
+		}
+	}
+}
+
+// projects reads projects; their servers are checked when all are known.
+func (d *decoder) projects(to *[]Project, n *node, at place) {
+	d.entries(n, at, func(name string, m member, here place) {
+		p := Project{Name: name}
+		d.fields(reflect.ValueOf(&p).Elem(), "", m.value, here)
+		for _, key := range []string{"tools", "prompts", "resources"} {
+			if path := here.key(key).key("rename").path; d.written(path) {
+				d.complain(path, "a project renames nothing", "rename under mcpServers")
+			}
+		}
+		*to = append(*to, p)
+	})
+}
+
+// urlFault says why address is not where a server can be reached; it never quotes it, there may be a password in it.
+func urlFault(address string) string {
+	u, err := url.Parse(address)
+	switch {
+	case address == "":
+		return "empty; say where the server listens"
+	case err != nil:
+		return "no URL"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "no URL of http or https"
+	case u.Hostname() == "":
+		return "a URL without host"
+	}
+	return ""
+}
+
+// isHeaderName tells whether s is a token (RFC 9110, 5.6.2).
+func isHeaderName(s string) bool {
+	ok := func(r rune) bool {
+		return r < utf8.RuneSelf && (isWordByte(byte(r)) || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+	}
+	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !ok(r) }) < 0
+}
+
+// isNamePart tells whether s may stand in a public name of a tool.
+func isNamePart(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return r >= utf8.RuneSelf || !isWordByte(byte(r)) && r != '_' && r != '-'
+	}) < 0
+}
+
+func isWordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}

@@ -1,0 +1,253 @@
+package config
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Show writes the effective values as YAML that can be loaded again, each with its origin as a comment: default, or
+// file:line, and of every variable behind it whether it is set. r is the Report that came with c; after Default it is
+// the zero Report. What a variable holds is never shown, nor are values of env and headers, passwords in URLs and what
+// looks like a secret among arguments, unless they are `${…}`.
+//
+//	listen: 127.0.0.1:8730        # default
+//	mcpServers:
+//	  github:
+//	    url: https://example.org/mcp             # goblin.yaml:4
+//	    headers:
+//	      Authorization: "Bearer ${TOKEN}"       # goblin.yaml:5, TOKEN is not set
+func Show(w io.Writer, c *Config, r Report) error {
+	s := &shower{w: bufio.NewWriter(w), origins: r.origins}
+	s.fields(reflect.ValueOf(*c), "", 0)
+	return s.w.Flush() // the first error sticks to w
+}
+
+type shower struct {
+	w       *bufio.Writer
+	origins map[string]origin
+}
+
+const commentColumn = 48
+
+// line writes one key with a value ("" = others follow below) and its origin.
+func (s *shower) line(indent int, key, value, comment string) {
+	text := strings.Repeat("  ", indent) + key
+	if value != "" {
+		text += " " + value
+	}
+	if comment != "" {
+		text = fmt.Sprintf("%-*s # %s", commentColumn-1, text, comment)
+	}
+	s.w.WriteString(text + "\n")
+}
+
+func (s *shower) fields(v reflect.Value, path string, indent int) {
+	section := ""
+	for _, f := range fieldsOf(v.Type()) {
+		here, deeper := path, indent
+		if f.in != "" {
+			if f.in != section {
+				s.line(indent, f.in+":", "", "")
+			}
+			here, deeper = join(path, f.in), indent+1
+		}
+		section = f.in
+		s.value(v.Field(f.index), f, join(here, f.key), deeper)
+	}
+}
+
+func (s *shower) value(v reflect.Value, f field, path string, indent int) {
+	switch value := v.Interface().(type) {
+	case []Server:
+		s.servers(value, path, indent)
+	case []Project:
+		s.projects(value, path, indent)
+	case []ForwardHeader:
+		s.forwardHeaders(value, path, indent)
+	case []string:
+		s.list(value, f, path, indent)
+	case map[string]string:
+		s.texts(value, f, path, indent)
+	case string, bool, int, int64, time.Duration:
+		s.line(indent, f.key+":", s.scalar(value, f, path), s.origin(path))
+	default:
+		s.line(indent, f.key+":", "", "")
+		s.fields(v, path, indent+1)
+	}
+}
+
+func (s *shower) servers(servers []Server, path string, indent int) {
+	if len(servers) == 0 {
+		s.line(indent, "mcpServers:", "{}", s.origin(path))
+		return
+	}
+	s.line(indent, "mcpServers:", "", "")
+	for _, server := range servers {
+		comment := ""
+		switch {
+		case server.Fault != "":
+			comment = "misconfigured: " + server.Fault
+		case server.Written != server.Name:
+			comment = "written " + strconv.Quote(server.Written)
+		}
+		s.line(indent+1, server.Name+":", "", comment)
+		v := reflect.ValueOf(server)
+		for _, f := range fieldsOf(v.Type()) {
+			if s.applies(server, f.key) {
+				s.value(v.Field(f.index), f, join(join(path, server.Written), f.key), indent+2)
+			}
+		}
+	}
+}
+
+// applies tells whether a key means something for this kind of server.
+func (s *shower) applies(server Server, key string) bool {
+	switch key {
+	case "command", "args", "env", "inheritEnv", "cwd", "replicas":
+		return len(server.URLs) == 0
+	case "urls", "headers", "forwardHeaders":
+		return len(server.URLs) > 0
+	}
+	return true
+}
+
+func (s *shower) projects(projects []Project, path string, indent int) {
+	if len(projects) == 0 {
+		s.line(indent, "projects:", "{}", s.origin(path))
+		return
+	}
+	s.line(indent, "projects:", "", "")
+	for _, p := range projects {
+		s.line(indent+1, p.Name+":", "", "")
+		s.fields(reflect.ValueOf(p), join(path, p.Name), indent+2)
+	}
+}
+
+func (s *shower) forwardHeaders(headers []ForwardHeader, path string, indent int) {
+	parts := make([]string, len(headers))
+	for i, h := range headers {
+		parts[i] = fmt.Sprintf("{from: %s, to: %s, prefix: %s}", quote(h.From), quote(h.To), quote(h.Prefix))
+	}
+	s.line(indent, "forwardHeaders:", "["+strings.Join(parts, ", ")+"]", s.origin(path))
+}
+
+func (s *shower) list(items []string, f field, path string, indent int) {
+	key := f.key
+	if one := strings.TrimSuffix(path, f.key) + f.also; f.also != "" && s.origins[one].line > 0 {
+		key, path = f.also, one
+		s.line(indent, key+":", s.shownItem(path, items, 0), s.origin(path))
+		return
+	}
+	parts := make([]string, len(items))
+	comment := s.origin(path)
+	for i := range items {
+		at := place{path: path}.item(i).path
+		parts[i] = s.shownItem(at, items, i)
+		comment += setOrNot(s.origins[at].refs)
+	}
+	s.line(indent, key+":", "["+strings.Join(parts, ", ")+"]", comment)
+}
+
+// shownItem is one element, with what may be secret hidden.
+func (s *shower) shownItem(path string, items []string, i int) string {
+	text := s.text(path, items[i])
+	before := ""
+	if i > 0 {
+		before = s.text(place{path: path[:strings.LastIndexByte(path, '[')]}.item(i-1).path, items[i-1])
+	}
+	return quote(hideInArgument(before, hideInURL(text)))
+}
+
+func (s *shower) texts(m map[string]string, f field, path string, indent int) {
+	if len(m) == 0 {
+		s.line(indent, f.key+":", "{}", s.origin(path))
+		return
+	}
+	s.line(indent, f.key+":", "", "")
+	for _, key := range sortedKeys(m) {
+		at := join(path, key)
+		value := s.text(at, m[key])
+		if f.secret {
+			value = hideSecret(value)
+		}
+		s.line(indent+1, quote(key)+":", quote(value), s.origin(at))
+	}
+}
+
+func (s *shower) scalar(value any, f field, path string) string {
+	if o := s.origins[path]; len(o.refs) > 0 {
+		return quote(o.written)
+	}
+	switch value := value.(type) {
+	case int64:
+		return formatBytes(value)
+	case time.Duration:
+		return formatDuration(value)
+	case string:
+		if f.oneof != nil {
+			return value
+		}
+		return quote(value)
+	}
+	return fmt.Sprint(value)
+}
+
+// text is the value at path as it may be written to the file: with its variables instead of what they hold.
+func (s *shower) text(path, value string) string {
+	if o := s.origins[path]; len(o.refs) > 0 {
+		return o.written
+	}
+	return strings.ReplaceAll(value, "$", "$$")
+}
+
+// origin says where the value at path came from.
+func (s *shower) origin(path string) string {
+	o, ok := s.origins[path]
+	if !ok {
+		return "default"
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(o.file), o.line) + setOrNot(o.refs)
+}
+
+func setOrNot(refs []reference) string {
+	var b strings.Builder
+	for _, r := range refs {
+		if r.set {
+			b.WriteString(", " + r.name + " is set")
+		} else {
+			b.WriteString(", " + r.name + " is not set")
+		}
+	}
+	return b.String()
+}
+
+// quote writes s so that YAML reads the same text: bare where nothing can be misread.
+func quote(s string) string {
+	bare := s != "" && (s[0] == '/' || s[0] == '_' || s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z') &&
+		strings.IndexFunc(s, func(r rune) bool {
+			return r > '~' || !isWordByte(byte(r)) && !strings.ContainsRune("_/.-", r)
+		}) < 0
+	if bare && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(s)) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// formatDuration drops the zeros of 1m0s.
+func formatDuration(d time.Duration) string {
+	s := d.String()
+	if short := strings.TrimSuffix(s, "m0s"); short != s {
+		s = short + "m"
+	}
+	if short := strings.TrimSuffix(s, "h0m"); short != s {
+		s = short + "h"
+	}
+	return s
+}

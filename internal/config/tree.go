@@ -1,0 +1,319 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+const (
+	maxDepth    = 64      // of the tree; the deepest config has six levels
+	maxExpanded = 200_000 // nodes that aliases and merge keys may add
+)
+
+// nodeKind is what a node is, in the words of messages.
+type nodeKind string
+
+const (
+	missing  nodeKind = "nothing" // a key without value
+	null     nodeKind = "null"    // null, ~
+	text     nodeKind = "a string"
+	number   nodeKind = "a number"
+	boolean  nodeKind = "a boolean"
+	list     nodeKind = "a list"
+	mapping  nodeKind = "a mapping"
+	brokenly nodeKind = "" // a fault has been reported
+)
+
+// node is one value of the file. Aliases share the node of their anchor.
+type node struct {
+	kind         nodeKind
+	text         string // of a scalar: plain ones as written, quoted ones without quotes
+	plain        bool   // a scalar without quotes
+	line, column int
+	items        []*node  // of a list
+	members      []member // of a mapping, without duplicates
+	size         int      // nodes in it, aliases counted as what they stand for
+}
+
+// member is one key of a mapping.
+type member struct {
+	key          string
+	line, column int
+	value        *node
+}
+
+func (n *node) scalar() bool {
+	return n.kind == text || n.kind == number || n.kind == boolean
+}
+
+// empty tells a key that is there without saying anything.
+func (n *node) empty() bool { return n.kind == missing || n.kind == null }
+
+// treeBuilder turns the syntax tree of the library into nodes.
+type treeBuilder struct {
+	fault    sayer
+	warn     sayer
+	anchors  map[string]*node
+	expanded int
+}
+
+// sayer takes a finding at a place.
+type sayer func(line, column int, path, message, hint string)
+
+// parseTree returns the root of data; nil when the file is empty or, after calling fault, when it is no YAML.
+func parseTree(data []byte, fault, warn sayer) *node {
+	file, err := parseYAML(data)
+	if err != nil {
+		line, column, message := 0, 0, err.Error()
+		if e, ok := errors.AsType[*yaml.SyntaxError](err); ok {
+			message = e.Message // Error would quote the line, and there may be a secret on it
+			line, column = position(e.Token)
+		}
+		fault(line, column, "", message, syntaxHint(data, line, column))
+		return nil
+	}
+	b := &treeBuilder{fault: fault, warn: warn, anchors: map[string]*node{}}
+	var root *node
+	for _, doc := range file.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.DirectiveType {
+			continue
+		}
+		n := b.node(doc.Body, "", 0)
+		if root != nil {
+			fault(n.line, n.column, "", "a second document", "remove the line --- before it")
+			break
+		}
+		root = n
+	}
+	return root
+}
+
+// parseYAML is the library's parser. It is foreign code on hostile input, so a panic in it is a fault of the file.
+func parseYAML(data []byte) (file *ast.File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("this is no YAML")
+		}
+	}()
+	return parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+}
+
+func position(t *token.Token) (line, column int) {
+	if t == nil || t.Position == nil {
+		return 0, 0
+	}
+	return t.Position.Line, t.Position.Column
+}
+
+// node converts a; path is for messages. It never returns nil.
+func (b *treeBuilder) node(a ast.Node, path string, depth int) *node {
+	n := &node{kind: missing, size: 1}
+	if a == nil {
+		return n
+	}
+	n.line, n.column = position(a.GetToken())
+	if depth > maxDepth {
+		b.fault(n.line, n.column, path, fmt.Sprintf("nested deeper than %d", maxDepth), "")
+		return broken(n)
+	}
+	switch a := a.(type) {
+	case *ast.MappingNode:
+		b.mapping(n, a, path, depth)
+	case *ast.MappingValueNode: // a mapping of one key
+		b.mapping(n, &ast.MappingNode{BaseNode: &ast.BaseNode{}, Start: a.Start, Values: []*ast.MappingValueNode{a}}, path, depth)
+	case *ast.SequenceNode:
+		n.kind = list
+		for i, item := range a.Values {
+			child := b.node(item, fmt.Sprintf("%s[%d]", path, i), depth+1)
+			n.items = append(n.items, child)
+			n.size += child.size
+		}
+	case *ast.AnchorNode:
+		return b.anchor(n, a, path, depth)
+	case *ast.AliasNode:
+		return b.alias(n, a, path)
+	case *ast.TagNode:
+		return b.tagged(n, a, path, depth)
+	default:
+		b.scalar(n, a, path)
+	}
+	return n
+}
+
+// broken marks n as reported.
+func broken(n *node) *node {
+	n.kind = brokenly
+	return n
+}
+
+func (b *treeBuilder) scalar(n *node, a ast.Node, path string) {
+	n.plain = true
+	n.text = a.GetToken().Value
+	switch a := a.(type) {
+	case *ast.NullNode:
+		n.kind = null
+		if a.Token.Type == token.ImplicitNullType {
+			n.kind, n.text = missing, ""
+		}
+	case *ast.BoolNode:
+		n.kind = boolean
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		n.kind = number
+	case *ast.StringNode:
+		n.kind, n.text = text, a.Value
+		n.plain = a.Token.Type != token.DoubleQuoteType && a.Token.Type != token.SingleQuoteType
+		if n.plain && hasSlashComment(n.text) {
+			b.warn(n.line, n.column, path, "// and what follows is part of the text", slashHint+", or quote the text if it was meant")
+		}
+	case *ast.LiteralNode:
+		n.kind, n.plain, n.text = text, false, a.Value.Value
+	default:
+		b.fault(n.line, n.column, path, "a value that no config has", "")
+		broken(n)
+	}
+}
+
+func (b *treeBuilder) mapping(n *node, a *ast.MappingNode, path string, depth int) {
+	n.kind = mapping
+	seen := map[string]int{} // index into members
+	var merged []*node
+	for i, kv := range a.Values {
+		if kv.Key.IsMergeKey() {
+			merged = append(merged, b.merge(kv.Value, path, depth)...)
+			continue
+		}
+		key, ok := b.key(kv.Key, path)
+		if !ok {
+			continue
+		}
+		m := member{key: key}
+		m.line, m.column = position(kv.Key.GetToken())
+		if i == 0 {
+			n.line, n.column = min(n.line, m.line), m.column
+		}
+		if first, dup := seen[key]; dup {
+			b.fault(m.line, m.column, join(path, key), "duplicate key",
+				fmt.Sprintf("it stands at %d:%d already", n.members[first].line, n.members[first].column))
+			continue
+		}
+		m.value = b.node(kv.Value, join(path, key), depth+1)
+		seen[key] = len(n.members)
+		n.members = append(n.members, m)
+		n.size += m.value.size
+	}
+	for _, from := range merged {
+		for _, m := range from.members {
+			if _, own := seen[m.key]; !own {
+				seen[m.key] = len(n.members)
+				n.members = append(n.members, m)
+				n.size += m.value.size
+			}
+		}
+	}
+}
+
+// key is the text of a mapping's key.
+func (b *treeBuilder) key(a ast.MapKeyNode, path string) (string, bool) {
+	var k ast.Node = a
+	for {
+		switch inner := k.(type) {
+		case *ast.MappingKeyNode: // ? key
+			k = inner.Value
+			continue
+		case *ast.AnchorNode:
+			k = inner.Value
+			continue
+		case *ast.StringNode:
+			return inner.Value, true
+		case *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
+			return k.GetToken().Value, true
+		}
+		line, column := position(a.GetToken())
+		b.fault(line, column, path, "a key that is no plain text", "")
+		return "", false
+	}
+}
+
+// merge returns the mappings a merge key (`<<: *base`) names, the first counts most.
+func (b *treeBuilder) merge(a ast.Node, path string, depth int) []*node {
+	n := b.node(a, join(path, "<<"), depth+1)
+	from := []*node{n}
+	if n.kind == list {
+		from = n.items
+	}
+	for _, m := range from {
+		if m.kind != mapping && m.kind != brokenly {
+			b.fault(n.line, n.column, join(path, "<<"), fmt.Sprintf("got %s, want a mapping", m.kind), "write <<: *name with the anchor of a mapping")
+			return nil
+		}
+	}
+	return from
+}
+
+// anchor converts what a names and remembers it.
+func (b *treeBuilder) anchor(n *node, a *ast.AnchorNode, path string, depth int) *node {
+	if a.Name == nil {
+		b.fault(n.line, n.column, path, "an anchor without name", "")
+		return broken(n)
+	}
+	name := a.Name.GetToken().Value
+	delete(b.anchors, name) // so that it cannot hold itself
+	value := b.node(a.Value, path, depth+1)
+	b.anchors[name] = value
+	return value
+}
+
+func (b *treeBuilder) alias(n *node, a *ast.AliasNode, path string) *node {
+	name := a.Value.GetToken().Value
+	value, ok := b.anchors[name]
+	if !ok {
+		hint := "quote it if the text was meant"
+		if near := nearest(name, slices.Sorted(maps.Keys(b.anchors))); near != "" {
+			hint = fmt.Sprintf("did you mean *%s?", near)
+		}
+		b.fault(n.line, n.column, path, fmt.Sprintf("no anchor %q before this alias", clip(name)), hint)
+		return broken(n)
+	}
+	if b.expanded += value.size; b.expanded > maxExpanded {
+		b.fault(n.line, n.column, path, fmt.Sprintf("aliases stand for more than %d values", maxExpanded), "")
+		return broken(n)
+	}
+	return value
+}
+
+// tagged takes the tags of the YAML core schema; !!str makes a text of anything.
+func (b *treeBuilder) tagged(n *node, a *ast.TagNode, path string, depth int) *node {
+	tag := a.Start.Value
+	value := b.node(a.Value, path, depth+1)
+	switch tag {
+	case "!!str", "!":
+		if value.scalar() || value.empty() {
+			value = &node{kind: text, text: value.text, line: value.line, column: value.column, size: 1}
+		}
+	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
+	default:
+		b.fault(n.line, n.column, path, fmt.Sprintf("unknown tag %q", clip(tag)), "quote the value if the text was meant")
+		return broken(n)
+	}
+	return value
+}
+
+// join appends a key to a path. Keys with marks of their own are quoted, so that a path stays readable.
+func join(path, key string) string {
+	key = clip(key)
+	if key == "" || strings.ContainsAny(key, ". []\"\t\n") {
+		key = fmt.Sprintf("%q", key)
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
