@@ -1,0 +1,126 @@
+package protocol
+
+import "slices"
+
+// Edit replaces the bytes of a span: With nil deletes them, an empty span inserts at its Off.
+type Edit struct {
+	Span Span
+	With []byte
+}
+
+// Insert puts with in front of the byte at off.
+func Insert(off uint32, with []byte) Edit { return Edit{Span{off, off}, with} }
+
+// AppendEdited appends raw with the edits made; every byte outside their spans stays as it is. Edits may come in any order (they are
+// put in order in place) and must not overlap; of several insertions at one place the first given comes first.
+// With enough room in dst it does not allocate, else once.
+func AppendEdited(dst, raw []byte, edits ...Edit) []byte {
+	sortEdits(edits)
+	size := len(raw)
+	for _, e := range edits {
+		size += len(e.With)
+	}
+	dst = slices.Grow(dst, size)
+	at := 0
+	for _, e := range edits {
+		if off := int(e.Span.Off); off > at {
+			dst = append(dst, raw[at:off]...)
+		}
+		dst = append(dst, e.With...)
+		at = max(at, int(e.Span.End), int(e.Span.Off))
+	}
+	return append(dst, raw[at:]...)
+}
+
+// sortEdits is an insertion sort: edits are few or already in order, and nothing escapes to the heap.
+func sortEdits(edits []Edit) {
+	for i := 1; i < len(edits); i++ {
+		for j := i; j > 0 && before(edits[j].Span, edits[j-1].Span); j-- {
+			edits[j], edits[j-1] = edits[j-1], edits[j]
+		}
+	}
+}
+
+func before(a, b Span) bool { return a.Off < b.Off || a.Off == b.Off && a.End < b.End }
+
+// InsertMember puts member, `"key":value` or several with commas between, first into the object. Once for each object in
+// one AppendEdited; together with deletions use EditObject.
+func InsertMember(raw []byte, object Span, member []byte) Edit {
+	w := walkMembers(raw, object)
+	return insertMembers(object, w.next(), member)
+}
+
+// insertMembers makes the insertion at the beginning of the object; more: members follow.
+func insertMembers(object Span, more bool, members ...[]byte) Edit {
+	if len(members) == 1 && !more {
+		return Insert(object.Off+1, members[0])
+	}
+	size := 0
+	for _, m := range members {
+		size += len(m) + 1
+	}
+	with := make([]byte, 0, size)
+	for i, m := range members {
+		with = append(with, m...)
+		if more || i < len(members)-1 {
+			with = append(with, ',')
+		}
+	}
+	return Insert(object.Off+1, with)
+}
+
+// MemberSpan returns the span that must go for the member to be gone, one comma included; absent when there is no such member.
+// Of several with the same key it is the last.
+func MemberSpan(raw []byte, object Span, key string) Span {
+	value, keyAt := findMember(raw, object, key)
+	if !value.Present() {
+		return Span{}
+	}
+	return memberSpan(raw, object, keyAt, int(value.End))
+}
+
+func memberSpan(raw []byte, object Span, keyAt, end int) Span {
+	if next := skipSpace(raw, end); next < len(raw) && raw[next] == ',' {
+		return Span{uint32(keyAt), uint32(skipSpace(raw, next+1))}
+	}
+	for i := keyAt - 1; i > int(object.Off); i-- {
+		if raw[i] == ',' {
+			return Span{uint32(i), uint32(end)}
+		}
+	}
+	return Span{uint32(keyAt), uint32(end)}
+}
+
+// DeleteMember deletes one member of the object; false when there is none with that key. For several of one object use EditObject.
+func DeleteMember(raw []byte, object Span, key string) (Edit, bool) {
+	span := MemberSpan(raw, object, key)
+	return Edit{Span: span}, span.Present()
+}
+
+// EditObject appends the edits that delete all members of the object whose keys are in drop and put members, each `"key":value`,
+// first into it, with the right commas whatever remains.
+func EditObject(edits []Edit, raw []byte, object Span, drop []string, members ...[]byte) []Edit {
+	kept, run := false, -1 // a member before stays; where the members to drop before the first one that stays begin
+	last := 0              // end of the member before
+	first := len(edits)
+	for w := walkMembers(raw, object); w.next(); last = int(w.value.End) {
+		gone := slices.ContainsFunc(drop, func(key string) bool { return sameKey(w.key, key) })
+		switch {
+		case gone && kept:
+			edits = append(edits, Edit{Span: Span{uint32(last), w.value.End}})
+		case gone && run < 0:
+			run = w.keyAt
+		case !gone && !kept:
+			if kept = true; run >= 0 {
+				edits = append(edits, Edit{Span: Span{uint32(run), uint32(w.keyAt)}})
+			}
+		}
+	}
+	if !kept && run >= 0 {
+		edits = append(edits, Edit{Span: Span{uint32(run), uint32(last)}})
+	}
+	if len(members) > 0 {
+		edits = slices.Insert(edits, first, insertMembers(object, kept, members...))
+	}
+	return edits
+}

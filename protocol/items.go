@@ -1,0 +1,112 @@
+package protocol
+
+// Keys of a listed item, in the order of itemKeys.
+const (
+	itemName field = iota + 1
+	itemURI
+	itemURITemplate
+	itemMeta
+	itemTitle
+	itemDescription
+	itemMIMEType
+	itemAnnotations
+	itemInputSchema
+	itemSize
+)
+
+var itemKeys = newKeys(findItem, "name", "uri", "uriTemplate", "_meta", "title", "description", "mimeType", "annotations",
+	"inputSchema", "size")
+
+func findItem(key []byte) field {
+	switch string(key) {
+	case "name":
+		return itemName
+	case "uri":
+		return itemURI
+	case "uriTemplate":
+		return itemURITemplate
+	case "_meta":
+		return itemMeta
+	case "title":
+		return itemTitle
+	case "description":
+		return itemDescription
+	case "mimeType":
+		return itemMIMEType
+	case "annotations":
+		return itemAnnotations
+	case "inputSchema":
+		return itemInputSchema
+	case "size":
+		return itemSize
+	}
+	return 0
+}
+
+// Items calls each with the elements of the list, an array in a parsed frame's raw, until it returns false.
+// An item shares raw's memory. An element that is no item (ParseItem says when) is left out; the first such is the error
+// returned when the walk is over, so one bad item need not cost the others. ErrShape: the span is no array.
+func Items(raw []byte, list Span, each func(Item) bool) error {
+	if !list.Present() || raw[list.Off] != '[' {
+		return fault(ErrShape, int(list.Off), "want array")
+	}
+	var first error
+	for w := walkElements(raw, list); w.next(); {
+		item, err := ParseItem(w.value.Of(raw))
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		if !each(item) {
+			break
+		}
+	}
+	return first
+}
+
+// ParseItem finds the members of one listed item; raw is checked JSON (Valid, or part of a parsed frame). Members that are null
+// count as absent; their types are not looked at. It fails when raw is no object (ErrShape) or a key stands there twice (ErrDuplicate).
+func ParseItem(raw []byte) (Item, error) {
+	item := Item{Raw: raw}
+	object := Span{0, uint32(len(raw))}
+	if !object.Present() || raw[0] != '{' {
+		return Item{}, fault(ErrShape, 0, "item: want object")
+	}
+	var seen sight
+	for w := walkMembers(raw, object); w.next(); {
+		field := itemKeys.note(&seen, w.key)
+		if seen.twice {
+			return Item{}, fault(ErrDuplicate, w.keyAt, "item: a key we read stands there twice")
+		}
+		if field != 0 && raw[w.value.Off] != 'n' {
+			*item.member(field) = w.value
+		}
+	}
+	return item, nil
+}
+
+func (t *Item) member(f field) *Span {
+	switch f {
+	case itemName:
+		return &t.Name
+	case itemURI:
+		return &t.URI
+	case itemURITemplate:
+		return &t.URITemplate
+	case itemMeta:
+		return &t.Meta
+	case itemTitle:
+		return &t.Title
+	case itemDescription:
+		return &t.Description
+	case itemMIMEType:
+		return &t.MIMEType
+	case itemAnnotations:
+		return &t.Annotations
+	case itemInputSchema:
+		return &t.InputSchema
+	}
+	return &t.Size
+}

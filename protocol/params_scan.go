@@ -1,0 +1,295 @@
+package protocol
+
+// Keys of params, in the order of paramKeys.
+const (
+	paramName field = iota + 1
+	paramURI
+	paramCursor
+	paramLevel
+	paramRequestID
+	paramTaskID
+	paramArguments
+	paramInputResponses
+	paramRequestState
+	paramNotifications
+	paramRef
+	paramToken
+	paramVersion
+	paramCapabilities
+	paramClientInfo
+	paramMeta
+)
+
+var paramKeys = newKeys(findParam, "name", "uri", "cursor", "level", "requestId", "taskId", "arguments", "inputResponses",
+	"requestState", "notifications", "ref", "progressToken", "protocolVersion", "capabilities", "clientInfo", "_meta")
+
+func findParam(key []byte) field {
+	switch string(key) {
+	case "name":
+		return paramName
+	case "uri":
+		return paramURI
+	case "cursor":
+		return paramCursor
+	case "level":
+		return paramLevel
+	case "requestId":
+		return paramRequestID
+	case "taskId":
+		return paramTaskID
+	case "arguments":
+		return paramArguments
+	case "inputResponses":
+		return paramInputResponses
+	case "requestState":
+		return paramRequestState
+	case "notifications":
+		return paramNotifications
+	case "ref":
+		return paramRef
+	case "progressToken":
+		return paramToken
+	case "protocolVersion":
+		return paramVersion
+	case "capabilities":
+		return paramCapabilities
+	case "clientInfo":
+		return paramClientInfo
+	case "_meta":
+		return paramMeta
+	}
+	return 0
+}
+
+// Keys of params.ref, in the order of refKeys.
+const (
+	refName field = iota + 1
+	refURI
+)
+
+var refKeys = newKeys(findRef, "name", "uri")
+
+func findRef(key []byte) field {
+	switch string(key) {
+	case "name":
+		return refName
+	case "uri":
+		return refURI
+	}
+	return 0
+}
+
+// Keys of params._meta, in the order of metaKeys.
+const (
+	metaProgressToken field = iota + 1
+	metaProject
+	metaProjectID
+	metaPrefer
+	metaVersion
+	metaCapabilities
+	metaClientInfo
+	metaLogLevel
+	metaSubscriptionID
+)
+
+var metaKeys = newKeys(findMeta, "progressToken", "goblin-actor/project", "projectId", "goblin-actor/prefer",
+	"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities",
+	"io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/logLevel", "io.modelcontextprotocol/subscriptionId")
+
+func findMeta(key []byte) field {
+	switch string(key) {
+	case "progressToken":
+		return metaProgressToken
+	case "goblin-actor/project":
+		return metaProject
+	case "projectId":
+		return metaProjectID
+	case "goblin-actor/prefer":
+		return metaPrefer
+	case "io.modelcontextprotocol/protocolVersion":
+		return metaVersion
+	case "io.modelcontextprotocol/clientCapabilities":
+		return metaCapabilities
+	case "io.modelcontextprotocol/clientInfo":
+		return metaClientInfo
+	case "io.modelcontextprotocol/logLevel":
+		return metaLogLevel
+	case "io.modelcontextprotocol/subscriptionId":
+		return metaSubscriptionID
+	}
+	return 0
+}
+
+// Scan finds the members of a parsed frame's params that the gateway reads; it allocates for errors only.
+// A member that is null counts as absent. Array params have no members.
+//
+// It fails, with a *ParseError of code -32602, when a key it looks for stands there twice in any spelling (ErrDuplicate), or,
+// with methods we know, when its value has the wrong type (ErrShape); with other methods such a value counts as absent.
+func (p *Params) Scan(f *Frame) error {
+	*p = Params{}
+	s := paramScan{raw: f.Raw, strict: f.M != MethodOther}
+	return s.top(p, f.Params)
+}
+
+type paramScan struct {
+	raw    []byte
+	strict bool // wrong types are errors
+}
+
+func (s *paramScan) top(p *Params, params Span) error {
+	var seen sight
+	var ref Span
+	for w := walkMembers(s.raw, params); w.next(); {
+		field := paramKeys.note(&seen, w.key)
+		if seen.twice {
+			return s.duplicate(&w)
+		}
+		var to *Span
+		want := wantString
+		switch field {
+		case 0:
+			continue
+		case paramName:
+			to = &p.Name
+		case paramURI:
+			to = &p.URI
+		case paramCursor:
+			to = &p.Cursor
+		case paramLevel:
+			to = &p.Level
+		case paramTaskID:
+			to = &p.TaskID
+		case paramRequestState:
+			to = &p.RequestState
+		case paramVersion:
+			to = &p.Version
+		case paramRequestID:
+			to, want = &p.RequestID, wantID
+		case paramToken:
+			to, want = &p.Token, wantID
+		case paramArguments:
+			to, want = &p.Arguments, wantObject
+		case paramInputResponses:
+			to, want = &p.InputResponses, wantObject
+		case paramNotifications:
+			to, want = &p.Notifications, wantObject
+		case paramCapabilities:
+			to, want = &p.Capabilities, wantObject
+		case paramClientInfo:
+			to, want = &p.ClientInfo, wantObject
+		case paramMeta:
+			to, want = &p.Meta, wantObject
+		case paramRef:
+			to, want = &ref, wantObject
+		}
+		if err := s.take(to, want, "params.", paramKeys.names[field], w.value); err != nil {
+			return err
+		}
+	}
+	if ref.Present() {
+		if err := s.ref(p, ref); err != nil {
+			return err
+		}
+	}
+	return s.meta(p, p.Meta)
+}
+
+func (s *paramScan) ref(p *Params, ref Span) error {
+	var seen sight
+	for w := walkMembers(s.raw, ref); w.next(); {
+		field := refKeys.note(&seen, w.key)
+		if seen.twice {
+			return s.duplicate(&w)
+		}
+		to := &p.RefURI
+		switch field {
+		case 0:
+			continue
+		case refName:
+			to = &p.RefName
+		}
+		if err := s.take(to, wantString, "params.ref.", refKeys.names[field], w.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *paramScan) meta(p *Params, meta Span) error {
+	var seen sight
+	var project, projectID Span
+	for w := walkMembers(s.raw, meta); w.next(); {
+		field := metaKeys.note(&seen, w.key)
+		if seen.twice {
+			return s.duplicate(&w)
+		}
+		var to *Span
+		want := wantString
+		switch field {
+		case 0:
+			continue
+		case metaProgressToken:
+			to, want = &p.ProgressToken, wantID
+		case metaProject:
+			to = &project
+		case metaProjectID:
+			to = &projectID
+		case metaPrefer:
+			to, want = &p.Prefer, wantObject
+		case metaVersion:
+			to = &p.MetaVersion
+		case metaCapabilities:
+			to, want = &p.MetaCapabilities, wantObject
+		case metaClientInfo:
+			to, want = &p.MetaClientInfo, wantObject
+		case metaLogLevel:
+			to = &p.MetaLogLevel
+		case metaSubscriptionID:
+			to, want = &p.SubscriptionID, wantID
+		}
+		if err := s.take(to, want, "params._meta.", metaKeys.names[field], w.value); err != nil {
+			return err
+		}
+	}
+	if p.Project = project; !project.Present() {
+		p.Project = projectID
+	}
+	return nil
+}
+
+// What a member has to be.
+type wanted uint8
+
+const (
+	wantString wanted = iota
+	wantObject
+	wantID
+)
+
+func (w wanted) String() string { return [...]string{"string", "object", "string or integer"}[w] }
+
+// take sets to to the value if it is what is wanted.
+func (s *paramScan) take(to *Span, want wanted, where, name string, value Span) error {
+	c := s.raw[value.Off]
+	ok := false
+	switch want {
+	case wantString:
+		ok = c == '"'
+	case wantObject:
+		ok = c == '{'
+	case wantID:
+		ok = validID(value.Of(s.raw))
+	}
+	if ok {
+		*to = value
+		return nil
+	}
+	if c == 'n' || !s.strict {
+		return nil
+	}
+	return &ParseError{Code: codeInvalidParams, Msg: where + name + ": want " + want.String(), Offset: int(value.Off), Kind: ErrShape}
+}
+
+func (s *paramScan) duplicate(w *walker) error {
+	return &ParseError{Code: codeInvalidParams, Msg: "params: a key we route on stands there twice", Offset: w.keyAt, Kind: ErrDuplicate}
+}

@@ -1,0 +1,279 @@
+package protocol
+
+import (
+	"bytes"
+	"math"
+)
+
+// Keys of the envelope, as bits of what has been seen.
+const (
+	keyVersion = 1 << iota
+	keyID
+	keyMethod
+	keyParams
+	keyResult
+	keyError
+)
+
+// Parse reads one message; f.Raw becomes raw without the white space around it, so later nobody may write to raw.
+// It is one pass and does not allocate, except for the error.
+//
+// The error is a *ParseError. For anything but ErrSyntax, ErrDepth and ErrTooLarge the message was read to its end: f.Kind is
+// KindInvalid, but f.Raw, and f.ID if the id is one, can be used to answer.
+func (f *Frame) Parse(raw []byte) error {
+	*f = Frame{}
+	if uint64(len(raw)) > math.MaxUint32 {
+		return fault(ErrTooLarge, len(raw), "at most 4 GiB")
+	}
+	s := scanner{raw: trimSpace(raw)}
+	return f.parse(&s)
+}
+
+// trimSpace returns raw without the white space around it.
+func trimSpace(raw []byte) []byte {
+	for len(raw) > 0 && isSpace(raw[0]) {
+		raw = raw[1:]
+	}
+	for len(raw) > 0 && isSpace(raw[len(raw)-1]) {
+		raw = raw[:len(raw)-1]
+	}
+	return raw
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+func (f *Frame) parse(s *scanner) error {
+	raw := s.raw
+	if len(raw) == 0 || raw[0] != '{' {
+		i := s.value(0)
+		if i == len(raw) {
+			return fault(ErrShape, 0, "a message is an object")
+		} else if i >= 0 {
+			i = ^i
+		}
+		return s.error(i)
+	}
+	var e envelope
+	i := e.members(f, s)
+	if i == len(raw) {
+		f.Raw, f.Newline = raw, s.newline
+		return e.finish(f)
+	} else if i >= 0 {
+		i = ^i
+	}
+	*f = Frame{}
+	return s.error(i)
+}
+
+// envelope is what Parse remembers besides the frame.
+type envelope struct {
+	seen    uint8
+	version bool // jsonrpc is "2.0"
+	twice   bool // a key stood there twice or in disguise
+}
+
+// members reads the object that begins at 0 and fills in f's spans. It returns the offset behind it, or ^offset of a fault.
+func (e *envelope) members(f *Frame, s *scanner) int {
+	raw := s.raw
+	s.open(1)
+	i := s.space(1)
+	if i < len(raw) && raw[i] == '}' {
+		return i + 1
+	}
+	for {
+		key := i
+		if i >= len(raw) || raw[i] != '"' {
+			return ^i
+		}
+		if i = scanString(raw, i); i < 0 {
+			return i
+		}
+		text := raw[key+1 : i-1]
+		if i = s.colon(i); i < 0 {
+			return i
+		}
+		at := i
+		if i >= len(raw) {
+			return ^i
+		}
+		if c := raw[i]; c == '{' || c == '[' {
+			i = s.value(i)
+		} else {
+			i = scalar(raw, i)
+		}
+		if i < 0 {
+			return i
+		}
+		e.member(f, raw, text, Span{uint32(at), uint32(i)})
+		if i < len(raw) && raw[i] <= ' ' {
+			i = s.space(i)
+		}
+		if i >= len(raw) {
+			return ^i
+		}
+		switch raw[i] {
+		case '}':
+			return i + 1
+		case ',':
+			if i++; i < len(raw) && raw[i] <= ' ' {
+				i = s.space(i)
+			}
+		default:
+			return ^i
+		}
+	}
+}
+
+// member notes the member with that key, the inside of its string.
+func (e *envelope) member(f *Frame, raw, key []byte, value Span) {
+	var bit uint8
+	switch string(key) {
+	case "jsonrpc":
+		bit, e.version = keyVersion, string(raw[value.Off:value.End]) == `"2.0"`
+	case "id":
+		bit, f.ID = keyID, value
+	case "method":
+		bit, f.Method = keyMethod, value
+	case "params":
+		bit, f.Params = keyParams, value
+	case "result":
+		bit, f.Result = keyResult, value
+	case "error":
+		bit, f.Error = keyError, value
+	default:
+		if disguised(key) {
+			e.twice = true
+		}
+		return
+	}
+	if e.seen&bit != 0 {
+		e.twice = true
+	}
+	e.seen |= bit
+}
+
+// disguised reports whether some decoder (encoding/json is one) could take the key for one of the envelope's.
+func disguised(key []byte) bool {
+	var buffer [foldedLength]byte
+	switch string(foldKey(buffer[:0], key)) {
+	case "jsonrpc", "id", "method", "params", "result", "error":
+		return true
+	}
+	return false
+}
+
+// finish judges the members found and sets f.Kind and f.M.
+func (e *envelope) finish(f *Frame) error {
+	err := e.judge(f)
+	if err != nil {
+		f.Kind = KindInvalid
+		if e.twice || !validID(f.ID.Of(f.Raw)) {
+			f.ID = Span{}
+		}
+	}
+	return err
+}
+
+func (e *envelope) judge(f *Frame) error {
+	if e.twice {
+		return fault(ErrDuplicate, 0, "keys of the envelope stand there once, plainly")
+	}
+	if !e.version {
+		return fault(ErrVersion, 0, `want "jsonrpc":"2.0"`)
+	}
+	id := f.ID.Of(f.Raw)
+	null := string(id) == "null"
+	if id != nil && !null && !validID(id) {
+		return fault(ErrShape, int(f.ID.Off), "id: want string or integer")
+	}
+	if e.seen&keyMethod != 0 {
+		return e.judgeCall(f, null)
+	}
+	return e.judgeAnswer(f, null)
+}
+
+func (e *envelope) judgeCall(f *Frame, nullID bool) error {
+	if f.Raw[f.Method.Off] != '"' {
+		return fault(ErrShape, int(f.Method.Off), "method: want string")
+	}
+	if e.seen&(keyResult|keyError) != 0 {
+		return fault(ErrShape, 0, "both method and result or error")
+	}
+	if nullID {
+		return fault(ErrShape, int(f.ID.Off), "id: null is no request's id")
+	}
+	if e.seen&keyParams != 0 && f.Raw[f.Params.Off] != '{' && f.Raw[f.Params.Off] != '[' {
+		return fault(ErrShape, int(f.Params.Off), "params: want object or array")
+	}
+	f.Kind = KindRequest
+	if e.seen&keyID == 0 {
+		f.Kind = KindNotification
+	}
+	name := f.Raw[f.Method.Off+1 : f.Method.End-1]
+	if f.M = ParseMethod(name); f.M == MethodOther {
+		f.M = parseEscapedMethod(name)
+	}
+	return nil
+}
+
+// judgeAnswer accepts {"result":…,"error":null} and {"result":null,"error":{…}} too: some servers write both.
+func (e *envelope) judgeAnswer(f *Frame, nullID bool) error {
+	if e.seen&keyResult != 0 && e.seen&keyError != 0 {
+		if string(f.Error.Of(f.Raw)) == "null" {
+			f.Error = Span{}
+		} else if string(f.Result.Of(f.Raw)) == "null" {
+			f.Result = Span{}
+		} else {
+			return fault(ErrShape, 0, "both result and error")
+		}
+	}
+	switch {
+	case f.Error.Present():
+		if f.Raw[f.Error.Off] != '{' {
+			return fault(ErrShape, int(f.Error.Off), "error: want object")
+		}
+		f.Kind = KindError
+	case f.Result.Present():
+		if nullID || !f.ID.Present() {
+			return fault(ErrShape, 0, "a result without id")
+		}
+		f.Kind = KindResult
+	default:
+		return fault(ErrShape, 0, "neither method nor result nor error")
+	}
+	return nil
+}
+
+// validID reports whether the raw value is a string or an integer: no fraction but zeros, no negative exponent.
+// Ids are never calculated with, so neither size nor spelling matters: 1e3 and 9007199254740993 stay what they are.
+func validID(id []byte) bool {
+	if len(id) == 0 || id[0] == '"' {
+		return len(id) > 0
+	}
+	if c := id[0]; c != '-' && (c < '0' || c > '9') {
+		return false
+	}
+	fraction := false
+	for i, c := range id {
+		switch {
+		case c == '.':
+			fraction = true
+		case c|0x20 == 'e':
+			return id[i+1] != '-'
+		case fraction && c != '0':
+			return false
+		}
+	}
+	return true
+}
+
+// parseEscapedMethod is ParseMethod for the inside of a raw string that may hold escapes ("tools\/call").
+func parseEscapedMethod(body []byte) Method {
+	const longest = 6 * 40 // every character as \uXXXX
+	if len(body) > longest || bytes.IndexByte(body, '\\') < 0 {
+		return MethodOther
+	}
+	var buffer [longest]byte
+	name, _ := appendUnescaped(buffer[:0], body)
+	return ParseMethod(name)
+}

@@ -1,0 +1,135 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// The slow reference the scanner is compared with: encoding/json wherever it has an opinion.
+
+// referenceValid says what Valid has to say.
+func referenceValid(raw []byte) bool {
+	return json.Valid(raw) && utf8.Valid(raw) && referenceDepth(raw) <= MaxDepth
+}
+
+// referenceDepth returns how deep arrays and objects of valid JSON nest.
+func referenceDepth(raw []byte) int {
+	depth, deepest := 0, 0
+	quoted := false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// pair is a member as encoding/json's token reader sees it.
+type pair struct {
+	key   string
+	value []byte // raw
+}
+
+// referenceMembers returns the members of valid JSON's object in order, duplicates included.
+func referenceMembers(raw []byte) []pair {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	var out []pair
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil
+		}
+		out = append(out, pair{key.(string), bytes.TrimSpace(value)})
+	}
+	return out
+}
+
+// referenceNewline says whether a raw newline stands in valid JSON; it can only stand between tokens.
+func referenceNewline(raw []byte) bool { return bytes.ContainsAny(raw, "\r\n") }
+
+var envelopeKeys = []string{"jsonrpc", "id", "method", "params", "result", "error"}
+
+// referenceFrame returns the envelope's raw members, and false when the message has to be refused.
+func referenceFrame(raw []byte) (map[string][]byte, bool) {
+	if !referenceValid(raw) || !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+		return nil, false
+	}
+	found := map[string][]byte{}
+	for _, m := range referenceMembers(raw) {
+		for _, key := range envelopeKeys {
+			if !strings.EqualFold(m.key, key) {
+				continue
+			}
+			if _, twice := found[key]; twice || m.key != key {
+				return nil, false
+			}
+			found[key] = m.value
+		}
+	}
+	return found, referenceShape(found)
+}
+
+func referenceShape(m map[string][]byte) bool {
+	if string(m["jsonrpc"]) != `"2.0"` {
+		return false
+	}
+	id, hasID := m["id"]
+	null := string(id) == "null"
+	if hasID && !null && !referenceID(id) {
+		return false
+	}
+	result, hasResult := m["result"]
+	failure, hasError := m["error"]
+	if method, ok := m["method"]; ok {
+		params, hasParams := m["params"]
+		return method[0] == '"' && !hasResult && !hasError && !null && (!hasParams || params[0] == '{' || params[0] == '[')
+	}
+	if hasResult && hasError {
+		if string(failure) == "null" {
+			delete(m, "error")
+			hasError = false
+		} else if string(result) == "null" {
+			delete(m, "result")
+			hasResult = false
+		} else {
+			return false
+		}
+	}
+	switch {
+	case hasError:
+		return failure[0] == '{'
+	case hasResult:
+		return hasID && !null
+	}
+	return false
+}
+
+func referenceID(id []byte) bool {
+	if id[0] == '"' {
+		return true
+	}
+	if !strings.ContainsRune("-0123456789", rune(id[0])) {
+		return false
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(id)), "e")
+	_, fraction, _ := strings.Cut(mantissa, ".")
+	return strings.Trim(fraction, "0") == "" && !strings.HasPrefix(exponent, "-")
+}

@@ -1,0 +1,135 @@
+package protocol
+
+// Keys of a result, in the order of resultKeys.
+const (
+	resultType field = iota + 1
+	resultNextCursor
+	resultTTL
+	resultCacheScope
+	resultMeta
+	resultInputRequests
+	resultRequestState
+	resultTools
+	resultPrompts
+	resultResources
+	resultTemplates
+	resultContents
+	resultContent
+	resultMessages
+	resultVersion
+	resultCapabilities
+	resultServerInfo
+	resultInstructions
+	resultSupportedVersions
+)
+
+var resultKeys = newKeys(findResult, "resultType", "nextCursor", "ttlMs", "cacheScope", "_meta", "inputRequests", "requestState",
+	"tools", "prompts", "resources", "resourceTemplates", "contents", "content", "messages",
+	"protocolVersion", "capabilities", "serverInfo", "instructions", "supportedVersions")
+
+func findResult(key []byte) field {
+	switch string(key) {
+	case "resultType":
+		return resultType
+	case "nextCursor":
+		return resultNextCursor
+	case "ttlMs":
+		return resultTTL
+	case "cacheScope":
+		return resultCacheScope
+	case "_meta":
+		return resultMeta
+	case "inputRequests":
+		return resultInputRequests
+	case "requestState":
+		return resultRequestState
+	case "tools":
+		return resultTools
+	case "prompts":
+		return resultPrompts
+	case "resources":
+		return resultResources
+	case "resourceTemplates":
+		return resultTemplates
+	case "contents":
+		return resultContents
+	case "content":
+		return resultContent
+	case "messages":
+		return resultMessages
+	case "protocolVersion":
+		return resultVersion
+	case "capabilities":
+		return resultCapabilities
+	case "serverInfo":
+		return resultServerInfo
+	case "instructions":
+		return resultInstructions
+	case "supportedVersions":
+		return resultSupportedVersions
+	}
+	return 0
+}
+
+// Scan finds the members of a parsed frame's result that the gateway reads. Members that are null count as absent; their types
+// are not looked at, since a result of some other method may use the same names: Unquote and Items tell.
+// It fails with a *ParseError when the result is no object (ErrShape) or such a key stands there twice (ErrDuplicate).
+func (r *ResultInfo) Scan(f *Frame) error {
+	*r = ResultInfo{}
+	if !f.Result.Present() || f.Raw[f.Result.Off] != '{' {
+		return fault(ErrShape, int(f.Result.Off), "result: want object")
+	}
+	var seen sight
+	for w := walkMembers(f.Raw, f.Result); w.next(); {
+		field := resultKeys.note(&seen, w.key)
+		if seen.twice {
+			return fault(ErrDuplicate, w.keyAt, "result: a key we read stands there twice")
+		}
+		if field != 0 && f.Raw[w.value.Off] != 'n' {
+			*r.member(field) = w.value
+		}
+	}
+	return nil
+}
+
+func (r *ResultInfo) member(f field) *Span {
+	switch f {
+	case resultType:
+		return &r.ResultType
+	case resultNextCursor:
+		return &r.NextCursor
+	case resultTTL:
+		return &r.TTL
+	case resultCacheScope:
+		return &r.CacheScope
+	case resultMeta:
+		return &r.Meta
+	case resultInputRequests:
+		return &r.InputRequests
+	case resultRequestState:
+		return &r.RequestState
+	case resultTools:
+		return &r.Tools
+	case resultPrompts:
+		return &r.Prompts
+	case resultResources:
+		return &r.Resources
+	case resultTemplates:
+		return &r.Templates
+	case resultContents:
+		return &r.Contents
+	case resultContent:
+		return &r.Content
+	case resultMessages:
+		return &r.Messages
+	case resultVersion:
+		return &r.Version
+	case resultCapabilities:
+		return &r.Capabilities
+	case resultServerInfo:
+		return &r.ServerInfo
+	case resultInstructions:
+		return &r.Instructions
+	}
+	return &r.SupportedVersions
+}
