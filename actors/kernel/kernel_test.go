@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,9 +24,12 @@ func (s *script) Flush(self Self) {
 	}
 }
 
-// on makes an actor that calls f on its goroutine for every message.
-func on(f func(self Self, msg any)) func(Self) Logic[func(Self)] {
-	return func(Self) Logic[func(Self)] {
+// logic is what scripts are to the kernel.
+type logic = Logic[func(Self)]
+
+// on makes an actor that calls f on its goroutine for every message, as an effect.
+func on(f func(self Self, msg any)) func(Self) logic {
+	return func(Self) logic {
 		return &script{step: func(_ time.Time, msg any) []func(Self) {
 			return []func(Self){func(self Self) { f(self, msg) }}
 		}}
@@ -36,49 +38,202 @@ func on(f func(self Self, msg any)) func(Self) Logic[func(Self)] {
 
 // bubble runs f with a system inside a synctest bubble and stops the system.
 func bubble(t *testing.T, f func(t *testing.T, s *System)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
 		f(t, s)
 		if err := s.Stop(t.Context()); err != nil {
 			t.Errorf("Stop() = %v", err)
 		}
+		if n := s.DeadLetters(); n != 0 {
+			t.Errorf("DeadLetters() = %d, want 0", n)
+		}
 	})
 }
 
-type ask struct{ reply chan string }
-
-func (a *ask) Abandon(why Why) { answer(a.reply, string(why)) }
-
-func answer(reply chan string, text string) {
-	select {
-	case reply <- text:
-	default:
-	}
+// ask is Work somebody waits for. said gets "handled" or the Why; a second answer is a fault the channel shows.
+type ask struct {
+	id   int
+	said chan string // capacity 2
 }
 
-func TestAsk(t *testing.T) {
+func newAsk(id int) *ask { return &ask{id, make(chan string, 2)} }
+
+func (a *ask) Abandon(why Why) { a.said <- string(why) }
+
+func (a *ask) handled() { a.said <- "handled" }
+
+// answer returns what was said so far: "none", the one answer, or "twice".
+func (a *ask) answer() string {
+	switch len(a.said) {
+	case 0:
+		return "none"
+	case 1:
+		answer := <-a.said
+		a.said <- answer
+		return answer
+	}
+	return "twice"
+}
+
+// classed is a message of any class, with a key and a note of being abandoned.
+type classed struct {
+	ask
+	class Class
+	key   string
+}
+
+func (c *classed) Class() Class { return c.class }
+func (c *classed) Key() any     { return c.key }
+
+func newClassed(id int, class Class, key string) *classed {
+	return &classed{*newAsk(id), class, key}
+}
+
+// gate is a message that keeps its actor busy until it is closed.
+type gate chan struct{}
+
+func TestLookup(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		r := Spawn(s, SpawnOptions{Name: "a/b"}, on(func(_ Self, msg any) {
+		r := Spawn(s, SpawnOptions{Name: "session/a"}, on(func(self Self, msg any) {
 			if a, ok := msg.(*ask); ok {
-				answer(a.reply, "handled")
+				a.handled()
+				self.Stop()
 			}
 		}))
-		a := &ask{make(chan string, 1)}
-		r.Tell(a)
-		if got := <-a.reply; got != "handled" {
-			t.Errorf("ask: got %q", got)
+		if r.Name() != "session/a" || r.String() != "session/a" || r.IsZero() {
+			t.Errorf("reference: got %v", r)
 		}
-		if found, ok := s.Lookup("a/b"); !ok || found != r {
-			t.Errorf("Lookup = %v, %v, want %v", found, ok, r)
+		if found, ok := s.Lookup("session/a"); !ok || found != r {
+			t.Errorf("Lookup() = %v, %v, want the actor", found, ok)
+		}
+		if again := Spawn(s, SpawnOptions{Name: "session/a"}, on(func(Self, any) {})); !again.IsZero() {
+			t.Errorf("Spawn of a taken name = %v, want zero", again)
+		}
+		if own := Spawn(s, SpawnOptions{Name: "deadletter"}, on(func(Self, any) {})); !own.IsZero() {
+			t.Errorf("Spawn of protoactor's own name = %v, want zero", own)
+		}
+		a := newAsk(0)
+		r.Tell(a)
+		synctest.Wait()
+		if a.answer() != "handled" {
+			t.Errorf("ask: got %s", a.answer())
+		}
+		if found, ok := s.Lookup("session/a"); ok {
+			t.Errorf("Lookup() after its end = %v, want none", found)
+		}
+		if _, ok := s.Lookup("deadletter"); ok {
+			t.Error("Lookup finds protoactor's own")
+		}
+		if r2 := Spawn(s, SpawnOptions{Name: "session/a"}, on(func(Self, any) {})); r2.IsZero() || r2 == r {
+			t.Errorf("Spawn of a free name again = %v, want a new reference", r2)
 		}
 	})
 }
 
-func TestStopTwice(t *testing.T) {
-	s := New(Options{})
-	for range 2 {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Errorf("Stop() = %v", err)
-		}
+func TestZeroReference(t *testing.T) {
+	var r Reference
+	a := newAsk(0)
+	r.Tell(a)
+	r.Tell("nobody waits for this one")
+	if a.answer() != string(Gone) || !r.IsZero() || r.Name() != "" {
+		t.Errorf("zero reference: %v said %s", r, a.answer())
 	}
+	if err := r.TellWait(t.Context(), a); err != ErrGone {
+		t.Errorf("TellWait() = %v, want ErrGone", err)
+	}
+}
+
+func TestFlush(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var batches []int
+		handled := 0
+		r := Spawn(s, SpawnOptions{Name: "a"}, func(Self) logic {
+			return &script{
+				step: func(_ time.Time, msg any) []func(Self) {
+					switch m := msg.(type) {
+					case gate:
+						return []func(Self){func(Self) { <-m }}
+					case int:
+						handled++
+					}
+					return nil
+				},
+				flush: func(self Self) {
+					batches = append(batches, handled)
+					handled = 0
+					if len(batches) == 3 {
+						self.Reference().Tell(7) // from Flush: handled, then flushed again
+					}
+				},
+			}
+		})
+		synctest.Wait() // Started, flush
+		g := make(gate)
+		r.Tell(g)
+		for i := range 5 {
+			r.Tell(i)
+		}
+		close(g)
+		synctest.Wait()
+		r.Tell(5)
+		synctest.Wait()
+		if want := []int{0, 5, 1, 1}; len(batches) != 4 || batches[1] != want[1] || batches[2] != want[2] || batches[3] != want[3] {
+			t.Errorf("messages per flush: got %v, want %v", batches, want)
+		}
+	})
+}
+
+func TestActors(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		g := make(gate)
+		r := Spawn(s, SpawnOptions{Name: "b", Kind: "pool", Mailbox: 3}, on(func(_ Self, msg any) {
+			switch m := msg.(type) {
+			case gate:
+				<-m
+			case string:
+				panic(m)
+			}
+		}))
+		Spawn(s, SpawnOptions{Name: "a", Kind: "session"}, on(func(Self, any) {}))
+		r.Tell("first")
+		synctest.Wait()
+		r.Tell(g)
+		synctest.Wait()
+		for i := range 5 {
+			r.Tell(newAsk(i))
+		}
+		for i := range logLimit + 1 {
+			r.Tell(newClassed(i, LogLine, ""))
+		}
+		want := []Info{
+			{Name: "a", Kind: "session"},
+			{Name: "b", Kind: "pool", Depth: 3 + logLimit, Handled: 2, Refused: 2, Dropped: 1, Panics: 1, Restarts: 1, Last: "kernel.gate"},
+		}
+		if got := s.Actors(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+			t.Errorf("Actors() = %+v, want %+v", got, want)
+		}
+		close(g)
+	})
+}
+
+// An actor whose handler calls runtime.Goexit, as t.FailNow does, is restarted like one that panicked.
+func TestGoexit(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(_ Self, msg any) {
+			switch m := msg.(type) {
+			case exit:
+				goexit()
+			case *ask:
+				m.handled()
+			}
+		}))
+		a := newAsk(0)
+		r.Tell(exit{})
+		r.Tell(a)
+		synctest.Wait()
+		if a.answer() != "handled" || s.Actors()[0].Panics != 1 {
+			t.Errorf("after Goexit: %s, %+v", a.answer(), s.Actors())
+		}
+	})
 }

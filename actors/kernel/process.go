@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"reflect"
 	"runtime"
 
@@ -18,6 +19,8 @@ const (
 	outdated // of a former incarnation
 )
 
+var errGoexit = errors.New("runtime.Goexit called")
+
 // flush reaches the shell as a message when the mailbox ran empty.
 type flush struct{}
 
@@ -27,13 +30,21 @@ func (m *mailbox) run() {
 	}
 }
 
-// turn handles messages until none is left (false) or one panicked (true).
+// turn handles messages until none is left (false) or one panicked (true). runtime.Goexit in a handler, the way
+// of t.FailNow, counts as a panic: the goroutine is lost, the actor is not.
 func (m *mailbox) turn() (again bool) {
+	idle := false
 	defer func() {
+		if idle {
+			return
+		}
 		if cause := recover(); cause != nil {
 			m.failed(cause)
 			again = true
+			return
 		}
+		m.failed(errGoexit)
+		m.pool.Schedule(m.process)
 	}()
 	for i := 1; ; i++ {
 		if i%throughput == 0 {
@@ -52,6 +63,7 @@ func (m *mailbox) turn() (again bool) {
 		case outdated:
 			m.owner.abandon(e.msg, StoppedWhy)
 		case nothing:
+			idle = true
 			return false
 		}
 	}

@@ -76,6 +76,6 @@ func props[E any](c *cell, build func(self Self) Logic[E]) *actor.Props {
 		func() actor.Actor { return &shell[E]{cell: c, build: build} },
 		actor.WithDispatcher(c.system.pool),
 		actor.WithMailbox(func() actor.Mailbox { return &c.box }),
-		actor.WithSupervisor(&supervision{c.system}),
+		actor.WithSupervisor(c.system.strategy),
 	)
 }

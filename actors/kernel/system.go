@@ -19,12 +19,13 @@ type Options struct {
 
 // System is a world of actors. One per process is enough: an empty one takes 3 MB and some milliseconds to make.
 type System struct {
-	proto *actor.ActorSystem
-	root  *actor.RootContext
-	pool  *dispatcher
-	log   *slog.Logger
-	cells sync.Map // full name → *cell; every actor that is not gone
-	loose census   // goroutines of Self.Go
+	proto    *actor.ActorSystem
+	root     *actor.RootContext
+	pool     *dispatcher
+	strategy *supervision
+	log      *slog.Logger
+	cells    sync.Map // full name → *cell; every actor that is not gone
+	loose    census   // goroutines of Self.Go
 
 	mu       sync.Mutex
 	tops     map[*cell]struct{} // not gone yet
@@ -53,7 +54,8 @@ func New(o Options) *System {
 			abandon(letter.Message, Gone)
 		}
 	})
-	s.root = s.proto.Root.Copy().WithGuardian(&supervision{s})
+	s.strategy = &supervision{s}
+	s.root = s.proto.Root.Copy().WithGuardian(s.strategy)
 	return s
 }
 

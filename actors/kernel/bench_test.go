@@ -1,0 +1,138 @@
+package kernel
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// work is the hot path's kind of message: a pointer, made once per use.
+type work struct{ reply chan int }
+
+// pure answers work without any effect but the answer; its effects are values, as in real actors.
+type pure struct{ seen *sync.WaitGroup }
+
+type effect struct{ reply chan int }
+
+func (p *pure) Step(_ time.Time, msg any, out []effect) []effect {
+	if w, ok := msg.(*work); ok {
+		return append(out, effect{w.reply})
+	}
+	return out
+}
+
+func (p *pure) Do(_ Self, e effect) {
+	if p.seen != nil {
+		p.seen.Done()
+	}
+	if e.reply != nil {
+		select {
+		case e.reply <- 1:
+		default:
+		}
+	}
+}
+
+func spawnPure(s *System, name string, limit int, seen *sync.WaitGroup) Reference {
+	return Spawn(s, SpawnOptions{Name: name, Mailbox: limit}, func(Self) Logic[effect] { return &pure{seen} })
+}
+
+func benchSystem(b *testing.B) *System {
+	s := New(Options{})
+	b.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			b.Error(err)
+		}
+	})
+	return s
+}
+
+// BenchmarkTell: one sender, the actor busy; sent and handled.
+func BenchmarkTell(b *testing.B) {
+	var seen sync.WaitGroup
+	r := spawnPure(benchSystem(b), "a", 1<<30, &seen)
+	msg := &work{}
+	b.ReportAllocs()
+	for b.Loop() {
+		seen.Add(1)
+		r.Tell(msg)
+	}
+	seen.Wait()
+}
+
+// BenchmarkTellWait: the sender is held back by a mailbox of 256.
+func BenchmarkTellWait(b *testing.B) {
+	var seen sync.WaitGroup
+	r := spawnPure(benchSystem(b), "a", 256, &seen)
+	msg := &work{}
+	b.ReportAllocs()
+	for b.Loop() {
+		seen.Add(1)
+		if err := r.TellWait(context.Background(), msg); err != nil {
+			b.Fatal(err)
+		}
+	}
+	seen.Wait()
+}
+
+// BenchmarkAsk: message with a reply channel to an idle actor and back.
+func BenchmarkAsk(b *testing.B) {
+	r := spawnPure(benchSystem(b), "a", 0, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		w := &work{make(chan int, 1)}
+		r.Tell(w)
+		<-w.reply
+	}
+}
+
+// BenchmarkAskParallel: many callers of 64 actors.
+func BenchmarkAskParallel(b *testing.B) {
+	s := benchSystem(b)
+	var actors [64]Reference
+	for i := range actors {
+		actors[i] = spawnPure(s, strconv.Itoa(i), 0, nil)
+	}
+	b.SetParallelism(32)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for i := 0; pb.Next(); i++ {
+			w := &work{make(chan int, 1)}
+			actors[i%len(actors)].Tell(w)
+			<-w.reply
+		}
+	})
+}
+
+// BenchmarkFanOut: one message to each of 10,000 idle actors until all have handled it; per recipient.
+func BenchmarkFanOut(b *testing.B) {
+	s := benchSystem(b)
+	var seen sync.WaitGroup
+	actors := make([]Reference, 10_000)
+	for i := range actors {
+		actors[i] = spawnPure(s, strconv.Itoa(i), 0, &seen)
+	}
+	msg := &work{}
+	b.ReportAllocs()
+	for b.Loop() {
+		seen.Add(len(actors))
+		for _, r := range actors {
+			r.Tell(msg)
+		}
+		seen.Wait()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(actors)), "ns/recipient")
+}
+
+// BenchmarkSpawnStop: one actor's life.
+func BenchmarkSpawnStop(b *testing.B) {
+	s := benchSystem(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		r := spawnPure(s, "a", 0, nil)
+		r.cell.stop(WhyAsked)
+		<-r.cell.stopped
+	}
+}

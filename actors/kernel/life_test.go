@@ -1,0 +1,467 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// list is what happened. Timers order nothing in the eyes of the race detector, hence the mutex.
+type list struct {
+	mu    sync.Mutex
+	items []any
+}
+
+func (l *list) add(item any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.items = append(l.items, item)
+}
+
+func (l *list) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return fmt.Sprint(l.items)
+}
+
+// diary makes actors that write down what reaches them, like "a#1 started".
+type diary struct {
+	mu    sync.Mutex
+	lines []string
+	lives map[string]int
+}
+
+func (d *diary) write(parts ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, fmt.Sprint(parts...))
+}
+
+// life numbers the incarnations of each name.
+func (d *diary) life(name string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lives == nil {
+		d.lives = make(map[string]int)
+	}
+	d.lives[name]++
+	return fmt.Sprintf("%s#%d ", name, d.lives[name])
+}
+
+func (d *diary) build(extra func(self Self, msg any)) func(Self) logic {
+	return func(self Self) logic {
+		life := d.life(self.Name())
+		return &script{step: func(_ time.Time, msg any) []func(Self) {
+			switch m := msg.(type) {
+			case Started:
+				d.write(life, "started")
+			case Stopping:
+				d.write(life, m.Why)
+			case ChildStopped:
+				d.write(life, m.Name, " gone ", m.Err)
+			case string:
+				d.write(life, m)
+			case error:
+				panic(m)
+			}
+			if extra == nil {
+				return nil
+			}
+			return []func(Self){func(self Self) { extra(self, msg) }}
+		}}
+	}
+}
+
+func (d *diary) expect(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !slices.Equal(d.lines, want) {
+		t.Errorf("happened:\n%s\nwant:\n%s", strings.Join(d.lines, "\n"), strings.Join(want, "\n"))
+	}
+	d.lines = nil
+}
+
+var errBug = errors.New("bug")
+
+// A panic costs the message being handled; what is queued goes to the next incarnation, in order.
+func TestPanicKeepsTheQueue(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var d diary
+		g := make(gate)
+		bad := newAsk(1)
+		r := Spawn(s, SpawnOptions{Name: "a"}, d.build(func(_ Self, msg any) {
+			switch m := msg.(type) {
+			case gate:
+				<-m
+			case *ask:
+				panic("in Do")
+			}
+		}))
+		r.Tell(g)
+		synctest.Wait()
+		for _, msg := range []any{"before", bad, "after", errBug, "last"} {
+			r.Tell(msg)
+		}
+		close(g)
+		d.expect(t, "a#1 started", "a#1 before", "a#1 restarting", "a#2 started", "a#2 after", "a#2 restarting", "a#3 started", "a#3 last")
+		if bad.answer() != string(Panicked) {
+			t.Errorf("the bad message: %s", bad.answer())
+		}
+		if i := s.Actors()[0]; i.Panics != 2 || i.Restarts != 2 {
+			t.Errorf("Actors() = %+v", i)
+		}
+	})
+}
+
+// 100 calls of which 10 panic: 90 answers, 10 internal errors, nobody waits.
+func TestTenOfHundredPanic(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(_ Self, msg any) {
+			if a, ok := msg.(*ask); ok {
+				if a.id%10 == 0 {
+					panic("tenth")
+				}
+				a.handled()
+			}
+		}))
+		var asks []*ask
+		for i := range 100 {
+			asks = append(asks, newAsk(i))
+			r.Tell(asks[i])
+		}
+		synctest.Wait()
+		count := map[string]int{}
+		for _, a := range asks {
+			count[a.answer()]++
+		}
+		if got := fmt.Sprint(count); got != "map[handled:90 internal error:10]" {
+			t.Errorf("answers: %s", got)
+		}
+	})
+}
+
+// After Restarts panics within Within the actor stops; what is queued is answered. Older panics do not count.
+func TestRestartLimit(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var d diary
+		r := Spawn(s, SpawnOptions{Name: "a", Restarts: 1, Within: time.Minute}, d.build(nil))
+		r.Tell(errBug)
+		time.Sleep(time.Minute)
+		r.Tell(errBug)
+		d.expect(t, "a#1 started", "a#1 restarting", "a#2 started", "a#2 restarting", "a#3 started")
+		time.Sleep(time.Minute - 1)
+		a := newAsk(1)
+		r.Tell(errBug)
+		r.Tell(a)
+		d.expect(t, "a#3 failed")
+		if a.answer() != string(StoppedWhy) && a.answer() != string(Gone) {
+			t.Errorf("queued behind it: %s", a.answer())
+		}
+		r = Spawn(s, SpawnOptions{Name: "b", Restarts: -1}, d.build(nil))
+		r.Tell(errBug)
+		d.expect(t, "b#1 started", "b#1 failed")
+	})
+}
+
+// A constructor or a Started that panics uses up the restarts and ends; it does not spin for ever.
+func TestBuildPanics(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		built := 0
+		r := Spawn(s, SpawnOptions{Name: "a"}, func(Self) logic { built++; panic("no logic") })
+		a := newAsk(1)
+		r.Tell(a)
+		synctest.Wait()
+		if built != 11 || a.answer() == "none" || a.answer() == "handled" {
+			t.Errorf("built %d times, ask %s", built, a.answer())
+		}
+	})
+}
+
+// A parent is told once of each child's end, whatever ended it, and with the panic if that was it.
+func TestChildStopped(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var d diary
+		var child Reference
+		stopper := func(self Self, msg any) {
+			if msg == "bye" {
+				self.Stop()
+			}
+		}
+		r := Spawn(s, SpawnOptions{Name: "p"}, d.build(func(self Self, msg any) {
+			switch msg {
+			case "spawn":
+				child = SpawnChild(self, SpawnOptions{Name: "c", Restarts: 1}, d.build(stopper))
+			case "again":
+				if r := SpawnChild(self, SpawnOptions{Name: "c"}, d.build(nil)); !r.IsZero() {
+					t.Errorf("second child of that name: %v", r)
+				}
+			case "stop":
+				self.StopChild(child)
+				self.StopChild(child)
+				self.StopChild(self.Reference()) // not a child
+				self.StopChild(Reference{})
+			}
+		}))
+		r.Tell("spawn")
+		d.expect(t, "p#1 started", "p#1 spawn", "p/c#1 started")
+		r.Tell("again")
+		d.expect(t, "p#1 again")
+		child.Tell(errBug)
+		d.expect(t, "p/c#1 restarting", "p/c#2 started")
+		child.Tell(errBug)
+		d.expect(t, "p/c#2 failed", "p#1 p/c gone bug")
+		r.Tell("spawn")
+		d.expect(t, "p#1 spawn", "p/c#3 started")
+		r.Tell("stop")
+		d.expect(t, "p#1 stop", "p/c#3 stopped", "p#1 p/c gone <nil>")
+		r.Tell("spawn")
+		d.expect(t, "p#1 spawn", "p/c#4 started")
+		child.Tell("bye")
+		d.expect(t, "p/c#4 bye", "p/c#4 stopped", "p#1 p/c gone <nil>")
+	})
+}
+
+// Children stop with their parent, and before its next incarnation starts; that one is told nothing of them.
+func TestChildrenFollow(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var d diary
+		family := d.build(func(self Self, msg any) {
+			if msg == (Started{}) {
+				SpawnChild(self, SpawnOptions{Name: "c"}, d.build(nil))
+			}
+		})
+		r := Spawn(s, SpawnOptions{Name: "p"}, family)
+		d.expect(t, "p#1 started", "p/c#1 started")
+		r.Tell(errBug)
+		d.expect(t, "p#1 restarting", "p/c#1 stopped", "p#2 started", "p/c#2 started")
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		d.expect(t, "p#2 shutting down", "p/c#2 shutting down")
+	})
+}
+
+// The Restart of a child that is stopping already, which waits for children of its own, is dropped: protoactor would
+// revive it, and its parent would wait for ever.
+func TestRestartOfTheStopping(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var d diary
+		g := make(gate)
+		hold := func(_ Self, msg any) {
+			if m, ok := msg.(gate); ok {
+				<-m
+			}
+		}
+		p := Spawn(s, SpawnOptions{Name: "p"}, d.build(func(self Self, msg any) {
+			if msg == (Started{}) {
+				SpawnChild(self, SpawnOptions{Name: "c"}, d.build(func(self Self, msg any) {
+					if msg == (Started{}) {
+						SpawnChild(self, SpawnOptions{Name: "g"}, d.build(hold)).Tell(g)
+					}
+				}))
+			}
+		}))
+		d.expect(t, "p#1 started", "p/c#1 started", "p/c/g#1 started")
+		p.cell.stop("asked first")
+		synctest.Wait() // c has had its Stopping and waits for g
+		c, _ := s.Lookup("p/c")
+		restart(c)
+		synctest.Wait()
+		close(g)
+		d.expect(t, "p#1 asked first", "p/c#1 asked first", "p/c/g#1 asked first")
+		if len(s.Actors()) != 0 {
+			t.Errorf("left: %+v", s.Actors())
+		}
+	})
+}
+
+// A panic in the last message does not keep an actor alive, nor its parent waiting.
+func TestStoppingPanics(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		bad := on(func(_ Self, msg any) {
+			switch m := msg.(type) {
+			case Stopping:
+				panic("stubborn")
+			case error:
+				panic(m)
+			case *ask:
+				m.handled()
+			}
+		})
+		r := Spawn(s, SpawnOptions{Name: "p"}, func(self Self) logic {
+			SpawnChild(self, SpawnOptions{Name: "c"}, bad)
+			return bad(self)
+		})
+		a := newAsk(0)
+		r.Tell(errBug)
+		r.Tell(a)
+		synctest.Wait()
+		if a.answer() != "handled" {
+			t.Errorf("after a restart: %s", a.answer())
+		}
+	})
+}
+
+// Stopping is the last message; its effects are done before the queue is abandoned.
+func TestStoppingIsLast(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var pending []*ask
+		var queued *ask
+		var atStopping string
+		g := make(gate)
+		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(self Self, msg any) {
+			switch m := msg.(type) {
+			case *ask:
+				pending = append(pending, m)
+			case gate:
+				<-m
+				self.Stop()
+			case Stopping:
+				for _, a := range pending {
+					a.handled()
+				}
+				atStopping = queued.answer()
+				self.Reference().Tell("to myself: abandoned")
+			case string:
+				t.Error("a message after Stopping")
+			}
+		}))
+		for i := range 3 {
+			r.Tell(newAsk(i))
+		}
+		synctest.Wait()
+		held := pending
+		r.Tell(g)
+		synctest.Wait()
+		queued = newAsk(4)
+		r.Tell(queued)
+		close(g)
+		synctest.Wait()
+		if len(held) != 3 || held[0].answer() != "handled" || atStopping != "none" || queued.answer() != string(StoppedWhy) {
+			t.Errorf("held %d %s, queued at Stopping: %s, then %s", len(held), held[0].answer(), atStopping, queued.answer())
+		}
+	})
+}
+
+// Timers fire at their instant, once; those of a former incarnation reach nobody and are abandoned.
+func TestAfter(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got list
+		var timers []Timer
+		late := newAsk(0)
+		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(self Self, msg any) {
+			switch m := msg.(type) {
+			case Started:
+				timers = append(timers, self.After(time.Second, "tick"))
+				self.After(2*time.Second, late)
+			case string:
+				got.add(m)
+			case *ask:
+				t.Error("a timer of a former incarnation")
+			case error:
+				panic(m)
+			}
+		}))
+		time.Sleep(time.Second - 1)
+		synctest.Wait()
+		if got.String() != "[]" {
+			t.Error("too early")
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if got.String() != "[tick]" {
+			t.Errorf("got %v, want one tick", &got)
+		}
+		first := late
+		late = newAsk(1)
+		r.Tell(errBug) // the second incarnation starts timers of its own at 1 s
+		synctest.Wait()
+		if timers[0].Stop() || !timers[1].Stop() || (Timer{}).Stop() {
+			t.Error("Stop: want false for the fired, true for the running, false for the zero Timer")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if first.answer() != string(StoppedWhy) {
+			t.Errorf("timer of the first incarnation: %s", first.answer())
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got.String() != "[tick]" || late.answer() != string(Gone) {
+			t.Errorf("an hour later: %v, the dead actor's timer %s", &got, late.answer())
+		}
+	})
+}
+
+func TestGo(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got list
+		late := newAsk(0)
+		var ended, inDo atomic.Int32
+		r := Spawn(s, SpawnOptions{Name: "a", Mailbox: 1}, on(func(self Self, msg any) {
+			switch m := msg.(type) {
+			case Started, Stopping:
+			case string:
+				self.Go(func(ctx context.Context) any {
+					switch m {
+					case "result":
+						time.Sleep(time.Second)
+						return 1
+					case "panic":
+						panic("in Go")
+					case "exit":
+						goexit()
+					case "late":
+						<-ctx.Done()
+						ended.Add(1)
+						return late
+					}
+					return nil
+				})
+				inDo.Add(1)
+			case error:
+				panic(m)
+			default:
+				got.add(m)
+			}
+		}))
+		for _, what := range []string{"result", "nothing", "panic", "exit"} {
+			r.Tell(what)
+			time.Sleep(2 * time.Second)
+		}
+		synctest.Wait()
+		if want := "[1 {panic: in Go}]"; got.String() != want {
+			t.Errorf("got %v, want %s", &got, want)
+		}
+		r.Tell("late")
+		synctest.Wait()
+		if ended.Load() != 0 {
+			t.Error("context ended too early")
+		}
+		r.Tell(errBug)
+		synctest.Wait()
+		if ended.Load() != 1 || late.answer() != string(StoppedWhy) {
+			t.Errorf("ended %d, late result %s", ended.Load(), late.answer())
+		}
+		late = newAsk(1)
+		r.Tell("late")
+		synctest.Wait()
+		if err := s.Stop(t.Context()); err != nil { // waits for it
+			t.Error(err)
+		}
+		if ended.Load() != 2 || late.answer() != string(Gone) {
+			t.Errorf("after Stop: ended %d, late result %s", ended.Load(), late.answer())
+		}
+	})
+}
