@@ -158,7 +158,7 @@ func TestRestartLimit(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.Tell(errBug)
 		d.expect(t, "a#1 started", "a#1 restarting", "a#2 started", "a#2 restarting", "a#3 started")
-		time.Sleep(time.Minute - 1)
+		time.Sleep(time.Minute - time.Nanosecond)
 		a := newAsk(1)
 		r.Tell(errBug)
 		r.Tell(a)
@@ -371,12 +371,12 @@ func TestAfter(t *testing.T) {
 				panic(m)
 			}
 		}))
-		time.Sleep(time.Second - 1)
+		time.Sleep(time.Second - time.Nanosecond)
 		synctest.Wait()
 		if got.String() != "[]" {
 			t.Error("too early")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if got.String() != "[tick]" {
 			t.Errorf("got %v, want one tick", &got)
@@ -460,7 +460,7 @@ func TestGo(t *testing.T) {
 		if err := s.Stop(t.Context()); err != nil { // waits for it
 			t.Error(err)
 		}
-		if ended.Load() != 2 || late.answer() != string(Gone) {
+		if ended.Load() != 2 || late.answer() != string(StoppedWhy) && late.answer() != string(Gone) {
 			t.Errorf("after Stop: ended %d, late result %s", ended.Load(), late.answer())
 		}
 	})
