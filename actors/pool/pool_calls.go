@@ -106,7 +106,7 @@ func (s *state) returned(now time.Time, m message.Returned, out []effect) []effe
 // cancel drops a queued call, or has its backend withdraw it.
 func (s *state) cancel(m message.Cancel, out []effect) []effect {
 	if sl := s.running[m.Call]; sl != nil {
-		return append(out, tell(sl.ref, message.Withdraw{Call: m.Call, Reason: m.Reason}))
+		return append(out, tell(sl.ref, message.Withdraw(m)))
 	}
 	for i := range s.queue {
 		if s.queue[i].Call == m.Call {

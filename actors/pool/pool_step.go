@@ -55,7 +55,6 @@ type queued struct {
 	message.Dispatch
 	since    time.Time
 	deadline time.Time
-	tried    int // backends it was returned from
 }
 
 func newState(o Options, self kernel.Reference) *state {

@@ -24,6 +24,8 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		return usageError(helpHint(cmd), "%w", err)
 	})
 	root.AddCommand(
+		newServe(),
+		newStdio(),
 		newVersion(),
 	)
 	return root

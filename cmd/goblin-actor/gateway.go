@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/config"
+)
+
+// loadConfig reads the configuration that the flag or the search order names; nil when there is none.
+// Warnings go to w; faults become an error with exit code 3.
+func loadConfig(flag string, w io.Writer) (*config.Config, error) {
+	path, ok := config.Find(flag, os.Getenv)
+	if !ok {
+		return nil, nil
+	}
+	cfg, report := config.Load(path)
+	for _, warning := range report.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", clean(warning.Error()))
+		if warning.Hint != "" {
+			fmt.Fprintf(w, "hint: %s\n", clean(warning.Hint))
+		}
+	}
+	if err := report.Err(); err != nil {
+		return nil, &exitError{exitConfig, err, faultHints(report)}
+	}
+	return cfg, nil
+}
+
+// faultHints are the hints of all faults, a line each, or where to look.
+func faultHints(report config.Report) string {
+	var hints string
+	for _, fault := range report.Faults {
+		if fault.Hint != "" {
+			hints += fault.Hint + "\n"
+		}
+	}
+	if hints == "" {
+		return "docs/config.md lists every key"
+	}
+	return hints
+}
+
+// demoConfig is what serve runs without a configuration: the built-in demo servers, as processes of this program.
+func demoConfig() (*config.Config, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program to run the demo servers with it: %w", err)
+	}
+	cfg := config.Default()
+	for i, name := range []string{"notes", "clock"} {
+		server := config.DefaultServer()
+		server.Name, server.Written, server.Order = name, name, i
+		server.Command, server.Args = self, []string{"demo", name}
+		cfg.Servers = append(cfg.Servers, server)
+	}
+	return &cfg, nil
+}
+
+// newLogger logs to w as the configuration says.
+func newLogger(c config.Log, w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// stopGrace is how long actors and children have to end after the drain.
+const stopGrace = 5 * time.Second
+
+// stopGateway drains and stops; what is left running is an error.
+func stopGateway(g *actors.Gateway, drain time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), drain+stopGrace)
+	defer cancel()
+	return g.Stop(ctx, drain)
+}
+
+// newStdio returns the command that serves one client on stdin and stdout.
+func newStdio() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "stdio",
+		Short: "Serve one client on stdin and stdout",
+		Long: `Serve one MCP client on stdin and stdout: for desktop programs that start their servers themselves.
+There is no listener and no admin socket; logs go to stderr.`,
+		Example: `  goblin-actor stdio --config goblin.yaml`,
+		Args:    takes(0, 0, ""),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return stdio(cmd, path) },
+	}
+	cmd.Flags().StringVar(&path, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
+	return cmd
+}
+
+func stdio(cmd *cobra.Command, path string) error {
+	cfg, err := loadConfig(path, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if cfg == nil {
+		if cfg, err = demoConfig(); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found: serving the demo servers notes and clock")
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	log := newLogger(cfg.Log, cmd.ErrOrStderr())
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log})
+	if err != nil {
+		return err
+	}
+	err = serveStdio(ctx, g, cfg, cmd.InOrStdin(), cmd.OutOrStdout(), log)
+	if stopErr := stopGateway(g, 0); stopErr != nil {
+		log.Warn("not everything ended in time", "err", stopErr)
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

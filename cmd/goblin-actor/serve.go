@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol/transport"
+)
+
+// newServe returns the command that runs the gateway over HTTP.
+func newServe() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway over HTTP",
+		Long: `Run the gateway: every server of the configuration behind one MCP endpoint (streamable HTTP, /mcp).
+
+Without a configuration the built-in demo servers run, so that there is something to see.
+SIGTERM or SIGINT drains: running calls may finish, then the servers are ended. A second one ends it at once.
+A change of the configuration file, or SIGHUP, reloads it.`,
+		Example: `  goblin-actor serve
+  goblin-actor serve --config goblin.yaml
+  goblin-actor serve --config claude_desktop_config.json --listen 127.0.0.1:9000`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
+	flags.StringArrayVar(&o.listen, "listen", nil, "address to listen on, instead of the configuration's (may be given several times)")
+	flags.BoolVar(&o.demo, "demo", false, "run the demo servers, whatever configuration there is")
+	return cmd
+}
+
+type serveOptions struct {
+	config string
+	listen []string
+	demo   bool
+}
+
+func serve(cmd *cobra.Command, o serveOptions) error {
+	cfg, err := serveConfig(cmd, o)
+	if err != nil {
+		return err
+	}
+	log := newLogger(cfg.Log, cmd.ErrOrStderr())
+	listeners, err := listenAll(cfg.Listen)
+	if err != nil {
+		return err
+	}
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log})
+	if err != nil {
+		return err
+	}
+	server := transport.NewServer(g.Front(), frontOptions(cfg, g), log)
+	failed := make(chan error, len(listeners))
+	addresses := make([]string, len(listeners))
+	for i, l := range listeners {
+		addresses[i] = l.Addr().String()
+		go func() { failed <- server.Serve(l) }()
+	}
+	g.Listening(addresses)
+	socket := openSocket(listeners[0], g, log)
+	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/mcp\n", addresses[0])
+	if cfg.Path == "" {
+		welcome(cmd.ErrOrStderr(), addresses[0])
+	}
+	err = waitForEnd(cmd.Context(), cfg, o, g, failed, log)
+	return errors.Join(err, end(cfg, g, server, socket, log))
+}
+
+// serveConfig finds the configuration, or makes the demo's.
+func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
+	var cfg *config.Config
+	var err error
+	if !o.demo {
+		if cfg, err = loadConfig(o.config, cmd.ErrOrStderr()); err != nil {
+			return nil, err
+		}
+	}
+	if cfg == nil {
+		if cfg, err = demoConfig(); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.listen) > 0 {
+		for _, address := range o.listen {
+			if err := config.CheckListen(address); err != nil {
+				return nil, &exitError{exitConfig, fmt.Errorf("--listen %s: %w", address, err), ""}
+			}
+		}
+		cfg.Listen = o.listen
+	}
+	return cfg, nil
+}
+
+// listenAll opens every address or none.
+func listenAll(addresses []string) ([]net.Listener, error) {
+	var listeners []net.Listener
+	for _, address := range addresses {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			for _, open := range listeners {
+				open.Close()
+			}
+			hint := ""
+			if errors.Is(err, syscall.EADDRINUSE) {
+				hint = "another program, maybe another goblin-actor, listens there: goblin-actor status; or choose another address with --listen"
+			}
+			return nil, &exitError{exitFailed, fmt.Errorf("listen on %s: %w", address, err), hint}
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
+}
+
+func frontOptions(cfg *config.Config, g *actors.Gateway) transport.ServerOptions {
+	return transport.ServerOptions{
+		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.AllowedHosts,
+		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
+		Other: admin.Public(g, g.Metrics()),
+	}
+}
+
+// openSocket opens the admin socket of the port; a gateway without one works all the same.
+func openSocket(l net.Listener, g *actors.Gateway, log *slog.Logger) *admin.Server {
+	port := l.Addr().(*net.TCPAddr).Port
+	path, err := status.SocketPath(port, os.Getenv)
+	if err == nil {
+		var socket *admin.Server
+		if socket, err = admin.Listen(path, g, g.Metrics(), log); err == nil {
+			return socket
+		}
+	}
+	log.Warn("no admin socket: goblin-actor status will not find this gateway", "err", err)
+	return nil
+}
+
+// welcome tells a first-time user what runs and how to add an own server.
+func welcome(w io.Writer, address string) {
+	fmt.Fprintf(w, `No configuration found: the demo servers notes and clock run behind http://%s/mcp
+Try them: goblin-actor list tools --connect %s
+To add your own server, write goblin.yaml here and start again:
+
+  mcpServers:
+    files: {command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", "."]}
+
+`, address, address)
+}
+
+// waitForEnd blocks until a signal, the context or a listener ends the gateway; it reloads the configuration meanwhile.
+func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *actors.Gateway, failed <-chan error, log *slog.Logger) error {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	changed, stop := watchConfig(cfg.Path, log)
+	defer stop()
+	for {
+		select {
+		case s := <-signals:
+			log.Info("draining", "signal", s.String())
+			go secondSignal(signals)
+			return nil
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			if err != nil {
+				return fmt.Errorf("serve: %w", err)
+			}
+			return nil
+		case <-changed:
+			reload(cfg.Path, o, g, log)
+		}
+	}
+}
+
+// secondSignal ends the process at once.
+func secondSignal(signals <-chan os.Signal) {
+	<-signals
+	os.Exit(exitInterrupted)
+}
+
+// reload reads the file again; a bad file changes nothing.
+func reload(path string, o serveOptions, g *actors.Gateway, log *slog.Logger) {
+	cfg, report := config.Load(path)
+	for _, warning := range report.Warnings {
+		log.Warn("configuration", "warning", warning.Error())
+	}
+	if err := report.Err(); err != nil {
+		log.Error("the configuration is not reloaded: mend it and save again; the running one stays in force", "err", err)
+		return
+	}
+	if len(o.listen) > 0 {
+		cfg.Listen = o.listen
+	}
+	g.Reload(cfg)
+}
+
+// end drains and stops everything. Open streams end at once, running calls may take shutdown.drain.
+func end(cfg *config.Config, g *actors.Gateway, server *transport.Server, socket *admin.Server, log *slog.Logger) error {
+	started := time.Now()
+	err := stopGateway(g, cfg.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err = errors.Join(err, server.Shutdown(ctx))
+	if socket != nil {
+		err = errors.Join(err, socket.Close())
+	}
+	log.Info("stopped", "after", time.Since(started).Round(time.Millisecond).String())
+	return err
+}
+
+// serveStdio serves one client on in and out until EOF or ctx ends.
+func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, in io.Reader, out io.Writer, log *slog.Logger) error {
+	front, err := g.Stdio(ctx)
+	if err != nil {
+		return err
+	}
+	return transport.ServeStdio(ctx, in, out, front, frontOptions(cfg, g), log)
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// settle is how long a file must stay unchanged before it is read: editors write in several steps.
+const settle = 200 * time.Millisecond
+
+// watchConfig tells on the channel when the file was changed or replaced, or SIGHUP came. Without a file nothing
+// is ever told.
+func watchConfig(path string, log *slog.Logger) (<-chan struct{}, func()) {
+	changed := make(chan struct{}, 1)
+	if path == "" {
+		return changed, func() {}
+	}
+	tell := func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	stopSignal := onHangup(tell)
+	// The directory is watched, not the file: editors replace files by renaming.
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		err = watcher.Add(filepath.Dir(path))
+	}
+	if err != nil {
+		log.Warn("the configuration file is not watched; send SIGHUP after a change", "err", err)
+		return changed, stopSignal
+	}
+	go follow(watcher, filepath.Clean(path), tell)
+	return changed, func() {
+		stopSignal()
+		watcher.Close()
+	}
+}
+
+// follow tells once the events of the file have settled. It ends when the watcher is closed.
+func follow(watcher *fsnotify.Watcher, path string, tell func()) {
+	timer := time.NewTimer(settle)
+	timer.Stop()
+	defer timer.Stop()
+	for {
+		select {
+		case event, ok := <-watcher.Events:
+			if !ok {
+				return
+			}
+			if filepath.Clean(event.Name) == path && !event.Op.Has(fsnotify.Chmod) {
+				timer.Reset(settle)
+			}
+		case <-watcher.Errors:
+		case <-timer.C:
+			tell()
+		}
+	}
+}
