@@ -1,0 +1,217 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const protocolVersion = "2025-11-25"
+
+const initializeParams = `{"protocolVersion":"` + protocolVersion + `","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
+
+// target is something the same load is put on.
+type target struct {
+	name   string
+	at     *process // what is measured; its URL is where requests go
+	scrape bool     // it has /metrics with Go's families
+	method string
+	params []string // client i sends params[i % len]
+	tail   []byte   // of every right answer
+	static bool     // no handshake, and every answer has the first request's id
+
+	clients []*client
+	rounds  []round
+}
+
+// client is one closed loop.
+type client struct {
+	*wire
+	request *request
+}
+
+// connect opens n clients, each with a session of its own.
+func (t *target) connect(n int) error {
+	for i := range n {
+		w, err := dial("tcp", t.at.url.Host)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		c := &client{wire: w}
+		t.clients = append(t.clients, c)
+		version := ""
+		if !t.static {
+			version = protocolVersion
+			if err := w.handshake(t.at.url.Host, t.at.url.Path); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+		}
+		c.request = newRequest(t.at.url.Host, t.at.url.Path, w.session, version, t.method, t.params[i%len(t.params)])
+	}
+	return nil
+}
+
+// handshake initializes a session; its id is in w.session.
+func (w *wire) handshake(host, path string) error {
+	body, err := w.exchange(newRequest(host, path, "", "", "initialize", initializeParams).text)
+	if err != nil || w.status != 200 {
+		return fmt.Errorf("initialize: status %d: %.200q %w", w.status, body, err)
+	}
+	note := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	body, err = w.exchange([]byte(postHead(host, path, w.session, protocolVersion, len(note)) + note))
+	if err != nil || w.status != 202 {
+		return fmt.Errorf("notifications/initialized: status %d: %.200q %w", w.status, body, err)
+	}
+	return nil
+}
+
+// disconnect closes all clients, their sessions first.
+func (t *target) disconnect() {
+	for _, c := range t.clients {
+		if c.session != "" {
+			_, _ = c.exchange(deleteRequest(t.at.url.Host, t.at.url.Path, c.session))
+		}
+		c.close()
+	}
+	t.clients = nil
+}
+
+func deleteRequest(host, path, session string) []byte {
+	return []byte("DELETE " + path + " HTTP/1.1\r\nHost: " + host + "\r\nMcp-Session-Id: " + session + "\r\n\r\n")
+}
+
+// round is what one target did in one round.
+type round struct {
+	calls   int
+	elapsed time.Duration
+	tenths  []uint32 // latency of each call in tenths of a microsecond
+	cpu     time.Duration
+	mallocs float64
+	rss     int64
+}
+
+func (r round) rate() float64 { return float64(r.calls) / r.elapsed.Seconds() }
+
+// run has all clients call for d and returns what happened; the first wrong answer ends it.
+func (t *target) run(ctx context.Context, d time.Duration) (round, error) {
+	type result struct {
+		tenths []uint32
+		err    error
+	}
+	before, mallocs := t.at.usage(), t.mallocs()
+	results := make(chan result, len(t.clients))
+	began := time.Now()
+	end := began.Add(d)
+	for _, c := range t.clients {
+		go func() {
+			tenths, err := c.loop(ctx, t, end)
+			results <- result{tenths, err}
+		}()
+	}
+	var r round
+	var failed error
+	for range t.clients {
+		one := <-results
+		r.tenths = append(r.tenths, one.tenths...)
+		if one.err != nil && failed == nil {
+			failed = fmt.Errorf("%s: %w\n%s", t.name, one.err, t.at.said)
+		}
+	}
+	r.elapsed = time.Since(began)
+	after := t.at.usage()
+	r.calls, r.cpu, r.rss = len(r.tenths), after.cpu-before.cpu, after.rss
+	if m := t.mallocs(); m > 0 {
+		r.mallocs = m - mallocs
+	}
+	return r, failed
+}
+
+// loop calls until end.
+func (c *client) loop(ctx context.Context, t *target, end time.Time) ([]uint32, error) {
+	tenths := make([]uint32, 0, 1<<14)
+	for now := time.Now(); now.Before(end); {
+		if t.static {
+			c.request.id = firstID - 1
+		}
+		body, err := c.exchange(c.request.next())
+		if err == nil {
+			err = c.request.check(c.wire, body, t.tail)
+		}
+		if err != nil {
+			return tenths, err
+		}
+		if ctx.Err() != nil {
+			return tenths, context.Cause(ctx)
+		}
+		done := time.Now()
+		tenths = append(tenths, uint32(done.Sub(now)/100))
+		now = done
+	}
+	return tenths, nil
+}
+
+// mallocs returns how many objects the target's process has allocated so far; 0 when it does not tell.
+func (t *target) mallocs() float64 {
+	if !t.scrape {
+		return 0
+	}
+	return scrape(t.at.url.Host)["go_memstats_mallocs_total"]
+}
+
+// scrape reads /metrics; series that do not parse are left out, an unreachable page is empty.
+func scrape(host string) map[string]float64 {
+	values := map[string]float64{}
+	w, err := dial("tcp", host)
+	if err != nil {
+		return values
+	}
+	defer w.close()
+	body, err := w.get(host, "/metrics")
+	if err != nil {
+		return values
+	}
+	for line := range strings.Lines(string(body)) {
+		line = strings.TrimSpace(line)
+		at := strings.LastIndexByte(line, ' ')
+		if at < 0 || line[0] == '#' {
+			continue
+		}
+		var v float64
+		if _, err := fmt.Sscan(line[at+1:], &v); err == nil {
+			values[line[:at]] = v
+		}
+	}
+	return values
+}
+
+// measure puts the load on all targets at one concurrency, their rounds interleaved and in changing order.
+func measure(ctx context.Context, o Options, targets []*target, clients int) error {
+	defer func() {
+		for _, t := range targets {
+			t.disconnect()
+		}
+	}()
+	slice := o.Duration / time.Duration(o.Rounds)
+	for _, t := range targets {
+		t.rounds = nil
+		if err := t.connect(clients); err != nil {
+			return err
+		}
+		if _, err := t.run(ctx, min(slice, 300*time.Millisecond)); err != nil { // warm-up
+			return err
+		}
+	}
+	for n := range o.Rounds {
+		order := slices.Concat(targets[n%len(targets):], targets[:n%len(targets)])
+		for _, t := range order {
+			r, err := t.run(ctx, slice)
+			if err != nil {
+				return err
+			}
+			t.rounds = append(t.rounds, r)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kinds are what Run can measure.
+var Kinds = []string{"calls", "big", "list", "idle"}
+
+// Targets to compare the gateway with.
+const (
+	Direct       = "direct"        // the HTTP server itself
+	ReverseProxy = "reverse-proxy" // a pooled httputil.ReverseProxy in front of it
+)
+
+// Options say what to measure. Default completes them.
+type Options struct {
+	Kind        string        // one of Kinds
+	Concurrency []int         // clients at once, one row each; default 1, 8, 64 (big: 8; list: 8)
+	Duration    time.Duration // measured time of each target at each concurrency, all rounds together; default 10 s
+	Rounds      int           // rounds the duration is cut into; default 5
+	HTTP, Stdio int           // servers of each kind behind the gateway; default 1 and 1
+	Compare     []string      // Direct, ReverseProxy; Direct is always there, ratios need it
+	Sessions    int           // idle: sessions at once; default 2000
+	Program     string        // this binary; it is started as server, proxy and gateway
+	Commit      string        // for the report
+	Command     string        // for the report
+}
+
+// Default fills in what was left zero.
+func (o Options) Default() Options {
+	if len(o.Concurrency) == 0 {
+		o.Concurrency = map[string][]int{"calls": {1, 8, 64}}[o.Kind]
+		if o.Concurrency == nil {
+			o.Concurrency = []int{8}
+		}
+	}
+	if o.Duration == 0 {
+		o.Duration = 10 * time.Second
+	}
+	if o.Rounds == 0 {
+		o.Rounds = 5
+	}
+	if o.HTTP == 0 && o.Stdio == 0 {
+		o.HTTP, o.Stdio = 1, 1
+	}
+	if o.Sessions == 0 {
+		o.Sessions = 2000
+	}
+	return o
+}
+
+// Validate returns all faults at once.
+func (o Options) Validate() error {
+	var faults []error
+	if !slices.Contains(Kinds, o.Kind) {
+		faults = append(faults, fmt.Errorf("kind: got %q, want one of %s", o.Kind, strings.Join(Kinds, ", ")))
+	}
+	for _, c := range o.Concurrency {
+		if c < 1 || c > 10000 {
+			faults = append(faults, fmt.Errorf("concurrency: got %d, want 1 to 10000", c))
+		}
+	}
+	if o.Duration < 0 || o.Rounds < 0 || o.Rounds > 1000 || o.Sessions < 0 || o.Sessions > 100000 {
+		faults = append(faults, errors.New("duration, rounds and sessions: want more than 0, at most 1000 rounds and 100000 sessions"))
+	}
+	for _, c := range o.Compare {
+		if c != Direct && c != ReverseProxy {
+			faults = append(faults, fmt.Errorf("compare: got %q, want %s or %s", c, Direct, ReverseProxy))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// ParseBackends reads "stdio:1,http:2" into numbers of servers.
+func ParseBackends(text string) (http, stdio int, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		kind, number, found := strings.Cut(strings.TrimSpace(part), ":")
+		n := 1
+		if found {
+			if n, err = strconv.Atoi(number); err != nil || n < 0 || n > 100 {
+				return 0, 0, fmt.Errorf("backends: got %q, want kind:number with at most 100 each", part)
+			}
+		}
+		switch kind {
+		case "http":
+			http = n
+		case "stdio":
+			stdio = n
+		default:
+			return 0, 0, fmt.Errorf("backends: got %q, want stdio or http", kind)
+		}
+	}
+	if http+stdio == 0 {
+		return 0, 0, errors.New("backends: want at least one server")
+	}
+	return http, stdio, nil
+}

@@ -1,0 +1,204 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is a child of ours that has printed its URL.
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	url   *url.URL
+	said  *lastWords
+	done  chan struct{} // closed when it has ended
+}
+
+var urlPattern = regexp.MustCompile(`https?://[^\s"]+`)
+
+// start runs program and waits until it has printed a URL on stdout. env is added to ours.
+func start(ctx context.Context, env []string, program string, args ...string) (*process, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.WaitDelay = time.Second
+	p := &process{cmd: cmd, said: &lastWords{}, done: make(chan struct{})}
+	cmd.Stderr = p.said
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.stdin = stdin
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	found := make(chan string, 1)
+	go func() {
+		defer close(p.done)
+		lines := bufio.NewScanner(stdout)
+		for lines.Scan() {
+			if text := urlPattern.FindString(lines.Text()); text != "" {
+				select {
+				case found <- text:
+				default:
+				}
+			}
+		}
+		_, _ = io.Copy(io.Discard, stdout)
+		_ = cmd.Wait()
+	}()
+	select {
+	case text := <-found:
+		p.url, err = url.Parse(text)
+	case <-p.done:
+		err = errors.New("it ended")
+	case <-time.After(30 * time.Second):
+		err = errors.New("it printed no URL for 30 s")
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		p.stop()
+		return nil, fmt.Errorf("start %s %v: %w\n%s", filepath.Base(program), args, err, p.said)
+	}
+	return p, nil
+}
+
+// stop ends the process: by closing its stdin and SIGTERM, after 15 s by force. Blocks until it has ended.
+func (p *process) stop() {
+	_ = p.stdin.Close()
+	if runtime.GOOS == "windows" || p.cmd.Process.Signal(syscall.SIGTERM) != nil {
+		_ = p.cmd.Process.Kill()
+	}
+	select {
+	case <-p.done:
+	case <-time.After(15 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// usage is what a process has used so far. Zero where the system does not tell (Linux does).
+type usage struct {
+	cpu time.Duration // user and system
+	rss int64         // resident bytes now
+}
+
+func (p *process) usage() usage {
+	var u usage
+	pid := strconv.Itoa(p.cmd.Process.Pid)
+	if text, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
+		// The name in parentheses may hold anything; fields count from behind it. Ticks are 10 ms on every Linux we run on.
+		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+		if len(fields) > 12 {
+			user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
+			system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
+			u.cpu = time.Duration(user+system) * 10 * time.Millisecond
+		}
+	}
+	if text, err := os.ReadFile("/proc/" + pid + "/statm"); err == nil {
+		if fields := bytes.Fields(text); len(fields) > 1 {
+			pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+			u.rss = pages * int64(os.Getpagesize())
+		}
+	}
+	return u
+}
+
+// lastWords keeps the end of what a process writes to stderr. Safe for concurrent use.
+type lastWords struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *lastWords) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	if over := len(l.text) - 4096; over > 0 {
+		l.text = append(l.text[:0], l.text[over:]...)
+	}
+	return len(p), nil
+}
+
+func (l *lastWords) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}
+
+// gateway is a gateway process with directories of its own.
+type gateway struct {
+	*process
+	socket string // its admin socket
+}
+
+// startGateway runs `serve` over the servers and waits until it is ready. dir is for its files; the path of its socket is
+// short only if dir is.
+func startGateway(ctx context.Context, o Options, dir string, servers map[string]any) (*gateway, error) {
+	text, err := json.Marshal(map[string]any{
+		"listen": "127.0.0.1:0", "mcpServers": servers, "metaTools": "false", "log": map[string]string{"level": "warn"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "config.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	p, err := start(ctx, []string{"XDG_RUNTIME_DIR=" + dir, "XDG_STATE_HOME=" + dir}, o.Program, "serve", "--config", file)
+	if err != nil {
+		return nil, err
+	}
+	g := &gateway{p, filepath.Join(dir, "goblin-actor", p.url.Port()+".sock")}
+	if err := g.waitReady(ctx); err != nil {
+		g.stop()
+		return nil, fmt.Errorf("%w\n%s", err, p.said)
+	}
+	return g, nil
+}
+
+// waitReady polls /readyz until it is 200 and names no failed server.
+func (g *gateway) waitReady(ctx context.Context) error {
+	var body []byte
+	for range 600 {
+		w, err := dial("tcp", g.url.Host)
+		if err != nil {
+			return err
+		}
+		body, err = w.get(g.url.Host, "/readyz")
+		w.close()
+		if err == nil && w.status == 200 {
+			if bytes.Contains(body, []byte(`"failed"`)) {
+				break
+			}
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-g.done:
+			return errors.New("the gateway ended")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("the gateway is not ready: %s", body)
+}

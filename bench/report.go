@@ -1,0 +1,205 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is what a Run found. The JSON of report.json.
+type Report struct {
+	Kind    string    `json:"kind"`
+	Command string    `json:"command"`
+	Commit  string    `json:"commit"`
+	When    time.Time `json:"when"`
+	Machine Machine   `json:"machine"`
+	Rounds  int       `json:"rounds,omitempty"`
+	Seconds float64   `json:"seconds,omitempty"` // measured time of each target at each concurrency
+	Bytes   int       `json:"bytes,omitempty"`   // of one answer
+	Rows    []Row     `json:"rows,omitempty"`
+	Idle    *Idle     `json:"idle,omitempty"`
+}
+
+// Machine is where it ran.
+type Machine struct {
+	OS    string `json:"os"`
+	Arch  string `json:"arch"`
+	CPU   string `json:"cpu,omitempty"`
+	Cores int    `json:"cores"`
+	Go    string `json:"go"`
+}
+
+// Row is one target at one concurrency. Zero where it does not apply.
+type Row struct {
+	Target      string  `json:"target"`
+	Concurrency int     `json:"concurrency"`
+	Calls       int     `json:"calls"`
+	PerSecond   float64 `json:"callsPerSecond"` // median of the rounds
+	P50         float64 `json:"p50Micros"`
+	P99         float64 `json:"p99Micros"`
+	ToDirect    float64 `json:"toDirect"`                 // median of the rounds' ratios
+	ToProxy     float64 `json:"toReverseProxy,omitempty"` // likewise
+	CPU         float64 `json:"cpuMicrosPerCall,omitempty"`
+	Mallocs     float64 `json:"allocsPerCall,omitempty"`
+	RSS         float64 `json:"rssMiB,omitempty"`
+}
+
+// rowsOf makes the rows of the targets' rounds; the first target is what the others are divided by.
+func rowsOf(targets []*target, clients int) []Row {
+	var rows []Row
+	base := targets[0].rounds
+	var proxy []round
+	for _, t := range targets {
+		if t.name == ReverseProxy {
+			proxy = t.rounds
+		}
+	}
+	for _, t := range targets {
+		row := Row{Target: t.name, Concurrency: clients, ToDirect: ratio(t.rounds, base), ToProxy: ratio(t.rounds, proxy)}
+		var tenths []uint32
+		var rates []float64
+		var cpu time.Duration
+		var mallocs float64
+		for _, r := range t.rounds {
+			tenths = append(tenths, r.tenths...)
+			rates = append(rates, r.rate())
+			cpu += r.cpu
+			mallocs += r.mallocs
+			row.Calls += r.calls
+			row.RSS = max(row.RSS, float64(r.rss)/(1<<20))
+		}
+		slices.Sort(tenths)
+		row.PerSecond, row.P50, row.P99 = median(rates), quantile(tenths, .5), quantile(tenths, .99)
+		if row.Calls > 0 {
+			row.CPU = float64(cpu.Microseconds()) / float64(row.Calls)
+			row.Mallocs = mallocs / float64(row.Calls)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// ratio is the median of the ratios of rounds that ran next to each other; 0 when there is nothing to divide by.
+func ratio(rounds, base []round) float64 {
+	var ratios []float64
+	for i := range min(len(rounds), len(base)) {
+		ratios = append(ratios, rounds[i].rate()/base[i].rate())
+	}
+	return median(ratios)
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	values = slices.Sorted(slices.Values(values))
+	middle := len(values) / 2
+	if len(values)%2 == 0 {
+		return (values[middle-1] + values[middle]) / 2
+	}
+	return values[middle]
+}
+
+// quantile returns the q-quantile of sorted tenths of microseconds, in microseconds.
+func quantile(sorted []uint32, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return float64(sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]) / 10
+}
+
+// newReport describes the circumstances.
+func newReport(o Options) *Report {
+	return &Report{Kind: o.Kind, Command: o.Command, Commit: o.Commit, When: time.Now().UTC().Truncate(time.Second),
+		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.NumCPU(), Go: runtime.Version()}}
+}
+
+// cpuModel is what Linux calls the processor; "" elsewhere.
+func cpuModel() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range bytes.Lines(text) {
+		if name, value, _ := bytes.Cut(line, []byte(":")); bytes.HasPrefix(name, []byte("model name")) {
+			return string(bytes.TrimSpace(value))
+		}
+	}
+	return ""
+}
+
+var columns = []string{"target", "clients", "calls/s", "p50 µs", "p99 µs", "× direct", "× proxy", "CPU µs/call", "allocs/call", "RSS MiB"}
+
+func (r Row) cells() []string {
+	return []string{r.Target, fmt.Sprint(r.Concurrency), fmt.Sprintf("%.0f", r.PerSecond), fmt.Sprintf("%.1f", r.P50), fmt.Sprintf("%.1f", r.P99),
+		number("%.2f", r.ToDirect), number("%.2f", r.ToProxy), number("%.1f", r.CPU), number("%.1f", r.Mallocs), number("%.1f", r.RSS)}
+}
+
+// number formats v; "–" where nothing was measured.
+func number(format string, v float64) string {
+	if v == 0 {
+		return "–"
+	}
+	return fmt.Sprintf(format, v)
+}
+
+// table returns title line and rows of what was measured.
+func (r *Report) table() [][]string {
+	if r.Idle != nil {
+		return r.Idle.table()
+	}
+	rows := [][]string{columns}
+	for _, row := range r.Rows {
+		rows = append(rows, row.cells())
+	}
+	return rows
+}
+
+// WriteTable writes the rows for a terminal.
+func (r *Report) WriteTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range r.table() {
+		fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
+	}
+	return t.Flush()
+}
+
+// markdown is report.md.
+func (r *Report) markdown() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# bench %s\n\n", r.Kind)
+	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n- when: %s\n- machine: %s/%s, %d cores, %s, %s\n", r.Command, r.Commit,
+		r.When.Format(time.RFC3339), r.Machine.OS, r.Machine.Arch, r.Machine.Cores, r.Machine.CPU, r.Machine.Go)
+	if r.Rounds > 0 {
+		fmt.Fprintf(&b, "- each target at each concurrency: %g s in %d interleaved rounds; answers of %d bytes, each compared byte for byte\n",
+			r.Seconds, r.Rounds, r.Bytes)
+	}
+	b.WriteString("\nRates and ratios are medians of rounds. CPU, allocations and RSS are those of the target's own process.\n\n")
+	for i, row := range r.table() {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
+		}
+	}
+	return b.Bytes()
+}
+
+// Save writes report.json and report.md into dir, which is made.
+func (r *Report) Save(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "report.json"), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "report.md"), r.markdown(), 0o644)
+}

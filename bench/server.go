@@ -1,0 +1,217 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"goblin-actor/protocol"
+)
+
+// Answers of the raw servers. A call costs them a scan of the request and one write.
+const (
+	smallBytes = 200     // size of the small request; its answer is about as large
+	bigBytes   = 1 << 20 // size of the big result's text
+)
+
+// ServerOptions says what a raw server offers.
+type ServerOptions struct {
+	Tools int // tools listed besides echo and big; 0 = none
+}
+
+// rawServer answers MCP requests from ready bytes: tails follow the id, up to the closing brace.
+type rawServer struct {
+	initialize, list, small, big, empty []byte
+}
+
+func newRawServer(o ServerOptions) *rawServer {
+	tools := []string{
+		`{"name":"echo","description":"answers about 200 bytes","inputSchema":{"type":"object"}}`,
+		`{"name":"big","description":"answers 1 MiB","inputSchema":{"type":"object"}}`,
+	}
+	if o.Tools > 0 {
+		tools = nil
+	}
+	for i := range o.Tools {
+		tools = append(tools, fmt.Sprintf(`{"name":"tool_%03d","title":"Tool number %d","description":"does what tools of its kind do, `+
+			`with two arguments","inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"where"},`+
+			`"depth":{"type":"integer","description":"how deep","default":1}},"required":["path"]}}`, i, i))
+	}
+	return &rawServer{
+		initialize: tail(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`),
+		list:       tail(`{"tools":[` + strings.Join(tools, ",") + `]}`),
+		small:      tail(textResult(smallBytes - 80)),
+		big:        tail(textResult(bigBytes)),
+		empty:      tail(`{}`),
+	}
+}
+
+// tail returns what follows the id in the answer with that result.
+func tail(result string) []byte { return []byte(`,"result":` + result + `}`) }
+
+func textResult(n int) string {
+	return `{"content":[{"type":"text","text":"` + strings.Repeat("x", n) + `"}]}`
+}
+
+// answer returns the raw id and the tail of the answer to a message; nil, nil when it needs none.
+func (s *rawServer) answer(raw []byte) (id, tail []byte, err error) {
+	var f protocol.Frame
+	if err := f.Parse(raw); err != nil {
+		return nil, nil, err
+	}
+	if f.Kind != protocol.KindRequest {
+		return nil, nil, nil
+	}
+	id = f.ID.Of(raw)
+	switch f.M {
+	case protocol.MethodInitialize:
+		return id, s.initialize, nil
+	case protocol.MethodToolsList:
+		return id, s.list, nil
+	case protocol.MethodToolsCall:
+		var p protocol.Params
+		if err := p.Scan(&f); err != nil {
+			return nil, nil, err
+		}
+		if bytes.HasSuffix(p.Name.Of(raw), []byte(`big"`)) {
+			return id, s.big, nil
+		}
+		return id, s.small, nil
+	case protocol.MethodPing:
+		return id, s.empty, nil
+	}
+	return id, []byte(`,"error":{"code":-32601,"message":"Method not found"}}`), nil
+}
+
+// ServeStdio answers what comes on in, one message a line, until it ends. Answers ready together are written together.
+func ServeStdio(in io.Reader, out io.Writer, o ServerOptions) error {
+	s := newRawServer(o)
+	r, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
+	for {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return w.Flush()
+		}
+		if err != nil {
+			return fmt.Errorf("read request: %w", err)
+		}
+		id, tail, err := s.answer(bytes.TrimSpace(line))
+		if err != nil {
+			return err
+		}
+		if tail != nil {
+			_, _ = w.WriteString(answerHead)
+			_, _ = w.Write(id)
+			_, _ = w.Write(tail)
+			_ = w.WriteByte('\n')
+		}
+		if r.Buffered() == 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ServeHTTP answers streamable HTTP on a free loopback port, any path, and prints its URL on out. It ends when in does.
+func ServeHTTP(in io.Reader, out io.Writer, o ServerOptions) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "http://%s/mcp\n", l.Addr())
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		_ = l.Close()
+	}()
+	s := newRawServer(o)
+	for {
+		conn, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		go s.serve(conn)
+	}
+}
+
+// serve answers one HTTP/1.1 connection. It understands what well-behaved clients send and closes on anything else.
+func (s *rawServer) serve(conn net.Conn) {
+	defer conn.Close()
+	r := bufio.NewReaderSize(conn, 16<<10)
+	var body, out []byte
+	for {
+		post, length, err := readHead(r)
+		if err != nil {
+			return
+		}
+		if cap(body) < length {
+			body = make([]byte, length)
+		}
+		body = body[:length]
+		if _, err := io.ReadFull(r, body); err != nil {
+			return
+		}
+		out = s.respond(out[:0], post, body)
+		if _, err := conn.Write(out); err != nil {
+			return
+		}
+	}
+}
+
+// respond appends the whole HTTP answer.
+func (s *rawServer) respond(out []byte, post bool, body []byte) []byte {
+	if !post {
+		return append(out, "HTTP/1.1 405 Method Not Allowed\r\nAllow: POST\r\nContent-Length: 0\r\n\r\n"...)
+	}
+	id, tail, err := s.answer(body)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench server:", err)
+		return append(out, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"...)
+	}
+	if tail == nil {
+		return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
+	}
+	out = append(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "...)
+	out = strconv.AppendInt(out, int64(len(answerHead)+len(id)+len(tail)), 10)
+	out = append(out, "\r\n\r\n"+answerHead...)
+	out = append(out, id...)
+	return append(out, tail...)
+}
+
+// readHead reads a request's line and headers.
+func readHead(r *bufio.Reader) (post bool, length int, err error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return false, 0, err
+	}
+	post = bytes.HasPrefix(line, []byte("POST "))
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return false, 0, err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			return post, length, nil
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch {
+		case bytes.EqualFold(name, []byte("content-length")):
+			length, err = strconv.Atoi(string(bytes.TrimSpace(value)))
+			if err != nil || length < 0 || length > 64<<20 {
+				return false, 0, fmt.Errorf("content-length: got %q", value)
+			}
+		case bytes.EqualFold(name, []byte("transfer-encoding")):
+			return false, 0, errors.New("chunked requests are not understood here")
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/bench"
+)
+
+func newBenchCommand() *cobra.Command {
+	o := bench.Options{}
+	var self bool
+	var backends, out string
+	cmd := &cobra.Command{
+		Use:   "bench " + strings.Join(bench.Kinds, "|"),
+		Short: "Measure the gateway against a direct connection and a reverse proxy",
+		Long: `bench starts raw MCP servers, a gateway and a reverse proxy as processes of their own, puts the same load on all of
+them in interleaved rounds, and reports medians and ratios.
+
+  calls   tools/call of 200 bytes
+  big     tools/call with a result of 1 MiB
+  list    tools/list of 1000 tools from 20 servers, against a static handler that writes the same bytes
+  idle    memory of sessions that hold a stream open`,
+		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64",
+		Args:      takes(1, 1, "what to measure: "+strings.Join(bench.Kinds, ", ")),
+		ValidArgs: bench.Kinds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !self {
+				return usageError("add --self", "bench needs to know what to measure")
+			}
+			o.Kind = args[0]
+			return runBench(cmd, o, backends, out)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&self, "self", false, "measure a gateway started for this run")
+	flags.StringSliceVar(&o.Compare, "compare", []string{bench.Direct, bench.ReverseProxy}, "what to compare with: direct, reverse-proxy")
+	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "clients at once, one measurement each (default 1,8,64; big and list: 8)")
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time of each target at each concurrency")
+	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds the duration is cut into")
+	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: sessions at once")
+	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
+	flags.StringVar(&out, "out", "", "directory for report.json and report.md")
+	cmd.AddCommand(newBenchServer(), newBenchProxy(), newBenchStatic())
+	return cmd
+}
+
+func runBench(cmd *cobra.Command, o bench.Options, backends, out string) error {
+	var err error
+	if o.HTTP, o.Stdio, err = bench.ParseBackends(backends); err != nil {
+		return usageError(helpHint(cmd), "%w", err)
+	}
+	if err := o.Default().Validate(); err != nil {
+		return usageError(helpHint(cmd), "%w", err)
+	}
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	o.Commit = buildCommit()
+	o.Command = "goblin-actor " + strings.Join(os.Args[1:], " ")
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	report, err := bench.Run(ctx, o, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if out != "" {
+		if err := report.Save(out); err != nil {
+			return err
+		}
+	}
+	return report.WriteTable(cmd.OutOrStdout())
+}
+
+// The hidden commands below are the processes a bench consists of. They end when their stdin does.
+
+func newBenchServer() *cobra.Command {
+	var o bench.ServerOptions
+	var stdio bool
+	cmd := &cobra.Command{
+		Use:    "server",
+		Short:  "A raw MCP server that answers from ready bytes",
+		Hidden: true,
+		Args:   takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if stdio {
+				return bench.ServeStdio(cmd.InOrStdin(), cmd.OutOrStdout(), o)
+			}
+			return bench.ServeHTTP(cmd.InOrStdin(), cmd.OutOrStdout(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak stdio instead of HTTP")
+	cmd.Flags().IntVar(&o.Tools, "tools", 0, "list so many tools")
+	return cmd
+}
+
+func newBenchProxy() *cobra.Command {
+	return &cobra.Command{
+		Use:    "proxy URL",
+		Short:  "A pooled httputil.ReverseProxy",
+		Hidden: true,
+		Args:   takes(1, 1, "the URL to forward to"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return bench.ServeProxy(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
+		},
+	}
+}
+
+func newBenchStatic() *cobra.Command {
+	return &cobra.Command{
+		Use:    "static FILE",
+		Short:  "A handler that writes the same bytes to every request",
+		Hidden: true,
+		Args:   takes(1, 1, "the file to serve"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return bench.ServeStatic(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
+		},
+	}
+}
