@@ -84,8 +84,7 @@ func (s *setup) idle() (*Idle, error) {
 }
 
 // openStreams initializes n sessions on one connection and opens a stream for each on a connection of its own.
-// The caller closes what it returns, also with an error. Sessions are ended (DELETE) on their stream's connection being closed
-// by the caller: see stream.close.
+// The caller closes what it returns, also with an error.
 func (s *setup) openStreams(g *gateway, n int) ([]*stream, error) {
 	host, path := g.url.Host, g.url.Path
 	post, err := dial("tcp", host)
@@ -156,8 +155,9 @@ func (g *gateway) memory(name string) (IdlePhase, error) {
 	}
 	defer w.close()
 	for range 2 { // the second also frees what finalizers held
-		if _, err := w.get("admin", "/debug/pprof/heap?gc=1"); err != nil || w.status != 200 {
-			return IdlePhase{}, fmt.Errorf("collect garbage: status %d: %w", w.status, err)
+		_, err := w.get("admin", "/debug/pprof/heap?gc=1")
+		if err := w.expect("collect garbage", 200, nil, err); err != nil {
+			return IdlePhase{}, err
 		}
 	}
 	m := scrape(g.url.Host)

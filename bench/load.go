@@ -56,13 +56,21 @@ func (t *target) connect(n int) error {
 // handshake initializes a session; its id is in w.session.
 func (w *wire) handshake(host, path string) error {
 	body, err := w.exchange(newRequest(host, path, "", "", "initialize", initializeParams).text)
-	if err != nil || w.status != 200 {
-		return fmt.Errorf("initialize: status %d: %.200q %w", w.status, body, err)
+	if err := w.expect("initialize", 200, body, err); err != nil {
+		return err
 	}
 	note := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	body, err = w.exchange([]byte(postHead(host, path, w.session, protocolVersion, len(note)) + note))
-	if err != nil || w.status != 202 {
-		return fmt.Errorf("notifications/initialized: status %d: %.200q %w", w.status, body, err)
+	return w.expect("notifications/initialized", 202, body, err)
+}
+
+// expect returns an error unless the last exchange went well and had that status.
+func (w *wire) expect(what string, status int, body []byte, err error) error {
+	if err == nil && w.status != status {
+		err = fmt.Errorf("status %d, want %d: %.200q", w.status, status, body)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

@@ -32,7 +32,11 @@ func dial(network, addr string) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}, nil
+	return newWire(conn), nil
+}
+
+func newWire(conn net.Conn) *wire {
+	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
 }
 
 func (w *wire) close() { _ = w.conn.Close() }
