@@ -26,6 +26,12 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 	root.AddCommand(
 		newServe(),
 		newStdio(),
+		newList(),
+		newCall(),
+		newRead(),
+		newPrompt(),
+		newStatus(),
+		newDemo(),
 		newVersion(),
 	)
 	return root

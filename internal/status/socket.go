@@ -14,8 +14,8 @@ import (
 // ErrSocketPathTooLong is returned by SocketPath when no unix socket can have the path.
 var ErrSocketPathTooLong = errors.New("too long for a unix socket")
 
-// maxSocketPath is how long the path of a unix socket may be: sun_path without its closing zero.
-var maxSocketPath = map[string]int{"linux": 107, "windows": 107}
+// maxSocketPath is how long the path of a unix socket may be on every system we run on (darwin has the least).
+const maxSocketPath = 103
 
 // SocketDir returns the directory of the admin sockets: $XDG_RUNTIME_DIR/goblin-actor, without that
 // $XDG_STATE_HOME/goblin-actor, without that ~/.local/state/goblin-actor. getenv is os.Getenv, or a test's.
@@ -43,12 +43,8 @@ func SocketPath(port int, getenv func(string) string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, strconv.Itoa(port)+".sock")
-	most := maxSocketPath[runtime.GOOS]
-	if most == 0 {
-		most = 103 // darwin and the BSDs
-	}
-	if len(path) > most {
-		return "", fmt.Errorf("admin socket %s: %d bytes, at most %d: %w; set XDG_RUNTIME_DIR to a shorter directory", path, len(path), most, ErrSocketPathTooLong)
+	if len(path) > maxSocketPath {
+		return "", fmt.Errorf("admin socket %s: %d bytes, at most %d: %w; set XDG_RUNTIME_DIR to a shorter directory", path, len(path), maxSocketPath, ErrSocketPathTooLong)
 	}
 	return path, nil
 }

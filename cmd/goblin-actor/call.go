@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/client"
+	"goblin-actor/protocol"
+)
+
+// maxArguments bounds arguments read from stdin, in bytes.
+const maxArguments = 64 << 20
+
+func newCall() *cobra.Command {
+	var gateway gatewayFlags
+	var out format
+	var given string
+	cmd := &cobra.Command{
+		Use:   "call TOOL [key=value…]",
+		Short: "Call a tool",
+		Long: `Call a tool and print what it answers. Values are typed by the tool's schema: numbers and booleans as
+they are, arrays and objects as JSON, everything else as text. --json gives all arguments at once.
+
+Progress goes to stderr. A result that says it is an error is printed, and the exit code is 5.`,
+		Example: `  goblin-actor call notes_add_note title=Errands text="buy a lantern"
+  goblin-actor call clock_wait seconds=3 steps=3
+  goblin-actor call notes_search_notes --json '{"query": "lantern"}'`,
+		Args: takes(1, -1, "the name of a tool"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if given != "" && len(args) > 1 {
+				return usageError("give one of them", "--json and key=value exclude each other")
+			}
+			pairs, err := parsePairs(args[1:])
+			if err != nil {
+				return err
+			}
+			raw, err := jsonArguments(given, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
+				if raw == nil {
+					if raw, err = typedArguments(ctx, c, args[0], pairs); err != nil {
+						return err
+					}
+				}
+				return callTool(ctx, cmd, c, out, args[0], raw)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&given, "json", "", "all arguments as one JSON object; - reads it from stdin")
+	gateway.add(cmd)
+	out.add(cmd)
+	return cmd
+}
+
+// jsonArguments returns what --json gave; nil when it was not given.
+func jsonArguments(given string, stdin io.Reader) ([]byte, error) {
+	if given == "" {
+		return nil, nil
+	}
+	raw := []byte(given)
+	if given == "-" {
+		var err error
+		if raw, err = io.ReadAll(io.LimitReader(stdin, maxArguments+1)); err != nil {
+			return nil, fmt.Errorf("read arguments: %w", err)
+		}
+		if len(raw) > maxArguments {
+			return nil, fmt.Errorf("read arguments: more than %d bytes", maxArguments)
+		}
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
+		if err == nil {
+			err = errors.New("null is none")
+		}
+		return nil, usageError(`like --json '{"key": "value"}'`, "--json: want one JSON object: %w", err)
+	}
+	return raw, nil
+}
+
+// typedArguments turns key=value pairs into the arguments of a tool, by the schema the gateway lists. A tool that is
+// not listed gets them as they look; the gateway says what it thinks of it.
+func typedArguments(ctx context.Context, c *client.Client, tool string, pairs []pair) ([]byte, error) {
+	items, err := c.List(ctx, protocol.Tools)
+	if err != nil {
+		return nil, err
+	}
+	item, ok := findItem(items, tool)
+	if !ok {
+		return schema{}.arguments(tool, pairs)
+	}
+	s, err := parseSchema(item.InputSchema.Of(item.Raw))
+	if err != nil {
+		return nil, fmt.Errorf("the schema of %s: %w", tool, err)
+	}
+	return s.arguments(tool, pairs)
+}
+
+// findItem finds an item by its public name, or by its server's own name if only one server has it.
+func findItem(items []protocol.Item, name string) (found protocol.Item, ok bool) {
+	for _, item := range items {
+		if field(item, item.Name) == name {
+			return item, true
+		}
+	}
+	count := 0
+	for _, item := range items {
+		if meta(item, "goblin-actor/name") == name {
+			found = item
+			count++
+		}
+	}
+	return found, count == 1
+}
+
+// callTool calls and prints.
+func callTool(ctx context.Context, cmd *cobra.Command, c *client.Client, out format, tool string, args []byte) error {
+	bar := newProgressBar(cmd.ErrOrStderr())
+	result, err := c.Call(ctx, tool, args, bar.show)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	if out == formatTable {
+		err = printToolResult(cmd.OutOrStdout(), result)
+	} else {
+		err = out.raw(cmd.OutOrStdout(), result)
+	}
+	if err != nil {
+		return err
+	}
+	var verdict struct {
+		IsError bool `json:"isError"`
+	}
+	if json.Unmarshal(result, &verdict) == nil && verdict.IsError {
+		return &exitError{exitAnswered, fmt.Errorf("%s reported an error", tool), ""}
+	}
+	return nil
+}

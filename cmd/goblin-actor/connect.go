@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/client"
+)
+
+// startInProcess starts a gateway from a configuration file ("" = the usual search) in this process and returns a
+// client of it, and stop, which ends both and waits for that. serve.go sets it.
+var startInProcess func(ctx context.Context, configPath string) (c *client.Client, stop func(), err error)
+
+// gatewayFlags say which gateway a client command talks to.
+type gatewayFlags struct {
+	connect string // address of a running one
+	config  string // file to start one from, in this process
+}
+
+func (f *gatewayFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.connect, "connect", "", "the running gateway: URL, host:port or port (default "+client.DefaultAddress+")")
+	cmd.Flags().StringVar(&f.config, "config", "", "start a gateway from this file for the length of the command instead")
+}
+
+// open connects to the gateway, or starts one. The caller calls stop when done.
+func (f *gatewayFlags) open(ctx context.Context) (c *client.Client, stop func(), err error) {
+	if f.connect != "" && f.config != "" {
+		return nil, nil, usageError("give one of them", "--connect and --config exclude each other")
+	}
+	if f.config != "" {
+		return startInProcess(ctx, f.config)
+	}
+	if _, err := client.ParseAddress(f.connect); err != nil {
+		hint := "like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp"
+		return nil, nil, usageError(hint, "--connect: %w", err)
+	}
+	c, err = client.Dial(ctx, f.connect, client.Options{Name: "goblin-actor", Version: buildVersion()})
+	if err != nil {
+		return nil, nil, failed(err)
+	}
+	return c, c.Close, nil
+}
+
+// answered runs do with a client of the gateway and gives its errors their exit codes.
+func (f *gatewayFlags) answered(cmd *cobra.Command, do func(ctx context.Context, c *client.Client) error) error {
+	ctx, cancel := interruptible(cmd)
+	defer cancel()
+	c, stop, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return failed(do(ctx, c))
+}
+
+// failed gives an error of the client its exit code and a hint.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*exitError](err); ok {
+		return err
+	}
+	if rpc, ok := errors.AsType[*client.RPCError](err); ok {
+		return &exitError{exitAnswered, rpc, rpcHint(rpc.Name())}
+	}
+	switch {
+	case errors.Is(err, client.ErrUnreachable), errors.Is(err, context.DeadlineExceeded):
+		return &exitError{exitUnreachable, fmt.Errorf("no gateway answers: %w", err),
+			"start one with \"goblin-actor serve\", name another with --connect ADDR, or give --config FILE"}
+	case errors.Is(err, client.ErrSessionLost):
+		return &exitError{exitFailed, err, "try again"}
+	}
+	return err
+}
+
+// rpcHints are what one can do about an error of the gateway, by its name.
+var rpcHints = map[string]string{
+	"TOOL_NOT_FOUND":        `"goblin-actor list tools" shows what there is`,
+	"PROMPT_NOT_FOUND":      `"goblin-actor list prompts" shows what there is`,
+	"RESOURCE_NOT_FOUND":    `"goblin-actor list resources" and "goblin-actor list templates" show what there is`,
+	"AMBIGUOUS_URI":         `"goblin-actor list resources" shows the full URIs`,
+	"SERVER_UNAVAILABLE":    `"goblin-actor status" shows why, and when it is tried again`,
+	"NO_BACKENDS_AVAILABLE": `"goblin-actor status" shows why`,
+	"BACKEND_DISCONNECTED":  `the call may have been carried out; "goblin-actor status" shows the server`,
+	"QUEUE_FULL":            "too many calls wait for this server; try again",
+	"QUEUE_TIMEOUT":         "too many calls wait for this server; try again",
+	"OVERLOADED":            "too many calls of this client run; try again",
+	"TIMEOUT":               "the server took too long; its timeout and maxTimeout are set in the configuration",
+	"SHUTTING_DOWN":         "the gateway is going down; try again when it is back",
+}
+
+func rpcHint(name string) string { return rpcHints[name] }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/demo"
+	"goblin-actor/protocol"
+)
+
+func newDemo() *cobra.Command {
+	var listen, version string
+	var pageSize int
+	cmd := &cobra.Command{
+		Use:   "demo [NAME]",
+		Short: "Run a built-in demo server, on stdin and stdout or over HTTP",
+		Long: `Run a built-in demo server: on stdin and stdout until its input ends, or over HTTP until it is interrupted.
+Without a name it lists them.`,
+		Example:   "  goblin-actor demo notes\n  goblin-actor demo clock --http 127.0.0.1:9000\n  goblin-actor demo notes --protocol 2024-11-05",
+		ValidArgs: demo.Names(),
+		Args:      takes(0, 1, "one name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listDemos(cmd)
+			}
+			s, err := demo.Named(args[0])
+			if err != nil {
+				return usageError(`"goblin-actor demo" lists them`, "%w", err)
+			}
+			if version != "" && !protocol.IsLegacy(version) {
+				return usageError("one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25", "--protocol %q is no version the demo servers speak", version)
+			}
+			if pageSize < 1 {
+				return usageError("1 or more", "--page-size %d", pageSize)
+			}
+			s.Protocol, s.PageSize = version, pageSize
+			return runDemo(cmd, s, listen)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "http", "", "serve streamable HTTP on this loopback address or port instead; port 0 takes a free one")
+	cmd.Flags().StringVar(&version, "protocol", "", "speak this protocol version only, whatever the client asks for")
+	cmd.Flags().IntVar(&pageSize, "page-size", 100, "items a page in lists")
+	return cmd
+}
+
+func listDemos(cmd *cobra.Command) error {
+	rows := [][]string{}
+	for _, name := range demo.Names() {
+		rows = append(rows, []string{name, demo.About(name)})
+	}
+	return table(cmd.OutOrStdout(), []string{"NAME", "ABOUT"}, rows)
+}
+
+// runDemo serves until the input ends or a signal comes; both are a good end.
+func runDemo(cmd *cobra.Command, s *demo.Server, listen string) error {
+	ctx, cancel := interruptible(cmd)
+	defer cancel()
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})).With("demo", s.Name)
+	if listen == "" {
+		err := demo.ServeStdio(ctx, s, cmd.InOrStdin(), cmd.OutOrStdout(), log)
+		if context.Cause(ctx) == error(errInterrupted) {
+			return nil
+		}
+		return err
+	}
+	address, err := loopback(listen)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return &exitError{exitFailed, err, "--http 0 takes any free port"}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/mcp\n", l.Addr())
+	return demo.ServeHTTP(ctx, s, l, log)
+}
+
+// loopback completes an address to listen on. Demo servers ask nobody who he is, so they stay on this machine.
+func loopback(address string) (string, error) {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		address = ":" + address
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", usageError("like --http 127.0.0.1:9000 or --http 9000", "--http %q: want an address or a port", address)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	if ip := net.ParseIP(host); !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
+		return "", usageError("like --http 127.0.0.1:9000", "--http %q: demo servers listen on loopback addresses only", address)
+	}
+	return net.JoinHostPort(host, port), nil
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/client"
+	"goblin-actor/protocol"
+)
+
+// maxCell is how many characters of a description a table shows.
+const maxCell = 72
+
+func newList() *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use:     "list",
+		Short:   "List what the gateway offers",
+		Example: "  goblin-actor list tools\n  goblin-actor list resources -o json --connect 8731",
+	})
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		cmd.AddCommand(newListKind(kind))
+	}
+	cmd.AddCommand(newListServers())
+	return cmd
+}
+
+func newListKind(kind protocol.ItemKind) *cobra.Command {
+	var gateway gatewayFlags
+	var out format
+	about := kind.String()
+	if kind == protocol.Templates {
+		about = "resource templates"
+	}
+	cmd := &cobra.Command{
+		Use:   kind.String(),
+		Short: "List the " + about + " of all servers",
+		Args:  takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
+				items, err := c.List(ctx, kind)
+				if err != nil {
+					return err
+				}
+				if out != formatTable {
+					return out.raw(cmd.OutOrStdout(), join(items))
+				}
+				return printItems(cmd.OutOrStdout(), kind, items)
+			})
+		},
+	}
+	gateway.add(cmd)
+	out.add(cmd)
+	return cmd
+}
+
+// join returns the items as one JSON array.
+func join(items []protocol.Item) []byte {
+	raw := make([][]byte, len(items))
+	for i := range items {
+		raw[i] = items[i].Raw
+	}
+	return slices.Concat([]byte("["), bytes.Join(raw, []byte(",")), []byte("]"))
+}
+
+func printItems(w io.Writer, kind protocol.ItemKind, items []protocol.Item) error {
+	if len(items) == 0 {
+		_, err := fmt.Fprintf(w, "no %s\n", kind)
+		return err
+	}
+	head := []string{"NAME", "SERVER", "DESCRIPTION"}
+	if kind == protocol.Resources || kind == protocol.Templates {
+		head = []string{"URI", "NAME", "TYPE", "SERVER", "DESCRIPTION"}
+	}
+	rows := make([][]string, len(items))
+	for i, item := range items {
+		about := oneLine(cmp.Or(field(item, item.Description), field(item, item.Title)), maxCell)
+		name, server := oneLine(field(item, item.Name), 0), oneLine(serverOf(item), 0)
+		switch kind {
+		case protocol.Resources:
+			rows[i] = []string{oneLine(field(item, item.URI), 0), name, oneLine(field(item, item.MIMEType), 40), server, about}
+		case protocol.Templates:
+			rows[i] = []string{oneLine(field(item, item.URITemplate), 0), name, oneLine(field(item, item.MIMEType), 40), server, about}
+		default:
+			rows[i] = []string{name, server, about}
+		}
+	}
+	return table(w, head, rows)
+}
+
+// field returns a string member of an item; "" when it is absent or no string.
+func field(item protocol.Item, span protocol.Span) string {
+	s, _ := protocol.Unquote(span.Of(item.Raw))
+	return s
+}
+
+// meta returns a string of an item's _meta.
+func meta(item protocol.Item, key string) string {
+	if !item.Meta.Present() {
+		return ""
+	}
+	s, _ := protocol.Unquote(protocol.Member(item.Raw, item.Meta, key).Of(item.Raw))
+	return s
+}
+
+// serverOf returns the server an item belongs to; "" when the other side is no gateway of ours.
+func serverOf(item protocol.Item) string { return meta(item, "goblin-actor/server") }
+
+func newListServers() *cobra.Command {
+	var gateway gatewayFlags
+	var out format
+	cmd := &cobra.Command{
+		Use:   "servers",
+		Short: "List the servers that offer anything, and how much",
+		Long:  "List the servers that offer anything, and how much. \"goblin-actor status\" also knows those that do not run.",
+		Args:  takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
+				servers, err := listServers(ctx, c)
+				if err != nil {
+					return err
+				}
+				return printServers(cmd.OutOrStdout(), out, servers)
+			})
+		},
+	}
+	gateway.add(cmd)
+	out.add(cmd)
+	return cmd
+}
+
+// offers counts what one server offers.
+type offers struct {
+	Name      string `json:"name"`
+	Tools     int    `json:"tools"`
+	Prompts   int    `json:"prompts"`
+	Resources int    `json:"resources"`
+	Templates int    `json:"templates"`
+}
+
+// listServers counts the items of all lists by the server they belong to, sorted by its name.
+func listServers(ctx context.Context, c *client.Client) ([]offers, error) {
+	servers := map[string]*offers{}
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		items, err := c.List(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items {
+			name := serverOf(item)
+			s := servers[name]
+			if s == nil {
+				s = &offers{Name: name}
+				servers[name] = s
+			}
+			*[]*int{&s.Tools, &s.Prompts, &s.Resources, &s.Templates}[kind]++
+		}
+	}
+	list := []offers{}
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		list = append(list, *servers[name])
+	}
+	return list, nil
+}
+
+func printServers(w io.Writer, out format, servers []offers) error {
+	if out != formatTable {
+		raw, err := json.Marshal(servers)
+		if err != nil {
+			return err
+		}
+		return out.raw(w, raw)
+	}
+	if len(servers) == 0 {
+		_, err := fmt.Fprintln(w, "no servers")
+		return err
+	}
+	rows := [][]string{}
+	for _, s := range servers {
+		rows = append(rows, []string{
+			cmp.Or(oneLine(s.Name, 0), "(unnamed)"),
+			strconv.Itoa(s.Tools), strconv.Itoa(s.Prompts), strconv.Itoa(s.Resources), strconv.Itoa(s.Templates),
+		})
+	}
+	return table(w, []string{"SERVER", "TOOLS", "PROMPTS", "RESOURCES", "TEMPLATES"}, rows)
+}

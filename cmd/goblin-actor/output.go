@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+)
+
+// format is how a command prints what it was asked for.
+type format string
+
+const (
+	formatTable format = "table" // for people
+	formatJSON  format = "json"  // the raw result, indented
+	formatYAML  format = "yaml"
+)
+
+func (f *format) add(cmd *cobra.Command) {
+	*f = formatTable
+	cmd.Flags().VarP(f, "output", "o", "table, json or yaml")
+}
+
+// String, Set and Type make format a flag.
+func (f *format) String() string { return string(*f) }
+
+// Type names the flag's value in the help.
+func (f *format) Type() string { return "format" }
+
+// Set takes one of the three words.
+func (f *format) Set(s string) error {
+	switch format(s) {
+	case formatTable, formatJSON, formatYAML:
+		*f = format(s)
+		return nil
+	}
+	return fmt.Errorf("want table, json or yaml")
+}
+
+// raw prints JSON as JSON or YAML. The values are as they came; characters that could steer a terminal are escaped.
+func (f format) raw(w io.Writer, value []byte) error {
+	var out bytes.Buffer
+	if f == formatYAML {
+		text, err := yaml.JSONToYAML([]byte(escaped(string(value))))
+		if err != nil {
+			return fmt.Errorf("print as YAML: %w", err)
+		}
+		out.WriteString(clean(string(text)))
+	} else {
+		if err := json.Indent(&out, value, "", "  "); err != nil {
+			return fmt.Errorf("print as JSON: %w", err)
+		}
+		text := escaped(out.String())
+		out.Reset()
+		out.WriteString(text)
+		out.WriteByte('\n')
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// escaped replaces harmful characters in JSON by \u escapes; they can stand in strings only.
+func escaped(s string) string {
+	if !strings.ContainsFunc(s, harmful) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if harmful(r) && r != '\r' {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// table prints rows in columns under a head; columns that are empty in every row are left out.
+// Cells must be clean. Each row has as many cells as the head.
+func table(w io.Writer, head []string, rows [][]string) error {
+	width := make([]int, len(head))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	p := paletteFor(w)
+	var out strings.Builder
+	line := func(cells []string, paint func(string) string) {
+		var b strings.Builder
+		for i, cell := range cells {
+			if width[i] == 0 {
+				continue
+			}
+			b.WriteString(cell)
+			b.WriteString(strings.Repeat(" ", max(width[i], len(head[i]))-utf8.RuneCountInString(cell)+2))
+		}
+		out.WriteString(paint(strings.TrimRight(b.String(), " ")))
+		out.WriteByte('\n')
+	}
+	line(head, p.head)
+	for _, row := range rows {
+		line(row, func(s string) string { return s })
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}

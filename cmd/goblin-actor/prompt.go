@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/client"
+	"goblin-actor/protocol"
+)
+
+func newPrompt() *cobra.Command {
+	var gateway gatewayFlags
+	var out format
+	cmd := &cobra.Command{
+		Use:     "prompt NAME [key=value…]",
+		Short:   "Get a prompt",
+		Long:    "Get a prompt and print its messages, each under its role. Arguments of prompts are texts.",
+		Example: "  goblin-actor prompt notes_summarize_notes style=brief",
+		Args:    takes(1, -1, "the name of a prompt"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pairs, err := parsePairs(args[1:])
+			if err != nil {
+				return err
+			}
+			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
+				raw, err := promptArguments(ctx, c, args[0], pairs)
+				if err != nil {
+					return err
+				}
+				result, err := c.Prompt(ctx, args[0], raw)
+				if err != nil {
+					return err
+				}
+				if out != formatTable {
+					return out.raw(cmd.OutOrStdout(), result)
+				}
+				return printPrompt(cmd.OutOrStdout(), result)
+			})
+		},
+	}
+	gateway.add(cmd)
+	out.add(cmd)
+	return cmd
+}
+
+// promptArguments checks the pairs against what the prompt declares and returns them as JSON. MCP 2025-11-25, server/prompts.
+func promptArguments(ctx context.Context, c *client.Client, name string, pairs []pair) ([]byte, error) {
+	items, err := c.List(ctx, protocol.Prompts)
+	if err != nil {
+		return nil, err
+	}
+	var declared struct {
+		Arguments []struct {
+			Name, Description string
+			Required          bool
+		} `json:"arguments"`
+	}
+	item, known := findItem(items, name)
+	if known {
+		if err := json.Unmarshal(item.Raw, &declared); err != nil {
+			return nil, fmt.Errorf("the arguments of %s: %w", name, err)
+		}
+		s := schema{Properties: map[string]schema{}}
+		for _, a := range declared.Arguments {
+			s.Properties[a.Name] = schema{Type: words{"string"}, Description: a.Description}
+			if a.Required {
+				s.Required = append(s.Required, a.Name)
+			}
+		}
+		return s.arguments(name, pairs)
+	}
+	given := map[string]string{}
+	for _, p := range pairs {
+		given[p.key] = p.value
+	}
+	return json.Marshal(given)
+}
+
+// printPrompt prints the messages, each under its role.
+func printPrompt(w io.Writer, raw []byte) error {
+	var result struct {
+		Description string `json:"description"`
+		Messages    []struct {
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return fmt.Errorf("read the result: %w", err)
+	}
+	p := paletteFor(w)
+	parts := []string{}
+	for _, m := range result.Messages {
+		parts = append(parts, p.head(oneLine(m.Role, 40)+":")+"\n"+strings.TrimRight(strings.Join(blocks(m.Content), "\n"), "\n"))
+	}
+	return printLines(w, strings.Join(parts, "\n\n"))
+}
+
+// blocks renders a message's content, which is one block or an array of them.
+func blocks(raw json.RawMessage) []string {
+	var many []block
+	if json.Unmarshal(raw, &many) != nil {
+		many = make([]block, 1)
+		if json.Unmarshal(raw, &many[0]) != nil {
+			return []string{"(unreadable)"}
+		}
+	}
+	texts := make([]string, len(many))
+	for i, b := range many {
+		texts[i] = b.String()
+	}
+	return texts
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/client"
+)
+
+func newRead() *cobra.Command {
+	var gateway gatewayFlags
+	var out format
+	cmd := &cobra.Command{
+		Use:   "read URI",
+		Short: "Read a resource",
+		Long: `Read a resource and print it. Into a pipe or a file its bytes go unchanged, also those of an image;
+on a terminal characters that could steer it are shown as escapes.`,
+		Example: "  goblin-actor read resource://notes/note:///welcome\n  goblin-actor read resource://files/file:///logo.png > logo.png",
+		Args:    takes(1, 1, "the URI of a resource"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
+				result, err := c.Read(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if out != formatTable {
+					return out.raw(cmd.OutOrStdout(), result)
+				}
+				return printContents(cmd.OutOrStdout(), result, isTerminal(cmd.OutOrStdout()))
+			})
+		},
+	}
+	gateway.add(cmd)
+	out.add(cmd)
+	return cmd
+}
+
+// printContents prints the contents of a resource: for a terminal harmless and in lines, else byte for byte.
+func printContents(w io.Writer, raw []byte, terminal bool) error {
+	var result struct {
+		Contents []block `json:"contents"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return fmt.Errorf("read the result: %w", err)
+	}
+	for _, b := range result.Contents {
+		var err error
+		switch {
+		case terminal:
+			err = printLines(w, b.String())
+		case b.Blob != nil:
+			var data []byte
+			if data, err = base64.StdEncoding.DecodeString(*b.Blob); err != nil {
+				return fmt.Errorf("decode %s: %w", clean(b.URI), err)
+			}
+			_, err = w.Write(data)
+		case b.Text != nil:
+			_, err = io.WriteString(w, *b.Text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
