@@ -3,29 +3,243 @@ package transport
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
-// Server takes what clients send over HTTP.
+// Server takes what clients send over HTTP and gives it to a Front. Its state is the set of open connections and
+// streams and some counters; everything about messages belongs to the Front. All methods may be called from any goroutine.
+//
+//	server := transport.NewServer(front, transport.ServerOptions{MaxMessageBytes: 64 << 20}, log)
+//	go server.Serve(listener)
+//	…
+//	server.Shutdown(ctx)
+//
+// fasthttp reads requests and writes plain answers (MCP 2025-11-25, basic/transports/streamable-http); bodies, checks,
+// streams, deadlines and shutdown are ours, because its defaults trust the client (Content-Length is allocated at
+// once, folded and doubled headers pass, unread bodies become the next request, open streams are not counted).
 type Server struct {
+	front      Front
+	options    ServerOptions
+	log        *slog.Logger
+	http       *fasthttp.Server
+	checks     *hostChecks
+	maxMessage int
+
+	sseAfter, keepAlive, writeTimeout, watchAfter time.Duration
+	limits                                        serverLimits
+
 	counters serverCounters
+	stopping atomic.Bool
+
+	mu      sync.Mutex
+	conns   map[*serverConn]struct{}
+	streams map[*serverStream]struct{}
+	ended   chan struct{} // closed when stopping and the last stream has ended; nil before
 }
 
+// serverLimits are the clocks nobody configures; tests shorten them.
+type serverLimits struct {
+	header   time.Duration // for a whole header and the first 8 KiB of the body; then again for each bodyRate·header bytes
+	bodyRate int           // bytes a second a body must come at, once header has passed
+	idle     time.Duration // between requests of a connection
+	decide   time.Duration // for the Front to accept or refuse a stream
+}
+
+const (
+	serverHeaderBytes    = 16 << 10 // request line and headers together
+	defaultMaxMessage    = 64 << 20
+	defaultSSEAfter      = 5 * time.Second
+	defaultKeepAlive     = 15 * time.Second
+	defaultWriteTimeout  = 30 * time.Second
+	defaultWatchAfter    = 100 * time.Millisecond
+	serverRetryAfter     = time.Second // told with 503
+)
+
 // NewServer returns an HTTP server for clients; it does nothing before Serve.
-func NewServer(front Front, o ServerOptions, log *slog.Logger) *Server { return &Server{} }
+func NewServer(front Front, o ServerOptions, log *slog.Logger) *Server {
+	return newServer(front, o, log, serverLimits{
+		header: 15 * time.Second, bodyRate: 16 << 10, idle: 2 * time.Minute, decide: 30 * time.Second,
+	})
+}
 
-// Serve accepts connections until Shutdown.
-func (s *Server) Serve(l net.Listener) error { return errors.New("not yet") }
+func newServer(front Front, o ServerOptions, log *slog.Logger, limits serverLimits) *Server {
+	s := &Server{
+		front: front, options: o, log: log, limits: limits,
+		checks:       newHostChecks(o),
+		maxMessage:   orDefault(o.MaxMessageBytes, defaultMaxMessage),
+		sseAfter:     orDefault(o.SSEAfter, defaultSSEAfter),
+		keepAlive:    orDefault(o.KeepAlive, defaultKeepAlive),
+		writeTimeout: orDefault(o.WriteTimeout, defaultWriteTimeout),
+		watchAfter:   defaultWatchAfter,
+		conns:        make(map[*serverConn]struct{}),
+		streams:      make(map[*serverStream]struct{}),
+	}
+	s.http = &fasthttp.Server{
+		Handler:                      s.handle,
+		ExpectHandler:                s.expect,
+		ErrorHandler:                 s.unreadable,
+		Logger:                       serverLogger{log},
+		ConnState:                    connState,
+		ReadTimeout:                  limits.header,
+		IdleTimeout:                  limits.idle,
+		ReadBufferSize:               serverHeaderBytes,
+		StreamRequestBody:            true,
+		DisablePreParseMultipartForm: true, // would read a Content-Length of any size
+		NoDefaultServerHeader:        true,
+		NoDefaultDate:                true,
+		NoDefaultContentType:         true,
+		SecureErrorLogMessage:        true,
+		CloseOnShutdown:              true,
+		// WriteTimeout stays zero: serverConn sets a deadline for each chunk instead of one for the whole answer.
+	}
+	return s
+}
 
-// Shutdown stops listening, ends open streams and waits for running exchanges until ctx ends.
-func (s *Server) Shutdown(ctx context.Context) error { return nil }
+func orDefault[T int | time.Duration](value, standard T) T {
+	if value <= 0 {
+		return standard
+	}
+	return value
+}
 
-// Connections returns the open connections and how many of them are streams.
-func (s *Server) Connections() (open, streams int) { return 0, 0 }
+// connState hears from fasthttp what a connection does. Idle: the answer has been written.
+func connState(c net.Conn, state fasthttp.ConnState) {
+	switch state {
+	case fasthttp.StateActive:
+		c.(*serverConn).busy.Store(true)
+	case fasthttp.StateIdle:
+		c.(*serverConn).exit()
+	}
+}
 
-// ServeStdio speaks stdio with one client.
-func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, front Front, o ServerOptions, log *slog.Logger) error {
-	return errors.New("not yet")
+// Serve accepts connections from l until Shutdown, then it returns nil. It may be called for several listeners.
+func (s *Server) Serve(l net.Listener) error {
+	if s.stopping.Load() {
+		l.Close()
+		return nil
+	}
+	s.checks.listening(l.Addr())
+	return s.http.Serve(&serverListener{Listener: l, server: s})
+}
+
+// Connections returns how many client connections are open, and how many of them are event streams (GET).
+func (s *Server) Connections() (open, streams int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns) + len(s.streams), len(s.streams)
+}
+
+// Shutdown stops listening, ends open streams after what waits for them, and waits until running exchanges are
+// answered. When ctx ends first, everything left is cut off and its error returned. Connections without a request end at once.
+func (s *Server) Shutdown(ctx context.Context) error {
+	streams, ended := s.beginStop()
+	for _, stream := range streams {
+		stream.close()
+	}
+	err := s.http.ShutdownWithContext(ctx)
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		err = errors.Join(err, ctx.Err())
+	}
+	if ctx.Err() != nil {
+		s.cutOff()
+	}
+	return err
+}
+
+// beginStop refuses what is new from now on and returns what has to end.
+func (s *Server) beginStop() (streams []*serverStream, ended <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping.Store(true)
+	for c := range s.conns {
+		if !c.busy.Load() {
+			c.raw.Close() // fasthttp would wait five seconds for its first request
+		}
+	}
+	for stream := range s.streams {
+		streams = append(streams, stream)
+	}
+	if s.ended == nil {
+		s.ended = make(chan struct{})
+		if len(s.streams) == 0 {
+			close(s.ended)
+		}
+	}
+	return streams, s.ended
+}
+
+func (s *Server) cutOff() {
+	s.mu.Lock()
+	var conns []*serverConn
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	var streams []*serverStream
+	for stream := range s.streams {
+		streams = append(streams, stream)
+	}
+	s.mu.Unlock()
+	for _, c := range conns {
+		c.kill()
+	}
+	for _, stream := range streams {
+		stream.end()
+	}
+}
+
+func (s *Server) register(c *serverConn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping.Load() {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	return true
+}
+
+func (s *Server) unregister(c *serverConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// registerStream is false when no stream may begin any more.
+func (s *Server) registerStream(stream *serverStream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping.Load() {
+		return false
+	}
+	s.streams[stream] = struct{}{}
+	return true
+}
+
+func (s *Server) unregisterStream(stream *serverStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.streams[stream]; !ok {
+		return
+	}
+	delete(s.streams, stream)
+	if s.ended != nil && len(s.streams) == 0 {
+		close(s.ended)
+	}
+}
+
+// serverLogger takes fasthttp's own complaints. Their arguments hold header bytes, tokens included, so only the
+// constant text is logged.
+type serverLogger struct{ log *slog.Logger }
+
+func (l serverLogger) Printf(format string, args ...any) {
+	text, _, _ := strings.Cut(format, "%")
+	l.log.Debug("http connection", "event", strings.TrimSpace(text))
 }

@@ -1,0 +1,252 @@
+package transport
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"goblin-actor/protocol"
+)
+
+// exchangeState is how far an HTTP exchange has come.
+type exchangeState uint8
+
+const (
+	exchangeOpen    exchangeState = iota // no answer yet
+	exchangeDecided                      // the answer is known, the handler has to write it
+	exchangeOver                         // written, or the client has left
+)
+
+// verdict is the one final thing said in an exchange.
+type verdict struct {
+	status     int
+	frame      []byte // the answer; or the body of a refusal, may be nil
+	newline    bool
+	refusal    bool
+	retryAfter time.Duration
+}
+
+// serverExchange is an Exchange over HTTP. The Front's goroutines put the answer into it, the connection's goroutine
+// waits for that and writes. It is one allocation, never reused: the Front may hold it as long as it likes.
+type serverExchange struct {
+	Exchange
+	server        *Server
+	conn          *serverConn
+	body          body
+	eventsOnly    bool // the client admits nothing but an event stream
+	noEarlyStream bool // initialize: its session id belongs into headers, which a stream would have sent already
+
+	mu      sync.Mutex
+	state   exchangeState
+	left    bool // the client left before its answer was written
+	verdict verdict
+	session string
+	queue   outboxQueue
+	gone    []func()
+}
+
+func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) *serverExchange {
+	x := &serverExchange{server: s, conn: c, eventsOnly: !h.accept.admitsJSON()}
+	x.Origin = s.originOf(ctx, c, h, path)
+	x.Began = ctx.Time()
+	x.port = x
+	x.queue.limit = s.maxMessage + outboxSlack
+	x.queue.budget = s.options.Budget
+	return x
+}
+
+func (x *serverExchange) answer(frame []byte, newline bool) {
+	x.decide(verdict{status: http.StatusOK, frame: frame, newline: newline})
+}
+
+func (x *serverExchange) accept() { x.decide(verdict{status: http.StatusAccepted}) }
+
+func (x *serverExchange) refuse(status int, body []byte, retryAfter time.Duration) {
+	x.decide(verdict{status: status, frame: body, refusal: true, retryAfter: retryAfter})
+}
+
+func (x *serverExchange) decide(v verdict) {
+	x.mu.Lock()
+	first := x.state == exchangeOpen
+	if first {
+		x.state, x.verdict = exchangeDecided, v
+	}
+	x.mu.Unlock()
+	if first {
+		x.conn.poke()
+	}
+}
+
+func (x *serverExchange) notify(frame []byte, newline bool, weight Weight, key string) {
+	if x.Origin.JSONOnly {
+		return
+	}
+	x.mu.Lock()
+	if x.state != exchangeOpen {
+		x.mu.Unlock()
+		return
+	}
+	dropped, lost := x.queue.push(frame, newline, weight, outboxKey{key: key})
+	x.mu.Unlock()
+	x.server.counters.droppedLogs.Add(uint64(dropped))
+	if lost {
+		x.server.counters.lostStreams.Add(1)
+		x.end(true)
+		x.conn.kill()
+		return
+	}
+	x.conn.poke()
+}
+
+func (x *serverExchange) setSession(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.session = id
+}
+
+func (x *serverExchange) onGone(f func()) {
+	x.mu.Lock()
+	if x.state == exchangeOver {
+		if x.left {
+			go f()
+		}
+		x.mu.Unlock()
+		return
+	}
+	x.gone = append(x.gone, f)
+	x.mu.Unlock()
+	x.conn.poke() // it may be time to watch
+}
+
+// end closes the exchange once: left, or open still, means that the client will not have its answer.
+func (x *serverExchange) end(left bool) {
+	x.mu.Lock()
+	if x.state == exchangeOver {
+		x.mu.Unlock()
+		return
+	}
+	x.left = left || x.state == exchangeOpen
+	x.state = exchangeOver
+	gone := x.gone
+	x.gone, x.verdict = nil, verdict{}
+	x.queue.clear()
+	x.body.release()
+	left = x.left
+	x.mu.Unlock()
+	if !left {
+		return
+	}
+	x.conn.poke()
+	for _, f := range gone {
+		f()
+	}
+}
+
+// sight is what the waiting handler finds when it looks.
+type sight uint8
+
+const (
+	sightNothing sight = iota
+	sightAnswer        // write it as one body
+	sightStream        // something precedes the answer: open the stream
+	sightOver          // nobody waits any more
+)
+
+func (x *serverExchange) look() (found sight, watch bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.state == exchangeOver || x.conn.killed.Load():
+		return sightOver, false
+	case !x.queue.empty():
+		return sightStream, false
+	case x.state == exchangeDecided:
+		return sightAnswer, false
+	}
+	return sightNothing, len(x.gone) > 0
+}
+
+// await blocks the connection's goroutine until there is something to write. An answer goes out as JSON unless a
+// notification comes first or SSEAfter passes. A client that somebody wants to know about is watched once its call has
+// gone unanswered for watchAfter: watching every call would cost a seventh of the throughput (transport.md).
+func (s *Server) await(ctx *fasthttp.RequestCtx, c *serverConn, x *serverExchange) {
+	mayStream := !x.Origin.JSONOnly && !x.noEarlyStream && (x.Frame.Raw != nil || x.Batch != nil)
+	watched := false
+	for {
+		found, wanted := x.look()
+		age := time.Since(x.Began)
+		if found == sightNothing && wanted && !watched && age >= s.watchAfter {
+			watched = true
+			if !c.watch(x.leave) && mayStream {
+				found = sightStream // no way to watch here: notice by writing
+			}
+		}
+		if found == sightNothing && mayStream && age >= s.sseAfter {
+			found = sightStream
+		}
+		switch found {
+		case sightAnswer:
+			c.unwatch()
+			x.writePlain(ctx)
+			return
+		case sightStream:
+			x.openStream(ctx)
+			return
+		case sightOver:
+			c.unwatch()
+			c.kill()
+			return
+		}
+		select {
+		case <-c.wake:
+		case <-s.nextLook(c, age, mayStream):
+		}
+	}
+}
+
+// nextLook arms the handler's timer for the next moment that changes anything; nil when none does.
+func (s *Server) nextLook(c *serverConn, age time.Duration, mayStream bool) <-chan time.Time {
+	switch {
+	case age < s.watchAfter && (!mayStream || s.watchAfter < s.sseAfter):
+		return c.alarm(s.watchAfter - age)
+	case mayStream:
+		return c.alarm(s.sseAfter - age)
+	}
+	return nil
+}
+
+// leave is what the watcher of the connection calls.
+func (x *serverExchange) leave() { x.end(true) }
+
+// writePlain hands the answer to fasthttp, which writes it from where it is: a large answer is not copied.
+func (x *serverExchange) writePlain(ctx *fasthttp.RequestCtx) {
+	x.mu.Lock()
+	v, session := x.verdict, x.session
+	x.mu.Unlock()
+	if v.status == 0 { // left in this moment: nothing more may be sent
+		x.conn.kill()
+		return
+	}
+	h := &ctx.Response.Header
+	if session != "" {
+		h.Set("Mcp-Session-Id", session)
+	}
+	if v.refusal {
+		if v.status == http.StatusMethodNotAllowed {
+			h.Set("Allow", allowOf(ctx))
+		}
+		if v.retryAfter > 0 {
+			setRetryAfter(h, v.retryAfter)
+		}
+	}
+	if x.eventsOnly && !v.refusal && v.frame != nil {
+		h.SetContentType(typeEvents)
+		h.Set("Cache-Control", "no-cache")
+		ctx.SetStatusCode(v.status)
+		ctx.Response.SetBodyRaw(protocol.AppendSSE(nil, "message", "", v.frame, v.newline))
+		return
+	}
+	x.server.answer(ctx, v.status, v.frame)
+}

@@ -1,0 +1,254 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/valyala/fasthttp"
+
+	"goblin-actor/protocol"
+)
+
+const (
+	typeJSON   = "application/json"
+	typeEvents = "text/event-stream"
+	allVerbs   = "GET, POST, DELETE, OPTIONS"
+)
+
+// rawNull is the id of an answer to a message whose id could not be read.
+var rawNull = []byte("null")
+
+// handle is fasthttp's handler: checks first, then the route. It runs in the connection's goroutine and blocks until
+// the request is answered.
+func (s *Server) handle(ctx *fasthttp.RequestCtx) {
+	c := ctx.Conn().(*serverConn)
+	s.counters.requests.Add(1)
+	defer s.recovered(ctx, c)
+	var h frontHeader
+	if why := h.scan(ctx.Request.Header.RawHeaders()); why != refusedNothing {
+		s.refuse(ctx, c, why)
+		return
+	}
+	target := ctx.Request.Header.RequestURI()
+	if len(target) == 0 || target[0] != '/' || h.host == nil {
+		s.refuse(ctx, c, refusedMalformed) // absolute form, asterisk form, authority form, no Host
+		return
+	}
+	if why := s.welcome(ctx, c, &h); why != refusedNothing {
+		s.refuse(ctx, c, why)
+		return
+	}
+	if path, _, _ := bytes.Cut(target, []byte("?")); bytes.HasSuffix(path, []byte("/mcp")) {
+		s.route(ctx, c, &h, path)
+	} else {
+		s.other(ctx, c, &h, string(path))
+	}
+}
+
+// welcome checks Host and Origin of any request (MCP 2025-11-25, basic/transports, security warning) and gives an
+// allowed foreign origin its CORS headers.
+func (s *Server) welcome(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader) refused {
+	if string(h.host) != string(c.hostOK) {
+		host := string(h.host)
+		if !s.checks.host(host, c.raw.LocalAddr()) {
+			return refusedHost
+		}
+		c.hostOK = internedString(host)
+	}
+	if h.origin == nil {
+		return refusedNothing
+	}
+	ok, foreign := s.checks.origin(string(h.origin), string(c.hostOK), c.raw.LocalAddr())
+	if !ok {
+		return refusedOrigin
+	}
+	if foreign {
+		r := &ctx.Response.Header
+		r.SetBytesV("Access-Control-Allow-Origin", h.origin)
+		r.Set("Vary", "Origin")
+		r.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+	}
+	return refusedNothing
+}
+
+func (s *Server) route(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) {
+	switch string(ctx.Request.Header.Method()) {
+	case http.MethodPost:
+		s.post(ctx, c, h, path)
+	case http.MethodGet:
+		s.get(ctx, c, h, path)
+	case http.MethodDelete:
+		s.delete(ctx, c, h, path)
+	case http.MethodOptions:
+		s.options204(ctx, c, h)
+	default:
+		ctx.Response.Header.Set("Allow", allVerbs)
+		s.refuse(ctx, c, refusedVerb)
+	}
+}
+
+// delete: a client ends its session (MCP 2025-11-25, session management).
+func (s *Server) delete(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) {
+	if !bodyIsHere(ctx) {
+		s.refuse(ctx, c, refusedMalformed)
+		return
+	}
+	x := s.newExchange(ctx, c, h, path)
+	c.enter(x)
+	s.front.Delete(&x.Exchange)
+	s.await(ctx, c, x)
+}
+
+// options204 answers a preflight. Only allowed origins get here with one; they may send what they asked for.
+func (s *Server) options204(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader) {
+	if !bodyIsHere(ctx) {
+		s.refuse(ctx, c, refusedMalformed)
+		return
+	}
+	r := &ctx.Response.Header
+	ctx.SetStatusCode(http.StatusNoContent)
+	r.Set("Allow", allVerbs)
+	if h.origin == nil || h.askedMethod == nil {
+		return
+	}
+	r.Set("Access-Control-Allow-Methods", allVerbs)
+	r.Set("Access-Control-Max-Age", "600")
+	if h.askedHeaders != nil {
+		r.SetBytesV("Access-Control-Allow-Headers", h.askedHeaders)
+	}
+	if h.privateNetwork {
+		r.Set("Access-Control-Allow-Private-Network", "true")
+	}
+}
+
+// originOf copies what the Front may know out of fasthttp's memory.
+func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) Origin {
+	o := Origin{
+		Path:      c.path.of(path),
+		SessionID: c.session.of(h.session),
+		Version:   c.version.of(h.version),
+		Project:   c.project.of(h.project),
+		LastEvent: string(h.lastEvent),
+		Remote:    c.remote,
+		// HTTP/1.0 knows no chunks, so an answer cannot grow into a stream.
+		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
+	}
+	for _, name := range s.options.Keep {
+		for _, value := range ctx.Request.Header.PeekAll(name) {
+			if o.Header == nil {
+				o.Header = make(http.Header)
+			}
+			o.Header.Add(name, string(value))
+		}
+	}
+	return o
+}
+
+// refuse answers a request that the Front will not see. A connection whose body has not been read is closed: what
+// remains of it would be taken for the next request.
+func (s *Server) refuse(ctx *fasthttp.RequestCtx, c *serverConn, why refused) {
+	s.counters.refused[why].Add(1)
+	if why == refusedMalformed || !bodyIsHere(ctx) {
+		ctx.SetConnectionClose()
+		c.linger.Store(true)
+	}
+	if status := refusals[why].status; status == http.StatusServiceUnavailable {
+		setRetryAfter(&ctx.Response.Header, serverRetryAfter)
+	}
+	s.answer(ctx, refusals[why].status, refusalBodies[why])
+}
+
+// answer sets a JSON answer; body must not be written to any more.
+func (s *Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
+	ctx.SetStatusCode(status)
+	if body != nil {
+		ctx.SetContentType(typeJSON)
+		ctx.Response.SetBodyRaw(body)
+	}
+}
+
+// refusalBodies are JSON-RPC errors without an id (MCP 2025-11-25: the body of an HTTP error may be one).
+var refusalBodies = func() (bodies [refusedKinds][]byte) {
+	texts := [refusedKinds]string{
+		refusedMalformed:  "malformed HTTP request",
+		refusedHeaderSize: "too many or too long headers",
+		refusedTimeout:    "the request came too slowly",
+		refusedHost:       "this Host is not served here; add it to allowedHosts",
+		refusedOrigin:     "this Origin is not allowed; add it to allowedOrigins",
+		refusedPath:       "not found",
+		refusedVerb:       "method not allowed",
+		refusedAccept:     "Accept must admit application/json or text/event-stream (GET: text/event-stream)",
+		refusedMedia:      "Content-Type must be application/json, without Content-Encoding",
+		refusedMessage:    "no JSON-RPC message",
+	}
+	for why, text := range texts {
+		fault := &protocol.Fault{Name: protocol.InvalidRequest, Message: text}
+		switch refused(why) {
+		case refusedSize:
+			fault = &protocol.Fault{Name: protocol.MessageTooLarge}
+		case refusedBudget:
+			fault = &protocol.Fault{Name: protocol.Overloaded, Message: "too much is buffered", Retryable: true, RetryAfter: serverRetryAfter}
+		case refusedStopping:
+			fault = &protocol.Fault{Name: protocol.ShuttingDown, Retryable: true}
+		case refusedInternal:
+			fault = &protocol.Fault{Name: protocol.InternalFault}
+		}
+		bodies[why] = fault.AppendTo(nil, rawNull, false)
+	}
+	return bodies
+}()
+
+// expect answers Expect: 100-continue: a body that is too large is refused before it is sent.
+func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
+	if ctx.Request.Header.ContentLength() > s.maxMessage {
+		s.counters.refused[refusedSize].Add(1)
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusContinue
+}
+
+// unreadable is fasthttp's error handler: the request could not be read at all. The connection is closed after it.
+func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
+	why := refusedMalformed
+	var network net.Error
+	var small *fasthttp.ErrSmallBuffer
+	switch {
+	case errors.As(err, &small):
+		why = refusedHeaderSize
+	case errors.As(err, &network) && network.Timeout():
+		why = refusedTimeout
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		why = refusedSize
+	}
+	s.counters.refused[why].Add(1)
+	s.answer(ctx, refusals[why].status, refusalBodies[why])
+}
+
+// recovered answers 500 when a handler panicked: one broken message must not end the process.
+func (s *Server) recovered(ctx *fasthttp.RequestCtx, c *serverConn) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	s.log.Error("http handler panicked", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	c.unwatch()
+	ctx.Response.Reset()
+	ctx.SetConnectionClose()
+	s.counters.refused[refusedInternal].Add(1)
+	s.answer(ctx, http.StatusInternalServerError, refusalBodies[refusedInternal])
+}
+
+// allowOf lists the verbs that are left on a path when the Front refused one with 405.
+func allowOf(ctx *fasthttp.RequestCtx) string {
+	switch string(ctx.Method()) {
+	case http.MethodGet:
+		return "POST, DELETE, OPTIONS"
+	case http.MethodDelete:
+		return "GET, POST, OPTIONS"
+	}
+	return "GET, DELETE, OPTIONS"
+}

@@ -1,0 +1,88 @@
+package transport
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/valyala/fasthttp"
+
+	"goblin-actor/protocol"
+)
+
+// post takes one message: media types, body, frame, then the Front, then its answer.
+func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) {
+	why := refusedNothing
+	switch {
+	case !h.accept.admitsJSON() && !h.accept.admitsEvents():
+		why = refusedAccept
+	case !isJSON(h.contentType), h.contentEncoding != nil && !equalFold(h.contentEncoding, "identity"):
+		why = refusedMedia
+	}
+	if why != refusedNothing {
+		s.refuse(ctx, c, why)
+		return
+	}
+	b, why := s.readBody(ctx, c)
+	if why != refusedNothing {
+		s.refuseBody(ctx, c, why)
+		return
+	}
+	x := s.newExchange(ctx, c, h, path)
+	x.body = b
+	if answer, status := x.parse(b.bytes); answer != nil {
+		b.release()
+		s.counters.refused[refusedMessage].Add(1)
+		s.answer(ctx, status, answer)
+		return
+	}
+	x.noEarlyStream = x.Frame.M == protocol.MethodInitialize
+	c.enter(x)
+	s.front.Post(&x.Exchange)
+	s.await(ctx, c, x)
+}
+
+// refuseBody refuses in the middle of a body: nothing more can be read of this connection.
+func (s *Server) refuseBody(ctx *fasthttp.RequestCtx, c *serverConn, why refused) {
+	ctx.SetConnectionClose()
+	c.linger.Store(why == refusedSize || why == refusedBudget)
+	s.refuse(ctx, c, why)
+}
+
+// parse fills in the message. When it is none, parse returns what to answer at once instead: HTTP 400 and an error
+// without id for what is no JSON-RPC, the request's own error (HTTP 200, as all of them) for wrong params.
+func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
+	if protocol.IsBatch(raw) {
+		x.Batch = raw
+		return nil, 0
+	}
+	if err := x.Frame.Parse(raw); err != nil {
+		return parseFault(err).AppendTo(nil, rawNull, false), http.StatusBadRequest
+	}
+	if !x.Frame.Params.Present() {
+		return nil, 0
+	}
+	if err := x.Params.Scan(&x.Frame); err != nil {
+		fault := parseFault(err)
+		if x.Frame.Kind == protocol.KindRequest {
+			return fault.AppendTo(nil, x.Frame.IDBytes(), false), http.StatusOK
+		}
+		return fault.AppendTo(nil, rawNull, false), http.StatusBadRequest
+	}
+	return nil, 0
+}
+
+func parseFault(err error) *protocol.Fault {
+	fault := &protocol.Fault{Name: protocol.InvalidRequest, Message: err.Error()}
+	if parse, ok := errors.AsType[*protocol.ParseError](err); ok {
+		switch {
+		case errors.Is(err, protocol.ErrSyntax):
+			fault.Name = protocol.ParseFault
+		case parse.Code == codeInvalidParams:
+			fault.Name = protocol.InvalidParams
+		}
+	}
+	return fault
+}
+
+// codeInvalidParams is JSON-RPC's number for params of the wrong shape.
+const codeInvalidParams = -32602

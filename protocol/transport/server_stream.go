@@ -1,0 +1,304 @@
+package transport
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// streamState is how far an event stream has come.
+type streamState uint8
+
+const (
+	streamAsked    streamState = iota // the Front has not decided yet
+	streamAccepted                    // may be pushed to; its connection is not ours yet
+	streamRefused
+	streamOpen
+	streamClosing // nothing is taken any more; what waits is written, then it ends
+	streamOver
+)
+
+// streamStray is how many bytes a client may send on a stream, where it has nothing to say, before it is cut off.
+const streamStray = 64 << 10
+
+// serverStream is an EventStream over HTTP (GET). It owns its connection: a goroutine reads to notice the end, another
+// exists only while there is something to write, a timer (no goroutine) writes comments when nothing else was written.
+// Everything together is about 6 KiB of memory, the kernel's buffers aside.
+type serverStream struct {
+	EventStream
+	server *Server
+	wake   *serverConn // whose handler waits for the decision; nil afterwards
+
+	mu       sync.Mutex
+	state    streamState
+	verdict  verdict // of a refusal
+	raw      net.Conn
+	deadline time.Time // for writing; the writer's
+	queue    outboxQueue
+	first    []byte // head of the answer, not written yet
+	writing  bool   // a writer runs
+	beat     bool   // a comment is due
+	wrote    time.Time
+	timer    *time.Timer
+	gone     []func()
+	sink     [64]byte
+}
+
+// get opens a stream (MCP 2025-11-25, listening for messages from the server). It blocks until the Front decided.
+func (s *Server) get(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) {
+	why := refusedNothing
+	switch {
+	case !bodyIsHere(ctx):
+		why = refusedMalformed
+	case !h.accept.named:
+		why = refusedAccept
+	case s.stopping.Load():
+		why = refusedStopping
+	}
+	if why != refusedNothing {
+		s.refuse(ctx, c, why)
+		return
+	}
+	stream := &serverStream{server: s, wake: c}
+	stream.EventStream = EventStream{Origin: s.originOf(ctx, c, h, path), out: stream}
+	stream.queue.limit = s.maxMessage + outboxSlack
+	stream.queue.budget = s.options.Budget
+	s.front.Open(&stream.EventStream)
+	switch stream.await(c, s.limits.decide) {
+	case streamAccepted:
+		head := streamHead(&ctx.Response.Header)
+		ctx.SetConnectionClose() // makes fasthttp let go of the connection
+		if !stream.start(c, head) {
+			stream.end()
+		}
+	case streamRefused:
+		v := stream.verdict
+		if v.status == http.StatusMethodNotAllowed {
+			ctx.Response.Header.Set("Allow", allowOf(ctx))
+		}
+		if v.retryAfter > 0 {
+			setRetryAfter(&ctx.Response.Header, v.retryAfter)
+		}
+		s.answer(ctx, v.status, v.frame)
+		stream.end()
+	default:
+		stream.end()
+		s.refuse(ctx, c, refusedStopping)
+	}
+}
+
+// await blocks until the Front accepted or refused, the connection is killed, or the time is over.
+func (st *serverStream) await(c *serverConn, limit time.Duration) streamState {
+	timeout := c.alarm(limit)
+	for {
+		st.mu.Lock()
+		state := st.state
+		st.mu.Unlock()
+		if state != streamAsked || c.killed.Load() {
+			return state
+		}
+		select {
+		case <-c.wake:
+		case <-timeout:
+			return streamAsked
+		}
+	}
+}
+
+// streamHead is the answer's head. Its end is the connection's end: no chunks, nothing to finish.
+func streamHead(h *fasthttp.ResponseHeader) []byte {
+	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: " + typeEvents +
+		"\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nConnection: close\r\n")
+	for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Vary"} {
+		if value := h.Peek(name); len(value) > 0 {
+			head = append(append(append(append(head, name...), ": "...), value...), "\r\n"...)
+		}
+	}
+	return append(head, "\r\n"+streamComment...)
+}
+
+// start takes the connection over; false when the stream has ended meanwhile or no stream may begin any more.
+func (st *serverStream) start(c *serverConn, head []byte) bool {
+	if !st.server.registerStream(st) {
+		return false
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.state != streamAccepted && st.state != streamClosing {
+		return false
+	}
+	st.raw = c.take()
+	st.raw.SetReadDeadline(time.Time{})
+	st.wake, st.first, st.wrote = nil, head, time.Now()
+	if st.state == streamAccepted {
+		st.state = streamOpen
+	}
+	st.timer = time.AfterFunc(st.server.keepAlive, st.tick)
+	go st.read()
+	st.kick()
+	return true
+}
+
+func (st *serverStream) accept() { st.settle(streamAccepted, verdict{}) }
+
+func (st *serverStream) refuse(status int, body []byte, retryAfter time.Duration) {
+	st.settle(streamRefused, verdict{status: status, frame: body, retryAfter: retryAfter})
+}
+
+func (st *serverStream) settle(state streamState, v verdict) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.state == streamAsked {
+		st.state, st.verdict = state, v
+		st.wake.poke()
+	}
+}
+
+func (st *serverStream) push(frame []byte, newline bool, weight Weight, key string) bool {
+	st.mu.Lock()
+	if st.state != streamAccepted && st.state != streamOpen {
+		st.mu.Unlock()
+		return false
+	}
+	dropped, lost := st.queue.push(frame, newline, weight, outboxKey{key: key})
+	if !lost {
+		st.kick()
+	}
+	st.mu.Unlock()
+	st.server.counters.droppedLogs.Add(uint64(dropped))
+	if lost {
+		st.lose()
+	}
+	return !lost
+}
+
+func (st *serverStream) close() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	switch st.state {
+	case streamAsked:
+		st.state, st.verdict = streamRefused, verdict{status: http.StatusServiceUnavailable, retryAfter: serverRetryAfter}
+		st.wake.poke()
+	case streamAccepted:
+		st.state = streamClosing
+	case streamOpen:
+		st.state = streamClosing
+		st.kick()
+	}
+}
+
+func (st *serverStream) onGone(f func()) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.state == streamOver {
+		go f()
+		return
+	}
+	st.gone = append(st.gone, f)
+}
+
+// kick starts a writer if the connection is ours and none runs. The caller has the lock.
+func (st *serverStream) kick() {
+	if !st.writing && st.raw != nil {
+		st.writing = true
+		go st.write()
+	}
+}
+
+// write empties the queue and then goes; the stream ends when it was asked to, or the client takes nothing for WriteTimeout.
+func (st *serverStream) write() {
+	scratch := streamScratch.Get().(*[]byte)
+	defer freeScratch(scratch)
+	for {
+		st.mu.Lock()
+		*scratch = append((*scratch)[:0], st.first...)
+		if st.beat {
+			*scratch = append(*scratch, streamComment...)
+		}
+		st.first, st.beat = nil, false
+		*scratch = appendEvents(*scratch, &st.queue)
+		closing := st.state == streamClosing
+		if len(*scratch) == 0 || st.state == streamOver {
+			st.writing = false
+			st.mu.Unlock()
+			if closing {
+				st.end()
+			}
+			return
+		}
+		st.wrote = time.Now()
+		st.mu.Unlock()
+		if _, err := st.server.write(st.raw, *scratch, &st.deadline); err != nil {
+			st.lose()
+			return
+		}
+	}
+}
+
+// tick writes a comment when nothing was written for KeepAlive. It runs in the timer's goroutine.
+func (st *serverStream) tick() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.state == streamOver {
+		return
+	}
+	quiet := time.Since(st.wrote)
+	if quiet >= st.server.keepAlive && !st.writing {
+		st.beat = true
+		st.kick()
+		quiet = 0
+	}
+	st.timer.Reset(max(st.server.keepAlive-quiet, st.server.keepAlive/8))
+}
+
+// read waits for the client's end. What it says here means nothing and is dropped.
+func (st *serverStream) read() {
+	for stray := 0; stray < streamStray; {
+		n, err := st.raw.Read(st.sink[:])
+		stray += n
+		st.server.counters.bytesIn.Add(uint64(n))
+		if err != nil {
+			break
+		}
+	}
+	st.end()
+}
+
+// lose ends a stream whose reader is too slow, or has gone.
+func (st *serverStream) lose() {
+	st.server.counters.lostStreams.Add(1)
+	st.end()
+}
+
+// end closes the connection once and tells whoever wanted to know.
+func (st *serverStream) end() {
+	st.mu.Lock()
+	if st.state == streamOver {
+		st.mu.Unlock()
+		return
+	}
+	st.state = streamOver
+	gone, raw := st.gone, st.raw
+	st.gone, st.first = nil, nil
+	st.queue.clear()
+	if st.timer != nil {
+		st.timer.Stop()
+	}
+	st.mu.Unlock()
+	if raw != nil {
+		raw.Close()
+	}
+	st.server.unregisterStream(st)
+	for _, f := range gone {
+		f()
+	}
+}
+
+// Retry-After in whole seconds, rounded up.
+func setRetryAfter(h *fasthttp.ResponseHeader, after time.Duration) {
+	h.Set("Retry-After", strconv.Itoa(max(1, int((after+time.Second-1)/time.Second))))
+}
