@@ -33,7 +33,9 @@ type exchangeStream struct{ x *serverExchange }
 func (exchangeStream) SupportsBodyWriteTo() bool { return true }
 
 // Read exists for fasthttp's types; WriteTo is what it calls.
-func (exchangeStream) Read([]byte) (int, error) { return 0, errors.New("an event stream is written, not read") }
+func (exchangeStream) Read([]byte) (int, error) {
+	return 0, errors.New("an event stream is written, not read")
+}
 
 // WriteTo writes a comment at once and then events as they come, until the answer has been written or the client left.
 func (e exchangeStream) WriteTo(w io.Writer) (total int64, err error) {

@@ -53,13 +53,13 @@ type serverLimits struct {
 }
 
 const (
-	serverHeaderBytes    = 16 << 10 // request line and headers together
-	defaultMaxMessage    = 64 << 20
-	defaultSSEAfter      = 5 * time.Second
-	defaultKeepAlive     = 15 * time.Second
-	defaultWriteTimeout  = 30 * time.Second
-	defaultWatchAfter    = 100 * time.Millisecond
-	serverRetryAfter     = time.Second // told with 503
+	serverHeaderBytes   = 16 << 10 // request line and headers together
+	defaultMaxMessage   = 64 << 20
+	defaultSSEAfter     = 5 * time.Second
+	defaultKeepAlive    = 15 * time.Second
+	defaultWriteTimeout = 30 * time.Second
+	defaultWatchAfter   = 100 * time.Millisecond
+	serverRetryAfter    = time.Second // told with 503
 )
 
 // NewServer returns an HTTP server for clients; it does nothing before Serve.

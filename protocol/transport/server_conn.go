@@ -54,7 +54,7 @@ type serverConn struct {
 	version  internedString
 	project  internedString
 	hostOK   internedString // the last Host that passed the checks
-	watcher  *watching // of the exchange, while it waits
+	watcher  *watching      // of the exchange, while it waits
 
 	busy   atomic.Bool // a request was begun; a connection that never was is closed at once on Shutdown
 	killed atomic.Bool // the connection is to end; handlers stop waiting

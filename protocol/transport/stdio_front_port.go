@@ -1,0 +1,89 @@
+package transport
+
+import "time"
+
+// stdioStream is stdout as the EventStream.
+type stdioStream stdioFront
+
+func (st *stdioStream) accept() {}
+
+// refuse says the body, when there is one; the client's lines are read all the same.
+func (st *stdioStream) refuse(_ int, body []byte, _ time.Duration) {
+	if body != nil {
+		(*stdioFront)(st).say(body, false)
+	}
+}
+
+func (st *stdioStream) push(frame []byte, newline bool, weight Weight, key string) bool {
+	s := (*stdioFront)(st)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.put(frame, newline, weight, outboxKey{key: key})
+}
+
+// close does nothing: the pipe is the client's, and its calls are still to be answered on it.
+func (st *stdioStream) close() {}
+
+func (st *stdioStream) onGone(f func()) {
+	s := (*stdioFront)(st)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		go f()
+		return
+	}
+	s.gone = append(s.gone, f)
+}
+
+// stdioExchange is one line of the client and the way back.
+type stdioExchange struct {
+	Exchange
+	s       *stdioFront
+	body    body
+	number  uint64
+	settled bool // s.mu guards these
+	left    bool // settled because the client left
+	gone    []func()
+}
+
+// settle ends the exchange with what is to be said, nil = nothing.
+func (x *stdioExchange) settle(frame []byte, newline bool) {
+	s := x.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.settled {
+		return
+	}
+	x.settled, x.gone = true, nil
+	x.body.release()
+	delete(s.running, x)
+	if frame != nil {
+		s.put(frame, newline, WeightAnswer, outboxKey{})
+	}
+	s.tellIdle()
+}
+
+func (x *stdioExchange) answer(frame []byte, newline bool) { x.settle(frame, newline) }
+func (x *stdioExchange) accept()                           { x.settle(nil, false) }
+func (x *stdioExchange) setSession(string)                 {}
+
+func (x *stdioExchange) refuse(_ int, body []byte, _ time.Duration) { x.settle(body, false) }
+
+func (x *stdioExchange) notify(frame []byte, newline bool, weight Weight, key string) {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	if !x.settled {
+		x.s.put(frame, newline, weight, outboxKey{owner: x.number, key: key})
+	}
+}
+
+func (x *stdioExchange) onGone(f func()) {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	switch {
+	case !x.settled:
+		x.gone = append(x.gone, f)
+	case x.left:
+		go f()
+	}
+}
