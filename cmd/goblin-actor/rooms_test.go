@@ -23,10 +23,10 @@ var mayImport = map[string][]string{
 		"actors/session", "actors/monitor", "actors/store", "protocol", "protocol/transport", "internal/config", "internal/status"},
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config"},
-	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "internal/config"},
+	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/transport", "internal/config", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,
-	"actors/pool":     actorMayImport,
+	"actors/pool":     append([]string{"actors/backend"}, actorMayImport...), // it spawns backends
 	"actors/backend":  actorMayImport,
 	"actors/session":  actorMayImport,
 	"actors/monitor":  actorMayImport,
@@ -64,8 +64,8 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":     {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":        {"protocol"},
 	"github.com/mark3labs/mcp-go":            {"protocol", "internal/auth"},
-	"github.com/modelcontextprotocol/go-sdk": {}, // a foreign peer in tests
-	"net/http":                               {"protocol/transport", "internal/admin", "internal/auth", "bench"},
+	"github.com/modelcontextprotocol/go-sdk": {},                                                                                  // a foreign peer in tests
+	"net/http":                               {"protocol/transport", "internal/admin", "internal/auth", "bench", "internal/demo"}, // demo: names of statuses
 	"github.com/google/go-cmp":               {},
 	"pgregory.net/rapid":                     {},
 	"github.com/rogpeppe/go-internal":        {},
@@ -153,6 +153,10 @@ func rooms(t *testing.T) map[string][]string {
 			room := strings.TrimPrefix(fields[0], module+"/")
 			found[room] = append(found[room], fields[1:]...)
 		}
+	}
+	for room, imports := range found {
+		slices.Sort(imports)
+		found[room] = slices.Compact(imports)
 	}
 	if len(found) < 2 {
 		t.Fatalf("go list found %d rooms", len(found))

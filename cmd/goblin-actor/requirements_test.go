@@ -1,0 +1,123 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var updateRequirements = flag.Bool("update-requirements", false, "rewrite docs/requirements.md from the comments of tests")
+
+const requirementsPage = "docs/requirements.md"
+
+var (
+	rowID   = regexp.MustCompile(`\bS[0-4]\.\d+(\.\d+)?\b`)
+	rowLine = regexp.MustCompile(`^\| (S[0-4]\.\d+(?:\.\d+)?) \| ([^|]*) \|[^|]*\|[^|]*\|$`)
+)
+
+// docs/requirements.md says of every row which tests prove it, no test claims a row that is not there,
+// and the page says what the comments say.
+func TestRequirementsTable(t *testing.T) {
+	root := filepath.Join("..", "..")
+	claims := claimedRows(t, root)
+	old, err := os.ReadFile(filepath.Join(root, requirementsPage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page strings.Builder
+	for line := range strings.Lines(string(old)) {
+		line = strings.TrimSuffix(line, "\n")
+		if row := rowLine.FindStringSubmatch(line); row != nil {
+			state, tests := "open", "–"
+			if len(claims[row[1]]) > 0 {
+				state, tests = "tested", strings.Join(claims[row[1]], ", ")
+			}
+			line = fmt.Sprintf("| %s | %s | %s | %s |", row[1], row[2], state, tests)
+			delete(claims, row[1])
+		}
+		page.WriteString(line + "\n")
+	}
+	for id, tests := range claims {
+		t.Errorf("%v claim row %s, which %s does not have", tests, id, requirementsPage)
+	}
+	if page.String() == string(old) {
+		return
+	}
+	if *updateRequirements {
+		if err := os.WriteFile(filepath.Join(root, requirementsPage), []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("%s is not what the comments of the tests say; make docs rewrites it", requirementsPage)
+}
+
+// claimedRows returns, by row, the tests whose comments name it, as `room.TestName`.
+func claimedRows(t *testing.T, root string) map[string][]string {
+	t.Helper()
+	claims := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "node_modules" || strings.HasPrefix(entry.Name(), ".") && path != root) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		room, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		claimsIn(file, filepath.ToSlash(room), claims)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tests := range claims {
+		slices.Sort(tests)
+	}
+	return claims
+}
+
+// claimsIn adds the claims of one file: ids in comments above or inside a test.
+func claimsIn(file *ast.File, room string, claims map[string][]string) {
+	for _, decl := range file.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Test") && !strings.HasPrefix(f.Name.Name, "Fuzz") {
+			continue
+		}
+		from := f.Pos()
+		if f.Doc != nil {
+			from = f.Doc.Pos()
+		}
+		for _, group := range file.Comments {
+			if group.Pos() < from || group.End() > f.End() {
+				continue
+			}
+			for _, comment := range group.List {
+				for _, id := range rowID.FindAllString(comment.Text, -1) {
+					if name := room + "." + f.Name.Name; !slices.Contains(claims[id], name) {
+						claims[id] = append(claims[id], name)
+					}
+				}
+			}
+		}
+	}
+}
