@@ -39,7 +39,7 @@ func (s *state) send(m message.Send, out []effect) []effect {
 
 func (s *state) write(m message.Send, out []effect) []effect {
 	id := s.nextID()
-	s.pending[id] = &pending{call: m.Call, request: m.Request, server: m.Request.Server}
+	s.pending[id] = &pending{call: m.Call, request: m.Request}
 	s.byCall[m.Call] = id
 	return append(out, act(write{transport.Outgoing{
 		Ticket: uint64(id), Frame: upstream(m.Request, id), Newline: m.Request.Frame.Newline, Request: true,
@@ -74,13 +74,13 @@ func (s *state) returned(call message.CallRef, r *message.Request, reason string
 	return tell(s.pool, message.Returned{Backend: s.self, Call: call, Request: r, Reason: reason})
 }
 
-// wrote: from now on the request may have been executed, so its bytes are not kept for another try.
+// wrote: from now on the request may have been executed, so it is never given to another backend.
 func (s *state) wrote(ticket uint64, out []effect) []effect {
 	p := s.pending[uint32(ticket)]
 	if p == nil || p.written {
 		return out
 	}
-	p.written, p.request = true, nil
+	p.written = true
 	if p.own != nil {
 		return out
 	}
@@ -222,7 +222,7 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effe
 // sessionLost: an HTTP server has forgotten us. The request it says so for was not executed and is kept; the rest is lost.
 func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []effect) []effect {
 	id := uint32(e.Ticket)
-	if p := s.pending[id]; p != nil && p.own == nil && p.request != nil {
+	if p := s.pending[id]; p != nil && p.own == nil {
 		s.held = append(s.held, message.Send{Call: p.call, Request: p.request})
 		delete(s.pending, id)
 		delete(s.byCall, p.call)

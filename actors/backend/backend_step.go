@@ -67,8 +67,7 @@ type state struct {
 // pending is a request that waits for the server's answer, by the id we gave it.
 type pending struct {
 	call    message.CallRef  // zero for the gateway's own requests
-	request *message.Request // nil once written: it is never sent again
-	server  string
+	request *message.Request // nil for the gateway's own requests
 	written bool
 	own     func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect // the gateway's own request: takes its answer
 }

@@ -1,0 +1,313 @@
+package backend
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// bench is a backend with a probe for its pool, another for the holder of calls, and a fake server behind it.
+type bench struct {
+	t       *testing.T
+	system  *kernel.System
+	pool    actortest.Probe
+	holder  actortest.Probe
+	server  *actortest.Server
+	backend kernel.Reference
+}
+
+// parent spawns the backend as its child and takes what it would tell a pool.
+type parent struct {
+	spawn func(kernel.Self) kernel.Reference
+	got   chan kernel.Reference
+}
+
+func (p *parent) Step(_ time.Time, msg any, out []struct{}) []struct{} {
+	if _, ok := msg.(kernel.Started); ok {
+		return append(out, struct{}{})
+	}
+	return out
+}
+
+func (p *parent) Do(self kernel.Self, _ struct{}) { p.got <- p.spawn(self) }
+
+func start(t *testing.T, server *actortest.Server, cfg config.Server) *bench {
+	t.Helper()
+	b := &bench{t: t, system: kernel.New(kernel.Options{}), server: server}
+	b.pool, b.holder = actortest.NewProbe(b.system, "pool"), actortest.NewProbe(b.system, "holder")
+	got := make(chan kernel.Reference, 1)
+	kernel.Spawn(b.system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic[struct{}] {
+		return &parent{got: got, spawn: func(self kernel.Self) kernel.Reference {
+			return Spawn(self, "backend", Options{Server: cfg, Pool: b.pool.Reference, Open: server.Open, Kind: "stdio",
+				Links: &Links{}, Log: slog.New(slog.DiscardHandler), Seed: 1})
+		}}
+	})
+	b.backend = <-got
+	return b
+}
+
+func (b *bench) stop() { actortest.Stop(b.t, b.system) }
+
+func (b *bench) phases() []message.Phase {
+	var list []message.Phase
+	for _, c := range actortest.Of[message.BackendChanged](b.pool) {
+		list = append(list, c.Phase)
+	}
+	return list
+}
+
+func cfg() config.Server {
+	return config.Server{Name: "fake", Timeout: 30 * time.Second, StartTimeout: time.Minute,
+		Reconnect: config.Reconnect{Min: 500 * time.Millisecond, Max: 60 * time.Second}}
+}
+
+// request is a tools/call as a session would dispatch it.
+func request(t *testing.T, raw string) *message.Request {
+	t.Helper()
+	r := &message.Request{Server: "fake"}
+	if err := r.Frame.Parse([]byte(raw)); err != nil {
+		t.Fatalf("parse %s: %v", raw, err)
+	}
+	if err := r.Params.Scan(&r.Frame); err != nil {
+		t.Fatalf("scan %s: %v", raw, err)
+	}
+	r.Target, r.Original = r.Params.Name, []byte(`"add"`)
+	return r
+}
+
+const callFrame = `{"jsonrpc":"2.0","id":"c-1","method":"tools/call","params":{"name":"fake_add","arguments":{"a":9007199254740993}},"future":[1.0]}`
+
+func TestReadyOnlyWhenSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"a", "b", "c"}, PageSize: 1, Resources: []string{"file:///x"}}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		var listed []message.Listed
+		var order []string
+		for _, msg := range b.pool.Got() {
+			switch m := msg.(type) {
+			case message.Listed:
+				listed = append(listed, m)
+				order = append(order, "listed "+m.Kind.String())
+			case message.BackendChanged:
+				order = append(order, string(m.Phase))
+			}
+		}
+		if order[len(order)-1] != "ready" {
+			t.Fatalf("order %v: want ready last", order)
+		}
+		for _, l := range listed {
+			if l.Kind == protocol.Tools && len(l.Items) != 3 { // S0.1.2, S2.1.1: every page is followed
+				t.Errorf("tools: %d items, want 3 of 3 pages", len(l.Items))
+			}
+		}
+	})
+}
+
+func TestACallIsSplicedAndAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, &actortest.Server{Tools: []string{"add"}}, cfg())
+		defer b.stop()
+		synctest.Wait()
+		b.pool.Got()
+		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 7}, Request: request(t, callFrame)})
+		synctest.Wait()
+		sent := b.server.Got("tools/call")
+		if len(sent) != 1 {
+			t.Fatalf("server got %d calls, want 1", len(sent))
+		}
+		want := `{"jsonrpc":"2.0","id":` + string(sent[0].IDBytes()) + `,"method":"tools/call","params":{"_meta":{"progressToken":` +
+			string(sent[0].IDBytes()) + `},"name":"add","arguments":{"a":9007199254740993}},"future":[1.0]}`
+		if got := string(sent[0].Raw); got != want {
+			t.Errorf("server got\n%s, want\n%s", got, want)
+		}
+		got := b.holder.Got()
+		if len(got) != 2 || got[0] != (message.Written{Seq: 7}) {
+			t.Fatalf("holder got %v, want Written and Done", got)
+		}
+		if done, ok := got[1].(message.Done); !ok || done.Seq != 7 {
+			t.Errorf("holder got %T %v, want Done 7", got[1], got[1])
+		}
+		if ended := actortest.Of[message.Ended](b.pool); len(ended) != 1 {
+			t.Errorf("pool got %d Ended, want 1", len(ended))
+		}
+	})
+}
+
+// S4.3.1: what was written fails at once and is not sent again; S4.3.2: it is not retried after the reconnect.
+func TestLossAnswersWhatWasWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		time.Sleep(steady) // ready for so long, the reconnect is immediate
+		b.pool.Got()
+		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Request: request(t, callFrame)})
+		synctest.Wait()
+		server.Last().Close(errors.New("exit status 1"))
+		synctest.Wait()
+		failed := actortest.Of[message.Failed](b.holder)
+		if len(failed) != 1 || failed[0].Fault.Name != protocol.BackendDisconnected || !strings.Contains(failed[0].Fault.Message, "exit status 1") {
+			t.Fatalf("holder got %v, want one BACKEND_DISCONNECTED with the reason", failed)
+		}
+		if p := b.phases(); !slices.Contains(p, message.Waiting) || p[len(p)-1] != message.Ready {
+			t.Errorf("phases %v, want waiting … ready without a pause", p)
+		}
+		if n := len(server.Got("tools/call")); n != 1 {
+			t.Errorf("the server got the call %d times, want 1", n)
+		}
+	})
+}
+
+func TestBackoffGrowsAndNeverGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Refuse: errors.New("fake: not found on PATH")}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		if n := server.Opened(); n != 1 {
+			t.Fatalf("opened %d times at once, want 1", n)
+		}
+		time.Sleep(500 * time.Millisecond)
+		synctest.Wait()
+		if n := server.Opened(); n < 2 {
+			t.Errorf("opened %d times after 500 ms, want 2", n)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		n := server.Opened()
+		if n < 60 || n > 140 { // 30 to 60 s apart once the pause has grown
+			t.Errorf("opened %d times in an hour, want about one every 45 s", n)
+		}
+		changes := actortest.Of[message.BackendChanged](b.pool)
+		last := changes[len(changes)-1]
+		if last.Phase != message.Waiting || last.Reason != "fake: not found on PATH" || last.NextAttempt.Before(time.Now()) {
+			t.Errorf("last change %+v, want waiting with reason and next attempt", last)
+		}
+	})
+}
+
+func TestAServerThatNeverAnswersInitialize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, &actortest.Server{Mute: true}, cfg())
+		defer b.stop()
+		time.Sleep(time.Minute - 1)
+		synctest.Wait()
+		if p := b.phases(); p[len(p)-1] != message.Handshaking {
+			t.Fatalf("phases %v one nanosecond early, want handshaking", p)
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if p := b.phases(); len(p) != 1 || p[0] != message.Waiting {
+			t.Errorf("phases %v at startTimeout, want waiting", p)
+		}
+	})
+}
+
+func TestAVersionNobodySpeaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, &actortest.Server{Version: "1999-01-01"}, cfg())
+		defer b.stop()
+		synctest.Wait()
+		changes := actortest.Of[message.BackendChanged](b.pool)
+		last := changes[len(changes)-1]
+		if last.Phase != message.Waiting || !strings.Contains(last.Reason, "1999-01-01") || !strings.Contains(last.Reason, "2025-11-25") {
+			t.Errorf("got %s (%s), want waiting and a reason that names both versions", last.Phase, last.Reason)
+		}
+	})
+}
+
+// S0.4.4, S4.1.3: a change re-syncs its kind only; one that comes during the re-sync starts another.
+func TestListChangedDuringASync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"a"}, Resources: []string{"file:///x"}}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		b.pool.Got()
+		resources := len(server.Got("resources/list"))
+		server.SetTools(true, "a", "b")
+		server.SetTools(true, "a", "b", "c")
+		synctest.Wait()
+		listed := actortest.Of[message.Listed](b.pool)
+		if len(listed) == 0 {
+			t.Fatal("nothing was listed again")
+		}
+		last := listed[len(listed)-1]
+		if last.Kind != protocol.Tools || len(last.Items) != 3 || !last.Asked {
+			t.Errorf("last list: %s with %d items (asked %v), want tools with 3, asked", last.Kind, len(last.Items), last.Asked)
+		}
+		if n := len(server.Got("resources/list")); n != resources {
+			t.Errorf("resources were listed %d times more, want none", n-resources)
+		}
+	})
+}
+
+func TestWithdrawTellsTheServerAndFreesTheSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		b.pool.Got()
+		call := message.CallRef{Holder: b.holder.Reference, Seq: 1}
+		b.backend.Tell(message.Send{Call: call, Request: request(t, callFrame)})
+		synctest.Wait()
+		b.backend.Tell(message.Withdraw{Call: call, Reason: "no longer wanted"})
+		synctest.Wait()
+		id := string(server.Got("tools/call")[0].IDBytes())
+		cancelled := server.Got("notifications/cancelled")
+		if len(cancelled) != 1 || !strings.Contains(string(cancelled[0].Raw), `{"requestId":`+id+`,"reason":"no longer wanted"}`) {
+			t.Fatalf("server got %d cancellations, want one of id %s", len(cancelled), id)
+		}
+		if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+			t.Errorf("pool got %d Ended, want 1", n)
+		}
+		b.holder.Got()
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`))
+		synctest.Wait()
+		if got := b.holder.Got(); len(got) != 0 {
+			t.Errorf("holder got %v for a late answer, want nothing", got)
+		}
+	})
+}
+
+// A server that has forgotten its session did not execute the call: it is sent again after the new handshake.
+func TestSessionLostKeepsTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"add"}}
+		server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+			if server.Opened() > 1 {
+				_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+			}
+		}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		b.pool.Got()
+		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Request: request(t, callFrame)})
+		synctest.Wait()
+		id, _ := parseID(server.Got("tools/call")[0].IDBytes())
+		_ = server.Last().Tell(transport.SessionLost{Ticket: uint64(id)})
+		synctest.Wait()
+		if done := actortest.Of[message.Done](b.holder); len(done) != 1 {
+			t.Errorf("holder got %d answers, want 1", len(done))
+		}
+		if p := b.phases(); len(p) == 0 || p[len(p)-1] != message.Ready {
+			t.Errorf("phases %v, want ready again", p)
+		}
+	})
+}

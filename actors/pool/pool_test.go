@@ -1,0 +1,283 @@
+package pool
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// world is a pool's state with real references for its backends, so that who was told what can be read off.
+type world struct {
+	t        *testing.T
+	s        *state
+	now      time.Time
+	backends []kernel.Reference
+	sent     map[uint64]kernel.Reference // calls at a backend
+	failed   map[uint64]*protocol.Fault
+	expire   []queueExpired
+}
+
+func newWorld(t *testing.T, server config.Server, replicas int) *world {
+	t.Helper()
+	system := kernel.New(kernel.Options{})
+	t.Cleanup(func() { actortest.Stop(t, system) })
+	server.Name, server.Replicas = "fake", replicas
+	w := &world{t: t, s: newState(Options{Server: server}, kernel.Reference{}), now: time.Unix(1000, 0),
+		sent: map[uint64]kernel.Reference{}, failed: map[uint64]*protocol.Fault{}}
+	for i := range replicas {
+		w.backends = append(w.backends, actortest.NewProbe(system, fmt.Sprint(i)).Reference)
+	}
+	w.step(kernel.Started{})
+	for i, ref := range w.backends {
+		w.step(spawned{i + 1, ref})
+	}
+	return w
+}
+
+func (w *world) step(msg any) {
+	for _, e := range step(w.s, w.now, msg, nil) {
+		switch m := e.msg.(type) {
+		case message.Send:
+			if at, twice := w.sent[m.Call.Seq]; twice {
+				w.t.Fatalf("call %d was given to %v while %v has it", m.Call.Seq, e.to, at)
+			}
+			w.sent[m.Call.Seq] = e.to
+		case message.Failed:
+			if w.failed[m.Seq] != nil {
+				w.t.Fatalf("call %d was answered twice", m.Seq)
+			}
+			w.failed[m.Seq] = m.Fault
+		}
+		if a, ok := e.act.(wakeAfter); ok {
+			w.expire = append(w.expire, a.msg.(queueExpired))
+		}
+	}
+}
+
+func (w *world) phase(i int, p message.Phase) {
+	c := message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: p, Info: &message.ServerInfo{}}
+	if p == message.Waiting {
+		c.Reason, c.NextAttempt = "exit status 1", w.now.Add(2*time.Second)
+	}
+	w.step(c)
+}
+
+func (w *world) dispatch(seq uint64) {
+	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake"}})
+}
+
+func (w *world) end(seq uint64) {
+	at := w.sent[seq]
+	delete(w.sent, seq)
+	w.step(message.Ended{Backend: at, Call: message.CallRef{Seq: seq}})
+}
+
+func (w *world) giveBack(seq uint64) {
+	at := w.sent[seq]
+	delete(w.sent, seq)
+	w.step(message.Returned{Backend: at, Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake"}, Reason: "refused"})
+}
+
+func (w *world) fault(seq uint64, want protocol.FaultName) *protocol.Fault {
+	w.t.Helper()
+	f := w.failed[seq]
+	if f == nil || f.Name != want {
+		w.t.Fatalf("call %d: got %v, want %s", seq, f, want)
+	}
+	return f
+}
+
+var queue = config.Queue{Size: 2, Timeout: 10 * time.Second}
+
+// S3.6.2: the limit is respected, the excess queued, what does not fit refused.
+func TestLimitAndQueue(t *testing.T) {
+	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	for seq := range uint64(4) {
+		w.dispatch(seq)
+	}
+	if len(w.sent) != 1 || len(w.s.queue) != 2 {
+		t.Fatalf("%d sent, %d queued, want 1 and 2", len(w.sent), len(w.s.queue))
+	}
+	w.fault(3, protocol.QueueFull)
+	w.end(0)
+	if _, ok := w.sent[1]; !ok {
+		t.Error("the oldest queued call did not follow")
+	}
+}
+
+func TestQueueTimeout(t *testing.T) {
+	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	w.dispatch(0)
+	w.dispatch(1)
+	w.now = w.now.Add(10*time.Second - 1)
+	w.step(w.expire[0])
+	if len(w.failed) != 0 {
+		t.Fatal("a nanosecond early")
+	}
+	w.now = w.now.Add(1)
+	w.step(w.expire[1])
+	w.fault(1, protocol.QueueTimeout)
+}
+
+func TestFirstStartWaitsInTheQueue(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 1)
+	w.phase(0, message.Handshaking)
+	w.dispatch(0)
+	w.phase(0, message.Ready)
+	if _, ok := w.sent[0]; !ok {
+		t.Fatal("the call did not go out when the server was ready")
+	}
+}
+
+// S3.2.3: a call to a server that was lost fails at once, says why and when it is tried again.
+func TestLostServer(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	w.phase(0, message.Waiting)
+	w.dispatch(0)
+	f := w.fault(0, protocol.ServerUnavailable)
+	if f.RetryAfter != 2*time.Second || !f.Retryable {
+		t.Errorf("RetryAfter %v, Retryable %v, want 2s and true", f.RetryAfter, f.Retryable)
+	}
+	// S4.3.2, S4.3.3: it recovers by itself and takes new calls.
+	w.phase(0, message.Ready)
+	w.dispatch(1)
+	if _, ok := w.sent[1]; !ok {
+		t.Error("no call after the recovery")
+	}
+}
+
+// S4.2.1: round robin, roughly equal, none dropped.
+func TestRoundRobin(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 3)
+	for i := range 3 {
+		w.phase(i, message.Ready)
+	}
+	counts := map[kernel.Reference]int{}
+	for seq := range uint64(300) {
+		w.dispatch(seq)
+		counts[w.sent[seq]]++
+	}
+	for ref, n := range counts {
+		if n != 100 {
+			t.Errorf("%v got %d of 300", ref, n)
+		}
+	}
+}
+
+// S4.2.3: what no server has seen goes to another replica; an error only if all fail.
+func TestReturnedGoesElsewhere(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 2)
+	w.phase(0, message.Ready)
+	w.phase(1, message.Ready)
+	w.dispatch(0)
+	first := w.sent[0]
+	lost := 0
+	if first == w.backends[1] {
+		lost = 1
+	}
+	w.phase(lost, message.Waiting)
+	w.giveBack(0)
+	if w.sent[0] != w.backends[1-lost] {
+		t.Fatalf("call is at %v, want the other replica", w.sent[0])
+	}
+	w.phase(1-lost, message.Waiting)
+	w.giveBack(0)
+	w.fault(0, protocol.NoBackendsAvailable) // S4.3.3
+}
+
+func TestMisconfiguredServer(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue, Fault: "variable TOKEN is not set"}, 1)
+	w.dispatch(0)
+	f := w.fault(0, protocol.ServerUnavailable)
+	if f.Message != "server fake is misconfigured: variable TOKEN is not set" {
+		t.Errorf("message %q", f.Message)
+	}
+}
+
+func TestCancelDropsAQueuedCall(t *testing.T) {
+	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	w.dispatch(0)
+	w.dispatch(1)
+	w.step(message.Cancel{Call: message.CallRef{Seq: 1}})
+	w.end(0)
+	if len(w.sent) != 0 {
+		t.Error("a cancelled call was sent")
+	}
+}
+
+func TestReplaceDrainsTheOld(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	w.dispatch(0)
+	w.step(message.Reconfigure{Server: w.s.server, Transport: true})
+	w.dispatch(1) // waits for the new backend
+	if _, ok := w.sent[1]; ok {
+		t.Fatal("a new call went to the old backend")
+	}
+	system := kernel.New(kernel.Options{})
+	t.Cleanup(func() { actortest.Stop(t, system) })
+	fresh := actortest.NewProbe(system, "fresh").Reference
+	w.step(spawned{2, fresh})
+	w.backends = append(w.backends, fresh)
+	w.phase(1, message.Ready)
+	if w.sent[1] != fresh {
+		t.Error("the call did not go to the new backend")
+	}
+	w.end(0)
+}
+
+// Whatever happens in whatever order: a call is at one backend at most, is answered at most once, and after the
+// end nothing is left.
+func TestRandomScripts(t *testing.T) {
+	phases := []message.Phase{message.Connecting, message.Syncing, message.Ready, message.Ready, message.Waiting}
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		w := newWorld(t, config.Server{MaxConcurrent: 3, Queue: config.Queue{Size: 5, Timeout: time.Second}}, 1+rng.IntN(3))
+		total := uint64(0)
+		for range 200 {
+			w.now = w.now.Add(time.Duration(rng.IntN(200)) * time.Millisecond)
+			switch rng.IntN(6) {
+			case 0, 1:
+				w.dispatch(total)
+				total++
+			case 2:
+				w.phase(rng.IntN(len(w.backends)), phases[rng.IntN(len(phases))])
+			case 3:
+				for seq := range w.sent {
+					w.end(seq)
+					break
+				}
+			case 4:
+				for seq := range w.sent {
+					w.giveBack(seq)
+					break
+				}
+			case 5:
+				if len(w.expire) > 0 {
+					w.step(w.expire[len(w.expire)-1])
+				}
+			}
+			if len(w.s.running) != len(w.sent) || len(w.sent) > 3 {
+				t.Fatalf("seed %d: %d running, %d sent, limit 3", seed, len(w.s.running), len(w.sent))
+			}
+		}
+		for seq := range w.sent {
+			w.end(seq)
+		}
+		w.step(kernel.Stopping{})
+		if len(w.s.queue) != 0 {
+			t.Fatalf("seed %d: %d queued after the stop", seed, len(w.s.queue))
+		}
+	}
+}

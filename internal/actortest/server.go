@@ -1,0 +1,158 @@
+package actortest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// Server is a scriptable MCP server. Open is what a backend opens its connections with; each is a fresh pipe.
+// Set the fields before the first Open; the functions of a running server are Last and Calls.
+type Server struct {
+	Tools        []string                                             // names
+	Resources    []string                                             // URIs
+	PageSize     int                                                  // items a page of tools/list; 0 = all on one
+	Instructions string                                               // of initialize
+	Version      string                                               // answered to initialize; "" = the newest legacy one
+	Refuse       error                                                // when set, every connection closes with it
+	Mute         bool                                                 // never answers initialize
+	Handle       func(p *transport.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
+
+	mu    sync.Mutex
+	peers []*transport.Peer
+	got   []protocol.Frame
+}
+
+// Open makes a connection and serves it until it closes.
+func (s *Server) Open(sink transport.Sink) transport.Link {
+	link, peer := transport.NewPipe(sink)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.peers = append(s.peers, peer)
+	if s.Refuse != nil {
+		peer.Close(s.Refuse)
+		return link
+	}
+	go s.serve(peer)
+	return link
+}
+
+// Last returns the newest connection's server end.
+func (s *Server) Last() *transport.Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peers[len(s.peers)-1]
+}
+
+// Opened counts connections.
+func (s *Server) Opened() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.peers)
+}
+
+// Got returns the frames with that method that came so far, from all connections.
+func (s *Server) Got(method string) []protocol.Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []protocol.Frame
+	for _, f := range s.got {
+		if f.MethodText() == method {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// SetTools changes the list and, when announce, says so.
+func (s *Server) SetTools(announce bool, names ...string) {
+	s.mu.Lock()
+	s.Tools = names
+	s.mu.Unlock()
+	if announce {
+		_ = s.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+	}
+}
+
+func (s *Server) serve(peer *transport.Peer) {
+	for {
+		out, err := peer.Receive()
+		if err != nil {
+			return
+		}
+		var f protocol.Frame
+		if err := f.Parse(out.Frame); err != nil {
+			panic("the gateway sent a bad frame: " + err.Error() + ": " + string(out.Frame))
+		}
+		s.mu.Lock()
+		s.got = append(s.got, f)
+		s.mu.Unlock()
+		if f.Kind == protocol.KindRequest {
+			s.answer(peer, f)
+		}
+	}
+}
+
+func (s *Server) answer(peer *transport.Peer, f protocol.Frame) {
+	id := f.IDBytes()
+	result := ""
+	switch f.M {
+	case protocol.MethodInitialize:
+		if s.Mute {
+			return
+		}
+		version := s.Version
+		if version == "" {
+			version = protocol.LatestLegacy
+		}
+		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true},"resources":{}},"serverInfo":{"name":"fake","version":"1"},"instructions":%q}`, version, s.Instructions)
+	case protocol.MethodPing:
+		result = "{}"
+	case protocol.MethodToolsList:
+		result = s.toolsPage(f)
+	case protocol.MethodResourcesList:
+		var items []string
+		for _, uri := range s.Resources {
+			items = append(items, fmt.Sprintf(`{"uri":%q,"name":"r"}`, uri))
+		}
+		result = `{"resources":[` + strings.Join(items, ",") + `]}`
+	case protocol.MethodTemplatesList:
+		result = `{"resourceTemplates":[]}`
+	default:
+		if s.Handle != nil {
+			s.Handle(peer, f, id)
+			return
+		}
+		result = `{"content":[{"type":"text","text":"echo"}]}`
+	}
+	_ = peer.Send(protocol.AppendResult(nil, id, []byte(result)))
+}
+
+// toolsPage answers with one page; the cursor is the index of its first tool.
+func (s *Server) toolsPage(f protocol.Frame) string {
+	var p protocol.Params
+	if err := p.Scan(&f); err != nil {
+		panic(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cursor, _ := protocol.Unquote(p.Cursor.Of(f.Raw))
+	from, _ := strconv.Atoi(cursor)
+	to := len(s.Tools)
+	if s.PageSize > 0 {
+		to = min(to, from+s.PageSize)
+	}
+	var items []string
+	for _, name := range s.Tools[from:to] {
+		items = append(items, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+	}
+	next := ""
+	if to < len(s.Tools) {
+		next = fmt.Sprintf(`,"nextCursor":"%d"`, to)
+	}
+	return `{"tools":[` + strings.Join(items, ",") + `]` + next + `}`
+}
