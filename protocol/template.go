@@ -1,0 +1,194 @@
+package protocol
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/yosida95/uritemplate/v3"
+)
+
+// Bounds of what is matched: regular expressions take linear time, and these say how much that is at most.
+const (
+	maxTemplateBytes     = 1024
+	maxTemplateVariables = 32
+	maxMatchedURI        = 8 << 10
+)
+
+// Template is a URI template (RFC 6570, levels 1 to 4) compiled for matching. Immutable; safe from any goroutine.
+type Template struct {
+	text     string
+	prefix   string // every match begins with it
+	literals int
+	parsed   *uritemplate.Template
+	match    *regexp.Regexp
+	pieces   []piece
+	ids      func() *idPattern // compiled on first use
+}
+
+// piece is a literal or an expression.
+type piece struct {
+	literal string
+	op      byte // operator of an expression, 's' for none; 0 = a literal
+	vars    []variable
+}
+
+type variable struct {
+	name    string
+	explode bool
+}
+
+// ParseTemplate compiles a template. It fails on what RFC 6570 does not allow, on more than 1024 bytes and on more than 32 variables.
+func ParseTemplate(text string) (*Template, error) {
+	if len(text) > maxTemplateBytes {
+		return nil, fmt.Errorf("parse template: %d bytes, want at most %d", len(text), maxTemplateBytes)
+	}
+	parsed, err := uritemplate.New(text)
+	if err != nil {
+		return nil, fmt.Errorf("parse template %q: %w", text, err)
+	}
+	t := &Template{text: text, parsed: parsed, pieces: splitTemplate(text)}
+	variables := 0
+	for _, p := range t.pieces {
+		t.literals += utf8.RuneCountInString(p.literal)
+		variables += len(p.vars)
+	}
+	if variables > maxTemplateVariables {
+		return nil, fmt.Errorf("parse template %q: %d variables, want at most %d", text, variables, maxTemplateVariables)
+	}
+	if t.match, err = regexp.Compile(matchPattern(t.pieces)); err != nil {
+		return nil, fmt.Errorf("parse template %q: %w", text, err)
+	}
+	if len(t.pieces) > 0 {
+		t.prefix = plainPrefix(t.pieces[0].literal)
+	}
+	t.ids = sync.OnceValue(func() *idPattern { return compileIDs(t.pieces) })
+	return t, nil
+}
+
+// Text returns the template as it was given.
+func (t *Template) Text() string { return t.text }
+
+// Literals returns how many characters stand outside expressions. Of several matching templates the one with most is meant.
+func (t *Template) Literals() int { return t.literals }
+
+// Match reports whether uri can be an expansion of the template. Clients need not be exact: query parameters may come in any order,
+// characters may stand there raw that should have been percent-encoded. URIs over 8 KiB never match.
+func (t *Template) Match(uri string) bool {
+	return len(uri) <= maxMatchedURI && strings.HasPrefix(uri, t.prefix) && t.match.MatchString(uri)
+}
+
+// splitTemplate cuts a checked template into its pieces.
+func splitTemplate(text string) []piece {
+	var pieces []piece
+	for text != "" {
+		literal, rest, found := strings.Cut(text, "{")
+		if literal != "" {
+			pieces = append(pieces, piece{literal: literal})
+		}
+		if !found {
+			break
+		}
+		expression, after, _ := strings.Cut(rest, "}")
+		p := piece{op: 's'}
+		if strings.IndexByte("+#./;?&", expression[0]) >= 0 {
+			p.op, expression = expression[0], expression[1:]
+		}
+		for v := range strings.SplitSeq(expression, ",") {
+			name, explode := strings.CutSuffix(v, "*")
+			name, _, _ = strings.Cut(name, ":") // the prefix modifier only shortens values
+			p.vars = append(p.vars, variable{name, explode})
+		}
+		pieces = append(pieces, p)
+		text = after
+	}
+	return pieces
+}
+
+// matchPattern writes the regular expression of all expansions.
+func matchPattern(pieces []piece) string {
+	var b strings.Builder
+	b.WriteString(`^(?s:`)
+	for _, p := range pieces {
+		if p.op == 0 {
+			writeLiteral(&b, p.literal)
+		} else {
+			writeExpression(&b, p)
+		}
+	}
+	b.WriteString(`)$`)
+	return b.String()
+}
+
+// writeLiteral writes text; what expansion percent-encodes may also stand there raw, and hexadecimal digits may be of either case.
+func writeLiteral(b *strings.Builder, text string) {
+	for i, r := range text {
+		switch {
+		case r >= utf8.RuneSelf:
+			fmt.Fprintf(b, "(?:%s|(?i:", string(r))
+			for _, c := range []byte(string(r)) {
+				fmt.Fprintf(b, "%%%02X", c)
+			}
+			b.WriteString("))")
+		case r == '%':
+			fmt.Fprintf(b, "%%(?i:%s)", text[i+1:i+3])
+		case i > 0 && text[i-1] == '%', i > 1 && text[i-2] == '%': // written with its %
+		default:
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+}
+
+// writeExpression writes what an expression can expand to. Each can be empty: variables may be undefined.
+func writeExpression(b *strings.Builder, p piece) {
+	names := make([]string, len(p.vars))
+	for i, v := range p.vars {
+		names[i] = regexp.QuoteMeta(v.name)
+	}
+	name := "(?:" + strings.Join(names, "|") + ")"
+	exploded := slices.ContainsFunc(p.vars, func(v variable) bool { return v.explode })
+	switch p.op {
+	case '+':
+		b.WriteString(`.*`)
+	case '#':
+		b.WriteString(`(?:#.*)?`)
+	case '.':
+		b.WriteString(`(?:\.[^/?#]*)?`)
+	case '/':
+		if exploded {
+			b.WriteString(`(?:/[^/?#]*)*`)
+		} else {
+			fmt.Fprintf(b, `(?:/[^/?#]*){0,%d}`, len(p.vars))
+		}
+	case ';':
+		if exploded { // of a map: any names
+			name = `[^;/?#=]*`
+		}
+		fmt.Fprintf(b, `(?:;%s(?:=[^;/?#]*)?)*`, name)
+	case '?':
+		if exploded {
+			name = `[^&#=]*`
+		}
+		fmt.Fprintf(b, `(?:\?%s(?:=[^&#]*)?(?:&%s(?:=[^&#]*)?)*)?`, name, name)
+	case '&':
+		if exploded {
+			name = `[^&#=]*`
+		}
+		fmt.Fprintf(b, `(?:&%s(?:=[^&#]*)?)*`, name)
+	default:
+		b.WriteString(`[^/?#]*`)
+	}
+}
+
+// plainPrefix returns as much of a literal as has only one spelling.
+func plainPrefix(literal string) string {
+	for i := range len(literal) {
+		if literal[i] == '%' || literal[i] >= utf8.RuneSelf {
+			return literal[:i]
+		}
+	}
+	return literal
+}
