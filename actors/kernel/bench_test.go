@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -134,5 +135,30 @@ func BenchmarkSpawnStop(b *testing.B) {
 		r := spawnPure(s, "a", 0, nil)
 		r.cell.stop(WhyAsked)
 		<-r.cell.stopped
+	}
+}
+
+// BenchmarkIdle: the heap an idle actor takes that has handled a message.
+func BenchmarkIdle(b *testing.B) {
+	const actors = 10_000
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for b.Loop() {
+		s := New(Options{})
+		before := heap()
+		var seen sync.WaitGroup
+		seen.Add(actors)
+		for i := range actors {
+			spawnPure(s, "session/"+strconv.Itoa(i), 0, &seen).Tell(&work{})
+		}
+		seen.Wait()
+		b.ReportMetric(float64(heap()-before)/actors, "B/actor")
+		if err := s.Stop(context.Background()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -46,7 +46,6 @@ func (d *dispatcher) worker(fn func()) {
 		case fn = <-d.work:
 			<-d.idle
 		case <-d.quit:
-			<-d.idle
 			return
 		}
 	}

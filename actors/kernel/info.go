@@ -10,7 +10,7 @@ type Info struct {
 	Name, Kind string
 	Depth      int    // messages queued now
 	Waiting    int    // goroutines in TellWait now
-	Handled    uint64 // messages handed to the logic
+	Handled    uint64 // messages handed to the logic, the kernel's own (Started, …) not counted
 	Refused    uint64 // Work abandoned because the mailbox was full
 	Dropped    uint64 // LogLines dropped
 	Panics     uint64
@@ -44,8 +44,8 @@ func (c *cell) info() Info {
 	return i
 }
 
-// DeadLetters returns how many messages reached protoactor for actors that were gone. Ours never do: they are
-// abandoned by the mailbox itself, so this counts orders of its supervision that came too late.
+// DeadLetters returns how many messages protoactor could not deliver. Ours are abandoned by the mailbox before it
+// sees them, so these are orders of its supervision that came too late.
 func (s *System) DeadLetters() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,35 +1,15 @@
 package kernel
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// list is what happened. Timers order nothing in the eyes of the race detector, hence the mutex.
-type list struct {
-	mu    sync.Mutex
-	items []any
-}
-
-func (l *list) add(item any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.items = append(l.items, item)
-}
-
-func (l *list) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return fmt.Sprint(l.items)
-}
 
 // diary makes actors that write down what reaches them, like "a#1 started".
 type diary struct {
@@ -250,6 +230,28 @@ func TestChildrenFollow(t *testing.T) {
 	})
 }
 
+// A logic that has panicked sees nothing more but its Stopping, also when a child's end was queued already.
+func TestBrokenSeesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var d diary
+		g := make(gate)
+		p := Spawn(s, SpawnOptions{Name: "p"}, d.build(func(self Self, msg any) {
+			switch m := msg.(type) {
+			case string:
+				SpawnChild(self, SpawnOptions{Name: "c"}, d.build(func(self Self, _ any) { self.Stop() }))
+			case gate:
+				<-m
+				panic("after the child's end")
+			}
+		}))
+		p.Tell("spawn")
+		p.Tell(g)
+		d.expect(t, "p#1 started", "p#1 spawn", "p/c#1 started", "p/c#1 stopped")
+		close(g)
+		d.expect(t, "p#1 restarting", "p#2 started")
+	})
+}
+
 // The Restart of a child that is stopping already, which waits for children of its own, is dropped: protoactor would
 // revive it, and its parent would wait for ever.
 func TestRestartOfTheStopping(t *testing.T) {
@@ -307,161 +309,6 @@ func TestStoppingPanics(t *testing.T) {
 		synctest.Wait()
 		if a.answer() != "handled" {
 			t.Errorf("after a restart: %s", a.answer())
-		}
-	})
-}
-
-// Stopping is the last message; its effects are done before the queue is abandoned.
-func TestStoppingIsLast(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System) {
-		var pending []*ask
-		var queued *ask
-		var atStopping string
-		g := make(gate)
-		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(self Self, msg any) {
-			switch m := msg.(type) {
-			case *ask:
-				pending = append(pending, m)
-			case gate:
-				<-m
-				self.Stop()
-			case Stopping:
-				for _, a := range pending {
-					a.handled()
-				}
-				atStopping = queued.answer()
-				self.Reference().Tell("to myself: abandoned")
-			case string:
-				t.Error("a message after Stopping")
-			}
-		}))
-		for i := range 3 {
-			r.Tell(newAsk(i))
-		}
-		synctest.Wait()
-		held := pending
-		r.Tell(g)
-		synctest.Wait()
-		queued = newAsk(4)
-		r.Tell(queued)
-		close(g)
-		synctest.Wait()
-		if len(held) != 3 || held[0].answer() != "handled" || atStopping != "none" || queued.answer() != string(StoppedWhy) {
-			t.Errorf("held %d %s, queued at Stopping: %s, then %s", len(held), held[0].answer(), atStopping, queued.answer())
-		}
-	})
-}
-
-// Timers fire at their instant, once; those of a former incarnation reach nobody and are abandoned.
-func TestAfter(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System) {
-		var got list
-		var timers []Timer
-		late := newAsk(0)
-		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(self Self, msg any) {
-			switch m := msg.(type) {
-			case Started:
-				timers = append(timers, self.After(time.Second, "tick"))
-				self.After(2*time.Second, late)
-			case string:
-				got.add(m)
-			case *ask:
-				t.Error("a timer of a former incarnation")
-			case error:
-				panic(m)
-			}
-		}))
-		time.Sleep(time.Second - time.Nanosecond)
-		synctest.Wait()
-		if got.String() != "[]" {
-			t.Error("too early")
-		}
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		if got.String() != "[tick]" {
-			t.Errorf("got %v, want one tick", &got)
-		}
-		first := late
-		late = newAsk(1)
-		r.Tell(errBug) // the second incarnation starts timers of its own at 1 s
-		synctest.Wait()
-		if timers[0].Stop() || !timers[1].Stop() || (Timer{}).Stop() {
-			t.Error("Stop: want false for the fired, true for the running, false for the zero Timer")
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if first.answer() != string(StoppedWhy) {
-			t.Errorf("timer of the first incarnation: %s", first.answer())
-		}
-		if err := s.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		if got.String() != "[tick]" || late.answer() != string(Gone) {
-			t.Errorf("an hour later: %v, the dead actor's timer %s", &got, late.answer())
-		}
-	})
-}
-
-func TestGo(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System) {
-		var got list
-		late := newAsk(0)
-		var ended, inDo atomic.Int32
-		r := Spawn(s, SpawnOptions{Name: "a", Mailbox: 1}, on(func(self Self, msg any) {
-			switch m := msg.(type) {
-			case Started, Stopping:
-			case string:
-				self.Go(func(ctx context.Context) any {
-					switch m {
-					case "result":
-						time.Sleep(time.Second)
-						return 1
-					case "panic":
-						panic("in Go")
-					case "exit":
-						goexit()
-					case "late":
-						<-ctx.Done()
-						ended.Add(1)
-						return late
-					}
-					return nil
-				})
-				inDo.Add(1)
-			case error:
-				panic(m)
-			default:
-				got.add(m)
-			}
-		}))
-		for _, what := range []string{"result", "nothing", "panic", "exit"} {
-			r.Tell(what)
-			time.Sleep(2 * time.Second)
-		}
-		synctest.Wait()
-		if want := "[1 {panic: in Go}]"; got.String() != want {
-			t.Errorf("got %v, want %s", &got, want)
-		}
-		r.Tell("late")
-		synctest.Wait()
-		if ended.Load() != 0 {
-			t.Error("context ended too early")
-		}
-		r.Tell(errBug)
-		synctest.Wait()
-		if ended.Load() != 1 || late.answer() != string(StoppedWhy) {
-			t.Errorf("ended %d, late result %s", ended.Load(), late.answer())
-		}
-		late = newAsk(1)
-		r.Tell("late")
-		synctest.Wait()
-		if err := s.Stop(t.Context()); err != nil { // waits for it
-			t.Error(err)
-		}
-		if ended.Load() != 2 || late.answer() != string(StoppedWhy) && late.answer() != string(Gone) {
-			t.Errorf("after Stop: ended %d, late result %s", ended.Load(), late.answer())
 		}
 	})
 }

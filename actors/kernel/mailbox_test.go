@@ -236,6 +236,34 @@ func TestTellWaitOnStop(t *testing.T) {
 	})
 }
 
+// recorder is protoactor as the mailbox sees it.
+type recorder struct {
+	scheduled int
+	got       []any
+}
+
+func (r *recorder) Schedule(fn func())          { r.scheduled++; fn() }
+func (r *recorder) Throughput() int             { return 1 }
+func (r *recorder) InvokeSystemMessage(msg any) { r.got = append(r.got, msg) }
+func (r *recorder) InvokeUserMessage(msg any)   { r.got = append(r.got, msg) }
+func (r *recorder) EscalateFailure(_, _ any)    {}
+
+// What is told to an actor while it is being spawned waits until its Started is queued, and comes after it.
+func TestToldWhileSpawned(t *testing.T) {
+	var r recorder
+	var m mailbox
+	m.init(&cell{}, 0)
+	m.tell("user")
+	m.RegisterHandlers(&r, &r)
+	m.tell("user")
+	m.PostSystemMessage("started")
+	m.Start()
+	m.PostUserMessage("later")
+	if got := fmt.Sprint(r.got); got != "[started user user later]" || r.scheduled != 2 {
+		t.Errorf("got %s in %d wakes", got, r.scheduled)
+	}
+}
+
 // The ring behaves like a slice, and positions stay valid over growth.
 func TestRing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

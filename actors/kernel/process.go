@@ -76,6 +76,9 @@ func (m *mailbox) next() (entry, delivery) {
 	for m.system.len() > 0 {
 		if e := m.system.pop(); m.passes(e.msg) {
 			m.dirty = true
+			if m.system.len() == 0 {
+				m.system = ring{} // they are rare; idle actors are many
+			}
 			return e, systemMessage
 		}
 	}
@@ -110,7 +113,7 @@ func (m *mailbox) passes(msg any) bool {
 	case *actor.Restart:
 		return m.phase == open
 	}
-	return m.phase != gone
+	return true
 }
 
 // take pops the first of the urgent lane, else the older of the user lane's and the log lines' first. mu is held.

@@ -15,7 +15,7 @@ type ring struct {
 }
 
 const (
-	ringFirst = 8   // entries of the first buffer
+	ringFirst = 4   // entries of the first buffer
 	ringKeep  = 256 // a larger buffer is given back when it ran empty
 )
 

@@ -13,9 +13,9 @@ type shell[E any] struct {
 	build   func(self Self) Logic[E]
 	self    Self     // valid from Started on
 	logic   Logic[E] // nil before Started, and when build panicked
-	flusher Flusher  // logic, if it has Flush
+	flusher Flusher  // logic, if it has Flush; else no flush comes
 	out     []E      // reused
-	ended   bool     // had its Stopping: nothing reaches the logic any more
+	ended   bool     // had its Stopping: the mailbox holds back what is queued
 }
 
 const effectsKeep = 1024 // a larger buffer of effects is given back
@@ -43,9 +43,7 @@ func (h *shell[E]) Receive(c actor.Context) {
 	case *actor.Terminated:
 		h.childGone(m.Who.Id)
 	case flush:
-		if h.flusher != nil && !h.ended {
-			h.flusher.Flush(h.self)
-		}
+		h.flusher.Flush(h.self)
 	default:
 		h.step(m)
 	}
@@ -63,7 +61,7 @@ func (h *shell[E]) start(c actor.Context) {
 
 // step hands msg to the logic and carries out the effects.
 func (h *shell[E]) step(msg any) {
-	if h.ended || h.logic == nil {
+	if h.logic == nil {
 		return
 	}
 	out := h.logic.Step(time.Now(), msg, h.out[:0])

@@ -1,0 +1,56 @@
+package kernel_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"goblin-actor/actors/kernel"
+)
+
+// Add asks the counter to add; the sum comes back in Reply, which has room for one.
+type Add struct {
+	N     int
+	Reply chan string
+}
+
+// Abandon answers an Add the counter never handled.
+func (a Add) Abandon(why kernel.Why) { a.Reply <- "no sum: " + string(why) }
+
+// counter is the state, answered its only effect.
+type counter struct{ sum int }
+
+type answered struct {
+	to  chan string
+	sum int
+}
+
+func (c *counter) Step(_ time.Time, msg any, out []answered) []answered {
+	if add, ok := msg.(Add); ok {
+		c.sum += add.N
+		out = append(out, answered{add.Reply, c.sum})
+	}
+	return out
+}
+
+func (c *counter) Do(_ kernel.Self, e answered) { e.to <- fmt.Sprint("the sum is ", e.sum) }
+
+func Example() {
+	system := kernel.New(kernel.Options{})
+	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "counter"},
+		func(kernel.Self) kernel.Logic[answered] { return &counter{} })
+	reply := make(chan string, 1)
+	for range 2 {
+		ref.Tell(Add{21, reply})
+		fmt.Println(<-reply)
+	}
+	if err := system.Stop(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	ref.Tell(Add{1, reply})
+	fmt.Println(<-reply)
+	// Output:
+	// the sum is 21
+	// the sum is 42
+	// no sum: gone
+}
