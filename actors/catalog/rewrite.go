@@ -1,11 +1,6 @@
 package catalog
 
-import (
-	"bytes"
-	"encoding/json"
-
-	"goblin-actor/protocol"
-)
+import "goblin-actor/protocol"
 
 // The members we add to an item's _meta (contract.md section 4).
 const (
@@ -13,6 +8,11 @@ const (
 	metaServer = "goblin-actor/server" // the server
 	metaID     = "goblin-actor/id"     // resources and templates: the other spelling of the URI
 	metaState  = "goblin-actor/state"  // "cached": as it was before the server was asked this time
+)
+
+var (
+	metaKey = []string{"_meta"}
+	ourKeys = []string{metaName, metaServer, metaID, metaState}
 )
 
 // addition is a member of ours in _meta.
@@ -41,17 +41,14 @@ func rewrite(it *item) []byte {
 		edits = append(edits, protocol.Edit{Span: span, With: protocol.Quote(it.public)})
 	}
 	ours := metaOf(it)
-	meta := it.item.Meta.Of(raw)
-	switch {
-	case meta == nil:
+	switch meta := it.item.Meta.Of(raw); {
+	case meta == nil: // absent or null
 		whole := protocol.Span{Off: 0, End: uint32(len(raw))}
-		edits = append(edits, protocol.InsertMember(raw, whole, append([]byte(`"_meta":`), object(ours)...)))
+		edits = protocol.EditObject(edits, raw, whole, metaKey, append([]byte(`"_meta":`), object(ours)...))
 	case meta[0] != '{': // against the schema; a client would stumble over it
 		edits = append(edits, protocol.Edit{Span: it.item.Meta, With: object(ours)})
-	case claimed(meta):
-		edits = append(edits, protocol.Edit{Span: it.item.Meta, With: without(meta, ours)})
-	default:
-		edits = append(edits, protocol.InsertMember(raw, it.item.Meta, members(ours)))
+	default: // a server that uses our keys is a gateway like this one, or pretends to be another server
+		edits = protocol.EditObject(edits, raw, it.item.Meta, ourKeys, members(ours))
 	}
 	return protocol.AppendEdited(nil, raw, edits...)
 }
@@ -72,36 +69,4 @@ func members(list []addition) []byte {
 		out = append(append(out, ':'), m.value...)
 	}
 	return out
-}
-
-// claimed reports whether a server's _meta may hold members with our names: it is a gateway like us, or it pretends.
-func claimed(meta []byte) bool {
-	return bytes.Contains(meta, []byte("goblin-actor")) || bytes.Contains(meta, []byte(`\u00`))
-}
-
-// without returns the object meta with our members first and without any of the server's that bear their names; the
-// other members stay as they came.
-func without(meta []byte, ours []addition) []byte {
-	out := append(append(make([]byte, 0, len(meta)+128), '{'), members(ours)...)
-	dec := json.NewDecoder(bytes.NewReader(meta))
-	if _, err := dec.Token(); err != nil {
-		return object(ours)
-	}
-	for dec.More() {
-		from := dec.InputOffset()
-		key, err := dec.Token()
-		if err != nil {
-			return object(ours)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return object(ours)
-		}
-		switch key {
-		case metaName, metaServer, metaID, metaState:
-		default:
-			out = append(append(out, ','), bytes.TrimLeft(meta[from:dec.InputOffset()], ", \t\r\n")...)
-		}
-	}
-	return append(out, '}')
 }

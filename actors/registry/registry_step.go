@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -77,9 +78,10 @@ func (s *state) step(now time.Time, msg any, out []Effect) []Effect {
 		s.told = 0
 		out = s.tellOn(out)
 	case message.ServerRules:
-		server := m.Server
-		s.of(server.Name).server = &server
-		s.dirty = true
+		if of := s.of(m.Server.Name); of.server == nil || !reflect.DeepEqual(*of.server, m.Server) {
+			of.server = &m.Server
+			s.dirty = true
+		}
 	case message.ServerCatalog:
 		s.list(m)
 	case message.ServerGone:

@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestGlob(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"", "", true}, {"", "a", false}, {"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"*", "any/thing\n", true},
+		{"a*", "a", true}, {"a*c", "abbc", true}, {"a*c", "abcd", false}, {"*_delete", "x_delete", true}, {"?", "ü", true}, {"?", "", false},
+		{"??", "ü", false}, {"*?", "ü", true}, {"a**b", "ab", true}, {"[a]", "[a]", true}, {"a.c", "abc", false}, {"*a*b*", "xxaxxbxx", true},
+		{"file:///secret*", "file:///secret/a?b", true}, {"?", "\xff", true}, {"*\xff?", "a\xffb", true},
+	} {
+		if got := glob(tt.pattern, tt.s); got != tt.want {
+			t.Errorf("glob(%q, %q) = %v", tt.pattern, tt.s, got)
+		}
+	}
+	glob(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 20000)) // would not end if every * were taken back
+}
+
+// glob says what the equivalent regular expression says.
+func FuzzGlob(f *testing.F) {
+	f.Add("a*?b", "axxb")
+	f.Add("*", "\n")
+	f.Fuzz(func(t *testing.T, pattern, s string) {
+		pattern, s = strings.ToValidUTF8(pattern, "?"), strings.ToValidUTF8(s, "x")
+		if len(pattern) > 50 {
+			return
+		}
+		quoted := regexp.QuoteMeta(pattern)
+		quoted = strings.ReplaceAll(strings.ReplaceAll(quoted, `\*`, `.*`), `\?`, `.`)
+		if want := regexp.MustCompile(`(?s)\A` + quoted + `\z`).MatchString(s); glob(pattern, s) != want {
+			t.Errorf("glob(%q, %q) = %v", pattern, s, !want)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package catalog
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"goblin-actor/protocol"
+)
+
+// S0.4.2, S0.4.3, S3.1.1: pages cover the list once, in order; nextCursor only if more remain; the bytes are made once.
+func TestPages(t *testing.T) {
+	var names []string
+	for i := range 10 {
+		names = append(names, fmt.Sprintf("t%d", i))
+	}
+	for size, want := range map[int]int{0: 1, 1: 10, 3: 4, 5: 2, 9: 2, 10: 1, 11: 1, -1: 1} {
+		naming := standard(stylePrefix)
+		naming.PageSize = size
+		v := whole(naming, server(t, "s", 0).tools(names...))
+		items, count := pages(t, v, protocol.Tools)
+		if count != want || len(items) != 10 || !slices.IsSorted(items) {
+			t.Errorf("size %d: %d pages, %d items", size, count, len(items))
+		}
+		one, _ := v.Page(protocol.Tools, "")
+		two, _ := v.Page(protocol.Tools, "")
+		if &one[0] != &two[0] {
+			t.Errorf("size %d: the page was made twice", size)
+		}
+	}
+	v := whole(standard(stylePrefix))
+	for kind, want := range map[protocol.ItemKind]string{
+		protocol.Tools: `{"tools":[]}`, protocol.Prompts: `{"prompts":[]}`, protocol.Resources: `{"resources":[]}`, protocol.Templates: `{"resourceTemplates":[]}`,
+	} {
+		if got, fault := v.Page(kind, ""); fault != nil || string(got) != want {
+			t.Errorf("got %s, %v", got, fault)
+		}
+	}
+}
+
+func TestBadCursor(t *testing.T) {
+	naming := standard(stylePrefix)
+	naming.PageSize = 1
+	v := whole(naming, server(t, "s", 0).tools("a", "b", "c").prompts("p", "q"))
+	_, good := page1(t, v, protocol.Tools, "")
+	encode := base64.RawURLEncoding.EncodeToString
+	for _, cursor := range []string{"x", "!", "AAAA", good + "A", good[1:], good + "=", encode([]byte("g\x00")), encode([]byte("g\x00\x00")),
+		encode([]byte("g\x01\x00key")), encode([]byte("h\x00\x00key")), encode([]byte("g\x00" + strings.Repeat("\xff", 12))), strings.Repeat("A", 1<<16)} {
+		if cursor == good+"A" {
+			continue // another key is still a key
+		}
+		result, fault := v.Page(protocol.Tools, cursor)
+		if fault == nil || fault.Name != protocol.InvalidParams || fault.Code(true) != -32602 || result != nil {
+			t.Errorf("Page(%.40q) = %s, %v", cursor, result, fault)
+		}
+	}
+	if _, fault := v.Page(protocol.Prompts, good); fault == nil {
+		t.Error("a cursor of another list was taken")
+	}
+	if result, fault := v.Page(protocol.Tools, encode([]byte("g\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01zzz"))); fault != nil || string(result) != `{"tools":[]}` {
+		t.Errorf("after the end: %s, %v", result, fault)
+	}
+}
+
+// A cursor goes on after its key whatever has come or gone meanwhile.
+func TestCursorOutlivesItsSnapshot(t *testing.T) {
+	naming := standard(stylePrefix)
+	naming.PageSize = 2
+	first := whole(naming, server(t, "s", 0).tools("b", "d", "f", "h"))
+	_, cursor := page1(t, first, protocol.Tools, "")
+	for _, tt := range []struct{ now, want []string }{
+		{[]string{"b", "d", "f", "h"}, []string{"s_f", "s_h"}},
+		{[]string{"a", "b", "c", "d", "e", "f"}, []string{"s_e", "s_f"}},
+		{[]string{"b", "f"}, []string{"s_f"}}, // the key itself is gone
+		{[]string{"a"}, nil},
+		{nil, nil},
+	} {
+		items, next := page1(t, whole(naming, server(t, "s", 0).tools(tt.now...)), protocol.Tools, cursor)
+		if len(items) != len(tt.want) || next != "" {
+			t.Errorf("%q: got %q, next %q", tt.now, items, next)
+		}
+		for i, want := range tt.want {
+			if !strings.Contains(items[i], `"name":"`+want+`"`) {
+				t.Errorf("%q: item %d is %s, want %s", tt.now, i, items[i], want)
+			}
+		}
+	}
+
+	alone := func(names ...string) *View {
+		v, _ := snapshot(naming, server(t, "s", 0).tools(names...)).View(Key{Server: "s"})
+		return v
+	}
+	_, cursor = page1(t, alone("z", "m", "a", "k"), protocol.Tools, "")
+	for _, tt := range []struct{ now, want string }{{"z m a k", "a"}, {"q z m a k", "a"}, {"z a k", "a"}, {"m", ""}} { // in the server's order
+		items, _ := page1(t, alone(strings.Fields(tt.now)...), protocol.Tools, cursor)
+		if tt.want == "" && len(items) > 0 || tt.want != "" && !strings.Contains(items[0], `"`+tt.want+`"`) {
+			t.Errorf("%s: got %q, want first %q", tt.now, items, tt.want)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// generations follows what a change does to the generation of each kind, in the whole and for one server alone.
+func TestGenerations(t *testing.T) {
+	a := func() *offered {
+		return server(t, "a", 0).tools("x", "y").resources("f:///1").templates("f:///{n}").prompts("p")
+	}
+	b := server(t, "b", 1).tools("x")
+	const all = "tools prompts resources templates"
+	for _, tt := range []struct {
+		name                string
+		next                func(first *offered) []Source
+		naming              Naming
+		asked               [protocol.ItemKinds]bool
+		whole, aloneA, onlB string // kinds whose generation goes up
+	}{
+		{name: "nothing", next: func(first *offered) []Source { return []Source{first.Source, b.Source} }},
+		{name: "equal lists in new slices", next: func(*offered) []Source { return []Source{a().Source, b.Source} }},
+		{name: "a tool more", next: func(*offered) []Source { return []Source{a().tools("z").Source, b.Source} }, whole: "tools", aloneA: "tools"},
+		{name: "a tool less", next: func(*offered) []Source {
+			return []Source{server(t, "a", 0).tools("x").resources("f:///1").templates("f:///{n}").prompts("p").Source, b.Source}
+		},
+			whole: "tools", aloneA: "tools"},
+		{name: "another order", next: func(*offered) []Source {
+			return []Source{server(t, "a", 0).tools("y", "x").resources("f:///1").templates("f:///{n}").prompts("p").Source, b.Source}
+		},
+			aloneA: "tools"}, // the whole is sorted, the server's own view is not
+		{name: "asked for, though equal", next: func(first *offered) []Source {
+			s := first.Source
+			s.Asked[protocol.Resources] = true
+			return []Source{s, b.Source}
+		}, whole: "resources", aloneA: "resources"},
+		{name: "asked for all", next: func(first *offered) []Source { return []Source{first.Source, b.Source} },
+			asked: [protocol.ItemKinds]bool{protocol.Prompts: true}, whole: "prompts", aloneA: "prompts", onlB: "prompts"},
+		{name: "a server goes", next: func(*offered) []Source { return []Source{b.Source} }, whole: all, aloneA: "gone"},
+		{name: "a server is disabled", next: func(first *offered) []Source { // S3.5.2
+			return []Source{first.rules(func(s *config.Server) { s.Disabled = true }).Source, b.Source}
+		}, whole: all, aloneA: "gone"},
+		{name: "a server comes", next: func(first *offered) []Source {
+			return []Source{first.Source, b.Source, server(t, "c", 2).prompts("q").Source}
+		}, whole: "prompts"}, // S3.5.1
+		{name: "a tool is disabled", next: func(first *offered) []Source { // S3.5.3
+			return []Source{first.rules(func(s *config.Server) { s.Tools.Disabled = []string{"x"} }).Source, b.Source}
+		}, whole: "tools", aloneA: "tools"},
+		{name: "a filter without effect", next: func(first *offered) []Source {
+			return []Source{first.rules(func(s *config.Server) { s.Tools.Disabled = []string{"nobody"} }).Source, b.Source}
+		}},
+		{name: "cached", next: func(first *offered) []Source {
+			copied := *first.Server
+			copied.State = "cached"
+			s := first.Source
+			s.Server = &copied
+			return []Source{s, b.Source}
+		}, whole: all},
+		{name: "other names", naming: mode("on-conflict"), next: func(first *offered) []Source { return []Source{first.Source, b.Source} }, whole: "prompts tools"},
+		{name: "other URIs", naming: standard(styleUnderscore), next: func(first *offered) []Source { return []Source{first.Source, b.Source} }, whole: "resources templates"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.naming == (Naming{}) {
+				tt.naming = standard(stylePrefix)
+			}
+			one := a()
+			first := snapshot(standard(stylePrefix), one, b)
+			second := Build(first, tt.next(one), tt.naming, tt.asked)
+			if second.Version != first.Version+1 {
+				t.Errorf("version %d after %d", second.Version, first.Version)
+			}
+			check := func(what string, k Key, want string) {
+				before, _ := first.View(k)
+				after, ok := second.View(k)
+				if !ok {
+					if want != "gone" {
+						t.Errorf("%s is gone", what)
+					}
+					return
+				}
+				for kind := range protocol.ItemKind(protocol.ItemKinds) {
+					if up := after.Generation[kind] > before.Generation[kind]; up != strings.Contains(want, kind.String()) {
+						t.Errorf("%s: generation of %s from %d to %d", what, kind, before.Generation[kind], after.Generation[kind])
+					}
+				}
+			}
+			check("the whole", Key{}, tt.whole)
+			check("a alone", Key{Server: "a"}, tt.aloneA)
+			check("b alone", Key{Server: "b"}, tt.onlB)
+			if v, _ := second.View(Key{}); v.Generation != second.Generation || v.Snapshot() != second {
+				t.Error("the view is not the snapshot's")
+			}
+		})
+	}
+}
+
+func TestViews(t *testing.T) {
+	s := snapshot(standard(stylePrefix), server(t, "b", 1), server(t, "a", 0), server(t, "off", 2).rules(func(s *config.Server) { s.Disabled = true }))
+	for key, want := range map[Key]bool{{}: true, {Server: "a"}: true, {Server: "off"}: false, {Server: "nobody"}: false, {Project: "p"}: false, {Project: "p", Server: "a"}: false} {
+		if _, ok := s.View(key); ok != want {
+			t.Errorf("View(%v) = %v", key, ok)
+		}
+	}
+	if got := s.Servers(); len(got) != 2 || got[0].Name != "a" || got[1].Name != "b" {
+		t.Errorf("Servers() = %v", got)
+	}
+	if s.Server("a") == nil || s.Server("off") != nil || s.Server("nobody") != nil {
+		t.Error("Server finds the wrong ones")
+	}
+	if empty := snapshot(standard(stylePrefix)); empty.Version != 1 || len(empty.Servers()) != 0 {
+		t.Error("an empty catalog is none")
+	}
+}
+
+// What cannot be listed costs itself only, and a person is told.
+func TestWarnings(t *testing.T) {
+	deep := strings.Repeat("[", 40) + strings.Repeat("]", 40)
+	s := server(t, "s", 0).tools("a", "a").
+		add(protocol.Tools, `{"name":""}`, `{}`, `{"name":7}`, `[]`, `{"name":"deep","x":`+deep+`}`,
+			`{"name":"`+strings.Repeat("n", maxName+1)+`"}`, `{"name":"big","x":"`+strings.Repeat("x", maxItem)+`"}`).
+		templates("f:///{", "f:///{x}").resources("f:///1", "f:///1")
+	snap := snapshot(standard(stylePrefix), s, server(t, "s2", 1).rules(func(s *config.Server) { s.Prefix = "s" }).tools("a"))
+	v, _ := snap.View(Key{})
+	if got := listed(t, v, protocol.Tools); len(got) != 3 || got[0] != "s_a" || got[2] != "s_deep" {
+		t.Errorf("tools %q", got)
+	}
+	if got := len(v.Entries(protocol.Templates)); got != 2 {
+		t.Errorf("%d templates; a text nobody understands is still listed", got)
+	}
+	all := strings.Join(snap.Warnings(), "\n")
+	for _, want := range []string{`lists "a" twice`, "item 2 left out: no name", "item 4 left out", "item 5 left out", "item 7 left out: name of 16385 bytes",
+		"item 8 left out: 1048", `template "f:///{"`, `lists "f:///1" twice`, `"a" of s2 is called "s_a_`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no warning says %s:\n%s", want, all)
+		}
+	}
+	var many []string
+	for range 1000 {
+		many = append(many, "same")
+	}
+	if got := snapshot(standard(stylePrefix), server(t, "m", 0).tools(many...)).Warnings(); len(got) != maxWarnings+1 {
+		t.Errorf("%d warnings", len(got))
+	}
+}
+
+// A snapshot takes over what has not changed.
+func TestTakesOver(t *testing.T) {
+	a, b := server(t, "a", 0).tools("x"), server(t, "b", 1).tools("y")
+	first := snapshot(standard(stylePrefix), a, b)
+	pool := *b.Server
+	pool.Instructions = "new"
+	b.Server = &pool
+	second := following(first, standard(stylePrefix), a, b)
+	v1, _ := first.View(Key{})
+	v2, _ := second.View(Key{})
+	if e1, f1 := v1.Tool("a_x"); f1 != nil {
+		t.Fatal(f1)
+	} else if e2, _ := v2.Tool("a_x"); e1 != e2 {
+		t.Error("an unchanged entry was made again")
+	}
+	e1, _ := v1.Tool("b_y")
+	e2, _ := v2.Tool("b_y")
+	if &e1.Raw[0] != &e2.Raw[0] || e2.Server != b.Server || e1.Server == b.Server {
+		t.Error("an entry of a server with new facts must be new, its bytes the same")
+	}
+	third := following(second, mode("never"), a, b)
+	v3, _ := third.View(Key{})
+	if got := listed(t, v3, protocol.Tools); fmt.Sprint(got) != "[x y]" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestInstructions(t *testing.T) {
+	a, b := server(t, "a", 1), server(t, "b", 0)
+	a.Server.Instructions, b.Server.Instructions = "Read first.", strings.Repeat("ü", 100)
+	v := whole(standard(stylePrefix), a, b, server(t, "c", 2))
+	if got, want := v.Instructions(), "# b\n\n"+strings.Repeat("ü", 100)+"\n\n# a\n\nRead first."; got != want {
+		t.Errorf("got %q", got)
+	}
+	b.Server.Instructions = strings.Repeat("ü", 1<<20)
+	v = whole(standard(stylePrefix), a, b)
+	if got := v.Instructions(); len(got) > maxInstructions || len(got) < maxInstructions-8 || !strings.HasSuffix(got, "ü…") {
+		t.Errorf("%d bytes, ends in %q", len(got), got[len(got)-8:])
+	}
+	alone, _ := v.Snapshot().View(Key{Server: "a"})
+	if got := alone.Instructions(); got != "Read first." {
+		t.Errorf("got %q", got)
+	}
+}
