@@ -96,23 +96,9 @@ func (r *rewriter) rename(uri protocol.Span) {
 }
 
 // mentions reports whether JSON text may hold a content block of type resource or resource_link: the word stands
-// there after a quote, or letters are escaped that nobody has to escape.
+// there after a quote, or letters are escaped that nobody has to escape (a to o are \u006x, p to z \u007x).
 func mentions(raw []byte) bool {
-	if bytes.Contains(raw, []byte(`"resource`)) {
-		return true
-	}
-	escape := []byte(`\u00`)
-	for i := bytes.Index(raw, escape); i >= 0 && i+4 < len(raw); {
-		if c := raw[i+4]; c == '5' || c == '6' || c == '7' {
-			return true
-		}
-		next := bytes.Index(raw[i+4:], escape)
-		if next < 0 {
-			break
-		}
-		i += 4 + next
-	}
-	return false
+	return bytes.Contains(raw, []byte(`"resource`)) || bytes.Contains(raw, []byte(`\u006`)) || bytes.Contains(raw, []byte(`\u007`))
 }
 
 // member finds a member of the object that raw as a whole is.

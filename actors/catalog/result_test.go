@@ -99,7 +99,7 @@ func TestRewrittenURIsLeadBack(t *testing.T) {
 func TestMentions(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"type":"resource"}`: true, `{"type":"resource_link"}`: true, `"text"`: false, `"\u00e9\u003c\u0026\u00"`: false, `"\u0072esource"`: true,
-		`"\u00e9 \u006C"`: true, `"resourc"`: false, `\u00`: false, ``: false, `"\u005f"`: true, `"\u0000\u0000\u0074"`: true,
+		`"\u00e9 \u006C"`: true, `"resourc"`: false, `\u00`: false, ``: false, `"\u005f"`: false, `"\u0000\u0000\u0074"`: true,
 	} {
 		if got := mentions([]byte(text)); got != want {
 			t.Errorf("mentions(%s) = %v", text, got)
