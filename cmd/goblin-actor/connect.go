@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/client"
 )
-
-// startInProcess starts a gateway from a configuration file ("" = the usual search) in this process and returns a
-// client of it, and stop, which ends both and waits for that. serve.go sets it.
-var startInProcess func(ctx context.Context, configPath string) (c *client.Client, stop func(), err error)
 
 // gatewayFlags say which gateway a client command talks to.
 type gatewayFlags struct {
@@ -26,12 +23,12 @@ func (f *gatewayFlags) add(cmd *cobra.Command) {
 }
 
 // open connects to the gateway, or starts one. The caller calls stop when done.
-func (f *gatewayFlags) open(ctx context.Context) (c *client.Client, stop func(), err error) {
+func (f *gatewayFlags) open(ctx context.Context, errOut io.Writer) (c *client.Client, stop func(), err error) {
 	if f.connect != "" && f.config != "" {
 		return nil, nil, usageError("give one of them", "--connect and --config exclude each other")
 	}
 	if f.config != "" {
-		return startInProcess(ctx, f.config)
+		return startInProcess(ctx, f.config, errOut)
 	}
 	if _, err := client.ParseAddress(f.connect); err != nil {
 		hint := "like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp"
@@ -48,7 +45,7 @@ func (f *gatewayFlags) open(ctx context.Context) (c *client.Client, stop func(),
 func (f *gatewayFlags) answered(cmd *cobra.Command, do func(ctx context.Context, c *client.Client) error) error {
 	ctx, cancel := interruptible(cmd)
 	defer cancel()
-	c, stop, err := f.open(ctx)
+	c, stop, err := f.open(ctx, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 )
 
@@ -44,23 +43,14 @@ func (f *format) Set(s string) error {
 
 // raw prints JSON as JSON or YAML. The values are as they came; characters that could steer a terminal are escaped.
 func (f format) raw(w io.Writer, value []byte) error {
-	var out bytes.Buffer
 	if f == formatYAML {
-		text, err := yaml.JSONToYAML([]byte(escaped(string(value))))
-		if err != nil {
-			return fmt.Errorf("print as YAML: %w", err)
-		}
-		out.WriteString(clean(string(text)))
-	} else {
-		if err := json.Indent(&out, value, "", "  "); err != nil {
-			return fmt.Errorf("print as JSON: %w", err)
-		}
-		text := escaped(out.String())
-		out.Reset()
-		out.WriteString(text)
-		out.WriteByte('\n')
+		return writeYAML(w, value)
 	}
-	_, err := w.Write(out.Bytes())
+	var out bytes.Buffer
+	if err := json.Indent(&out, value, "", "  "); err != nil {
+		return fmt.Errorf("print as JSON: %w", err)
+	}
+	_, err := io.WriteString(w, escaped(out.String())+"\n")
 	return err
 }
 
@@ -71,7 +61,7 @@ func escaped(s string) string {
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if harmful(r) && r != '\r' {
+		if harmful(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.WriteRune(r)

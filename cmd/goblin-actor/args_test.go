@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+const forgeSchema = `{"type":"object","required":["title"],"properties":{
+	"title":{"type":"string","description":"what it is called"},
+	"count":{"type":"integer"},"ratio":{"type":"number"},"draft":{"type":"boolean"},
+	"tags":{"type":"array","items":{"type":"string"}},"extra":{"type":"object"},
+	"level":{"enum":["low","high",3]},
+	"maybe":{"type":["string","null"]},"id":{"anyOf":[{"type":"integer"},{"type":"string"}]},
+	"kind":{"$ref":"#/$defs/kind"},"loop":{"$ref":"#/$defs/loop"},"free":{},"any":true
+},"$defs":{"kind":{"type":"boolean"},"loop":{"$ref":"#/$defs/loop"}}}`
+
+func TestArguments(t *testing.T) {
+	for _, c := range []struct {
+		name, schema string
+		words        []string
+		want         string // the JSON, or "error: …" with a piece of the error, or "hint: …"
+	}{
+		{"text stays text", forgeSchema, []string{"title=42"}, `{"title":"42"}`},
+		{"empty text", forgeSchema, []string{"title="}, `{"title":""}`},
+		{"equals signs in the value", forgeSchema, []string{"title=a=b=c"}, `{"title":"a=b=c"}`},
+		{"integer", forgeSchema, []string{"title=x", "count=9007199254740993"}, `{"count":9007199254740993,"title":"x"}`},
+		{"no integer", forgeSchema, []string{"title=x", "count=1.5"}, "error: want integer"},
+		{"number keeps its digits", forgeSchema, []string{"title=x", "ratio=1.10"}, `{"ratio":1.10,"title":"x"}`},
+		{"no number", forgeSchema, []string{"title=x", "ratio=fast"}, "error: want number"},
+		{"boolean", forgeSchema, []string{"title=x", "draft=true"}, `{"draft":true,"title":"x"}`},
+		{"no boolean", forgeSchema, []string{"title=x", "draft=yes"}, "error: want boolean"},
+		{"array", forgeSchema, []string{"title=x", `tags=["a","b"]`}, `{"tags":["a","b"],"title":"x"}`},
+		{"no array", forgeSchema, []string{"title=x", "tags=a,b"}, "hint: as JSON"},
+		{"object", forgeSchema, []string{"title=x", `extra={"a":1}`}, `{"extra":{"a":1},"title":"x"}`},
+		{"enum", forgeSchema, []string{"title=x", "level=high"}, `{"level":"high","title":"x"}`},
+		{"enum of a number", forgeSchema, []string{"title=x", "level=3"}, `{"level":3,"title":"x"}`},
+		{"not in the enum", forgeSchema, []string{"title=x", "level=middle"}, "error: one of low, high, 3"},
+		{"null where it may be", forgeSchema, []string{"title=x", "maybe=null"}, `{"maybe":null,"title":"x"}`},
+		{"union takes the tightest", forgeSchema, []string{"title=x", "id=7"}, `{"id":7,"title":"x"}`},
+		{"union falls back to text", forgeSchema, []string{"title=x", "id=seven"}, `{"id":"seven","title":"x"}`},
+		{"reference", forgeSchema, []string{"title=x", "kind=false"}, `{"kind":false,"title":"x"}`},
+		{"reference to itself", forgeSchema, []string{"title=x", "loop=1"}, `{"loop":1,"title":"x"}`},
+		{"untyped is guessed", forgeSchema, []string{"title=x", "free=1", "any=one"}, `{"any":"one","free":1,"title":"x"}`},
+		{"missing", forgeSchema, []string{"count=1"}, "error: needs title"},
+		{"missing explains", forgeSchema, nil, "hint: title=… (string): what it is called"},
+		{"unknown", forgeSchema, []string{"title=x", "titel=y"}, `error: no argument "titel"`},
+		{"unknown has a neighbour", forgeSchema, []string{"title=x", "titel=y"}, "hint: did you mean title?"},
+		{"unknown without neighbour", forgeSchema, []string{"title=x", "whatever=y"}, "hint: it takes any, count"},
+		{"unknown is welcome", `{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":true}`, []string{"b=1"}, `{"b":1}`},
+		{"no schema", "", []string{"a=1", "b=x", `c="1"`}, `{"a":1,"b":"x","c":"\"1\""}`},
+		{"nothing asked, nothing given", `{"type":"object"}`, nil, `{}`},
+		{"no pair", forgeSchema, []string{"title"}, "error: want key=value"},
+		{"twice", forgeSchema, []string{"title=a", "title=b"}, "error: given twice"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var raw []byte
+			if c.schema != "" {
+				raw = []byte(c.schema)
+			}
+			s, err := parseSchema(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := typedWords(s, c.words)
+			if !matches(c.want, string(got), err) {
+				t.Errorf("%v = %s, %v, want %s", c.words, got, err, c.want)
+			}
+		})
+	}
+}
+
+func typedWords(s schema, words []string) ([]byte, error) {
+	pairs, err := parsePairs(words)
+	if err != nil {
+		return nil, err
+	}
+	return s.arguments("forge", pairs)
+}
+
+// matches compares a result with what is wanted; errors must be usage errors.
+func matches(want, got string, err error) bool {
+	e, _ := errors.AsType[*exitError](err)
+	if piece, ok := strings.CutPrefix(want, "error: "); ok {
+		return e != nil && e.code == exitUsage && strings.Contains(e.Error(), piece)
+	}
+	if piece, ok := strings.CutPrefix(want, "hint: "); ok {
+		return e != nil && e.code == exitUsage && strings.Contains(e.hint, piece)
+	}
+	return err == nil && got == want
+}
+
+func FuzzTypedArguments(f *testing.F) {
+	f.Add(forgeSchema, "count", "12")
+	f.Add(`{"properties":{"a":{"type":["integer","null"]}}}`, "a", "null")
+	f.Add(`true`, "a", " ")
+	f.Fuzz(func(t *testing.T, text, key, value string) {
+		s, err := parseSchema([]byte(text))
+		if err != nil {
+			return
+		}
+		raw, err := s.arguments("x", []pair{{key, value}})
+		if e, ok := errors.AsType[*exitError](err); err != nil && (!ok || e.code != exitUsage) {
+			t.Fatalf("%v is no usage error (%s)", err, raw)
+		}
+	})
+}

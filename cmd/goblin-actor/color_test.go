@@ -1,0 +1,63 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestClean(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"plain", "a\tb\nc é 火", "a\tb\nc é 火"},
+		{"escape", "\x1b[31mred\x1b]0;title\x07", `\x1b[31mred\x1b]0;title\x07`},
+		{"eight bit escape", "\u009b31m", `\x9b31m`},
+		{"carriage return", "safe\rfake", `safe\x0dfake`},
+		{"line end of another system", "a\r\nb", "a\nb"},
+		{"backspace and delete", "a\b\x7f", `a\x08\x7f`},
+		{"turned around", "a\u202eb", `a\u202eb`},
+		{"no UTF-8", "a\xffb", "a\ufffdb"},
+	} {
+		if got := clean(c.in); got != c.want {
+			t.Errorf("%s: clean(%q) = %q, want %q", c.name, c.in, got, c.want)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"a\n  b\tc", 0, "a b c"},
+		{"abcdef", 4, "abc…"},
+		{"火火火火", 4, "火火火火"},
+		{"\x1b[2J", 0, `\x1b[2J`},
+	} {
+		if got := oneLine(c.in, c.limit); got != c.want {
+			t.Errorf("oneLine(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
+		}
+	}
+}
+
+// What foreign JSON says must survive being printed, and must not steer the terminal.
+func TestRawIsHarmless(t *testing.T) {
+	value := []byte("{\"a\":\"\u009b31m\\u001b[0m \u202e\",\"n\":12345678901234567890.10}")
+	for f, want := range map[format]string{
+		formatJSON: "{\n  \"a\": \"\\u009b31m\\u001b[0m \\u202e\",\n  \"num\": 12345678901234567890.10\n}\n",
+		formatYAML: "a: \"\\u009b31m\\u001b[0m \\u202e\"\nnum: 12345678901234567890.10\n",
+	} {
+		var b strings.Builder
+		if err := f.raw(&b, value); err != nil || b.String() != want {
+			t.Errorf("%s: %q, %v, want %q", f, b.String(), err, want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	var b strings.Builder
+	err := table(&b, []string{"NAME", "NOTHING", "ABOUT"}, [][]string{{"a", "", "first"}, {"née", "", ""}})
+	want := "NAME  ABOUT\na     first\nnée\n"
+	if err != nil || b.String() != want {
+		t.Errorf("table = %q, %v, want %q", b.String(), err, want)
+	}
+}
