@@ -41,7 +41,7 @@ func TestOneLine(t *testing.T) {
 
 // What foreign JSON says must survive being printed, and must not steer the terminal.
 func TestRawIsHarmless(t *testing.T) {
-	value := []byte("{\"a\":\"\u009b31m\\u001b[0m \u202e\",\"n\":12345678901234567890.10}")
+	value := []byte("{\"a\":\"\u009b31m\\u001b[0m \u202e12345678901234567890.10}")
 	for f, want := range map[format]string{
 		formatJSON: "{\n  \"a\": \"\\u009b31m\\u001b[0m \\u202e\",\n  \"num\": 12345678901234567890.10\n}\n",
 		formatYAML: "a: \"\\u009b31m\\u001b[0m \\u202e\"\nnum: 12345678901234567890.10\n",

@@ -1,13 +1,14 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"goblin-actor/protocol"
@@ -19,7 +20,8 @@ type front struct {
 	*Server
 	ctx   context.Context // ends with the run
 	stdio bool            // one client, one session ""
-	log   *slog.Logger
+
+	running sync.WaitGroup // its requests
 }
 
 // Post answers one message. Requests run in a goroutine of their own.
@@ -93,7 +95,7 @@ func (f *front) request(c *session, x *transport.Exchange) {
 		x.Answer(failure(id, codeInvalidRequest, "too many requests at once, or this id is in use"), false)
 		return
 	}
-	go func() {
+	f.running.Go(func() {
 		defer c.finish(string(id))
 		result, err := f.dispatch(&Call{Context: ctx, session: c, x: x})
 		if errors.Is(context.Cause(ctx), errCancelled) {
@@ -101,7 +103,7 @@ func (f *front) request(c *session, x *transport.Exchange) {
 			return
 		}
 		x.Answer(response(id, result, err), false)
-	}()
+	})
 }
 
 // initialize begins a session. MCP 2025-11-25, basic/lifecycle.
@@ -127,8 +129,7 @@ func (f *front) initialize(x *transport.Exchange) {
 	}
 	c := newSession(f.ctx, name, version, x.Params.Capabilities.Of(x.Frame.Raw))
 	f.add(c)
-	result, err := json.Marshal(f.hello(version))
-	x.Answer(response(id, json.RawMessage(result), err), false)
+	x.Answer(response(id, f.hello(version), nil), false)
 }
 
 // Open takes the client's stream for what belongs to no request. On stdio it is there before the session.
@@ -223,7 +224,7 @@ func (c *session) idleSince() time.Time {
 func response(id []byte, result any, err error) []byte {
 	var raw []byte
 	if err == nil {
-		raw, err = json.Marshal(result)
+		raw, err = marshal(result)
 	}
 	if err == nil {
 		return protocol.AppendResult(nil, id, raw)
@@ -232,6 +233,15 @@ func response(id []byte, result any, err error) []byte {
 		return protocol.AppendError(nil, id, e.Code, e.Message, e.Data)
 	}
 	return failure(id, codeInternal, err.Error())
+}
+
+// marshal is json.Marshal without the escapes that only HTML needs.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // failure renders an error; without an id it says null, as legacy clients expect.

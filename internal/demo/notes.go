@@ -31,6 +31,9 @@ type notebook struct {
 
 type note struct{ Title, Text string }
 
+// markdown is the note as its resource shows it.
+func (n note) markdown() string { return "# " + n.Title + "\n\n" + n.Text + "\n" }
+
 // NewNotes returns a server with a small notebook of two notes.
 func NewNotes() *Server {
 	s := New("notes", "1.0.0")
@@ -102,7 +105,7 @@ func (b *notebook) tools() {
 func (b *notebook) put(slug string, n note) {
 	b.notes[slug] = n
 	b.server.SetResource(Resource{
-		URI: noteURI(slug), Name: slug, Title: n.Title, MIMEType: "text/markdown", Size: len(n.Text), Handle: b.read,
+		URI: noteURI(slug), Name: slug, Title: n.Title, MIMEType: "text/markdown", Size: len(n.markdown()), Handle: b.read,
 	})
 }
 
@@ -239,7 +242,7 @@ func (b *notebook) read(c *Call) (any, error) {
 	if !ok {
 		return nil, notFound(c.Name)
 	}
-	return ReadResult{[]ResourceText{{c.Name, "text/markdown", "# " + n.Title + "\n\n" + n.Text + "\n"}}}, nil
+	return ReadResult{[]ResourceText{{c.Name, "text/markdown", n.markdown()}}}, nil
 }
 
 func (b *notebook) summarize(c *Call) (any, error) {
@@ -258,7 +261,7 @@ func (b *notebook) summarize(c *Call) (any, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, slug := range slices.Sorted(maps.Keys(b.notes)) {
-		fmt.Fprintf(&text, "\n# %s\n\n%s\n", b.notes[slug].Title, b.notes[slug].Text)
+		text.WriteString("\n" + b.notes[slug].markdown())
 	}
 	return PromptResult{
 		Description: "A summary of all notes",

@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"goblin-actor/protocol/transport"
@@ -20,13 +19,13 @@ const maxMessageBytes = 4 << 20
 // drainTime is how long running requests over HTTP may go on after the end was asked for.
 const drainTime = 2 * time.Second
 
-// ServeStdio serves one client on in and out until in ends or ctx does. It returns nil at the end of in,
-// after every call of the client has ended.
+// ServeStdio serves one client on in and out until in ends or ctx does. It returns nil at the end of in; what still
+// runs then is ended first.
 func ServeStdio(ctx context.Context, s *Server, in io.Reader, out io.Writer, log *slog.Logger) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	f := &front{Server: s, ctx: ctx, stdio: true, log: log}
-	defer s.background(ctx, stop)()
+	f := &front{Server: s, ctx: ctx, stdio: true}
+	defer f.background(stop)()
 	return transport.ServeStdio(ctx, in, out, f, transport.ServerOptions{MaxMessageBytes: maxMessageBytes}, log)
 }
 
@@ -34,8 +33,8 @@ func ServeStdio(ctx context.Context, s *Server, in io.Reader, out io.Writer, log
 func ServeHTTP(ctx context.Context, s *Server, l net.Listener, log *slog.Logger) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	f := &front{Server: s, ctx: ctx, log: log}
-	defer s.background(ctx, stop)()
+	f := &front{Server: s, ctx: ctx}
+	defer f.background(stop)()
 	server := transport.NewServer(f, transport.ServerOptions{MaxMessageBytes: maxMessageBytes}, log)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -52,16 +51,14 @@ func ServeHTTP(ctx context.Context, s *Server, l net.Listener, log *slog.Logger)
 	return <-served
 }
 
-// background starts Background and returns what stops it and waits for its end.
-func (s *Server) background(ctx context.Context, stop func()) func() {
-	if s.Background == nil {
-		return stop
+// background starts the server's own work and returns what stops it and every request, and waits for their end.
+func (f *front) background(stop func()) func() {
+	if f.Background != nil {
+		f.running.Go(func() { f.Background(f.ctx) })
 	}
-	var running sync.WaitGroup
-	running.Go(func() { s.Background(ctx) })
 	return func() {
 		stop()
-		running.Wait()
+		f.running.Wait()
 	}
 }
 
