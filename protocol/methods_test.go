@@ -1,0 +1,63 @@
+package protocol
+
+import (
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+func TestMethods(t *testing.T) {
+	for m := MethodOther + 1; m < methodCount; m++ {
+		if got := ParseMethod([]byte(m.String())); got != m {
+			t.Errorf("ParseMethod(%q) = %d, want %d", m, got, m)
+		}
+	}
+	for _, name := range []string{"", "other", "Tools/call", "tools/call ", "notifications/", "vendor/x"} {
+		if got := ParseMethod([]byte(name)); got != MethodOther {
+			t.Errorf("ParseMethod(%q) = %v", name, got)
+		}
+	}
+	if MethodOther.String() != "other" || Method(255).String() != "other" {
+		t.Error("unknown methods are called other")
+	}
+	if n := testing.AllocsPerRun(100, func() { ParseMethod([]byte("notifications/resources/list_changed")) }); n != 0 {
+		t.Errorf("ParseMethod: %v allocations", n)
+	}
+}
+
+// The names are those that others know.
+func TestMethodNames(t *testing.T) {
+	for m, want := range map[Method]mcp.MCPMethod{
+		MethodInitialize: mcp.MethodInitialize, MethodPing: mcp.MethodPing, MethodToolsList: mcp.MethodToolsList, MethodToolsCall: mcp.MethodToolsCall,
+		MethodPromptsList: mcp.MethodPromptsList, MethodPromptsGet: mcp.MethodPromptsGet, MethodResourcesList: mcp.MethodResourcesList,
+		MethodTemplatesList: mcp.MethodResourcesTemplatesList, MethodResourcesRead: mcp.MethodResourcesRead,
+		MethodResourcesSubscribe: mcp.MethodResourcesSubscribe, MethodResourcesUnsubscribe: mcp.MethodResourcesUnsubscribe,
+		MethodCompletionComplete: mcp.MethodCompletionComplete, MethodLoggingSetLevel: mcp.MethodSetLogLevel,
+		MethodServerDiscover: mcp.MethodServerDiscover, MethodSubscriptionsListen: mcp.MethodSubscriptionsListen,
+		MethodSamplingCreateMessage: mcp.MethodSamplingCreateMessage, MethodElicitationCreate: mcp.MethodElicitationCreate, MethodRootsList: mcp.MethodListRoots,
+		MethodTasksGet: mcp.MethodTasksGet, MethodTasksResult: mcp.MethodTasksResult, MethodTasksCancel: mcp.MethodTasksCancel, MethodTasksList: mcp.MethodTasksList,
+		NotificationInitialized: mcp.MethodNotificationInitialized, NotificationCancelled: mcp.MethodNotificationCancelled,
+		NotificationProgress: mcp.MethodNotificationProgress, NotificationMessage: mcp.MethodNotificationMessage,
+		NotificationToolsListChanged: mcp.MethodNotificationToolsListChanged, NotificationPromptsListChanged: mcp.MethodNotificationPromptsListChanged,
+		NotificationResourcesListChanged: mcp.MethodNotificationResourcesListChanged, NotificationResourcesUpdated: mcp.MethodNotificationResourceUpdated,
+		NotificationRootsListChanged: mcp.MethodNotificationRootsListChanged, NotificationElicitationComplete: mcp.MethodNotificationElicitationComplete,
+		NotificationSubscriptionsAcknowledged: mcp.MethodNotificationSubscriptionsAcknowledged, NotificationTasksStatus: mcp.MethodNotificationTasksStatus,
+	} {
+		if m.String() != string(want) {
+			t.Errorf("%d is %q, want %q", m, m, want)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for k, want := range map[ItemKind][4]string{
+		Tools:     {"tools", "tools/list", "notifications/tools/list_changed", "tools"},
+		Prompts:   {"prompts", "prompts/list", "notifications/prompts/list_changed", "prompts"},
+		Resources: {"resources", "resources/list", "notifications/resources/list_changed", "resources"},
+		Templates: {"templates", "resources/templates/list", "notifications/resources/list_changed", "resourceTemplates"}, // C7
+	} {
+		if got := [4]string{k.String(), k.ListMethod().String(), k.ChangedMethod().String(), k.ResultKey()}; got != want {
+			t.Errorf("kind %d: %v, want %v", k, got, want)
+		}
+	}
+}
