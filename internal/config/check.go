@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"goblin-actor/protocol"
 )
 
 // check finds the faults that concern the gateway as a whole.
@@ -37,19 +39,20 @@ func (d *decoder) check(c *Config) {
 	}
 	for _, p := range c.Projects {
 		for i, name := range p.Servers {
-			if !slices.Contains(names, slug(name)) {
+			p.Servers[i] = protocol.Slug(name)
+			if !slices.Contains(names, p.Servers[i]) {
 				hint := "servers are named under mcpServers"
 				if near := nearest(name, names); near != "" {
 					hint = fmt.Sprintf("did you mean %s?", near)
 				}
-				d.complain(d.itemPath(join("projects", p.Name)+".servers", i), fmt.Sprintf("no server %q", clip(name)), hint)
+				d.complain(d.itemPath(join("projects", p.Written)+".servers", i), fmt.Sprintf("no server %q", clip(name)), hint)
 			}
 		}
 	}
 }
 
 func (d *decoder) checkAddresses(c *Config) {
-	if len(c.Listen) == 0 && d.understood("listen") {
+	if len(c.Listen) == 0 {
 		d.complain("listen", "no address", "write listen: "+DefaultListen+", or remove the key")
 	}
 	for i, address := range c.Listen {
@@ -60,12 +63,12 @@ func (d *decoder) checkAddresses(c *Config) {
 	for i, origin := range c.AllowedOrigins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
-			d.complain(d.itemPath("allowedOrigins", i), "no origin", "write scheme://host or scheme://host:port, one for each; there is no wildcard")
+			d.complain(d.itemPath("allowedOrigins", i), "not an origin", "write scheme://host or scheme://host:port, one for each; there is no wildcard")
 		}
 	}
 	for i, host := range c.AllowedHosts {
 		if host == "" || strings.ContainsAny(host, "/*@ ") {
-			d.complain(d.itemPath("allowedHosts", i), "no host", "write host or host:port, one for each; there is no wildcard")
+			d.complain(d.itemPath("allowedHosts", i), "not a host", "write host or host:port, one for each; there is no wildcard")
 		}
 	}
 }
@@ -101,25 +104,6 @@ func listenHint(address string) string {
 		return fmt.Sprintf("write 127.0.0.1:%d", n)
 	}
 	return "write " + DefaultListen
-}
-
-// slug makes a name of a-z, 0-9 and - of any text: capitals become small, every run of other characters one -.
-// "" when nothing is left.
-func slug(name string) string {
-	var b strings.Builder
-	gap := false
-	for _, c := range []byte(strings.ToLower(name)) {
-		if !isWordByte(c) {
-			gap = b.Len() > 0
-			continue
-		}
-		if gap {
-			b.WriteByte('-')
-			gap = false
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"reflect"
@@ -15,9 +16,12 @@ const maxFindings = 100
 // decoder reads a tree along the tags of the struct types.
 type decoder struct {
 	file   string
+	lines  [][]byte // of the file
 	env    func(string) (string, bool)
 	report Report
 	more   [2]int // faults and warnings beyond maxFindings
+
+	reported map[string]bool // paths that have a fault, or a misfortune
 
 	server   bool     // inside of an entry of mcpServers
 	entry    string   // its path
@@ -35,6 +39,7 @@ func (p place) entry(name string) place { return place{join(p.path, name), p.sch
 func (p place) item(i int) place        { return place{fmt.Sprintf("%s[%d]", p.path, i), p.schema} }
 
 func (d *decoder) fault(line, column int, path, message, hint string) {
+	d.reported[path] = true
 	d.say(&d.report.Faults, &d.more[0], &Finding{Line: line, Column: column, Path: path, Message: message, Hint: hint})
 }
 
@@ -48,7 +53,20 @@ func (d *decoder) say(to *[]*Finding, more *int, f *Finding) {
 		return
 	}
 	f.File = d.file
+	f.Column = d.column(f.Line, f.Column)
 	*to = append(*to, f)
+}
+
+// column is column, but the first character where the library means the blanks before it, as it does with tabs.
+func (d *decoder) column(line, column int) int {
+	if line < 1 || line > len(d.lines) {
+		return column
+	}
+	blanks := len(d.lines[line-1]) - len(bytes.TrimLeft(d.lines[line-1], " \t"))
+	if blanks == len(d.lines[line-1]) {
+		return column
+	}
+	return max(column, blanks+1)
 }
 
 // finish sorts the report and counts what was left out of it.
@@ -74,7 +92,11 @@ func (d *decoder) record(path string, n *node, refs []reference) {
 }
 
 // complain reports the value at path: a fault, but where a variable is behind it, the misfortune of the one server.
+// What has been complained of already stays at that: the first reason is the cause of those that follow.
 func (d *decoder) complain(path, message, hint string) {
+	if d.reported[path] {
+		return
+	}
 	o := d.report.origins[path]
 	if len(o.refs) > 0 && d.server {
 		d.misfortune(o, path, message, hint)
@@ -85,6 +107,7 @@ func (d *decoder) complain(path, message, hint string) {
 
 // misfortune makes the server at hand misconfigured.
 func (d *decoder) misfortune(o origin, path, message, hint string) {
+	d.reported[path] = true
 	d.problems = append(d.problems, strings.TrimPrefix(path, d.entry+".")+": "+message)
 	d.warn(o.line, o.column, path, message+"; the server is misconfigured, the others run", hint)
 }
@@ -133,9 +156,13 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 		d.warn(m.line, m.column, path, "ignored: this key belongs to another program", "")
 		return
 	}
+	if len(d.report.Faults) >= maxFindings {
+		d.fault(m.line, m.column, path, "unknown key", "") // only counted; the nearest key would take its time
+		return
+	}
 	known := keysOf(t, section)
 	if root {
-		if isDesktopFile(d.file) && nearest(m.key, known) == "" {
+		if isDesktopFile(d.file) && nearest(m.key, known) == "" && !strings.HasPrefix(m.key, "/") {
 			d.warn(m.line, m.column, path, "ignored: this key belongs to another program", "")
 			return
 		}

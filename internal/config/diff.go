@@ -78,10 +78,20 @@ func settings(old, new *Config) []string {
 // same compares two values; a list or mapping that is missing equals an empty one.
 func same(a, b reflect.Value) bool {
 	switch a.Kind() {
-	case reflect.Slice, reflect.Map:
+	case reflect.Map:
 		if a.Len() == 0 && b.Len() == 0 {
 			return true
 		}
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !same(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
 	case reflect.Struct:
 		for i := range a.NumField() {
 			if !same(a.Field(i), b.Field(i)) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,7 +54,7 @@ func expand(s string, env func(string) (string, bool)) expansion {
 func (e *expansion) variable(b *strings.Builder, inner string, env func(string) (string, bool)) {
 	name, fallback, hasDefault := strings.Cut(inner, ":-")
 	if !isVariable(name) {
-		e.fault = fmt.Sprintf("%q is no name of a variable", clip(name))
+		e.fault = fmt.Sprintf("%q is not the name of a variable", clip(name))
 		return
 	}
 	if strings.Contains(fallback, "${") {
@@ -67,7 +68,7 @@ func (e *expansion) variable(b *strings.Builder, inner string, env func(string) 
 		b.WriteString(value)
 	case hasDefault:
 		b.WriteString(fallback)
-	default:
+	case !slices.Contains(e.missing, name):
 		e.missing = append(e.missing, name)
 	}
 }

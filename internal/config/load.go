@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -55,7 +56,7 @@ func reason(err error) string {
 // Parse parses data, called name in the Report. env answers `${VAR}` (os.LookupEnv outside tests).
 // The Config is nil when the Report has faults. Parse never panics, reads no file and ends within seconds on any input.
 func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, Report) {
-	d := &decoder{file: name, env: env, report: Report{origins: map[string]origin{}}}
+	d := &decoder{file: name, env: env, report: Report{origins: map[string]origin{}}, reported: map[string]bool{}}
 	source, fault := decodeText(data)
 	if fault == nil {
 		fault = checkShape(source)
@@ -64,6 +65,7 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 		d.fault(fault.line, fault.column, "", fault.message, fault.hint)
 		return nil, d.finish()
 	}
+	d.lines = bytes.Split(source, []byte("\n"))
 	cfg := Default()
 	cfg.Path = name
 	if root := parseTree(source, d.fault, d.warn); root != nil {

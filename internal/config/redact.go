@@ -66,15 +66,18 @@ func hideInURL(s string) string {
 		}
 	}
 	if !hasQuery {
-		return head
+		return unbracket(head)
 	}
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
 		name, value, _ := strings.Cut(pair, "=")
 		pairs[i] = name + "=" + hideSecret(value)
 	}
-	return head + "?" + strings.Join(pairs, "&")
+	return unbracket(head + "?" + strings.Join(pairs, "&"))
 }
+
+// unbracket keeps a URL one: brackets may not stand in most of its parts.
+func unbracket(s string) string { return strings.ReplaceAll(s, redacted, "redacted") }
 
 // hideInArgument hides the value of a flag whose name tells that it is a secret, in one word (--token=x) or in two,
 // and of a header (--header "Authorization: Bearer x"). before is the word before.

@@ -12,7 +12,7 @@ import (
 
 // spellings are words of other programs for ours.
 var spellings = map[string]string{
-	"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http",
+	"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http", "warning": "warn",
 }
 
 // scalar returns the text of n with its variables replaced. ok is false when the fault has been reported.
@@ -25,7 +25,11 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, want), "quote it if the text was meant")
 		return "", false
 	case !n.scalar():
-		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, want), "")
+		hint := ""
+		if n.kind == mapping {
+			hint = "put a text with a colon in double quotes"
+		}
+		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, want), hint)
 		return "", false
 	}
 	e := expand(n.text, d.env)
@@ -35,9 +39,13 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 		d.fault(n.line, n.column, at.path, e.fault, "write ${NAME} or ${NAME:-default}; $$ is a dollar sign")
 		return "", false
 	case len(e.missing) > 0:
-		for _, name := range slices.Compact(e.missing) {
-			d.complain(at.path, fmt.Sprintf("variable %s is not set", name), fmt.Sprintf("set %s, or write ${%s:-default}", name, name))
+		name := e.missing[0]
+		are := "variable " + name + " is not set"
+		if len(e.missing) > 1 {
+			are = "variables " + clip(strings.Join(e.missing, ", ")) + " are not set"
 		}
+		d.complain(at.path, are,
+			fmt.Sprintf("set %s, or write ${%s:-default}", name, name))
 		return "", false
 	case strings.Contains(e.text, "\x00"):
 		d.complain(at.path, "holds a NUL", "")

@@ -5,9 +5,10 @@ import (
 	"net/url"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"goblin-actor/protocol"
 )
 
 const (
@@ -23,10 +24,10 @@ func (d *decoder) entries(n *node, at place, read func(name string, m member, he
 	first := map[string]member{}
 	for _, m := range n.members {
 		here := at.entry(m.key)
-		name := slug(m.key)
+		name := protocol.Slug(m.key)
 		switch taken, dup := first[name]; {
-		case name == "":
-			d.fault(m.line, m.column, here.path, "a name needs letters a-z or digits", "")
+		case m.key == "":
+			d.fault(m.line, m.column, here.path, "a name is empty", "")
 			continue
 		case len(name) > maxNameLength:
 			d.fault(m.line, m.column, here.path, fmt.Sprintf("a name has at most %d characters", maxNameLength), "")
@@ -95,7 +96,7 @@ func (d *decoder) checkServer(s *Server, at place) {
 }
 
 func (d *decoder) checkCommand(s *Server, at func(string) string) {
-	if s.Command == "" && d.understood(at("command")) {
+	if s.Command == "" {
 		d.complain(at("command"), "empty; a stdio server needs the program to run", "")
 	}
 	switch s.Type {
@@ -112,20 +113,24 @@ func (d *decoder) checkCommand(s *Server, at func(string) string) {
 	}
 	for _, name := range sortedKeys(s.Env) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			d.complain(join(at("env"), name), "no name of a variable", "")
+			d.complain(join(at("env"), name), "not the name of a variable", "")
 		}
 	}
 }
 
-// home replaces ~ in cwd.
+// home replaces ~ in cwd, as if it were a variable.
 func (d *decoder) home(s *Server, path string) {
+	o := d.report.origins[path]
+	o.refs = append(o.refs, reference{"HOME", true})
+	d.report.origins[path] = o
 	for _, name := range []string{"HOME", "USERPROFILE"} {
 		if home, ok := d.env(name); ok && home != "" {
 			s.Cwd = filepath.Join(home, strings.TrimPrefix(s.Cwd, "~"))
 			return
 		}
 	}
-	d.misfortune(d.report.origins[path], path, "variable HOME is not set, so ~ stands for nothing", "write the whole path")
+	o.refs[len(o.refs)-1].set = false
+	d.misfortune(o, path, "variable HOME is not set, so ~ stands for nothing", "write the whole path")
 }
 
 func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
@@ -133,7 +138,7 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 	if one {
 		key = at("url")
 	}
-	if len(s.URLs) == 0 && d.understood(key) {
+	if len(s.URLs) == 0 {
 		d.complain(key, "empty; say where the server listens", "")
 	}
 	for i, address := range s.URLs {
@@ -158,7 +163,7 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 		path := join(at("headers"), name)
 		switch {
 		case !isHeaderName(name):
-			d.complain(path, "no name of a header", "")
+			d.complain(path, "not the name of a header", "")
 		case seen[strings.ToLower(name)]:
 			d.complain(path, "duplicate header: capitals make no difference", "")
 		case strings.ContainsAny(s.Headers[name], "\r\n"):
@@ -166,12 +171,6 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 		}
 		seen[strings.ToLower(name)] = true
 	}
-}
-
-// understood tells that no fault has been reported for path or an item of it.
-func (d *decoder) understood(path string) bool {
-	about := func(f *Finding) bool { return f.Path == path || strings.HasPrefix(f.Path, path+"[") }
-	return !slices.ContainsFunc(d.report.Faults, about) && !slices.ContainsFunc(d.report.Warnings, about)
 }
 
 // itemPath is the path of item i of the list at path, which may have been written as its only element.
@@ -219,12 +218,12 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 	if !isNamePart(s.Prefix) {
 		d.complain(at("prefix"), "a prefix has letters, digits, _ and - only", "")
 	}
-	if s.Group != "" && s.Group != slug(s.Group) {
-		d.complain(at("group"), "a group is named like a server: lower-case letters, digits and -", fmt.Sprintf("did you mean %s?", slug(s.Group)))
+	if s.Group != "" && s.Group != protocol.Slug(s.Group) {
+		d.complain(at("group"), "a group is named like a server: lower-case letters, digits and -", fmt.Sprintf("did you mean %s?", protocol.Slug(s.Group)))
 	}
 	for i, root := range s.Roots {
 		if u, err := url.Parse(root); err != nil || u.Scheme == "" {
-			d.complain(d.itemPath(at("roots"), i), "no URI", "write file:///path")
+			d.complain(d.itemPath(at("roots"), i), "not a URI", "write file:///path")
 		}
 	}
 	for _, kind := range []struct {
@@ -243,11 +242,11 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 // projects reads projects; their servers are checked when all are known.
 func (d *decoder) projects(to *[]Project, n *node, at place) {
 	d.entries(n, at, func(name string, m member, here place) {
-		p := Project{Name: name}
+		p := Project{Name: name, Written: m.key}
 		d.fields(reflect.ValueOf(&p).Elem(), "", m.value, here)
-		for _, key := range []string{"tools", "prompts", "resources"} {
-			if path := here.key(key).key("rename").path; d.written(path) {
-				d.complain(path, "a project renames nothing", "rename under mcpServers")
+		for key, filter := range map[string]Filter{"tools": p.Tools, "prompts": p.Prompts, "resources": p.Resources} {
+			if len(filter.Rename) > 0 {
+				d.complain(here.key(key).key("rename").path, "a project renames nothing", "rename under mcpServers")
 			}
 		}
 		*to = append(*to, p)
@@ -261,9 +260,9 @@ func urlFault(address string) string {
 	case address == "":
 		return "empty; say where the server listens"
 	case err != nil:
-		return "no URL"
+		return "not a URL"
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "no URL of http or https"
+		return "not an http or https URL"
 	case u.Hostname() == "":
 		return "a URL without host"
 	}

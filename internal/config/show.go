@@ -126,7 +126,7 @@ func (s *shower) projects(projects []Project, path string, indent int) {
 	s.line(indent, "projects:", "", "")
 	for _, p := range projects {
 		s.line(indent+1, p.Name+":", "", "")
-		s.fields(reflect.ValueOf(p), join(path, p.Name), indent+2)
+		s.fields(reflect.ValueOf(p), join(path, p.Written), indent+2)
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	maxFileBytes  = 4 << 20
 	maxBrackets   = 256    // open at once, brackets inside of texts counted too
 	maxBlockLines = 20_000 // outside of brackets, comments not counted
-	maxTokens     = 400_000
+	maxTokens     = 200_000
 	maxIndent     = 1000 // blanks and dashes before the first word of a line
 )
 

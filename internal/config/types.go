@@ -256,7 +256,8 @@ type Resources struct {
 
 // Project is a named filter over the catalog.
 type Project struct {
-	Name string // slug
+	Name    string // slug
+	Written string // the name as the file has it
 
 	// Servers are the names of the servers it sees. Default: all.
 	Servers []string `key:"servers"`

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Whatever the file: no panic, an end, a Config exactly when there is no fault, places that exist, and what is shown of
+// a Config is a file again. No value of a variable is ever told.
+func FuzzParse(f *testing.F) {
+	archives, _ := filepath.Glob("testdata/report/*.txtar")
+	for _, path := range append(archives, "testdata/full.yaml") {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, seed := range []string{"", "a: &a [*a]", "? ", "- - -", "{a: {b: [", "\ufeff{}", "\xff\xfea\x00", "a: |\n b\n", "!!str a: !!int b",
+		"mcpServers: {a: {command: ~, args: [a:b, ~], cwd: ~}}", "<<: {listen: []}", "mcpServers: {a: {url: \"${X}\", headers: {A: \"${X}\"}}}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const secret = "s3cr3t\nvalue"
+		env := func(name string) (string, bool) { return secret, name != "NO" }
+		start := time.Now()
+		cfg, report := Parse("f.yaml", data, env)
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("took %v", took)
+		}
+		if (cfg == nil) != (len(report.Faults) > 0) {
+			t.Fatalf("Config %v, faults %v", cfg, report.Err())
+		}
+		told := render(report)
+		for _, finding := range append(report.Faults, report.Warnings...) {
+			if finding.Line < 0 || finding.Column < 0 || finding.Message == "" {
+				t.Errorf("finding %+v", finding)
+			}
+		}
+		if cfg != nil {
+			var b bytes.Buffer
+			if err := Show(&b, cfg, report); err != nil {
+				t.Fatal(err)
+			}
+			told += b.String()
+			if again, second := Parse("f.yaml", b.Bytes(), env); again == nil {
+				t.Errorf("what Show wrote is no config: %v\n%s", second.Err(), b.String())
+			}
+			if !Diff(cfg, cfg).Empty() {
+				t.Error("a config differs from itself")
+			}
+		}
+		if strings.Contains(told, "s3cr3t") && !bytes.Contains(data, []byte("s3cr3t")) {
+			t.Errorf("the value of a variable is told:\n%s", told)
+		}
+	})
+}

@@ -1,0 +1,256 @@
+package config
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const fullEnv = "HOME=/home/ada\nTEAM=core\n"
+
+func parseFull(t *testing.T) (*Config, Report) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, report := Parse("full.yaml", data, environ(fullEnv))
+	if err := report.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return cfg, report
+}
+
+// Every key arrives in its field; env and args as they were written.
+func TestEveryKey(t *testing.T) {
+	got, _ := parseFull(t)
+	files := Server{
+		Name: "files", Written: "files", Disabled: true, Description: "my files", Command: "npx",
+		Args: []string{"-y", "/home/ada/notes", "1.10", "yes", "0x10", "~", "image:latest", "$x", "--api-key", "hunter2"},
+		Env: map[string]string{"LOG": "1.10", "DEBUG": "yes", "MASK": "0x10", "EMPTY": "", "TOKEN": "hunter2",
+			"PASSWORD": "hunter2"},
+		InheritEnv: true, Cwd: filepath.Join("/home/ada", "work"), Replicas: 2, Type: "stdio", Protocol: "2025-11-25",
+		Isolation: "leased", MaxBackends: 3, Queue: Queue{1, time.Second}, StartTimeout: 2 * time.Minute,
+		MaxTimeout: 90 * time.Minute, Balance: "least-busy", Retry: Retry{"idempotent"},
+		Reconnect: Reconnect{time.Second, 2 * time.Minute}, Startup: "lazy", Prefix: "fs",
+		Tools:   Filter{[]string{"read_*"}, []string{"*_delete"}, []string{"a"}, map[string]string{"read_file": "read"}},
+		Prompts: Filter{Allow: []string{"p"}}, ResourceFilter: Filter{Deny: []string{"file:///secret/*"}},
+		Roots: []string{"file:///srv/work"}, Labels: map[string]string{"region": "eu"}, Group: "disks",
+	}
+	hub := DefaultServer()
+	hub.Name, hub.Written, hub.Order = "git-hub", "Git Hub", 1
+	hub.URLs = []string{"http://user:hunter2@127.0.0.1:1/mcp?key=hunter2&team=core", "http://127.0.0.1:2/mcp"}
+	hub.Type, hub.Isolation, hub.MaxBackends = "http", "session", 64
+	hub.Headers = map[string]string{"Authorization": "Bearer ${TOKEN}", "X-Key": "hunter2"} // not sent: it has a Fault
+	hub.Fault = "headers.Authorization: variable TOKEN is not set"
+	hub.ForwardHeaders = []ForwardHeader{{"X-User-Token", "Authorization", "Bearer "}}
+	remote := DefaultServer()
+	remote.Name, remote.Written, remote.Order = "remote", "remote", 2
+	remote.URLs, remote.Isolation = []string{"https://example.org/mcp"}, "class"
+	want := &Config{
+		Listen: []string{"127.0.0.1:9000", "[::1]:9000"}, AllowedOrigins: []string{"https://app.example.org"},
+		AllowedHosts: []string{"gateway.example.org:80"}, Servers: []Server{files, hub, remote},
+		Namespace: Namespace{"on-conflict", "-", 32}, Resources: Resources{"underscore"},
+		Projects:  []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}}}},
+		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, time.Minute, 2 * time.Minute, 3, 4, 2_000_000},
+		Log: Log{"debug", "json"}, Path: "full.yaml",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Parse(full.yaml), -want +got:\n%s", diff)
+	}
+}
+
+func TestEmptyFileIsTheDefault(t *testing.T) {
+	for _, data := range []string{"", "# nothing\n", "---\n", "{}", "mcpServers:\nlisten:\nlog: {}\n", "\ufeff"} {
+		got, report := Parse("", []byte(data), noEnv)
+		want := Default()
+		if report.Err() != nil || len(report.Warnings) > 0 || !cmp.Equal(got, &want) {
+			t.Errorf("Parse(%q): %s\n%s", data, render(report), cmp.Diff(&want, got))
+		}
+	}
+}
+
+// A desktop client's file is a config as it is, however it was saved.
+func TestDesktopFileInEveryEncoding(t *testing.T) {
+	const file = "{\r\n\t\"mcpServers\": {\r\n\t\t\"filesystem\": {\r\n\t\t\t\"command\": \"npx\",\r\n" +
+		"\t\t\t\"args\": [\"-y\", \"C:\\\\Users\\\\J\\u00fcrgen\\/\\ud83d\\ude00\", \"x\"],\r\n\t\t\t\"env\": {\"A\":\"1\",\"B\":\"\"}\r\n\t\t},\r\n" +
+		"\t\t\"remote\":{\"type\":\"streamableHttp\",\"url\":\"http://127.0.0.1:1/mcp?a=b\",\"headers\":{\"X\":\"ü\"}}\r\n\t}\r\n}\r\n"
+	wide := func(order binary.AppendByteOrder, bom bool) (b []byte) {
+		units := utf16.Encode([]rune(file))
+		if bom {
+			units = append([]uint16{0xfeff}, units...)
+		}
+		for _, u := range units {
+			b = order.AppendUint16(b, u)
+		}
+		return b
+	}
+	for name, data := range map[string][]byte{
+		"UTF-8": []byte(file), "UTF-8 with BOM": []byte("\ufeff" + file),
+		"UTF-16 LE": wide(binary.LittleEndian, false), "UTF-16 LE with BOM": wide(binary.LittleEndian, true),
+		"UTF-16 BE": wide(binary.BigEndian, false), "UTF-16 BE with BOM": wide(binary.BigEndian, true),
+	} {
+		cfg, report := Parse("claude_desktop_config.json", data, noEnv)
+		if cfg == nil || len(report.Warnings) > 0 {
+			t.Errorf("%s:\n%s", name, render(report))
+			continue
+		}
+		files, remote := cfg.Servers[0], cfg.Servers[1]
+		if want := []string{"-y", `C:\Users\Jürgen/😀`, "x"}; !cmp.Equal(files.Args, want) || files.Env["A"] != "1" {
+			t.Errorf("%s: args %q, want %q; env %v", name, files.Args, want, files.Env)
+		}
+		if remote.Type != "http" || remote.URLs[0] != "http://127.0.0.1:1/mcp?a=b" || remote.Headers["X"] != "ü" {
+			t.Errorf("%s: %+v", name, remote)
+		}
+	}
+}
+
+func TestUnreadableText(t *testing.T) {
+	for _, c := range []struct{ data, want string }{
+		{"\xff\xfe\x00\x00a\x00\x00\x00", "UTF-32"},
+		{"\xff\xfea", "odd number"},
+		{"a: \xff\n", "x:1:4: not UTF-8"},
+		{"a: 1\nb: \x07", "x:2:4: control character U+0007"},
+		{strings.Repeat("[", 300), "x:1:257: more than 256 brackets"},
+		{strings.Repeat("a: 1\n", 30_000), "x:20001:1: more than 20000 lines"},
+		{"[" + strings.Repeat("x,", 250_000), "marks such as"},
+		{strings.Repeat(" ", 2000) + "a: 1", "indented by more than 1000"},
+		{"a: " + strings.Repeat("{b: ", 100) + strings.Repeat("}", 100), "nested deeper than 64"},
+		{"a: [", "x:1:"},
+	} {
+		cfg, report := Parse("x", []byte(c.data), noEnv)
+		if err := report.Err(); cfg != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Parse(%.20q…) = %v, want %q", c.data, err, c.want)
+		}
+	}
+}
+
+func TestExpand(t *testing.T) {
+	env := environ("A=1\nEMPTY=\nREF=${A}$$\n")
+	for _, c := range []struct{ in, want, missing, fault string }{
+		{"plain", "plain", "", ""},
+		{"${A}", "1", "", ""},
+		{"x${A}y${A}z", "x1y1z", "", ""},
+		{"${EMPTY}", "", "", ""},
+		{"${EMPTY:-d}", "d", "", ""},
+		{"${NO:-}", "", "", ""},
+		{"${NO:-a b:c}", "a b:c", "", ""},
+		{"$$", "$", "", ""},
+		{"$${A}", "${A}", "", ""},
+		{"$$$", "$$", "", ""},
+		{"$A $ {A} $", "$A $ {A} $", "", ""},
+		{"${REF}", "${A}$$", "", ""}, // what a variable holds is not looked at again
+		{"${NO}-${OTHER}-${NO}", "--", "NO OTHER", ""},
+		{"${", "", "", "${ without }"},
+		{"${}", "", "", `"" is not the name of a variable`},
+		{"${A-b}", "", "", `"A-b" is not the name of a variable`},
+		{"${NO:-${A}}", "", "", "a ${…} inside of another's default"},
+	} {
+		e := expand(c.in, env)
+		if e.fault != c.fault || strings.Join(e.missing, " ") != c.missing || c.fault == "" && e.text != c.want {
+			t.Errorf("expand(%q) = %q, missing %q, fault %q; want %+v", c.in, e.text, e.missing, e.fault, c)
+		}
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for in, want := range map[string]int64{
+		"0": 0, "5": 5, "5B": 5, "64KiB": 64 << 10, "64 MiB": 64 << 20, "1GiB": 1 << 30, "2TiB": 2 << 40, "3kB": 3000,
+		"3MB": 3e6, "1GB": 1e9, "": -1, "MiB": -1, "-1": -1, "1.5GiB": -1, "9999999TiB": -1, "1mb": -1,
+	} {
+		got, err := parseBytes(in)
+		if err != nil {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("parseBytes(%q) = %d, want %d", in, got, want)
+		}
+	}
+	for in, want := range map[int64]string{0: "0", 1000: "1000", 1 << 10: "1KiB", 3 << 20: "3MiB", 1<<30 + 1: "1073741825"} {
+		if got := formatBytes(in); got != want {
+			t.Errorf("formatBytes(%d) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"timeout", "startTimeout", "maxConcurrent", "url", "env"}
+	for word, want := range map[string]string{
+		"timout": "timeout", "tiemout": "timeout", "TIMEOUT": "timeout", "max-concurrent": "maxConcurrent", "ulr": "url",
+		"evn": "env", "frobnicate": "", "": "", "x": "", "starttimeouts": "startTimeout",
+	} {
+		if got := nearest(word, known); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	user := filepath.Join(dir, "xdg", "goblin-actor", "config.yaml")
+	home := filepath.Join(dir, "home", ".config", "goblin-actor", "config.yaml")
+	env := map[string]string{"HOME": filepath.Join(dir, "home")}
+	find := func(flag, want string) {
+		t.Helper()
+		got, ok := Find(flag, func(name string) string { return env[name] })
+		if got != want || ok != (want != "") {
+			t.Errorf("Find(%q) = %q, %v; want %q", flag, got, ok, want)
+		}
+	}
+	write := func(path string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find("", "")
+	write(home)
+	find("", home)
+	env["XDG_CONFIG_HOME"] = "relative" // does not count
+	find("", home)
+	env["XDG_CONFIG_HOME"] = filepath.Join(dir, "xdg")
+	find("", "")
+	write(user)
+	find("", user)
+	write("goblin.yaml")
+	find("", "goblin.yaml")
+	env["GOBLIN_CONFIG"] = "missing.yaml"
+	find("", "missing.yaml")
+	find("named.yaml", "named.yaml")
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "goblin.yaml")
+	if _, report := Load(path); !os.IsNotExist(report.Faults[0].Unwrap()) || report.Err().Error() != path+": no such file" {
+		t.Errorf("Load of nothing: %v", report.Err())
+	}
+	if _, report := Load(dir); report.Err() == nil || !strings.Contains(report.Err().Error(), "it is a directory") {
+		t.Errorf("Load of a directory: %v", report.Err())
+	}
+	t.Setenv("GOBLIN_TEST_COMMAND", "npx")
+	if err := os.WriteFile(path, []byte("mcpServers: {a: {command: \"${GOBLIN_TEST_COMMAND}\"}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if cfg, report := Load(path); cfg == nil || cfg.Path != path || cfg.Servers[0].Command != "npx" {
+		t.Errorf("Load: %+v, %v", cfg, report.Err())
+	}
+}
+
+// A thousand faults are counted, not listed.
+func TestManyFaults(t *testing.T) {
+	_, report := Parse("x", []byte("mcpServers: {a: {"+strings.Repeat("k: 1, ", 1000)+"}}"), noEnv)
+	if n := len(report.Faults); n != maxFindings+1 || !strings.HasPrefix(report.Faults[n-1].Message, "and 9") {
+		t.Errorf("%d faults, the last is %v", n, report.Faults[n-1])
+	}
+}
