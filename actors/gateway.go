@@ -28,6 +28,7 @@ var ErrStopped = errors.New("the gateway has stopped")
 type Options struct {
 	Version string // of the program, told to clients
 	Log     *slog.Logger
+	Open    pool.Opener // how to reach servers; nil = processes and URLs
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -137,6 +138,7 @@ type (
 		stdio  chan<- kernel.Reference
 		view   catalog.Key
 		limits config.Limits
+		expect int // servers to wait for
 	}
 	refuseSession struct{ open message.OpenSession }
 	wakeAfter     struct {
@@ -181,7 +183,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
 			Server: a.server, Limits: a.limits, Registry: g.state.registry, Budget: g.budget, Links: g.links,
-			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: rand.Uint64(),
+			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: rand.Uint64(), Open: g.Open,
 		})
 		self.Reference().Tell(poolStarted{a.server.Name, ref})
 	case stopChild:
@@ -198,7 +200,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 // startSession spawns a session and hands it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
-		ID: session.NewID(), Transport: "http", View: a.view, Limits: a.limits, Version: g.Version,
+		ID: session.NewID(), Transport: "http", View: a.view, Limits: a.limits, Expect: a.expect, Version: g.Version,
 		Registry: g.state.registry, Metrics: g.metrics, Log: g.Log,
 	}
 	if a.stdio != nil {

@@ -53,7 +53,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.open(m, out)
 	case message.OpenStdio:
 		s.opening++
-		return append(out, act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits}))
+		return append(out, act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits, expect: s.enabled()}))
 	case sessionStarted:
 		s.opening--
 		if !m.ref.IsZero() {
@@ -92,6 +92,17 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		m.Reply(s.report())
 	}
 	return out
+}
+
+// enabled counts the servers that are to run.
+func (s *state) enabled() int {
+	n := 0
+	for _, server := range s.config.Servers {
+		if !server.Disabled {
+			n++
+		}
+	}
+	return n
 }
 
 func naming(c *config.Config) catalog.Naming {

@@ -209,7 +209,7 @@ func TestAServerThatNeverAnswersInitialize(t *testing.T) {
 		if p := b.phases(); p[len(p)-1] != message.Handshaking {
 			t.Fatalf("phases %v one nanosecond early, want handshaking", p)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if p := b.phases(); len(p) != 1 || p[0] != message.Waiting {
 			t.Errorf("phases %v at startTimeout, want waiting", p)

@@ -17,18 +17,18 @@ import (
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
 var inheritedWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
-// opener returns how to open a connection to one replica of a server, and what kind of connection it is.
-func opener(server config.Server, replica int, limits config.Limits, budget *transport.Budget) (func(transport.Sink) transport.Link, string) {
+// real is the Opener of processes and URLs.
+func (p *pool) real(server config.Server, replica int) (func(transport.Sink) transport.Link, string) {
 	if len(server.URLs) > 0 {
 		o := transport.HTTPOptions{
 			URL: server.URLs[replica%len(server.URLs)], Headers: server.Headers,
-			MaxMessageBytes: int(limits.MaxMessageBytes), Budget: budget,
+			MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
 		}
 		return func(sink transport.Sink) transport.Link { return transport.OpenHTTP(o, sink) }, "http"
 	}
 	o := transport.ProcessOptions{
 		Command: server.Command, Args: server.Args, Env: environment(server), Dir: home(server.Cwd),
-		MaxMessageBytes: int(limits.MaxMessageBytes), Budget: budget,
+		MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
 	}
 	return func(sink transport.Sink) transport.Link { return transport.OpenProcess(o, sink) }, "stdio"
 }

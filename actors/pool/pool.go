@@ -23,7 +23,11 @@ type Options struct {
 	Metrics  *status.ServerMetrics
 	Log      *slog.Logger
 	Seed     uint64 // of the backoffs' jitter
+	Open     Opener // nil = processes and URLs
 }
+
+// Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http).
+type Opener func(server config.Server, replica int) (open func(transport.Sink) transport.Link, kind string)
 
 // mailbox is how many messages may wait. The queue of calls is the pool's own; this only absorbs bursts.
 const mailbox = 4096
@@ -104,7 +108,11 @@ func (p *pool) Do(self kernel.Self, e effect) {
 // spawn starts a backend as a child; the state learns its reference before anything the backend says.
 func (p *pool) spawn(self kernel.Self, a spawn) {
 	name := fmt.Sprintf("backend/%d.%d", a.replica, a.number)
-	open, kind := opener(a.server, a.replica, p.Limits, p.Budget)
+	opener := p.Open
+	if opener == nil {
+		opener = p.real
+	}
+	open, kind := opener(a.server, a.replica)
 	ref := backend.Spawn(self, name, backend.Options{
 		Server: a.server, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,
 		Log: p.Log.With("replica", a.replica), Seed: p.Seed + uint64(a.number),

@@ -106,9 +106,9 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 
 // start makes the server known and starts its backends.
 func (s *state) start(now time.Time, out []effect) []effect {
+	s.settled, s.failed = s.fault != "", s.fault != ""
 	out = s.announce(out)
 	if s.fault != "" {
-		s.settled, s.failed = true, true
 		return append(out, act(logged{slog.LevelError, "server is misconfigured and is not started", []any{"reason", s.fault}}))
 	}
 	return s.spawnAll(now, out)
@@ -133,7 +133,7 @@ func (s *state) spawnAll(now time.Time, out []effect) []effect {
 
 // announce tells the registry what it needs to know of the server.
 func (s *state) announce(out []effect) []effect {
-	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Rules: s.server}
+	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Rules: s.server, Settled: s.settled}
 	if s.info != nil {
 		server.Instructions, server.Capabilities = s.info.Instructions, s.info.Capabilities
 	}
@@ -188,20 +188,21 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 	case message.Stopped:
 		return out
 	}
-	s.settle()
-	return out
+	return s.settle(out)
 }
 
 // settle notes when every replica has been ready or has failed once.
-func (s *state) settle() {
+func (s *state) settle(out []effect) []effect {
 	all, failed := true, true
 	for _, sl := range s.slots {
 		all = all && (sl.wasReady || sl.hasFailed)
 		failed = failed && sl.hasFailed && !sl.wasReady
 	}
-	if all && !s.settled {
-		s.settled, s.failed = true, failed
+	if !all || s.settled {
+		return out
 	}
+	s.settled, s.failed = true, failed
+	return s.announce(out)
 }
 
 // leader is the replica whose catalog clients see: the first that is ready, else the first that syncs.
@@ -248,6 +249,7 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []effect)
 	sl.hasFailed = true
 	out = append(out, act(logged{slog.LevelError, "backend stopped after too many faults; restart the server to try again", []any{"replica", sl.replica, "err", m.Err}}))
 	s.settled, s.failed = true, true
+	out = s.announce(out)
 	if !s.mayComeUp() {
 		out = s.failQueue(s.unavailableName(), s.whyUnavailable(), out)
 	}

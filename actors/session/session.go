@@ -19,6 +19,7 @@ type Options struct {
 	Transport string // http | stdio
 	View      catalog.Key
 	Limits    config.Limits
+	Expect    int    // servers to wait for, up to startWait, before initialize is answered; 0 = none
 	Version   string // of the gateway, for serverInfo
 	Registry  kernel.Reference
 	Metrics   *status.Metrics
@@ -107,6 +108,7 @@ type (
 type (
 	deadline    struct{ gen uint64 } // a call may have run out of time
 	idleCheck   struct{}
+	waitOver    struct{}                         // the servers have had their time to start
 	undelivered struct{ kind protocol.ItemKind } // no stream took the change; told when one opens
 )
 

@@ -102,12 +102,12 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	if !ok {
 		return s.fault(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
 	}
-	if s.view == nil {
+	if s.view == nil || s.expect > 0 {
 		if len(s.wait) > 0 {
 			return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))
 		}
 		s.wait = append(s.wait, x)
-		return out
+		return s.serveWaiting(now, out)
 	}
 	s.initialized, s.path = true, x.Origin.Path
 	s.version = protocol.Negotiate(asked)

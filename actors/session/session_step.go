@@ -13,6 +13,10 @@ import (
 	"goblin-actor/protocol/transport"
 )
 
+// startWait is how long the client on stdin and stdout waits for servers that are still starting: it lists once,
+// right after initialize, and many such clients do not listen to list_changed.
+const startWait = 5 * time.Second
+
 // state is all a session knows. Written by step only.
 type state struct {
 	id        string
@@ -37,7 +41,9 @@ type state struct {
 
 	view *catalog.View              // nil until the first Snapshot came
 	told [protocol.ItemKinds]uint64 // generations the client was told of
-	wait []*transport.Exchange      // initialize that came before the first Snapshot
+	wait []*transport.Exchange      // initialize that came too early to be answered; at most one
+
+	expect int // servers that initialize waits for
 
 	streams []*transport.EventStream // oldest first; never changed in place
 	calls   map[uint64]*held
@@ -59,7 +65,7 @@ type held struct {
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
 		id: o.ID, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
-		calls: map[uint64]*held{}, byID: map[string]uint64{},
+		expect: o.Expect, calls: map[uint64]*held{}, byID: map[string]uint64{},
 	}
 }
 
@@ -107,6 +113,9 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.deadline(now, m, out)
 	case idleCheck:
 		return s.idle(now, out)
+	case waitOver:
+		s.expect = 0
+		return s.serveWaiting(now, out)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
@@ -114,6 +123,9 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		out = append(out, tell(s.registry, message.Subscribe{Who: s.self}))
 		if s.transport != "stdio" {
 			out = append(out, act(wakeAfter{s.limits.SessionIdle, idleCheck{}}))
+		}
+		if s.expect > 0 {
+			out = append(out, act(wakeAfter{startWait, waitOver{}}))
 		}
 	case kernel.Stopping:
 		return s.stop(now, out)
@@ -131,16 +143,31 @@ func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []effec
 		s.wait = nil
 		return append(out, act(leave{}))
 	}
-	first := s.view == nil
 	s.view = view
-	if first {
-		waiting := s.wait
-		s.wait = nil
-		for _, x := range waiting {
-			out = s.initialize(now, x, out)
+	return s.tellChanges(s.serveWaiting(now, out))
+}
+
+// serveWaiting answers the initialize that waits, once there is a catalog and the servers it waits for have settled.
+func (s *state) serveWaiting(now time.Time, out []effect) []effect {
+	if s.view == nil {
+		return out
+	}
+	settled := 0
+	for _, server := range s.view.Snapshot().Servers() {
+		if server.Settled {
+			settled++
 		}
 	}
-	return s.tellChanges(out)
+	if settled < s.expect {
+		return out
+	}
+	s.expect = 0
+	waiting := s.wait
+	s.wait = nil
+	for _, x := range waiting {
+		out = s.initialize(now, x, out)
+	}
+	return out
 }
 
 // idle ends a session nobody uses: no call, no open stream, nothing heard for limits.sessionIdle.

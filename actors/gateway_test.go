@@ -1,0 +1,408 @@
+package actors
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// house is a gateway over fake servers with one client on a pipe.
+type house struct {
+	t       *testing.T
+	gateway *Gateway
+	in      *io.PipeWriter
+	done    chan error
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// open starts a gateway over the servers and a client that has not said anything yet.
+func open(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config)) *house {
+	t.Helper()
+	cfg := config.Default()
+	for _, name := range []string{"one", "two"} {
+		if servers[name] == nil {
+			continue
+		}
+		server := config.DefaultServer()
+		server.Name, server.Written, server.Command, server.Order = name, name, "fake", len(cfg.Servers)
+		cfg.Servers = append(cfg.Servers, server)
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	opener := func(server config.Server, _ int) (func(transport.Sink) transport.Link, string) {
+		return servers[server.Name].Open, "stdio"
+	}
+	log := slog.New(slog.DiscardHandler)
+	g, err := Start(&cfg, Options{Version: "test", Log: log, Open: opener})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front, err := g.Stdio(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{t: t, gateway: g, done: make(chan error, 1)}
+	in, out := io.Pipe()
+	answers, sink := io.Pipe()
+	h.in = out
+	go func() {
+		h.done <- transport.ServeStdio(context.Background(), in, sink, front, transport.ServerOptions{MaxMessageBytes: 1 << 20}, log)
+		sink.Close()
+	}()
+	go h.collect(answers)
+	return h
+}
+
+func (h *house) collect(r io.Reader) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		h.mu.Lock()
+		h.lines = append(h.lines, lines.Text())
+		h.mu.Unlock()
+	}
+}
+
+func (h *house) close() {
+	h.t.Helper()
+	h.in.Close()
+	if err := <-h.done; err != nil {
+		h.t.Errorf("serve stdio: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := h.gateway.Stop(ctx, time.Second); err != nil {
+		h.t.Errorf("stop: %v", err)
+	}
+}
+
+// send writes lines and returns everything that came in answer once all is quiet.
+func (h *house) send(lines ...string) []string {
+	h.t.Helper()
+	for _, line := range lines {
+		if _, err := io.WriteString(h.in, line+"\n"); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	return h.got()
+}
+
+func (h *house) got() []string {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lines := h.lines
+	h.lines = nil
+	return lines
+}
+
+// one is send for a request with exactly one answer.
+func (h *house) one(line string) string {
+	h.t.Helper()
+	got := h.send(line)
+	if len(got) != 1 {
+		h.t.Fatalf("%s: got %d lines, want 1:\n%s", line, len(got), strings.Join(got, "\n"))
+	}
+	return got[0]
+}
+
+func (h *house) initialize() {
+	h.t.Helper()
+	synctest.Wait()
+	time.Sleep(time.Second)
+	h.one(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+	if got := h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); len(got) != 0 {
+		h.t.Fatalf("after initialized: %v", got)
+	}
+}
+
+func toolNames(t *testing.T, answer string) []string {
+	t.Helper()
+	var a struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(answer), &a); err != nil {
+		t.Fatalf("%v: %s", err, answer)
+	}
+	var list []string
+	for _, tool := range a.Result.Tools {
+		list = append(list, tool.Name)
+	}
+	return list
+}
+
+func within(f func(t *testing.T)) func(*testing.T) {
+	return func(t *testing.T) { synctest.Test(t, f) }
+}
+
+func TestOneCallThroughEveryActor(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"add"}, Instructions: "use add"}
+		h := open(t, map[string]*actortest.Server{"one": server, "two": {Tools: []string{"add"}}}, nil)
+		defer h.close()
+		time.Sleep(time.Second)
+		answer := h.one(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"1990-01-01","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+		if !strings.Contains(answer, `"protocolVersion":"2025-11-25"`) || !strings.Contains(answer, "use add") {
+			t.Errorf("initialize: %s", answer)
+		}
+		h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		time.Sleep(time.Second)
+		h.got()
+		// S3.1.1, S4.1.1: the tools of both servers under unique names.
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); len(got) != 2 || got[0] != "one_add" || got[1] != "two_add" {
+			t.Errorf("tools/list: %v", got)
+		}
+		// S3.2.1: routed to the server of the name, and back with the client's own id, byte for byte.
+		answer = h.one(`{"jsonrpc":"2.0","id":1e3,"method":"tools/call","params":{"name":"one_add","arguments":{}}}`)
+		if answer != `{"jsonrpc":"2.0","id":1e3,"result":{"content":[{"type":"text","text":"echo"}]}}` {
+			t.Errorf("tools/call: %s", answer)
+		}
+		if n := len(server.Got("tools/call")); n != 1 {
+			t.Errorf("the server got %d calls, want 1", n)
+		}
+		if got := h.one(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); got != `{"jsonrpc":"2.0","id":2,"result":{}}` {
+			t.Errorf("ping: %s", got)
+		}
+	})(t)
+}
+
+func TestErrorsOfOurOwn(t *testing.T) {
+	tests := []struct{ name, line, want string }{
+		{"unknown tool", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_sub"}}`, // S2.5.2, S3.2.2
+			`"error":{"code":-32602,"message":"Tool not found: one_sub"`},
+		{"unknown resource", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///nowhere"}}`, // S0.5.2, S0.9.1
+			`"error":{"code":-32002,"message":"Resource not found: file:///nowhere"`},
+		{"unknown prompt", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}`, `"code":-32602,"message":"Prompt not found: x"`},
+		{"unknown method", `{"jsonrpc":"2.0","id":1,"method":"tools/frobnicate"}`, `"code":-32601`},
+		{"bad cursor", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"%%%"}}`, `"code":-32602`},
+		{"name of the wrong type", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`, `"code":-3260`},
+		{"bad level", `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"loud"}}`, `"code":-32602`},
+		{"second initialize", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, `"code":-32600`},
+		{"garbage", `{"jsonrpc":`, `"code":-32700`},
+	}
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"add"}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		for _, test := range tests {
+			if got := h.one(test.line); !strings.Contains(got, test.want) {
+				t.Errorf("%s: got %s, want %s", test.name, got, test.want)
+			}
+		}
+		if n := len(server.Got("tools/call")) + len(server.Got("resources/read")); n != 0 {
+			t.Errorf("the server was asked %d times, want never", n)
+		}
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`)); len(got) != 1 {
+			t.Errorf("afterwards: %v", got)
+		}
+	})(t)
+}
+
+// S4.5.1, S4.1.3: a change is told, coalesced, and the last one never lost.
+func TestListChangedReachesTheClient(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"a"}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		time.Sleep(time.Second)
+		h.got()
+		for i := range 20 {
+			server.SetTools(true, "a", fmt.Sprintf("b%d", i))
+		}
+		time.Sleep(time.Second)
+		got := h.got()
+		if len(got) == 0 || len(got) > 3 {
+			t.Fatalf("told %d times, want once or a few:\n%s", len(got), strings.Join(got, "\n"))
+		}
+		for _, line := range got {
+			if line != `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` {
+				t.Errorf("got %s", line)
+			}
+		}
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); len(got) != 2 || got[1] != "one_b19" {
+			t.Errorf("tools/list: %v, want the last change", got)
+		}
+	})(t)
+}
+
+func TestProgressCancelAndTimeout(t *testing.T) {
+	within(func(t *testing.T) {
+		var peer *transport.Peer
+		server := &actortest.Server{Tools: []string{"slow"}}
+		server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) { peer = p }
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		call := `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_slow","_meta":{"progressToken":"tok"}}}`
+		h.send(fmt.Sprintf(call, 1))
+		id := string(server.Got("tools/call")[0].IDBytes())
+		time.Sleep(29 * time.Second)
+		_ = peer.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"progress":1}}`))
+		if got := h.got(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"tok","progress":1}}` {
+			t.Fatalf("progress: %v", got)
+		}
+		time.Sleep(29 * time.Second) // the progress kept it alive
+		if got := h.got(); len(got) != 0 {
+			t.Fatalf("got %v before the timeout", got)
+		}
+		time.Sleep(time.Second)
+		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], `"TIMEOUT"`) { // S2.6.1
+			t.Fatalf("timeout: %v", got)
+		}
+		if n := len(server.Got("notifications/cancelled")); n != 1 {
+			t.Fatalf("the server was told %d times to cancel, want 1", n)
+		}
+		h.send(fmt.Sprintf(call, 2))
+		h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`) // nobody's
+		if n := len(server.Got("notifications/cancelled")); n != 1 {
+			t.Fatal("a cancellation of another id reached the server")
+		}
+		if got := h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`); len(got) != 0 {
+			t.Errorf("a cancelled call was answered: %v", got)
+		}
+		if n := len(server.Got("notifications/cancelled")); n != 2 {
+			t.Errorf("the server was told %d times to cancel, want 2", n)
+		}
+	})(t)
+}
+
+// S4.3.1, S3.2.3: the calls of a server that dies fail, the other server goes on, the dead one stays listed and comes back.
+func TestAServerDies(t *testing.T) {
+	within(func(t *testing.T) {
+		one := &actortest.Server{Tools: []string{"slow"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		h := open(t, map[string]*actortest.Server{"one": one, "two": {Tools: []string{"add"}}}, nil)
+		defer h.close()
+		h.initialize()
+		h.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_slow"}}`)
+		one.Last().Close(errors.New("signal: killed"))
+		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], `"BACKEND_DISCONNECTED"`) || !strings.Contains(got[0], "signal: killed") {
+			t.Fatalf("got %v, want one BACKEND_DISCONNECTED", got)
+		}
+		if got := h.one(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_slow"}}`); !strings.Contains(got, `"SERVER_UNAVAILABLE"`) || !strings.Contains(got, "retryAfterMs") {
+			t.Errorf("got %s, want SERVER_UNAVAILABLE", got)
+		}
+		if got := h.one(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"two_add"}}`); !strings.Contains(got, "echo") {
+			t.Errorf("the other server: %s", got)
+		}
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":4,"method":"tools/list"}`)); len(got) != 2 {
+			t.Errorf("tools/list: %v, want both", got)
+		}
+		time.Sleep(time.Second)
+		h.got()
+		if got := h.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"one_slow"}}`); len(got) != 0 {
+			t.Errorf("after a second: %v, want the call to run", got)
+		}
+	})(t)
+}
+
+// S3.6.1: many calls at once, each answer to its own id.
+func TestManyCallsAtOnce(t *testing.T) {
+	within(func(t *testing.T) {
+		h := open(t, map[string]*actortest.Server{"one": {Tools: []string{"add"}}}, nil)
+		defer h.close()
+		h.initialize()
+		var lines []string
+		for i := range 200 {
+			lines = append(lines, fmt.Sprintf(`{"jsonrpc":"2.0","id":"c%d","method":"tools/call","params":{"name":"one_add"}}`, i))
+		}
+		seen := map[string]bool{}
+		for _, line := range h.send(lines...) {
+			var a struct {
+				ID     string
+				Result json.RawMessage
+			}
+			if err := json.Unmarshal([]byte(line), &a); err != nil || a.Result == nil || seen[a.ID] {
+				t.Fatalf("bad or second answer: %s", line)
+			}
+			seen[a.ID] = true
+		}
+		if len(seen) != 200 {
+			t.Errorf("%d answers, want 200", len(seen))
+		}
+	})(t)
+}
+
+// S3.5.1, S3.5.2: a server switched off disappears at once, switched on it is back.
+func TestReload(t *testing.T) {
+	within(func(t *testing.T) {
+		servers := map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"b"}}}
+		var first config.Config
+		h := open(t, servers, func(c *config.Config) { first = *c })
+		defer h.close()
+		h.initialize()
+		off := first
+		off.Servers = append([]config.Server(nil), first.Servers...)
+		off.Servers[1].Disabled = true
+		h.gateway.Reload(&off)
+		time.Sleep(time.Second)
+		h.got()
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); len(got) != 1 {
+			t.Errorf("switched off: %v", got)
+		}
+		h.gateway.Reload(&first)
+		time.Sleep(time.Second)
+		h.got()
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)); len(got) != 2 {
+			t.Errorf("switched on again: %v", got)
+		}
+		if n := servers["one"].Opened(); n != 1 {
+			t.Errorf("the other server was connected %d times, want once", n)
+		}
+	})(t)
+}
+
+// The client on stdin waits for servers that are starting, and for one that never does no longer than startWait.
+func TestInitializeWaitsForServersOnStdio(t *testing.T) {
+	within(func(t *testing.T) {
+		h := open(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Mute: true}}, nil)
+		defer h.close()
+		line := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+		if got := h.send(line); len(got) != 0 {
+			t.Fatalf("answered before the servers had started: %v", got)
+		}
+		time.Sleep(5 * time.Second)
+		if got := h.got(); len(got) != 1 {
+			t.Fatalf("after startWait: %v, want the answer", got)
+		}
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); len(got) != 1 {
+			t.Errorf("tools/list: %v", got)
+		}
+	})(t)
+}
+
+func TestStatus(t *testing.T) {
+	within(func(t *testing.T) {
+		h := open(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Refuse: errors.New("no such program")}}, nil)
+		defer h.close()
+		h.initialize()
+		s, err := h.gateway.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.Ready || len(s.Failed) != 1 || s.Failed[0] != "two" || len(s.Servers) != 2 || len(s.Sessions) != 1 || s.Catalog.Tools != 1 {
+			t.Errorf("status %+v", s)
+		}
+		if s.Servers[1].State != "waiting" || s.Servers[1].Reason != "no such program" {
+			t.Errorf("server two: %+v", s.Servers[1])
+		}
+	})(t)
+}
