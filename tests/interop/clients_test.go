@@ -1,0 +1,115 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// TestConversations: every client over every transport has the whole conversation with server-everything behind the
+// gateway, once as a process and once over streamable HTTP.
+// S0.1.1 S0.4.1 S0.5.1 S0.5.3 S0.5.4 S0.6.1 S0.9.1 S1.69 S2.5.1 S2.5.2 S3.1.2 S3.2.1 S3.2.2 S3.3.2 S4.1.1 S4.4.1 S4.5.1
+func TestConversations(t *testing.T) {
+	servers := map[string]any{"local": npmServer(t, "server-everything"), "web": map[string]any{"url": everythingHTTP(t), "type": "http"}}
+	g := serve(t, servers)
+	for _, prefix := range []string{"local", "web"} {
+		t.Run("typescript over http, "+prefix, func(t *testing.T) { typescript(t, prefix, "http", g.url).check(t, prefix) })
+		t.Run("typescript over stdio, "+prefix, func(t *testing.T) {
+			typescript(t, prefix, "stdio", binary, "stdio", "--config", writeConfig(t, t.TempDir(), servers)).check(t, prefix)
+		})
+		for name, dial := range map[string]func(context.Context, string) (peer, error){"go-sdk": goSDKOverHTTP, "mcp-go": mcpGoOverHTTP} {
+			t.Run(name+" over http, "+prefix, func(t *testing.T) {
+				p, err := dial(t.Context(), g.url)
+				hold(t, p, err, prefix, name+"-http")
+			})
+		}
+		for name, dial := range map[string]func(context.Context, *exec.Cmd) (peer, error){"go-sdk": goSDKOverStdio, "mcp-go": mcpGoOverStdio} {
+			t.Run(name+" over stdio, "+prefix, func(t *testing.T) {
+				p, err := dial(t.Context(), stdio(t, servers))
+				hold(t, p, err, prefix, name+"-stdio")
+			})
+		}
+	}
+	waitFor(t, 10*time.Second, "no call in flight: cancelled calls must end at the server too", func() (bool, string) {
+		return noneInFlight(t, g)
+	})
+}
+
+// stdio returns the command of a gateway on stdin and stdout.
+func stdio(t *testing.T, servers map[string]any) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command(binary, "stdio", "--config", writeConfig(t, dir, servers))
+	cmd.Env, cmd.Stderr = environment(dir), os.Stderr
+	return cmd
+}
+
+// hold has the conversation and checks it.
+func hold(t *testing.T, p peer, err error, prefix, name string) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := converse(ctx, p, prefix, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.check(t, prefix)
+}
+
+// typescript runs the TypeScript SDK's client.
+func typescript(t *testing.T, prefix string, args ...string) transcript {
+	t.Helper()
+	needNode(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", append([]string{"clients/typescript.mjs", prefix}, args...)...)
+	said := &output{}
+	cmd.Env, cmd.Stderr = environment(t.TempDir()), said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("typescript client: %v\n%s", err, said)
+	}
+	var s transcript
+	if err := json.Unmarshal(out, &s); err != nil {
+		t.Fatalf("typescript client: %v in %.500s\n%s", err, out, said)
+	}
+	return s
+}
+
+// TestInspector: the inspector's command line lists and calls.
+func TestInspector(t *testing.T) {
+	g := serve(t, map[string]any{"local": npmServer(t, "server-everything")})
+	inspect := func(args ...string) map[string]any {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "node", append([]string{"node_modules/.bin/mcp-inspector", "--cli", g.url, "--transport", "http"}, args...)...)
+		said := &output{}
+		cmd.Stderr = said
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("inspector: %v\n%s", err, said)
+		}
+		var result map[string]any
+		if err := json.Unmarshal(out, &result); err != nil {
+			t.Fatalf("inspector: %v in %.500s", err, out)
+		}
+		return result
+	}
+	if tools, _ := inspect("--method", "tools/list")["tools"].([]any); len(tools) < 10 {
+		t.Errorf("the inspector lists %d tools", len(tools))
+	}
+	result := inspect("--method", "tools/call", "--tool-name", "local_echo", "--tool-arg", "message=hi")
+	if pieces, _ := result["content"].([]any); len(pieces) != 1 || pieces[0].(map[string]any)["text"] != "Echo: hi" {
+		t.Errorf("the inspector's call: %v", result)
+	}
+}

@@ -1,0 +1,211 @@
+package interop
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// transcript is what one client saw of server-everything through the gateway. The TypeScript client prints it as JSON.
+type transcript struct {
+	Server                               string
+	Tools, Prompts, Resources, Templates []string
+	Echo, Sum                            string
+	Progress                             []float64
+	Long                                 string
+	Cancelled                            bool   // the call ended soon after the client's cancel, without a result
+	AfterCancel                          string // the next call on the same connection
+	Read, Dynamic, Blob, Prompt          string
+	NoTool, NoPrompt, NoResource         fault
+	Link                                 string // the resource a tool made
+	Listed                               bool   // it was in the list after list_changed
+	LinkURI, LinkBlob                    string // and could be read
+}
+
+type fault struct {
+	Code    int
+	Message string
+}
+
+// peer is a client of some SDK, connected.
+type peer interface {
+	server() string
+	list(ctx context.Context, what string) ([]string, error) // tools, prompts: names; resources: URIs; templates
+	call(ctx context.Context, tool string, args map[string]any, progress func(float64)) ([]content, error)
+	read(ctx context.Context, uri string) (content, error)
+	prompt(ctx context.Context, name string, args map[string]string) (string, error)
+	changed() <-chan struct{} // resources/list_changed came
+	fault(err error) fault
+	close() error
+}
+
+// content is a piece of a result.
+type content struct{ text, uri, blob string }
+
+func text(pieces []content) string {
+	var b strings.Builder
+	for _, piece := range pieces {
+		b.WriteString(piece.text)
+	}
+	return b.String()
+}
+
+// converse holds the conversation of clients/typescript.mjs with another SDK's client. name makes what it creates its own.
+func converse(ctx context.Context, p peer, prefix, name string) (transcript, error) {
+	s := transcript{Server: p.server()}
+	var failed error
+	keep := func(what string, err error) {
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	call := func(tool string, args map[string]any) string {
+		pieces, err := p.call(ctx, prefix+"_"+tool, args, nil)
+		keep(tool, err)
+		return text(pieces)
+	}
+	read := func(original string) content {
+		piece, err := p.read(ctx, "resource://"+prefix+"/"+original)
+		keep("read "+original, err)
+		return piece
+	}
+	for what, into := range map[string]*[]string{"tools": &s.Tools, "prompts": &s.Prompts, "resources": &s.Resources, "templates": &s.Templates} {
+		names, err := p.list(ctx, what)
+		keep("list "+what, err)
+		*into = names
+	}
+	s.Echo = call("echo", map[string]any{"message": "grüße 👋"})
+	s.Sum = call("get-sum", map[string]any{"a": 2, "b": 40})
+	pieces, err := p.call(ctx, prefix+"_trigger-long-running-operation", map[string]any{"duration": 0.5, "steps": 5},
+		func(v float64) { s.Progress = append(s.Progress, v) })
+	keep("long call", err)
+	s.Long = text(pieces)
+	s.Cancelled = cancels(ctx, p, prefix)
+	s.AfterCancel = call("echo", map[string]any{"message": "still here"})
+	s.Read = read("demo://resource/static/document/features.md").text
+	s.Dynamic = read("demo://resource/dynamic/text/7").text
+	s.Blob = read("demo://resource/dynamic/blob/7").blob
+	s.Prompt, err = p.prompt(ctx, prefix+"_args-prompt", map[string]string{"city": "Ulm"})
+	keep("prompt", err)
+	_, err = p.call(ctx, prefix+"_no-such", nil, nil)
+	s.NoTool = p.fault(err)
+	_, err = p.prompt(ctx, prefix+"_no-such", nil)
+	s.NoPrompt = p.fault(err)
+	_, err = p.read(ctx, "resource://"+prefix+"/demo://nothing")
+	s.NoResource = p.fault(err)
+	if failed == nil {
+		keep("changed list", changedList(ctx, p, prefix, name, &s))
+	}
+	return s, failed
+}
+
+// cancels starts a call of a minute and cancels it at its first progress.
+func cancels(ctx context.Context, p peer, prefix string) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	began := time.Now()
+	_, err := p.call(ctx, prefix+"_trigger-long-running-operation", map[string]any{"duration": 60, "steps": 600},
+		func(float64) { cancel() })
+	return err != nil && time.Since(began) < 10*time.Second
+}
+
+// changedList has a tool make a resource and waits until the client is told.
+func changedList(ctx context.Context, p peer, prefix, name string, s *transcript) error {
+	pieces, err := p.call(ctx, prefix+"_gzip-file-as-resource", map[string]any{
+		"name": prefix + "-" + name + ".gz", "data": "data:text/plain,hello", "outputType": "resourceLink"}, nil)
+	if err != nil || len(pieces) == 0 {
+		return fmt.Errorf("gzip: %d pieces, %w", len(pieces), err)
+	}
+	s.Link = pieces[0].uri
+	select {
+	case <-p.changed():
+	case <-time.After(20 * time.Second):
+		return fmt.Errorf("no list_changed in 20 s")
+	}
+	uris, err := p.list(ctx, "resources")
+	if err != nil {
+		return err
+	}
+	s.Listed = slices.Contains(uris, s.Link)
+	piece, err := p.read(ctx, s.Link)
+	s.LinkURI, s.LinkBlob = piece.uri, piece.blob
+	return err
+}
+
+// check compares a transcript with what server-everything says when asked directly, under the gateway's names.
+func (s transcript) check(t *testing.T, prefix string) {
+	t.Helper()
+	equal := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: got %.200q, want %q", what, got, want)
+		}
+	}
+	begins := func(what, got, want string) {
+		t.Helper()
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %.200q, want it to begin with %q", what, got, want)
+		}
+	}
+	equal("server", s.Server, "goblin-actor")
+	for what, c := range map[string]struct {
+		list []string
+		want string
+	}{
+		"tools":     {s.Tools, prefix + "_echo"},
+		"prompts":   {s.Prompts, prefix + "_args-prompt"},
+		"resources": {s.Resources, "resource://" + prefix + "/demo://resource/static/document/features.md"},
+		"templates": {s.Templates, "resource://" + prefix + "/demo://resource/dynamic/text/{resourceId}"},
+	} {
+		if !slices.Contains(c.list, c.want) {
+			t.Errorf("%s: %q is not in %q", what, c.want, c.list)
+		}
+		if !slices.IsSorted(c.list) {
+			t.Errorf("%s are not sorted: %q", what, c.list)
+		}
+	}
+	equal("echo", s.Echo, "Echo: grüße 👋")
+	equal("sum", s.Sum, "The sum of 2 and 40 is 42.")
+	if n := len(s.Progress); n == 0 || s.Progress[n-1] > 5 || !slices.IsSorted(s.Progress) {
+		t.Errorf("progress: %v, want rising up to 5", s.Progress)
+	}
+	begins("long call", s.Long, "Long running operation completed")
+	if !s.Cancelled {
+		t.Error("the cancelled call did not end at once")
+	}
+	equal("after cancel", s.AfterCancel, "Echo: still here")
+	begins("read", s.Read, "# Everything Server")
+	begins("dynamic text", s.Dynamic, "Resource 7: This is a plaintext resource")
+	if plain, err := base64.StdEncoding.DecodeString(s.Blob); err != nil || !strings.HasPrefix(string(plain), "Resource 7:") {
+		t.Errorf("dynamic blob: %v, %.100q", err, plain)
+	}
+	equal("prompt", s.Prompt, "What's weather in Ulm?")
+	s.checkFaults(t, prefix)
+	begins("link", s.Link, "resource://"+prefix+"/demo://resource/session/"+prefix)
+	if !s.Listed {
+		t.Errorf("%s was not listed after list_changed", s.Link)
+	}
+	equal("URI of what was read", s.LinkURI, s.Link)
+	begins("gzip", s.LinkBlob, "H4sI")
+}
+
+func (s transcript) checkFaults(t *testing.T, prefix string) {
+	t.Helper()
+	for what, c := range map[string]struct {
+		got     fault
+		code    int
+		message string
+	}{
+		"no tool":     {s.NoTool, -32602, "Tool not found: " + prefix + "_no-such"},
+		"no prompt":   {s.NoPrompt, -32602, "Prompt not found: " + prefix + "_no-such"},
+		"no resource": {s.NoResource, -32002, "Resource not found: resource://" + prefix + "/demo://nothing"},
+	} {
+		if c.got.Code != c.code || !strings.Contains(c.got.Message, c.message) {
+			t.Errorf("%s: got %+v, want %d %q", what, c.got, c.code, c.message)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+// Package interop is where the gateway meets MCP software that nobody here wrote. It holds tests only:
+//
+//	servers   npm server-everything (stdio and streamable HTTP), server-filesystem, server-memory
+//	clients   the TypeScript SDK, the official go-sdk, mcp-go, each over HTTP and over stdio; the inspector's command line
+//
+// Everything runs as processes around the real binary. The npm packages are pinned in package-lock.json and fetched by
+// `make test`; where Node or the packages are missing, the tests that need them are skipped and say so, and with CI=true they fail.
+package interop
