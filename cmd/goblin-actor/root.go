@@ -31,6 +31,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		newRead(),
 		newPrompt(),
 		newStatus(),
+		newBenchCommand(),
 		newDemo(),
 		newVersion(),
 	)
