@@ -20,7 +20,7 @@ func AppendEdited(dst, raw []byte, edits ...Edit) []byte {
 	for _, e := range edits {
 		size += len(e.With)
 	}
-	dst = slices.Grow(dst, size)
+	dst = grow(dst, size)
 	at := 0
 	for _, e := range edits {
 		if off := int(e.Span.Off); off > at {
@@ -30,6 +30,16 @@ func AppendEdited(dst, raw []byte, edits ...Edit) []byte {
 		at = max(at, int(e.Span.End), int(e.Span.Off))
 	}
 	return append(dst, raw[at:]...)
+}
+
+// grow returns dst with room for n more bytes; it allocates once, or not at all. (slices.Grow allocates twice under the race detector.)
+func grow(dst []byte, n int) []byte {
+	if cap(dst)-len(dst) >= n {
+		return dst
+	}
+	grown := make([]byte, len(dst), len(dst)+n)
+	copy(grown, dst)
+	return grown
 }
 
 // sortEdits is an insertion sort: edits are few or already in order, and nothing escapes to the heap.

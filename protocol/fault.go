@@ -3,7 +3,6 @@ package protocol
 import (
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -211,7 +210,7 @@ func (f *Fault) AppendTo(dst, rawID []byte, modern bool) []byte {
 //
 //	{"code":"SERVER_UNAVAILABLE","server":"files","retryable":true,"tool":"read","retryAfterMs":500}
 func (f *Fault) appendData(dst []byte) []byte {
-	dst = slices.Grow(dst, 64+len(f.Server)+len(f.URI)+len(f.Tool)+len(f.LoginURL)+len(f.Required))
+	dst = grow(dst, 64+len(f.Server)+len(f.URI)+len(f.Tool)+len(f.LoginURL)+len(f.Required))
 	dst = append(dst, `{"code":`...)
 	dst = AppendQuoted(dst, string(f.Name))
 	if f.Server == "" {

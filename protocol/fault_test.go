@@ -122,10 +122,8 @@ func TestRender(t *testing.T) {
 			t.Errorf("got %q, want %q", c.got, c.want)
 		}
 	}
-	for range 10 {
-		if n := testing.AllocsPerRun(100, func() { AppendRequest(nil, 1<<63, "tools/call", request200) }); n > 1 {
-			t.Fatalf("AppendRequest: %v allocations", n)
-		}
+	if n := testing.AllocsPerRun(100, func() { AppendRequest(nil, 1<<63, "tools/call", request200) }); n > 1 {
+		t.Errorf("AppendRequest: %v allocations", n)
 	}
 }
 

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"slices"
 	"strconv"
 )
 
@@ -9,7 +8,7 @@ const head = `{"jsonrpc":"2.0"`
 
 // AppendRequest appends a request. method needs no escaping; params is raw JSON, nil = no params.
 func AppendRequest(dst []byte, id uint64, method string, params []byte) []byte {
-	dst = slices.Grow(dst, len(head)+len(method)+len(params)+52)
+	dst = grow(dst, len(head)+len(method)+len(params)+52)
 	dst = append(dst, head+`,"id":`...)
 	dst = strconv.AppendUint(dst, id, 10)
 	dst = append(dst, `,"method":`...)
@@ -18,7 +17,7 @@ func AppendRequest(dst []byte, id uint64, method string, params []byte) []byte {
 
 // AppendNotification appends a notification. method needs no escaping; params is raw JSON, nil = no params.
 func AppendNotification(dst []byte, method string, params []byte) []byte {
-	dst = slices.Grow(dst, len(head)+len(method)+len(params)+32)
+	dst = grow(dst, len(head)+len(method)+len(params)+32)
 	dst = append(dst, head+`,"method":`...)
 	return appendCall(dst, method, params)
 }
@@ -34,7 +33,7 @@ func appendCall(dst []byte, method string, params []byte) []byte {
 
 // AppendResult appends the answer to the request with that raw id. result is raw JSON.
 func AppendResult(dst, rawID, result []byte) []byte {
-	dst = slices.Grow(dst, len(head)+len(rawID)+len(result)+20)
+	dst = grow(dst, len(head)+len(rawID)+len(result)+20)
 	dst = append(dst, head+`,"id":`...)
 	dst = append(dst, rawID...)
 	dst = append(dst, `,"result":`...)
@@ -45,7 +44,7 @@ func AppendResult(dst, rawID, result []byte) []byte {
 // AppendError appends an error answer. rawID nil leaves the id out, as modern clients want it when a request could not
 // be read; legacy ones are given []byte("null"). data is raw JSON, nil = none.
 func AppendError(dst, rawID []byte, code int, message string, data []byte) []byte {
-	dst = slices.Grow(dst, len(head)+len(rawID)+len(message)+len(data)+72)
+	dst = grow(dst, len(head)+len(rawID)+len(message)+len(data)+72)
 	dst = append(dst, head...)
 	if rawID != nil {
 		dst = append(dst, `,"id":`...)
@@ -65,13 +64,13 @@ func AppendError(dst, rawID []byte, code int, message string, data []byte) []byt
 // AppendLine appends a message as one line of stdio. newline is the frame's Newline: the newlines between its tokens
 // become spaces. A parsed frame has none inside strings.
 func AppendLine(dst []byte, raw []byte, newline bool) []byte {
-	dst = slices.Grow(dst, len(raw)+1)
+	dst = grow(dst, len(raw)+1)
 	return append(appendFlat(dst, raw, newline), '\n')
 }
 
 // AppendSSE appends a message as one server-sent event. event and id are left out when empty and must not hold newlines.
 func AppendSSE(dst []byte, event, id string, raw []byte, newline bool) []byte {
-	dst = slices.Grow(dst, len(event)+len(id)+len(raw)+24)
+	dst = grow(dst, len(event)+len(id)+len(raw)+24)
 	if event != "" {
 		dst = append(dst, "event: "...)
 		dst = append(dst, event...)
