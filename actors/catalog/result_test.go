@@ -105,6 +105,12 @@ func TestMentions(t *testing.T) {
 			t.Errorf("mentions(%s) = %v", text, got)
 		}
 	}
+	for at := range 40 { // wherever it stands
+		text := strings.Repeat("x", at) + `\u00e9` + strings.Repeat("0", 20)
+		if mentions([]byte(text)) || !mentions([]byte(text+`\u0072`)) || !mentions([]byte(text[at:]+text[:at]+`\u006F`)) {
+			t.Errorf("at %d: wrong", at)
+		}
+	}
 }
 
 // Any result: the edits apply, what comes out is valid, and only URIs differ.
