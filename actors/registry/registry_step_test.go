@@ -1,0 +1,207 @@
+package registry
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+
+	"pgregory.net/rapid"
+)
+
+// world plays the shell for a state: it keeps the clock, the timers and the messages the registry sends itself.
+type world struct {
+	t      *rapid.T
+	s      *state
+	now    time.Time
+	timers []timer
+	mail   []any
+	last   map[kernel.Reference]*catalog.Snapshot // what each was sent last
+	builds []time.Time                            // when generations went up
+}
+
+type timer struct {
+	at  time.Time
+	msg any
+}
+
+func (w *world) step(msg any) {
+	before := w.s.snapshot
+	effects := w.s.step(w.now, msg, nil)
+	if w.s.snapshot.Generation != before.Generation {
+		w.builds = append(w.builds, w.now)
+	}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case publish:
+			for _, to := range e.to {
+				if old := w.last[to]; old != nil && old.Version > e.snapshot.Version {
+					w.t.Fatalf("version %d after %d", e.snapshot.Version, old.Version)
+				}
+				w.last[to] = e.snapshot
+			}
+		case wake:
+			if len(w.timers) > 0 {
+				w.t.Fatal("two timers at once")
+			}
+			if e.in <= 0 || e.in > pause {
+				w.t.Fatalf("wakes in %v", e.in)
+			}
+			w.timers = append(w.timers, timer{w.now.Add(e.in), due{e.generation}})
+		case goOn:
+			w.mail = append(w.mail, e)
+		}
+	}
+}
+
+// pass lets time pass, and timers fire.
+func (w *world) pass(d time.Duration) {
+	until := w.now.Add(d)
+	for len(w.timers) > 0 && !w.timers[0].at.After(until) {
+		t := w.timers[0]
+		w.timers = w.timers[1:]
+		w.now = t.at
+		w.step(t.msg)
+	}
+	w.now = until
+}
+
+// deliver handles the oldest message of the registry to itself.
+func (w *world) deliver() bool {
+	if len(w.mail) == 0 {
+		return false
+	}
+	m := w.mail[0]
+	w.mail = w.mail[1:]
+	w.step(m)
+	return true
+}
+
+// Whatever comes in whatever order: publications that change something are a pause apart, nobody gets an older
+// snapshot after a newer one, and in the end every subscriber has the newest, which is what the servers offer.
+func TestScripts(t *testing.T) {
+	system := kernel.New(kernel.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	defer actortest.Stop(t, system)
+	refs := make([]kernel.Reference, 2*slice+10) // only their identity counts
+	for i := range refs {
+		refs[i] = actortest.NewProbe(system, fmt.Sprintf("p%d", i)).Reference
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		w := &world{t: rt, s: newState(naming), now: time.Unix(1e9, 0), last: map[kernel.Reference]*catalog.Snapshot{}}
+		subscribed := map[kernel.Reference]bool{}
+		lists, known := map[string][][]byte{}, map[string]*catalog.Server{}
+		if rapid.Bool().Draw(rt, "many") {
+			for _, ref := range refs {
+				w.step(message.Subscribe{Who: ref})
+				subscribed[ref] = true
+			}
+		}
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			name := rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "server")
+			who := refs[rapid.IntRange(0, 600).Draw(rt, "who")]
+			switch rapid.IntRange(0, 8).Draw(rt, "what") {
+			case 0:
+				server := catalog.Server{Name: name, Rules: config.Server{Disabled: rapid.Bool().Draw(rt, "disabled")}}
+				known[name] = &server
+				w.step(message.ServerRules{Server: server})
+			case 1, 2:
+				lists[name] = items(rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", "z"}), 0, 3).Draw(rt, "tools")...)
+				w.step(message.ServerCatalog{Server: name, Kind: protocol.Tools, Items: lists[name], Asked: rapid.Bool().Draw(rt, "asked")})
+			case 3:
+				delete(lists, name)
+				delete(known, name)
+				w.step(message.ServerGone{Server: name})
+			case 4:
+				subscribed[who] = true
+				w.step(message.Subscribe{Who: who})
+			case 5:
+				delete(subscribed, who)
+				w.step(message.Unsubscribe{Who: who})
+			case 6:
+				w.pass(time.Duration(rapid.IntRange(0, 300).Draw(rt, "ms")) * time.Millisecond)
+			case 7:
+				w.deliver()
+			case 8: // a restart: timers are gone, mail stays
+				w.timers = nil
+				w.step(kernel.Started{})
+			}
+		}
+		w.pass(pause)
+		for w.deliver() {
+		}
+		if len(w.timers) > 0 || w.s.dirty {
+			rt.Fatal("something is left to do")
+		}
+		var sources []catalog.Source
+		for name, server := range known {
+			source := catalog.Source{Server: server}
+			source.Items[protocol.Tools] = lists[name]
+			sources = append(sources, source)
+		}
+		want := tools(catalog.Build(nil, sources, naming, [protocol.ItemKinds]bool{}))
+		if got := tools(w.s.snapshot); got != want {
+			rt.Fatalf("published %q, the servers offer %q", got, want)
+		}
+		for ref := range subscribed {
+			if w.last[ref] != w.s.snapshot {
+				rt.Fatalf("%s does not have the newest", ref.Name())
+			}
+		}
+		for i := 1; i < len(w.builds); i++ {
+			if gap := w.builds[i].Sub(w.builds[i-1]); gap < pause {
+				rt.Fatalf("%v between two publications", gap)
+			}
+		}
+	})
+}
+
+// What one message does: the effects of a step.
+func TestStep(t *testing.T) {
+	s := newState(naming)
+	now := time.Unix(1e9, 0)
+	describe := func(effects []Effect) (out string) {
+		for _, e := range effects {
+			switch e := e.(type) {
+			case wake:
+				out += fmt.Sprintf("wake %v #%d;", e.in, e.generation)
+			case report:
+				out += fmt.Sprintf("report %d;", len(e.warnings))
+			default:
+				out += fmt.Sprintf("%T;", e)
+			}
+		}
+		return out
+	}
+	for i, tt := range []struct {
+		after time.Duration
+		msg   any
+		want  string
+	}{
+		{0, kernel.Started{}, ""},
+		{0, message.ServerRules{Server: catalog.Server{Name: "s"}}, ""}, // nobody to tell
+		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "report 1;"},
+		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("a")}, "wake 249ms #1;"},
+		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("b")}, ""},
+		{0, due{0}, ""}, // of a former life
+		{pause - 2*time.Millisecond, due{1}, ""},
+		{0, due{1}, ""},
+		{0, message.ServerCatalog{Server: "s", Items: items("b")}, ""}, // equal
+		{0, message.ServerCatalog{Server: "s", Items: items("c")}, "wake 250ms #2;"},
+		{0, goOn{99}, ""},
+		{0, message.Subscribe{}, ""},
+		{0, kernel.Stopping{}, ""},
+	} {
+		now = now.Add(tt.after)
+		if got := describe(s.step(now, tt.msg, nil)); got != tt.want {
+			t.Errorf("step %d, %T: %q, want %q", i, tt.msg, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package registry
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+var naming = catalog.Naming{Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix", PageSize: 1000, MetaTools: true}
+
+// house is a registry in a bubble.
+type house struct {
+	t        *testing.T
+	system   *kernel.System
+	registry kernel.Reference
+	log      *bytes.Buffer
+}
+
+func newHouse(t *testing.T) *house {
+	log := new(bytes.Buffer)
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	system := kernel.New(kernel.Options{Logger: logger})
+	t.Cleanup(func() { actortest.Stop(t, system) })
+	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, New(naming))
+	return &house{t, system, ref, log}
+}
+
+func (h *house) subscriber(name string) actortest.Probe {
+	p := actortest.NewProbe(h.system, name)
+	h.registry.Tell(message.Subscribe{Who: p.Reference})
+	return p
+}
+
+func (h *house) rules(name string, order int) {
+	h.registry.Tell(message.ServerRules{Server: catalog.Server{Name: name, Order: order}})
+}
+
+func items(names ...string) (list [][]byte) {
+	for _, n := range names {
+		list = append(list, fmt.Appendf(nil, `{"name":%q,"uri":%q}`, n, "f:///"+n))
+	}
+	return list
+}
+
+func (h *house) tools(server string, names ...string) {
+	h.registry.Tell(message.ServerCatalog{Server: server, Kind: protocol.Tools, Items: items(names...)})
+}
+
+// seen returns the tools of each snapshot the probe was sent since it was last asked, oldest first.
+func (h *house) seen(p actortest.Probe) (list []string) {
+	synctest.Wait()
+	for _, m := range actortest.Of[message.Published](p) {
+		list = append(list, tools(m.Snapshot))
+	}
+	return list
+}
+
+func tools(s *catalog.Snapshot) string {
+	view, _ := s.View(catalog.Key{})
+	var names []string
+	for _, e := range view.Entries(protocol.Tools) {
+		names = append(names, e.Public)
+	}
+	return strings.Join(names, " ")
+}
+
+func (h *house) expect(p actortest.Probe, when string, want ...string) {
+	h.t.Helper()
+	if got := h.seen(p); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		h.t.Errorf("%s: %s was sent %q, want %q", when, p.Name(), got, want)
+	}
+}
+
+// S0.4.4, S2.1.1, S3.5.1, S4.1.3: at once, then when the pause is over, to the nanosecond; the last change always.
+func TestCoalescing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		p := h.subscriber("p")
+		h.expect(p, "at first", "")
+		h.rules("s", 0)
+		h.expect(p, "a server without items", "") // no client sees it: no pause begins
+		h.tools("s", "a")
+		h.expect(p, "the first change", "s_a")
+		for i := range 100 {
+			h.tools("s", "a", fmt.Sprintf("b%d", i))
+		}
+		h.expect(p, "a burst")
+		time.Sleep(pause - 1)
+		h.expect(p, "a nanosecond before")
+		time.Sleep(1)
+		h.expect(p, "at the end of the pause", "s_a s_b99")
+		h.tools("s", "a")
+		h.expect(p, "just after")
+		time.Sleep(pause)
+		h.expect(p, "at the end of the next pause", "s_a")
+		time.Sleep(time.Hour)
+		h.expect(p, "an hour later")
+		h.tools("s", "z")
+		h.expect(p, "after a rest", "s_z")
+	})
+}
+
+// S2.1.2, S3.5.2: a disabled server and one that is gone are unlisted, and come back.
+func TestServersComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.tools("a", "x") // before its rules: kept for them
+		h.rules("a", 1)
+		h.rules("b", 0)
+		h.tools("b", "y")
+		time.Sleep(time.Minute)
+		p := h.subscriber("p")
+		h.expect(p, "both", "a_x b_y")
+		disabled := message.ServerRules{Server: catalog.Server{Name: "a", Order: 1, Rules: config.Server{Disabled: true}}}
+		h.registry.Tell(disabled)
+		h.expect(p, "a disabled", "b_y")
+		time.Sleep(time.Minute)
+		h.registry.Tell(disabled)
+		h.expect(p, "told the same again")
+		h.rules("a", 1)
+		h.expect(p, "a enabled", "a_x b_y")
+		time.Sleep(time.Minute)
+		h.registry.Tell(message.ServerGone{Server: "b"})
+		h.registry.Tell(message.ServerGone{Server: "nobody"})
+		h.expect(p, "b gone", "a_x")
+		time.Sleep(time.Minute)
+		h.tools("b", "y")
+		time.Sleep(time.Minute)
+		h.expect(p, "a late list of b")
+		other := naming
+		other.Namespace.Mode = "never"
+		h.registry.Tell(message.CatalogNaming{Naming: other})
+		h.expect(p, "named anew", "x")
+	})
+}
+
+// C7, C9: what a server announced counts as a change even if equal, of that kind only; what nobody announced by content.
+func TestAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.rules("s", 0)
+		h.tools("s", "a")
+		time.Sleep(time.Minute)
+		p := h.subscriber("p")
+		before := actortestSnapshot(t, p)
+		h.tools("s", "a") // a re-sync after a reconnect
+		h.registry.Tell(message.ServerCatalog{Server: "s", Kind: protocol.Prompts, Items: nil})
+		h.expect(p, "an equal list")
+		for range 3 {
+			h.registry.Tell(message.ServerCatalog{Server: "s", Kind: protocol.Tools, Items: items("a"), Asked: true})
+		}
+		first := actortestSnapshot(t, p)
+		time.Sleep(pause)
+		second := actortestSnapshot(t, p)
+		for kind := range protocol.ItemKind(protocol.ItemKinds) {
+			up1, up2 := first.Generation[kind] > before.Generation[kind], second.Generation[kind] > first.Generation[kind]
+			if want := kind == protocol.Tools; up1 != want || up2 != want {
+				t.Errorf("%s: up %v, then %v", kind, up1, up2)
+			}
+		}
+		h.tools("s", "b")
+		if third := actortestSnapshot(t, p); third == nil {
+			time.Sleep(pause)
+			if third = actortestSnapshot(t, p); third.Generation[protocol.Tools] <= second.Generation[protocol.Tools] {
+				t.Error("another list is no change")
+			}
+		}
+	})
+}
+
+// actortestSnapshot returns the last snapshot the probe was sent.
+func actortestSnapshot(t *testing.T, p actortest.Probe) *catalog.Snapshot {
+	t.Helper()
+	synctest.Wait()
+	list := actortest.Of[message.Published](p)
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1].Snapshot
+}
+
+// S4.5.1: every subscriber is told, in slices; who left is not; nobody is told twice.
+func TestManySubscribers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		var probes []actortest.Probe
+		for i := range 2*slice + 3 {
+			probes = append(probes, h.subscriber(fmt.Sprintf("p%d", i)))
+		}
+		h.registry.Tell(message.Subscribe{Who: probes[7].Reference}) // again: once is enough
+		h.registry.Tell(message.Subscribe{})
+		for _, p := range probes {
+			h.expect(p, "at first", "")
+		}
+		h.rules("s", 0)
+		for _, p := range probes {
+			h.expect(p, "the empty server", "")
+		}
+		h.tools("s", "a")
+		for i := 0; i < len(probes); i += 2 {
+			h.registry.Tell(message.Unsubscribe{Who: probes[i].Reference})
+		}
+		h.registry.Tell(message.Unsubscribe{})
+		for i, p := range probes {
+			got := h.seen(p)
+			if i%2 == 1 && len(got) != 1 || len(got) > 1 {
+				t.Fatalf("p%d was sent %q", i, got)
+			}
+		}
+		time.Sleep(time.Minute)
+		h.tools("s", "b")
+		for i, p := range probes {
+			if got := h.seen(p); len(got) != i%2 {
+				t.Fatalf("p%d was sent %q", i, got)
+			}
+		}
+	})
+}
+
+// A person is told once what is wrong with a catalog.
+func TestWarningsAreLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.rules("s", 0)
+		h.tools("s", "a", "a")
+		time.Sleep(time.Minute)
+		h.registry.Tell(message.ServerCatalog{Server: "s", Kind: protocol.Prompts, Items: items("p")})
+		time.Sleep(time.Minute)
+		actortest.Stop(t, h.system)
+		if got := strings.Count(h.log.String(), "twice"); got != 1 {
+			t.Errorf("logged %d times:\n%s", got, h.log)
+		}
+	})
+}
+
+// keeper is a parent that spawns the registry as its child.
+type keeper struct{ child chan kernel.Reference }
+
+func (k *keeper) Step(_ time.Time, msg any, out []bool) []bool {
+	if _, ok := msg.(kernel.Started); ok {
+		return append(out, true)
+	}
+	return out
+}
+
+func (k *keeper) Do(self kernel.Self, _ bool) { k.child <- Spawn(self, naming, self.Logger()) }
+
+// The registry is a child of the gateway; what it knows outlives a panic.
+func TestChildAndRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		system := kernel.New(kernel.Options{Logger: slog.New(slog.DiscardHandler)})
+		defer actortest.Stop(t, system)
+		k := &keeper{make(chan kernel.Reference, 1)}
+		kernel.Spawn(system, kernel.SpawnOptions{Name: "gateway"}, func(kernel.Self) kernel.Logic[bool] { return k })
+		ref := <-k.child
+		if ref.Name() != "gateway/registry" {
+			t.Errorf("it is called %q", ref.Name())
+		}
+		h := &house{t: t, system: system, registry: ref}
+		p := h.subscriber("p")
+		h.rules("s", 0)
+		h.tools("s", "a")
+		time.Sleep(time.Minute)
+		h.seen(p)
+		ref.Tell(message.ServerCatalog{Server: "s", Kind: protocol.ItemKind(200)}) // no such kind: a broken invariant
+		h.tools("s", "b")
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		got := h.seen(p)
+		if len(got) == 0 || got[len(got)-1] != "s_b" {
+			t.Errorf("after the restart: %q", got)
+		}
+	})
+}
