@@ -98,7 +98,7 @@ func TestCoalescing(t *testing.T) {
 		h.expect(p, "a burst")
 		time.Sleep(pause - 1)
 		h.expect(p, "a nanosecond before")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		h.expect(p, "at the end of the pause", "s_a s_b99")
 		h.tools("s", "a")
 		h.expect(p, "just after")
