@@ -1,0 +1,55 @@
+package transport
+
+import "sync"
+
+// linkRefusals tells what became of frames that were refused in Send, which may not wait for the sink itself.
+// A goroutine runs only while there is something to tell.
+type linkRefusals struct {
+	tell func(Event) error
+
+	mu      sync.Mutex
+	quiet   *sync.Cond // running became false
+	waiting []Event
+	running bool
+}
+
+func (r *linkRefusals) init(tell func(Event) error) {
+	r.tell = tell
+	r.quiet = sync.NewCond(&r.mu)
+}
+
+// add has NotSent told soon. It never blocks.
+func (r *linkRefusals) add(ticket uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiting = append(r.waiting, NotSent{Ticket: ticket, Err: err})
+	if !r.running {
+		r.running = true
+		go r.run()
+	}
+}
+
+func (r *linkRefusals) run() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.waiting) > 0 {
+		events := r.waiting
+		r.waiting = nil
+		r.mu.Unlock()
+		for _, e := range events {
+			_ = r.tell(e)
+		}
+		r.mu.Lock()
+	}
+	r.running = false
+	r.quiet.Broadcast()
+}
+
+// settle waits until everything added so far is told.
+func (r *linkRefusals) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.running {
+		r.quiet.Wait()
+	}
+}

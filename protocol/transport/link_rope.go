@@ -1,0 +1,118 @@
+package transport
+
+import (
+	"fmt"
+	"io"
+)
+
+const (
+	linkRopeSmall = 64 << 10 // bytes of a message gathered in a buffer that is used again and not counted
+	linkRopeChunk = 1 << 20  // largest chunk beyond it
+)
+
+// linkRope gathers a message that comes in pieces and whose length nobody knows, without ever copying what it has
+// but once at the end: a message of n bytes costs 2n, not the 3n of a growing buffer. Used by one goroutine.
+//
+// A message that exceeds max, or the budget, sets err; the rest of it is dropped, its first bytes stay in small.
+type linkRope struct {
+	max    int // longest message, bytes
+	budget *Budget
+
+	small  []byte   // the first bytes; kept from message to message
+	chunks [][]byte // the rest
+	n      int      // bytes gathered
+	taken  int      // bytes taken from budget
+	err    error
+}
+
+// add appends p.
+func (r *linkRope) add(p []byte) {
+	for len(p) > 0 && r.err == nil {
+		free := r.tail()
+		n := copy(free, p)
+		r.grow(n)
+		p = p[n:]
+	}
+}
+
+// readAll appends what src has until its end. It returns src's error, or why the rope refused to take more.
+func (r *linkRope) readAll(src io.Reader) error {
+	for r.err == nil {
+		free := r.tail()
+		if r.err != nil {
+			break
+		}
+		n, err := src.Read(free)
+		r.grow(n)
+		if err == io.EOF {
+			return r.err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.err
+}
+
+// tail returns free space behind what was gathered, at least one byte unless err is set.
+func (r *linkRope) tail() []byte {
+	if len(r.chunks) == 0 {
+		if len(r.small) < cap(r.small) {
+			return r.small[len(r.small):cap(r.small)]
+		}
+		if cap(r.small) < linkRopeSmall {
+			bigger := make([]byte, len(r.small), max(linkLinesMin, 2*cap(r.small)))
+			copy(bigger, r.small)
+			r.small = bigger
+			return r.small[len(r.small):cap(r.small)]
+		}
+	} else if last := r.chunks[len(r.chunks)-1]; len(last) < cap(last) {
+		return last[len(last):cap(last)]
+	}
+	size := min(max(r.n, linkRopeSmall), linkRopeChunk, max(r.max-r.n, 0)+1) // one byte more shows that it is too long
+	if !r.budget.Take(size) {
+		r.fail(ErrOverBudget)
+		return nil
+	}
+	r.taken += size
+	r.chunks = append(r.chunks, make([]byte, 0, size))
+	return r.chunks[len(r.chunks)-1][:size]
+}
+
+// grow counts n bytes that were put into tail.
+func (r *linkRope) grow(n int) {
+	if len(r.chunks) == 0 {
+		r.small = r.small[:len(r.small)+n]
+	} else {
+		last := &r.chunks[len(r.chunks)-1]
+		*last = (*last)[:len(*last)+n]
+	}
+	r.n += n
+	if r.n > r.max {
+		r.fail(fmt.Errorf("%w: more than %d bytes", ErrFrameTooLarge, r.max))
+	}
+}
+
+func (r *linkRope) fail(err error) {
+	r.err = err
+	r.chunks = nil
+	r.budget.Give(r.taken)
+	r.taken = 0
+}
+
+// bytes returns the message in memory of its own, of exactly its size.
+func (r *linkRope) bytes() []byte {
+	message := make([]byte, 0, r.n)
+	message = append(message, r.small...)
+	for i, c := range r.chunks {
+		message = append(message, c...)
+		r.chunks[i] = nil
+	}
+	return message
+}
+
+// reset forgets the message and gives its bytes back.
+func (r *linkRope) reset() {
+	r.budget.Give(r.taken)
+	r.small, r.chunks, r.n, r.taken, r.err = r.small[:0], nil, 0, 0, nil
+}

@@ -1,0 +1,163 @@
+package transport
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+)
+
+// processChild is a running program. Its goroutine keeps the OS thread it was forked from until it ends:
+// the parent-death signal of Linux comes when that thread dies, not when we do.
+type processChild struct {
+	pid    int
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+	group  processGroup // the platform's way to end it with all its descendants
+
+	exited  chan struct{}    // closed when the program has ended
+	release chan struct{}    // closed when its pid is no longer needed
+	reaped  chan struct{}    // closed when the kernel has forgotten it
+	state   *os.ProcessState // set before reaped
+}
+
+// processStart runs the program of o and returns once it runs. Its errors say what a person can act on.
+func processStart(o ProcessOptions) (*processChild, error) {
+	if o.Dir != "" {
+		if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("working directory %q does not exist", o.Dir)
+		}
+	}
+	path, err := processLookup(o.Command, o.Dir, o.Env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: path, Args: append([]string{o.Command}, o.Args...), Dir: o.Dir, Env: o.Env}
+	if cmd.Env == nil {
+		cmd.Env = []string{} // nil would mean our own
+	}
+	c := &processChild{exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan struct{})}
+	theirs, err := c.pipes(cmd)
+	if err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = processAttributes()
+	started := make(chan error)
+	go c.hold(cmd, started)
+	err = <-started
+	for _, f := range theirs {
+		f.Close()
+	}
+	if err != nil {
+		c.stdin.Close()
+		c.stdout.Close()
+		c.stderr.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// pipes makes the three pipes and returns the child's ends.
+func (c *processChild) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
+	var all []*os.File
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			for _, f := range all {
+				f.Close()
+			}
+			return nil, fmt.Errorf("make pipe: %w", err)
+		}
+		all = append(all, r, w)
+	}
+	c.stdin, c.stdout, c.stderr = all[1], all[2], all[4]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = all[0], all[3], all[5]
+	return []*os.File{all[0], all[3], all[5]}, nil
+}
+
+// hold starts the program and lives as long as it does.
+func (c *processChild) hold(cmd *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		started <- err
+		return
+	}
+	c.pid = cmd.Process.Pid
+	if err := c.group.adopt(cmd.Process); err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		started <- fmt.Errorf("take charge of the process: %w", err)
+		return
+	}
+	started <- nil
+	c.group.await(cmd)
+	close(c.exited)
+	<-c.release
+	_ = cmd.Wait() // the exit code is in the state
+	c.state = cmd.ProcessState
+	c.group.forget()
+	close(c.reaped)
+}
+
+// terminate asks the whole group to end; on Linux as long as reap was not called no stranger can have its number.
+func (c *processChild) terminate() { c.group.terminate() }
+
+// kill ends the whole group.
+func (c *processChild) kill() { c.group.kill() }
+
+// reap frees the program's pid and returns how it ended; nil if it has not, in spite of all signals:
+// then it is reaped when it does.
+func (c *processChild) reap() *os.ProcessState {
+	close(c.release)
+	select {
+	case <-c.exited:
+		<-c.reaped
+		return c.state
+	default:
+		return nil
+	}
+}
+
+// processLookup finds the file of command on the PATH of env, the child's, as a shell in directory dir would.
+func processLookup(command, dir string, env []string) (string, error) {
+	if command == "" {
+		return "", fmt.Errorf("%w: no command given", ErrProgramNotFound)
+	}
+	if filepath.Base(command) != command {
+		path := command
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return "", err
+		}
+		if file, found := processExecutable(path, env); found {
+			return file, nil
+		}
+		return "", fmt.Errorf("%w: no executable file %s", ErrProgramNotFound, path)
+	}
+	list := processEnv(env, "PATH")
+	for _, folder := range filepath.SplitList(list) {
+		if !filepath.IsAbs(folder) {
+			continue // "" and "." are the working directory: whoever can write there would choose the program
+		}
+		if file, found := processExecutable(filepath.Join(folder, command), env); found {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("%w on PATH (%s)", ErrProgramNotFound, list)
+}
+
+// processEnv returns the last value of a variable, as the child would see it.
+func processEnv(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if key, value, found := processCutEnv(env[i]); found && processSameEnv(key, name) {
+			return value
+		}
+	}
+	return ""
+}
