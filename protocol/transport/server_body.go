@@ -40,7 +40,7 @@ func (b *body) release() {
 
 // readBody reads the body as it comes. Memory grows with what has arrived, never with what was promised: a
 // Content-Length of 64 MiB with one byte behind it costs 8 KiB. The budget is taken as it grows; on refusal all of it
-// is given back. Each byte rate second of body extends the read deadline, a promise does not.
+// is given back. The read deadline moves on with what has come, too.
 func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn) (b body, why refused) {
 	b.budget = s.options.Budget
 	stream := ctx.RequestBodyStream()
@@ -73,7 +73,7 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn) (b body, why 
 			break
 		}
 		if err != nil {
-			why = endOfBody(err, len(b.bytes), length)
+			why = endOfBody(err, length < 0 && !c.ended || len(b.bytes) == length)
 			break
 		}
 	}
@@ -103,11 +103,12 @@ func (b *body) grow(size int) bool {
 	return true
 }
 
-// endOfBody says what an error of the body stream means; fasthttp reports a body that was cut short as EOF too.
-func endOfBody(err error, got, length int) refused {
+// endOfBody says what an error of the body stream means. whole: all of it has come; fasthttp says EOF as well when the
+// connection ended in the middle.
+func endOfBody(err error, whole bool) refused {
 	var network net.Error
 	switch {
-	case errors.Is(err, io.EOF) && (length < 0 || got == length):
+	case errors.Is(err, io.EOF) && whole:
 		return refusedNothing
 	case errors.As(err, &network) && network.Timeout():
 		return refusedTimeout

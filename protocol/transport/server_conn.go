@@ -14,6 +14,8 @@ const (
 	serverChunk = 256 << 10
 	// lingerTime is how long a client that was told 413 may go on sending before the connection is closed under it.
 	lingerTime = 5 * time.Second
+	// lingerBytes is how much it may send in that time.
+	lingerBytes = 128 << 20
 )
 
 // serverListener hands fasthttp connections of our own kind.
@@ -49,6 +51,7 @@ type serverConn struct {
 	timer *time.Timer   // the handler's, made when first needed
 
 	deadline time.Time // the write deadline in force
+	ended    bool      // Read has met the end of the client's side
 	path     internedString
 	session  internedString
 	version  internedString
@@ -73,6 +76,7 @@ func (c *serverConn) Read(p []byte) (int, error) {
 	}
 	n, err := c.raw.Read(p)
 	c.server.counters.bytesIn.Add(uint64(n))
+	c.ended = err == io.EOF
 	return n, err
 }
 
@@ -151,7 +155,7 @@ func (c *serverConn) drain() {
 		half.CloseWrite()
 	}
 	c.raw.SetReadDeadline(time.Now().Add(lingerTime))
-	n, _ := io.Copy(io.Discard, io.LimitReader(c.raw, int64(c.server.maxMessage)+(1<<20)))
+	n, _ := io.Copy(io.Discard, io.LimitReader(c.raw, lingerBytes))
 	c.server.counters.bytesIn.Add(uint64(n))
 }
 

@@ -236,3 +236,5 @@ func (c *collect[T]) all() []T {
 	defer c.mu.Unlock()
 	return append([]T(nil), c.list...)
 }
+
+func itoa(n int) string { return fmt.Sprint(n) }
