@@ -8,6 +8,7 @@ import (
 )
 
 const (
+	maxList = 100_000  // items of one kind of one server
 	maxItem = 1 << 20  // bytes of one item's JSON
 	maxName = 16 << 10 // bytes of one name, URI or template text
 	shown   = 64       // bytes of a server's text in a warning
@@ -36,9 +37,12 @@ func (l *lot) same(source [][]byte) bool {
 // parseLot parses a server's list. What cannot be listed is left out with a warning; of two items with the same
 // name the first stays.
 func parseLot(server string, kind protocol.ItemKind, source [][]byte) *lot {
-	l := &lot{source: source, items: make([]*parsed, 0, len(source))}
-	seen := make(map[string]struct{}, len(source))
-	for i, raw := range source {
+	l := &lot{source: source, items: make([]*parsed, 0, min(len(source), maxList))}
+	seen := make(map[string]struct{}, cap(l.items))
+	if len(source) > maxList {
+		l.warnings = warn(l.warnings, "%s: %s: %d items, only the first %d are listed", server, kind, len(source), maxList)
+	}
+	for i, raw := range source[:min(len(source), maxList)] {
 		p, err := parseOne(kind, raw)
 		if err == nil {
 			if _, double := seen[p.own]; double {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// generations follows what a change does to the generation of each kind, in the whole and for one server alone.
+// S0.4.4, S0.6.2, S3.5.1, S3.5.2, S3.5.3: what a change does to the generation of each kind, in the whole and for one server alone.
 func TestGenerations(t *testing.T) {
 	a := func() *offered {
 		return server(t, "a", 0).tools("x", "y").resources("f:///1").templates("f:///{n}").prompts("p")
@@ -30,6 +30,7 @@ func TestGenerations(t *testing.T) {
 			return []Source{server(t, "a", 0).tools("x").resources("f:///1").templates("f:///{n}").prompts("p").Source, b.Source}
 		},
 			whole: "tools", aloneA: "tools"},
+		{name: "another template", next: func(first *offered) []Source { return []Source{a().templates("g:///{n}").Source, b.Source} }, whole: "templates", aloneA: "templates"},
 		{name: "another order", next: func(*offered) []Source {
 			return []Source{server(t, "a", 0).tools("y", "x").resources("f:///1").templates("f:///{n}").prompts("p").Source, b.Source}
 		},
@@ -138,6 +139,14 @@ func TestWarnings(t *testing.T) {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning says %s:\n%s", want, all)
 		}
+	}
+	long := server(t, "l", 0)
+	long.Items[protocol.Tools] = make([][]byte, maxList+1)
+	for i := range long.Items[protocol.Tools] {
+		long.Items[protocol.Tools][i] = fmt.Appendf(nil, `{"name":"%d"}`, i)
+	}
+	if snap := snapshot(standard(stylePrefix), long); snap.Counts("l")[protocol.Tools] != maxList || len(snap.Warnings()) != 1 {
+		t.Errorf("%v items, %q", snap.Counts("l"), snap.Warnings())
 	}
 	var many []string
 	for range 1000 {

@@ -116,7 +116,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// S0.3.3, S0.5.2, S0.7.2: what no list and no template promises is not found, and the fault says what.
+// S0.3.3, S0.5.2: what no list and no template promises is not found, and the fault says what.
 func TestUnknownURI(t *testing.T) {
 	for _, style := range append(slices.Clone(styles), styleOriginal) {
 		v := whole(standard(style), server(t, "files", 0).resources("file:///a").templates("x://{y}/z"))
