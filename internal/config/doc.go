@@ -20,3 +20,5 @@
 // The package holds no state and starts nothing; its functions may be called from any goroutine. A Config is a value
 // like any other: nobody writes to it once Parse has returned it.
 package config
+
+//go:generate go test -count=1 -run ^TestPage$ . -update

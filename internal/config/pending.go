@@ -7,7 +7,7 @@ var pending = []struct {
 	value string // only this value; "" = any
 	until string // what happens until then
 }{
-	{"projects", "", "there is no /p/<project>/mcp; every client sees the whole catalog"},
+	{"projects", "", "every client sees the whole catalog"},
 	{"metaTools", "true", "there are no meta tools"},
 	{"metaTools", "only", "there are no meta tools; lists show everything"},
 	{"mcpServers.*.group", "", "the server is a namespace of its own"},

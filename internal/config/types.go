@@ -17,7 +17,9 @@ import (
 //	secret:"yes"    Show hides values that are no `${…}`
 //	change:"…"      connection: a change makes the connections anew; catalog (or none): they stay
 
-// Config is everything a gateway is told. Default returns a complete one; Load reads a file over it.
+// Config is everything a gateway is told.
+//
+// Default returns a complete one; Load reads a file over it.
 type Config struct {
 	// Listen holds the addresses we listen on, host:port. A port of 0 takes any free one. As nobody is asked who
 	// they are (no auth), only loopback addresses are allowed. Default: 127.0.0.1:8730. One may stand without brackets.
@@ -65,6 +67,7 @@ type Config struct {
 }
 
 // Server is one entry of mcpServers. It has a command (a program that speaks on stdin and stdout) or URLs, never both.
+//
 // Do not print it whole: Env, Headers, Args and URLs may hold secrets. slog is safe, see LogValue.
 type Server struct {
 	Name    string // slug
@@ -113,7 +116,7 @@ type Server struct {
 
 	// Isolation is who shares a connection: shared (all clients), class (clients with the same capabilities),
 	// principal (one user), session (one client) or leased (one running call at a time).
-	// Default: shared for a command, class for URLs.
+	// Default: shared, for URLs class.
 	Isolation string `key:"isolation" oneof:"shared|class|principal|session|leased" change:"connection"`
 
 	// MaxBackends is the number of connections at most under isolation leased, session or principal.
@@ -209,8 +212,9 @@ type Reconnect struct {
 }
 
 // Filter chooses and renames items by the server's own names; patterns are globs with * and ?.
+// It is the same for tools, prompts and resources.
 type Filter struct {
-	// Allow, when it is not empty, leaves only what one of its patterns matches. Default: none.
+	// Allow holds patterns; where there are any, only what one of them matches is left. Default: none.
 	Allow []string `key:"allow"`
 
 	// Deny removes what one of its patterns matches, also when allowed. Default: none.
