@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/config"
+)
+
+// newConfigCommand returns the commands that look at a configuration file without running anything.
+func newConfigCommand() *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use:   "config",
+		Short: "Check or show the configuration",
+		Long: `Check or show the configuration. Without FILE it is the one serve would take: $GOBLIN_CONFIG,
+./goblin.yaml, or goblin-actor/config.yaml in the user's config directory.`,
+	})
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:     "check [FILE]",
+			Short:   "List every fault and warning of the file; exit code 3 if there is a fault",
+			Example: "  goblin-actor config check claude_desktop_config.json",
+			Args:    takes(0, 1, "one file"),
+			RunE:    checkConfig,
+		},
+		&cobra.Command{
+			Use:   "show [FILE]",
+			Short: "Print the values in force, each with its origin; secrets stay hidden",
+			Long: `Print the values in force as a configuration file, each with its origin: default, or file:line.
+Variables are shown as ${NAME} and whether they are set, never what they hold; other values of env and
+headers are hidden.`,
+			Args: takes(0, 1, "one file"),
+			RunE: showConfig,
+		},
+	)
+	return cmd
+}
+
+func checkConfig(cmd *cobra.Command, args []string) error {
+	path, ok := configPath(args)
+	if !ok {
+		return &exitError{exitFailed, errors.New("no configuration found"), "name a file: " + cmd.CommandPath() + " FILE"}
+	}
+	cfg, report := config.Load(path)
+	tellFindings(cmd.ErrOrStderr(), report)
+	if cfg == nil {
+		return &exitError{code: exitConfig} // all has been said
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s, %s\n", clean(path), count(len(cfg.Servers), "server"), count(len(report.Warnings), "warning"))
+	return err
+}
+
+func showConfig(cmd *cobra.Command, args []string) error {
+	path, ok := configPath(args)
+	if !ok {
+		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found: these are the defaults")
+		defaults := config.Default()
+		return config.Show(cmd.OutOrStdout(), &defaults, config.Report{})
+	}
+	cfg, report := config.Load(path)
+	tellFindings(cmd.ErrOrStderr(), report)
+	if cfg == nil {
+		return &exitError{code: exitConfig}
+	}
+	return config.Show(cmd.OutOrStdout(), cfg, report)
+}
+
+// configPath is the file named, or the one serve would take.
+func configPath(args []string) (string, bool) {
+	if len(args) > 0 {
+		return args[0], true
+	}
+	return config.Find("", os.Getenv)
+}
+
+// tellFindings prints faults and warnings, each with its hint right below.
+func tellFindings(w io.Writer, report config.Report) {
+	p := paletteFor(w)
+	tell := func(word string, findings []*config.Finding) {
+		for _, f := range findings {
+			fmt.Fprintf(w, "%s %s\n", word, clean(f.Error()))
+			if f.Hint != "" {
+				fmt.Fprintf(w, "%s %s\n", p.good("hint:"), clean(f.Hint))
+			}
+		}
+	}
+	tell(p.bad("error:"), report.Faults)
+	tell(p.warn("warning:"), report.Warnings)
+}
