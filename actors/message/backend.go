@@ -1,6 +1,9 @@
 package message
 
-import "goblin-actor/actors/kernel"
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol"
+)
 
 // Connect tells a backend that it is wanted.
 type Connect struct{}
@@ -27,3 +30,12 @@ type Drain struct{}
 
 // Stop: answer everything pending and stop now.
 type Stop struct{ Reason string }
+
+// Query asks a server something on the gateway's own behalf (subscribe, setLevel); the answer is one Queried to the pool.
+type Query struct {
+	Key    uint64
+	Method protocol.Method
+	Params []byte // raw JSON object
+}
+
+func (Query) Class() kernel.Class { return kernel.Outcome }

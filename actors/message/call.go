@@ -18,6 +18,7 @@ type Caller struct {
 	Capabilities []byte // raw JSON of what the client declared; nil = nothing
 	ClientInfo   []byte // raw JSON of the client's Implementation; nil = unknown
 	LogLevel     string // modern: level this request asked for; "" = none
+	Can          Can    // what Capabilities say about questions
 }
 
 // CallRef names a call: the actor that holds it and its number there.
@@ -65,6 +66,12 @@ type Ask struct {
 	Frame protocol.Frame // the server's request, its own id inside
 }
 
+// AskWithdrawn: the server no longer wants the answer to its question.
+type AskWithdrawn struct {
+	Seq uint64
+	Key uint64
+}
+
 // Answer answers an Ask. Exactly one of Result and Error is set, raw JSON.
 type Answer struct {
 	Key           uint64
@@ -83,17 +90,19 @@ type Failed struct {
 	Fault *protocol.Fault
 }
 
-func (Written) callMsg()  {}
-func (Progress) callMsg() {}
-func (Log) callMsg()      {}
-func (Ask) callMsg()      {}
-func (Done) callMsg()     {}
-func (Failed) callMsg()   {}
+func (Written) callMsg()      {}
+func (Progress) callMsg()     {}
+func (Log) callMsg()          {}
+func (Ask) callMsg()          {}
+func (AskWithdrawn) callMsg() {}
+func (Done) callMsg()         {}
+func (Failed) callMsg()       {}
 
-func (Written) Class() kernel.Class  { return kernel.Outcome }
-func (Progress) Class() kernel.Class { return kernel.Outcome }
-func (Log) Class() kernel.Class      { return kernel.Outcome }
-func (Ask) Class() kernel.Class      { return kernel.Outcome }
-func (Answer) Class() kernel.Class   { return kernel.Outcome }
-func (Done) Class() kernel.Class     { return kernel.Outcome }
-func (Failed) Class() kernel.Class   { return kernel.Outcome }
+func (Written) Class() kernel.Class      { return kernel.Outcome }
+func (Progress) Class() kernel.Class     { return kernel.Outcome }
+func (Log) Class() kernel.Class          { return kernel.Outcome }
+func (Ask) Class() kernel.Class          { return kernel.Outcome }
+func (Answer) Class() kernel.Class       { return kernel.Outcome }
+func (AskWithdrawn) Class() kernel.Class { return kernel.Outcome }
+func (Done) Class() kernel.Class         { return kernel.Outcome }
+func (Failed) Class() kernel.Class       { return kernel.Outcome }

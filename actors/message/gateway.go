@@ -17,3 +17,11 @@ func (Listening) Class() kernel.Class { return kernel.Outcome }
 type DrainAll struct{ Done chan<- struct{} }
 
 func (DrainAll) Class() kernel.Class { return kernel.Urgent }
+
+// WantLevel tells the gateway which log level a session has set.
+type WantLevel struct {
+	Session kernel.Reference
+	Level   string
+}
+
+func (WantLevel) Class() kernel.Class { return kernel.Outcome }

@@ -86,6 +86,60 @@ type Ended struct {
 
 func (Ended) Class() kernel.Class { return kernel.Outcome }
 
+// Parked tells the pool that a call waits for a client's answer, or no longer does: a parked call takes no slot.
+type Parked struct {
+	Backend kernel.Reference
+	Call    CallRef
+	Yes     bool
+}
+
+func (Parked) Class() kernel.Class { return kernel.Outcome }
+
+// SubscribeURI wants the updates of a resource; the answer is one Subscribed. URI is the server's own.
+type SubscribeURI struct {
+	Who kernel.Reference
+	Seq uint64 // of the subscriber's request
+	URI string
+}
+
+// Abandon tells a subscriber that the pool never saw it.
+func (s SubscribeURI) Abandon(kernel.Why) {
+	s.Who.Tell(Subscribed{Seq: s.Seq, Fault: &protocol.Fault{Name: protocol.ServerUnavailable, Message: "the server has gone", Retryable: true}})
+}
+
+// UnsubscribeURI no longer wants them. Nothing answers.
+type UnsubscribeURI struct {
+	Who kernel.Reference
+	URI string
+}
+
+func (UnsubscribeURI) Class() kernel.Class { return kernel.Outcome }
+
+// UnsubscribeAll: the subscriber has gone.
+type UnsubscribeAll struct{ Who kernel.Reference }
+
+func (UnsubscribeAll) Class() kernel.Class { return kernel.Outcome }
+
+// Queried answers a Query: the server's answer, or a fault of ours.
+type Queried struct {
+	Backend kernel.Reference
+	Key     uint64
+	Frame   protocol.Frame
+	Fault   *protocol.Fault // nil when Frame is set
+}
+
+func (Queried) Class() kernel.Class { return kernel.Outcome }
+
+// SetLevel is the most verbose log level any client wants of this server; "" = nobody has said.
+type SetLevel struct{ Level string }
+
+func (SetLevel) Class() kernel.Class { return kernel.Outcome }
+
+// RootsChanged: the roots of a client that a server asked for have changed.
+type RootsChanged struct{}
+
+func (RootsChanged) Class() kernel.Class { return kernel.Outcome }
+
 // Returned: nothing of this request reached the server; the pool may try another backend.
 type Returned struct {
 	Backend kernel.Reference

@@ -92,3 +92,40 @@ func (IdleSince) Class() kernel.Class { return kernel.Outcome }
 type SinceWhen struct{ To kernel.Reference }
 
 func (SinceWhen) Class() kernel.Class { return kernel.Urgent }
+
+// Subscribed answers SubscribeURI. Exactly one of the fields is set when it failed, none when it succeeded.
+type Subscribed struct {
+	Seq   uint64
+	Error []byte // the server's error, raw JSON
+	Fault *protocol.Fault
+}
+
+func (Subscribed) Class() kernel.Class { return kernel.Outcome }
+
+// ResourceUpdated: a resource the session subscribed to has changed. A newer one replaces one that still waits.
+type ResourceUpdated struct {
+	Server string
+	URI    string // the server's own
+	Frame  protocol.Frame
+	Span   protocol.Span // params.uri inside Frame.Raw
+}
+
+func (ResourceUpdated) Class() kernel.Class { return kernel.State }
+
+// Key: of several updates of one resource only the newest counts.
+func (u ResourceUpdated) Key() any { return updatedKey{u.Server, u.URI} }
+
+type updatedKey struct{ server, uri string }
+
+// ServerLog is a log line of a server that belongs to no call.
+type ServerLog struct {
+	Server string
+	Frame  protocol.Frame
+}
+
+func (ServerLog) Class() kernel.Class { return kernel.LogLine }
+
+// ElicitationDone passes notifications/elicitation/complete on to the client that was asked.
+type ElicitationDone struct{ Frame protocol.Frame }
+
+func (ElicitationDone) Class() kernel.Class { return kernel.Outcome }

@@ -1,0 +1,75 @@
+package message
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Can is the set of questions a client has declared that it answers. Clients with equal sets are one class: they may
+// share a connection to a server that shows different tools to different clients.
+type Can uint8
+
+const (
+	CanForm        Can = 1 << iota // elicitation, mode form
+	CanURL                         // elicitation, mode url (from 2025-11-25 on)
+	CanSample                      // sampling
+	CanSampleTools                 // sampling with tools (from 2025-11-25 on)
+	CanRoots                       // roots
+	CanAll         = CanForm | CanURL | CanSample | CanSampleTools | CanRoots
+)
+
+// CanOf reads a client's capabilities; what makes no sense counts as not declared. An empty elicitation object
+// means form. MCP 2025-11-25, client/elicitation, client/sampling, client/roots.
+func CanOf(capabilities []byte) Can {
+	var c struct {
+		Elicitation *struct{ Form, URL *json.RawMessage }
+		Sampling    *struct{ Tools *json.RawMessage }
+		Roots       *json.RawMessage
+	}
+	if len(capabilities) == 0 || json.Unmarshal(capabilities, &c) != nil {
+		return 0
+	}
+	var can Can
+	if e := c.Elicitation; e != nil {
+		if e.Form != nil || e.URL == nil {
+			can |= CanForm
+		}
+		if e.URL != nil {
+			can |= CanURL
+		}
+	}
+	if c.Sampling != nil {
+		can |= CanSample
+		if c.Sampling.Tools != nil {
+			can |= CanSampleTools
+		}
+	}
+	if c.Roots != nil {
+		can |= CanRoots
+	}
+	return can
+}
+
+// Capabilities is the raw JSON object that declares the set to a legacy server.
+func (c Can) Capabilities() []byte {
+	var members []string
+	if modes := c & (CanForm | CanURL); modes != 0 {
+		var list []string
+		if c&CanForm != 0 {
+			list = append(list, `"form":{}`)
+		}
+		if c&CanURL != 0 {
+			list = append(list, `"url":{}`)
+		}
+		members = append(members, `"elicitation":{`+strings.Join(list, ",")+`}`)
+	}
+	if c&CanRoots != 0 {
+		members = append(members, `"roots":{"listChanged":true}`)
+	}
+	if c&CanSampleTools != 0 {
+		members = append(members, `"sampling":{"tools":{}}`)
+	} else if c&CanSample != 0 {
+		members = append(members, `"sampling":{}`)
+	}
+	return []byte("{" + strings.Join(members, ",") + "}")
+}
