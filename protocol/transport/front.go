@@ -140,15 +140,3 @@ type ServerOptions struct {
 	Budget          *Budget
 	Other           func(path string) http.Handler // /healthz, /metrics …: small handlers for other paths; nil result = 404
 }
-
-// NewServer returns an HTTP server for clients:
-//
-//	func NewServer(front Front, o ServerOptions, log *slog.Logger) *Server
-//	func (s *Server) Serve(l net.Listener) error            // blocks until Shutdown
-//	func (s *Server) Shutdown(ctx context.Context) error    // stops listening, ends open streams gracefully, waits for running exchanges until ctx ends
-//	func (s *Server) Connections() (open, streams int)
-//
-// ServeStdio speaks stdio with one client: each line is an Exchange; the EventStream is stdout and is opened at once.
-// It returns nil at EOF:
-//
-//	func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, front Front, o ServerOptions, log *slog.Logger) error

@@ -41,7 +41,7 @@ type Server struct {
 	mu      sync.Mutex
 	conns   map[*serverConn]struct{}
 	streams map[*serverStream]struct{}
-	ended   chan struct{} // closed when stopping and the last stream has ended; nil before
+	ended   chan struct{} // closed when stopping and the last connection has ended; nil before
 }
 
 // serverLimits are the clocks nobody configures; tests shorten them.
@@ -109,12 +109,9 @@ func orDefault[T int | time.Duration](value, standard T) T {
 	return value
 }
 
-// connState hears from fasthttp what a connection does. Idle: the answer has been written.
+// connState hears from fasthttp that an answer has been written.
 func connState(c net.Conn, state fasthttp.ConnState) {
-	switch state {
-	case fasthttp.StateActive:
-		c.(*serverConn).busy.Store(true)
-	case fasthttp.StateIdle:
+	if state == fasthttp.StateIdle {
 		c.(*serverConn).exit()
 	}
 }
@@ -162,7 +159,7 @@ func (s *Server) beginStop() (streams []*serverStream, ended <-chan struct{}) {
 	s.stopping.Store(true)
 	for c := range s.conns {
 		if !c.busy.Load() {
-			c.raw.Close() // fasthttp would wait five seconds for its first request
+			c.raw.Close() // fasthttp would wait for half a request, or five seconds for a first one
 		}
 	}
 	for stream := range s.streams {
@@ -170,11 +167,16 @@ func (s *Server) beginStop() (streams []*serverStream, ended <-chan struct{}) {
 	}
 	if s.ended == nil {
 		s.ended = make(chan struct{})
-		if len(s.streams) == 0 {
-			close(s.ended)
-		}
+		s.checkEnded()
 	}
 	return streams, s.ended
+}
+
+// checkEnded tells Shutdown when nothing is open any more. The caller has the lock and has just changed that.
+func (s *Server) checkEnded() {
+	if s.ended != nil && len(s.conns) == 0 && len(s.streams) == 0 {
+		close(s.ended)
+	}
 }
 
 func (s *Server) cutOff() {
@@ -209,7 +211,10 @@ func (s *Server) register(c *serverConn) bool {
 func (s *Server) unregister(c *serverConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.conns, c)
+	if _, ok := s.conns[c]; ok {
+		delete(s.conns, c)
+		s.checkEnded()
+	}
 }
 
 // registerStream is false when no stream may begin any more.
@@ -226,12 +231,9 @@ func (s *Server) registerStream(stream *serverStream) bool {
 func (s *Server) unregisterStream(stream *serverStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.streams[stream]; !ok {
-		return
-	}
-	delete(s.streams, stream)
-	if s.ended != nil && len(s.streams) == 0 {
-		close(s.ended)
+	if _, ok := s.streams[stream]; ok {
+		delete(s.streams, stream)
+		s.checkEnded()
 	}
 }
 

@@ -59,7 +59,7 @@ type serverConn struct {
 	hostOK   internedString // the last Host that passed the checks
 	watcher  *watching      // of the exchange, while it waits
 
-	busy   atomic.Bool // a request was begun; a connection that never was is closed at once on Shutdown
+	busy   atomic.Bool // from a request's header to its written answer; others are closed at once on Shutdown
 	killed atomic.Bool // the connection is to end; handlers stop waiting
 	taken  atomic.Bool // a stream has it: fasthttp reads EOF and writes into nothing
 	failed atomic.Bool // a write failed: what was to be said has not arrived
@@ -176,6 +176,7 @@ func (c *serverConn) enter(x *serverExchange) {
 
 // exit says that the connection's answer has been written.
 func (c *serverConn) exit() {
+	c.busy.Store(false)
 	c.mu.Lock()
 	x := c.exchange
 	c.exchange = nil

@@ -26,6 +26,7 @@ var rawNull = []byte("null")
 // the request is answered.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*serverConn)
+	c.busy.Store(true)
 	s.counters.requests.Add(1)
 	defer s.recovered(ctx, c)
 	var h frontHeader

@@ -69,7 +69,7 @@ func (s *Server) get(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, pa
 	stream.queue.budget = s.options.Budget
 	s.front.Open(&stream.EventStream)
 	switch stream.await(c, s.limits.decide) {
-	case streamAccepted:
+	case streamAccepted, streamClosing:
 		head := streamHead(&ctx.Response.Header)
 		ctx.SetConnectionClose() // makes fasthttp let go of the connection
 		if !stream.start(c, head) {
@@ -128,7 +128,8 @@ func (st *serverStream) start(c *serverConn, head []byte) bool {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.state != streamAccepted && st.state != streamClosing {
+	if st.state != streamAccepted && st.state != streamClosing { // lost already
+		st.server.unregisterStream(st)
 		return false
 	}
 	st.raw = c.take()

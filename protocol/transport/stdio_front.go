@@ -171,11 +171,13 @@ func (s *stdioFront) line(r *bufio.Reader) (b body, why refused, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
+		if b.bytes = bytes.TrimRight(b.bytes, "\r\n"); len(b.bytes) > s.limit {
+			why = refusedSize
+		}
 		if why != refusedNothing {
 			b.release()
 			return body{}, why, err
 		}
-		b.bytes = bytes.TrimRight(b.bytes, "\r\n")
 		return b, refusedNothing, err
 	}
 }
