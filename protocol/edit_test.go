@@ -133,9 +133,9 @@ func FuzzEdit(f *testing.F) {
 			}
 		}
 		checkEdited(t, raw, EditObject(nil, raw, whole(raw), drop), want)
-		added := append([]pair{{"x", []byte("0")}}, want...)
+		added := append([]pair{{key: "x", value: []byte("0")}}, want...)
 		checkEdited(t, raw, EditObject(nil, raw, whole(raw), drop, []byte(`"x":0`)), added)
-		added = append([]pair{{"x", []byte("0")}}, referenceMembers(raw)...)
+		added = append([]pair{{key: "x", value: []byte("0")}}, referenceMembers(raw)...)
 		checkEdited(t, raw, []Edit{InsertMember(raw, whole(raw), []byte(`"x":0`))}, added)
 	})
 }

@@ -39,6 +39,7 @@ func referenceDepth(raw []byte) int {
 type pair struct {
 	key   string
 	value []byte // raw
+	plain bool   // the key is spelled without escapes
 }
 
 // referenceMembers returns the members of valid JSON's object in order, duplicates included.
@@ -53,11 +54,12 @@ func referenceMembers(raw []byte) []pair {
 		if err != nil {
 			return nil
 		}
+		plain := bytes.HasSuffix(raw[:d.InputOffset()], []byte(`"`+key.(string)+`"`))
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
 			return nil
 		}
-		out = append(out, pair{key.(string), bytes.TrimSpace(value)})
+		out = append(out, pair{key.(string), bytes.TrimSpace(value), plain})
 	}
 	return out
 }
@@ -78,7 +80,7 @@ func referenceFrame(raw []byte) (map[string][]byte, bool) {
 			if !strings.EqualFold(m.key, key) {
 				continue
 			}
-			if _, twice := found[key]; twice || m.key != key {
+			if _, twice := found[key]; twice || m.key != key || !m.plain {
 				return nil, false
 			}
 			found[key] = m.value
