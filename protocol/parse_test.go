@@ -117,3 +117,23 @@ func TestParseAlignment(t *testing.T) {
 		}
 	}
 }
+
+// Every sequence of up to four bytes that could begin a character, in the middle and at the end of a message.
+func TestParseUTF8(t *testing.T) {
+	second := []byte{0x00, 0x22, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF}
+	for first := 0x80; first <= 0xFF; first++ {
+		for _, b := range second {
+			for _, c := range []byte{0x7F, 0x80, 0xBF, 0xC0, 'x'} {
+				for _, d := range []byte{0x7F, 0x80, 0xBF, 0xC0, 'x'} {
+					for _, after := range []string{"", "padding"} {
+						raw := []byte{'"', byte(first), b, c, d}
+						raw = append(append(raw, after...), '"')
+						if got, want := Valid(raw) == nil, referenceValid(raw); got != want {
+							t.Fatalf("Valid(%q) = %v, want %v", raw, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}

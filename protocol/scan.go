@@ -47,6 +47,11 @@ func skipPlain(raw []byte, i int) int {
 		}
 		return i + 24 + bits.TrailingZeros64(md)>>3
 	}
+	for ; i+8 <= len(raw); i += 8 {
+		if m := special(binary.LittleEndian.Uint64(raw[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
 	for ; i < len(raw); i++ {
 		if c := raw[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' {
 			return i
@@ -59,17 +64,16 @@ func skipPlain(raw []byte, i int) int {
 func scanString(raw []byte, i int) int {
 	i++
 	for {
-		// Most strings are short: one word at a time, and the long way only for long ones.
-		if i+8 <= len(raw) {
-			if m := special(binary.LittleEndian.Uint64(raw[i:])); m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-			} else {
-				i = skipPlain(raw, i+8)
+		// Most strings are short: a few words one at a time, and the long way only for long ones.
+		var m uint64
+		for end := i + 32; m == 0 && i < end && i+8 <= len(raw); {
+			if m = special(binary.LittleEndian.Uint64(raw[i:])); m == 0 {
+				i += 8
 			}
-		} else {
-			i = skipPlain(raw, i)
 		}
-		if i >= len(raw) {
+		if m != 0 {
+			i += bits.TrailingZeros64(m) >> 3
+		} else if i = skipPlain(raw, i); i >= len(raw) {
 			return ^i
 		}
 		switch c := raw[i]; {
@@ -108,8 +112,31 @@ func escapeLength(b []byte) int {
 	return 0
 }
 
-// scanRunes checks the non-ASCII characters from i on. // RFC 3629, section 4
+// scanRunes checks the non-ASCII characters from i on: those of two and three bytes in one word here.
 func scanRunes(raw []byte, i int) int {
+	for i+4 <= len(raw) {
+		switch x := binary.LittleEndian.Uint32(raw[i:]); {
+		case x&0xC0C0F0 == 0x8080E0:
+			if odd := x & 0x200F; odd == 0 || odd == 0x200D { // overlong; surrogate
+				return ^i
+			}
+			i += 3
+		case x&0xC0E0 == 0x80C0:
+			if x&0x1E == 0 { // overlong
+				return ^i
+			}
+			i += 2
+		case x&0x80 == 0:
+			return i
+		default:
+			return scanRarerRunes(raw, i)
+		}
+	}
+	return scanRarerRunes(raw, i)
+}
+
+// scanRarerRunes is scanRunes for any characters. // RFC 3629, section 4
+func scanRarerRunes(raw []byte, i int) int {
 	for i < len(raw) && raw[i] >= 0x80 {
 		c := raw[i]
 		low, high, n := byte(0x80), byte(0xBF), 0 // bounds of the second byte; length
@@ -281,7 +308,9 @@ func (s *scanner) value(i int) int {
 			if !s.open(uint64(c>>5) & 1) {
 				return ^i
 			}
-			i = s.space(i + 1)
+			if i++; i < len(s.raw) && s.raw[i] <= ' ' {
+				i = s.space(i)
+			}
 			if i < len(s.raw) && s.raw[i] == c+2 {
 				s.depth--
 				i++

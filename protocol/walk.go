@@ -66,6 +66,13 @@ func skipSpace(raw []byte, i int) int {
 // skipString returns the offset behind the string whose opening quote stands at i; at least i+2.
 func skipString(raw []byte, i int) int {
 	from := i + 1
+	for end := min(i+24, len(raw)); from < end; from++ { // keys and names are short
+		if c := raw[from]; c == '"' {
+			return from + 1
+		} else if c == '\\' {
+			break
+		}
+	}
 	for j := from; j < len(raw); {
 		n := bytes.IndexByte(raw[j:], '"')
 		if n < 0 {
