@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	httpLinkBodyStart = 1 << 20     // a longer body gets memory as it comes, whatever Content-Length says
-	httpLinkLinger    = time.Second // how long an SSE response may stay open after the answer
-	httpLinkRedirects = 3
-	httpLinkErrorBody = 1 << 10 // of a StatusError
+	httpLinkBodyStart  = 64 << 10    // a longer body gets more memory only when so much has come, whatever Content-Length says;
+	httpLinkBodyGrowth = 32          // this many times more; and it is counted
+	httpLinkLinger     = time.Second // how long an SSE response may stay open after the answer
+	httpLinkRedirects  = 3
+	httpLinkErrorBody  = 1 << 10 // of a StatusError
 )
 
 var errLinkEncoded = errors.New("content-encoding nobody asked for")
@@ -29,6 +30,7 @@ type httpLinkWorker struct {
 	answer httpLinkAnswer
 	sse    sseReader
 	frames []protocol.Frame
+	taken  int // of the budget, for the body
 }
 
 func newHTTPLinkWorker(l *httpLink) *httpLinkWorker {
@@ -58,7 +60,8 @@ func (w *httpLinkWorker) exchange(c *httpLinkCall) {
 	if sent {
 		clean, err = w.read(c)
 	}
-	w.link.o.Budget.Give(len(c.Frame))
+	w.link.o.Budget.Give(len(c.Frame) + w.taken)
+	w.taken = 0
 	w.sse.rope.reset()
 	canceled := c.hold(nil) != nil
 	if sent {
@@ -149,15 +152,21 @@ func (w *httpLinkWorker) sized(a *httpLinkAnswer) ([]byte, error) {
 	if a.length > int64(w.sse.rope.max) {
 		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrFrameTooLarge, a.length, w.sse.rope.max)
 	}
-	if a.length > httpLinkBodyStart {
-		if err := w.sse.rope.readAll(a.body); err != nil {
+	var raw []byte
+	for size := int64(httpLinkBodyStart); len(raw) < int(a.length); size *= httpLinkBodyGrowth {
+		size = min(size, a.length)
+		grown, have := int(size)-len(raw), len(raw)
+		if size > httpLinkBodyStart && !w.link.o.Budget.Take(grown) {
+			return nil, ErrOverBudget
+		} else if size > httpLinkBodyStart {
+			w.taken += grown
+		}
+		bigger := make([]byte, size)
+		copy(bigger, raw)
+		raw = bigger
+		if _, err := io.ReadFull(a.body, raw[have:]); err != nil {
 			return nil, httpLinkCut(err)
 		}
-		return w.sse.rope.bytes(), nil
-	}
-	raw := make([]byte, a.length)
-	if _, err := io.ReadFull(a.body, raw); err != nil {
-		return nil, httpLinkCut(err)
 	}
 	return raw, nil
 }

@@ -13,6 +13,7 @@ import (
 const (
 	httpLinkIdleConns = 128              // connections kept for the next exchange
 	httpLinkIdleFor   = 60 * time.Second // at most this long
+	httpLinkHot       = time.Millisecond // idle for less: not worth a look, which is a twentieth of an exchange
 )
 
 // httpLinkPool keeps the connections to one address that no exchange holds. The last one back is the first out.
@@ -130,6 +131,10 @@ func (p *httpLinkPool) close() {
 // fresh reports whether an idle connection can be used: open, and with nothing to read, since nothing was asked.
 // A Node server closes a connection that was idle for 5 s, and the next request on it would be lost for no fault at all.
 func (c *httpLinkConn) fresh() bool {
+	idle := time.Since(c.since)
+	if idle < httpLinkHot {
+		return true
+	}
 	if c.raw == nil {
 		return false
 	}
@@ -137,5 +142,5 @@ func (c *httpLinkConn) fresh() bool {
 	if err := c.raw.Read(c.look); err != nil {
 		return false
 	}
-	return !c.stale && httpLinkTrusts(time.Since(c.since))
+	return !c.stale && httpLinkTrusts(idle)
 }

@@ -40,7 +40,7 @@ func (l *linkLines) next() (piece []byte, ended bool, err error) {
 		if piece, ended = l.cut(); ended {
 			return piece, true, nil
 		}
-		if l.end-l.start >= linkLinesMax || (l.err != nil && l.end > l.start) {
+		if l.end-l.start >= linkLinesMin || (l.err != nil && l.end > l.start) {
 			piece = l.buf[l.start:l.end]
 			l.start = l.end
 			return piece, false, nil
@@ -85,14 +85,15 @@ func (l *linkLines) cut() ([]byte, bool) {
 	return waiting[:i], true
 }
 
-// fill reads once. The buffer grows when a line does not fit.
+// fill reads once. The buffer grows when a read fills it: more is coming than it was made for.
 func (l *linkLines) fill() {
+	full := l.end == len(l.buf)
 	if l.start > 0 {
 		copy(l.buf, l.buf[l.start:l.end])
 		l.end -= l.start
 		l.start = 0
 	}
-	if l.end == len(l.buf) {
+	if full && len(l.buf) < linkLinesMax {
 		bigger := make([]byte, max(linkLinesMin, min(2*len(l.buf), linkLinesMax)))
 		copy(bigger, l.buf[:l.end])
 		l.buf = bigger
