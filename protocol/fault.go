@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -203,7 +204,18 @@ func (f *Fault) HTTPStatus() int {
 
 // AppendTo appends the whole JSON-RPC error response. rawID as in AppendError; modern is the era of the client.
 func (f *Fault) AppendTo(dst, rawID []byte, modern bool) []byte {
-	return AppendError(dst, rawID, f.Code(modern), f.Error(), f.appendData(nil))
+	return AppendError(dst, rawID, f.Code(modern), clip(f.Error()), f.appendData(nil))
+}
+
+// maxEcho is how many bytes of a client's own text an error repeats, so that a huge name costs nobody its size again.
+const maxEcho = 4 << 10
+
+// clip cuts s to maxEcho bytes, at a character.
+func clip(s string) string {
+	if len(s) <= maxEcho {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxEcho], "") + "…"
 }
 
 // appendData appends error.data:
@@ -249,7 +261,7 @@ func appendMember(dst []byte, key, value string) []byte {
 	dst = append(dst, ',', '"')
 	dst = append(dst, key...)
 	dst = append(dst, '"', ':')
-	return AppendQuoted(dst, value)
+	return AppendQuoted(dst, clip(value))
 }
 
 func milliseconds(d time.Duration) int64 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -81,6 +82,10 @@ func TestFaultAppendTo(t *testing.T) {
 	}
 	if (&Fault{Name: ToolNotFound, Tool: "x"}).Error() != NoTool("x").Error() || (&Fault{Name: ResourceNotFound, URI: "x"}).Error() != NoResource("x").Error() {
 		t.Error("standard sentences differ from the constructors'")
+	}
+	huge := strings.Repeat("é", 1<<20)
+	if got := NoResource("x" + huge).AppendTo(nil, nil, false); len(got) > 3*maxEcho || !strings.Contains(string(got), "é…\"") {
+		t.Errorf("a huge URI is repeated in %d bytes", len(got))
 	}
 	if ms := milliseconds(1<<63 - 1); ms != (1<<63-1)/1_000_000 {
 		t.Errorf("the longest time: %d ms", ms)
