@@ -84,7 +84,7 @@ func TestFaultAppendTo(t *testing.T) {
 		t.Error("standard sentences differ from the constructors'")
 	}
 	huge := strings.Repeat("é", 1<<20)
-	if got := NoResource("x" + huge).AppendTo(nil, nil, false); len(got) > 3*maxEcho || !strings.Contains(string(got), "é…\"") {
+	if got := NoResource("x"+huge).AppendTo(nil, nil, false); len(got) > 3*maxEcho || !strings.Contains(string(got), "é…\"") {
 		t.Errorf("a huge URI is repeated in %d bytes", len(got))
 	}
 	if ms := milliseconds(1<<63 - 1); ms != (1<<63-1)/1_000_000 {
