@@ -2,8 +2,9 @@
 // its tests and measurements talk to. They are small and honest servers written on our own frames, so that any
 // protocol version can be forced on them.
 //
-//	notes   tools that change a small notebook, one resource a note, a template, a prompt, completion
-//	clock   a resource that changes every second, and a slow tool with progress that can be cancelled
+//	notes         tools that change a small notebook, one resource a note, a template, a prompt, completion
+//	clock         a resource that changes every second, and a slow tool with progress that can be cancelled
+//	conformance   every tool, resource and prompt that the official conformance suite asks for
 //
 // A Server owns what it offers and its sessions; one mutex guards both, and is never held while a handler runs or
 // while something is written. Every request of a client runs in a goroutine of its own with a Call in its hand,

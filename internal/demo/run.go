@@ -67,8 +67,9 @@ var builtin = map[string]struct {
 	make  func() *Server
 	about string
 }{
-	"notes": {NewNotes, "a small notebook: tools that change it, a resource for every note, a prompt"},
-	"clock": {NewClock, "the time as a resource that changes every second, and a slow tool with progress"},
+	"notes":       {NewNotes, "a small notebook: tools that change it, a resource for every note, a prompt"},
+	"clock":       {NewClock, "the time as a resource that changes every second, and a slow tool with progress"},
+	"conformance": {NewConformance, "what the official MCP conformance suite asks for; of no other use"},
 }
 
 // Names returns the names of the built-in servers, sorted.

@@ -1,0 +1,141 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"goblin-actor/protocol"
+)
+
+// question is one thing a tool wants to know of the client: {sampling/createMessage, elicitation/create or roots/list}.
+// key names it among the questions of one call.
+type question struct {
+	key    string
+	needs  string // the client capability without which it is not asked
+	method protocol.Method
+	params any
+}
+
+// asker is a tool that cannot answer before the client has answered some questions. It says what to ask and what
+// to make of the answers; how questions travel is the era's business and no asker knows it.
+type asker struct {
+	questions func(args map[string]string) []question
+	done      func(answers map[string]json.RawMessage) any // by key
+}
+
+// handle asks in the manner of the legacy versions: each question is a request to the client on the stream of the
+// call. A client that cannot be asked, or refuses, makes the tool fail, not the request.
+func (a asker) handle(c *Call) (any, error) {
+	args := map[string]string{}
+	if len(c.Arguments) > 0 {
+		if err := json.Unmarshal(c.Arguments, &args); err != nil {
+			return nil, fmt.Errorf("arguments: %w", err)
+		}
+	}
+	var can map[string]json.RawMessage
+	_ = json.Unmarshal(c.Client(), &can) // none or unreadable = it can nothing
+	answers := map[string]json.RawMessage{}
+	for _, q := range a.questions(args) {
+		if _, ok := can[q.needs]; !ok {
+			return Failed("the client has not declared the capability %s", q.needs), nil
+		}
+		answer, err := c.Ask(q.method.String(), q.params)
+		if err != nil {
+			return Failed("%s: %v", q.method, err), nil
+		}
+		answers[q.key] = answer
+	}
+	return a.done(answers), nil
+}
+
+func addConformanceQuestions(s *Server) {
+	s.AddTool(Tool{
+		Name: "test_sampling", Description: "Asks the client's model",
+		Input: json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","description":"what to ask the model"}},"required":["prompt"]}`),
+		Handle: asker{
+			questions: func(args map[string]string) []question {
+				return []question{{"completion", "sampling", protocol.MethodSamplingCreateMessage, map[string]any{
+					"messages":  []any{map[string]any{"role": "user", "content": textBlock(args["prompt"])}},
+					"maxTokens": 100,
+				}}}
+			},
+			done: func(answers map[string]json.RawMessage) any {
+				var answer struct {
+					Content struct {
+						Text string `json:"text"`
+					} `json:"content"`
+				}
+				if err := json.Unmarshal(answers["completion"], &answer); err != nil {
+					return Failed("sampling: %v", err)
+				}
+				return Text("LLM response: %s", answer.Content.Text)
+			},
+		}.handle,
+	})
+	s.AddTool(Tool{
+		Name: "test_elicitation", Description: "Asks the user for a name and an address",
+		Input: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string","description":"what the user is shown"}},"required":["message"]}`),
+		Handle: elicits("", `{
+			"username": {"type": "string", "description": "User's response"},
+			"email": {"type": "string", "description": "User's email address"}
+		}`, "username", "email"),
+	})
+	s.AddTool(Tool{
+		Name: "test_elicitation_sep1034_defaults", Description: "Asks the user with a form that has default values",
+		Handle: elicits("Please review the values and change what is wrong.", `{
+			"name": {"type": "string", "description": "User name", "default": "John Doe"},
+			"age": {"type": "integer", "description": "User age", "default": 30},
+			"score": {"type": "number", "description": "User score", "default": 95.5},
+			"status": {"type": "string", "description": "User status", "enum": ["active", "inactive", "pending"], "default": "active"},
+			"verified": {"type": "boolean", "description": "Verification status", "default": true}
+		}`),
+	})
+	s.AddTool(Tool{
+		Name: "test_elicitation_sep1330_enums", Description: "Asks the user with a form that has every kind of choice",
+		Handle: elicits("Please choose.", `{
+			"untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
+			"titledSingle": {"type": "string", "oneOf": [
+				{"const": "value1", "title": "First Option"}, {"const": "value2", "title": "Second Option"}, {"const": "value3", "title": "Third Option"}]},
+			"legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"], "enumNames": ["Option One", "Option Two", "Option Three"]},
+			"untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2", "option3"]}},
+			"titledMulti": {"type": "array", "items": {"anyOf": [
+				{"const": "value1", "title": "First Choice"}, {"const": "value2", "title": "Second Choice"}, {"const": "value3", "title": "Third Choice"}]}}
+		}`),
+	})
+}
+
+// elicits returns the handler of a tool that asks the user with one form and answers what came back. An empty
+// message is taken from the argument message.
+func elicits(message, properties string, required ...string) Handler {
+	schema := map[string]any{"type": "object", "properties": json.RawMessage(properties)}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return asker{
+		questions: func(args map[string]string) []question {
+			text := message
+			if text == "" {
+				text = args["message"]
+			}
+			return []question{{"form", "elicitation", protocol.MethodElicitationCreate,
+				map[string]any{"message": text, "requestedSchema": schema}}}
+		},
+		done: func(answers map[string]json.RawMessage) any {
+			var answer struct {
+				Action  string          `json:"action"`
+				Content json.RawMessage `json:"content"`
+			}
+			if err := json.Unmarshal(answers["form"], &answer); err != nil {
+				return Failed("elicitation: %v", err)
+			}
+			return Text("Elicitation completed: action=%s, content=%s", answer.Action, answer.Content)
+		},
+	}.handle
+}
+
+// suggest offers the words that begin with what was typed.
+func suggest(_, prefix string) []string {
+	return slices.DeleteFunc([]string{"paris", "park", "party", "test"}, func(word string) bool { return !strings.HasPrefix(word, prefix) })
+}
