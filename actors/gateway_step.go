@@ -284,7 +284,8 @@ func (s *state) drained(out []effect) []effect {
 
 // report is what the gateway knows beside its children.
 func (s *state) report() message.CatalogReport {
-	r := message.CatalogReport{Listen: s.listen, Config: s.config.Path, Draining: s.draining, Counts: map[string]status.Catalog{}}
+	r := message.CatalogReport{Listen: s.listen, Config: s.config.Path, Draining: s.draining,
+		Counts: map[string]status.Catalog{}, Settled: map[string]bool{}}
 	for _, server := range s.config.Servers {
 		if server.Disabled {
 			r.Disabled = append(r.Disabled, status.Server{Name: server.Name, State: string(message.Disabled), Description: server.Description, Settled: true})
@@ -295,6 +296,7 @@ func (s *state) report() message.CatalogReport {
 	}
 	r.Catalog.Version = s.snapshot.Version
 	for _, server := range s.snapshot.Servers() {
+		r.Settled[server.Name] = server.Settled
 		n := s.snapshot.Counts(server.Name)
 		c := status.Catalog{Tools: n[protocol.Tools], Prompts: n[protocol.Prompts], Resources: n[protocol.Resources], Templates: n[protocol.Templates]}
 		r.Counts[server.Name] = c

@@ -26,6 +26,7 @@ type SessionReport struct {
 type CatalogReport struct {
 	Catalog  status.Catalog
 	Counts   map[string]status.Catalog // by server
+	Settled  map[string]bool           // by server: the catalog clients are shown is from when it had settled
 	Listen   []string
 	Config   string
 	Draining bool

@@ -70,19 +70,19 @@ func collect(picture *status.Snapshot, report *message.CatalogReport, part any) 
 func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snapshot {
 	picture.Now = time.Now()
 	picture.Listen, picture.Config, picture.Draining, picture.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
-	picture.Servers = append(picture.Servers, report.Disabled...)
 	for i := range picture.Servers {
 		s := &picture.Servers[i]
 		if c, ok := report.Counts[s.Name]; ok {
 			s.Tools, s.Prompts, s.Resources, s.Templates = c.Tools, c.Prompts, c.Resources, c.Templates
 		}
-		if !s.Settled {
+		if !s.Settled || !s.FailedFirst && !report.Settled[s.Name] { // synced is not yet published: up to the registry's pause
 			picture.Waiting = append(picture.Waiting, s.Name)
 		}
 		if s.FailedFirst {
 			picture.Failed = append(picture.Failed, s.Name)
 		}
 	}
+	picture.Servers = append(picture.Servers, report.Disabled...)
 	picture.Ready = len(picture.Waiting) == 0 && !picture.Draining
 	slices.SortFunc(picture.Servers, func(a, b status.Server) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(picture.Backends, func(a, b status.Backend) int {
