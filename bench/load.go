@@ -21,6 +21,7 @@ type target struct {
 	params []string // client i sends params[i % len]
 	tail   []byte   // of every right answer
 	static bool     // no handshake, and every answer has the first request's id
+	breaks bool     // an answer it cuts short is counted and not fatal: see ReverseProxy
 
 	clients []*client
 	rounds  []round
@@ -30,6 +31,7 @@ type target struct {
 type client struct {
 	*wire
 	request *request
+	broken  int // answers cut short so far
 }
 
 // connect opens n clients, each with a session of its own.
@@ -93,6 +95,7 @@ func deleteRequest(host, path, session string) []byte {
 // round is what one target did in one round.
 type round struct {
 	calls   int
+	broken  int
 	elapsed time.Duration
 	tenths  []uint32 // latency of each call in tenths of a microsecond
 	cpu     time.Duration
@@ -106,6 +109,7 @@ func (r round) rate() float64 { return float64(r.calls) / r.elapsed.Seconds() }
 func (t *target) run(ctx context.Context, d time.Duration) (round, error) {
 	type result struct {
 		tenths []uint32
+		broken int
 		err    error
 	}
 	before, mallocs := t.at.usage(), t.mallocs()
@@ -114,8 +118,9 @@ func (t *target) run(ctx context.Context, d time.Duration) (round, error) {
 	end := began.Add(d)
 	for _, c := range t.clients {
 		go func() {
+			c.broken = 0
 			tenths, err := c.loop(ctx, t, end)
-			results <- result{tenths, err}
+			results <- result{tenths, c.broken, err}
 		}()
 	}
 	var r round
@@ -123,6 +128,7 @@ func (t *target) run(ctx context.Context, d time.Duration) (round, error) {
 	for range t.clients {
 		one := <-results
 		r.tenths = append(r.tenths, one.tenths...)
+		r.broken += one.broken
 		if one.err != nil && failed == nil {
 			failed = fmt.Errorf("%s: %w\n%s", t.name, one.err, t.at.said)
 		}
@@ -147,6 +153,13 @@ func (c *client) loop(ctx context.Context, t *target, end time.Time) ([]uint32, 
 		if err == nil {
 			err = c.request.check(c.wire, body, t.tail)
 		}
+		if err != nil && t.breaks && ctx.Err() == nil {
+			if err := c.redial(t); err != nil {
+				return tenths, err
+			}
+			now = time.Now()
+			continue
+		}
 		if err != nil {
 			return tenths, err
 		}
@@ -158,6 +171,17 @@ func (c *client) loop(ctx context.Context, t *target, end time.Time) ([]uint32, 
 		now = done
 	}
 	return tenths, nil
+}
+
+// redial replaces a connection whose answer was cut short.
+func (c *client) redial(t *target) error {
+	c.broken++
+	c.close()
+	w, err := dial("tcp", t.at.url.Host)
+	if err == nil {
+		c.wire = w
+	}
+	return err
 }
 
 // mallocs returns how many objects the target's process has allocated so far; 0 when it does not tell.

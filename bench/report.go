@@ -42,7 +42,8 @@ type Row struct {
 	Target      string  `json:"target"`
 	Concurrency int     `json:"concurrency"`
 	Calls       int     `json:"calls"`
-	PerSecond   float64 `json:"callsPerSecond"` // median of the rounds
+	Broken      int     `json:"broken,omitempty"` // answers cut short (reverse-proxy only: elsewhere one ends the run)
+	PerSecond   float64 `json:"callsPerSecond"`   // median of the rounds
 	P50         float64 `json:"p50Micros"`
 	P99         float64 `json:"p99Micros"`
 	ToDirect    float64 `json:"toDirect"`                 // median of the rounds' ratios
@@ -74,6 +75,7 @@ func rowsOf(targets []*target, clients int) []Row {
 			cpu += r.cpu
 			mallocs += r.mallocs
 			row.Calls += r.calls
+			row.Broken += r.broken
 			row.RSS = max(row.RSS, float64(r.rss)/(1<<20))
 		}
 		slices.Sort(tenths)
@@ -133,11 +135,11 @@ func cpuModel() string {
 	return ""
 }
 
-var columns = []string{"target", "clients", "calls/s", "p50 µs", "p99 µs", "× direct", "× proxy", "CPU µs/call", "allocs/call", "RSS MiB"}
+var columns = []string{"target", "clients", "calls/s", "p50 µs", "p99 µs", "× direct", "× proxy", "CPU µs/call", "allocs/call", "RSS MiB", "broken"}
 
 func (r Row) cells() []string {
 	return []string{r.Target, fmt.Sprint(r.Concurrency), fmt.Sprintf("%.0f", r.PerSecond), fmt.Sprintf("%.1f", r.P50), fmt.Sprintf("%.1f", r.P99),
-		number("%.2f", r.ToDirect), number("%.2f", r.ToProxy), number("%.1f", r.CPU), number("%.1f", r.Mallocs), number("%.1f", r.RSS)}
+		number("%.2f", r.ToDirect), number("%.2f", r.ToProxy), number("%.1f", r.CPU), number("%.1f", r.Mallocs), number("%.1f", r.RSS), number("%.0f", float64(r.Broken))}
 }
 
 // number formats v; "–" where nothing was measured.

@@ -132,7 +132,9 @@ func (s *setup) callTargets(tool string, tail []byte) ([]*target, error) {
 		if err != nil {
 			return nil, err
 		}
-		targets = append(targets, call(ReverseProxy, proxy, callParams(tool)))
+		t := call(ReverseProxy, proxy, callParams(tool))
+		t.breaks = true
+		targets = append(targets, t)
 	}
 	return targets, nil
 }

@@ -121,16 +121,18 @@ func changedList(ctx context.Context, p peer, prefix, name string, s *transcript
 		return fmt.Errorf("gzip: %d pieces, %w", len(pieces), err)
 	}
 	s.Link = pieces[0].uri
-	select {
-	case <-p.changed():
-	case <-time.After(20 * time.Second):
-		return fmt.Errorf("no list_changed in 20 s")
+	for limit := time.After(20 * time.Second); !s.Listed; { // what others make on the same server changes the list too
+		select {
+		case <-p.changed():
+		case <-limit:
+			return fmt.Errorf("no list_changed after which %s is listed, in 20 s", s.Link)
+		}
+		uris, err := p.list(ctx, "resources")
+		if err != nil {
+			return err
+		}
+		s.Listed = slices.Contains(uris, s.Link)
 	}
-	uris, err := p.list(ctx, "resources")
-	if err != nil {
-		return err
-	}
-	s.Listed = slices.Contains(uris, s.Link)
 	piece, err := p.read(ctx, s.Link)
 	s.LinkURI, s.LinkBlob = piece.uri, piece.blob
 	return err

@@ -15,9 +15,8 @@ const text = (result) => result.content.map((c) => c.text ?? "").join("");
 const names = (items, key = "name") => items.map((item) => item[key]);
 
 const client = new Client({ name: "interop-typescript", version: "1" }, { capabilities: {} });
-let changed;
-const change = new Promise((resolve) => { changed = resolve; });
-client.setNotificationHandler(ResourceListChangedNotificationSchema, () => changed());
+let changes = 0;
+client.setNotificationHandler(ResourceListChangedNotificationSchema, () => { changes++; });
 
 await client.connect(kind === "http"
   ? new StreamableHTTPClientTransport(new URL(where))
@@ -52,8 +51,15 @@ async function changedList() {
   const result = await client.callTool({ name: tool("gzip-file-as-resource"),
     arguments: { name: `${prefix}-typescript-${kind}.gz`, data: "data:text/plain,hello", outputType: "resourceLink" } });
   const link = result.content[0].uri;
-  await change;
-  const listed = names((await client.listResources()).resources, "uri").includes(link);
+  let listed = false;
+  for (let seen = 0, end = Date.now() + 20_000; !listed && Date.now() < end;) { // what others make changes the list too
+    if (seen === changes) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      continue;
+    }
+    seen = changes;
+    listed = names((await client.listResources()).resources, "uri").includes(link);
+  }
   const contents = (await client.readResource({ uri: link })).contents[0];
   return { link, listed, linkBlob: contents.blob ?? "", linkURI: contents.uri };
 }
