@@ -289,7 +289,9 @@ func (s *state) report() message.CatalogReport {
 	for _, server := range s.config.Servers {
 		if server.Disabled {
 			r.Disabled = append(r.Disabled, status.Server{Name: server.Name, State: string(message.Disabled), Description: server.Description, Settled: true})
+			continue
 		}
+		r.Enabled = append(r.Enabled, server.Name)
 	}
 	if s.snapshot == nil {
 		return r

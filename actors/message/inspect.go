@@ -31,6 +31,7 @@ type CatalogReport struct {
 	Config   string
 	Draining bool
 	Disabled []status.Server // servers without a pool
+	Enabled  []string        // servers that have one, or will in a moment
 }
 
 // GetStatus asks the monitor for a picture of everything.

@@ -70,8 +70,10 @@ func collect(picture *status.Snapshot, report *message.CatalogReport, part any) 
 func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snapshot {
 	picture.Now = time.Now()
 	picture.Listen, picture.Config, picture.Draining, picture.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
+	missing := slices.Clone(report.Enabled) // pools that do not stand yet, or did not answer
 	for i := range picture.Servers {
 		s := &picture.Servers[i]
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
 		if c, ok := report.Counts[s.Name]; ok {
 			s.Tools, s.Prompts, s.Resources, s.Templates = c.Tools, c.Prompts, c.Resources, c.Templates
 		}
@@ -83,7 +85,8 @@ func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snap
 		}
 	}
 	picture.Servers = append(picture.Servers, report.Disabled...)
-	picture.Ready = len(picture.Waiting) == 0 && !picture.Draining
+	picture.Waiting = append(picture.Waiting, missing...)
+	picture.Ready = len(picture.Waiting) == 0 && !picture.Draining && report.Counts != nil // nil: the gateway did not answer
 	slices.SortFunc(picture.Servers, func(a, b status.Server) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(picture.Backends, func(a, b status.Backend) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Replica, b.Replica))

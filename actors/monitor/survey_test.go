@@ -1,0 +1,52 @@
+package monitor
+
+import (
+	"slices"
+	"testing"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+)
+
+// Ready means: whoever asks now is shown all that will be there.
+func TestReady(t *testing.T) {
+	settled := func(names ...string) map[string]bool {
+		all := map[string]bool{}
+		for _, name := range names {
+			all[name] = true
+		}
+		return all
+	}
+	empty := map[string]status.Catalog{}
+	cases := []struct {
+		name    string
+		servers []status.Server
+		report  message.CatalogReport
+		ready   bool
+		waiting []string
+		failed  []string
+	}{
+		{"the gateway does not answer", nil, message.CatalogReport{}, false, nil, nil},
+		{"no servers", nil, message.CatalogReport{Counts: empty}, true, nil, nil},
+		{"no pool stands yet", nil, message.CatalogReport{Counts: empty, Enabled: []string{"a"}}, false, []string{"a"}, nil},
+		{"not settled", []status.Server{{Name: "a"}},
+			message.CatalogReport{Counts: empty, Enabled: []string{"a"}}, false, []string{"a"}, nil},
+		{"synced, not yet published", []status.Server{{Name: "a", Settled: true}},
+			message.CatalogReport{Counts: empty, Enabled: []string{"a"}}, false, []string{"a"}, nil},
+		{"published", []status.Server{{Name: "a", Settled: true}},
+			message.CatalogReport{Counts: empty, Enabled: []string{"a"}, Settled: settled("a")}, true, nil, nil},
+		{"one failed", []status.Server{{Name: "a", Settled: true}, {Name: "b", Settled: true, FailedFirst: true}},
+			message.CatalogReport{Counts: empty, Enabled: []string{"a", "b"}, Settled: settled("a")}, true, nil, []string{"b"}},
+		{"one disabled", nil,
+			message.CatalogReport{Counts: empty, Disabled: []status.Server{{Name: "d", Settled: true}}}, true, nil, nil},
+		{"draining", nil, message.CatalogReport{Counts: empty, Draining: true}, false, nil, nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := finish(&status.Snapshot{Servers: c.servers}, c.report)
+			if got.Ready != c.ready || !slices.Equal(got.Waiting, c.waiting) || !slices.Equal(got.Failed, c.failed) {
+				t.Errorf("finish: ready %v, waiting %q, failed %q; want %v, %q, %q", got.Ready, got.Waiting, got.Failed, c.ready, c.waiting, c.failed)
+			}
+		})
+	}
+}
