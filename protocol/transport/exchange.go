@@ -26,6 +26,7 @@ type verdict struct {
 	newline    bool
 	refusal    bool
 	retryAfter time.Duration
+	counted    int // bytes of frame taken from the budget
 }
 
 // serverExchange is an Exchange over HTTP. The Front's goroutines put the answer into it, the connection's goroutine
@@ -36,6 +37,7 @@ type serverExchange struct {
 	conn          *serverConn
 	body          body
 	eventsOnly    bool // the client admits nothing but an event stream
+	accepted      int  // the status of Accept
 	noEarlyStream bool // initialize: its session id belongs into headers, which a stream would have sent already
 
 	mu      sync.Mutex
@@ -48,10 +50,11 @@ type serverExchange struct {
 }
 
 func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) *serverExchange {
-	x := &serverExchange{server: s, conn: c, eventsOnly: !h.accept.admitsJSON()}
+	x := &serverExchange{server: s, conn: c, accepted: http.StatusAccepted, eventsOnly: !h.accept.admitsJSON()}
 	x.Origin = s.originOf(ctx, c, h, path)
-	x.Began = ctx.Time()
+	x.Began = time.Now() // a long body may have taken its time
 	x.port = x
+	x.body.budget = s.options.Budget
 	x.queue.limit = s.maxMessage + outboxSlack
 	x.queue.budget = s.options.Budget
 	return x
@@ -61,7 +64,7 @@ func (x *serverExchange) answer(frame []byte, newline bool) {
 	x.decide(verdict{status: http.StatusOK, frame: frame, newline: newline})
 }
 
-func (x *serverExchange) accept() { x.decide(verdict{status: http.StatusAccepted}) }
+func (x *serverExchange) accept() { x.decide(verdict{status: x.accepted}) }
 
 func (x *serverExchange) refuse(status int, body []byte, retryAfter time.Duration) {
 	x.decide(verdict{status: status, frame: body, refusal: true, retryAfter: retryAfter})
@@ -71,6 +74,9 @@ func (x *serverExchange) decide(v verdict) {
 	x.mu.Lock()
 	first := x.state == exchangeOpen
 	if first {
+		if x.body.budget.Take(len(v.frame)) { // beyond the budget it is kept all the same: it cannot be refused
+			v.counted = len(v.frame)
+		}
 		x.state, x.verdict = exchangeDecided, v
 	}
 	x.mu.Unlock()
@@ -130,6 +136,7 @@ func (x *serverExchange) end(left bool) {
 	x.left = left || x.state == exchangeOpen
 	x.state = exchangeOver
 	gone := x.gone
+	x.body.budget.Give(x.verdict.counted)
 	x.gone, x.verdict = nil, verdict{}
 	x.queue.clear()
 	x.body.release()

@@ -247,6 +247,43 @@ func TestExchangeSlowReader(t *testing.T) {
 	})
 }
 
+// A slow reader of a large answer keeps its connection while it takes something; one that takes next to nothing does
+// not. Meanwhile the answer is counted in the budget.
+func TestExchangeSlowReaderOfLargeAnswer(t *testing.T) {
+	const size = 1 << 20
+	for _, test := range []struct {
+		take  int // bytes every 20 seconds
+		whole bool
+	}{{20 << 10, true}, {1 << 10, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			budget := NewBudget(0)
+			answer := []byte(`"` + strings.Repeat("x", size) + `"`)
+			c := servePipe(t, frontFunc{post: func(x *Exchange) { x.Answer(answer, false) }}, ServerOptions{Budget: budget}, testLimits)()
+			c.send(postText(ping))
+			synctest.Wait()
+			if used := budget.Used(); used < size {
+				t.Errorf("budget: %d", used)
+			}
+			got, err := 0, error(nil)
+			for part := make([]byte, test.take); err == nil && got < size; {
+				time.Sleep(20 * time.Second)
+				c.SetDeadline(time.Now().Add(time.Second))
+				n := 0
+				n, err = io.ReadFull(c.Conn, part)
+				got += n
+			}
+			if whole := got >= size; whole != test.whole {
+				t.Errorf("taking %d bytes in 20 s: got %d bytes, %v", test.take, got, err)
+			}
+			c.Close()
+			synctest.Wait()
+			if used := budget.Used(); used != 0 {
+				t.Errorf("budget: %d bytes are kept", used)
+			}
+		})
+	}
+}
+
 // More state than any reader will ever take ends the stream at once.
 func TestExchangeOverfull(t *testing.T) {
 	gone := make(chan struct{})

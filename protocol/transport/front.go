@@ -77,7 +77,7 @@ func (x *Exchange) Notify(frame []byte, newline bool, weight Weight, key string)
 	x.port.notify(frame, newline, weight, key)
 }
 
-// Accept says 202 without a body.
+// Accept says 202 without a body; to a Delete, 204.
 func (x *Exchange) Accept() { x.port.accept() }
 
 // Refuse answers with an HTTP status and a JSON body (may be nil). retryAfter > 0 sets Retry-After.
@@ -122,7 +122,7 @@ func (s *EventStream) Push(frame []byte, newline bool, weight Weight, key string
 	return s.out.push(frame, newline, weight, key)
 }
 
-// Close ends the stream after what is queued has been written (bounded by the write deadline).
+// Close ends the stream after what is queued has been written (bounded by the write deadline). A no-op on stdio.
 func (s *EventStream) Close() { s.out.close() }
 
 // OnGone has f called once, from a transport goroutine, when the stream is over for whatever reason.

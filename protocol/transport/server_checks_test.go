@@ -161,9 +161,14 @@ func checkHeader(t *testing.T, r *http.Response, status int, want map[string]str
 func TestServerOrigin(t *testing.T) {
 	seen := &collect[Origin]{}
 	front := frontFunc{
-		post:   func(x *Exchange) { seen.add(x.Origin); echo(x) },
-		delete: func(x *Exchange) { seen.add(x.Origin); x.Refuse(404, nil, 0) },
-		open:   func(s *EventStream) { seen.add(s.Origin); s.Refuse(405, nil, 0) },
+		post: func(x *Exchange) { seen.add(x.Origin); echo(x) },
+		delete: func(x *Exchange) {
+			if seen.add(x.Origin); x.Origin.SessionID == "mine" {
+				x.Accept()
+			}
+			x.Refuse(404, nil, 0)
+		},
+		open: func(s *EventStream) { seen.add(s.Origin); s.Refuse(405, nil, 0) },
 	}
 	_, address := serve(t, front, ServerOptions{Keep: []string{"X-User-Token"}}, testLimits)
 	c := dial(t, address)
@@ -180,6 +185,10 @@ func TestServerOrigin(t *testing.T) {
 	r, _ := c.body()
 	checkHeader(t, r, 405, map[string]string{"Allow": "POST, DELETE, OPTIONS"})
 	all := seen.all()
+	c.send("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: mine\r\n\r\n")
+	if r, body := c.body(); r.StatusCode != 204 || body != "" {
+		t.Errorf("DELETE: %d %s", r.StatusCode, body)
+	}
 	if len(all) != 3 {
 		t.Fatalf("reached the front: %v", all)
 	}

@@ -1,17 +1,21 @@
 package transport
 
 import (
+	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 const (
-	// serverChunk is how much of an answer has to fit into one WriteTimeout: a slow but living reader of a large
-	// answer keeps its connection, one that takes nothing loses it.
+	// serverChunk is how much is handed to the kernel at a time.
 	serverChunk = 256 << 10
+	// serverProgress is how much of a chunk a reader must take within WriteTimeout to be given another one: a slow but
+	// living reader of a large answer keeps its connection, one that takes (next to) nothing loses it.
+	serverProgress = 8 << 10
 	// lingerTime is how long a client that was told 413 may go on sending before the connection is closed under it.
 	lingerTime = 5 * time.Second
 	// lingerBytes is how much it may send in that time.
@@ -91,8 +95,8 @@ func (c *serverConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// write sends p in chunks that each have WriteTimeout to leave; deadline is the connection's last one. Setting a
-// deadline costs as much as a small write's bookkeeping, so one that is still nearly whole is kept.
+// write sends p; whoever takes less than serverProgress of it in WriteTimeout loses the connection. deadline is the
+// connection's last one: setting one costs as much as a small write's bookkeeping, so one that is nearly whole is kept.
 func (s *Server) write(raw net.Conn, p []byte, deadline *time.Time) (sent int, err error) {
 	for {
 		if now := time.Now(); deadline.Sub(now) < s.writeTimeout-s.writeTimeout/16 {
@@ -104,7 +108,10 @@ func (s *Server) write(raw net.Conn, p []byte, deadline *time.Time) (sent int, e
 		n, err := raw.Write(p[:min(len(p), serverChunk)])
 		s.counters.bytesOut.Add(uint64(n))
 		sent += n
-		if p = p[n:]; err != nil || len(p) == 0 {
+		if p = p[n:]; len(p) == 0 {
+			return sent, err
+		}
+		if err != nil && (n < serverProgress || !errors.Is(err, os.ErrDeadlineExceeded)) {
 			return sent, err
 		}
 	}

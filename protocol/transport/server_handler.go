@@ -99,6 +99,7 @@ func (s *Server) delete(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader,
 		return
 	}
 	x := s.newExchange(ctx, c, h, path)
+	x.accepted = http.StatusNoContent
 	c.enter(x)
 	s.front.Delete(&x.Exchange)
 	s.await(ctx, c, x)
