@@ -182,7 +182,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 		self.Reference().Tell(registryStarted{registry.Spawn(self, a.naming, g.Log)})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
-			Server: a.server, Limits: a.limits, Registry: g.state.registry, Budget: g.budget, Links: g.links,
+			Server: a.server, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: rand.Uint64(), Open: g.Open,
 		})
 		self.Reference().Tell(poolStarted{a.server.Name, ref})

@@ -7,20 +7,23 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol/transport"
 )
 
 // Options say what a backend connects to.
 type Options struct {
-	Server  config.Server
-	Replica int
-	Pool    kernel.Reference
-	Open    func(transport.Sink) transport.Link // opens one connection; called for every incarnation
-	Kind    string                              // stdio | http, for people
-	Links   *Links                              // counts open connections
-	Log     *slog.Logger
-	Seed    uint64 // of the backoff's jitter
+	Server   config.Server
+	Replica  int
+	Pool     kernel.Reference
+	Open     func(transport.Sink) transport.Link // opens one connection; called for every incarnation
+	Kind     string                              // stdio | http, for people
+	Announce message.Can                         // the questions it tells the server it can carry
+	Catalog  bool                                // it fetches the server's lists
+	Links    *Links                              // counts open connections
+	Log      *slog.Logger
+	Seed     uint64 // of the backoff's jitter
 }
 
 // mailbox is how many messages may wait: calls are bounded by the pool, frames by the reader that stalls (TellWait).
@@ -140,7 +143,7 @@ type linkEvent struct {
 type (
 	wake         struct{ gen uint64 } // the pause is over
 	startExpired struct{ gen uint64 } // startTimeout is over
-	listExpired  struct {             // a page did not come
+	ownExpired   struct {             // an answer to a request of ours did not come
 		gen    uint64
 		ticket uint32
 	}

@@ -103,7 +103,7 @@ func (s *state) received(now time.Time, e *transport.Received, out []effect) []e
 	case protocol.KindResult, protocol.KindError:
 		return s.answered(now, e, out)
 	case protocol.KindNotification:
-		return s.notified(now, e, out)
+		return s.notified(e, out)
 	case protocol.KindRequest:
 		return s.asked(e, out)
 	}
@@ -120,6 +120,7 @@ func (s *state) answered(now time.Time, e *transport.Received, out []effect) []e
 	if !ok || p == nil {
 		return append(out, act(logged{slog.LevelDebug, "server answered an id nobody waits for", []any{"id", string(e.Frame.ID.Of(e.Frame.Raw))}}))
 	}
+	s.dropAsks(id)
 	out = s.forget(id, p, out)
 	if p.own != nil {
 		return p.own(s, now, &e.Frame, out)
@@ -154,6 +155,7 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 	if p == nil {
 		return out
 	}
+	out = s.refuseAsks(id, out)
 	out = s.forget(id, p, out)
 	if p.own != nil {
 		f := ownFault(text)
@@ -209,6 +211,7 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effe
 	if !ok {
 		return out
 	}
+	out = s.refuseAsks(id, out)
 	out = s.forget(id, s.pending[id], out)
 	params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
 	if m.Reason != "" {
@@ -244,6 +247,10 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []eff
 		p := s.pending[id]
 		delete(s.pending, id)
 		if p.own != nil {
+			if p.query != 0 {
+				out = append(out, tell(s.pool, message.Queried{Backend: s.self, Key: p.query, Fault: &protocol.Fault{
+					Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was lost: " + reason}}))
+			}
 			continue
 		}
 		delete(s.byCall, p.call)
@@ -260,20 +267,8 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []eff
 		out = append(out, s.returned(h.Call, h.Request, reason))
 	}
 	s.held = nil
+	clear(s.asks)
 	return out
-}
-
-// asked answers a request of the server that belongs to no call.
-func (s *state) asked(e *transport.Received, out []effect) []effect {
-	id := e.Frame.ID.Of(e.Frame.Raw)
-	switch e.Frame.M {
-	case protocol.MethodPing:
-		return s.reply(protocol.AppendResult(nil, id, []byte("{}")), out)
-	case protocol.MethodRootsList:
-		return s.reply(protocol.AppendResult(nil, id, rootsResult(s.server.Roots)), out)
-	}
-	text := "Method not found: " + e.Frame.M.String()
-	return s.reply(protocol.AppendError(nil, id, -32601, text, nil), out)
 }
 
 // reply writes an answer of ours.
@@ -288,14 +283,18 @@ func (s *state) notify(m protocol.Method, params []byte, out []effect) []effect 
 }
 
 // notified handles a notification of the server.
-func (s *state) notified(now time.Time, e *transport.Received, out []effect) []effect {
+func (s *state) notified(e *transport.Received, out []effect) []effect {
 	switch e.Frame.M {
 	case protocol.NotificationProgress:
 		return s.progress(e, out)
 	case protocol.NotificationMessage:
-		if p := s.pending[uint32(e.Ticket)]; e.Ticket != 0 && p != nil && p.own == nil {
-			return append(out, tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
-		}
+		return s.logLine(e, out)
+	case protocol.NotificationResourcesUpdated:
+		return s.resourceUpdated(e, out)
+	case protocol.NotificationCancelled:
+		return s.askWithdrawn(e, out)
+	case protocol.NotificationElicitationComplete:
+		return s.elicitationDone(e, out)
 	case protocol.NotificationToolsListChanged:
 		return s.changed(protocol.Tools, out)
 	case protocol.NotificationPromptsListChanged:
@@ -304,6 +303,34 @@ func (s *state) notified(now time.Time, e *transport.Received, out []effect) []e
 		return s.changed(protocol.Templates, s.changed(protocol.Resources, out))
 	}
 	return out
+}
+
+// logLine goes to the call it belongs to: the one whose response it came on, else the only one there is. What
+// belongs to no call is told to the pool.
+func (s *state) logLine(e *transport.Received, out []effect) []effect {
+	p := s.pending[uint32(e.Ticket)]
+	if e.Ticket == 0 && len(s.byCall) == 1 {
+		for _, id := range s.byCall {
+			p = s.pending[id]
+		}
+	}
+	if p != nil && p.own == nil {
+		return append(out, tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
+	}
+	return append(out, tell(s.pool, message.ServerLog{Server: s.server.Name, Frame: e.Frame}))
+}
+
+// resourceUpdated goes to the pool, who knows the subscribers.
+func (s *state) resourceUpdated(e *transport.Received, out []effect) []effect {
+	var params protocol.Params
+	if params.Scan(&e.Frame) != nil {
+		return out
+	}
+	uri, ok := protocol.Unquote(params.URI.Of(e.Frame.Raw))
+	if !ok {
+		return out
+	}
+	return append(out, tell(s.pool, message.Updated{URI: uri, Frame: e.Frame, Span: params.URI}))
 }
 
 // progress goes to the call whose token, our id, it carries.

@@ -23,8 +23,9 @@ type script struct {
 	rng     *rand.Rand
 	phase   message.Phase
 	open    map[uint64]string // calls without an outcome: what was done to them
+	asks    []uint64          // numbers of the server's questions that were passed on
 	tickets []uint64          // of requests written in this incarnation
-	log     []any // what was told, for failures
+	log     []any             // what was told, for failures
 }
 
 func (r *script) step(msg any) {
@@ -47,6 +48,12 @@ func (r *script) effect(e effect) {
 		r.outcome(m.Seq, "Failed")
 	case message.Returned:
 		r.outcome(m.Call.Seq, "Returned")
+	}
+	if m, ok := e.msg.(message.Ask); ok {
+		if r.open[m.Seq] != "sent" {
+			r.t.Fatalf("call %d is asked although it is %q, after\n%+v", m.Seq, r.open[m.Seq], r.log)
+		}
+		r.asks = append(r.asks, m.Key)
 	}
 	switch a := e.act.(type) {
 	case open:
@@ -78,7 +85,7 @@ func (r *script) event() transport.Event {
 		}
 		return transport.Received{Frame: f, Ticket: ticket * uint64(r.rng.IntN(2)), Last: true}
 	}
-	switch r.rng.IntN(12) {
+	switch r.rng.IntN(14) {
 	case 0, 1, 2, 3, 4:
 		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"tools":[{"name":"a"}]}}`, ticket)
 	case 5:
@@ -93,6 +100,8 @@ func (r *script) event() transport.Event {
 		return transport.Ended{Ticket: ticket}
 	case 10:
 		return transport.SessionLost{Ticket: ticket}
+	case 11, 12:
+		return frame(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, ticket)
 	}
 	return transport.Closed{Err: errors.New("gone")}
 }
@@ -101,7 +110,7 @@ func (r *script) event() transport.Event {
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(1000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		r := &script{t: t, s: newState(Options{Server: cfg()}, kernel.Reference{}, new(uint64)), now: time.Unix(0, 0), rng: rng,
+		r := &script{t: t, s: newState(Options{Server: cfg(), Catalog: true}, kernel.Reference{}, new(uint64)), now: time.Unix(0, 0), rng: rng,
 			phase: message.Idle, open: map[uint64]string{}}
 		if seed%2 == 0 {
 			r.s.kind = "http"
@@ -127,6 +136,10 @@ func TestRandomScripts(t *testing.T) {
 				}
 			case 3:
 				r.step(wake{r.gen})
+			case 5:
+				if len(r.asks) > 0 {
+					r.step(message.Answer{Key: r.asks[rng.IntN(len(r.asks))], Result: []byte("{}")})
+				}
 			case 4:
 				if r.phase == message.Connecting {
 					r.step(linkEvent{r.gen, transport.Opened{}})
@@ -144,7 +157,7 @@ func TestRandomScripts(t *testing.T) {
 				t.Fatalf("seed %d: call %d has no outcome after\n%+v", seed, seq, r.log)
 			}
 		}
-		if len(r.s.pending)+len(r.s.byCall)+len(r.s.held) > 0 {
+		if len(r.s.pending)+len(r.s.byCall)+len(r.s.held)+len(r.s.asks) > 0 {
 			t.Fatalf("seed %d: %d pending, %d by call, %d held after the stop", seed, len(r.s.pending), len(r.s.byCall), len(r.s.held))
 		}
 	}

@@ -62,6 +62,14 @@ type state struct {
 	byCall  map[message.CallRef]uint32
 	held    []message.Send // their session was lost before the server executed them; sent again when ready
 	lists   [protocol.ItemKinds]listing
+
+	announce   message.Can // the questions it tells the server it can carry
+	catalog    bool        // it fetches lists; connections that carry calls only do not
+	level      string      // log level the server is to be told; "" = none
+	rootsAsked bool        // the server has asked for roots: it wants to know of changes
+	lastAsk    uint64
+	asks       map[uint64]*ask // the server's questions that wait for a client, by our number
+	elicited   []elicitation   // url elicitations that may be reported complete later; newest last
 }
 
 // pending is a request that waits for the server's answer, by the id we gave it.
@@ -69,6 +77,8 @@ type pending struct {
 	call    message.CallRef  // zero for the gateway's own requests
 	request *message.Request // nil for the gateway's own requests
 	written bool
+	asking  int                                                                     // questions of the server that wait for this call's client
+	query   uint64                                                                  // the pool's number for it; 0 = nobody is told
 	own     func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect // the gateway's own request: takes its answer
 }
 
@@ -77,6 +87,7 @@ func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 		server: o.Server, replica: o.Replica, kind: o.Kind, pool: o.Pool, self: self,
 		rng:   rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
 		phase: message.Idle, incarnation: incarnation,
+		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{},
 		pending: map[uint32]*pending{}, byCall: map[message.CallRef]uint32{},
 	}
 }
@@ -93,6 +104,17 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.send(m, out)
 	case message.Withdraw:
 		return s.withdraw(now, m, out)
+	case message.Answer:
+		return s.answerAsk(m, out)
+	case message.Query:
+		return s.query(m, out)
+	case message.SetLevel:
+		s.level = m.Level
+		return s.tellLevel(out)
+	case message.RootsChanged:
+		if s.rootsAsked && s.phase == message.Ready {
+			return s.notify(protocol.NotificationRootsListChanged, nil, out)
+		}
 	case kernel.Started:
 		s.since = now
 		out = append(out, tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.phase, Anew: true}))
@@ -109,8 +131,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		if m.gen == *s.incarnation && s.starting() {
 			return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s)", s.server.StartTimeout), out)
 		}
-	case listExpired:
-		return s.listExpired(now, m, out)
+	case ownExpired:
+		return s.ownExpired(now, m, out)
 	case message.Drain:
 		return s.drain(now, out)
 	case message.Stop:
@@ -144,7 +166,8 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []effec
 func (s *state) connect(now time.Time, out []effect) []effect {
 	*s.incarnation++
 	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
-	s.lists = [protocol.ItemKinds]listing{}
+	s.lists, s.rootsAsked = [protocol.ItemKinds]listing{}, false
+	clear(s.asks)
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
 	if s.server.StartTimeout > 0 {

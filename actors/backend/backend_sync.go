@@ -25,7 +25,6 @@ type listing struct {
 	running bool
 	dirty   bool // changed while it was being fetched: fetch again
 	asked   bool // the server said that it changed
-	ticket  uint32
 	pages   int
 	cursor  string // raw JSON of the page being fetched
 	items   [][]byte
@@ -38,7 +37,8 @@ func (s *state) handshake(now time.Time, out []effect) []effect {
 	if protocol.IsLegacy(s.server.Protocol) {
 		version = s.server.Protocol
 	}
-	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"roots":{}},"clientInfo":{"name":%q,"version":"1"}}`, version, clientName)
+	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":%q,"version":"1"}}`,
+		version, s.announce.Capabilities(), clientName)
 	return s.request(protocol.MethodInitialize, params, (*state).initialized, out)
 }
 
@@ -85,9 +85,12 @@ func (s *state) syncAll(now time.Time, out []effect) []effect {
 	s.lists[protocol.Resources].wanted = has.Resources != nil
 	s.lists[protocol.Templates].wanted = has.Resources != nil
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		if s.lists[kind].wanted {
+		switch {
+		case !s.catalog:
+			s.lists[kind].wanted = false
+		case s.lists[kind].wanted:
 			out = s.fetch(kind, out)
-		} else {
+		default:
 			out = s.listed(kind, nil, false, out)
 		}
 	}
@@ -97,7 +100,7 @@ func (s *state) syncAll(now time.Time, out []effect) []effect {
 // changed: the server says a list changed. During a fetch it starts another one afterwards; no change is lost.
 func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
-	if s.info == nil {
+	if s.info == nil || !s.catalog {
 		return out // before the handshake: the first fetch is still to come
 	}
 	l.wanted = true
@@ -127,11 +130,7 @@ func (s *state) page(kind protocol.ItemKind, out []effect) []effect {
 	out = s.request(kind.ListMethod(), params, func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect {
 		return s.pageCame(now, kind, f, out)
 	}, out)
-	l.ticket = s.lastID
-	if s.server.Timeout > 0 {
-		out = append(out, act(wakeAfter{s.server.Timeout, listExpired{*s.incarnation, l.ticket}}))
-	}
-	return out
+	return s.expireOwn(out)
 }
 
 // pageCame takes one page and asks for the next, or hands the whole list to the pool.
@@ -206,8 +205,8 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 	return out
 }
 
-// listExpired gives up on a page that did not come in time.
-func (s *state) listExpired(now time.Time, m listExpired, out []effect) []effect {
+// ownExpired gives up on an answer to a request of ours that did not come in time.
+func (s *state) ownExpired(now time.Time, m ownExpired, out []effect) []effect {
 	if m.gen != *s.incarnation || s.pending[m.ticket] == nil || s.pending[m.ticket].own == nil {
 		return out
 	}
@@ -227,6 +226,7 @@ func (s *state) readyWhenSynced(now time.Time, out []effect) []effect {
 	}
 	s.readySince, s.failures = now, 0
 	out = s.enter(now, message.Ready, "", out)
+	out = s.tellLevel(out)
 	held := s.held
 	s.held = nil
 	for _, h := range held {
@@ -258,20 +258,4 @@ func errorText(f *protocol.Frame) string {
 		text = text[:300] + "…"
 	}
 	return strconv.Quote(text) + " (" + e.Code.String() + ")"
-}
-
-// rootsResult answers roots/list with the roots of the configuration. MCP 2025-11-25, client/roots.
-func rootsResult(roots []string) []byte {
-	type root struct {
-		URI string `json:"uri"`
-	}
-	list := make([]root, 0, len(roots))
-	for _, uri := range roots {
-		list = append(list, root{uri})
-	}
-	result, err := json.Marshal(map[string]any{"roots": list})
-	if err != nil {
-		panic("roots: " + err.Error()) // strings always marshal
-	}
-	return result
 }

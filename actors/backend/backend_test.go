@@ -49,7 +49,7 @@ func start(t *testing.T, server *actortest.Server, cfg config.Server) *bench {
 	got := make(chan kernel.Reference, 1)
 	kernel.Spawn(b.system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic[struct{}] {
 		return &parent{got: got, spawn: func(self kernel.Self) kernel.Reference {
-			return Spawn(self, "backend", Options{Server: cfg, Pool: b.pool.Reference, Open: server.Open, Kind: "stdio",
+			return Spawn(self, "backend", Options{Server: cfg, Pool: b.pool.Reference, Open: server.Open, Kind: "stdio", Catalog: true,
 				Links: &Links{}, Log: slog.New(slog.DiscardHandler), Seed: 1})
 		}}
 	})

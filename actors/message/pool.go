@@ -74,6 +74,7 @@ func (Listed) Class() kernel.Class { return kernel.Outcome }
 type Updated struct {
 	URI   string
 	Frame protocol.Frame
+	Span  protocol.Span // params.uri inside Frame.Raw
 }
 
 func (Updated) Class() kernel.Class { return kernel.Outcome }

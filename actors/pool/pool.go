@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/actors/backend"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/transport"
@@ -18,6 +19,7 @@ type Options struct {
 	Server   config.Server
 	Limits   config.Limits
 	Registry kernel.Reference
+	Gateway  kernel.Reference // who passes on log lines that belong to no call
 	Budget   *transport.Budget
 	Links    *backend.Links
 	Metrics  *status.ServerMetrics
@@ -60,9 +62,11 @@ type effect struct {
 type (
 	// spawn starts a backend; its number makes its name unique for the pool's life.
 	spawn struct {
-		server  config.Server
-		replica int
-		number  int
+		server   config.Server
+		replica  int
+		number   int
+		announce message.Can
+		catalog  bool
 	}
 	wakeAfter struct {
 		d   time.Duration
@@ -75,6 +79,9 @@ type (
 	}
 	waited struct{ d time.Duration } // a call left the queue after d
 )
+
+// unsubscribeDue: a resource may have lost its last subscriber for long enough.
+type unsubscribeDue struct{ uri string }
 
 // queueExpired: the oldest queued call may have waited too long.
 type queueExpired struct{ gen uint64 }
@@ -115,6 +122,7 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	open, kind := opener(a.server, a.replica)
 	ref := backend.Spawn(self, name, backend.Options{
 		Server: a.server, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,
+		Announce: a.announce, Catalog: a.catalog,
 		Log: p.Log.With("replica", a.replica), Seed: p.Seed + uint64(a.number),
 	})
 	self.Reference().Tell(spawned{a.number, ref})

@@ -9,13 +9,23 @@ import (
 	"goblin-actor/protocol"
 )
 
+// Isolations (contract.md section 2): who shares a connection.
+const (
+	isolationClass  = "class"  // clients with the same capabilities
+	isolationLeased = "leased" // one running call at a time
+)
+
 // dispatch gives a call to a backend, or queues it, or answers it.
 func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
-	if sl := s.pick(); sl != nil && s.room() {
-		return s.give(now, sl, q, out)
+	can := s.class(q.Request)
+	if s.room() {
+		if sl := s.pick(can); sl != nil {
+			return s.give(now, sl, q, out)
+		}
+		out = s.grow(now, can, out)
 	}
-	if s.pick() == nil && !s.mayComeUp() {
-		return append(out, s.unavailable(now, q.Dispatch))
+	if !s.mayServe(can) {
+		return append(out, s.answer(q.Dispatch, s.unavailableFault(now)))
 	}
 	if len(s.queue) >= s.server.Queue.Size {
 		return append(out, s.answer(q.Dispatch, &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
@@ -28,15 +38,28 @@ func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
 	return s.arm(now, out)
 }
 
-// room reports whether one more call may run.
-func (s *state) room() bool {
-	return s.server.MaxConcurrent == 0 || len(s.running) < s.server.MaxConcurrent
+// class is the set of questions whose connections a call may use; CanAll means the main ones.
+func (s *state) class(r *message.Request) message.Can {
+	if s.server.Isolation == isolationClass {
+		return r.Caller.Can
+	}
+	return message.CanAll
 }
 
-// pick chooses among the ready backends: in turn, or the least busy (S4.2.1). nil: none is ready.
-func (s *state) pick() *slot {
+// room reports whether one more call may run. Calls parked at a question do not count.
+func (s *state) room() bool {
+	return s.server.MaxConcurrent == 0 || len(s.running)-s.parked < s.server.MaxConcurrent
+}
+
+// takes reports whether the slot could take a call of the class now.
+func (s *state) takes(sl *slot, can message.Can) bool {
+	return sl.phase == message.Ready && !sl.leaving && sl.can == can && (!s.leased || sl.inFlight == 0)
+}
+
+// pick chooses among the backends that take a call of the class: in turn, or the least busy (S4.2.1). nil: none.
+func (s *state) pick(can message.Can) *slot {
 	if len(s.slots) == 1 { // the usual case
-		if sl := s.slots[0]; sl.phase == message.Ready && !sl.leaving {
+		if sl := s.slots[0]; s.takes(sl, can) {
 			return sl
 		}
 		return nil
@@ -44,7 +67,7 @@ func (s *state) pick() *slot {
 	var best *slot
 	for i := range s.slots {
 		sl := s.slots[(s.turn+1+i)%len(s.slots)]
-		if sl.phase != message.Ready || sl.leaving {
+		if !s.takes(sl, can) {
 			continue
 		}
 		if best == nil || s.server.Balance == "least-busy" && sl.inFlight < best.inFlight {
@@ -54,48 +77,98 @@ func (s *state) pick() *slot {
 	return best
 }
 
+// grow starts another connection when the calls of a class have none yet, or when every leased one is busy and
+// maxBackends allows more.
+func (s *state) grow(now time.Time, can message.Can, out []effect) []effect {
+	if s.fault != "" || s.leader() == nil {
+		return out
+	}
+	n, coming := 0, false
+	for _, sl := range s.slots {
+		if sl.can == can && !sl.leaving {
+			n++
+			coming = coming || !sl.wasReady && !sl.hasFailed
+		}
+	}
+	switch {
+	case n == 0: // the first client of its class
+		for replica := range s.replicas() {
+			out = s.spawnSlot(now, &slot{replica: replica, can: can}, out)
+		}
+	case s.leased && !coming && n < s.server.MaxBackends:
+		out = s.spawnSlot(now, &slot{replica: n % s.replicas(), can: can}, out)
+	}
+	return out
+}
+
 // give sends a call to a backend.
 func (s *state) give(now time.Time, sl *slot, q queued, out []effect) []effect {
-	for i := range s.slots {
-		if s.slots[i] == sl {
-			s.turn = i
+	if len(s.slots) > 1 {
+		for i := range s.slots {
+			if s.slots[i] == sl {
+				s.turn = i
+			}
 		}
 	}
 	sl.inFlight++
-	s.running[q.Call] = sl
+	s.running[q.Call] = &run{at: sl}
 	if wait := now.Sub(q.since); wait > 0 {
 		out = append(out, act(waited{wait}))
 	}
 	return append(out, tell(sl.ref, message.Send{Call: q.Call, Request: q.Request}))
 }
 
+// free takes a call out of the books.
+func (s *state) free(call message.CallRef, r *run) {
+	delete(s.running, call)
+	if r.parked {
+		s.parked--
+	} else {
+		r.at.inFlight--
+	}
+}
+
 // ended frees the slot of a call.
 func (s *state) ended(now time.Time, m message.Ended, out []effect) []effect {
-	sl := s.running[m.Call]
-	if sl == nil || sl.ref != m.Backend {
+	r := s.running[m.Call]
+	if r == nil || r.at.ref != m.Backend {
 		return out
 	}
-	delete(s.running, m.Call)
-	sl.inFlight--
-	if len(s.queue) == 0 {
+	s.free(m.Call, r)
+	return s.pump(now, out)
+}
+
+// park notes that a call waits for its client, or no longer does. A process that has asked once gets one running
+// call at a time on each connection from now on, so that its next question can be attributed.
+func (s *state) park(now time.Time, m message.Parked, out []effect) []effect {
+	r := s.running[m.Call]
+	if r == nil || r.at.ref != m.Backend || r.parked == m.Yes {
 		return out
 	}
+	r.parked = m.Yes
+	if !m.Yes {
+		s.parked--
+		r.at.inFlight++
+		return out
+	}
+	s.parked++
+	r.at.inFlight--
+	s.leased = s.leased || len(s.server.URLs) == 0
 	return s.pump(now, out)
 }
 
 // returned tries another backend with a call that no server has seen (S4.2.3).
 func (s *state) returned(now time.Time, m message.Returned, out []effect) []effect {
-	sl := s.running[m.Call]
-	if sl == nil || sl.ref != m.Backend {
+	r := s.running[m.Call]
+	if r == nil || r.at.ref != m.Backend {
 		return out
 	}
-	delete(s.running, m.Call)
-	sl.inFlight--
+	s.free(m.Call, r)
 	d := message.Dispatch{Call: m.Call, Request: m.Request}
-	if next := s.pick(); next != nil && next != sl && s.room() {
+	if next := s.pick(s.class(m.Request)); next != nil && next != r.at && s.room() {
 		return s.give(now, next, queued{Dispatch: d, since: now}, out)
 	}
-	if sl.leaving && s.mayComeUp() {
+	if r.at.leaving && s.mayServe(s.class(m.Request)) {
 		return s.dispatch(now, queued{Dispatch: d, since: now}, out)
 	}
 	fault := s.unavailableFault(now)
@@ -105,8 +178,8 @@ func (s *state) returned(now time.Time, m message.Returned, out []effect) []effe
 
 // cancel drops a queued call, or has its backend withdraw it.
 func (s *state) cancel(m message.Cancel, out []effect) []effect {
-	if sl := s.running[m.Call]; sl != nil {
-		return append(out, tell(sl.ref, message.Withdraw(m)))
+	if r := s.running[m.Call]; r != nil {
+		return append(out, tell(r.at.ref, message.Withdraw(m)))
 	}
 	for i := range s.queue {
 		if s.queue[i].Call == m.Call {
@@ -117,18 +190,28 @@ func (s *state) cancel(m message.Cancel, out []effect) []effect {
 	return out
 }
 
-// pump gives queued calls to backends while there is room.
+// pump gives queued calls to backends, the oldest first, as long as there is room.
 func (s *state) pump(now time.Time, out []effect) []effect {
-	for len(s.queue) > 0 && s.room() {
-		sl := s.pick()
-		if sl == nil {
-			break
+	if len(s.queue) == 0 {
+		return out
+	}
+	rest := s.queue[:0]
+	for _, q := range s.queue {
+		can := s.class(q.Request)
+		sl := (*slot)(nil)
+		if s.room() {
+			if sl = s.pick(can); sl == nil {
+				out = s.grow(now, can, out)
+			}
 		}
-		q := s.queue[0]
-		s.queue[0] = queued{}
-		s.queue = s.queue[1:]
+		if sl == nil {
+			rest = append(rest, q)
+			continue
+		}
 		out = s.give(now, sl, q, out)
 	}
+	clear(s.queue[len(rest):])
+	s.queue = rest
 	return out
 }
 
@@ -150,8 +233,7 @@ func (s *state) expire(now time.Time, m queueExpired, out []effect) []effect {
 	s.armed = false
 	for len(s.queue) > 0 && !now.Before(s.queue[0].deadline) {
 		q := s.queue[0]
-		s.queue[0] = queued{}
-		s.queue = s.queue[1:]
+		s.queue = append(s.queue[:0], s.queue[1:]...)
 		out = append(out, s.answer(q.Dispatch, &protocol.Fault{Name: protocol.QueueTimeout, Server: s.server.Name, Retryable: true,
 			Message: fmt.Sprintf("server %s had no free slot for %s", s.server.Name, s.server.Queue.Timeout)}))
 	}
@@ -167,19 +249,33 @@ func (s *state) failQueue(name protocol.FaultName, text string, out []effect) []
 	return out
 }
 
-// mayComeUp reports whether a call may wait for a backend: one is in its first start, or replaces another.
-// After a loss calls fail at once (contract.md section 2).
-func (s *state) mayComeUp() bool {
+// failHopeless answers the queued calls that no backend will take: they are not kept for a reconnect (C4).
+func (s *state) failHopeless(now time.Time, out []effect) []effect {
+	rest := s.queue[:0]
+	for _, q := range s.queue {
+		if s.mayServe(s.class(q.Request)) {
+			rest = append(rest, q)
+			continue
+		}
+		out = append(out, s.answer(q.Dispatch, s.unavailableFault(now)))
+	}
+	clear(s.queue[len(rest):])
+	s.queue = rest
+	return out
+}
+
+// mayServe reports whether a call of the class may wait for a backend: one is ready but busy, or in its first start,
+// or replaces another. After a loss calls fail at once (contract.md section 2).
+func (s *state) mayServe(can message.Can) bool {
 	for _, sl := range s.slots {
-		if !sl.leaving && !sl.hasFailed && (!sl.wasReady || sl.phase == message.Ready) {
+		if sl.leaving || sl.can != can && !sl.main {
+			continue
+		}
+		if sl.phase == message.Ready && sl.can == can || !sl.wasReady && !sl.hasFailed {
 			return true
 		}
 	}
 	return false
-}
-
-func (s *state) unavailable(now time.Time, d message.Dispatch) effect {
-	return s.answer(d, s.unavailableFault(now))
 }
 
 func (s *state) unavailableName() protocol.FaultName {

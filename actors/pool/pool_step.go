@@ -17,34 +17,50 @@ import (
 type state struct {
 	server   config.Server
 	registry kernel.Reference
+	gateway  kernel.Reference
 	self     kernel.Reference
 	fault    string // why no backend is ever started; "" = none
 
 	slots   []*slot // in the order of their numbers
 	number  int     // of the newest slot
 	turn    int     // round robin
-	running map[message.CallRef]*slot
+	running map[message.CallRef]*run
+	parked  int      // calls among them that wait for a client's answer
+	leased  bool     // one running call at a time on each connection
 	queue   []queued // oldest first
 	gen     uint64   // of the queue's timer
 	armed   bool     // it runs
 
-	info    *message.ServerInfo // of the replica whose catalog is shown
-	counts  [protocol.ItemKinds]int
+	info      *message.ServerInfo // of the replica whose catalog is shown
+	counts    [protocol.ItemKinds]int
+	subs      map[string]*subscription // by the server's own URI
+	queries   map[uint64]string        // our number → the URI it is about
+	lastQuery uint64
+	level     string // log level wanted by clients; "" = nobody has said
+
 	settled bool // every replica has been ready or has failed once
 	failed  bool // the first attempt failed
 }
 
-// slot is one backend as its pool sees it.
+// run is a call at a backend.
+type run struct {
+	at     *slot
+	parked bool
+}
+
+// slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls.
 type slot struct {
 	number      int
 	replica     int
+	main        bool
+	can         message.Can // what it announces; slots that are not main serve the class of clients with just that set
 	ref         kernel.Reference
 	phase       message.Phase
 	reason      string
 	since       time.Time
 	nextAttempt time.Time
 	incarnation uint64
-	inFlight    int
+	inFlight    int // calls, without those that are parked
 	wasReady    bool
 	hasFailed   bool
 	leaving     bool // replaced: takes no new calls
@@ -59,8 +75,9 @@ type queued struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		server: o.Server, registry: o.Registry, self: self, fault: o.Server.Fault,
-		running: map[message.CallRef]*slot{},
+		server: o.Server, registry: o.Registry, gateway: o.Gateway, self: self, fault: o.Server.Fault,
+		leased:  o.Server.Isolation == isolationLeased,
+		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]string{},
 	}
 }
 
@@ -79,6 +96,27 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.changed(now, m, out)
 	case message.Listed:
 		return s.listed(m, out)
+	case message.Parked:
+		return s.park(now, m, out)
+	case message.Updated:
+		return s.updated(m, out)
+	case message.SubscribeURI:
+		return s.subscribe(m, out)
+	case message.UnsubscribeURI:
+		return s.unsubscribe(m.Who, m.URI, out)
+	case message.UnsubscribeAll:
+		return s.unsubscribeAll(m.Who, out)
+	case unsubscribeDue:
+		return s.unsubscribeDue(m, out)
+	case message.Queried:
+		return s.queried(m, out)
+	case message.ServerLog:
+		return append(out, tell(s.gateway, m))
+	case message.SetLevel:
+		s.level = m.Level
+		return s.toAll(m, out)
+	case message.RootsChanged:
+		return s.toAll(m, out)
 	case queueExpired:
 		return s.expire(now, m, out)
 	case spawned:
@@ -86,6 +124,9 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 			sl.ref = m.ref
 			if sl.leaving {
 				return append(out, tell(sl.ref, message.Drain{}))
+			}
+			if s.level != "" {
+				return append(out, tell(sl.ref, message.SetLevel{Level: s.level}))
 			}
 		}
 	case kernel.Started:
@@ -122,11 +163,25 @@ func (s *state) replicas() int {
 	return max(1, s.server.Replicas)
 }
 
+// spawnAll starts the main backends.
 func (s *state) spawnAll(now time.Time, out []effect) []effect {
 	for replica := range s.replicas() {
-		s.number++
-		s.slots = append(s.slots, &slot{number: s.number, replica: replica, phase: message.Idle, since: now})
-		out = append(out, act(spawn{s.server, replica, s.number}))
+		out = s.spawnSlot(now, &slot{replica: replica, main: true, can: message.CanAll}, out)
+	}
+	return out
+}
+
+func (s *state) spawnSlot(now time.Time, sl *slot, out []effect) []effect {
+	s.number++
+	sl.number, sl.phase, sl.since = s.number, message.Idle, now
+	s.slots = append(s.slots, sl)
+	return append(out, act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main}))
+}
+
+// toAll tells every backend.
+func (s *state) toAll(msg any, out []effect) []effect {
+	for _, sl := range s.slots {
+		out = append(out, tell(sl.ref, msg))
 	}
 	return out
 }
@@ -176,15 +231,14 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		if s.leader() == sl {
 			s.info = m.Info
 			out = s.announce(out)
+			out = s.heal(out)
 		}
 		out = s.pump(now, out)
 	case message.Waiting:
 		sl.hasFailed = true
 		out = append(out, act(logged{slog.LevelWarn, "server is not available", []any{
 			"replica", sl.replica, "was", string(was), "reason", m.Reason, "nextAttempt", m.NextAttempt.Format(time.RFC3339)}}))
-		if !s.mayComeUp() {
-			out = s.failQueue(s.unavailableName(), s.whyUnavailable(), out)
-		}
+		out = s.failHopeless(now, out)
 	case message.Stopped:
 		return out
 	}
@@ -195,6 +249,9 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 func (s *state) settle(out []effect) []effect {
 	all, failed := true, true
 	for _, sl := range s.slots {
+		if !sl.main {
+			continue
+		}
 		all = all && (sl.wasReady || sl.hasFailed)
 		failed = failed && sl.hasFailed && !sl.wasReady
 	}
@@ -210,7 +267,7 @@ func (s *state) leader() *slot {
 	var syncing *slot
 	for _, sl := range s.slots {
 		switch {
-		case sl.leaving:
+		case sl.leaving || !sl.main:
 		case sl.phase == message.Ready:
 			return sl
 		case sl.phase == message.Syncing && syncing == nil:
@@ -249,24 +306,19 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []effect)
 	sl.hasFailed = true
 	out = append(out, act(logged{slog.LevelError, "backend stopped after too many faults; restart the server to try again", []any{"replica", sl.replica, "err", m.Err}}))
 	s.settled, s.failed = true, true
-	out = s.announce(out)
-	if !s.mayComeUp() {
-		out = s.failQueue(s.unavailableName(), s.whyUnavailable(), out)
-	}
-	return out
+	return s.failHopeless(now, s.announce(out))
 }
 
 // lostCalls answers the calls of a backend that has lost its memory.
 func (s *state) lostCalls(sl *slot, out []effect) []effect {
-	for call, at := range s.running {
-		if at != sl {
+	for call, r := range s.running {
+		if r.at != sl {
 			continue
 		}
-		delete(s.running, call)
+		s.free(call, r)
 		fault := &protocol.Fault{Name: protocol.BackendDisconnected, Server: s.server.Name, Message: "the backend was lost while it worked on the call"}
 		out = append(out, tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}))
 	}
-	sl.inFlight = 0
 	return out
 }
 
@@ -306,7 +358,7 @@ func (s *state) report() status.Server {
 		return r
 	}
 	for _, sl := range s.slots {
-		if sl.leaving {
+		if sl.leaving || !sl.main {
 			continue
 		}
 		r.Replicas++

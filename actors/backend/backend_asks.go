@@ -1,0 +1,243 @@
+package backend
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// maxElicited is how many url elicitations are remembered until the server says that they are complete.
+const maxElicited = 256
+
+// ask is a question of the server that waits for a client's answer.
+type ask struct {
+	rawID  []byte // the server's id, as it came
+	method protocol.Method
+	id     uint32 // the pending call it belongs to
+}
+
+// elicitation remembers whom a url elicitation was put to.
+type elicitation struct {
+	id   string // elicitationId, raw JSON
+	call message.CallRef
+}
+
+// asked handles a request of the server. MCP 2025-11-25, client/sampling, client/elicitation, client/roots.
+func (s *state) asked(e *transport.Received, out []effect) []effect {
+	rawID := e.Frame.IDBytes()
+	switch e.Frame.M {
+	case protocol.MethodPing:
+		return s.reply(protocol.AppendResult(nil, rawID, []byte("{}")), out)
+	case protocol.MethodSamplingCreateMessage, protocol.MethodElicitationCreate, protocol.MethodRootsList:
+	default:
+		return s.reply(protocol.AppendError(nil, rawID, -32601, "Method not found: "+e.Frame.MethodText(), nil), out)
+	}
+	id, p := s.asker(e.Ticket)
+	if e.Frame.M == protocol.MethodRootsList {
+		s.rootsAsked = true
+		if p == nil || p.request.Caller.Can&message.CanRoots == 0 {
+			return s.reply(protocol.AppendResult(nil, rawID, rootsResult(s.server.Roots)), out)
+		}
+	}
+	if p == nil {
+		text := "the gateway cannot tell which call this question belongs to, so nobody can be asked"
+		return s.reply(protocol.AppendError(nil, rawID, -32600, text, nil), out)
+	}
+	s.lastAsk++
+	s.asks[s.lastAsk] = &ask{rawID: rawID, method: e.Frame.M, id: id}
+	s.remember(&e.Frame, p)
+	out = append(out, tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.lastAsk, From: s.self, Frame: e.Frame}))
+	return s.park(p, 1, out)
+}
+
+// asker finds the call a question belongs to: the one whose HTTP response it came on; else the only one that runs,
+// those that wait at a question of theirs aside; else the only one there is (architecture.md section 7).
+func (s *state) asker(ticket uint64) (uint32, *pending) {
+	if p := s.pending[uint32(ticket)]; ticket != 0 && p != nil && p.own == nil {
+		return uint32(ticket), p
+	}
+	var running []uint32
+	for _, id := range s.byCall {
+		if s.pending[id].asking == 0 {
+			running = append(running, id)
+		}
+	}
+	if len(running) == 0 && len(s.byCall) == 1 {
+		for _, id := range s.byCall {
+			running = append(running, id)
+		}
+	}
+	if len(running) != 1 {
+		return 0, nil
+	}
+	return running[0], s.pending[running[0]]
+}
+
+// park counts a call's open questions and tells the pool when the first is asked and the last answered.
+func (s *state) park(p *pending, by int, out []effect) []effect {
+	was := p.asking
+	p.asking += by
+	if (was == 0) == (p.asking == 0) {
+		return out
+	}
+	return append(out, tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: p.asking > 0}))
+}
+
+// answerAsk passes a client's answer on to the server, once.
+func (s *state) answerAsk(m message.Answer, out []effect) []effect {
+	a := s.asks[m.Key]
+	if a == nil {
+		return out
+	}
+	delete(s.asks, m.Key)
+	out = s.reply(answerFrame(a.rawID, m.Result, m.Error), out)
+	if p := s.pending[a.id]; p != nil {
+		out = s.park(p, -1, out)
+	}
+	return out
+}
+
+// answerFrame renders a response with exactly one of result and err, raw JSON.
+func answerFrame(id, result, err []byte) []byte {
+	if err == nil {
+		return protocol.AppendResult(nil, id, result)
+	}
+	frame := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	frame = append(append(frame, `,"error":`...), err...)
+	return append(frame, '}')
+}
+
+// askWithdrawn: the server no longer wants an answer.
+func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
+	var params protocol.Params
+	if params.Scan(&e.Frame) != nil {
+		return out
+	}
+	id := string(params.RequestID.Of(e.Frame.Raw))
+	for key, a := range s.asks {
+		if string(a.rawID) != id {
+			continue
+		}
+		delete(s.asks, key)
+		if p := s.pending[a.id]; p != nil {
+			out = append(out, tell(p.call.Holder, message.AskWithdrawn{Seq: p.call.Seq, Key: key}))
+			out = s.park(p, -1, out)
+		}
+		break
+	}
+	return out
+}
+
+// refuseAsks answers the open questions of a call that ends without the server: the server must not wait for ever.
+func (s *state) refuseAsks(id uint32, out []effect) []effect {
+	for _, key := range s.asksOf(id) {
+		a := s.asks[key]
+		delete(s.asks, key)
+		if a.method == protocol.MethodElicitationCreate {
+			out = s.reply(protocol.AppendResult(nil, a.rawID, []byte(`{"action":"cancel"}`)), out)
+			continue
+		}
+		out = s.reply(protocol.AppendError(nil, a.rawID, -1, "the call was cancelled before its client answered", nil), out)
+	}
+	return out
+}
+
+// dropAsks forgets the open questions of a call that the server has answered without waiting for them.
+func (s *state) dropAsks(id uint32) {
+	for _, key := range s.asksOf(id) {
+		delete(s.asks, key)
+	}
+}
+
+func (s *state) asksOf(id uint32) []uint64 {
+	if len(s.asks) == 0 {
+		return nil
+	}
+	var keys []uint64
+	for key, a := range s.asks {
+		if a.id == id {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// remember notes whom a url elicitation was put to.
+func (s *state) remember(f *protocol.Frame, p *pending) {
+	id := protocol.Member(f.Raw, f.Params, "elicitationId").Of(f.Raw)
+	if f.M != protocol.MethodElicitationCreate || id == nil || len(id) > 1024 {
+		return
+	}
+	if len(s.elicited) >= maxElicited {
+		s.elicited = slices.Delete(s.elicited, 0, 1)
+	}
+	s.elicited = append(s.elicited, elicitation{string(id), p.call})
+}
+
+// elicitationDone goes to the client the url elicitation was put to, and to nobody else.
+func (s *state) elicitationDone(e *transport.Received, out []effect) []effect {
+	id := string(protocol.Member(e.Frame.Raw, e.Frame.Params, "elicitationId").Of(e.Frame.Raw))
+	for i, known := range s.elicited {
+		if known.id == id {
+			s.elicited = slices.Delete(s.elicited, i, i+1)
+			return append(out, tell(known.call.Holder, message.ElicitationDone{Frame: e.Frame}))
+		}
+	}
+	return out
+}
+
+// query asks the server on the pool's behalf.
+func (s *state) query(m message.Query, out []effect) []effect {
+	if s.phase != message.Ready {
+		return append(out, tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Fault: &protocol.Fault{
+			Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " is " + string(s.phase)}}))
+	}
+	out = s.request(m.Method, m.Params, func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
+		return append(out, tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Frame: *f}))
+	}, out)
+	s.pending[s.lastID].query = m.Key
+	return s.expireOwn(out)
+}
+
+// tellLevel sets the server's log level, when it has one and the gateway has a wish. Its answer does not matter.
+func (s *state) tellLevel(out []effect) []effect {
+	if s.level == "" || s.phase != message.Ready {
+		return out
+	}
+	var has struct{ Logging *json.RawMessage }
+	if json.Unmarshal(s.info.Capabilities, &has) != nil || has.Logging == nil {
+		return out
+	}
+	params := append([]byte(`{"level":`), protocol.Quote(s.level)...)
+	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []effect) []effect { return out }
+	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignore, out))
+}
+
+// expireOwn sets the clock of the request of ours that was just written.
+func (s *state) expireOwn(out []effect) []effect {
+	if s.server.Timeout <= 0 {
+		return out
+	}
+	return append(out, act(wakeAfter{s.server.Timeout, ownExpired{*s.incarnation, s.lastID}}))
+}
+
+// rootsResult answers roots/list with the roots of the configuration. MCP 2025-11-25, client/roots.
+func rootsResult(roots []string) []byte {
+	type root struct {
+		URI string `json:"uri"`
+	}
+	list := make([]root, 0, len(roots))
+	for _, uri := range roots {
+		list = append(list, root{uri})
+	}
+	result, err := json.Marshal(map[string]any{"roots": list})
+	if err != nil {
+		panic("roots: " + err.Error()) // strings always marshal
+	}
+	return result
+}
