@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"os"
 	"strings"
 	"testing"
+
+	"goblin-actor/internal/client"
 )
 
 func TestClean(t *testing.T) {
@@ -41,7 +45,7 @@ func TestOneLine(t *testing.T) {
 
 // What foreign JSON says must survive being printed, and must not steer the terminal.
 func TestRawIsHarmless(t *testing.T) {
-	value := []byte("{\"a\":\"\u009b31m\\u001b[0m \u202e12345678901234567890.10}")
+	value := []byte("{\"a\":\"\u009b31m\\u001b[0m \u202e\",\"num\":12345678901234567890.10}")
 	for f, want := range map[format]string{
 		formatJSON: "{\n  \"a\": \"\\u009b31m\\u001b[0m \\u202e\",\n  \"num\": 12345678901234567890.10\n}\n",
 		formatYAML: "a: \"\\u009b31m\\u001b[0m \\u202e\"\nnum: 12345678901234567890.10\n",
@@ -59,5 +63,54 @@ func TestTable(t *testing.T) {
 	want := "NAME  ABOUT\na     first\nnée\n"
 	if err != nil || b.String() != want {
 		t.Errorf("table = %q, %v, want %q", b.String(), err, want)
+	}
+}
+
+// Colours are for terminals; the null device stands for one here.
+func TestPalette(t *testing.T) {
+	if os.DevNull != "/dev/null" {
+		t.Skip("there is no character device to try it with")
+	}
+	device, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
+	for _, c := range []struct {
+		noColor, term string
+		want          bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		if got := paletteFor(device).on; got != c.want {
+			t.Errorf("NO_COLOR=%q TERM=%q: colours %v, want %v", c.noColor, c.term, got, c.want)
+		}
+	}
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	if paletteFor(new(bytes.Buffer)).on {
+		t.Error("colours in a pipe")
+	}
+}
+
+func TestProgressBar(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		live bool
+		p    client.Progress
+		want string
+	}{
+		{"in a pipe", false, client.Progress{Done: 1, Total: 4, Message: "on \x1b[31mit"}, "progress: 1/4 on \\x1b[31mit\n"},
+		{"on a terminal", true, client.Progress{Done: 6, Total: 12}, "\r\x1b[K[############............] 6/12\r\x1b[K"},
+		{"without a total", true, client.Progress{Done: 1.5}, "\r\x1b[K1.5\r\x1b[K"},
+		{"beyond the total", true, client.Progress{Done: 9, Total: 3}, "\r\x1b[K[########################] 9/3\r\x1b[K"},
+	} {
+		var b bytes.Buffer
+		bar := progressBar{w: &b, live: c.live}
+		bar.show(c.p)
+		bar.clear()
+		if b.String() != c.want {
+			t.Errorf("%s: %q, want %q", c.name, b.String(), c.want)
+		}
 	}
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -62,11 +62,11 @@ func failed(err error) error {
 		return err
 	}
 	if rpc, ok := errors.AsType[*client.RPCError](err); ok {
-		return &exitError{exitAnswered, rpc, rpcHint(rpc.Name())}
+		return &exitError{exitAnswered, rpc, cmp.Or(rpcHints[rpc.Name()], codeHints[rpc.Code])}
 	}
 	switch {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, context.DeadlineExceeded):
-		return &exitError{exitUnreachable, fmt.Errorf("no gateway answers: %w", err),
+		return &exitError{exitUnreachable, err,
 			"start one with \"goblin-actor serve\", name another with --connect ADDR, or give --config FILE"}
 	case errors.Is(err, client.ErrSessionLost):
 		return &exitError{exitFailed, err, "try again"}
@@ -90,4 +90,9 @@ var rpcHints = map[string]string{
 	"SHUTTING_DOWN":         "the gateway is going down; try again when it is back",
 }
 
-func rpcHint(name string) string { return rpcHints[name] }
+// codeHints are what one can do about an error of a server, which has a number only.
+var codeHints = map[int]string{
+	-32002: rpcHints["RESOURCE_NOT_FOUND"],
+	-32601: "the server does not know this method",
+	-32602: `"goblin-actor list tools -o json" and "list prompts -o json" show what each one takes`,
+}

@@ -218,6 +218,7 @@ func TestMCPGo(t *testing.T) {
 	if tools, err := c.ListTools(ctx, mcpgotypes.ListToolsRequest{}); err != nil || len(tools.Tools) != 4 {
 		t.Errorf("tools = %v, %v", tools, err)
 	}
+	//lint:ignore SA1019 the legacy way is what is tried here
 	if err := c.Subscribe(ctx, mcpgotypes.SubscribeRequest{Params: mcpgotypes.SubscribeParams{URI: "note:///groceries"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"goblin-actor/internal/demo"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"goblin-actor": main})
+}
+
+// TestScripts runs testdata/*.txtar against the real program. Besides testscript's own commands there are
+//
+//	daemon VAR args…   starts goblin-actor with args in the background; its first line of stdout, a URL, becomes $VAR,
+//	                   the port $VAR_PORT; a gateway is waited for. At the end it gets SIGTERM and must exit with 0.
+//	forge VAR          serves the fixture server of forge over HTTP; its URL becomes $VAR
+//	interrupt args…    runs goblin-actor, interrupts it once it wrote to stderr, and wants exit code 130
+//	code N args…       runs goblin-actor and wants exit code N; stdout and stderr can be matched afterwards
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			dir, err := os.MkdirTemp("", "goblin") // short: the paths of sockets are
+			if err != nil {
+				return err
+			}
+			e.Defer(func() { os.RemoveAll(dir) })
+			e.Setenv("XDG_RUNTIME_DIR", dir)
+			e.Setenv("GOBLIN_CONFIG", "")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"daemon": daemon, "forge": forge, "interrupt": interrupt, "code": code,
+		},
+	})
+}
+
+// command prepares goblin-actor in the script's directory and environment.
+func command(ts *testscript.TestScript, args []string) *exec.Cmd {
+	program := "goblin-actor"
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path := filepath.Join(dir, program); fileExists(path) {
+			program = path
+			break
+		}
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, key := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "GOBLIN_CONFIG", "TMPDIR", "NO_COLOR"} {
+		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
+	}
+	return cmd
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func daemon(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := command(ts, args[1:])
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	var log strings.Builder
+	cmd.Stderr = &log
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			ts.Logf("%s\n%s", args, log.String())
+			ts.Fatalf("%s ended with %v", args, err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	ts.Check(err)
+	url := strings.TrimSpace(line)
+	root := strings.TrimSuffix(url, "/mcp")
+	ts.Setenv(args[0], url)
+	ts.Setenv(args[0]+"_PORT", root[strings.LastIndex(root, ":")+1:])
+	if args[1] == "serve" {
+		awaitReady(ts, root+"/readyz")
+	}
+}
+
+func awaitReady(ts *testscript.TestScript, url string) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		resp, err := http.Get(url)
+		ts.Check(err)
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: still %s", url, resp.Status)
+		}
+	}
+}
+
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := command(ts, args)
+	pipe, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	r := bufio.NewReader(pipe)
+	_, err = r.ReadString('\n')
+	ts.Check(err)
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	for err == nil {
+		_, err = r.ReadString('\n')
+	}
+	cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
+		ts.Fatalf("exit code %d, want %d", got, exitInterrupted)
+	}
+}
+
+func code(ts *testscript.TestScript, _ bool, args []string) {
+	want := 0
+	_, err := fmt.Sscan(args[0], &want)
+	ts.Check(err)
+	err = ts.Exec("goblin-actor", args[1:]...)
+	got := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// forge is a server with everything that is hard to print.
+func forge(ts *testscript.TestScript, _ bool, args []string) {
+	s := demo.New("forge", "1")
+	tool := func(name string, handle demo.Handler) {
+		s.AddTool(demo.Tool{Name: name, Description: "\x1b[31mred\x1b[0m\nsecond line", Handle: handle})
+	}
+	type raw = map[string]any
+	content := func(blocks ...raw) demo.Handler {
+		return func(*demo.Call) (any, error) { return raw{"content": blocks}, nil }
+	}
+	tool("paint", content(raw{"type": "text", "text": "\x1b]0;owned\x07 \u009b31m plain"}))
+	tool("picture", content(raw{"type": "image", "data": "aGVsbG8h", "mimeType": "image/png"}, raw{"type": "resource_link", "uri": "a:b", "name": "link"},
+		raw{"type": "resource", "resource": raw{"uri": "a:c", "text": "embedded"}}))
+	tool("structured", func(*demo.Call) (any, error) {
+		return raw{"content": []raw{}, "structuredContent": raw{"n": 1}}, nil
+	})
+	tool("echo", func(c *demo.Call) (any, error) { return demo.Text("%s", c.Arguments), nil })
+	tool("fail", func(*demo.Call) (any, error) { return nil, &demo.Error{Code: -32000, Message: "\x1b[31mno"} })
+	s.SetResource(demo.Resource{URI: "forge:blob", Name: "blob", Handle: func(*demo.Call) (any, error) {
+		return raw{"contents": []raw{{"uri": "forge:blob", "blob": "AAEC/w=="}}}, nil
+	}})
+	s.SetResource(demo.Resource{URI: "forge:text", Name: "text", Handle: func(*demo.Call) (any, error) {
+		return raw{"contents": []raw{{"uri": "forge:text", "text": "\x1b[31mred"}}}, nil
+	}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- demo.ServeHTTP(ctx, s, l, slog.New(slog.DiscardHandler)) }()
+	ts.Defer(func() {
+		stop()
+		<-done
+	})
+	ts.Setenv(args[0], "http://"+l.Addr().String()+"/mcp")
+}
