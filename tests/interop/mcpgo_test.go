@@ -48,6 +48,7 @@ func dialMCPGo(ctx context.Context, c *client.Client) (peer, error) {
 }
 
 func mcpGoOverHTTP(ctx context.Context, url string) (peer, error) {
+	//lint:ignore SA1019 the GET stream of the versions before 2026-07-28 is what is tried here
 	c, err := client.NewStreamableHttpClient(url, transport.WithContinuousListening())
 	if err != nil {
 		return nil, err
