@@ -1,8 +1,10 @@
 package transport
 
 import (
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -233,8 +235,11 @@ func (st *serverStream) write() {
 		}
 		st.wrote = time.Now()
 		st.mu.Unlock()
-		if _, err := st.server.write(st.raw, *scratch, &st.deadline); err != nil {
+		if _, err := st.server.write(st.raw, *scratch, &st.deadline); errors.Is(err, os.ErrDeadlineExceeded) {
 			st.lose()
+			return
+		} else if err != nil {
+			st.end()
 			return
 		}
 	}
@@ -269,7 +274,7 @@ func (st *serverStream) read() {
 	st.end()
 }
 
-// lose ends a stream whose reader is too slow, or has gone.
+// lose ends a stream whose reader is too slow.
 func (st *serverStream) lose() {
 	st.server.counters.lostStreams.Add(1)
 	st.end()
