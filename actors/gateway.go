@@ -201,7 +201,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
 		ID: session.NewID(), Transport: "http", View: a.view, Limits: a.limits, Expect: a.expect, Version: g.Version,
-		Registry: g.state.registry, Metrics: g.metrics, Log: g.Log,
+		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 	}
 	if a.stdio != nil {
 		o.Transport = "stdio"

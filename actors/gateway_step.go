@@ -2,6 +2,7 @@ package actors
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -29,6 +30,8 @@ type state struct {
 	pools    map[string]kernel.Reference // by server
 	sessions map[kernel.Reference]bool   // true: it was asked to leave
 	opening  int                         // sessions being spawned
+	levels   map[kernel.Reference]int    // log levels sessions have set, as indices into logLevels
+	level    string                      // the most verbose of them; "" = none
 
 	waiting []message.OpenSession // clients that wait for a session to make room
 	survey  []message.IdleSince   // answers so far
@@ -43,7 +46,7 @@ type state struct {
 type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
-	return &state{config: cfg, self: self, pools: map[string]kernel.Reference{}, sessions: map[kernel.Reference]bool{}}
+	return &state{config: cfg, self: self, pools: map[string]kernel.Reference{}, sessions: map[kernel.Reference]bool{}, levels: map[kernel.Reference]int{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -68,6 +71,13 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		if m.gen == s.gen {
 			return s.makeRoom(out)
 		}
+	case message.WantLevel:
+		s.levels[m.Session] = slices.Index(logLevels, m.Level)
+		return s.chooseLevel(out)
+	case message.ServerLog:
+		for ref := range s.sessions {
+			out = append(out, tell(ref, m))
+		}
 	case message.Published:
 		s.snapshot = m.Snapshot
 	case kernel.Started:
@@ -80,6 +90,9 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		}
 	case poolStarted:
 		s.pools[m.server] = m.ref
+		if s.level != "" {
+			return append(out, tell(m.ref, message.SetLevel{Level: s.level}))
+		}
 	case message.Reload:
 		return s.reload(m.Config, out)
 	case message.Listening:
@@ -90,6 +103,27 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.childStopped(m, out)
 	case message.Inspect:
 		m.Reply(s.report())
+	}
+	return out
+}
+
+// logLevels are the log levels of MCP, from the most verbose on. MCP 2025-11-25, server/utilities/logging.
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// chooseLevel tells the servers the most verbose level any session wants; sessions filter for themselves.
+func (s *state) chooseLevel(out []effect) []effect {
+	best := len(logLevels)
+	for _, level := range s.levels {
+		if level >= 0 {
+			best = min(best, level)
+		}
+	}
+	if best == len(logLevels) || logLevels[best] == s.level {
+		return out
+	}
+	s.level = logLevels[best]
+	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
+		out = append(out, tell(s.pools[name], message.SetLevel{Level: s.level}))
 	}
 	return out
 }
@@ -106,7 +140,7 @@ func (s *state) enabled() int {
 }
 
 func naming(c *config.Config) catalog.Naming {
-	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, PageSize: c.PageSize}
+	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, PageSize: c.PageSize, MetaTools: c.MetaTools != "false"}
 }
 
 func (s *state) startServer(server config.Server, out []effect) []effect {
@@ -193,6 +227,10 @@ func (s *state) childStopped(m kernel.ChildStopped, out []effect) []effect {
 		return out
 	}
 	delete(s.sessions, m.Child)
+	if _, set := s.levels[m.Child]; set {
+		delete(s.levels, m.Child)
+		out = s.chooseLevel(out)
+	}
 	out = append(out, tell(s.registry, message.Unsubscribe{Who: m.Child}))
 	if len(s.waiting) > 0 && !s.draining {
 		next := s.waiting[0]
@@ -208,8 +246,8 @@ func (s *state) reload(next *config.Config, out []effect) []effect {
 	if changes.Listen {
 		out = append(out, act(logged{slog.LevelWarn, "listen has changed; it takes effect at the next start", nil}))
 	}
-	if len(changes.Settings) > 0 {
-		out = append(out, act(logged{slog.LevelWarn, "settings have changed that take effect at the next start", []any{"keys", changes.Settings}}))
+	if naming(next) != naming(s.config) {
+		out = append(out, tell(s.registry, message.CatalogNaming{Naming: naming(next)}))
 	}
 	s.config = next
 	for _, server := range changes.Removed {

@@ -27,8 +27,17 @@ type house struct {
 	in      *io.PipeWriter
 	done    chan error
 
+	can string // the client's capabilities, raw JSON; "" = none
+
 	mu    sync.Mutex
 	lines []string
+}
+
+func (h *house) capabilities() string {
+	if h.can == "" {
+		return "{}"
+	}
+	return h.can
 }
 
 // open starts a gateway over the servers and a client that has not said anything yet.
@@ -127,7 +136,7 @@ func (h *house) initialize() {
 	h.t.Helper()
 	synctest.Wait()
 	time.Sleep(time.Second)
-	h.one(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+	h.one(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + h.capabilities() + `,"clientInfo":{"name":"test","version":"1"}}}`)
 	if got := h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); len(got) != 0 {
 		h.t.Fatalf("after initialized: %v", got)
 	}
@@ -199,7 +208,7 @@ func TestErrorsOfOurOwn(t *testing.T) {
 	}
 	within(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}}
-		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		h := open(t, map[string]*actortest.Server{"one": server, "two": {}}, nil)
 		defer h.close()
 		h.initialize()
 		for _, test := range tests {

@@ -14,12 +14,13 @@ import (
 	"goblin-actor/protocol"
 )
 
-// State is where a call stands. The legal ways are queued → written → ended and queued → ended.
+// State is where a call stands. The legal ways are queued → written ⇄ parked, and from each to ended.
 type State string
 
 const (
 	Queued  State = "queued"  // nothing has reached the server
 	Written State = "written" // the server has the request
+	Parked  State = "parked"  // the server waits for the client's answer to a question
 	Ended   State = "ended"   // answered; nothing more comes of it
 )
 
@@ -27,6 +28,7 @@ const (
 type Limits struct {
 	Idle     time.Duration // without answer and without progress
 	Absolute time.Duration // whatever the progress
+	Parked   time.Duration // a question without answer; the other clocks stand meanwhile
 }
 
 // Call is one request on its way. Copy it never; its holder owns it.
@@ -43,10 +45,15 @@ type Call struct {
 
 	written time.Time // when the clocks began; zero = not yet
 	heard   time.Time // the last sign of life since
+	asked   time.Time // when the oldest open question came
+	asking  int       // open questions
 }
 
 // Deadline is when the call ends by itself; zero = never, or not yet known.
 func (c *Call) Deadline() time.Time {
+	if c.State == Parked && c.Limits.Parked > 0 {
+		return c.asked.Add(c.Limits.Parked)
+	}
 	if c.State != Written {
 		return time.Time{}
 	}
@@ -70,6 +77,10 @@ type (
 	Heard struct{ Frame protocol.Frame }
 	// Logged: the server sent a log line that belongs to the call.
 	Logged struct{ Frame protocol.Frame }
+	// Asked: the server asks the client something and waits.
+	Asked struct{}
+	// Replied: one of its questions is answered, or withdrawn.
+	Replied struct{}
 	// Answered: the server's answer.
 	Answered struct{ Frame protocol.Frame }
 	// Broken: the gateway's own answer instead of the server's.

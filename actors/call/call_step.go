@@ -24,6 +24,15 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 		}
 	case Logged:
 		out = append(out, Effect{Kind: Forward, Frame: e.Frame})
+	case Asked:
+		if c.asking++; c.asking == 1 {
+			c.State, c.asked = Parked, now
+		}
+	case Replied:
+		if c.asking--; c.asking == 0 {
+			c.State, c.heard = Written, now
+			c.written = c.written.Add(now.Sub(c.asked)) // both clocks stood while the question was open
+		}
 	case Answered:
 		c.State = Ended
 		out = append(out, Effect{Kind: Deliver, Frame: e.Frame})
@@ -45,11 +54,13 @@ func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	if deadline.IsZero() || now.Before(deadline) {
 		return out
 	}
-	c.State = Ended
 	why := fmt.Sprintf("no answer and no progress for %s", c.Limits.Idle)
-	if c.Limits.Absolute > 0 && !now.Before(c.written.Add(c.Limits.Absolute)) {
+	if c.State == Parked {
+		why = fmt.Sprintf("the server's question was not answered within %s", c.Limits.Parked)
+	} else if c.Limits.Absolute > 0 && !now.Before(c.written.Add(c.Limits.Absolute)) {
 		why = fmt.Sprintf("no answer within %s", c.Limits.Absolute)
 	}
+	c.State = Ended
 	fault := &protocol.Fault{
 		Name: protocol.Timeout, Server: c.Server, Message: "Timeout: " + why + "; the server was told to cancel",
 	}

@@ -24,7 +24,7 @@ type at struct {
 }
 
 func TestStep(t *testing.T) {
-	limits := Limits{Idle: 30 * time.Second, Absolute: 50 * time.Second}
+	limits := Limits{Idle: 30 * time.Second, Absolute: 50 * time.Second, Parked: 10 * time.Minute}
 	tests := []struct {
 		name  string
 		token string
@@ -46,6 +46,13 @@ func TestStep(t *testing.T) {
 			{49 * time.Second, Heard{}, []EffectKind{Forward}}, {50*time.Second - 1, Tick{}, nil},
 			{50 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
 		{"cancelled by the client", "", []at{{0, Sent{}, nil}, {1, Withdrawn{}, []EffectKind{Cancel, Forget}}, {2, Answered{}, nil}}},
+		{"the clocks stand while a question is open", "", []at{
+			{0, Sent{}, nil}, {20 * time.Second, Asked{}, nil}, {21 * time.Second, Asked{}, nil}, {50 * time.Second, Tick{}, nil},
+			{60 * time.Second, Replied{}, nil}, {61 * time.Second, Tick{}, nil}, {70 * time.Second, Replied{}, nil},
+			{100*time.Second - 1, Tick{}, nil}, {100 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
+		{"a question nobody answers", "", []at{
+			{0, Sent{}, nil}, {time.Second, Asked{}, nil}, {time.Second + 10*time.Minute - 1, Tick{}, nil},
+			{time.Second + 10*time.Minute, Tick{}, []EffectKind{Cancel, Fail}}}},
 		{"log line", "", []at{{0, Logged{}, []EffectKind{Forward}}}},
 	}
 	for _, test := range tests {

@@ -22,6 +22,7 @@ type Options struct {
 	Expect    int    // servers to wait for, up to startWait, before initialize is answered; 0 = none
 	Version   string // of the gateway, for serverInfo
 	Registry  kernel.Reference
+	Gateway   kernel.Reference
 	Metrics   *status.Metrics
 	Log       *slog.Logger
 }
@@ -79,12 +80,13 @@ type (
 		refusal int // HTTP status; 0 = accepted
 	}
 	closeStream struct{ stream *transport.EventStream }
-	// push writes to the client's streams, the newest first; what no stream takes comes back as undelivered.
+	// push writes to the client's streams, the newest first; when none takes it, the session is told undelivered.
 	push struct {
-		streams []*transport.EventStream
-		kind    protocol.ItemKind
-		frame   []byte
-		key     string
+		streams     []*transport.EventStream
+		frame       []byte
+		newline     bool
+		key         string // of what it replaces while it waits; "" = a log line
+		undelivered any    // nil = it may be lost
 	}
 	wakeAfter struct {
 		d   time.Duration
@@ -108,11 +110,11 @@ type (
 type (
 	deadline    struct{ gen uint64 } // a call may have run out of time
 	idleCheck   struct{}
-	waitOver    struct{}                         // the servers have had their time to start
-	undelivered struct{ kind protocol.ItemKind } // no stream took the change; told when one opens
+	waitOver    struct{}           // the servers have had their time to start
+	undelivered struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
 )
 
-func (undelivered) Class() kernel.Class { return kernel.Urgent }
+func (undelivered) Class() kernel.Class { return kernel.Outcome }
 
 func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
 func act(a any) effect                         { return effect{act: a} }

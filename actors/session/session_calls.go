@@ -21,6 +21,15 @@ var levels = []string{"debug", "info", "notice", "warning", "error", "critical",
 
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *transport.Exchange, out []effect) []effect {
+	t, fault := s.resolve(x)
+	if fault != nil {
+		return s.fault(x, fault, out)
+	}
+	return s.forward(now, x, t, out)
+}
+
+// forward hands a request to the pool of the target's server.
+func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []effect) []effect {
 	id := x.Frame.IDBytes()
 	if _, taken := s.byID[string(id)]; taken {
 		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + quote(string(id)) + " is in use by a call in flight"}}))
@@ -28,19 +37,15 @@ func (s *state) dispatch(now time.Time, x *transport.Exchange, out []effect) []e
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	t, fault := s.resolve(x)
-	if fault != nil {
-		return s.fault(x, fault, out)
-	}
 	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original}
-	if original := protocol.Quote(t.original); !bytes.Equal(original, t.span.Of(x.Frame.Raw)) {
+	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.span, original
 	}
 	s.seq++
 	rules := &t.server.Rules
 	h := &held{x: x, view: s.view, server: t.server, Call: call.Call{
 		Seq: s.seq, ID: id, Token: x.Params.ProgressToken.Of(x.Frame.Raw), Server: t.server.Name, Item: t.original,
-		Method: x.Frame.M, State: call.Queued, Began: now, Limits: call.Limits{Idle: rules.Timeout, Absolute: rules.MaxTimeout},
+		Method: x.Frame.M, State: call.Queued, Began: now, Limits: call.Limits{Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
 	}}
 	s.calls[s.seq] = h
 	s.byID[string(id)] = s.seq
@@ -89,7 +94,7 @@ func (s *state) resolveEntry(raw []byte, span protocol.Span, path string, find f
 }
 
 func (s *state) caller() message.Caller {
-	return message.Caller{ClientKey: s.id, Project: s.key.Project, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo}
+	return message.Caller{ClientKey: s.id, Project: s.key.Project, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can}
 }
 
 func (s *state) ref(seq uint64) message.CallRef { return message.CallRef{Holder: s.self, Seq: seq} }
@@ -101,10 +106,14 @@ func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effe
 		return out
 	}
 	s.scratch = h.Step(now, event, s.scratch[:0])
+	if _, withdrawn := event.(call.Withdrawn); h.State == call.Ended && !withdrawn {
+		out = s.cancelQuestions(seq, out)
+	}
 	for i := range s.scratch {
 		out = s.effect(now, h, &s.scratch[i], out)
 	}
 	if h.State == call.Ended {
+		s.dropQuestions(seq)
 		delete(s.calls, seq)
 		delete(s.byID, string(h.ID))
 		return s.leaveWhenDrained(out)
@@ -182,18 +191,27 @@ func (s *state) log(now time.Time, m message.Log, out []effect) []effect {
 	if h == nil {
 		return out
 	}
-	var params protocol.Params
-	if params.Scan(&m.Frame) != nil {
-		return out
-	}
-	name, _ := protocol.Unquote(params.Level.Of(m.Frame.Raw))
-	if level := slices.Index(levels, name); level >= 0 && level < s.level {
+	if !s.wantsLog(&m.Frame) {
 		return out
 	}
 	for _, e := range h.Step(now, call.Logged{Frame: m.Frame}, s.scratch[:0]) {
 		out = append(out, act(forward{h.x, e.Frame.Raw, e.Frame.Newline, transport.WeightLog, ""}))
 	}
 	return out
+}
+
+// wantsLog reports whether a log line is at least as grave as the client wants.
+func (s *state) wantsLog(f *protocol.Frame) bool {
+	if s.level == 0 {
+		return true
+	}
+	var params protocol.Params
+	if params.Scan(f) != nil {
+		return false
+	}
+	name, _ := protocol.Unquote(params.Level.Of(f.Raw))
+	level := slices.Index(levels, name)
+	return level < 0 || level >= s.level
 }
 
 // arm makes sure that the timer fires no later than at. Most calls are answered long before: their deadlines

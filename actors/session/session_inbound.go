@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
@@ -31,7 +33,7 @@ func (s *state) inbound(now time.Time, x *transport.Exchange, out []effect) []ef
 		out = append(out, act(accept{x}))
 		return s.notification(now, x, out)
 	}
-	return append(out, act(accept{x})) // an answer to a question nobody asked: dropped
+	return s.response(now, x, append(out, act(accept{x})))
 }
 
 func (s *state) notification(now time.Time, x *transport.Exchange, out []effect) []effect {
@@ -43,6 +45,10 @@ func (s *state) notification(now time.Time, x *transport.Exchange, out []effect)
 		id := x.Params.RequestID.Of(x.Frame.Raw)
 		if seq, ok := s.byID[string(id)]; ok {
 			return s.event(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+		}
+	case protocol.NotificationRootsListChanged:
+		for _, server := range slices.Sorted(maps.Keys(s.rootsOf)) {
+			out = append(out, tell(s.rootsOf[server], message.RootsChanged{}))
 		}
 	}
 	return out
@@ -74,10 +80,25 @@ func (s *state) request(now time.Time, x *transport.Exchange, out []effect) []ef
 		return s.list(x, protocol.Templates, out)
 	case protocol.MethodLoggingSetLevel:
 		return s.setLevel(x, out)
+	case protocol.MethodResourcesSubscribe:
+		return s.subscribe(x, out)
+	case protocol.MethodResourcesUnsubscribe:
+		return s.unsubscribe(x, out)
 	case protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead, protocol.MethodCompletionComplete:
 		return s.dispatch(now, x, out)
 	}
+	if server := s.only(); server != nil && x.Frame.M == protocol.MethodOther {
+		return s.forward(now, x, target{server: server}, out) // a method of a later revision, or of the server's own
+	}
 	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
+}
+
+// only is the server when there is just one in view: methods we do not know go to it untouched (bridge.md section 6).
+func (s *state) only() *catalog.Server {
+	if servers := s.view.Servers(); len(servers) == 1 {
+		return servers[0]
+	}
+	return nil
 }
 
 // list answers from the snapshot: no server is asked (S0.4.3).
@@ -112,6 +133,7 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	s.initialized, s.path = true, x.Origin.Path
 	s.version = protocol.Negotiate(asked)
 	s.capabilities = slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw))
+	s.can = message.CanOf(s.capabilities)
 	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
 	s.client = clientName(s.clientInfo)
 	s.told = s.view.Snapshot().Generation
@@ -123,7 +145,7 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 // and go (architecture.md section 7).
 func (s *state) initializeResult() []byte {
 	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
-	b = append(b, `,"capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true},"tools":{"listChanged":true}}`...)
+	b = append(b, `,"capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`...)
 	b = append(b, `,"serverInfo":{"name":"goblin-actor","version":`...)
 	b = append(protocol.AppendQuoted(b, s.gateway), '}')
 	if instructions := s.view.Instructions(); instructions != "" {
@@ -140,6 +162,7 @@ func (s *state) setLevel(x *transport.Exchange, out []effect) []effect {
 		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(levels, " ")), out)
 	}
 	s.level = level
+	out = append(out, tell(s.owner, message.WantLevel{Session: s.self, Level: name}))
 	return s.result(x, []byte("{}"), out)
 }
 

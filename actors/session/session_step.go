@@ -25,17 +25,19 @@ type state struct {
 	limits    config.Limits
 	gateway   string // version, for serverInfo
 	registry  kernel.Reference
+	owner     kernel.Reference
 	self      kernel.Reference
 
 	path         string // the endpoint it was opened on; other paths do not know it
 	initialized  bool   // initialize was answered
 	ready        bool   // notifications/initialized came, or a request after initialize: changes may be told
 	draining     bool
-	version      string // negotiated
-	capabilities []byte // raw JSON, as declared
-	clientInfo   []byte // raw JSON
-	client       string // name and version, for people
-	level        int    // index into levels; log lines below it are not passed on
+	version      string      // negotiated
+	capabilities []byte      // raw JSON, as declared
+	can          message.Can // what they say about questions
+	clientInfo   []byte      // raw JSON
+	client       string      // name and version, for people
+	level        int         // index into levels; log lines below it are not passed on
 	since        time.Time
 	lastSeen     time.Time
 
@@ -52,6 +54,12 @@ type state struct {
 	armed   time.Time // when the timer of deadlines fires; zero = none runs
 	gen     uint64    // of that timer
 	scratch []call.Effect
+
+	lastAsk     uint64
+	questions   map[uint64]question         // put to the client and not answered, by our id
+	rootsOf     map[string]kernel.Reference // pools of servers that asked for the roots
+	subs        map[resource]*subscription
+	subscribing map[uint64]subscribing // by seq
 }
 
 // held is a call with what its holder needs to answer it.
@@ -66,6 +74,8 @@ func newState(o Options, self kernel.Reference) *state {
 	return &state{
 		id: o.ID, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
 		expect: o.Expect, calls: map[uint64]*held{}, byID: map[string]uint64{},
+		questions: map[uint64]question{}, rootsOf: map[string]kernel.Reference{},
+		subs: map[resource]*subscription{}, subscribing: map[uint64]subscribing{}, owner: o.Gateway,
 	}
 }
 
@@ -86,7 +96,17 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.Log:
 		return s.log(now, m, out)
 	case message.Ask:
-		return append(out, tell(m.From, message.Answer{Key: m.Key, Error: []byte(`{"code":-32601,"message":"the client cannot be asked"}`)}))
+		return s.ask(now, m, out)
+	case message.AskWithdrawn:
+		return s.askWithdrawn(now, m, out)
+	case message.ElicitationDone:
+		return append(out, act(push{streams: s.streams, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
+	case message.ResourceUpdated:
+		return s.updated(m, out)
+	case message.Subscribed:
+		return s.subscribed(m, out)
+	case message.ServerLog:
+		return s.serverLog(m, out)
 	case message.Published:
 		return s.published(now, m.Snapshot, out)
 	case message.StreamOpened:
@@ -96,7 +116,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		s.lastSeen = now
 		s.streamClosed(m)
 	case undelivered:
-		s.told[m.kind] = 0 // differs from every generation of a kind that has changed
+		s.undelivered(m)
 	case message.EndSession:
 		return append(out, act(refuse{m.Exchange, 204, nil}), act(leave{}))
 	case message.CloseIfIdle:
@@ -199,6 +219,12 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 	}
 	for _, x := range s.wait {
 		out = append(out, act(refuse{x, 503, fault}))
+	}
+	for _, seq := range sortedKeys(s.subscribing) {
+		out = s.fault(s.subscribing[seq].x, fault, out)
+	}
+	for _, pool := range s.subscribedPools() {
+		out = append(out, tell(pool, message.UnsubscribeAll{Who: s.self}))
 	}
 	for _, stream := range s.streams {
 		out = append(out, act(closeStream{stream}))

@@ -23,12 +23,18 @@ func (s *session) openStream(self kernel.Self, a openStream) {
 // push gives the frame to the newest stream that takes it: each message goes to one stream only
 // (MCP 2025-11-25, basic/transports, multiple connections).
 func (s *session) push(self kernel.Self, a push) {
+	weight := transport.WeightState
+	if a.key == "" {
+		weight = transport.WeightLog
+	}
 	for i := len(a.streams) - 1; i >= 0; i-- {
-		if a.streams[i].Push(a.frame, false, transport.WeightState, a.key) {
+		if a.streams[i].Push(a.frame, a.newline, weight, a.key) {
 			return
 		}
 	}
-	self.Reference().Tell(undelivered{a.kind})
+	if a.undelivered != nil {
+		self.Reference().Tell(undelivered{a.undelivered})
+	}
 }
 
 func (s *session) refuse(a refuse) {
@@ -50,7 +56,7 @@ func (s *state) streamOpened(m message.StreamOpened, out []effect) []effect {
 	// Effects that were given the old slice may still read it: never append in place.
 	s.streams = append(s.streams[:len(s.streams):len(s.streams)], m.Stream)
 	out = append(out, act(openStream{m.Stream, 0}))
-	return s.tellChanges(out)
+	return s.tellUpdates(s.tellChanges(out))
 }
 
 func (s *state) streamClosed(m message.StreamClosed) {
@@ -84,7 +90,27 @@ func (s *state) tellChanges(out []effect) []effect {
 			continue
 		}
 		method := kind.ChangedMethod().String()
-		out = append(out, act(push{s.streams, kind, protocol.AppendNotification(nil, method, nil), method}))
+		out = append(out, act(push{streams: s.streams, frame: protocol.AppendNotification(nil, method, nil), key: method, undelivered: kind}))
 	}
 	return out
+}
+
+// undelivered makes due again what no stream took.
+func (s *state) undelivered(m undelivered) {
+	switch what := m.what.(type) {
+	case protocol.ItemKind:
+		s.told[what] = 0 // differs from every generation of a kind that has changed
+	case message.ResourceUpdated:
+		if sub := s.subs[resource{what.Server, what.URI}]; sub != nil {
+			sub.due = &what
+		}
+	}
+}
+
+// serverLog passes on a log line that belongs to no call, if the client's view holds the server.
+func (s *state) serverLog(m message.ServerLog, out []effect) []effect {
+	if len(s.streams) == 0 || !s.ready || s.view == nil || s.key.Server != "" && s.key.Server != m.Server || !s.wantsLog(&m.Frame) {
+		return out
+	}
+	return append(out, act(push{streams: s.streams, frame: m.Frame.Raw, newline: m.Frame.Newline}))
 }

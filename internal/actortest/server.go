@@ -19,6 +19,7 @@ type Server struct {
 	Instructions string                                               // of initialize
 	Version      string                                               // answered to initialize; "" = the newest legacy one
 	Refuse       error                                                // when set, every connection closes with it
+	Logging      bool                                                 // declares logging
 	Mute         bool                                                 // never answers initialize
 	Handle       func(p *transport.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
 
@@ -68,6 +69,19 @@ func (s *Server) Got(method string) []protocol.Frame {
 	return list
 }
 
+// Answers returns the responses that came so far: answers to the server's own questions.
+func (s *Server) Answers() []protocol.Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []protocol.Frame
+	for _, f := range s.got {
+		if f.Kind == protocol.KindResult || f.Kind == protocol.KindError {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // SetTools changes the list and, when announce, says so.
 func (s *Server) SetTools(announce bool, names ...string) {
 	s.mu.Lock()
@@ -109,7 +123,11 @@ func (s *Server) answer(peer *transport.Peer, f protocol.Frame) {
 		if version == "" {
 			version = protocol.LatestLegacy
 		}
-		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true},"resources":{}},"serverInfo":{"name":"fake","version":"1"},"instructions":%q}`, version, s.Instructions)
+		logging := ""
+		if s.Logging {
+			logging = `,"logging":{}`
+		}
+		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}%s},"serverInfo":{"name":"fake","version":"1"},"instructions":%q}`, version, logging, s.Instructions)
 	case protocol.MethodPing:
 		result = "{}"
 	case protocol.MethodToolsList:

@@ -1,0 +1,260 @@
+package actors
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+const allCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}`
+
+// asking is a server whose tool asks the client before it answers.
+func asking(question string) *actortest.Server {
+	return &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, _ protocol.Frame, _ []byte) {
+		_ = p.Send([]byte(question))
+	}}
+}
+
+func call(id int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_ask","arguments":{}}}`, id)
+}
+
+// The question arrives byte for byte but for its id; the answer goes back under the server's own id, 0 included.
+func TestAQuestionGoesToItsCaller(t *testing.T) {
+	within(func(t *testing.T) {
+		server := asking(`{"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"message":"name?","requestedSchema":{"type":"object","x":1.0}}}`)
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.can = allCapabilities
+		h.initialize()
+		got := h.send(call(1))
+		if len(got) != 1 || got[0] != `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"name?","requestedSchema":{"type":"object","x":1.0}}}` {
+			t.Fatalf("question: %v", got)
+		}
+		time.Sleep(2 * time.Minute) // a slow human: the call's clocks stand
+		if got := h.got(); len(got) != 0 {
+			t.Fatalf("while the human thinks: %v", got)
+		}
+		answer := `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"name":"Ada"}}}`
+		h.send(`{"jsonrpc":"2.0","id":99,"result":{"action":"accept"}}`, answer, answer) // nobody's, ours, ours again
+		back := server.Answers()
+		if len(back) != 1 || string(back[0].Raw) != `{"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"name":"Ada"}}}` {
+			t.Fatalf("the server got %d answers: %v", len(back), back)
+		}
+		id := server.Got("tools/call")[0].IDBytes()
+		_ = server.Last().Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+		if got := h.got(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}` {
+			t.Errorf("the call's answer: %v", got)
+		}
+	})(t)
+}
+
+func TestQuestionsAreRefused(t *testing.T) {
+	elicit := `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{%s"message":"?"}}`
+	tests := []struct{ name, can, question, want string }{
+		{"elicitation not declared", `{}`, fmt.Sprintf(elicit, ""), "has not declared elicitation"},
+		{"url not declared", `{"elicitation":{}}`, fmt.Sprintf(elicit, `"mode":"url","url":"https://x.invalid","elicitationId":"e",`), "elicitation.url"},
+		{"sampling not declared", `{}`, `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[]}}`, "has not declared sampling"},
+		{"tools in sampling not declared", `{"sampling":{}}`, `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[],"tools":[]}}`, "sampling.tools"},
+		{"roots not declared: the configured ones", `{}`, `{"jsonrpc":"2.0","id":"q","method":"roots/list"}`, `{"roots":[]}`},
+		{"unknown question", `{}`, `{"jsonrpc":"2.0","id":"q","method":"quiz/create"}`, "-32601"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, within(func(t *testing.T) {
+			server := asking(test.question)
+			h := open(t, map[string]*actortest.Server{"one": server}, nil)
+			defer h.close()
+			h.can = test.can
+			h.initialize()
+			if got := h.send(call(1)); len(got) != 0 {
+				t.Errorf("the client got %v", got)
+			}
+			back := server.Answers()
+			if len(back) != 1 || !strings.Contains(string(back[0].Raw), test.want) {
+				t.Errorf("the server got %v, want one answer with %q", back, test.want)
+			}
+		}))
+	}
+}
+
+// A question while nobody is calling is nobody's.
+func TestAQuestionOutOfTheBlue(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"a"}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.can = allCapabilities
+		h.initialize()
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{"messages":[]}}`))
+		if got := h.got(); len(got) != 0 {
+			t.Errorf("the client got %v", got)
+		}
+		if back := server.Answers(); len(back) != 1 || back[0].Kind != protocol.KindError {
+			t.Errorf("the server got %v, want an error", back)
+		}
+	})(t)
+}
+
+// The first question makes a process's calls run one at a time, parked ones aside.
+func TestLeasedFromTheFirstQuestion(t *testing.T) {
+	within(func(t *testing.T) {
+		server := asking(`{"jsonrpc":"2.0","id":"q","method":"roots/list"}`)
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.can = allCapabilities
+		h.initialize()
+		h.send(call(1)) // parked at its question
+		server.Handle = func(*transport.Peer, protocol.Frame, []byte) {}
+		h.send(call(2), call(3))
+		if n := len(server.Got("tools/call")); n != 2 {
+			t.Errorf("%d calls at the server, want the parked one and one that runs", n)
+		}
+	})(t)
+}
+
+// The call is cancelled: the server's question is answered, the client's is not asked any more.
+func TestCancelWhileParked(t *testing.T) {
+	within(func(t *testing.T) {
+		server := asking(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}`)
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.can = allCapabilities
+		h.initialize()
+		h.send(call(7))
+		h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+		if back := server.Answers(); len(back) != 1 || !strings.Contains(string(back[0].Raw), `"action":"cancel"`) {
+			t.Errorf("the server's question: %v", back)
+		}
+		if n := len(server.Got("notifications/cancelled")); n != 1 {
+			t.Errorf("the server was told %d times to cancel", n)
+		}
+		h.send(`{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}`)
+		if back := server.Answers(); len(back) != 1 {
+			t.Errorf("a late answer reached the server: %v", back)
+		}
+	})(t)
+}
+
+// limits.parkedCall: nobody answers.
+func TestParkedCallExpires(t *testing.T) {
+	within(func(t *testing.T) {
+		server := asking(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[]}}`)
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.can = allCapabilities
+		h.initialize()
+		h.send(call(7))
+		time.Sleep(10*time.Minute - time.Nanosecond)
+		if got := h.got(); len(got) != 0 {
+			t.Fatalf("a nanosecond early: %v", got)
+		}
+		time.Sleep(time.Nanosecond)
+		got := h.got()
+		if len(got) != 2 || !strings.Contains(got[0], "notifications/cancelled") || !strings.Contains(got[1], `"TIMEOUT"`) {
+			t.Errorf("got %v, want the question withdrawn and the call timed out", got)
+		}
+		if back := server.Answers(); len(back) != 1 || back[0].Kind != protocol.KindError {
+			t.Errorf("the server's question: %v", back)
+		}
+	})(t)
+}
+
+// S0.7.1–S0.7.4: subscribe goes upstream once, updates come with the client's URI, unsubscribe ends it.
+func TestSubscriptions(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
+		}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`
+		for range 2 {
+			if got := h.one(subscribe); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+				t.Fatalf("subscribe: %s", got)
+			}
+		}
+		sent := server.Got("resources/subscribe")
+		if len(sent) != 1 || !strings.Contains(string(sent[0].Raw), `"params":{"uri":"file:///a"}`) {
+			t.Fatalf("upstream: %v, want one subscribe of the original URI", sent)
+		}
+		if got := h.one(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"resource://one/file:///b"}}`); !strings.Contains(got, `"RESOURCE_NOT_FOUND"`) {
+			t.Errorf("unknown: %s", got)
+		}
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a","x":1.0}}`))
+		if got := h.got(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"resource://one/file:///a","x":1.0}}` {
+			t.Errorf("updated: %v", got)
+		}
+		time.Sleep(10 * time.Second)
+		server.Last().Close(nil) // after the reconnect: subscribed again, and told that it may have changed
+		time.Sleep(time.Second)
+		if n := len(server.Got("resources/subscribe")); n != 2 {
+			t.Errorf("%d subscribes upstream after a reconnect, want 2", n)
+		}
+		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], "resources/updated") {
+			t.Errorf("after the reconnect: %v, want one updated", got)
+		}
+		h.one(`{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"resource://one/file:///a"}}`)
+		time.Sleep(3 * time.Second)
+		if n := len(server.Got("resources/unsubscribe")); n != 1 {
+			t.Errorf("%d unsubscribes upstream, want 1", n)
+		}
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
+		if got := h.got(); len(got) != 0 {
+			t.Errorf("after unsubscribe: %v", got)
+		}
+	})(t)
+}
+
+// S0.9.3: the server's refusal reaches the client as it is, and nothing is left behind.
+func TestSubscribeRefused(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+			_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"no","data":{"z":1.0}}}`))
+		}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		got := h.one(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
+		if got != `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":{"z":1.0}}}` {
+			t.Errorf("subscribe: %s", got)
+		}
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
+		if got := h.got(); len(got) != 0 {
+			t.Errorf("an update after the refusal: %v", got)
+		}
+	})(t)
+}
+
+// Log lines: of the only call to its caller, others to everybody; below the session's level to nobody.
+func TestLogLines(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"ask"}, Logging: true, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		h.one(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}`)
+		if set := server.Got("logging/setLevel"); len(set) != 1 || !strings.Contains(string(set[0].Raw), `"level":"warning"`) {
+			t.Errorf("upstream: %v, want the level once", set)
+		}
+		line := func(level string) {
+			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"` + level + `","data":1}}`))
+		}
+		line("info")
+		line("error")
+		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], `"error"`) {
+			t.Errorf("out of a call: %v, want the error only", got)
+		}
+		h.send(call(2))
+		line("debug")
+		line("critical")
+		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], `"critical"`) {
+			t.Errorf("in a call: %v, want the critical only", got)
+		}
+	})(t)
+}

@@ -1,0 +1,149 @@
+package session
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// question is a server's question that was put to the client.
+type question struct {
+	seq  uint64 // of the call it belongs to
+	key  uint64 // the backend's number for it
+	from kernel.Reference
+}
+
+// ask puts a server's question to the client, on the stream of the call it belongs to, under an id of ours.
+// What the client has not declared is refused to the server. MCP 2025-11-25, basic/transports, sending messages.
+func (s *state) ask(now time.Time, m message.Ask, out []effect) []effect {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return append(out, refuseAsk(m, -32600, "the call has ended"))
+	}
+	if why := s.cannot(&m.Frame); why != "" {
+		return append(out, refuseAsk(m, -32602, why))
+	}
+	if h.x.Origin.JSONOnly {
+		return append(out, refuseAsk(m, -32602, "the client takes no stream, so it cannot be asked"))
+	}
+	if m.Frame.M == protocol.MethodRootsList {
+		s.rootsOf[h.server.Name] = h.server.Pool
+	}
+	s.lastAsk++
+	s.questions[s.lastAsk] = question{m.Seq, m.Key, m.From}
+	h.Step(now, call.Asked{}, s.scratch[:0])
+	id := strconv.AppendUint(nil, s.lastAsk, 10)
+	frame := protocol.AppendEdited(nil, m.Frame.Raw, protocol.Edit{Span: m.Frame.ID, With: id})
+	out = append(out, act(forward{h.x, frame, m.Frame.Newline, transport.WeightAnswer, ""}))
+	return s.arm(now, h.Deadline(), out)
+}
+
+// refuseAsk answers a question with an error instead of asking.
+func refuseAsk(m message.Ask, code int, why string) effect {
+	err := fmt.Appendf(nil, `{"code":%d,"message":%s}`, code, protocol.Quote(why))
+	return tell(m.From, message.Answer{Key: m.Key, Error: err})
+}
+
+// cannot says why the client cannot be asked; "" when it can. Modes are refused, not degraded.
+func (s *state) cannot(f *protocol.Frame) string {
+	switch f.M {
+	case protocol.MethodRootsList:
+		if s.can&message.CanRoots == 0 {
+			return "the client has not declared roots"
+		}
+	case protocol.MethodSamplingCreateMessage:
+		if s.can&message.CanSample == 0 {
+			return "the client has not declared sampling"
+		}
+		uses := protocol.Member(f.Raw, f.Params, "tools").Present() || protocol.Member(f.Raw, f.Params, "toolChoice").Present()
+		if uses && s.can&message.CanSampleTools == 0 {
+			return "the client has not declared sampling.tools"
+		}
+	case protocol.MethodElicitationCreate:
+		mode, _ := protocol.Unquote(protocol.Member(f.Raw, f.Params, "mode").Of(f.Raw))
+		if mode == "url" && s.can&message.CanURL == 0 {
+			return "the client has not declared elicitation.url"
+		}
+		if mode != "url" && s.can&message.CanForm == 0 {
+			return "the client has not declared elicitation"
+		}
+	}
+	return ""
+}
+
+// response passes the client's answer on to the server that asked; an answer to a question nobody asked, or that
+// is answered already, is dropped.
+func (s *state) response(now time.Time, x *transport.Exchange, out []effect) []effect {
+	number, err := strconv.ParseUint(string(x.Frame.IDBytes()), 10, 64)
+	q, ok := s.questions[number]
+	if err != nil || !ok {
+		return out
+	}
+	delete(s.questions, number)
+	answer := message.Answer{Key: q.key, Result: x.Frame.ResultBytes()}
+	if x.Frame.Kind == protocol.KindError {
+		answer.Result, answer.Error = nil, x.Frame.ErrorBytes()
+	}
+	return s.replied(now, q.seq, append(out, tell(q.from, answer)))
+}
+
+// replied starts a call's clocks again.
+func (s *state) replied(now time.Time, seq uint64, out []effect) []effect {
+	h := s.calls[seq]
+	if h == nil {
+		return out
+	}
+	h.Step(now, call.Replied{}, s.scratch[:0])
+	return s.arm(now, h.Deadline(), out)
+}
+
+// askWithdrawn tells the client that its answer is no longer wanted.
+func (s *state) askWithdrawn(now time.Time, m message.AskWithdrawn, out []effect) []effect {
+	for number, q := range s.questions {
+		if q.seq == m.Seq && q.key == m.Key {
+			out = s.cancelQuestion(number, out)
+			return s.replied(now, m.Seq, out)
+		}
+	}
+	return out
+}
+
+// cancelQuestions withdraws the open questions of a call that has ended.
+func (s *state) cancelQuestions(seq uint64, out []effect) []effect {
+	if len(s.questions) == 0 {
+		return out
+	}
+	for _, number := range sortedKeys(s.questions) {
+		if s.questions[number].seq == seq {
+			out = s.cancelQuestion(number, out)
+		}
+	}
+	return out
+}
+
+// dropQuestions forgets the open questions of a call that the client itself has withdrawn.
+func (s *state) dropQuestions(seq uint64) {
+	for number, q := range s.questions {
+		if q.seq == seq {
+			delete(s.questions, number)
+		}
+	}
+}
+
+func (s *state) cancelQuestion(number uint64, out []effect) []effect {
+	q := s.questions[number]
+	delete(s.questions, number)
+	h := s.calls[q.seq]
+	if h == nil {
+		return out
+	}
+	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the call has ended"}`, number)
+	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
+	return append(out, act(forward{h.x, frame, false, transport.WeightAnswer, ""}))
+}
