@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 			e.Defer(func() { os.RemoveAll(dir) })
 			e.Setenv("XDG_RUNTIME_DIR", dir)
 			e.Setenv("GOBLIN_CONFIG", "")
+			e.Setenv("GORACE", "atexit_sleep_ms=20") // else every command takes a second under the race detector
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -62,7 +63,7 @@ func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, key := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "GOBLIN_CONFIG", "TMPDIR", "NO_COLOR"} {
+	for _, key := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "GOBLIN_CONFIG", "TMPDIR", "NO_COLOR", "GORACE"} {
 		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
 	}
 	return cmd
