@@ -51,7 +51,9 @@ func (s *sseReader) next() ([]byte, error) {
 		line, ended, err := s.lines.next()
 		if err != nil {
 			if err == io.EOF && s.data > 0 { // the empty line may be missing at the end
-				return s.dispatch()
+				if data, err := s.dispatch(); data != nil || err != nil {
+					return data, err
+				}
 			}
 			return nil, err
 		}
