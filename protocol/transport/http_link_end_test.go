@@ -1,0 +1,252 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"goblin-actor/protocol"
+)
+
+// An answer too large costs its own ticket and nobody else.
+func TestHTTPLinkTooLarge(t *testing.T) {
+	big := `{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("y", 300_000) + `"}}`
+	httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+		wait := make(chan struct{})
+		budget := NewBudget(1 << 30)
+		l, r := httpLinkTestOpen(t, HTTPOptions{MaxMessageBytes: 200_000, Budget: budget, URL: serve(func(w http.ResponseWriter, q *http.Request) {
+			body, _ := io.ReadAll(q.Body)
+			switch {
+			case bytes.Contains(body, []byte(`"id":1,`)): // with a length
+				w.Header().Set("Content-Length", fmt.Sprint(len(big)))
+				_, _ = io.WriteString(w, big)
+			case bytes.Contains(body, []byte(`"id":2,`)): // in chunks
+				w.(http.Flusher).Flush()
+				_, _ = io.WriteString(w, big)
+			case bytes.Contains(body, []byte(`"id":3,`)): // as an event
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprintf(w, "data: %s\n\n", big)
+			default:
+				<-wait
+				_, _ = w.Write(httpLinkTestResult(body, `{}`))
+			}
+		})})
+		l.Send(httpLinkTestRequest(4))
+		for i := uint64(1); i <= 3; i++ {
+			l.Send(httpLinkTestRequest(i))
+			if end, ok := httpLinkTestEnd(r, i).(Ended); !ok || !errors.Is(end.Err, ErrFrameTooLarge) {
+				t.Errorf("ticket %d: %#v, want %v", i, end, ErrFrameTooLarge)
+			}
+		}
+		close(wait)
+		if _, ok := httpLinkTestEnd(r, 4).(Received); !ok {
+			t.Error("another call suffered")
+		}
+		for range 100 {
+			if budget.Used() == 0 {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Errorf("budget: %d bytes not given back", budget.Used())
+	})
+}
+
+// Bodies of all sizes arrive byte for byte, both ways.
+func TestHTTPLinkSizes(t *testing.T) {
+	httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+		l, r := httpLinkTestOpen(t, HTTPOptions{MaxMessageBytes: 16 << 20, URL: serve(func(w http.ResponseWriter, q *http.Request) {
+			body, _ := io.ReadAll(q.Body)
+			var f protocol.Frame
+			var p protocol.Params
+			if f.Parse(body) != nil || p.Scan(&f) != nil {
+				panic("bad request")
+			}
+			answer := httpLinkTestResult(body, string(f.Params.Of(f.Raw)))
+			switch string(p.Name.Of(f.Raw)) {
+			case `"chunked"`:
+				w.(http.Flusher).Flush()
+			case `"sse"`:
+				w.Header().Set("Content-Type", "text/event-stream")
+				answer = protocol.AppendSSE(nil, "message", "", answer, false)
+			default:
+				w.Header().Set("Content-Length", fmt.Sprint(len(answer)))
+			}
+			_, _ = w.Write(answer)
+		})})
+		ticket := uint64(0)
+		for _, size := range []int{0, 1, 1000, 4000, 4096, 16_300, 65_400, 65_536, 70_000, 300_000, 2 << 20, 5 << 20} {
+			for _, way := range []string{"length", "chunked", "sse"} {
+				ticket++
+				params := `{"name":"` + way + `","x":"` + strings.Repeat("ab", size/2) + `"}`
+				l.Send(Outgoing{Ticket: ticket, Request: true, Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"m","params":%s}`, ticket, params)})
+				got, ok := httpLinkTestEnd(r, ticket).(Received)
+				if !ok || string(got.Frame.Result.Of(got.Frame.Raw)) != params {
+					t.Fatalf("%d bytes, %s: not what was sent", size, way)
+				}
+				if spare := cap(got.Frame.Raw) - len(got.Frame.Raw); spare > len(got.Frame.Raw)/4+64 {
+					t.Errorf("%d bytes, %s: the frame keeps %d bytes more", size, way, spare)
+				}
+			}
+		}
+	})
+}
+
+func TestHTTPLinkCancel(t *testing.T) {
+	httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+		gone := make(chan string, 3)
+		began := make(chan struct{}, 3)
+		l, r := httpLinkTestOpen(t, HTTPOptions{URL: serve(func(w http.ResponseWriter, q *http.Request) {
+			body, _ := io.ReadAll(q.Body)
+			switch {
+			case bytes.Contains(body, []byte(`"id":2,`)): // in the middle of a stream
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n")
+				w.(http.Flusher).Flush()
+			case bytes.Contains(body, []byte(`"id":3,`)): // in the middle of a body
+				w.Header().Set("Content-Length", "1000")
+				fmt.Fprint(w, `{"jsonrpc"`)
+				w.(http.Flusher).Flush()
+			}
+			began <- struct{}{}
+			<-q.Context().Done()
+			gone <- string(body)
+		})})
+		for i := uint64(1); i <= 3; i++ {
+			l.Send(httpLinkTestRequest(i))
+			<-began
+		}
+		linkWait[Received](r, 1)
+		for i := uint64(1); i <= 3; i++ {
+			l.Cancel(i)
+			if end, ok := httpLinkTestEnd(r, i).(Ended); !ok || !errors.Is(end.Err, context.Canceled) {
+				t.Errorf("ticket %d: %#v, want canceled", i, end)
+			}
+			select {
+			case <-gone:
+			case <-time.After(5 * time.Second):
+				t.Errorf("ticket %d: the server did not notice", i)
+			}
+		}
+		l.Cancel(2)  // again
+		l.Cancel(99) // never was
+	})
+}
+
+// The session is deleted at the end, once, and a server that does not answer that costs no more than the grace.
+func TestHTTPLinkClose(t *testing.T) {
+	httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+		for _, hangs := range []bool{false, true} {
+			var deleted []string
+			var mu sync.Mutex
+			url := serve(func(w http.ResponseWriter, q *http.Request) {
+				if q.Method == "DELETE" {
+					mu.Lock()
+					deleted = append(deleted, q.Header.Get("Mcp-Session-Id"))
+					mu.Unlock()
+					if hangs {
+						<-q.Context().Done()
+					}
+					return
+				}
+				body, _ := io.ReadAll(q.Body)
+				if bytes.Contains(body, []byte(`"id":2,`)) {
+					<-q.Context().Done()
+					return
+				}
+				w.Header().Set("Mcp-Session-Id", "s-9")
+				_, _ = w.Write(httpLinkTestResult(body, `{}`))
+			})
+			r := newLinkRecorder(t)
+			l := OpenHTTP(HTTPOptions{URL: url}, r.sink)
+			l.Send(httpLinkTestRequest(1))
+			httpLinkTestEnd(r, 1)
+			l.Send(httpLinkTestRequest(2))
+			linkWait[Written](r, 2)
+			began := time.Now()
+			l.Close(300 * time.Millisecond)
+			l.Send(httpLinkTestRequest(3))
+			if c := linkWait[Closed](r, 1); c.Err != nil {
+				t.Errorf("Closed{%v}", c.Err)
+			}
+			if d := time.Since(began); d > 2*time.Second {
+				t.Errorf("closed after %v", d)
+			}
+			if end, ok := httpLinkTestEnd(r, 2).(Ended); !ok || !errors.Is(end.Err, ErrLinkClosed) {
+				t.Errorf("%#v, want %v", end, ErrLinkClosed)
+			}
+			mu.Lock()
+			if !slices.Equal(deleted, []string{"s-9"}) {
+				t.Errorf("deleted %q", deleted)
+			}
+			mu.Unlock()
+		}
+	})
+}
+
+// Many links with many calls leave no goroutine behind.
+func TestHTTPLinkLeaks(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		if q.Method == "GET" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.(http.Flusher).Flush()
+			<-q.Context().Done()
+			return
+		}
+		_, _ = w.Write(httpLinkTestResult(body, `{}`))
+	}))
+	before := runtime.NumGoroutine()
+	for range 20 {
+		r := newLinkRecorder(t)
+		l := OpenHTTP(HTTPOptions{URL: server.URL}, r.sink)
+		l.Listen()
+		for i := uint64(1); i <= 50; i++ {
+			l.Send(httpLinkTestRequest(i))
+		}
+		for i := uint64(1); i <= 50; i++ {
+			httpLinkTestEnd(r, i)
+		}
+		l.Close(time.Second)
+		linkWait[Closed](r, 1)
+	}
+	server.Close()
+	for range 200 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines more than before", runtime.NumGoroutine()-before)
+}
+
+// While the receiver has no room an exchange waits, and Close ends it all the same.
+func TestHTTPLinkBackPressure(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		_, _ = w.Write(httpLinkTestResult(body, `{}`))
+	}))
+	defer server.Close()
+	r := newLinkRecorder(t)
+	l := OpenHTTP(HTTPOptions{URL: server.URL}, func(ctx context.Context, e Event) error {
+		if _, is := e.(Received); is {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return r.sink(ctx, e)
+	})
+	l.Send(httpLinkTestRequest(1))
+	linkWait[Written](r, 1)
+	l.Close(0)
+	linkWait[Closed](r, 1)
+}

@@ -1,0 +1,284 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// What the server says beats the status, unless it says nothing or that it does not know us.
+func TestHTTPLinkStatus(t *testing.T) {
+	const rpc, null = `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no session tool"}}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`
+	const html = "text/html"
+	for _, test := range []struct {
+		name      string
+		noSession bool
+		notice    bool // send a notification
+		status    int
+		kind      string // Content-Type; "" = application/json
+		body      string
+		retry     string
+		received  bool
+		lost      bool
+		code      int // of a StatusError; 0 = none
+		after     time.Duration
+		err       error // other than nil and StatusError
+	}{
+		{name: "404 that is an answer", status: 404, body: rpc, received: true},
+		{name: "400 that is an answer and mentions a session", status: 400, body: rpc, received: true},
+		{name: "500 that is an answer", status: 500, body: rpc, received: true},
+		{name: "wrong id", status: 200, body: `{"jsonrpc":"2.0","id":77,"result":{}}`, received: true},
+		{name: "error without id", status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}`, received: true},
+		{name: "404 text", status: 404, kind: html, body: "not found", lost: true},
+		{name: "404 empty", status: 404, lost: true},
+		{name: "404 without id", status: 404, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`, lost: true},
+		{name: "400 about the session", status: 400, body: null, lost: true},
+		{name: "400 text about the session", status: 400, kind: html, body: "Invalid SESSION id", lost: true},
+		{name: "404 text without session", noSession: true, status: 404, kind: html, body: "not found", code: 404},
+		{name: "400 about the session we never had", noSession: true, status: 400, kind: html, body: "no session", code: 400},
+		{name: "400 text", status: 400, kind: "text/plain", body: "JSON RPC not handled", code: 400},
+		{name: "503 with json of its own", status: 503, body: `{"error":"busy"}`, retry: "7", code: 503, after: 7 * time.Second},
+		{name: "429 with an error without id", status: 429, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"slow"}}`, retry: "1", code: 429, after: time.Second},
+		{name: "401", status: 401, body: null, code: 401},
+		{name: "500 without body", status: 500, code: 500},
+		{name: "200 garbage", status: 200, body: "OK", err: errLinkNotJSON},
+		{name: "200 html", status: 200, kind: html, body: "<html>", err: errLinkNotJSON},
+		{name: "200 empty", status: 200, err: ErrNoAnswer},
+		{name: "202 to a request", status: 202, err: ErrNoAnswer},
+		{name: "notification", notice: true, status: 202},
+		{name: "notification, 200", notice: true, status: 200, body: "{}"},
+		{name: "notification, 204", notice: true, status: 204},
+		{name: "notification refused", notice: true, status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}`, code: 400},
+		{name: "notification, session lost", notice: true, status: 404, lost: true},
+		{name: "json in disguise of a stream", status: 200, kind: "text/event-stream", body: rpc, received: true},
+		{name: "stream in disguise of json", status: 200, body: "event: message\ndata: " + rpc + "\n\n", received: true},
+		{name: "stream without the last empty line", status: 200, kind: "text/event-stream", body: "data: " + rpc, received: true},
+		{name: "stream without an answer", status: 200, kind: "text/event-stream", body: ": nothing\n\n", err: ErrNoAnswer},
+		{name: "batch", status: 200, body: `[{"jsonrpc":"2.0","method":"a"},` + rpc + `]`, received: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+				l, r := httpLinkTestOpen(t, HTTPOptions{URL: serve(func(w http.ResponseWriter, q *http.Request) {
+					body, _ := io.ReadAll(q.Body)
+					w.Header().Set("Content-Type", "application/json")
+					if bytes.Contains(body, []byte("initialize")) {
+						if !test.noSession {
+							w.Header().Set("Mcp-Session-Id", "s")
+						}
+						_, _ = w.Write(httpLinkTestResult(body, `{}`))
+						return
+					}
+					if test.kind != "" {
+						w.Header().Set("Content-Type", test.kind)
+					}
+					if test.retry != "" {
+						w.Header().Set("Retry-After", test.retry)
+					}
+					w.WriteHeader(test.status)
+					_, _ = io.WriteString(w, test.body)
+				})})
+				l.Send(Outgoing{Ticket: 1, Request: true, Method: "initialize", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)})
+				httpLinkTestEnd(r, 1)
+				l.Send(Outgoing{Ticket: 2, Request: !test.notice, Method: "x", Frame: []byte(`{"jsonrpc":"2.0","id":2,"method":"x"}`)})
+				end := httpLinkTestEnd(r, 2)
+				if got := len(linkAll[SessionLost](r)) == 1; got != test.lost {
+					t.Fatalf("session lost %v, want %v; told:\n%s", got, test.lost, linkDump(r.all()))
+				}
+				if _, is := end.(Received); is != test.received {
+					t.Fatalf("told:\n%s", linkDump(r.all()))
+				}
+				if test.received {
+					return
+				}
+				err := end.(Ended).Err
+				want := test.err
+				if test.lost {
+					want = ErrSessionLost
+				}
+				if test.code == 0 {
+					if !errors.Is(err, want) || want == nil && err != nil {
+						t.Errorf("Ended{%v}, want %v", err, want)
+					}
+					return
+				}
+				status, ok := errors.AsType[*StatusError](err)
+				if !ok || status.Code != test.code || status.RetryAfter != test.after || string(status.Body) != test.body {
+					t.Errorf("Ended{%v}, want status %d", err, test.code)
+				}
+			})
+		})
+	}
+}
+
+// After a loss the next initialize begins another session.
+func TestHTTPLinkSessionAgain(t *testing.T) {
+	var sessions atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		current := fmt.Sprintf("s-%d", sessions.Load())
+		switch {
+		case bytes.Contains(body, []byte("initialize")):
+			w.Header().Set("Mcp-Session-Id", fmt.Sprintf("s-%d", sessions.Add(1)))
+		case q.Header.Get("Mcp-Session-Id") != current:
+			http.Error(w, "who?", 404)
+			return
+		}
+		_, _ = w.Write(httpLinkTestResult(body, `{}`))
+	}))
+	defer server.Close()
+	l, r := httpLinkTestOpen(t, HTTPOptions{URL: server.URL})
+	initialize := func(ticket uint64) {
+		l.Send(Outgoing{Ticket: ticket, Request: true, Method: "initialize", Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"initialize"}`, ticket)})
+		httpLinkTestEnd(r, ticket)
+	}
+	initialize(1)
+	sessions.Add(1) // the server restarts
+	for i := uint64(2); i < 10; i++ {
+		l.Send(httpLinkTestRequest(i))
+	}
+	for i := uint64(2); i < 10; i++ {
+		if _, ok := httpLinkTestEnd(r, i).(Ended); !ok {
+			t.Fatalf("ticket %d was answered", i)
+		}
+	}
+	if len(linkAll[SessionLost](r)) == 0 {
+		t.Fatal("no SessionLost")
+	}
+	initialize(10)
+	l.Send(httpLinkTestRequest(11))
+	if _, ok := httpLinkTestEnd(r, 11).(Received); !ok {
+		t.Errorf("told:\n%s", linkDump(r.all()))
+	}
+}
+
+func TestHTTPLinkUnreachable(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listener.Addr().String()
+	listener.Close()
+	for _, scheme := range []string{"http", "https"} {
+		l, r := httpLinkTestOpen(t, HTTPOptions{URL: scheme + "://" + addr})
+		l.Send(httpLinkTestRequest(1))
+		if end, ok := httpLinkTestEnd(r, 1).(NotSent); !ok || !strings.Contains(end.Err.Error(), "refused") {
+			t.Errorf("%s: %#v, want NotSent", scheme, end)
+		}
+	}
+}
+
+func TestHTTPLinkRedirect(t *testing.T) {
+	httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+		var elsewhere atomic.Int32
+		other := serve(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) })
+		var asked atomic.Int32
+		l, r := httpLinkTestOpen(t, HTTPOptions{URL: serve(func(w http.ResponseWriter, q *http.Request) {
+			body, _ := io.ReadAll(q.Body)
+			switch {
+			case bytes.Contains(body, []byte(`"id":9,`)):
+				w.Header().Set("Location", other)
+				w.WriteHeader(307)
+			case bytes.Contains(body, []byte(`"id":8,`)):
+				w.Header().Set("Location", q.URL.Path)
+				w.WriteHeader(308)
+			case q.URL.Path == "/mcp":
+				asked.Add(1)
+				w.Header().Set("Location", "/mcp/?a=1")
+				w.WriteHeader(307)
+			default:
+				if q.URL.RawQuery != "a=1" || q.Method != "POST" {
+					t.Errorf("%s %s", q.Method, q.URL)
+				}
+				_, _ = w.Write(httpLinkTestResult(body, `{}`))
+			}
+		}), Headers: map[string]string{"Authorization": "secret"}})
+		for i := uint64(1); i <= 3; i++ {
+			l.Send(httpLinkTestRequest(i))
+			if _, ok := httpLinkTestEnd(r, i).(Received); !ok {
+				t.Fatalf("told:\n%s", linkDump(r.all()))
+			}
+		}
+		if asked.Load() != 1 {
+			t.Errorf("the old path was asked %d times, want once", asked.Load())
+		}
+		for _, i := range []uint64{8, 9} {
+			l.Send(httpLinkTestRequest(i))
+			end, _ := httpLinkTestEnd(r, i).(Ended)
+			if status, ok := errors.AsType[*StatusError](end.Err); !ok || status.Code/100 != 3 {
+				t.Errorf("%#v, want a status 3xx", end)
+			}
+		}
+		if elsewhere.Load() != 0 {
+			t.Error("went to another origin")
+		}
+	})
+}
+
+// A frame handed over is not in the link's hands any more once its ticket has ended.
+func TestHTTPLinkOverBudget(t *testing.T) {
+	budget := NewBudget(100)
+	l, r := httpLinkTestOpen(t, HTTPOptions{URL: "http://127.0.0.1:1", Budget: budget})
+	l.Send(Outgoing{Ticket: 1, Request: true, Frame: make([]byte, 101)})
+	if end, ok := httpLinkTestEnd(r, 1).(NotSent); !ok || !errors.Is(end.Err, ErrOverBudget) {
+		t.Errorf("%#v, want %v", end, ErrOverBudget)
+	}
+}
+
+func TestHTTPLinkBadOptions(t *testing.T) {
+	for _, test := range []struct {
+		o    HTTPOptions
+		want string
+	}{
+		{HTTPOptions{URL: "ftp://host/"}, "scheme"},
+		{HTTPOptions{URL: "http:///x"}, "no host"},
+		{HTTPOptions{URL: "http://u:hunter2@ho st/"}, "cannot be parsed"},
+		{HTTPOptions{URL: "http://host/", Headers: map[string]string{"X-Key": "hunter2\r\nEvil: 1"}}, `"X-Key"`},
+		{HTTPOptions{URL: "http://host/", Headers: map[string]string{"X Key": "hunter2"}}, `"X Key"`},
+	} {
+		r := newLinkRecorder(t)
+		l := OpenHTTP(test.o, r.sink)
+		c := linkWait[Closed](r, 1)
+		if c.Err == nil || !strings.Contains(c.Err.Error(), test.want) || strings.Contains(c.Err.Error(), "hunter2") {
+			t.Errorf("%v, want %q and no secret", c.Err, test.want)
+		}
+		l.Send(httpLinkTestRequest(1))
+		l.Cancel(1)
+		l.Listen()
+		l.SetVersion("2025-11-25")
+		l.Close(0)
+	}
+}
+
+// A login in the URL is sent as such and shown nowhere.
+func TestHTTPLinkUserinfo(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if user, password, _ := q.BasicAuth(); user != "u" || password != "hunter2" {
+			t.Errorf("login %q %q", user, password)
+		}
+		w.WriteHeader(202)
+	}))
+	defer server.Close()
+	l, r := httpLinkTestOpen(t, HTTPOptions{URL: strings.Replace(server.URL, "//", "//u:hunter2@", 1)})
+	l.Send(Outgoing{Ticket: 1, Frame: []byte(`{}`)})
+	httpLinkTestEnd(r, 1)
+}
+
+func TestHTTPLinkRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "5": 5 * time.Second, "-5": 0, "x": 0, "99999999": 24 * time.Hour, "99999999999999999999": 0,
+		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
+	} {
+		if got := httpLinkRetryAfter(value, now); got != want {
+			t.Errorf("httpLinkRetryAfter(%q) = %v, want %v", value, got, want)
+		}
+	}
+}
