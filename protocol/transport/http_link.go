@@ -147,7 +147,7 @@ func (l *httpLink) end(grace time.Duration) {
 	enough := time.AfterFunc(max(grace, httpLinkSettle), l.cancel) // who asked for the end need not make room for ever
 	l.running.Wait()
 	enough.Stop()
-	if head := l.current(); head.session != "" && grace > 0 {
+	if head := l.current(); head.session != "" && !head.modern() && grace > 0 {
 		l.delete(head, grace)
 	}
 	l.trip.close()

@@ -250,3 +250,27 @@ func TestHTTPLinkBackPressure(t *testing.T) {
 	l.Close(0)
 	linkWait[Closed](r, 1)
 }
+
+// A page for people is not read to its end, however long: its status counts.
+func TestHTTPLinkErrorPage(t *testing.T) {
+	page := "<html>" + strings.Repeat("x", 500_000)
+	httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+		l, r := httpLinkTestOpen(t, HTTPOptions{MaxMessageBytes: 100_000, URL: serve(func(w http.ResponseWriter, q *http.Request) {
+			body, _ := io.ReadAll(q.Body)
+			w.Header().Set("Content-Type", "text/html")
+			if bytes.Contains(body, []byte(`"id":1,`)) {
+				w.Header().Set("Content-Length", fmt.Sprint(len(page)))
+			}
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = io.WriteString(w, page)
+		})})
+		for i := uint64(1); i <= 2; i++ {
+			l.Send(httpLinkTestRequest(i))
+			end, _ := httpLinkTestEnd(r, i).(Ended)
+			status, ok := errors.AsType[*StatusError](end.Err)
+			if !ok || status.Code != 502 || len(status.Body) == 0 || len(status.Body) > 1024 {
+				t.Errorf("%v, want status 502", end.Err)
+			}
+		}
+	})
+}

@@ -123,7 +123,7 @@ func (w *httpLinkWorker) read(c *httpLinkCall) (clean bool, err error) {
 		_, err = io.CopyN(io.Discard, a.body, httpLinkErrorBody)
 		return err == io.EOF, w.judge(c, nil)
 	}
-	if a.length > 0 && !a.sse {
+	if a.length > 0 && !a.sse && (a.status/100 == 2 || a.length <= httpLinkBodyStart) {
 		raw, err := w.sized(a)
 		if err != nil {
 			return false, err
@@ -137,6 +137,9 @@ func (w *httpLinkWorker) read(c *httpLinkCall) (clean bool, err error) {
 	}
 	w.sse.reset(a.body)
 	first := w.sse.lines.peek()
+	if a.status/100 != 2 && !linkLooksJSON(first) && !httpLinkLooksSSE(first) {
+		return false, w.judge(c, first) // a page for people: its beginning will do
+	}
 	if linkLooksJSON(first) || !a.sse && !httpLinkLooksSSE(first) {
 		w.sse.rope.add(first)
 		if err := w.sse.rope.readAll(a.body); err != nil {

@@ -72,7 +72,9 @@ type httpLinkAnswer struct {
 }
 
 // httpLinkPlain is HTTP/1.1 without TLS: fasthttp's parser on connections that each belong to one exchange at a time,
-// so that an exchange can be ended by closing its connection, in the middle of whatever it waits for.
+// so that an exchange can be ended by closing its connection, in the middle of whatever it waits for. The connections
+// are not those of fasthttp's HostClient: it connects without a context, so that a call could not be canceled meanwhile,
+// and hands out idle connections without a look whether the server has closed them.
 type httpLinkPlain struct{ pool httpLinkPool }
 
 func (t *httpLinkPlain) sweep() bool { return t.pool.sweep(time.Now()) }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"sync"
+	"time"
 )
 
 // httpLinkNet is net/http: TLS, HTTP/2 and proxies.
@@ -28,6 +29,7 @@ func newHTTPLinkNet(o HTTPOptions) *httpLinkNet {
 		IdleConnTimeout:        httpLinkIdleFor,
 		MaxResponseHeaderBytes: httpLinkHeadBytes,
 		WriteBufferSize:        httpLinkOneWrite,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}, // a dead peer is noticed
 	}}
 }
 

@@ -54,6 +54,7 @@ type (
 		Last   bool
 	}
 	// Written: the frame of Ticket has left us: write(2) took it, or the HTTP connection its first byte.
+	// A process may answer before it is told: the two come from different goroutines.
 	Written struct{ Ticket uint64 }
 	// NotSent: certainly nothing of the frame reached the server.
 	NotSent struct {
