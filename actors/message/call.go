@@ -36,6 +36,11 @@ type Request struct {
 	Caller   Caller
 	Server   string // name of the server it goes to
 	Item     string // tool, prompt or URI as the server calls it; for logs, errors and metrics
+
+	// Modern says which era the frame is written in, and how questions come back. False: a legacy frame; every
+	// question is an Ask. True: a frame with the modern _meta members; what a modern server answers with
+	// input_required comes back as Done, and the holder relays it; a legacy server's question is an Ask all the same.
+	Modern bool
 }
 
 // CallMsg is what the holder of a call (session or desk) is told about it. Outcomes are always admitted.
