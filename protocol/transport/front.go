@@ -28,7 +28,7 @@ type Origin struct {
 	Remote    string      // host:port of the peer; "stdio"
 	LastEvent string      // Last-Event-ID (GET); "" = none
 	JSONOnly  bool        // the client does not accept text/event-stream
-	Header    http.Header // only the headers somebody asked for with ServerOptions.Keep; may be nil
+	Header    http.Header // Mcp-* headers of a request of 2026-07-28 and later, and those of ServerOptions.Keep; may be nil
 }
 
 // Exchange is one message of a client and the way back to it. Methods may be called from any goroutine and never block.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -127,6 +128,9 @@ func (s *Server) options204(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHea
 	}
 }
 
+// modernVersions are the protocol versions, as dates, that send Mcp-Method, Mcp-Name and Mcp-Param-* headers.
+const modernVersions = "2026"
+
 // originOf copies what the Front may know out of fasthttp's memory.
 func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) Origin {
 	o := Origin{
@@ -138,6 +142,14 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeade
 		Remote:    c.remote,
 		// HTTP/1.0 knows no chunks, so an answer cannot grow into a stream.
 		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
+	}
+	if o.Version >= modernVersions { // the headers that repeat what the body says
+		o.Header = make(http.Header)
+		for key, value := range ctx.Request.Header.All() {
+			if len(key) > 4 && strings.EqualFold(string(key[:4]), "Mcp-") {
+				o.Header.Add(string(key), string(value))
+			}
+		}
 	}
 	for _, name := range s.options.Keep {
 		for _, value := range ctx.Request.Header.PeekAll(name) {
