@@ -19,6 +19,7 @@ type cell struct {
 	restarts   int    // allowed within `within`
 	within     time.Duration
 	box        mailbox
+	door       *door
 	stopped    chan struct{} // closed when the actor is gone; top level only, else nil
 	log        atomic.Pointer[slog.Logger]
 	why        atomic.Pointer[string] // why it stops, once somebody said so
@@ -31,6 +32,15 @@ type cell struct {
 	failures  []time.Time // the panics within `within`
 	restarted int         // restarts ever
 	failure   any         // the panic that ended it
+}
+
+// door is all that a timer holds of its actor: a timer lives until it fires, an actor that has ended must not live that long.
+type door struct{ to atomic.Pointer[cell] } // nil once the actor has gone
+
+func newDoor(to *cell) *door {
+	d := new(door)
+	d.to.Store(to)
+	return d
 }
 
 // stop asks the actor to stop; the first reason given is the one Stopping carries. Safe for every goroutine.

@@ -45,8 +45,14 @@ func (s Self) Logger() *slog.Logger { return s.life.cell.logger() }
 
 // After sends msg to the actor itself after d, as an Outcome. If the incarnation has ended by then, msg is abandoned.
 func (s Self) After(d time.Duration, msg any) Timer {
-	box, number := &s.life.cell.box, s.life.number
-	return Timer{time.AfterFunc(d, func() { box.tellOwn(number, msg) })}
+	door, number := s.life.cell.door, s.life.number
+	return Timer{time.AfterFunc(d, func() {
+		if c := door.to.Load(); c != nil {
+			c.box.tellOwn(number, msg)
+			return
+		}
+		abandon(msg, Gone)
+	})}
 }
 
 // Go runs f on a goroutine of its own and sends what it returns to the actor, as an Outcome; nil sends nothing. ctx

@@ -3,11 +3,13 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 )
 
 // list is what happened. Timers order nothing in the eyes of the race detector, hence the mutex.
@@ -119,6 +121,37 @@ func TestAfter(t *testing.T) {
 			t.Errorf("an hour later: %v, the dead actor's timer %s", &got, late.answer())
 		}
 	})
+}
+
+// A timer of an hour does not keep an actor in memory that has gone: a session's idle timer did, 4 KiB for half an hour.
+func TestTimersHoldNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		held := spawnHeavy(s)
+		synctest.Wait()
+		for range 10 { // finalizers and pools take more than one round
+			runtime.GC()
+			if held.Value() == nil {
+				break
+			}
+		}
+		if held.Value() != nil {
+			t.Error("the state of an actor that has gone is still reachable")
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// spawnHeavy starts an actor that sets a timer and stops; what it returns is held by the actor's state only.
+func spawnHeavy(s *System) weak.Pointer[[1 << 16]byte] {
+	state := new([1 << 16]byte)
+	Spawn(s, SpawnOptions{Name: "heavy"}, on(func(self Self, msg any) {
+		if _, ok := msg.(Started); ok {
+			state[0]++
+			self.After(time.Hour, "tick")
+			self.Stop()
+		}
+	}))
+	return weak.Make(state)
 }
 
 func TestGo(t *testing.T) {

@@ -39,6 +39,7 @@ func (h *shell[E]) Receive(c actor.Context) {
 		h.cell.box.close(closing)
 	case *actor.Stopped:
 		h.cell.box.close(gone)
+		h.cell.door.to.Store(nil)
 		h.cell.system.leave(h.cell)
 	case *actor.Terminated:
 		h.childGone(m.Who.Id)

@@ -50,6 +50,7 @@ func SpawnChild[E any](self Self, o SpawnOptions, build func(self Self) Logic[E]
 
 func newCell(s *System, parent *cell, o SpawnOptions) *cell {
 	c := &cell{system: s, parent: parent, name: o.Name, kind: o.Kind, restarts: o.Restarts, within: o.Within}
+	c.door = newDoor(c)
 	if parent != nil {
 		c.name = parent.name + "/" + o.Name
 	}
