@@ -29,6 +29,8 @@ const (
 	RequestStateInvalid FaultName = "REQUEST_STATE_INVALID"
 	UnknownProject      FaultName = "UNKNOWN_PROJECT"
 	MessageTooLarge     FaultName = "MESSAGE_TOO_LARGE"
+	HeaderMismatch      FaultName = "HEADER_MISMATCH"              // modern client: a header is missing or says something else than the body
+	UnsupportedVersion  FaultName = "UNSUPPORTED_PROTOCOL_VERSION" // modern client; Requested is what it asked for
 
 	// JSON-RPC's own.
 	ParseFault     FaultName = "PARSE_ERROR"
@@ -46,7 +48,9 @@ const (
 	codeInvalidParams      = -32602
 	codeInternal           = -32603
 	codeResourceNotFound   = -32002 // legacy only
+	codeHeaderMismatch     = -32020 // MCP 2026-07-28
 	codeCapabilityRequired = -32021 // MCP 2026-07-28
+	codeUnsupportedVersion = -32022 // MCP 2026-07-28
 )
 
 // Fault is an error the gateway answers with itself. What a server answers is never made into one.
@@ -61,6 +65,9 @@ type Fault struct {
 	Candidates []string      // public URIs to choose from
 	LoginURL   string        // where a person logs in to the server
 	Required   []byte        // raw JSON object: the capabilities the client lacks
+	Requested  string        // UnsupportedVersion: the version the client asked for
+
+	status int // HTTP status of a modern client's answer; 0 = what the name says
 }
 
 // Error returns the message.
@@ -113,6 +120,10 @@ func standardMessage(f *Fault) string {
 		return "Unknown project"
 	case MessageTooLarge:
 		return "Message too large"
+	case HeaderMismatch:
+		return "Header mismatch"
+	case UnsupportedVersion:
+		return "Unsupported protocol version"
 	case ParseFault:
 		return "Parse error"
 	case InvalidRequest:
@@ -180,6 +191,10 @@ func (f *Fault) Code(modern bool) int {
 		return -31010
 	case ClientCannotAnswer:
 		return codeCapabilityRequired
+	case HeaderMismatch:
+		return codeHeaderMismatch
+	case UnsupportedVersion:
+		return codeUnsupportedVersion
 	case MessageTooLarge, InvalidRequest:
 		return codeInvalidRequest
 	case ParseFault:
@@ -190,13 +205,25 @@ func (f *Fault) Code(modern bool) int {
 	return codeInternal
 }
 
-// HTTPStatus returns the status of an answer that consists of this fault alone.
-// (A modern client's unknown method is 404; the edge that knows the era says so.)
+// Status returns the HTTP status of an answer that consists of this fault alone; modern is the era of the client. A modern
+// client's unknown method is 404 and faulty _meta 400; a legacy client's errors are 200 (HTTPStatus says which are not).
+// Once a stream has begun the status is 200 whatever follows. // MCP 2026-07-28, basic/transports/streamable-http
+func (f *Fault) Status(modern bool) int {
+	switch {
+	case modern && f.Name == MethodNotFound:
+		return 404
+	case modern && f.status != 0:
+		return f.status
+	}
+	return f.HTTPStatus()
+}
+
+// HTTPStatus is Status for legacy clients.
 func (f *Fault) HTTPStatus() int {
 	switch f.Name {
 	case MessageTooLarge:
 		return 413
-	case ParseFault, InvalidRequest, ClientCannotAnswer:
+	case ParseFault, InvalidRequest, ClientCannotAnswer, HeaderMismatch, UnsupportedVersion:
 		return 400
 	}
 	return 200
@@ -249,6 +276,10 @@ func (f *Fault) appendData(dst []byte) []byte {
 	if f.Required != nil {
 		dst = append(dst, `,"requiredCapabilities":`...)
 		dst = append(dst, f.Required...)
+	}
+	if f.Name == UnsupportedVersion {
+		dst = append(dst, `,"supported":["`+Version20260728+`"],"requested":`...)
+		dst = AppendQuoted(dst, clip(f.Requested))
 	}
 	return append(dst, '}')
 }

@@ -23,6 +23,7 @@ func TestFaultCodes(t *testing.T) {
 		{"TIMEOUT", -31006, -31006, 200}, {"SHUTTING_DOWN", -31007, -31007, 200}, {"NEEDS_LOGIN", -31008, -31008, 200},
 		{"CLIENT_CANNOT_ANSWER", -32021, -32021, 400}, {"OVERLOADED", -31010, -31010, 200},
 		{"REQUEST_STATE_INVALID", -32602, -32602, 200}, {"UNKNOWN_PROJECT", -32602, -32602, 200}, {"MESSAGE_TOO_LARGE", -32600, -32600, 413},
+		{"HEADER_MISMATCH", -32020, -32020, 400}, {"UNSUPPORTED_PROTOCOL_VERSION", -32022, -32022, 400},
 		{"PARSE_ERROR", -32700, -32700, 400}, {"INVALID_REQUEST", -32600, -32600, 400}, {"METHOD_NOT_FOUND", -32601, -32601, 200},
 		{"INVALID_PARAMS", -32602, -32602, 200}, {"INTERNAL_ERROR", -32603, -32603, 200},
 	}
@@ -34,7 +35,7 @@ func TestFaultCodes(t *testing.T) {
 		if c.name != InternalFault && f.Error() == "Internal error" {
 			t.Errorf("%s has no sentence of its own", c.name)
 		}
-		if code := f.Code(true); code <= -32000 && code >= -32099 && code != -32021 {
+		if code := f.Code(true); code <= -32000 && code >= -32099 && code != -32020 && code != -32021 && code != -32022 {
 			t.Errorf("%s: %d must not be sent to modern clients", c.name, code) // X10
 		}
 	}

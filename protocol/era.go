@@ -1,0 +1,45 @@
+package protocol
+
+// Headers of streamable HTTP. // MCP 2026-07-28, basic/transports/streamable-http, request metadata
+const (
+	HeaderVersion = "MCP-Protocol-Version" // equal to _meta's protocolVersion
+	HeaderMethod  = "Mcp-Method"           // equal to method
+	HeaderName    = "Mcp-Name"             // equal to params.name, .uri or .taskId; see NameHeader
+	HeaderParam   = "Mcp-Param-"           // and the name from the tool's x-mcp-header; see Bindings
+)
+
+// ModernVersions are the versions without initialize that we speak, newest first. Not to be written to.
+var ModernVersions = []string{Version20260728}
+
+// IsModern reports whether v is a version without initialize that we speak.
+func IsModern(v string) bool { return v == Version20260728 }
+
+// EraOf reports whether a client's message is modern: _meta names a protocol version, or the header names one from 2026-07-28 on,
+// or the method exists there only. header returns a header's value, "" when absent; it is nil on stdio. It is asked for
+// HeaderVersion only. The era is each message's own, never a connection's.
+//
+// An initialize that names a version in _meta or under a modern header is modern, and CheckModern refuses it; any other one is
+// legacy, whatever version its params ask for.
+func EraOf(header func(name string) string, f *Frame, p *Params) (modern bool) {
+	switch {
+	case p.MetaVersion.Present(), f.M == MethodServerDiscover, f.M == MethodSubscriptionsListen:
+		return true
+	case header == nil:
+		return false
+	}
+	v := trimHeader(header(HeaderVersion))
+	return isDate(v) && v >= Version20260728
+}
+
+// isDate reports whether v looks like 2026-07-28: only then versions can be compared.
+func isDate(v string) bool {
+	if len(v) != len(Version20260728) {
+		return false
+	}
+	for i := range len(v) {
+		if digit := v[i]-'0' < 10; digit == (i == 4 || i == 7) || !digit && v[i] != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+package protocol
+
+import "bytes"
+
+// CheckModern says what is wrong with a modern client's message, nil when nothing is. header as in EraOf; nil, on stdio, leaves out
+// what headers must say. It allocates for faults only.
+//
+// The checks come in the order in which the official servers make them (the suite knows it): required keys of _meta, version header, version,
+// Mcp-Method, method, Mcp-Name, params, log level. Notifications need neither headers nor _meta; answers are refused.
+//
+// Two faults leave something to the caller. MethodNotFound with f.M == MethodOther: nothing else is wrong, so whoever knows a server
+// that has the method may send it there. And Mcp-Param headers are checked by Bindings, when the tool is known.
+func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
+	switch f.Kind {
+	case KindRequest:
+	case KindNotification:
+		return nil
+	default:
+		return &Fault{Name: InvalidRequest, Message: "Invalid request: a client sends requests and notifications only"}
+	}
+	if fault := checkVersion(header, f, p); fault != nil {
+		return fault
+	}
+	if header != nil {
+		if fault := checkHeader(HeaderMethod, header(HeaderMethod), f.Raw, f.Method); fault != nil {
+			return fault
+		}
+	}
+	if !modernMethod(f.M) {
+		return NoMethod(f.MethodText())
+	}
+	if header != nil {
+		if source := NameHeader(f.M, p); source.Present() || header(HeaderName) != "" && named(f.M) {
+			if fault := checkHeader(HeaderName, header(HeaderName), f.Raw, source); fault != nil {
+				return fault
+			}
+		}
+	}
+	return checkShape(f, p)
+}
+
+// checkVersion checks _meta's required keys and the version in body and header.
+func checkVersion(header func(name string) string, f *Frame, p *Params) *Fault {
+	switch {
+	case !p.MetaVersion.Present():
+		return badMeta("Invalid params: _meta lacks io.modelcontextprotocol/protocolVersion")
+	case !p.MetaCapabilities.Present():
+		return badMeta("Invalid params: _meta lacks io.modelcontextprotocol/clientCapabilities")
+	}
+	if header != nil {
+		if fault := checkHeader(HeaderVersion, header(HeaderVersion), f.Raw, p.MetaVersion); fault != nil {
+			return fault
+		}
+	}
+	if !equalsText(p.MetaVersion.Of(f.Raw), Version20260728) {
+		requested, _ := Unquote(p.MetaVersion.Of(f.Raw))
+		return &Fault{Name: UnsupportedVersion, Requested: requested}
+	}
+	return nil
+}
+
+// badMeta is a fault in _meta: HTTP 400. // MCP 2026-07-28, basic, _meta
+func badMeta(message string) *Fault {
+	return &Fault{Name: InvalidParams, Message: message, status: 400}
+}
+
+// modernMethod reports whether a modern client may call the method. // MCP 2026-07-28, schema, ClientRequest; extension tasks
+func modernMethod(m Method) bool {
+	switch m {
+	case MethodToolsList, MethodToolsCall, MethodPromptsList, MethodPromptsGet, MethodResourcesList, MethodTemplatesList,
+		MethodResourcesRead, MethodCompletionComplete, MethodServerDiscover, MethodSubscriptionsListen,
+		MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
+		return true
+	}
+	return false
+}
+
+// named reports whether requests of the method carry Mcp-Name.
+func named(m Method) bool {
+	switch m {
+	case MethodToolsCall, MethodPromptsGet, MethodResourcesRead, MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
+		return true
+	}
+	return false
+}
+
+// NameHeader returns the value of params that the header Mcp-Name repeats, absent for methods without the header.
+func NameHeader(m Method, p *Params) Span {
+	switch m {
+	case MethodToolsCall, MethodPromptsGet:
+		return p.Name
+	case MethodResourcesRead:
+		return p.URI
+	case MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
+		return p.TaskID
+	}
+	return Span{}
+}
+
+// checkHeader compares a header's value with the raw JSON string at the span.
+func checkHeader(name, value string, raw []byte, body Span) *Fault {
+	if value == "" {
+		return mismatch("Header mismatch: " + name + " is missing")
+	}
+	text, ok := trimHeader(value), headerText(value)
+	if name == HeaderName {
+		text, ok = DecodeHeaderValue(value)
+	}
+	if !ok {
+		return mismatch("Header mismatch: the value of " + name + " is malformed")
+	}
+	if !body.Present() {
+		return mismatch("Header mismatch: " + name + " is '" + clip(text) + "', the body has no such value")
+	}
+	if equalsText(body.Of(raw), text) {
+		return nil
+	}
+	want, _ := Unquote(body.Of(raw))
+	return mismatch("Header mismatch: " + name + " header value '" + clip(text) + "' does not match body value '" + clip(want) + "'")
+}
+
+func mismatch(message string) *Fault { return &Fault{Name: HeaderMismatch, Message: message} }
+
+// equalsText compares a raw JSON string with decoded text.
+func equalsText(raw []byte, text string) bool {
+	if len(raw) < 2 {
+		return false
+	}
+	body := raw[1 : len(raw)-1]
+	if bytes.IndexByte(body, '\\') < 0 {
+		return string(body) == text
+	}
+	decoded, ok := Unquote(raw)
+	return ok && decoded == text
+}
+
+// checkShape checks that params have what the method needs, and the log level.
+func checkShape(f *Frame, p *Params) *Fault {
+	missing := ""
+	switch f.M {
+	case MethodToolsCall, MethodPromptsGet:
+		if !p.Name.Present() {
+			missing = "name"
+		}
+	case MethodResourcesRead:
+		if !p.URI.Present() {
+			missing = "uri"
+		}
+	case MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
+		if !p.TaskID.Present() {
+			missing = "taskId"
+		}
+	case MethodCompletionComplete:
+		if !p.RefName.Present() && !p.RefURI.Present() {
+			missing = "ref"
+		}
+	case MethodSubscriptionsListen:
+		if !p.Notifications.Present() {
+			missing = "notifications"
+		}
+	}
+	if missing != "" {
+		return BadParams("Invalid params: params." + missing + " is missing")
+	}
+	if level := p.MetaLogLevel.Of(f.Raw); level != nil && !isLevel(level) {
+		return badMeta("Invalid params: _meta has no known io.modelcontextprotocol/logLevel")
+	}
+	return nil
+}
+
+// isLevel reports whether the raw JSON string is a log level. // RFC 5424, 6.2.1
+func isLevel(raw []byte) bool {
+	switch string(raw) {
+	case `"debug"`, `"info"`, `"notice"`, `"warning"`, `"error"`, `"critical"`, `"alert"`, `"emergency"`:
+		return true
+	}
+	return false
+}
