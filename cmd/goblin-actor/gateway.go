@@ -16,37 +16,18 @@ import (
 )
 
 // loadConfig reads the configuration that the flag or the search order names; nil when there is none.
-// Warnings go to w; faults become an error with exit code 3.
+// Warnings and faults go to w; with faults the error has exit code 3.
 func loadConfig(flag string, w io.Writer) (*config.Config, error) {
 	path, ok := config.Find(flag, os.Getenv)
 	if !ok {
 		return nil, nil
 	}
 	cfg, report := config.Load(path)
-	for _, warning := range report.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", clean(warning.Error()))
-		if warning.Hint != "" {
-			fmt.Fprintf(w, "hint: %s\n", clean(warning.Hint))
-		}
-	}
-	if err := report.Err(); err != nil {
-		return nil, &exitError{exitConfig, err, faultHints(report)}
+	tellFindings(w, report)
+	if cfg == nil {
+		return nil, &exitError{code: exitConfig} // all has been said
 	}
 	return cfg, nil
-}
-
-// faultHints are the hints of all faults, a line each, or where to look.
-func faultHints(report config.Report) string {
-	var hints string
-	for _, fault := range report.Faults {
-		if fault.Hint != "" {
-			hints += fault.Hint + "\n"
-		}
-	}
-	if hints == "" {
-		return "docs/config.md lists every key"
-	}
-	return hints
 }
 
 // demoConfig is what serve runs without a configuration: the built-in demo servers, as processes of this program.
