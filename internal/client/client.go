@@ -26,6 +26,13 @@ type Options struct {
 	// OnNotification is told what belongs to no request: list_changed, updated, log lines. Called from the link's
 	// goroutines, in the order of arrival; a slow one stalls the connection.
 	OnNotification func(method string, params json.RawMessage)
+	// Capabilities is the raw JSON object declared in initialize; nil = none.
+	Capabilities json.RawMessage
+	// Answer answers what the server asks; nil = every question is refused. Only what Capabilities declare is asked.
+	Answer Answerer
+	// OnLost is told, from the link's goroutines, when the stream for notifications broke or the session was forgotten;
+	// the link goes on by itself. nil = not asked for.
+	OnLost func(err error)
 }
 
 // Client is one MCP session. Its methods may be called from any goroutine; each blocks until its answer is there,
@@ -39,11 +46,12 @@ type Client struct {
 	link   transport.Link
 	linkMu sync.Mutex // a Link is called from one goroutine at a time
 
-	mu      sync.Mutex
-	pending map[uint64]*pending // by id, which is also the link's ticket
-	lastID  uint64
-	over    error         // why the link ended; nil while it lives
-	closed  chan struct{} // closed once the link is over
+	mu        sync.Mutex
+	pending   map[uint64]*pending                // by id, which is also the link's ticket
+	questions map[string]context.CancelCauseFunc // open questions of the server, by their raw id
+	lastID    uint64
+	over      error         // why the link ended; nil while it lives
+	closed    chan struct{} // closed once the link is over
 }
 
 // pending is a request or notification under way. done gets exactly one outcome.
@@ -87,7 +95,10 @@ func OverPipe(ctx context.Context, r io.ReadCloser, w io.WriteCloser, o Options)
 }
 
 func newClient(o Options, where string) *Client {
-	return &Client{options: o, where: where, pending: map[uint64]*pending{}, closed: make(chan struct{})}
+	return &Client{
+		options: o, where: where, pending: map[uint64]*pending{},
+		questions: map[string]context.CancelCauseFunc{}, closed: make(chan struct{}),
+	}
 }
 
 // open opens the link and initializes the session. MCP 2025-11-25, basic/lifecycle.
@@ -109,9 +120,13 @@ func (c *Client) initialize(ctx context.Context) error {
 	if name == "" {
 		name, version = "goblin-actor", "devel"
 	}
+	capabilities := c.options.Capabilities
+	if capabilities == nil {
+		capabilities = json.RawMessage("{}")
+	}
 	params, err := json.Marshal(map[string]any{
 		"protocolVersion": protocol.LatestLegacy,
-		"capabilities":    struct{}{},
+		"capabilities":    capabilities,
 		"clientInfo":      map[string]string{"name": name, "version": version},
 	})
 	if err != nil {

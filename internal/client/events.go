@@ -27,10 +27,19 @@ func (c *Client) sink(_ context.Context, e transport.Event) error {
 		c.ended(e)
 	case transport.SessionLost:
 		c.settle(e.Ticket, outcome{err: ErrSessionLost})
+		c.lost(ErrSessionLost)
+	case transport.ListenFailed:
+		c.lost(e.Err)
 	case transport.Closed:
 		c.end(e.Err)
 	}
 	return nil
+}
+
+func (c *Client) lost(err error) {
+	if c.options.OnLost != nil {
+		c.options.OnLost(err)
+	}
 }
 
 func (c *Client) unreachable(err error) error {
@@ -81,12 +90,16 @@ func (c *Client) end(err error) {
 		err = fmt.Errorf("%s: %w: %w", c.where, ErrClosed, err)
 	}
 	c.mu.Lock()
-	left := maps.Clone(c.pending)
+	left, questions := maps.Clone(c.pending), maps.Clone(c.questions)
 	clear(c.pending)
+	clear(c.questions)
 	c.over = err
 	c.mu.Unlock()
 	for _, p := range left {
 		p.done <- outcome{err: err}
+	}
+	for _, cancel := range questions {
+		cancel(err)
 	}
 	close(c.closed)
 }
@@ -98,9 +111,12 @@ func (c *Client) received(f *protocol.Frame) {
 	case protocol.KindRequest:
 		c.asked(f)
 	case protocol.KindNotification:
-		if f.M == protocol.NotificationProgress {
+		switch {
+		case f.M == protocol.NotificationProgress:
 			c.progressed(f)
-		} else if c.options.OnNotification != nil {
+		case f.M == protocol.NotificationCancelled:
+			c.withdrawn(f)
+		case c.options.OnNotification != nil:
 			c.options.OnNotification(f.MethodText(), f.ParamsBytes())
 		}
 	}
@@ -121,20 +137,6 @@ func (c *Client) answered(f *protocol.Frame) {
 		return
 	}
 	c.settle(id, outcome{err: rpc})
-}
-
-// asked answers a request of the server: pings only, no other capability was declared.
-func (c *Client) asked(f *protocol.Frame) {
-	var frame []byte
-	if f.M == protocol.MethodPing {
-		frame = protocol.AppendResult(nil, f.IDBytes(), []byte("{}"))
-	} else {
-		frame = protocol.AppendError(nil, f.IDBytes(), -32601, "this client answers no questions", nil)
-	}
-	id, err := c.enter(&pending{done: make(chan outcome, 1), note: true}) // nobody waits for it
-	if err == nil {
-		go c.send(transport.Outgoing{Ticket: id, Frame: frame}) // not from the link's own goroutine
-	}
 }
 
 // progressed tells the call whose token it is; our tokens are the ids.

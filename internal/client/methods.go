@@ -68,6 +68,12 @@ func (c *Client) Prompt(ctx context.Context, name string, args []byte) (json.Raw
 	return c.named(ctx, protocol.MethodPromptsGet, "name", name, args, nil)
 }
 
+// Ping asks for a sign of life.
+func (c *Client) Ping(ctx context.Context) error {
+	_, err := c.request(ctx, protocol.MethodPing, nil, nil)
+	return err
+}
+
 // Subscribe asks to be told of changes of uri; they come to Options.OnNotification.
 func (c *Client) Subscribe(ctx context.Context, uri string) error {
 	_, err := c.named(ctx, protocol.MethodResourcesSubscribe, "uri", uri, nil, nil)
