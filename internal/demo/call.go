@@ -71,22 +71,42 @@ func (c *Call) Log(level, logger string, data any) {
 	c.x.Notify(protocol.AppendNotification(nil, protocol.NotificationMessage.String(), params), false, transport.WeightLog, "")
 }
 
+// notify sends another notification of this call, ahead of its answer.
+func (c *Call) notify(m protocol.Method, params map[string]string) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return // strings always are JSON
+	}
+	c.x.Notify(protocol.AppendNotification(nil, m.String(), raw), false, transport.WeightAnswer, "")
+}
+
 // Ask sends the client a question on this call's stream (sampling/createMessage, elicitation/create, roots/list)
 // and waits for the answer or the end of Context. The client's refusal comes back as an *Error.
 func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
+	wait, err := c.pose(method, params)
+	if err != nil {
+		return nil, err
+	}
+	return wait()
+}
+
+// pose sends a question; wait, which must be called, waits for its answer.
+func (c *Call) pose(method string, params any) (wait func() (json.RawMessage, error), err error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", method, err)
 	}
 	id, answer := c.session.asking()
-	defer c.session.asked(id)
 	c.x.Notify(protocol.AppendRequest(nil, id, method, raw), false, transport.WeightAnswer, "")
-	select {
-	case a := <-answer:
-		return a.result, a.err
-	case <-c.Context.Done():
-		return nil, context.Cause(c.Context)
-	}
+	return func() (json.RawMessage, error) {
+		defer c.session.asked(id)
+		select {
+		case a := <-answer:
+			return a.result, a.err
+		case <-c.Context.Done():
+			return nil, context.Cause(c.Context)
+		}
+	}, nil
 }
 
 // Client returns the capabilities the client declared in initialize.

@@ -4,6 +4,7 @@
 //
 //	notes         tools that change a small notebook, one resource a note, a template, a prompt, completion
 //	clock         a resource that changes every second, and a slow tool with progress that can be cancelled
+//	oracle        tools, a prompt and a resource that ask the client back: forms, pages to visit, sampling, roots
 //	conformance   every tool, resource and prompt that the official conformance suite asks for
 //
 // A Server owns what it offers and its sessions; one mutex guards both, and is never held while a handler runs or

@@ -28,7 +28,7 @@ func (f *front) list(c *Call) (any, error) {
 	annotated := c.session.knows(protocol.Version20250326)
 	switch c.x.Frame.M {
 	case protocol.MethodToolsList:
-		return page("tools", f.tools, after, size, func(t Tool) any {
+		return page("tools", f.toolsFor(c.session), after, size, func(t Tool) any {
 			if !titled {
 				t.Title, t.Output = "", nil
 			}
@@ -79,4 +79,11 @@ func page[T any](member string, items map[string]T, after string, size int, show
 		result["nextCursor"] = base64.RawURLEncoding.EncodeToString([]byte(keys[size-1]))
 	}
 	return result
+}
+
+// toolsFor returns the tools that can work in the session's version.
+func (f *front) toolsFor(s *session) map[string]Tool {
+	tools := maps.Clone(f.tools)
+	maps.DeleteFunc(tools, func(_ string, t Tool) bool { return !s.knows(t.Since) })
+	return tools
 }

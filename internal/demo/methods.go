@@ -59,7 +59,7 @@ func (f *front) callTool(c *Call) (any, error) {
 		return nil, err
 	}
 	t, ok := f.tools[name]
-	if !ok {
+	if !ok || !c.session.knows(t.Since) {
 		return nil, &Error{Code: codeInvalidParams, Message: "Unknown tool: " + name}
 	}
 	c.Name, c.Arguments = name, c.x.Params.Arguments.Of(c.x.Frame.Raw)

@@ -69,6 +69,7 @@ var builtin = map[string]struct {
 }{
 	"notes":       {NewNotes, "a small notebook: tools that change it, a resource for every note, a prompt"},
 	"clock":       {NewClock, "the time as a resource that changes every second, and a slow tool with progress"},
+	"oracle":      {NewOracle, "tools that ask back: the user by forms, the model by sampling, the client for its roots"},
 	"conformance": {NewConformance, "what the official MCP conformance suite asks for; of no other use"},
 }
 

@@ -52,6 +52,7 @@ type Tool struct {
 	Input       json.RawMessage `json:"inputSchema"`            // nil = no arguments
 	Output      json.RawMessage `json:"outputSchema,omitempty"` // from 2025-06-18
 	Annotations json.RawMessage `json:"annotations,omitempty"`  // from 2025-03-26
+	Since       string          `json:"-"`                      // the oldest version in which it can work; "" = every one
 	Handle      Handler         `json:"-"`
 }
 
