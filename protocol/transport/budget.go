@@ -49,3 +49,11 @@ func (b *Budget) Used() int64 {
 	}
 	return b.used.Load()
 }
+
+// takeSpare takes n bytes for something that could be done without: it leaves half of the budget to others.
+func (b *Budget) takeSpare(n int) bool {
+	if b != nil && b.limit > 0 && b.used.Load()+int64(n) > b.limit/2 {
+		return false
+	}
+	return b.Take(n)
+}

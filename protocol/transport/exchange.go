@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-
-	"goblin-actor/protocol"
 )
 
 // exchangeState is how far an HTTP exchange has come.
@@ -16,17 +14,18 @@ type exchangeState uint8
 const (
 	exchangeOpen    exchangeState = iota // no answer yet
 	exchangeDecided                      // the answer is known, the handler has to write it
+	exchangeAway                         // the connection is gone, the exchange goes on: its track has what comes
 	exchangeOver                         // written, or the client has left
 )
 
 // verdict is the one final thing said in an exchange.
 type verdict struct {
 	status     int
-	frame      []byte // the answer; or the body of a refusal, may be nil
-	newline    bool
+	part              // the answer, or the body of a refusal; without frame there is none
+	batch      []part // a batch's answers instead: one array, or events of their own
 	refusal    bool
 	retryAfter time.Duration
-	counted    int // bytes of frame taken from the budget
+	counted    int // bytes of it taken from the budget
 }
 
 // serverExchange is an Exchange over HTTP. The Front's goroutines put the answer into it, the connection's goroutine
@@ -47,6 +46,11 @@ type serverExchange struct {
 	session string
 	queue   outboxQueue
 	gone    []func()
+	replay  *Replay // nil: what the connection loses is lost
+	track   *track  // of replay, once the stream is open
+	opened  bool    // the answer is a stream
+	primed  bool    // the track's first event is written
+	told    bool    // the verdict is in the stream
 }
 
 func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) *serverExchange {
@@ -61,27 +65,36 @@ func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHe
 }
 
 func (x *serverExchange) answer(frame []byte, newline bool) {
-	x.decide(verdict{status: http.StatusOK, frame: frame, newline: newline})
+	x.decide(verdict{status: http.StatusOK, part: part{frame, newline}})
+}
+
+func (x *serverExchange) answers(parts []part) {
+	x.decide(verdict{status: http.StatusOK, batch: parts})
 }
 
 func (x *serverExchange) accept() { x.decide(verdict{status: x.accepted}) }
 
 func (x *serverExchange) refuse(status int, body []byte, retryAfter time.Duration) {
-	x.decide(verdict{status: status, frame: body, refusal: true, retryAfter: retryAfter})
+	x.decide(verdict{status: status, part: part{frame: body}, refusal: true, retryAfter: retryAfter})
 }
 
 func (x *serverExchange) decide(v verdict) {
 	x.mu.Lock()
-	first := x.state == exchangeOpen
-	if first {
-		if x.body.budget.Take(len(v.frame)) { // beyond the budget it is kept all the same: it cannot be refused
-			v.counted = len(v.frame)
+	switch x.state {
+	case exchangeOpen:
+		if size := len(v.frame) + sizeOf(v.batch); x.body.budget.Take(size) { // beyond the budget it is kept all the same: it cannot be refused
+			v.counted = size
 		}
 		x.state, x.verdict = exchangeDecided, v
-	}
-	x.mu.Unlock()
-	if first {
+		x.mu.Unlock()
 		x.conn.poke()
+	case exchangeAway:
+		x.state = exchangeOver
+		x.body.release()
+		x.mu.Unlock()
+		x.track.finish(v.parts())
+	default:
+		x.mu.Unlock()
 	}
 }
 
@@ -91,7 +104,11 @@ func (x *serverExchange) notify(frame []byte, newline bool, weight Weight, key s
 	}
 	x.mu.Lock()
 	if x.state != exchangeOpen {
+		away := x.state == exchangeAway
 		x.mu.Unlock()
+		if away {
+			x.track.deliver(part{frame, newline}, weight, outboxKey{key: key})
+		}
 		return
 	}
 	dropped, lost := x.queue.push(frame, newline, weight, outboxKey{key: key})
@@ -126,29 +143,72 @@ func (x *serverExchange) onGone(f func()) {
 	x.conn.poke() // it may be time to watch
 }
 
-// end closes the exchange once: left, or open still, means that the client will not have its answer.
-func (x *serverExchange) end(left bool) {
+// end closes the exchange once, as far as its connection goes: left, or open still, means that the client will not
+// have its answer on it. It reports whether the exchange was the connection's until now.
+func (x *serverExchange) end(left bool) bool {
 	x.mu.Lock()
-	if x.state == exchangeOver {
+	if x.state == exchangeOver || x.state == exchangeAway {
 		x.mu.Unlock()
-		return
+		return false
 	}
-	x.left = left || x.state == exchangeOpen
+	open, gone := x.state == exchangeOpen, x.gone
+	x.left = left || open
 	x.state = exchangeOver
-	gone := x.gone
 	x.body.budget.Give(x.verdict.counted)
+	if x.track != nil {
+		var last []part
+		if !x.told {
+			last = x.verdict.parts()
+		}
+		if open {
+			x.state, gone = exchangeAway, nil // no cancel: MCP 2025-11-25, basic/transports, sending messages
+		}
+		x.track.away(&x.queue, !open, last)
+	}
 	x.gone, x.verdict = nil, verdict{}
 	x.queue.clear()
-	x.body.release()
+	if x.state == exchangeOver {
+		x.body.release()
+	}
 	left = x.left
 	x.mu.Unlock()
 	if !left {
-		return
+		return true
 	}
 	x.conn.poke()
 	for _, f := range gone {
 		f()
 	}
+	return true
+}
+
+// depart ends an exchange's connection: its client has come back on another one.
+func (x *serverExchange) depart() {
+	if x.end(true) {
+		x.conn.kill()
+	}
+}
+
+func (x *serverExchange) resumable(r *Replay) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.replay != nil || x.state == exchangeOver {
+		return
+	}
+	if x.replay = r; x.opened { // it took the Front longer than SSEAfter
+		x.track = r.open(true, x, nil)
+	}
+}
+
+func (x *serverExchange) budget() *Budget { return x.body.budget }
+
+// takeBody hands over what the request's body holds of the budget.
+func (x *serverExchange) takeBody() body {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	b := x.body
+	x.body.held = 0
+	return b
 }
 
 // sight is what the waiting handler finds when it looks.
@@ -165,7 +225,7 @@ func (x *serverExchange) look() (found sight, watch bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
-	case x.state == exchangeOver || x.conn.killed.Load():
+	case x.state == exchangeOver || x.state == exchangeAway || x.conn.killed.Load():
 		return sightOver, false
 	case !x.queue.empty():
 		return sightStream, false
@@ -248,12 +308,29 @@ func (x *serverExchange) writePlain(ctx *fasthttp.RequestCtx) {
 			setRetryAfter(h, v.retryAfter)
 		}
 	}
-	if x.eventsOnly && !v.refusal && v.frame != nil {
+	if x.eventsOnly && !v.refusal && (v.frame != nil || v.batch != nil) {
 		h.SetContentType(typeEvents)
 		h.Set("Cache-Control", "no-cache")
 		ctx.SetStatusCode(v.status)
-		ctx.Response.SetBodyRaw(protocol.AppendSSE(nil, "message", "", v.frame, v.newline))
+		ctx.Response.SetBodyRaw(appendParts(nil, v.parts()))
 		return
 	}
-	x.server.answer(ctx, v.status, v.frame)
+	x.server.answer(ctx, v.status, v.body())
+}
+
+// body is the verdict as one body; nil = none.
+func (v *verdict) body() []byte {
+	if v.batch != nil {
+		array, _ := joinParts(v.batch)
+		return array
+	}
+	return v.frame
+}
+
+// parts are the verdict as messages of a stream.
+func (v *verdict) parts() []part {
+	if v.batch == nil && v.frame != nil {
+		return []part{v.part}
+	}
+	return v.batch
 }

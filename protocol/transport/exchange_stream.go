@@ -6,8 +6,6 @@ import (
 	"net"
 
 	"github.com/valyala/fasthttp"
-
-	"goblin-actor/protocol"
 )
 
 // openStream turns the answer into SSE. The connection's goroutine goes on writing it from fasthttp's call of WriteTo;
@@ -15,6 +13,9 @@ import (
 func (x *serverExchange) openStream(ctx *fasthttp.RequestCtx) {
 	x.mu.Lock()
 	session := x.session
+	if x.opened = true; x.replay != nil && x.state != exchangeOver {
+		x.track = x.replay.open(true, x, nil)
+	}
 	x.mu.Unlock()
 	h := &ctx.Response.Header
 	h.SetContentType(typeEvents)
@@ -41,7 +42,7 @@ func (exchangeStream) Read([]byte) (int, error) {
 func (e exchangeStream) WriteTo(w io.Writer) (total int64, err error) {
 	x, scratch := e.x, streamScratch.Get().(*[]byte)
 	defer freeScratch(scratch)
-	*scratch = append((*scratch)[:0], streamComment...)
+	*scratch = e.first((*scratch)[:0])
 	for {
 		var last bool
 		if *scratch, last, err = x.appendWaiting(*scratch); err != nil {
@@ -62,20 +63,39 @@ func (e exchangeStream) WriteTo(w io.Writer) (total int64, err error) {
 	}
 }
 
+// first is what the stream begins with: something at once, for proxies and clients that wait for it.
+func (e exchangeStream) first(dst []byte) []byte {
+	e.x.mu.Lock()
+	defer e.x.mu.Unlock()
+	if e.x.track == nil {
+		return append(dst, streamComment...)
+	}
+	e.x.primed = true
+	return e.x.track.appendPrime(dst, 0)
+}
+
 // appendWaiting adds what waits; last: the stream ends with it. The error says that nobody reads any more.
 func (x *serverExchange) appendWaiting(dst []byte) (_ []byte, last bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.state == exchangeOver || x.conn.killed.Load() {
+	if x.state == exchangeOver || x.state == exchangeAway || x.conn.killed.Load() {
 		return dst, true, net.ErrClosed
 	}
-	if dst = appendEvents(dst, &x.queue); x.state != exchangeDecided || !x.queue.empty() {
+	if x.track == nil {
+		if dst = appendEvents(dst, &x.queue); x.state != exchangeDecided || !x.queue.empty() {
+			return dst, false, nil
+		}
+		return appendParts(dst, x.verdict.parts()), true, nil
+	}
+	if !x.primed {
+		x.primed = true
+		dst = x.track.appendPrime(dst, 0)
+	}
+	if dst = x.track.appendEvents(dst, &x.queue); x.state != exchangeDecided || !x.queue.empty() {
 		return dst, false, nil
 	}
-	if x.verdict.frame != nil {
-		dst = protocol.AppendSSE(dst, "message", "", x.verdict.frame, x.verdict.newline)
-	}
-	return dst, true, nil
+	x.told = true
+	return x.track.appendLast(dst, x.verdict.parts()), true, nil
 }
 
 // idle waits for something to write; true when nothing came for a keep-alive period.

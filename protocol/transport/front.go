@@ -61,11 +61,15 @@ const (
 // port is where an exchange's messages go.
 type port interface {
 	answer(frame []byte, newline bool)
+	answers(parts []part) // of a batch
 	notify(frame []byte, newline bool, weight Weight, key string)
 	accept()
 	refuse(status int, body []byte, retryAfter time.Duration)
 	setSession(id string)
 	onGone(func())
+	resumable(*Replay)
+	takeBody() body
+	budget() *Budget
 }
 
 // Answer sends the final answer. newline: the frame has raw newlines between tokens.
@@ -90,7 +94,12 @@ func (x *Exchange) Refuse(status int, body []byte, retryAfter time.Duration) {
 func (x *Exchange) SetSession(id string) { x.port.setSession(id) }
 
 // OnGone has f called once, from a transport goroutine, if the client leaves before the answer was written.
+// An exchange that is Resumable outlives its connection; f is called only if that was lost before a stream was opened.
 func (x *Exchange) OnGone(f func()) { x.port.onGone(f) }
+
+// Resumable has the exchange outlive its connection once its answer has turned into a stream: what is said later is
+// kept in r for a client that comes back. Call it when the exchange arrives; a no-op on stdio.
+func (x *Exchange) Resumable(r *Replay) { x.port.resumable(r) }
 
 // EventStream is a client's open stream for messages that belong to no request (GET; stdout on stdio; later: SSE, listen).
 // It is a bounded queue with the weights' rules in front of the connection; Push never blocks.
@@ -104,13 +113,30 @@ type EventStream struct {
 type outbox interface {
 	accept()
 	refuse(status int, body []byte, retryAfter time.Duration)
-	push(frame []byte, newline bool, weight Weight, key string) bool
+	push(frame []byte, newline bool, weight Weight, key outboxKey) bool
 	close()
 	onGone(func())
+	endpoint(uri string)
+	resumable(*Replay)
+	resume(r *Replay, lastEvent string) Resumed
 }
 
 // Accept opens the stream: status 200, headers, a first comment.
 func (s *EventStream) Accept() { s.out.accept() }
+
+// AcceptEndpoint opens the stream of a session of 2024-11-05: its first event tells where the client's messages go, a
+// path on this server (MCP 2024-11-05, basic/transports, HTTP with SSE). On stdio it is Accept.
+func (s *EventStream) AcceptEndpoint(path string) { s.out.endpoint(path) }
+
+// Resumable has r keep what is sent on the stream, so that another one can go on with it. Call it before Accept; a
+// no-op on stdio.
+func (s *EventStream) Resumable(r *Replay) { s.out.resumable(r) }
+
+// Resume goes on with the stream of r that lastEventID belongs to: when it returns ResumedStream or ResumedCall the
+// stream is accepted, and writes first what the client has missed. A connection that still had that stream is closed.
+func (s *EventStream) Resume(r *Replay, lastEventID string) Resumed {
+	return s.out.resume(r, lastEventID)
+}
 
 // Refuse answers with an HTTP status instead.
 func (s *EventStream) Refuse(status int, body []byte, retryAfter time.Duration) {
@@ -119,7 +145,7 @@ func (s *EventStream) Refuse(status int, body []byte, retryAfter time.Duration) 
 
 // Push queues a frame; false when the stream is over and the frame was not taken.
 func (s *EventStream) Push(frame []byte, newline bool, weight Weight, key string) bool {
-	return s.out.push(frame, newline, weight, key)
+	return s.out.push(frame, newline, weight, outboxKey{key: key})
 }
 
 // Close ends the stream after what is queued has been written (bounded by the write deadline). A no-op on stdio.

@@ -44,9 +44,15 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, c, why)
 		return
 	}
-	if path, _, _ := bytes.Cut(target, []byte("?")); bytes.HasSuffix(path, []byte("/mcp")) {
+	path, query, _ := bytes.Cut(target, []byte("?"))
+	switch {
+	case bytes.HasSuffix(path, []byte("/mcp")):
 		s.route(ctx, c, &h, path)
-	} else {
+	case bytes.HasSuffix(path, []byte("/sse")):
+		s.routeEvents(ctx, c, &h, path)
+	case bytes.HasSuffix(path, []byte("/messages")):
+		s.routeMessages(ctx, c, &h, path, query)
+	default:
 		s.other(ctx, c, &h, string(path))
 	}
 }
@@ -86,7 +92,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, 
 	case http.MethodDelete:
 		s.delete(ctx, c, h, path)
 	case http.MethodOptions:
-		s.options204(ctx, c, h)
+		s.options204(ctx, c, h, allVerbs)
 	default:
 		ctx.Response.Header.Set("Allow", allVerbs)
 		s.refuse(ctx, c, refusedVerb)
@@ -107,18 +113,18 @@ func (s *Server) delete(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader,
 }
 
 // options204 answers a preflight. Only allowed origins get here with one; they may send what they asked for.
-func (s *Server) options204(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader) {
+func (s *Server) options204(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, verbs string) {
 	if !bodyIsHere(ctx) {
 		s.refuse(ctx, c, refusedMalformed)
 		return
 	}
 	r := &ctx.Response.Header
 	ctx.SetStatusCode(http.StatusNoContent)
-	r.Set("Allow", allVerbs)
+	r.Set("Allow", verbs)
 	if h.origin == nil || h.askedMethod == nil {
 		return
 	}
-	r.Set("Access-Control-Allow-Methods", allVerbs)
+	r.Set("Access-Control-Allow-Methods", verbs)
 	r.Set("Access-Control-Max-Age", "600")
 	if h.askedHeaders != nil {
 		r.SetBytesV("Access-Control-Allow-Headers", h.askedHeaders)

@@ -58,17 +58,29 @@ func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 	if err := x.Frame.Parse(raw); err != nil {
 		return parseFault(err).AppendTo(nil, rawNull, false), http.StatusBadRequest
 	}
-	if !x.Frame.Params.Present() {
-		return nil, 0
-	}
-	if err := x.Params.Scan(&x.Frame); err != nil {
-		fault := parseFault(err)
+	if answer := x.scanParams(); answer != nil {
 		if x.Frame.Kind == protocol.KindRequest {
-			return fault.AppendTo(nil, x.Frame.IDBytes(), false), http.StatusOK
+			return answer, http.StatusOK
 		}
-		return fault.AppendTo(nil, rawNull, false), http.StatusBadRequest
+		return answer, http.StatusBadRequest
 	}
 	return nil, 0
+}
+
+// scanParams fills in Params; when they have the wrong shape it returns what to answer.
+func (x *Exchange) scanParams() (answer []byte) {
+	if !x.Frame.Params.Present() {
+		return nil
+	}
+	err := x.Params.Scan(&x.Frame)
+	if err == nil {
+		return nil
+	}
+	id := rawNull
+	if x.Frame.Kind == protocol.KindRequest {
+		id = x.Frame.IDBytes()
+	}
+	return parseFault(err).AppendTo(nil, id, false)
 }
 
 func parseFault(err error) *protocol.Fault {

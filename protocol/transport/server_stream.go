@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -47,6 +48,10 @@ type serverStream struct {
 	wrote    time.Time
 	timer    *time.Timer
 	gone     []func()
+	track    *track  // nil: what the connection loses is lost
+	backlog  []*kept // of the track, to be written before anything else
+	greeting []byte  // what follows the head
+	parted   bool    // the client was told when to come back
 	sink     [64]byte
 }
 
@@ -72,7 +77,7 @@ func (s *Server) get(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, pa
 	s.front.Open(&stream.EventStream)
 	switch stream.await(c, s.limits.decide) {
 	case streamAccepted, streamClosing:
-		head := streamHead(&ctx.Response.Header)
+		head := append(streamHead(&ctx.Response.Header), stream.greeting...)
 		ctx.SetConnectionClose() // makes fasthttp let go of the connection
 		if !stream.start(c, head) {
 			stream.end()
@@ -85,7 +90,7 @@ func (s *Server) get(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, pa
 		if v.retryAfter > 0 {
 			setRetryAfter(&ctx.Response.Header, v.retryAfter)
 		}
-		s.answer(ctx, v.status, v.frame)
+		s.answer(ctx, v.status, v.body())
 		stream.end()
 	default:
 		stream.end()
@@ -120,7 +125,7 @@ func streamHead(h *fasthttp.ResponseHeader) []byte {
 			head = append(append(append(append(head, name...), ": "...), value...), "\r\n"...)
 		}
 	}
-	return append(head, "\r\n"+streamComment...)
+	return append(head, "\r\n"...)
 }
 
 // start takes the connection over; false when the stream has ended meanwhile or no stream may begin any more.
@@ -146,28 +151,65 @@ func (st *serverStream) start(c *serverConn, head []byte) bool {
 	return true
 }
 
-func (st *serverStream) accept() { st.settle(streamAccepted, verdict{}) }
-
-func (st *serverStream) refuse(status int, body []byte, retryAfter time.Duration) {
-	st.settle(streamRefused, verdict{status: status, frame: body, retryAfter: retryAfter})
+func (st *serverStream) accept() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.state != streamAsked {
+		return
+	}
+	switch {
+	case st.greeting != nil:
+	case st.track != nil:
+		st.greeting = st.track.appendPrime(nil, 0)
+	default:
+		st.greeting = []byte(streamComment)
+	}
+	st.settle(streamAccepted, verdict{})
 }
 
-func (st *serverStream) settle(state streamState, v verdict) {
+func (st *serverStream) endpoint(uri string) {
+	st.mu.Lock()
+	if st.state == streamAsked {
+		st.greeting = fmt.Appendf(nil, "event: endpoint\ndata: %s\n\n", uri)
+	}
+	st.mu.Unlock()
+	st.accept()
+}
+
+func (st *serverStream) refuse(status int, body []byte, retryAfter time.Duration) {
+	v := verdict{status: status, part: part{frame: body}, retryAfter: retryAfter}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.state == streamAsked {
-		st.state, st.verdict = state, v
-		st.wake.poke()
+		st.settle(streamRefused, v)
 	}
 }
 
-func (st *serverStream) push(frame []byte, newline bool, weight Weight, key string) bool {
+// settle tells the waiting handler what the Front decided. The caller has the lock.
+func (st *serverStream) settle(state streamState, v verdict) {
+	st.state, st.verdict = state, v
+	st.wake.poke()
+}
+
+func (st *serverStream) push(frame []byte, newline bool, weight Weight, key outboxKey) bool {
+	taken, lost := st.put(frame, newline, weight, key, false)
+	return taken && !lost
+}
+
+// pushTracked is push for the track's exchange: taken means that the message is written or kept, even when the
+// stream ends over it. Until the stream has let go of the track it takes everything.
+func (st *serverStream) pushTracked(frame []byte, newline bool, weight Weight, key outboxKey) (taken bool) {
+	taken, _ = st.put(frame, newline, weight, key, true)
+	return taken
+}
+
+func (st *serverStream) put(frame []byte, newline bool, weight Weight, key outboxKey, late bool) (taken, lost bool) {
 	st.mu.Lock()
-	if st.state != streamAccepted && st.state != streamOpen {
+	if st.state != streamAccepted && st.state != streamOpen && !(late && st.state == streamClosing) {
 		st.mu.Unlock()
-		return false
+		return false, false
 	}
-	dropped, lost := st.queue.push(frame, newline, weight, outboxKey{key: key})
+	dropped, lost := st.queue.push(frame, newline, weight, key)
 	if !lost {
 		st.kick()
 	}
@@ -176,7 +218,7 @@ func (st *serverStream) push(frame []byte, newline bool, weight Weight, key stri
 	if lost {
 		st.lose()
 	}
-	return !lost
+	return true, lost
 }
 
 func (st *serverStream) close() {
@@ -184,8 +226,7 @@ func (st *serverStream) close() {
 	defer st.mu.Unlock()
 	switch st.state {
 	case streamAsked:
-		st.state, st.verdict = streamRefused, verdict{status: http.StatusServiceUnavailable, retryAfter: serverRetryAfter}
-		st.wake.poke()
+		st.settle(streamRefused, verdict{status: http.StatusServiceUnavailable, retryAfter: serverRetryAfter})
 	case streamAccepted:
 		st.state = streamClosing
 	case streamOpen:
@@ -223,7 +264,7 @@ func (st *serverStream) write() {
 			*scratch = append(*scratch, streamComment...)
 		}
 		st.first, st.beat = nil, false
-		*scratch = appendEvents(*scratch, &st.queue)
+		*scratch = st.appendWaiting(*scratch)
 		closing := st.state == streamClosing
 		if len(*scratch) == 0 || st.state == streamOver {
 			st.writing = false
@@ -289,7 +330,10 @@ func (st *serverStream) end() {
 	}
 	st.state = streamOver
 	gone, raw := st.gone, st.raw
-	st.gone, st.first = nil, nil
+	st.gone, st.first, st.backlog = nil, nil, nil
+	if st.track != nil {
+		st.track.away(&st.queue, false, nil)
+	}
 	st.queue.clear()
 	if st.timer != nil {
 		st.timer.Stop()

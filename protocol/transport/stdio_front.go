@@ -81,7 +81,10 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, front Front, o
 	return errors.Join(err, s.failure)
 }
 
-func (s *stdioFront) origin() Origin { return Origin{Remote: "stdio"} }
+// stdioRemote is the Origin.Remote of a client on a pipe.
+const stdioRemote = "stdio"
+
+func (s *stdioFront) origin() Origin { return Origin{Remote: stdioRemote} }
 
 // farewell waits until what was asked has been answered and written.
 func (s *stdioFront) farewell(ctx context.Context) {

@@ -14,12 +14,16 @@ func (st *stdioStream) refuse(_ int, body []byte, _ time.Duration) {
 	}
 }
 
-func (st *stdioStream) push(frame []byte, newline bool, weight Weight, key string) bool {
+func (st *stdioStream) push(frame []byte, newline bool, weight Weight, key outboxKey) bool {
 	s := (*stdioFront)(st)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.put(frame, newline, weight, outboxKey{key: key})
+	return s.put(frame, newline, weight, key)
 }
+
+func (st *stdioStream) endpoint(string)                {}
+func (st *stdioStream) resumable(*Replay)              {}
+func (st *stdioStream) resume(*Replay, string) Resumed { return ResumedNothing }
 
 // close does nothing: the pipe is the client's, and its calls are still to be answered on it.
 func (st *stdioStream) close() {}
@@ -66,6 +70,22 @@ func (x *stdioExchange) settle(frame []byte, newline bool) {
 func (x *stdioExchange) answer(frame []byte, newline bool) { x.settle(frame, newline) }
 func (x *stdioExchange) accept()                           { x.settle(nil, false) }
 func (x *stdioExchange) setSession(string)                 {}
+func (x *stdioExchange) resumable(*Replay)                 {}
+func (x *stdioExchange) budget() *Budget                   { return x.s.o.Budget }
+
+func (x *stdioExchange) answers(parts []part) {
+	array, newline := joinParts(parts)
+	x.settle(array, newline)
+}
+
+// takeBody hands over what the line holds of the budget.
+func (x *stdioExchange) takeBody() body {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	b := x.body
+	x.body.held = 0
+	return b
+}
 
 func (x *stdioExchange) refuse(_ int, body []byte, _ time.Duration) { x.settle(body, false) }
 
