@@ -5,10 +5,11 @@ LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
 BENCH    ?= calls
 INTEROP  := tests/interop
+CONFORM  := tests/conformance
 NPM      := $(shell command -v npm 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop
+.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop conformance
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,4 +70,18 @@ ifdef NPM
 	@touch -c $@
 else
 	@test "$$CI" != true && echo "npm not found: the interop tests will be skipped"
+endif
+
+conformance: $(CONFORM)/node_modules/.package-lock.json ## the official MCP conformance suites, with the matrix of their results
+	go test -count=1 -v ./$(CONFORM)
+
+test: $(CONFORM)/node_modules/.package-lock.json
+
+# The pinned suites and their Node, likewise.
+$(CONFORM)/node_modules/.package-lock.json: $(CONFORM)/package.json $(CONFORM)/package-lock.json
+ifdef NPM
+	cd $(CONFORM) && npm ci --ignore-scripts --no-progress --loglevel=error || { test "$$CI" != true && echo "npm ci failed: the conformance tests will be skipped"; }
+	@touch -c $@
+else
+	@test "$$CI" != true && echo "npm not found: the conformance tests will be skipped"
 endif

@@ -66,4 +66,7 @@ require (
 	honnef.co/go/tools v0.8.2 // indirect
 )
 
-tool honnef.co/go/tools/cmd/staticcheck
+tool (
+	github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+	honnef.co/go/tools/cmd/staticcheck
+)

@@ -44,7 +44,8 @@ var mayImport = map[string][]string{
 	"internal/demo":      {"protocol", "protocol/transport"},
 	"internal/actortest": {"*"}, // imported by tests only
 
-	"tests/interop": {"*"},
+	"tests/interop":     {"*"},
+	"tests/conformance": {"*"},
 }
 
 // actorMayImport is what the room of one actor may import.

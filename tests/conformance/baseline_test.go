@@ -1,0 +1,143 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// entry says of some scenarios that they do not pass in some runs. Names may have * in them, in the manner of path.Match.
+type entry struct {
+	Scenarios []string `yaml:"scenarios"`
+	Legs      []string `yaml:"legs"`
+	Suites    []string `yaml:"suites"`   // none = both
+	Versions  []string `yaml:"versions"` // none = all
+	Result    verdict  `yaml:"result"`   // fails (the default) or warns
+	Reason    string   `yaml:"reason"`
+
+	used bool
+}
+
+// baseline is every scenario that is known not to pass.
+type baseline struct{ entries []*entry }
+
+func readBaseline(t *testing.T) *baseline {
+	t.Helper()
+	raw, err := os.ReadFile("baseline.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := parseBaseline(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func parseBaseline(raw []byte) (*baseline, error) {
+	b := &baseline{}
+	if err := yaml.UnmarshalWithOptions(raw, &b.entries, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("baseline.yaml: %w", err)
+	}
+	for i, e := range b.entries {
+		if len(e.Scenarios) == 0 || len(e.Legs) == 0 || e.Reason == "" {
+			return nil, fmt.Errorf("baseline.yaml: entry %d: scenarios, legs and a reason are needed", i+1)
+		}
+		switch e.Result {
+		case "":
+			e.Result = fails
+		case fails, warns:
+		default:
+			return nil, fmt.Errorf("baseline.yaml: entry %d: result: want fails or warns", i+1)
+		}
+	}
+	return b, nil
+}
+
+// matches reports whether the entry speaks of a scenario in a run.
+func (e *entry) matches(o outcome, scenario string) bool {
+	return among(e.Scenarios, scenario) && among(e.Legs, o.leg) &&
+		(len(e.Suites) == 0 || among(e.Suites, string(o.suite))) && (len(e.Versions) == 0 || among(e.Versions, o.version))
+}
+
+func among(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
+}
+
+// compare returns a sentence for every scenario of a run that is not as the baseline says.
+func (b *baseline) compare(o outcome) (faults []string) {
+	for _, r := range o.results {
+		want, reason := passes, ""
+		for _, e := range b.entries {
+			if e.matches(o, r.scenario) {
+				e.used = true
+				want, reason = e.Result, e.Reason
+			}
+		}
+		switch got := r.verdict(); {
+		case got == want:
+		case want == passes:
+			faults = append(faults, fmt.Sprintf("%s %s %s: %s %s: %s", o.leg, o.suite, o.version, r.scenario, got, r.why()))
+		default:
+			faults = append(faults, fmt.Sprintf("%s %s %s: %s %s; baseline.yaml says it %s (%s): mend the entry", o.leg, o.suite, o.version, r.scenario, got, want, reason))
+		}
+	}
+	return faults
+}
+
+// unused fails t for every entry that speaks of nothing that was run.
+func (b *baseline) unused(t *testing.T) {
+	t.Helper()
+	for _, e := range b.entries {
+		if !e.used {
+			t.Errorf("baseline.yaml: no run has %q on %q: remove the entry", e.Scenarios, e.Legs)
+		}
+	}
+}
+
+// The comparison is worth something only if it finds what differs.
+func TestBaselineFinds(t *testing.T) {
+	b, err := parseBaseline([]byte(`
+- {scenarios: [bad, "auth/*"], legs: ["fixture-*"], reason: not built}
+- {scenarios: [so-so], legs: ["*"], versions: [2025-11-25], result: warns, reason: slow}
+- {scenarios: [never], legs: ["*"], reason: gone}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, warning := result{failed: []string{"x: y"}}, result{warned: []string{"x: y"}}
+	for _, c := range []struct {
+		leg, version, scenario string
+		result                 result
+		faults                 int
+	}{
+		{"fixture-stdio", "2025-06-18", "good", result{}, 0},
+		{"fixture-stdio", "2025-06-18", "good", bad, 1},
+		{"fixture-stdio", "2025-06-18", "good", warning, 1},
+		{"fixture-stdio", "2025-06-18", "bad", bad, 0},
+		{"fixture-stdio", "2025-06-18", "bad", result{}, 1},
+		{"fixture-stdio", "2025-06-18", "bad", warning, 1},
+		{"fixture-http", "2025-06-18", "auth/one", bad, 0},
+		{"direct", "2025-06-18", "bad", bad, 1},
+		{"direct", "2025-11-25", "so-so", warning, 0},
+		{"direct", "2025-11-25", "so-so", bad, 1},
+		{"direct", "2025-06-18", "so-so", warning, 1},
+	} {
+		c.result.scenario = c.scenario
+		if faults := b.compare(outcome{c.leg, next, c.version, []result{c.result}}); len(faults) != c.faults {
+			t.Errorf("%s %s %s %s: %q, want %d faults", c.leg, c.version, c.scenario, c.result.verdict(), faults, c.faults)
+		}
+	}
+	if !b.entries[0].used || !b.entries[1].used || b.entries[2].used {
+		t.Error("used entries are not known")
+	}
+	for _, wrong := range []string{"- {scenarios: [a], legs: [b]}", "- {scenario: [a]}", "- {scenarios: [a], legs: [b], reason: c, result: odd}"} {
+		if _, err := parseBaseline([]byte(wrong)); err == nil {
+			t.Errorf("%s is accepted", wrong)
+		}
+	}
+}

