@@ -14,9 +14,7 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 	}
 	switch e := event.(type) {
 	case Sent:
-		if c.State == Queued {
-			c.State, c.written, c.heard = Written, now, now
-		}
+		c.begin(now)
 	case Heard:
 		c.heard = now
 		if c.Token != nil {
@@ -25,6 +23,7 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 	case Logged:
 		out = append(out, Effect{Kind: Forward, Frame: e.Frame})
 	case Asked:
+		c.begin(now) // a question can overtake the word that the request was written
 		if c.asking++; c.asking == 1 {
 			c.State, c.asked = Parked, now
 		}
@@ -46,6 +45,13 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 		out = c.tick(now, out)
 	}
 	return out
+}
+
+// begin starts the clocks, once.
+func (c *Call) begin(now time.Time) {
+	if c.State == Queued {
+		c.State, c.written, c.heard = Written, now, now
+	}
 }
 
 // tick ends the call when a clock has run out: the server is told, the client gets TIMEOUT (contract.md section 5).

@@ -53,6 +53,9 @@ func TestStep(t *testing.T) {
 		{"a question nobody answers", "", []at{
 			{0, Sent{}, nil}, {time.Second, Asked{}, nil}, {time.Second + 10*time.Minute - 1, Tick{}, nil},
 			{time.Second + 10*time.Minute, Tick{}, []EffectKind{Cancel, Fail}}}},
+		{"a question overtakes written", "", []at{
+			{0, Asked{}, nil}, {time.Second, Sent{}, nil}, {2 * time.Second, Replied{}, nil}, {32*time.Second - 1, Tick{}, nil},
+			{32 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
 		{"log line", "", []at{{0, Logged{}, []EffectKind{Forward}}}},
 	}
 	for _, test := range tests {
