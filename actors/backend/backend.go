@@ -143,6 +143,7 @@ type linkEvent struct {
 type (
 	wake         struct{ gen uint64 } // the pause is over
 	startExpired struct{ gen uint64 } // startTimeout is over
+	settled      struct{ gen uint64 } // settleTime is over
 	ownExpired   struct {             // an answer to a request of ours did not come
 		gen    uint64
 		ticket uint32

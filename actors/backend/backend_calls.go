@@ -189,6 +189,9 @@ func (s *state) notSent(now time.Time, e transport.NotSent, out []effect) []effe
 
 // ended: the HTTP response was over before an answer.
 func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
+	if s.greeting != 0 && e.Ticket == uint64(s.greeting) && s.phase == message.Syncing {
+		return s.settle(now, out)
+	}
 	if s.pending[uint32(e.Ticket)] == nil {
 		return out // a notification, or a call that was withdrawn
 	}

@@ -85,7 +85,7 @@ func (r *script) event() transport.Event {
 		}
 		return transport.Received{Frame: f, Ticket: ticket * uint64(r.rng.IntN(2)), Last: true}
 	}
-	switch r.rng.IntN(14) {
+	switch r.rng.IntN(16) {
 	case 0, 1, 2, 3, 4:
 		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"tools":[{"name":"a"}]}}`, ticket)
 	case 5:
@@ -100,6 +100,10 @@ func (r *script) event() transport.Event {
 		return transport.Ended{Ticket: ticket}
 	case 10:
 		return transport.SessionLost{Ticket: ticket}
+	case 13:
+		return transport.Listening{}
+	case 14:
+		return transport.ListenFailed{Err: errors.New("405"), Final: true}
 	case 11, 12:
 		return frame(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, ticket)
 	}
@@ -136,6 +140,7 @@ func TestRandomScripts(t *testing.T) {
 				}
 			case 3:
 				r.step(wake{r.gen})
+				r.step(settled{r.gen})
 			case 5:
 				if len(r.asks) > 0 {
 					r.step(message.Answer{Key: r.asks[rng.IntN(len(r.asks))], Result: []byte("{}")})

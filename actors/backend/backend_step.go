@@ -19,7 +19,8 @@ const (
 	closeGrace   = 500 * time.Millisecond // stdin closed, then TERM, then KILL
 	keptStderr   = 20                     // lines of stderr kept for people
 	clientName   = "goblin-actor"
-	initializeID = 1 // the first id of every incarnation
+	initializeID = 1           // the first id of every incarnation
+	settleTime   = time.Second // for a server over HTTP to take the end of the handshake and open its stream
 )
 
 // transitions are the legal ways from phase to phase; a test walks them and writes them into docs/actors.md.
@@ -56,12 +57,14 @@ type state struct {
 	noise       int
 	stderr      []string
 
-	info    *message.ServerInfo
-	lastID  uint32
-	pending map[uint32]*pending
-	byCall  map[message.CallRef]uint32
-	held    []message.Send // their session was lost before the server executed them; sent again when ready
-	lists   [protocol.ItemKinds]listing
+	info     *message.ServerInfo
+	greeting uint32 // ticket of notifications/initialized while the server over HTTP has not taken it; else 0
+	opening  bool   // its stream for what belongs to no request is being opened, and nothing else is sent yet
+	lastID   uint32
+	pending  map[uint32]*pending
+	byCall   map[message.CallRef]uint32
+	held     []message.Send // their session was lost before the server executed them; sent again when ready
+	lists    [protocol.ItemKinds]listing
 
 	announce   message.Can // the questions it tells the server it can carry
 	catalog    bool        // it fetches lists; connections that carry calls only do not
@@ -131,6 +134,10 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		if m.gen == *s.incarnation && s.starting() {
 			return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s)", s.server.StartTimeout), out)
 		}
+	case settled:
+		if m.gen == *s.incarnation && s.phase == message.Syncing {
+			return s.settled(now, out)
+		}
 	case ownExpired:
 		return s.ownExpired(now, m, out)
 	case message.Drain:
@@ -166,7 +173,7 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []effec
 func (s *state) connect(now time.Time, out []effect) []effect {
 	*s.incarnation++
 	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
-	s.lists, s.rootsAsked = [protocol.ItemKinds]listing{}, false
+	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
 	clear(s.asks)
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
@@ -192,8 +199,10 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 		return s.handshake(now, out)
 	case transport.SessionLost:
 		return s.sessionLost(now, e, out)
+	case transport.Listening:
+		return s.streamed(now, out)
 	case transport.ListenFailed:
-		return append(out, act(logged{slog.LevelDebug, "listen stream failed", []any{"err", e.Err, "final", e.Final}}))
+		return s.streamed(now, append(out, act(logged{slog.LevelDebug, "listen stream failed", []any{"err", e.Err, "final", e.Final}})))
 	case transport.Noise:
 		return s.noised(e, out)
 	case transport.Stderr:

@@ -69,9 +69,44 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []ef
 	}
 	out = append(out, act(setVersion{version}))
 	out = s.notify(protocol.NotificationInitialized, nil, out)
-	out = append(out, act(listen{}))
+	greeting := s.lastID
 	out = s.enter(now, message.Syncing, "", out)
-	return s.syncAll(now, out)
+	if s.kind != "http" { // one pipe keeps the order
+		return s.syncAll(now, out)
+	}
+	s.greeting = greeting
+	return append(out, act(wakeAfter{settleTime, settled{*s.incarnation}}))
+}
+
+// settle goes on with the opening over HTTP, where each message travels for itself: the server must have heard that we
+// are initialized before it is asked anything, and the stream for what belongs to no request must be open before a
+// call goes out, since some servers ask their questions there and lose them when there is none.
+func (s *state) settle(now time.Time, out []effect) []effect {
+	switch {
+	case s.greeting != 0:
+		s.greeting, s.opening = 0, true
+		return append(out, act(listen{}))
+	case s.opening:
+		s.opening = false
+		return s.syncAll(now, out)
+	}
+	return out
+}
+
+// streamed: the stream is open, or refused.
+func (s *state) streamed(now time.Time, out []effect) []effect {
+	if s.opening && s.phase == message.Syncing {
+		return s.settle(now, out)
+	}
+	return out
+}
+
+// settled: the server is slow to take what opens the connection; it is spoken to all the same.
+func (s *state) settled(now time.Time, out []effect) []effect {
+	for s.greeting != 0 || s.opening {
+		out = s.settle(now, out)
+	}
+	return out
 }
 
 // syncAll fetches every list the server's capabilities promise.
@@ -100,8 +135,8 @@ func (s *state) syncAll(now time.Time, out []effect) []effect {
 // changed: the server says a list changed. During a fetch it starts another one afterwards; no change is lost.
 func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
-	if s.info == nil || !s.catalog {
-		return out // before the handshake: the first fetch is still to come
+	if s.info == nil || !s.catalog || s.greeting != 0 || s.opening {
+		return out // before the end of the handshake: the first fetch is still to come
 	}
 	l.wanted = true
 	l.asked = true

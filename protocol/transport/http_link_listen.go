@@ -114,6 +114,9 @@ func (g *httpLinkListener) once(head *httpLinkHead) (final bool, err error) {
 	if !a.sse || a.encoded {
 		return true, errors.New("the answer to GET is no event stream")
 	}
+	if err := g.link.tell(Listening{}); err != nil {
+		return false, err
+	}
 	g.sse.reset(a.body)
 	for {
 		data, err := g.sse.next()

@@ -79,6 +79,9 @@ func TestHTTPLinkListenResumes(t *testing.T) {
 		if got.Ticket != 0 || got.Last {
 			t.Errorf("%#v", got)
 		}
+		if opened := linkAll[Listening](r); len(opened) != 2 {
+			t.Errorf("the stream was open %d times, want 2", len(opened))
+		}
 		failed := linkAll[ListenFailed](r)
 		if len(failed) != 2 || failed[0].Final || failed[1].Final {
 			t.Errorf("failures %v", failed)

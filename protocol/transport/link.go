@@ -17,7 +17,8 @@ type Link interface {
 	Send(Outgoing)
 	// Cancel gives up the HTTP exchange of a ticket by closing its response; a no-op elsewhere.
 	Cancel(ticket uint64)
-	// Listen opens the stream for messages that belong to no request (streamable HTTP: GET); a no-op elsewhere. Reopened by the link itself.
+	// Listen opens the stream for messages that belong to no request (streamable HTTP: GET) and tells Listening or ListenFailed;
+	// a no-op elsewhere. Reopened by the link itself.
 	Listen()
 	// SetVersion sets the protocol version that HTTP requests name from now on.
 	SetVersion(version string)
@@ -70,6 +71,8 @@ type (
 	// SessionLost: the server no longer knows our session (404, or 400 that says so). The request of Ticket was not executed;
 	// its Ended{ErrSessionLost} follows. The link has forgotten the session: the next initialize begins another. Ticket 0: the GET stream.
 	SessionLost struct{ Ticket uint64 }
+	// Listening: the server has opened the GET stream; told each time.
+	Listening struct{}
 	// ListenFailed: the GET stream is refused for good (405) or broke; the link goes on trying unless Final.
 	ListenFailed struct {
 		Err   error
@@ -95,6 +98,7 @@ func (Written) linkEvent()      {}
 func (NotSent) linkEvent()      {}
 func (Ended) linkEvent()        {}
 func (SessionLost) linkEvent()  {}
+func (Listening) linkEvent()    {}
 func (ListenFailed) linkEvent() {}
 func (Noise) linkEvent()        {}
 func (Stderr) linkEvent()       {}

@@ -1,0 +1,114 @@
+package backend
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// opening drives the step of a backend up to the answer to initialize and names what it does.
+type opening struct {
+	t    *testing.T
+	s    *state
+	note uint64 // ticket of notifications/initialized
+}
+
+// step returns the methods of what is written, and listen and ready when these happen.
+func (o *opening) step(msg any) (did []string) {
+	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
+		switch a := e.act.(type) {
+		case write:
+			did = append(did, a.out.Method)
+			if a.out.Method == protocol.NotificationInitialized.String() {
+				o.note = a.out.Ticket
+			}
+		case listen:
+			did = append(did, "listen")
+		}
+		if m, ok := e.msg.(message.BackendChanged); ok && m.Phase == message.Ready {
+			did = append(did, "ready")
+		}
+	}
+	return did
+}
+
+func (o *opening) want(msg any, want ...string) {
+	o.t.Helper()
+	if got := o.step(msg); !slices.Equal(got, want) {
+		o.t.Fatalf("%T: did %q, want %q", msg, got, want)
+	}
+}
+
+func (o *opening) frame(text string) linkEvent {
+	o.t.Helper()
+	var f protocol.Frame
+	if err := f.Parse([]byte(text)); err != nil {
+		o.t.Fatal(err)
+	}
+	return linkEvent{1, transport.Received{Frame: f}}
+}
+
+func opened(t *testing.T, kind string, catalog bool) *opening {
+	o := &opening{t: t, s: newState(Options{Server: cfg(), Catalog: catalog, Kind: kind}, kernel.Reference{}, new(uint64))}
+	o.step(kernel.Started{})
+	o.step(message.Connect{})
+	o.want(linkEvent{1, transport.Opened{}}, "initialize")
+	return o
+}
+
+const (
+	welcome = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}`
+	changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+)
+
+// Over HTTP nothing overtakes notifications/initialized, and no call goes out before the stream is open on which some
+// servers ask their questions (protocol.md E.4 no. 28c). MCP 2025-11-25, basic/lifecycle.
+func TestOpeningOverHTTP(t *testing.T) {
+	for name, ends := range map[string]transport.Event{
+		"open":    transport.Listening{},
+		"refused": transport.ListenFailed{Err: errors.New("405"), Final: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := opened(t, "http", true)
+			o.want(o.frame(welcome), "notifications/initialized")
+			o.want(o.frame(changed))
+			o.want(linkEvent{1, transport.Ended{Ticket: o.note + 100}})
+			o.want(linkEvent{1, transport.Ended{Ticket: o.note}}, "listen")
+			o.want(o.frame(changed))
+			o.want(linkEvent{1, ends}, "tools/list")
+			o.want(linkEvent{1, transport.Listening{}}) // opened anew later: nothing begins again
+			o.want(settled{1})
+			o.want(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), "ready")
+		})
+	}
+	t.Run("calls only", func(t *testing.T) {
+		o := opened(t, "http", false)
+		o.want(o.frame(welcome), "notifications/initialized")
+		o.want(linkEvent{1, transport.Ended{Ticket: o.note, Err: errors.New("400")}}, "listen")
+		o.want(linkEvent{1, transport.Listening{}}, "ready")
+	})
+	t.Run("slow", func(t *testing.T) {
+		o := opened(t, "http", true)
+		o.want(o.frame(welcome), "notifications/initialized")
+		o.want(settled{2})
+		o.want(settled{1}, "listen", "tools/list")
+		o.want(linkEvent{1, transport.Ended{Ticket: o.note}})
+		o.want(linkEvent{1, transport.Listening{}})
+	})
+	t.Run("slow stream", func(t *testing.T) {
+		o := opened(t, "http", true)
+		o.want(o.frame(welcome), "notifications/initialized")
+		o.want(linkEvent{1, transport.Ended{Ticket: o.note}}, "listen")
+		o.want(settled{1}, "tools/list")
+	})
+	t.Run("stdio keeps the order by itself", func(t *testing.T) {
+		o := opened(t, "stdio", true)
+		o.want(o.frame(welcome), "notifications/initialized", "tools/list")
+	})
+}
