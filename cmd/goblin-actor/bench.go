@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func runBench(cmd *cobra.Command, o bench.Options, backends, out string) error {
 	if o.Program, err = os.Executable(); err != nil {
 		return err
 	}
-	o.Commit = buildCommit()
+	o.Commit = cmp.Or(buildCommit(), buildVersion())
 	o.Command = "goblin-actor " + strings.Join(os.Args[1:], " ")
 	ctx, stop := interruptible(cmd)
 	defer stop()
