@@ -19,7 +19,9 @@ type Options struct {
 	Server   config.Server
 	Limits   config.Limits
 	Registry kernel.Reference
-	Gateway  kernel.Reference // who passes on log lines that belong to no call
+	Gateway  kernel.Reference            // who passes on log lines that belong to no call
+	Store    kernel.Reference            // remembers the server's era
+	Eras     map[string]message.KnownEra // what is remembered, by server identity; immutable
 	Budget   *transport.Budget
 	Links    *backend.Links
 	Metrics  *status.ServerMetrics

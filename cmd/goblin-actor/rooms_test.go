@@ -62,6 +62,7 @@ var foreign = map[string][]string{
 	"github.com/spf13/cobra":                 {"cmd/goblin-actor"},
 	"github.com/goccy/go-yaml":               {"internal/config", "cmd/goblin-actor"},
 	"github.com/fsnotify/fsnotify":           {"internal/config", "cmd/goblin-actor"},
+	"go.etcd.io/bbolt":                       {"actors/store"},
 	"github.com/VictoriaMetrics/metrics":     {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":        {"protocol"},
 	"github.com/mark3labs/mcp-go":            {"protocol", "internal/auth"},

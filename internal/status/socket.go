@@ -21,17 +21,28 @@ const maxSocketPath = 103
 // $XDG_STATE_HOME/goblin-actor, without that ~/.local/state/goblin-actor. getenv is os.Getenv, or a test's.
 // Relative paths in these variables are ignored, as the XDG base directory specification asks.
 func SocketDir(getenv func(string) string) (string, error) {
-	for _, key := range []string{"XDG_RUNTIME_DIR", "XDG_STATE_HOME"} {
-		if dir := getenv(key); filepath.IsAbs(dir) {
-			return filepath.Join(dir, "goblin-actor"), nil
-		}
+	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "goblin-actor"), nil
+	}
+	dir, err := StateDir(getenv)
+	if err != nil {
+		return "", errors.New("no directory for the admin socket: set XDG_RUNTIME_DIR")
+	}
+	return dir, nil
+}
+
+// StateDir returns the directory of what outlives the gateway: $XDG_STATE_HOME/goblin-actor, without that
+// ~/.local/state/goblin-actor. getenv as in SocketDir.
+func StateDir(getenv func(string) string) (string, error) {
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "goblin-actor"), nil
 	}
 	home := getenv("HOME")
 	if runtime.GOOS == "windows" && home == "" {
 		home = getenv("USERPROFILE")
 	}
 	if !filepath.IsAbs(home) {
-		return "", errors.New("no directory for the admin socket: set XDG_RUNTIME_DIR")
+		return "", errors.New("no directory for the state file: set XDG_STATE_HOME")
 	}
 	return filepath.Join(home, ".local", "state", "goblin-actor"), nil
 }

@@ -1,0 +1,47 @@
+package message
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+)
+
+// Era is how a server wants to be spoken to.
+type Era string
+
+const (
+	EraUnknown Era = ""       // nobody has asked it yet
+	EraLegacy  Era = "legacy" // initialize and a session: 2024-11-05 … 2025-11-25
+	EraModern  Era = "modern" // every request carries everything: 2026-07-28
+)
+
+// KnownEra is an era and when the server was last heard to speak it.
+type KnownEra struct {
+	Era Era
+	At  time.Time
+}
+
+// SealingKey seals what clients carry for the gateway (requestState). It never leaves the gateway and is never logged.
+type SealingKey [32]byte
+
+// String keeps the key out of logs.
+func (SealingKey) String() string { return "[redacted]" }
+
+// GoString likewise.
+func (SealingKey) GoString() string { return "[redacted]" }
+
+// StateLoaded tells the gateway what the state file holds. Told once in the store's life, before anything is remembered.
+type StateLoaded struct {
+	Key  SealingKey
+	Eras map[string]KnownEra // by a server's identity; immutable
+}
+
+func (StateLoaded) Class() kernel.Class { return kernel.Urgent }
+
+// RememberEra notes the era of the server with that identity; EraUnknown forgets it.
+type RememberEra struct {
+	Server string
+	Known  KnownEra
+}
+
+func (RememberEra) Class() kernel.Class { return kernel.Outcome }
