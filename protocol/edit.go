@@ -110,25 +110,10 @@ func DeleteMember(raw []byte, object Span, key string) (Edit, bool) {
 // EditObject appends the edits that delete all members of the object whose keys are in drop and put members, each `"key":value`,
 // first into it, with the right commas whatever remains.
 func EditObject(edits []Edit, raw []byte, object Span, drop []string, members ...[]byte) []Edit {
-	kept, run := false, -1 // a member before stays; where the members to drop before the first one that stays begin
-	last := 0              // end of the member before
 	first := len(edits)
-	for w := walkMembers(raw, object); w.next(); last = int(w.value.End) {
-		gone := slices.ContainsFunc(drop, func(key string) bool { return sameKey(w.key, key) })
-		switch {
-		case gone && kept:
-			edits = append(edits, Edit{Span: Span{uint32(last), w.value.End}})
-		case gone && run < 0:
-			run = w.keyAt
-		case !gone && !kept:
-			if kept = true; run >= 0 {
-				edits = append(edits, Edit{Span: Span{uint32(run), uint32(w.keyAt)}})
-			}
-		}
-	}
-	if !kept && run >= 0 {
-		edits = append(edits, Edit{Span: Span{uint32(run), uint32(last)}})
-	}
+	edits, kept := dropMembers(edits, raw, object, [2]Span{}, func(key []byte) bool {
+		return slices.ContainsFunc(drop, func(name string) bool { return sameKey(key, name) })
+	})
 	if len(members) > 0 {
 		edits = slices.Insert(edits, first, insertMembers(object, kept, members...))
 	}

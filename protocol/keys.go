@@ -23,6 +23,7 @@ func newKeys(find func([]byte) field, names ...string) *keyTable {
 // sight is what a scan of one object has seen.
 type sight struct {
 	fields uint64 // bit per field
+	odd    bool   // a key is spelled in another case than ours
 	twice  bool   // this key is a second spelling of one seen before: no two decoders would agree
 }
 
@@ -34,6 +35,7 @@ func (t *keyTable) note(s *sight, key []byte) field {
 		if f, spelled = t.unusual(key); f == 0 {
 			return 0
 		}
+		s.odd = s.odd || spelled == 0
 	}
 	bit := uint64(1) << f
 	if s.fields&bit != 0 {

@@ -1,11 +1,99 @@
 package protocol
 
-// ErrorNumber returns the code of an error answer; false when it is no integer.
-func ErrorNumber(f *Frame) (int, bool) { return 0, false }
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
 
-// TranslateError appends the edits that give a server's error, of the other era, the number that means the same to the client:
-// toModern from a legacy server to a modern client, else the other way round. m is the request's method, uri the raw JSON string of the URI
-// the client asked for (resources/read; nil = leave it). What needs no translation stays byte for byte.
+// codeURLRequired is a legacy server's way to have a URL opened before the call. // MCP 2025-11-25, client/elicitation
+const codeURLRequired = -32042
+
+// ErrorNumber returns the code of an error answer; false when it is no integer.
+func ErrorNumber(f *Frame) (int, bool) {
+	return integer(Member(f.Raw, f.Error, "code").Of(f.Raw))
+}
+
+// integer reads a raw JSON number that is an integer, however it is spelled, and not beyond what every decoder can hold exactly.
+func integer(raw []byte) (int, bool) {
+	if len(raw) == 0 || raw[0] != '-' && raw[0]-'0' > 9 {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
+	return int(n), err == nil && n == math.Trunc(n) && math.Abs(n) <= maxSafeInteger
+}
+
+// maxSafeInteger is the largest integer that JavaScript can tell from its neighbours.
+const maxSafeInteger = 1<<53 - 1
+
+// TranslateError appends the edits that give a server's error the number that means the same in the other era: toModern, a legacy
+// server's error for a modern client, else the other way round. m is the request's method, uri the raw JSON string of the URI
+// the client asked for (resources/read; nil = leave data.uri). What needs no translation stays byte for byte.
 //
-// -32042, where it can be asked, is the caller's: URLElicitations before this.
-func TranslateError(edits []Edit, m Method, f *Frame, uri []byte, toModern bool) []Edit { return edits }
+//	a resource not found    -32002 ↔ -32602, told from other -32602 by data.uri, at last by the text
+//	-32020 … -32099         -32603 with data.originalCode: the numbers are the specification's, and about our own request
+//	-32002 of other methods -32603 with data.originalCode to modern clients, which must not get the number
+//
+// So does -32042; a caller who can ask the client looks at URLElicitations first. // MCP 2026-07-28, basic, error codes
+func TranslateError(edits []Edit, m Method, f *Frame, uri []byte, toModern bool) []Edit {
+	at := Member(f.Raw, f.Error, "code")
+	code, ok := integer(at.Of(f.Raw))
+	if !ok {
+		return edits
+	}
+	data := Member(f.Raw, f.Error, "data")
+	switch {
+	case m == MethodResourcesRead && toModern && code == codeResourceNotFound:
+		return putURI(append(edits, Edit{at, numberInvalidParams}), f, data, uri)
+	case m == MethodResourcesRead && !toModern && code == codeInvalidParams && notFound(f, data):
+		return putURI(append(edits, Edit{at, numberNotFound}), f, data, uri)
+	case -32099 <= code && code <= -32020, toModern && code == codeResourceNotFound:
+		original := strconv.AppendInt(nil, int64(code), 10)
+		return putOriginalCode(append(edits, Edit{at, numberInternal}), f, data, original)
+	}
+	return edits
+}
+
+var (
+	numberInvalidParams = strconv.AppendInt(nil, codeInvalidParams, 10)
+	numberNotFound      = strconv.AppendInt(nil, codeResourceNotFound, 10)
+	numberInternal      = strconv.AppendInt(nil, codeInternal, 10)
+)
+
+// notFound reports whether an error -32602 of resources/read means that there is no such resource.
+func notFound(f *Frame, data Span) bool {
+	if Member(f.Raw, data, "uri").Present() {
+		return true
+	}
+	text, _ := Unquote(Member(f.Raw, f.Error, "message").Of(f.Raw))
+	return bytes.Contains(bytes.ToLower([]byte(text)), []byte("not found"))
+}
+
+// putURI makes error.data.uri the client's own.
+func putURI(edits []Edit, f *Frame, data Span, uri []byte) []Edit {
+	if uri == nil {
+		return edits
+	}
+	return putData(edits, f, data, wish{name: "uri", key: []byte(`"uri":`), have: Member(f.Raw, data, "uri"), want: uri})
+}
+
+func putOriginalCode(edits []Edit, f *Frame, data Span, code []byte) []Edit {
+	const name = "originalCode"
+	return putData(edits, f, data, wish{name: name, key: []byte(`"originalCode":`), have: Member(f.Raw, data, name), want: code})
+}
+
+// putData grants a wish for error.data, which may be absent. Data that is no object becomes the member data of one.
+func putData(edits []Edit, f *Frame, data Span, w wish) []Edit {
+	text := data.Of(f.Raw)
+	switch {
+	case len(text) > 0 && text[0] == '{':
+		edits, _ = grant(edits, f.Raw, data, [2]Span{}, false, []wish{w})
+		return edits
+	case len(text) > 0 && text[0] != 'n':
+		before := append(append(append([]byte{'{'}, w.key...), w.want...), `,"data":`...)
+		return append(edits, Insert(data.Off, before), Insert(data.End, closeObject))
+	}
+	w.name, w.key, w.tail = "data", append([]byte(`"data":{`), w.key...), closeObject
+	edits, _ = grant(edits, f.Raw, f.Error, [2]Span{}, false, []wish{w})
+	return edits
+}

@@ -1,5 +1,7 @@
 package protocol
 
+import "bytes"
+
 // ModernMeta is what a request to a modern server says besides what it asks. All but LogLevel are raw JSON, nil = none.
 type ModernMeta struct {
 	ClientInfo     []byte // an Implementation
@@ -10,27 +12,219 @@ type ModernMeta struct {
 	RequestState   []byte // the string; likewise
 }
 
+// Keys of _meta. // MCP 2026-07-28, basic, _meta
+const (
+	reservedPrefix    = "io.modelcontextprotocol/"
+	keyMetaVersion    = reservedPrefix + "protocolVersion"
+	keyMetaClient     = reservedPrefix + "clientCapabilities"
+	keyMetaClientInfo = reservedPrefix + "clientInfo"
+	keyMetaLogLevel   = reservedPrefix + "logLevel"
+	keyMetaServerInfo = reservedPrefix + "serverInfo"
+	keyRelatedTask    = reservedPrefix + "related-task" // MCP 2025-11-25, basic/utilities/tasks
+)
+
+// What is spliced in, ready made. Nobody writes to it.
+var (
+	memberVersion      = []byte(`"` + keyMetaVersion + `":`)
+	memberCapabilities = []byte(`"` + keyMetaClient + `":`)
+	memberClientInfo   = []byte(`"` + keyMetaClientInfo + `":`)
+	memberLogLevel     = []byte(`"` + keyMetaLogLevel + `":`)
+	memberToken        = []byte(`"progressToken":`)
+	memberResponses    = []byte(`"inputResponses":`)
+	memberState        = []byte(`"requestState":`)
+	openVersion        = []byte(`"_meta":{"` + keyMetaVersion + `":`)
+	openToken          = []byte(`"_meta":{"progressToken":`)
+	openParams         = []byte(`,"params":{`)
+	closeObject        = []byte("}")
+	modernVersion      = []byte(`"` + Version20260728 + `"`)
+	emptyObject        = []byte("{}")
+)
+
+// asks reports whether a server may answer the method with input_required. // MCP 2026-07-28, basic/patterns/mrtr, supported requests
+func asks(m Method) bool {
+	return m == MethodToolsCall || m == MethodPromptsGet || m == MethodResourcesRead
+}
+
 // ToLegacyRequest appends the edits that make a client's request one for a legacy server: without _meta's io.modelcontextprotocol/ keys,
 // inputResponses and requestState; token, raw JSON, takes the place of the progress token or is put in; nil leaves it.
-// _meta goes when nothing is left in it. The edits touch params only, and there neither name, uri, ref nor arguments:
-// edits of id and these can be made in the same AppendEdited.
-func ToLegacyRequest(edits []Edit, f *Frame, p *Params, token []byte) []Edit { return edits }
+// _meta goes when nothing is left in it.
+//
+// The edits touch params only, and there neither name, uri, ref nor arguments: edits of id and these can be made in the
+// same AppendEdited. They do not allocate; with room for 8 more in edits nothing does.
+func ToLegacyRequest(edits []Edit, f *Frame, p *Params, token []byte) []Edit {
+	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
+		return edits // no method of MCP takes an array
+	}
+	all := [...]wish{
+		{name: "_meta", key: openToken, want: token, tail: closeObject},
+		{name: "inputResponses", have: p.InputResponses},
+		{name: "requestState", have: p.RequestState},
+	}
+	wishes := all[:]
+	if !asks(f.M) {
+		wishes = all[:1]
+	}
+	known := [2]Span{p.Arguments, p.Meta}
+	if !p.Meta.Present() {
+		return putParams(edits, f, known, !p.Odd, wishes)
+	}
+	wishes = wishes[1:]
+	if token == nil {
+		token = p.ProgressToken.Of(f.Raw)
+	}
+	before := len(edits)
+	edits, left := dropMembers(edits, f.Raw, p.Meta, [2]Span{}, func(key []byte) bool {
+		return hasKeyPrefix(key, reservedPrefix) || !p.ProgressToken.Present() && spells(key, "progressToken")
+	})
+	switch {
+	case p.ProgressToken.Present():
+		edits = append(edits, Edit{p.ProgressToken, token})
+	case token != nil:
+		edits = insertWishes(edits, p.Meta.Off+1, []wish{{key: memberToken, want: token}}, left)
+	case !left:
+		edits, _ = grant(edits[:before], f.Raw, f.Params, known, false, wishes, "_meta")
+		return edits
+	}
+	edits, _ = grant(edits, f.Raw, f.Params, known, !p.Odd, wishes)
+	return edits
+}
+
+// putParams grants wishes for params, which may be absent as yet.
+func putParams(edits []Edit, f *Frame, known [2]Span, tidy bool, wishes []wish, drop ...string) []Edit {
+	if f.Params.Present() {
+		edits, _ = grant(edits, f.Raw, f.Params, known, tidy, wishes, drop...)
+		return edits
+	}
+	before := len(edits)
+	edits = append(edits, Insert(f.Method.End, openParams))
+	if edits = insertWishes(edits, f.Method.End, wishes, false); len(edits) == before+1 {
+		return edits[:before]
+	}
+	return append(edits, Insert(f.Method.End, closeObject))
+}
+
+// hasKeyPrefix reports whether the inside of a raw string, escapes decoded, begins with prefix.
+func hasKeyPrefix(key []byte, prefix string) bool {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return len(key) >= len(prefix) && string(key[:len(prefix)]) == prefix
+	}
+	var buffer [128]byte
+	decoded, _ := appendUnescaped(buffer[:0], key)
+	return bytes.HasPrefix(decoded, []byte(prefix))
+}
 
 // ToModernRequest appends the edits that make a client's request, of either era, one for a modern server: with meta in
-// _meta and with exactly its InputResponses and RequestState; a tool call loses task. Otherwise as ToLegacyRequest.
-func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit { return edits }
+// _meta and with exactly its InputResponses and RequestState; a legacy tool call loses task. Otherwise as ToLegacyRequest;
+// it needs room for 24 edits.
+func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit {
+	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
+		return edits // no method of MCP takes an array
+	}
+	wishes := [7]wish{
+		{name: keyMetaVersion, key: memberVersion, have: p.MetaVersion, want: modernVersion},
+		{name: keyMetaClient, key: memberCapabilities, have: p.MetaCapabilities, want: meta.capabilities()},
+		{name: keyMetaClientInfo, key: memberClientInfo, have: p.MetaClientInfo, want: meta.ClientInfo},
+		{name: keyMetaLogLevel, key: memberLogLevel, have: p.MetaLogLevel, want: quotedLevel(meta.LogLevel)},
+		{name: "progressToken", key: memberToken, have: p.ProgressToken, want: meta.Token},
+		{name: "inputResponses", key: memberResponses, have: p.InputResponses, want: meta.InputResponses},
+		{name: "requestState", key: memberState, have: p.RequestState, want: meta.RequestState},
+	}
+	if meta.Token == nil {
+		wishes[4].want = p.ProgressToken.Of(f.Raw)
+	}
+	var drops [1]string
+	drop := drops[:0]
+	known := [2]Span{p.Arguments, p.Meta}
+	legacy := !p.MetaVersion.Present()
+	if legacy && f.M == MethodToolsCall {
+		drop = append(drop, "task") // MCP 2025-11-25, basic/utilities/tasks
+	}
+	all := wishes[:]
+	if !asks(f.M) {
+		all = wishes[:5]
+	}
+	if !p.Meta.Present() {
+		wrapMeta(wishes[:5])
+		return putParams(edits, f, known, !p.Odd, all, drop...)
+	}
+	edits, _ = grant(edits, f.Raw, f.Params, known, !p.Odd, all[5:], drop...)
+	if drop = drops[:0]; legacy {
+		drop = append(drop, keyRelatedTask)
+	}
+	edits, _ = grant(edits, f.Raw, p.Meta, [2]Span{}, !p.Odd, wishes[:5], drop...)
+	return edits
+}
+
+// wrapMeta makes wishes for members of _meta, the first of which is granted for sure, wishes for a new _meta.
+func wrapMeta(wishes []wish) {
+	last := 0
+	for i := range wishes {
+		wishes[i].name = "_meta"
+		if wishes[i].want != nil {
+			last = i
+		}
+	}
+	wishes[0].key = openVersion
+	wishes[last].tail = closeObject
+}
+
+func (meta *ModernMeta) capabilities() []byte {
+	if meta.Capabilities == nil {
+		return emptyObject
+	}
+	return meta.Capabilities
+}
+
+var quotedLevels = map[string][]byte{
+	"debug": []byte(`"debug"`), "info": []byte(`"info"`), "notice": []byte(`"notice"`), "warning": []byte(`"warning"`),
+	"error": []byte(`"error"`), "critical": []byte(`"critical"`), "alert": []byte(`"alert"`), "emergency": []byte(`"emergency"`),
+}
+
+// quotedLevel returns a log level as raw JSON, nil when there is no such level.
+func quotedLevel(level string) []byte { return quotedLevels[level] }
 
 // AppendMeta appends the object _meta of a request of our own to a modern server.
-func (meta *ModernMeta) AppendMeta(dst []byte) []byte { return dst }
+func (meta *ModernMeta) AppendMeta(dst []byte) []byte {
+	dst = append(dst, '{')
+	dst = append(append(dst, memberVersion...), modernVersion...)
+	dst = appendPart(dst, memberCapabilities, meta.capabilities())
+	dst = appendPart(dst, memberClientInfo, meta.ClientInfo)
+	dst = appendPart(dst, memberLogLevel, quotedLevel(meta.LogLevel))
+	dst = appendPart(dst, memberToken, meta.Token)
+	return append(dst, '}')
+}
+
+// appendPart appends a comma, key, which has its colon, and value, nothing when value is nil.
+func appendPart(dst, key, value []byte) []byte {
+	if value == nil {
+		return dst
+	}
+	return append(append(append(dst, ','), key...), value...)
+}
 
 // InputResponse is the answer to one of an input_required's requests.
 type InputResponse struct{ Key, Result []byte } // the raw key with its quotes, as it came; raw JSON
 
 // AppendInputResponses appends the object inputResponses.
-func AppendInputResponses(dst []byte, responses []InputResponse) []byte { return dst }
+func AppendInputResponses(dst []byte, responses []InputResponse) []byte {
+	dst = append(dst, '{')
+	for i, r := range responses {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, r.Key...), ':'), r.Result...)
+	}
+	return append(dst, '}')
+}
 
-// AppendRetry appends the client's request as one for a modern server once more, with the answers and the state (raw JSON
-// string, nil = none) of its input_required; edits are those of id, name and URI.
+// AppendRetry appends the client's request as one for a modern server once more, with the answers (none: no inputResponses)
+// and the state (raw JSON string, nil = none) of its input_required; edits are those of id, name and URI.
+// // MCP 2026-07-28, basic/patterns/mrtr, client requirements
 func AppendRetry(dst []byte, f *Frame, p *Params, meta ModernMeta, responses []InputResponse, state []byte, edits ...Edit) []byte {
-	return dst
+	meta.InputResponses, meta.RequestState = nil, state
+	if len(responses) > 0 {
+		meta.InputResponses = AppendInputResponses(nil, responses)
+	}
+	all := make([]Edit, 0, 24+len(edits))
+	return AppendEdited(dst, f.Raw, ToModernRequest(append(all, edits...), f, p, &meta)...)
 }

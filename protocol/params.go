@@ -16,6 +16,8 @@ type Params struct {
 	Prefer        Span // params._meta["goblin-actor/prefer"]
 	// params._meta["io.modelcontextprotocol/…"]
 	MetaVersion, MetaCapabilities, MetaClientInfo, MetaLogLevel, SubscriptionID Span
+
+	Odd bool // of the keys above one in params or _meta has the value null, or stands there in another case
 }
 
 // ResultInfo is what the gateway ever reads of a result. Spans are offsets into the frame's Raw.
@@ -23,6 +25,9 @@ type ResultInfo struct {
 	ResultType, NextCursor, TTL, CacheScope, Meta, InputRequests, RequestState Span
 	Tools, Prompts, Resources, Templates, Contents, Content, Messages          Span // the arrays
 	Version, Capabilities, ServerInfo, Instructions, SupportedVersions         Span // initialize, server/discover
+	Structured                                                                 Span // structuredContent, of any type
+
+	Odd bool // one of these keys has the value null, or stands there in another case
 }
 
 // Item is one element of a list: its bytes and where the members stand that the gateway renames. Offsets into Raw.

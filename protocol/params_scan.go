@@ -128,12 +128,15 @@ func findMeta(key []byte) field {
 func (p *Params) Scan(f *Frame) error {
 	*p = Params{}
 	s := paramScan{raw: f.Raw, strict: f.M != MethodOther}
-	return s.top(p, f.Params)
+	err := s.top(p, f.Params)
+	p.Odd = s.odd
+	return err
 }
 
 type paramScan struct {
 	raw    []byte
 	strict bool // wrong types are errors
+	odd    bool // see Params.Odd
 }
 
 func (s *paramScan) top(p *Params, params Span) error {
@@ -144,6 +147,7 @@ func (s *paramScan) top(p *Params, params Span) error {
 		if seen.twice {
 			return s.duplicate(&w)
 		}
+		s.odd = s.odd || seen.odd
 		var to *Span
 		want := wantString
 		switch field {
@@ -223,6 +227,7 @@ func (s *paramScan) meta(p *Params, meta Span) error {
 		if seen.twice {
 			return s.duplicate(&w)
 		}
+		s.odd = s.odd || seen.odd
 		var to *Span
 		want := wantString
 		switch field {
@@ -284,6 +289,7 @@ func (s *paramScan) take(to *Span, want wanted, where, name string, value Span) 
 		*to = value
 		return nil
 	}
+	s.odd = true
 	if c == 'n' || !s.strict {
 		return nil
 	}

@@ -13,41 +13,125 @@ const (
 )
 
 // QuestionOf says what kind of question a server's request or an input request is; params may be absent.
-func QuestionOf(raw []byte, m Method, params Span) Question { return QuestionUnknown }
-
-// Capability returns the capability to be declared for the question, a raw JSON object as in Fault.Required.
-func (q Question) Capability() []byte { return nil }
-
-// ValidAnswer reports whether raw, any JSON, has the shape of an answer to the question.
-func (q Question) ValidAnswer(raw []byte) bool { return false }
-
-// InputRequest is one question of an input_required.
-type InputRequest struct {
-	Key   string
-	Value []byte // raw JSON object {"method":…,"params":…}
+func QuestionOf(raw []byte, m Method, params Span) Question {
+	switch m {
+	case MethodElicitationCreate:
+		mode := Member(raw, params, "mode").Of(raw)
+		switch {
+		case mode == nil, equalsText(mode, "form"):
+			return QuestionForm
+		case equalsText(mode, "url"):
+			return QuestionURL
+		}
+	case MethodSamplingCreateMessage:
+		if Member(raw, params, "tools").Present() || Member(raw, params, "toolChoice").Present() {
+			return QuestionSampleTools
+		}
+		return QuestionSample
+	case MethodRootsList:
+		return QuestionRoots
+	}
+	return QuestionUnknown
 }
 
-// InputRequests calls each with the questions of an input_required until it returns false: the raw key with its quotes, the method, its params
-// (absent when there are none). A question that is no object or has no method is ErrShape.
-func InputRequests(raw []byte, requests Span, each func(key []byte, m Method, params Span) bool) error {
-	return nil
+// Capability returns what must be declared for the question, a raw JSON object as in Fault.Required. // MCP 2026-07-28, schema, ClientCapabilities
+func (q Question) Capability() []byte {
+	switch q {
+	case QuestionForm:
+		return []byte(`{"elicitation":{"form":{}}}`)
+	case QuestionURL:
+		return []byte(`{"elicitation":{"url":{}}}`)
+	case QuestionSample:
+		return []byte(`{"sampling":{}}`)
+	case QuestionSampleTools:
+		return []byte(`{"sampling":{"tools":{}}}`)
+	case QuestionRoots:
+		return []byte(`{"roots":{}}`)
+	}
+	return emptyObject
+}
+
+// ValidAnswer reports whether raw, a value of a parsed frame, has the shape of an answer to the question:
+// an action, a message with its model, or roots. // MCP 2026-07-28, schema, InputResponse
+func (q Question) ValidAnswer(raw []byte) bool {
+	object := Span{0, uint32(len(raw))}
+	has := func(key string, first string) bool {
+		v := Member(raw, object, key).Of(raw)
+		return v != nil && (v[0] == first[0] || len(first) > 1 && v[0] == first[1])
+	}
+	switch q {
+	case QuestionForm, QuestionURL:
+		action := Member(raw, object, "action").Of(raw)
+		return equalsText(action, "accept") || equalsText(action, "decline") || equalsText(action, "cancel")
+	case QuestionSample, QuestionSampleTools:
+		return has("role", `"`) && has("content", `{[`) && has("model", `"`)
+	case QuestionRoots:
+		return has("roots", `[`)
+	}
+	return false
 }
 
 // AppendInputRequest appends a legacy server's question as the value of an input request, without what has no meaning there:
 // elicitationId, task, the progress token and the related task.
-func AppendInputRequest(dst []byte, f *Frame) []byte { return dst }
+func AppendInputRequest(dst []byte, f *Frame) []byte {
+	dst = append(append(dst, `{"method":`...), f.Method.Of(f.Raw)...)
+	if !f.Params.Present() {
+		return append(dst, '}')
+	}
+	meta := Member(f.Raw, f.Params, "_meta")
+	edits, left := dropMembers(make([]Edit, 0, 8), f.Raw, meta, [2]Span{}, func(key []byte) bool {
+		return sameKey(key, "progressToken") || sameKey(key, keyRelatedTask)
+	})
+	if !left {
+		edits = edits[:0]
+	}
+	known := [2]Span{meta}
+	edits, _ = dropMembers(edits, f.Raw, f.Params, known, func(key []byte) bool {
+		return sameKey(key, "elicitationId") || sameKey(key, "task") || !left && sameKey(key, "_meta")
+	})
+	dst = append(dst, `,"params":`...)
+	return append(appendEditedPart(dst, f.Raw, f.Params, edits), '}')
+}
 
-// AppendInputRequired appends the answer that puts the questions to a modern client. state is not quoted; "" = none. serverInfo as in ToModernResult.
-func AppendInputRequired(dst, rawID []byte, requests []InputRequest, state string, serverInfo []byte) []byte {
-	return dst
+// appendEditedPart is AppendEdited for one span of raw, inside which all edits are.
+func appendEditedPart(dst, raw []byte, part Span, edits []Edit) []byte {
+	for i := range edits {
+		edits[i].Span.Off -= part.Off
+		edits[i].Span.End -= part.Off
+	}
+	return AppendEdited(dst, part.Of(raw), edits...)
 }
 
 // AppendQuestion appends an input request as a request to a legacy client. elicitationID is put into questions of mode url,
-// which legacy clients want; "" = none.
+// which legacy clients want; "" = none. // MCP 2025-11-25, client/elicitation
 func AppendQuestion(dst []byte, id uint64, raw []byte, m Method, params Span, elicitationID string) []byte {
-	return dst
+	text := params.Of(raw)
+	if elicitationID != "" && QuestionOf(raw, m, params) == QuestionURL {
+		quoted := Quote(elicitationID)
+		have := Member(raw, params, "elicitationId")
+		edits, _ := grant(nil, raw, params, [2]Span{}, false, []wish{{name: "elicitationId", key: []byte(`"elicitationId":`), have: have, want: quoted}})
+		text = appendEditedPart(nil, raw, params, edits)
+	}
+	return AppendRequest(dst, id, m.String(), text)
 }
 
 // URLElicitations calls each with the questions in a legacy server's error -32042, params of elicitation/create each, until it
-// returns false; false when there is none. // MCP 2025-11-25, client/elicitation, URL elicitation required
-func URLElicitations(f *Frame, each func(params Span) bool) bool { return false }
+// returns false. It reports false, and calls nothing, unless there are some and all are objects with a url.
+// // MCP 2025-11-25, client/elicitation, URL elicitation required
+func URLElicitations(f *Frame, each func(params Span) bool) bool {
+	if code, ok := ErrorNumber(f); !ok || code != codeURLRequired {
+		return false
+	}
+	list := Member(f.Raw, Member(f.Raw, f.Error, "data"), "elicitations")
+	some := false
+	for w := walkElements(f.Raw, list); w.next(); some = true {
+		if url := Member(f.Raw, w.value, "url").Of(f.Raw); url == nil || url[0] != '"' {
+			return false
+		}
+	}
+	if some {
+		for w := walkElements(f.Raw, list); w.next() && each(w.value); {
+		}
+	}
+	return some
+}

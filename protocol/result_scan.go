@@ -21,11 +21,13 @@ const (
 	resultServerInfo
 	resultInstructions
 	resultSupportedVersions
+	resultStructured
 )
 
 var resultKeys = newKeys(findResult, "resultType", "nextCursor", "ttlMs", "cacheScope", "_meta", "inputRequests", "requestState",
 	"tools", "prompts", "resources", "resourceTemplates", "contents", "content", "messages",
-	"protocolVersion", "capabilities", "serverInfo", "instructions", "supportedVersions")
+	"protocolVersion", "capabilities", "serverInfo", "instructions", "supportedVersions",
+	"structuredContent")
 
 func findResult(key []byte) field {
 	switch string(key) {
@@ -67,6 +69,8 @@ func findResult(key []byte) field {
 		return resultInstructions
 	case "supportedVersions":
 		return resultSupportedVersions
+	case "structuredContent":
+		return resultStructured
 	}
 	return 0
 }
@@ -85,10 +89,15 @@ func (r *ResultInfo) Scan(f *Frame) error {
 		if seen.twice {
 			return fault(ErrDuplicate, w.keyAt, "result: a key we read stands there twice")
 		}
-		if field != 0 && f.Raw[w.value.Off] != 'n' {
+		switch {
+		case field == 0:
+		case f.Raw[w.value.Off] == 'n':
+			r.Odd = true
+		default:
 			*r.member(field) = w.value
 		}
 	}
+	r.Odd = r.Odd || seen.odd
 	return nil
 }
 
@@ -130,6 +139,8 @@ func (r *ResultInfo) member(f field) *Span {
 		return &r.ServerInfo
 	case resultInstructions:
 		return &r.Instructions
+	case resultStructured:
+		return &r.Structured
 	}
 	return &r.SupportedVersions
 }

@@ -13,6 +13,7 @@ type walker struct {
 	key    []byte // inside of the key's string, escapes not decoded
 	keyAt  int    // its opening quote
 	value  Span
+	known  [2]Span // values whose end is known: large ones are not walked again
 }
 
 // walkMembers begins with the object at the span; anything else has no members.
@@ -48,7 +49,15 @@ func (w *walker) next() bool {
 			i = skipSpace(raw, i+1)
 		}
 	}
-	end := skipValue(raw, i)
+	var end int
+	switch uint32(i) {
+	case w.known[0].Off:
+		end = int(w.known[0].End)
+	case w.known[1].Off:
+		end = int(w.known[1].End)
+	default:
+		end = skipValue(raw, i)
+	}
 	if end <= i {
 		return false
 	}
