@@ -49,7 +49,8 @@ func addConformanceTools(s *Server) {
 		}},
 		{Name: "test_tool_with_logging", Description: "Sends three log lines before it answers", Handle: logThrice},
 		{Name: "test_tool_with_progress", Description: "Reports progress three times before it answers", Handle: progressThrice},
-		{Name: "test_reconnection", Description: "Answers after a tenth of a second", Handle: func(c *Call) (any, error) {
+		{Name: "test_reconnection", Description: "Says something, and answers a tenth of a second later", Handle: func(c *Call) (any, error) {
+			c.Log("info", "conformance", "the answer is a stream") // over HTTP, and so has to be resumable
 			return Text("Reconnection test completed successfully."), c.sleep(2 * stepPause)
 		}},
 		{Name: "json_schema_2020_12_tool", Description: "Tool with JSON Schema 2020-12 features", Input: json.RawMessage(schema202012),

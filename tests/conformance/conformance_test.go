@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// What TestMain built, once.
+// What build made.
 var (
 	gatewayBinary string
 	gosdkBinary   string // the go-sdk's everything-server
@@ -25,31 +25,25 @@ func TestMain(m *testing.M) {
 	if scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO"); scenario != "" {
 		os.Exit(driverMain(scenario, os.Args[len(os.Args)-1]))
 	}
-	os.Exit(run(m))
+	os.Exit(m.Run())
 }
 
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "gc")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
+func build(t *testing.T) {
+	t.Helper()
+	var err error
 	if driverBinary, err = os.Executable(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		t.Fatal(err)
 	}
+	dir := t.TempDir()
 	gatewayBinary, gosdkBinary = filepath.Join(dir, "goblin-actor"), filepath.Join(dir, "everything-server")
 	for binary, path := range map[string]string{
 		gatewayBinary: "goblin-actor/cmd/goblin-actor",
 		gosdkBinary:   "github.com/modelcontextprotocol/go-sdk/conformance/everything-server",
 	} {
 		if out, err := exec.Command("go", "build", "-o", binary, path).CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", path, err, out)
-			return 1
+			t.Fatalf("build %s: %v\n%s", path, err, out)
 		}
 	}
-	return m.Run()
 }
 
 // legs are what the server scenarios are run against. target starts it for one protocol version and returns its URL.
@@ -83,6 +77,7 @@ var versions = []string{protocol.Version20250326, protocol.Version20250618, prot
 // TestConformance runs everything and holds it against the baseline.
 func TestConformance(t *testing.T) {
 	needSuites(t)
+	build(t)
 	known := readBaseline(t)
 	var m matrix
 	t.Run("run", func(t *testing.T) {
