@@ -18,11 +18,22 @@ func (g *Gateway) Front() transport.Front { return front{g} }
 
 type front struct{ *Gateway }
 
-// Post hands a client's message to its session, or to the gateway when it opens one.
+// Post hands a client's message to its session, or to the gateway when it opens one; a modern one to a desk. The era
+// is decided for each message (protocol.md A.0).
 func (f front) Post(x *transport.Exchange) {
 	key, fault := viewOf(x.Origin.Path)
 	if fault != nil {
 		message.RefuseFault(x, 404, fault)
+		return
+	}
+	header := func(name string) string {
+		if name == protocol.HeaderVersion {
+			return x.Origin.Version
+		}
+		return x.Origin.Header.Get(name)
+	}
+	if x.Batch == nil && protocol.EraOf(header, &x.Frame, &x.Params) {
+		f.modern(x, key, header)
 		return
 	}
 	if x.Origin.SessionID != "" {
@@ -45,8 +56,8 @@ func (f front) Post(x *transport.Exchange) {
 // Open hands a client's stream to its session.
 func (f front) Open(stream *transport.EventStream) {
 	id := stream.Origin.SessionID
-	if id == "" {
-		stream.Refuse(400, nil, 0)
+	if id == "" || protocol.IsModern(stream.Origin.Version) {
+		stream.Refuse(405, nil, 0) // modern clients have no such stream
 		return
 	}
 	ref, ok := f.session(id)
@@ -59,8 +70,8 @@ func (f front) Open(stream *transport.EventStream) {
 
 // Delete hands the end of a session to it.
 func (f front) Delete(x *transport.Exchange) {
-	if x.Origin.SessionID == "" {
-		x.Refuse(400, nil, 0)
+	if x.Origin.SessionID == "" || protocol.IsModern(x.Origin.Version) {
+		x.Refuse(405, nil, 0)
 		return
 	}
 	ref, ok := f.session(x.Origin.SessionID)
@@ -105,16 +116,32 @@ func (g *Gateway) Stdio(ctx context.Context) (transport.Front, error) {
 		if ref.IsZero() {
 			return nil, ErrStopped
 		}
-		return stdioFront{ref}, nil
+		return stdioFront{g, ref}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// stdioFront gives everything to the one session.
-type stdioFront struct{ session kernel.Reference }
+// stdioFront gives legacy messages to the one session and modern ones to a desk; both eras may interleave.
+type stdioFront struct {
+	*Gateway
+	session kernel.Reference
+}
 
-func (f stdioFront) Post(x *transport.Exchange) { f.session.Tell(message.Inbound{Exchange: x}) }
+func (f stdioFront) Post(x *transport.Exchange) {
+	if x.Batch == nil && protocol.EraOf(noHeader, &x.Frame, &x.Params) {
+		f.modern(x, catalog.Key{}, nil)
+		return
+	}
+	if x.Batch == nil && x.Frame.M == protocol.NotificationCancelled {
+		if desk, ok := f.desk(0); ok { // it may mean a modern request: those carry no era in their cancellation
+			desk.Tell(message.Withdrawal{Remote: x.Origin.Remote, RequestID: string(x.Params.RequestID.Of(x.Frame.Raw))})
+		}
+	}
+	f.session.Tell(message.Inbound{Exchange: x})
+}
+
+func noHeader(string) string { return "" }
 
 func (f stdioFront) Open(stream *transport.EventStream) {
 	f.session.Tell(message.StreamOpened{Stream: stream})

@@ -2,10 +2,14 @@ package actors
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
+	"runtime"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"goblin-actor/actors/backend"
@@ -18,6 +22,7 @@ import (
 	"goblin-actor/actors/session"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
+	"goblin-actor/protocol/seal"
 	"goblin-actor/protocol/transport"
 )
 
@@ -29,6 +34,7 @@ type Options struct {
 	Version string // of the program, told to clients
 	Log     *slog.Logger
 	Open    pool.Opener // how to reach servers; nil = processes and URLs
+	Key     *[32]byte   // seals the states of parked calls; nil = a fresh one, known to this process alone
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -39,6 +45,11 @@ type Gateway struct {
 	metrics *status.Metrics
 	budget  *transport.Budget
 	links   *backend.Links
+
+	desks  int // how many
+	turn   atomic.Uint64
+	sealer *seal.Sealer
+	node   string // names this process in sealed states
 }
 
 // Start spawns the actors and returns at once; servers start in the background. Stop ends it.
@@ -48,7 +59,14 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		metrics: status.NewMetrics(),
 		budget:  transport.NewBudget(cfg.Limits.MaxBufferedBytes),
 		links:   &backend.Links{},
+		desks:   runtime.GOMAXPROCS(0),
 	}
+	key := o.Key
+	if key == nil {
+		key = new([32]byte)
+		rand.Read(key[:])
+	}
+	g.sealer, g.node = seal.New(*key), rand.Text()
 	g.monitor = monitor.Spawn(g.system, o.Version)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic[effect] {
@@ -132,6 +150,12 @@ type (
 		server config.Server
 		limits config.Limits
 	}
+	startDesks    struct{ limits config.Limits }
+	startListener struct {
+		open   message.OpenListen
+		number uint64
+	}
+	refuseListen struct{ open message.OpenListen }
 	stopChild    struct{ child kernel.Reference }
 	startSession struct {
 		first  message.OpenSession // its initialize is the session's first message
@@ -161,11 +185,13 @@ type (
 		ref    kernel.Reference
 	}
 	sessionStarted struct{ ref kernel.Reference }
+	deskStarted    struct{ ref kernel.Reference }
 )
 
 func (registryStarted) Class() kernel.Class { return kernel.Urgent }
 func (poolStarted) Class() kernel.Class     { return kernel.Urgent }
 func (sessionStarted) Class() kernel.Class  { return kernel.Urgent }
+func (deskStarted) Class() kernel.Class     { return kernel.Urgent }
 
 func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
 func act(a any) effect                         { return effect{act: a} }
@@ -183,9 +209,19 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
 			Server: a.server, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Budget: g.budget, Links: g.links,
-			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: rand.Uint64(), Open: g.Open,
+			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: mathrand.Uint64(), Open: g.Open,
 		})
 		self.Reference().Tell(poolStarted{a.server.Name, ref})
+	case startDesks:
+		g.startDesks(self, a)
+	case startListener:
+		ref := session.SpawnListener(self, session.ListenerOptions{
+			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, View: a.open.View, Version: g.Version,
+			Registry: g.state.registry, Log: g.Log,
+		})
+		self.Reference().Tell(sessionStarted{ref})
+	case refuseListen:
+		a.open.Abandon(kernel.Overloaded)
 	case stopChild:
 		self.StopChild(a.child)
 	case wakeAfter:
@@ -194,6 +230,17 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 		close(a.done)
 	case logged:
 		g.Log.Log(context.Background(), a.level, a.text, a.args...)
+	}
+}
+
+// startDesks spawns one desk a core.
+func (g *gateway) startDesks(self kernel.Self, a startDesks) {
+	for number := range g.desks {
+		ref := session.SpawnDesk(self, session.DeskOptions{
+			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Version: g.Version, Sealer: g.sealer, Registry: g.state.registry,
+			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
+		})
+		self.Reference().Tell(deskStarted{ref})
 	}
 }
 

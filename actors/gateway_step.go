@@ -28,10 +28,12 @@ type state struct {
 	listen   []string
 
 	pools    map[string]kernel.Reference // by server
-	sessions map[kernel.Reference]bool   // true: it was asked to leave
-	opening  int                         // sessions being spawned
-	levels   map[kernel.Reference]int    // log levels sessions have set, as indices into logLevels
-	level    string                      // the most verbose of them; "" = none
+	sessions map[kernel.Reference]bool   // listen streams too; true: it was asked to leave
+	desks    []kernel.Reference
+	streams  uint64                   // listen streams ever opened
+	opening  int                      // sessions being spawned
+	levels   map[kernel.Reference]int // log levels sessions have set, as indices into logLevels
+	level    string                   // the most verbose of them; "" = none
 
 	waiting []message.OpenSession // clients that wait for a session to make room
 	survey  []message.IdleSince   // answers so far
@@ -54,6 +56,10 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	switch m := msg.(type) {
 	case message.OpenSession:
 		return s.open(m, out)
+	case message.OpenListen:
+		return s.openListen(m, out)
+	case deskStarted:
+		s.desks = append(s.desks, m.ref)
 	case message.OpenStdio:
 		s.opening++
 		return append(out, act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits, expect: s.enabled()}))
@@ -84,6 +90,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return append(out, act(startRegistry{naming(s.config)}))
 	case registryStarted:
 		s.registry = m.ref
+		out = append(out, act(startDesks{s.config.Limits})) // before the sessions: they hear of a new catalog first
 		out = append(out, tell(s.registry, message.Subscribe{Who: s.self}))
 		for _, server := range s.config.Servers {
 			out = s.startServer(server, out)
@@ -164,6 +171,16 @@ func (s *state) open(m message.OpenSession, out []effect) []effect {
 	}
 	s.waiting = append(s.waiting, m)
 	return s.ask(out)
+}
+
+// openListen spawns the actor of a listen stream; it counts as a session.
+func (s *state) openListen(m message.OpenListen, out []effect) []effect {
+	if s.draining || s.registry.IsZero() || len(s.sessions)+s.opening >= s.config.Limits.MaxSessions {
+		return append(out, act(refuseListen{m}))
+	}
+	s.opening++
+	s.streams++
+	return append(out, act(startListener{m, s.streams}))
 }
 
 // ask starts a survey: which sessions could leave (contract.md section 2: the least recently used makes room).
@@ -303,6 +320,9 @@ func (s *state) drain(m message.DrainAll, out []effect) []effect {
 	s.draining, s.done = true, m.Done
 	for ref := range s.sessions {
 		out = append(out, tell(ref, message.DrainSession{}))
+	}
+	for _, desk := range s.desks {
+		out = append(out, tell(desk, message.DrainSession{}))
 	}
 	for _, waiting := range s.waiting {
 		out = append(out, act(refuseSession{waiting}))

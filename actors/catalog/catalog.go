@@ -27,6 +27,7 @@ type Entry struct {
 	Raw      []byte             // the item's JSON, rewritten: public name, _meta keys
 	Source   []byte             // the item's JSON as the server gave it
 	Template *protocol.Template // kind Templates only; nil when its text is no RFC 6570 template
+	Bindings *protocol.Bindings // kind Tools only: arguments that travel in headers too (modern HTTP); nil = none
 }
 
 // Naming is how public names are made; from the configuration.

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -90,7 +91,20 @@ func (v *View) entry(it *item, previous *Snapshot) *Entry {
 	default:
 		e.Raw = rewrite(it)
 	}
+	e.Bindings = bindings(e)
 	return e
+}
+
+// bindings compiles a tool's x-mcp-header annotations; nil when it has none, or none that are valid.
+func bindings(e *Entry) *protocol.Bindings {
+	if e.Kind != protocol.Tools || !bytes.Contains(e.Source, []byte("x-mcp-header")) {
+		return nil
+	}
+	b, err := protocol.CompileBindings(e.Source)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // item returns what the snapshot made of a parsed item, nil if it did not have it.

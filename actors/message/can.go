@@ -3,6 +3,8 @@ package message
 import (
 	"encoding/json"
 	"strings"
+
+	"goblin-actor/protocol"
 )
 
 // Can is the set of questions a client has declared that it answers. Clients with equal sets are one class: they may
@@ -72,4 +74,13 @@ func (c Can) Capabilities() []byte {
 		members = append(members, `"sampling":{}`)
 	}
 	return []byte("{" + strings.Join(members, ",") + "}")
+}
+
+// Answers reports whether the client has declared that it answers such a question.
+func (c Can) Answers(q protocol.Question) bool {
+	needs := map[protocol.Question]Can{
+		protocol.QuestionForm: CanForm, protocol.QuestionURL: CanURL, protocol.QuestionSample: CanSample,
+		protocol.QuestionSampleTools: CanSampleTools, protocol.QuestionRoots: CanRoots,
+	}[q]
+	return needs != 0 && c&needs != 0
 }

@@ -20,7 +20,7 @@ func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 	for _, info := range infos {
 		picture.Actors = append(picture.Actors, actorOf(info))
 		switch info.Kind {
-		case "gateway", "pool", "backend", "session":
+		case "gateway", "pool", "backend", "session", "desk", "listen":
 		default:
 			continue
 		}
@@ -59,7 +59,9 @@ func collect(picture *status.Snapshot, report *message.CatalogReport, part any) 
 	case status.Backend:
 		picture.Backends = append(picture.Backends, p)
 	case message.SessionReport:
-		picture.Sessions = append(picture.Sessions, p.Session)
+		if p.Session.ID != "" { // a desk has calls only
+			picture.Sessions = append(picture.Sessions, p.Session)
+		}
 		picture.Calls = append(picture.Calls, p.Calls...)
 	case message.CatalogReport:
 		*report = p

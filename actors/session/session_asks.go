@@ -26,8 +26,8 @@ func (s *state) ask(now time.Time, m message.Ask, out []effect) []effect {
 	if h == nil {
 		return append(out, refuseAsk(m, -32600, "the call has ended"))
 	}
-	if why := s.cannot(&m.Frame); why != "" {
-		return append(out, refuseAsk(m, -32602, why))
+	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.can.Answers(q) {
+		return append(out, refuseAsk(m, -32602, refusals[q]))
 	}
 	if h.x.Origin.JSONOnly {
 		return append(out, refuseAsk(m, -32602, "the client takes no stream, so it cannot be asked"))
@@ -50,31 +50,14 @@ func refuseAsk(m message.Ask, code int, why string) effect {
 	return tell(m.From, message.Answer{Key: m.Key, Error: err})
 }
 
-// cannot says why the client cannot be asked; "" when it can. Modes are refused, not degraded.
-func (s *state) cannot(f *protocol.Frame) string {
-	switch f.M {
-	case protocol.MethodRootsList:
-		if s.can&message.CanRoots == 0 {
-			return "the client has not declared roots"
-		}
-	case protocol.MethodSamplingCreateMessage:
-		if s.can&message.CanSample == 0 {
-			return "the client has not declared sampling"
-		}
-		uses := protocol.Member(f.Raw, f.Params, "tools").Present() || protocol.Member(f.Raw, f.Params, "toolChoice").Present()
-		if uses && s.can&message.CanSampleTools == 0 {
-			return "the client has not declared sampling.tools"
-		}
-	case protocol.MethodElicitationCreate:
-		mode, _ := protocol.Unquote(protocol.Member(f.Raw, f.Params, "mode").Of(f.Raw))
-		if mode == "url" && s.can&message.CanURL == 0 {
-			return "the client has not declared elicitation.url"
-		}
-		if mode != "url" && s.can&message.CanForm == 0 {
-			return "the client has not declared elicitation"
-		}
-	}
-	return ""
+// refusals say why a client cannot be asked; modes are refused, not degraded.
+var refusals = map[protocol.Question]string{
+	protocol.QuestionForm:        "the client has not declared elicitation",
+	protocol.QuestionURL:         "the client has not declared elicitation.url",
+	protocol.QuestionSample:      "the client has not declared sampling",
+	protocol.QuestionSampleTools: "the client has not declared sampling.tools",
+	protocol.QuestionRoots:       "the client has not declared roots",
+	protocol.QuestionUnknown:     "the client cannot be asked this",
 }
 
 // response passes the client's answer on to the server that asked; an answer to a question nobody asked, or that

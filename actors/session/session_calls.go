@@ -21,7 +21,7 @@ var levels = []string{"debug", "info", "notice", "warning", "error", "critical",
 
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *transport.Exchange, out []effect) []effect {
-	t, fault := s.resolve(x)
+	t, fault := resolve(s.view, x)
 	if fault != nil {
 		return s.fault(x, fault, out)
 	}
@@ -55,33 +55,34 @@ func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []ef
 // target is the item a request names.
 type target struct {
 	server   *catalog.Server
-	original string        // as its server calls it
-	span     protocol.Span // where the client's name for it stands
+	original string         // as its server calls it
+	span     protocol.Span  // where the client's name for it stands
+	entry    *catalog.Entry // nil for a URI that only a template knows
 }
 
 // resolve finds the item in the view (architecture.md section 2: no call asks the registry).
-func (s *state) resolve(x *transport.Exchange) (target, *protocol.Fault) {
+func resolve(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch x.Frame.M {
 	case protocol.MethodToolsCall:
-		return s.resolveEntry(raw, x.Params.Name, "params.name", s.view.Tool)
+		return resolveEntry(raw, x.Params.Name, "params.name", view.Tool)
 	case protocol.MethodPromptsGet:
-		return s.resolveEntry(raw, x.Params.Name, "params.name", s.view.Prompt)
+		return resolveEntry(raw, x.Params.Name, "params.name", view.Prompt)
 	case protocol.MethodResourcesRead:
 		uri, ok := protocol.Unquote(x.Params.URI.Of(raw))
 		if !ok {
 			return target{}, protocol.BadParams("params.uri: want a string")
 		}
-		found, fault := s.view.Resource(uri)
-		return target{found.Server, found.Original, x.Params.URI}, fault
+		found, fault := view.Resource(uri)
+		return target{found.Server, found.Original, x.Params.URI, found.Entry}, fault
 	}
 	if x.Params.RefName.Present() {
-		return s.resolveEntry(raw, x.Params.RefName, "params.ref.name", s.view.Prompt)
+		return resolveEntry(raw, x.Params.RefName, "params.ref.name", view.Prompt)
 	}
-	return s.resolveEntry(raw, x.Params.RefURI, "params.ref.uri", s.view.Template)
+	return resolveEntry(raw, x.Params.RefURI, "params.ref.uri", view.Template)
 }
 
-func (s *state) resolveEntry(raw []byte, span protocol.Span, path string, find func(string) (*catalog.Entry, *protocol.Fault)) (target, *protocol.Fault) {
+func resolveEntry(raw []byte, span protocol.Span, path string, find func(string) (*catalog.Entry, *protocol.Fault)) (target, *protocol.Fault) {
 	name, ok := protocol.Unquote(span.Of(raw))
 	if !ok {
 		return target{}, protocol.BadParams(path + ": want a string")
@@ -90,7 +91,7 @@ func (s *state) resolveEntry(raw []byte, span protocol.Span, path string, find f
 	if fault != nil {
 		return target{}, fault
 	}
-	return target{entry.Server, entry.Original, span}, nil
+	return target{entry.Server, entry.Original, span, entry}, nil
 }
 
 func (s *state) caller() message.Caller {

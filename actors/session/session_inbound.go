@@ -141,11 +141,14 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	return append(out, act(logged{levelInfo, "session opened", []any{"client", s.client, "protocol", s.version, "transport", s.transport}}))
 }
 
+// capabilities are what clients of every era are told.
+const capabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`
+
 // initializeResult is what the gateway says of itself: it has a handler for everything it names, and servers come
 // and go (architecture.md section 7).
 func (s *state) initializeResult() []byte {
 	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
-	b = append(b, `,"capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`...)
+	b = append(append(b, `,"capabilities":`...), capabilities...)
 	b = append(b, `,"serverInfo":{"name":"goblin-actor","version":`...)
 	b = append(protocol.AppendQuoted(b, s.gateway), '}')
 	if instructions := s.view.Instructions(); instructions != "" {

@@ -1,0 +1,65 @@
+package actors
+
+import (
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/session"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
+	"goblin-actor/protocol/transport"
+)
+
+// modern checks a modern message and deals it to a desk: one that comes back with a sealed state to the desk that
+// parked its call, any other to the next in turn. header is nil on stdio.
+func (g *Gateway) modern(x *transport.Exchange, key catalog.Key, header func(string) string) {
+	switch x.Frame.Kind {
+	case protocol.KindNotification:
+		x.Accept() // the core defines none over HTTP; any is accepted
+		return
+	case protocol.KindResult, protocol.KindError:
+		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "a modern client sends no responses; answers travel in inputResponses"})
+		return
+	}
+	if fault := protocol.CheckModern(header, &x.Frame, &x.Params); fault != nil {
+		message.RefuseModern(x, fault)
+		return
+	}
+	if x.Frame.M == protocol.MethodSubscriptionsListen {
+		g.self.Tell(message.OpenListen{Exchange: x, View: key})
+		return
+	}
+	visit := message.Visit{Exchange: x, View: key}
+	number := int(g.turn.Add(1) % uint64(g.desks))
+	if header == nil {
+		number = 0 // where a cancellation on stdio looks for it
+	}
+	if x.Params.RequestState.Present() {
+		text, _ := protocol.Unquote(x.Params.RequestState.Of(x.Frame.Raw))
+		state, err := g.sealer.Open(text, time.Now())
+		if err != nil {
+			message.RefuseModern(x, &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"})
+			return
+		}
+		visit.State = &state
+		if state.Kind == seal.Parked {
+			number = int(state.Desk)
+		}
+	}
+	desk, ok := g.desk(number)
+	if !ok {
+		visit.Abandon(kernel.Gone)
+		return
+	}
+	desk.Tell(visit)
+}
+
+// desk finds a desk by its number.
+func (g *Gateway) desk(number int) (kernel.Reference, bool) {
+	if number < 0 || number >= g.desks {
+		return kernel.Reference{}, false
+	}
+	return g.system.Lookup("gateway/" + session.DeskName(number))
+}

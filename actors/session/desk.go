@@ -1,0 +1,111 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
+	"goblin-actor/protocol/transport"
+)
+
+// DeskOptions say what a desk needs. A desk is the front for modern requests, who have no session: it holds their
+// calls, and parks those whose server asks something until the client comes back with the answer.
+type DeskOptions struct {
+	Number   int    // its place among the desks; part of every sealed state
+	Desks    int    // how many there are: limits for a client are divided by it
+	Node     string // of this process; part of every sealed state
+	Limits   config.Limits
+	Version  string // of the gateway, for serverInfo
+	Sealer   *seal.Sealer
+	Registry kernel.Reference
+	Gateway  kernel.Reference
+	Metrics  *status.Metrics
+	Log      *slog.Logger
+}
+
+// DeskName is the name of a desk, under the gateway's.
+func DeskName(number int) string { return fmt.Sprintf("desk/%d", number) }
+
+// deskMailbox is how many messages may wait at a desk: requests of all modern clients share it.
+const deskMailbox = 8192
+
+// SpawnDesk starts a desk under the gateway. Its calls are lost when it panics; ten panics in a minute stop it.
+func SpawnDesk(parent kernel.Self, o DeskOptions) kernel.Reference {
+	options := kernel.SpawnOptions{Name: DeskName(o.Number), Kind: "desk", Mailbox: deskMailbox, Restarts: 10, Within: time.Minute}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+		return &desk{DeskOptions: o, state: newDeskState(o, self.Reference()), meters: map[string]*status.ServerMetrics{}}
+	})
+}
+
+// desk is the shell: it carries out what step wants done.
+type desk struct {
+	DeskOptions
+	state  *deskState
+	meters map[string]*status.ServerMetrics // by server
+}
+
+func (d *desk) Step(now time.Time, msg any, out []effect) []effect {
+	return deskStep(d.state, now, msg, out)
+}
+
+// Effects of desks only.
+type (
+	deny struct { // a fault of ours, with the HTTP status it has
+		x     *transport.Exchange
+		fault *protocol.Fault
+	}
+	// watch has the desk told departed when the client leaves before its answer.
+	watch struct {
+		x   *transport.Exchange
+		seq uint64
+	}
+)
+
+// Messages of a desk to itself.
+type (
+	departed struct { // the client of an exchange has left
+		seq uint64
+		x   *transport.Exchange
+	}
+	window  struct{ seq, gen uint64 } // questions that belong together have come
+	graceUp struct{ seq, gen uint64 } // nobody came back for a call whose clients left
+	tidy    struct{}                  // old outcomes may go
+)
+
+func (departed) Class() kernel.Class { return kernel.Urgent }
+
+func (d *desk) Do(self kernel.Self, e effect) {
+	switch a := e.act.(type) {
+	case nil:
+		e.to.Tell(e.msg)
+	case answer:
+		a.x.Answer(a.frame, a.newline)
+	case forward:
+		a.x.Notify(a.frame, a.newline, a.weight, a.key)
+	case accept:
+		a.x.Accept()
+	case deny:
+		message.RefuseModern(a.x, a.fault)
+	case watch:
+		me := self.Reference()
+		a.x.OnGone(func() { me.Tell(departed{a.seq, a.x}) })
+	case counted:
+		m := d.meters[a.server]
+		if m == nil {
+			m = d.Metrics.Server(a.server)
+			d.meters[a.server] = m
+		}
+		m.Call(a.method, a.outcome, a.seconds)
+	case wakeAfter:
+		self.After(a.d, a.msg)
+	case logged:
+		d.Log.Log(context.Background(), a.level, a.text, a.args...)
+	}
+}

@@ -1,0 +1,244 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
+	"goblin-actor/protocol/transport"
+)
+
+// ask: a legacy server asks the client of a call something. The client is told with input_required and comes back;
+// meanwhile the call waits, and the server's question with it (bridge.md section 3, modern client, legacy server).
+func (s *deskState) ask(now time.Time, m message.Ask, out []effect) []effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return append(out, refuseAsk(m, -32600, "the call has ended"))
+	}
+	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !v.caller.Can.Answers(q) {
+		out = append(out, refuseAsk(m, -32602, "the client has not declared that it answers this question"))
+		return s.cannotAnswer(now, v, q, out)
+	}
+	if full := s.limits.ParkedPerClient; v.round == 0 && full > 0 && s.clients[v.caller.ClientKey].parked >= full {
+		out = append(out, refuseAsk(m, -1, "too many calls of this client wait for answers"))
+		out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "too many parked calls"}))
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: v.Server, Retryable: true, Message: "too many calls of this client wait for answers (limits.parkedPerClient)"}
+		return s.event(now, v.Seq, call.Broken{Fault: fault}, out)
+	}
+	v.lastKey++
+	if v.asks == nil {
+		v.asks = map[string]message.Ask{}
+	}
+	v.asks[fmt.Sprintf("q%d", v.lastKey)] = m
+	out = s.event(now, m.Seq, call.Asked{}, out)
+	v.gen++
+	return append(out, act(wakeAfter{askWindow, window{m.Seq, v.gen}}))
+}
+
+// cannotAnswer ends a call whose server asks what the client has not declared.
+func (s *deskState) cannotAnswer(now time.Time, v *visit, q protocol.Question, out []effect) []effect {
+	out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "the client cannot answer the server's question"}))
+	return s.event(now, v.Seq, call.Broken{Fault: &protocol.Fault{
+		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),
+		Message: "the server asks something that the client has not declared it answers",
+	}}, out)
+}
+
+// park answers those who wait with the open questions and a sealed state; the call stays.
+func (s *deskState) park(now time.Time, v *visit, out []effect) []effect {
+	if len(v.asks) == 0 || len(v.xs) == 0 {
+		return out
+	}
+	if v.round == 0 {
+		s.clients[v.caller.ClientKey].parked++
+	}
+	v.round++
+	var requests []protocol.InputRequest
+	for _, key := range s.keys(v) {
+		f := v.asks[key].Frame
+		requests = append(requests, protocol.InputRequest{Key: key, Value: protocol.AppendInputRequest(nil, &f)})
+	}
+	state, err := s.seal(now, v, seal.Parked, nil)
+	if err != nil {
+		return s.event(now, v.Seq, call.Broken{Fault: tooLarge(v)}, out)
+	}
+	for _, x := range v.xs {
+		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, s.info)
+		out = append(out, act(answer{x, frame, false}))
+	}
+	v.xs = nil
+	if s.byID[v.client] == v.Seq {
+		delete(s.byID, v.client)
+	}
+	return out
+}
+
+// keys are the open questions in the order they were asked.
+func (s *deskState) keys(v *visit) []string {
+	return slices.SortedFunc(maps.Keys(v.asks), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // q2 before q10
+	})
+}
+
+// comeBack attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets
+// the same outcome; a question is answered once.
+func (s *deskState) comeBack(now time.Time, m message.Visit, out []effect) []effect {
+	x, state := m.Exchange, m.State
+	caller := callerOf(x)
+	digest := digestOf(&x.Frame, &x.Params)
+	if state.Node != s.node || state.Check(caller.Principal, x.Frame.M.String(), digest) != nil {
+		return append(out, act(deny{x, badState()}))
+	}
+	v := s.calls[state.Call]
+	if v == nil {
+		return s.again(state, digest, caller.Principal, x, out)
+	}
+	if v.digest != digest || v.caller.Principal != caller.Principal {
+		return append(out, act(deny{x, badState()}))
+	}
+	v.xs = append(v.xs, x)
+	v.Token, v.ID = x.Params.ProgressToken.Of(x.Frame.Raw), x.Frame.IDBytes()
+	v.client = clientID{x.Origin.Remote, string(v.ID)}
+	s.byID[v.client] = v.Seq
+	out = append(out, act(watch{x, v.Seq}))
+	kept := v.kept
+	v.kept = nil
+	for _, f := range kept {
+		if f.key != "progress" { // the old token is dead
+			out = s.pass(v, f, out)
+		}
+	}
+	out = s.answers(now, v, x, out)
+	if len(v.asks) > 0 { // some are still open, or new ones came meanwhile
+		return s.park(now, v, out)
+	}
+	return s.arm(now, v.Deadline(), out)
+}
+
+// answers passes the retry's answers on to the server. What fits no open question is ignored; what makes no sense
+// leaves its question open.
+func (s *deskState) answers(now time.Time, v *visit, x *transport.Exchange, out []effect) []effect {
+	raw := x.Frame.Raw
+	for _, key := range s.keys(v) {
+		span := protocol.Member(raw, x.Params.InputResponses, key)
+		ask := v.asks[key]
+		if !x.Params.InputResponses.Present() || !span.Present() ||
+			!protocol.QuestionOf(ask.Frame.Raw, ask.Frame.M, ask.Frame.Params).ValidAnswer(span.Of(raw)) {
+			continue
+		}
+		delete(v.asks, key)
+		out = append(out, tell(ask.From, message.Answer{Key: ask.Key, Result: span.Of(raw)}))
+		v.Step(now, call.Replied{}, s.scratch[:0])
+	}
+	return out
+}
+
+// again answers a retry whose call has ended: with the outcome that was kept, or not at all.
+func (s *deskState) again(state *seal.State, digest [32]byte, who string, x *transport.Exchange, out []effect) []effect {
+	for _, o := range s.outcomes {
+		if o.seq != state.Call || o.digest != digest || o.who != who {
+			continue
+		}
+		if o.fault != nil {
+			return append(out, act(deny{x, o.fault}))
+		}
+		var f protocol.Frame
+		if f.Parse(o.frame) != nil {
+			break
+		}
+		frame := protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: f.ID, With: x.Frame.IDBytes()})
+		return append(out, act(answer{x, frame, f.Newline}))
+	}
+	return append(out, act(deny{x, badState()}))
+}
+
+// askWithdrawn: the server no longer wants the answer.
+func (s *deskState) askWithdrawn(now time.Time, m message.AskWithdrawn, out []effect) []effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	for key, ask := range v.asks {
+		if ask.Key == m.Key {
+			delete(v.asks, key)
+			return s.event(now, m.Seq, call.Replied{}, out)
+		}
+	}
+	return out
+}
+
+// relay passes a modern server's question on: the requests byte for byte, its state wrapped in ours. Nothing waits
+// meanwhile (bridge.md section 3, modern client, modern server).
+func (s *deskState) relay(now time.Time, v *visit, f *protocol.Frame, info *protocol.ResultInfo, out []effect) []effect {
+	raw := f.Raw
+	refused, q := false, protocol.QuestionUnknown
+	err := protocol.InputRequests(raw, info.InputRequests, func(_ []byte, m protocol.Method, params protocol.Span) bool {
+		q = protocol.QuestionOf(raw, m, params)
+		refused = !v.caller.Can.Answers(q)
+		return !refused
+	})
+	switch {
+	case err != nil:
+		return s.event(now, v.Seq, call.Broken{Fault: senseless(v)}, out)
+	case refused:
+		return s.cannotAnswer(now, v, q, out)
+	}
+	state := ""
+	if info.RequestState.Present() {
+		if state, err = s.seal(now, v, seal.Relayed, info.RequestState.Of(raw)); err != nil {
+			return s.event(now, v.Seq, call.Broken{Fault: tooLarge(v)}, out)
+		}
+	}
+	edits := protocol.RelayInputRequired(nil, f, info, state, s.info)
+	return s.relayed(now, v, protocol.AppendEdited(nil, raw, edits...), out)
+}
+
+// relayURLs turns a legacy server's error -32042 into the questions it means; the retry calls the server anew.
+func (s *deskState) relayURLs(now time.Time, v *visit, requests []protocol.InputRequest, out []effect) []effect {
+	if !v.caller.Can.Answers(protocol.QuestionURL) {
+		return s.cannotAnswer(now, v, protocol.QuestionURL, out)
+	}
+	state, err := s.seal(now, v, seal.Relayed, nil)
+	if err != nil {
+		return s.event(now, v.Seq, call.Broken{Fault: tooLarge(v)}, out)
+	}
+	return s.relayed(now, v, protocol.AppendInputRequired(nil, []byte("0"), requests, state, s.info), out)
+}
+
+// relayed ends the call with input_required: what comes back is a call of its own.
+func (s *deskState) relayed(now time.Time, v *visit, raw []byte, out []effect) []effect {
+	var f protocol.Frame
+	if f.Parse(raw) != nil {
+		return s.event(now, v.Seq, call.Broken{Fault: senseless(v)}, out)
+	}
+	return s.event(now, v.Seq, call.Answered{Frame: f}, out)
+}
+
+// urlRequests are the questions in a legacy server's error -32042; nil when there is none.
+func urlRequests(f *protocol.Frame) []protocol.InputRequest {
+	var requests []protocol.InputRequest
+	protocol.URLElicitations(f, func(params protocol.Span) bool {
+		var ask protocol.Frame
+		raw := protocol.AppendRequest(nil, 0, protocol.MethodElicitationCreate.String(), params.Of(f.Raw))
+		if ask.Parse(raw) == nil {
+			key := fmt.Sprintf("q%d", len(requests)+1)
+			requests = append(requests, protocol.InputRequest{Key: key, Value: protocol.AppendInputRequest(nil, &ask)})
+		}
+		return true
+	})
+	return requests
+}
+
+func senseless(v *visit) *protocol.Fault {
+	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's question makes no sense"}
+}
+
+func tooLarge(v *visit) *protocol.Fault {
+	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's requestState is too large to pass on"}
+}

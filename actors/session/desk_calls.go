@@ -1,0 +1,278 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
+	"goblin-actor/protocol/transport"
+)
+
+// event applies an event to a call; what comes for a call that has ended is dropped.
+func (s *deskState) event(now time.Time, seq uint64, event any, out []effect) []effect {
+	v := s.calls[seq]
+	if v == nil {
+		return out
+	}
+	s.scratch = v.Step(now, event, s.scratch[:0])
+	for i := range s.scratch {
+		out = s.effect(now, v, &s.scratch[i], out)
+	}
+	if v.State == call.Ended {
+		s.forget(v)
+		return out
+	}
+	return s.arm(now, v.Deadline(), out)
+}
+
+// forget takes an ended call out of the books.
+func (s *deskState) forget(v *visit) {
+	delete(s.calls, v.Seq)
+	if s.byID[v.client] == v.Seq {
+		delete(s.byID, v.client)
+	}
+	use := s.clients[v.caller.ClientKey]
+	if use == nil {
+		return
+	}
+	if v.round > 0 {
+		use.parked--
+	}
+	if use.inFlight--; use.inFlight <= 0 {
+		delete(s.clients, v.caller.ClientKey)
+	}
+}
+
+// done takes the server's answer: a question in the manner of its era is relayed, anything else ends the call.
+func (s *deskState) done(now time.Time, m message.Done, out []effect) []effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	if m.Frame.Kind == protocol.KindError {
+		if requests := urlRequests(&m.Frame); requests != nil {
+			return s.relayURLs(now, v, requests, out)
+		}
+		return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+	}
+	var info protocol.ResultInfo
+	if info.Scan(&m.Frame) != nil {
+		return s.event(now, m.Seq, call.Broken{Fault: senseless(v)}, out)
+	}
+	switch info.KindOf(v.Method, &m.Frame) {
+	case protocol.ResultInputRequired:
+		return s.relay(now, v, &m.Frame, &info, out)
+	case protocol.ResultUnknown:
+		fault := &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's result is of a type nobody knows, or not allowed here"}
+		return s.event(now, m.Seq, call.Broken{Fault: fault}, out)
+	}
+	return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+}
+
+// effect carries out what a call's step wants done.
+func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []effect) []effect {
+	switch e.Kind {
+	case call.Deliver:
+		outcome := status.OutcomeError
+		if e.Frame.Kind == protocol.KindResult {
+			outcome = status.OutcomeOK
+		}
+		out = s.deliver(now, v, s.modern(v, &e.Frame), e.Frame.Newline, out)
+		return append(out, s.counted(now, v, outcome))
+	case call.Fail:
+		if e.Fault.Tool == "" && v.Method == protocol.MethodToolsCall {
+			fault := *e.Fault
+			fault.Tool = v.Item
+			e.Fault = &fault
+		}
+		for _, x := range v.xs {
+			out = append(out, act(deny{x, e.Fault}))
+		}
+		if len(v.xs) == 0 {
+			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, fault: e.Fault}, out)
+		}
+		return append(out, s.counted(now, v, outcomeOf(e.Fault)))
+	case call.Cancel:
+		return append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
+	case call.Forget:
+		for _, x := range v.xs {
+			out = append(out, act(accept{x}))
+		}
+		return append(out, s.counted(now, v, status.OutcomeCancelled))
+	}
+	return out
+}
+
+// modern is the server's answer as a modern client wants it; the id is still the gateway's own.
+func (s *deskState) modern(v *visit, f *protocol.Frame) []protocol.Edit {
+	if f.Kind != protocol.KindResult {
+		return nil
+	}
+	var info protocol.ResultInfo
+	if info.Scan(f) != nil {
+		return nil
+	}
+	edits := protocol.ToModernResult(nil, v.Method, f, &info, s.info)
+	return append(edits, catalog.RewriteResult(v.view, v.server, v.Method, f)...)
+}
+
+// deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
+// it was lost on the way.
+func (s *deskState) deliver(now time.Time, v *visit, edits []protocol.Edit, newline bool, out []effect) []effect {
+	frame := s.scratch[0].Frame
+	for _, x := range v.xs {
+		all := append([]protocol.Edit{{Span: frame.ID, With: x.Frame.IDBytes()}}, edits...)
+		out = append(out, act(answer{x, protocol.AppendEdited(nil, frame.Raw, all...), newline}))
+	}
+	if v.round == 0 {
+		return out
+	}
+	kept := append([]protocol.Edit{{Span: frame.ID, With: []byte("0")}}, edits...)
+	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, frame: protocol.AppendEdited(nil, frame.Raw, kept...)}, out)
+}
+
+// keep remembers an outcome, so that the same retry again gets the same answer.
+func (s *deskState) keep(now time.Time, o outcome, out []effect) []effect {
+	o.until = now.Add(keepOutcome)
+	if len(s.outcomes) >= maxOutcomes {
+		s.outcomes = slices.Delete(s.outcomes, 0, 1)
+	}
+	s.outcomes = append(s.outcomes, o)
+	if len(s.outcomes) == 1 {
+		out = append(out, act(wakeAfter{keepOutcome, tidy{}}))
+	}
+	return out
+}
+
+func (s *deskState) tidy(now time.Time, out []effect) []effect {
+	for len(s.outcomes) > 0 && !now.Before(s.outcomes[0].until) {
+		s.outcomes = slices.Delete(s.outcomes, 0, 1)
+	}
+	if len(s.outcomes) > 0 {
+		out = append(out, act(wakeAfter{s.outcomes[0].until.Sub(now), tidy{}}))
+	}
+	return out
+}
+
+func (s *deskState) counted(now time.Time, v *visit, outcome status.Outcome) effect {
+	return act(counted{v.Server, v.Method, outcome, now.Sub(v.Began).Seconds()})
+}
+
+// departed: a client has gone. Its call is cancelled, unless it is parked (only its time or a retry ends that), or
+// may come back with the state it was given.
+func (s *deskState) departed(now time.Time, m departed, out []effect) []effect {
+	v := s.calls[m.seq]
+	if v == nil {
+		return out
+	}
+	v.xs = slices.DeleteFunc(v.xs, func(x *transport.Exchange) bool { return x == m.x })
+	if len(v.xs) > 0 || v.State == call.Parked {
+		return out
+	}
+	if v.round > 0 {
+		v.gen++
+		return append(out, act(wakeAfter{returnGrace, graceUp{m.seq, v.gen}}))
+	}
+	return s.event(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
+}
+
+// progress goes to everyone who waits, under the token of the newest request; what comes between rounds is kept.
+func (s *deskState) progress(now time.Time, m message.Progress, out []effect) []effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	for _, e := range v.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0]) {
+		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: v.Token})
+		out = s.pass(v, forward{nil, frame, e.Frame.Newline, transport.WeightState, "progress"}, out)
+	}
+	return out
+}
+
+// log passes a call's log line on if the request asked for lines so grave. MCP 2026-07-28, server/utilities/logging.
+func (s *deskState) log(now time.Time, m message.Log, out []effect) []effect {
+	v := s.calls[m.Seq]
+	if v == nil || v.level >= len(levels) {
+		return out
+	}
+	var params protocol.Params
+	if params.Scan(&m.Frame) != nil {
+		return out
+	}
+	name, _ := protocol.Unquote(params.Level.Of(m.Frame.Raw))
+	if i := slices.Index(levels, name); i < v.level {
+		return out
+	}
+	return s.pass(v, forward{nil, m.Frame.Raw, m.Frame.Newline, transport.WeightLog, ""}, out)
+}
+
+// pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
+func (s *deskState) pass(v *visit, f forward, out []effect) []effect {
+	if len(v.xs) == 0 {
+		if len(v.kept) >= keptMessages {
+			v.kept = slices.Delete(v.kept, 0, 1)
+		}
+		v.kept = append(v.kept, f)
+		return out
+	}
+	for _, x := range v.xs {
+		f.x = x
+		out = append(out, act(f))
+	}
+	return out
+}
+
+func (s *deskState) arm(now, at time.Time, out []effect) []effect {
+	if at.IsZero() || !s.armed.IsZero() && !at.Before(s.armed) {
+		return out
+	}
+	s.gen++
+	s.armed = at
+	return append(out, act(wakeAfter{max(0, at.Sub(now)), deadline{s.gen}}))
+}
+
+// deadline ends the calls whose time has run out and sets the timer for the next.
+func (s *deskState) deadline(now time.Time, m deadline, out []effect) []effect {
+	if m.gen != s.gen {
+		return out
+	}
+	s.armed = time.Time{}
+	var next time.Time
+	for _, seq := range sortedKeys(s.calls) {
+		v := s.calls[seq]
+		s.scratch = v.Step(now, call.Tick{}, s.scratch[:0])
+		for i := range s.scratch {
+			out = s.effect(now, v, &s.scratch[i], out)
+		}
+		if v.State == call.Ended {
+			s.forget(v)
+			continue
+		}
+		if at := v.Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return s.arm(now, next, out)
+}
+
+// seal makes the state the client brings back.
+func (s *deskState) seal(now time.Time, v *visit, kind seal.Kind, inner []byte) (string, error) {
+	return s.sealer.Seal(&seal.State{
+		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Method: v.Method.String(),
+		Digest: v.digest, Round: v.round, Expiry: now.Add(s.limits.ParkedCall), Inner: inner,
+	})
+}
+
+// digestOf is the digest of what a request asks: a retry must ask the same.
+func digestOf(f *protocol.Frame, p *protocol.Params) [32]byte {
+	target := p.Name
+	if !target.Present() {
+		target = p.URI
+	}
+	return seal.Digest(f.M.String(), target.Of(f.Raw), p.Arguments.Of(f.Raw))
+}

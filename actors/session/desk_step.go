@@ -1,0 +1,179 @@
+package session
+
+import (
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
+	"goblin-actor/protocol/transport"
+)
+
+const (
+	askWindow    = 30 * time.Millisecond // questions that come so close to each other go out together (bridge.md section 3)
+	returnGrace  = 5 * time.Second       // a client that left may come back with the same state for so long
+	keepOutcome  = time.Minute           // an answer nobody was there to take is kept so long
+	maxOutcomes  = 1024                  // kept at once
+	keptMessages = 32                    // progress and log lines kept between rounds
+)
+
+// deskState is all a desk knows. Written by deskStep only.
+type deskState struct {
+	number   uint32
+	node     string // this process: a state of another one leads to no call of ours
+	limits   config.Limits
+	gateway  string // version, for serverInfo
+	info     []byte // serverInfo, raw JSON
+	sealer   *seal.Sealer
+	registry kernel.Reference
+	owner    kernel.Reference
+	self     kernel.Reference
+
+	snapshot *catalog.Snapshot
+	draining bool
+	level    int // the most verbose log level a request has asked for; len(levels) = none
+
+	calls   map[uint64]*visit
+	byID    map[clientID]uint64 // calls in flight that a notification may cancel
+	clients map[string]*usage   // what each client has in flight and parked, by client key
+	seq     uint64
+	armed   time.Time
+	gen     uint64
+	scratch []call.Effect
+
+	outcomes []outcome // oldest first
+}
+
+// clientID names a request as its client does.
+type clientID struct{ remote, id string }
+
+// usage counts a client's calls at this desk.
+type usage struct{ inFlight, parked int }
+
+// visit is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
+type visit struct {
+	call.Call
+	xs     []*transport.Exchange // who waits for the outcome; none while it is parked
+	view   *catalog.View
+	server *catalog.Server
+	caller message.Caller
+	level  int // log lines below it are not wanted; len(levels) = none are
+	digest [32]byte
+	client clientID
+
+	round   uint32                 // of the state that was given out last; 0 = none
+	asks    map[string]message.Ask // open questions by the key the client knows them by
+	lastKey int
+	gen     uint64 // of the window's and the grace's timers
+	kept    []forward
+}
+
+// outcome is an answer that may be asked for again, by the same sealed state.
+type outcome struct {
+	seq    uint64
+	digest [32]byte
+	who    string
+	frame  []byte // without id: what stands after it
+	fault  *protocol.Fault
+	until  time.Time
+}
+
+func newDeskState(o DeskOptions, self kernel.Reference) *deskState {
+	limits := o.Limits
+	limits.MaxInFlightPerClient = share(limits.MaxInFlightPerClient, o.Desks)
+	limits.ParkedPerClient = share(limits.ParkedPerClient, o.Desks)
+	return &deskState{
+		number: uint32(o.Number), node: o.Node, limits: limits, gateway: o.Version, info: serverInfo(o.Version), sealer: o.Sealer,
+		registry: o.Registry, owner: o.Gateway, self: self, level: len(levels),
+		calls: map[uint64]*visit{}, byID: map[clientID]uint64{}, clients: map[string]*usage{},
+	}
+}
+
+// share is a desk's part of a limit for one client: requests are dealt round-robin. 0 stays 0, no limit.
+func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
+
+func serverInfo(version string) []byte {
+	return append(protocol.AppendQuoted([]byte(`{"name":"goblin-actor","version":`), version), '}')
+}
+
+// deskStep applies msg to s at the time now and appends to out what is to be done about it.
+func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
+	switch m := msg.(type) {
+	case message.Visit:
+		return s.visit(now, m, out)
+	case message.Written:
+		return s.event(now, m.Seq, call.Sent{}, out)
+	case message.Done:
+		return s.done(now, m, out)
+	case message.Failed:
+		return s.event(now, m.Seq, call.Broken{Fault: m.Fault}, out)
+	case message.Progress:
+		return s.progress(now, m, out)
+	case message.Log:
+		return s.log(now, m, out)
+	case message.Ask:
+		return s.ask(now, m, out)
+	case message.AskWithdrawn:
+		return s.askWithdrawn(now, m, out)
+	case message.Withdrawal:
+		if seq, ok := s.byID[clientID{m.Remote, m.RequestID}]; ok {
+			return s.event(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+		}
+	case departed:
+		return s.departed(now, m, out)
+	case graceUp:
+		if v := s.calls[m.seq]; v != nil && v.gen == m.gen && len(v.xs) == 0 && v.State != call.Parked {
+			return s.event(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
+		}
+	case window:
+		if v := s.calls[m.seq]; v != nil && v.gen == m.gen {
+			return s.park(now, v, out)
+		}
+	case deadline:
+		return s.deadline(now, m, out)
+	case tidy:
+		return s.tidy(now, out)
+	case message.Published:
+		s.snapshot = m.Snapshot
+	case message.DrainSession:
+		s.draining = true
+	case message.Inspect:
+		m.Reply(s.report())
+	case kernel.Started:
+		return append(out, tell(s.registry, message.Subscribe{Who: s.self}))
+	case kernel.Stopping:
+		return s.stop(now, out)
+	}
+	return out
+}
+
+// stop answers every call and tells the servers.
+func (s *deskState) stop(now time.Time, out []effect) []effect {
+	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
+	for _, seq := range sortedKeys(s.calls) {
+		out = append(out, tell(s.calls[seq].server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
+		out = s.event(now, seq, call.Broken{Fault: fault}, out)
+	}
+	return append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
+}
+
+func (s *deskState) ref(seq uint64) message.CallRef {
+	return message.CallRef{Holder: s.self, Seq: seq}
+}
+
+// report is what the desk tells people: its calls, parked ones with their deadline.
+func (s *deskState) report() message.SessionReport {
+	var r message.SessionReport
+	for _, seq := range sortedKeys(s.calls) {
+		v := s.calls[seq]
+		r.Calls = append(r.Calls, status.Call{
+			Session: "desk", Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
+		})
+	}
+	return r
+}

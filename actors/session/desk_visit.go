@@ -1,0 +1,210 @@
+package session
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
+	"goblin-actor/protocol/transport"
+)
+
+// visit answers what the gateway knows by itself and dispatches the rest. The frame's headers and _meta have been
+// checked against each other already.
+func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect {
+	x := m.Exchange
+	if s.snapshot == nil || s.draining {
+		return append(out, act(deny{x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}}))
+	}
+	view, ok := s.snapshot.View(m.View)
+	if !ok {
+		return append(out, act(deny{x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such server: " + m.View.Server}}))
+	}
+	if m.State != nil && m.State.Kind == seal.Parked {
+		return s.comeBack(now, m, out)
+	}
+	switch x.Frame.M {
+	case protocol.MethodServerDiscover:
+		return s.result(x, s.discover(view), out)
+	case protocol.MethodToolsList:
+		return s.list(view, x, protocol.Tools, out)
+	case protocol.MethodPromptsList:
+		return s.list(view, x, protocol.Prompts, out)
+	case protocol.MethodResourcesList:
+		return s.list(view, x, protocol.Resources, out)
+	case protocol.MethodTemplatesList:
+		return s.list(view, x, protocol.Templates, out)
+	case protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead, protocol.MethodCompletionComplete:
+		t, fault := resolve(view, x)
+		if fault == nil {
+			fault = s.checkHeaders(t, x)
+		}
+		if fault != nil {
+			return append(out, act(deny{x, fault}))
+		}
+		return s.dispatch(now, m, view, t, out)
+	}
+	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther {
+		return s.dispatch(now, m, view, target{server: servers[0]}, out)
+	}
+	return append(out, act(deny{x, protocol.NoMethod(x.Frame.MethodText())}))
+}
+
+// checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only (rule H13).
+func (s *deskState) checkHeaders(t target, x *transport.Exchange) *protocol.Fault {
+	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Header == nil || t.entry == nil {
+		return nil
+	}
+	if t.entry.Bindings == nil {
+		return nil
+	}
+	return t.entry.Bindings.Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
+}
+
+// discover is what the gateway says of itself. MCP 2026-07-28, server/discover.
+func (s *deskState) discover(view *catalog.View) []byte {
+	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
+	b = append(b, capabilities...)
+	if instructions := view.Instructions(); instructions != "" {
+		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
+	}
+	return append(b, '}')
+}
+
+func (s *deskState) list(view *catalog.View, x *transport.Exchange, kind protocol.ItemKind, out []effect) []effect {
+	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
+	if x.Params.Cursor.Present() && !ok {
+		return append(out, act(deny{x, protocol.BadParams("params.cursor: want a string")}))
+	}
+	page, fault := view.Page(kind, cursor)
+	if fault != nil {
+		return append(out, act(deny{x, fault}))
+	}
+	return s.result(x, page, out)
+}
+
+// result answers with a result of ours and the members a modern result has (bridge.md section 2).
+func (s *deskState) result(x *transport.Exchange, result []byte, out []effect) []effect {
+	raw := protocol.AppendResult(nil, x.Frame.IDBytes(), result)
+	var f protocol.Frame
+	var info protocol.ResultInfo
+	if f.Parse(raw) != nil || info.Scan(&f) != nil {
+		return append(out, act(deny{x, &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
+	}
+	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, s.info)
+	return append(out, act(answer{x, protocol.AppendEdited(nil, f.Raw, edits...), f.Newline}))
+}
+
+// dispatch holds the call and hands it to the pool of the target's server.
+func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View, t target, out []effect) []effect {
+	x := m.Exchange
+	raw := x.Frame.Raw
+	caller := callerOf(x)
+	use := s.clients[caller.ClientKey]
+	if use == nil {
+		use = &usage{}
+		s.clients[caller.ClientKey] = use
+	}
+	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use.inFlight >= limit {
+		return append(out, act(deny{x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
+	}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.server.Name, Item: t.original, Modern: true}
+	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(raw)) {
+		r.Target, r.Original = t.span, original
+	}
+	if m.State != nil {
+		if fault := s.unwrap(m.State, r); fault != nil {
+			return append(out, act(deny{x, fault}))
+		}
+	}
+	s.seq++
+	rules := &t.server.Rules
+	v := &visit{
+		xs: []*transport.Exchange{x}, view: view, server: t.server, caller: caller, level: len(levels), digest: digestOf(&x.Frame, &x.Params),
+		client: clientID{x.Origin.Remote, string(x.Frame.IDBytes())},
+		Call: call.Call{
+			Seq: s.seq, ID: x.Frame.IDBytes(), Token: x.Params.ProgressToken.Of(raw), Server: t.server.Name, Item: t.original,
+			Method: x.Frame.M, State: call.Queued, Began: now,
+			Limits: call.Limits{Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
+		},
+	}
+	out = s.wantLevel(v, out)
+	use.inFlight++
+	s.calls[s.seq] = v
+	s.byID[v.client] = s.seq
+	out = append(out, act(watch{x, s.seq}))
+	return append(out, tell(t.server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
+}
+
+// unwrap puts a server's own requestState back in place of the sealed one.
+func (s *deskState) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
+	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
+		return badState()
+	}
+	var f protocol.Frame
+	var params protocol.Params
+	edit := protocol.Edit{Span: r.Params.RequestState, With: state.Inner}
+	if len(state.Inner) == 0 { // the call begins anew; its answers were for the client's user alone
+		var ok bool
+		if edit, ok = protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
+			return badState()
+		}
+	}
+	if f.Parse(protocol.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
+		return badState()
+	}
+	if r.Target.Present() { // it stands elsewhere in the new frame
+		switch f.M {
+		case protocol.MethodResourcesRead:
+			r.Target = params.URI
+		default:
+			r.Target = params.Name
+		}
+	}
+	r.Frame, r.Params = f, params
+	return nil
+}
+
+func badState() *protocol.Fault {
+	return &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}
+}
+
+// callerOf reads who asks from the request itself: a modern request carries everything with it.
+func callerOf(x *transport.Exchange) message.Caller {
+	raw := x.Frame.Raw
+	level, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(raw))
+	c := message.Caller{
+		ClientKey: host(x.Origin.Remote), Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: level,
+	}
+	c.Can = message.CanOf(c.Capabilities)
+	return c
+}
+
+// host is the address without its port: an anonymous client is counted by it.
+func host(remote string) string {
+	for i := len(remote) - 1; i >= 0; i-- {
+		if remote[i] == ':' {
+			return remote[:i]
+		}
+	}
+	return remote
+}
+
+// wantLevel has the servers log as verbosely as the request asks for.
+func (s *deskState) wantLevel(v *visit, out []effect) []effect {
+	i := slices.Index(levels, v.caller.LogLevel)
+	if i < 0 {
+		return out
+	}
+	v.level = i
+	if i >= s.level {
+		return out
+	}
+	s.level = i
+	return append(out, tell(s.owner, message.WantLevel{Session: s.self, Level: levels[i]}))
+}

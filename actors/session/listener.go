@@ -1,0 +1,59 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol/transport"
+)
+
+// ListenerOptions say which subscriptions/listen stream a listener serves. A listener lives as long as its stream.
+type ListenerOptions struct {
+	Name     string // unique under the gateway
+	Exchange *transport.Exchange
+	View     catalog.Key
+	Version  string // of the gateway, for serverInfo
+	Registry kernel.Reference
+	Log      *slog.Logger
+}
+
+// SpawnListener starts a listener under the gateway. One that panics is gone, and its client opens another stream.
+func SpawnListener(parent kernel.Self, o ListenerOptions) kernel.Reference {
+	options := kernel.SpawnOptions{Name: "listen/" + o.Name, Kind: "listen", Mailbox: mailbox, Restarts: -1}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+		return &listener{ListenerOptions: o, state: newListenState(o, self.Reference())}
+	})
+}
+
+// listener is the shell: it carries out what step wants done.
+type listener struct {
+	ListenerOptions
+	state *listenState
+}
+
+func (l *listener) Step(now time.Time, msg any, out []effect) []effect {
+	return listenStep(l.state, now, msg, out)
+}
+
+func (l *listener) Do(self kernel.Self, e effect) {
+	switch a := e.act.(type) {
+	case nil:
+		e.to.Tell(e.msg)
+	case answer:
+		a.x.Answer(a.frame, a.newline)
+	case forward:
+		a.x.Notify(a.frame, a.newline, a.weight, a.key)
+	case watch:
+		me := self.Reference()
+		a.x.OnGone(func() { me.Tell(departed{0, a.x}) })
+	case wakeAfter:
+		self.After(a.d, a.msg)
+	case logged:
+		l.Log.Log(context.Background(), a.level, a.text, a.args...)
+	case leave:
+		self.Stop()
+	}
+}

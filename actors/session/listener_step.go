@@ -1,0 +1,267 @@
+package session
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// ackWait is how long the acknowledgment waits for servers to confirm subscriptions; what is not confirmed by then
+// is acknowledged too, as far as the catalog knows it.
+const ackWait = time.Second
+
+// listenState is all a listener knows. Written by listenStep only.
+type listenState struct {
+	x        *transport.Exchange
+	key      catalog.Key
+	self     kernel.Reference
+	registry kernel.Reference
+	info     []byte // serverInfo, raw JSON
+	since    time.Time
+
+	view  *catalog.View
+	wants struct {
+		kinds [protocol.ItemKinds]bool
+		uris  []string // as the client wrote them
+	}
+	told    [protocol.ItemKinds]uint64
+	subs    map[resource]*subscription
+	pending map[uint64]resource // subscribes whose server has not answered, by number
+	seq     uint64
+	acked   bool
+	early   []effect // what came before the acknowledgment, which must be first
+}
+
+// Keys of _meta. MCP 2026-07-28, basic.
+const (
+	metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
+	metaServerInfo     = "io.modelcontextprotocol/serverInfo"
+)
+
+// ackDue: servers have had their time to confirm.
+type ackDue struct{}
+
+func newListenState(o ListenerOptions, self kernel.Reference) *listenState {
+	return &listenState{x: o.Exchange, key: o.View, self: self, registry: o.Registry, info: serverInfo(o.Version),
+		subs: map[resource]*subscription{}, pending: map[uint64]resource{}}
+}
+
+// listenStep applies msg to s at the time now and appends to out what is to be done about it.
+func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
+	switch m := msg.(type) {
+	case kernel.Started:
+		s.since = now
+		return append(out, act(watch{s.x, 0}), tell(s.registry, message.Subscribe{Who: s.self}))
+	case message.Published:
+		return s.published(m.Snapshot, out)
+	case message.Subscribed:
+		return s.subscribed(m, out)
+	case ackDue:
+		return s.ack(out)
+	case message.ResourceUpdated:
+		return s.updated(m, out)
+	case departed:
+		return append(out, act(leave{}))
+	case message.DrainSession:
+		return append(out, act(leave{}))
+	case message.SinceWhen:
+		return append(out, tell(m.To, message.IdleSince{Session: s.self, At: now, Busy: true}))
+	case message.Inspect:
+		m.Reply(message.SessionReport{Session: status.Session{
+			ID: "listen", Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
+		}})
+	case kernel.Stopping:
+		return s.stop(out)
+	}
+	return out
+}
+
+// published takes the first catalog, or compares a newer one with what the client was told.
+func (s *listenState) published(snapshot *catalog.Snapshot, out []effect) []effect {
+	view, ok := snapshot.View(s.key)
+	if !ok {
+		return append(out, act(leave{}))
+	}
+	first := s.view == nil
+	s.view = view
+	if first {
+		s.told = view.Snapshot().Generation
+		return s.begin(out)
+	}
+	return s.tellChanges(out)
+}
+
+// begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
+func (s *listenState) begin(out []effect) []effect {
+	var filter struct {
+		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
+		ResourceSubscriptions                                      []string
+	}
+	if json.Unmarshal(s.x.Params.Notifications.Of(s.x.Frame.Raw), &filter) != nil || len(filter.ResourceSubscriptions) > maxSubscriptions {
+		fault := protocol.BadParams("params.notifications: want an object of booleans and a list of at most 10000 URIs")
+		return append(out, act(answer{s.x, fault.AppendTo(nil, s.x.Frame.IDBytes(), true), false}), act(leave{}))
+	}
+	s.wants.kinds[protocol.Tools] = filter.ToolsListChanged
+	s.wants.kinds[protocol.Prompts] = filter.PromptsListChanged
+	s.wants.kinds[protocol.Resources] = filter.ResourcesListChanged
+	for _, uri := range filter.ResourceSubscriptions {
+		found, fault := s.view.Resource(uri)
+		if fault != nil {
+			continue // left out of the acknowledgment
+		}
+		r := resource{found.Server.Name, found.Original}
+		if s.subs[r] != nil {
+			continue
+		}
+		s.subs[r] = &subscription{public: uri, pool: found.Server.Pool}
+		s.seq++
+		s.pending[s.seq] = r
+		out = append(out, tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.uri}))
+	}
+	if len(s.pending) == 0 {
+		return s.ack(out)
+	}
+	return append(out, act(wakeAfter{ackWait, ackDue{}}))
+}
+
+// subscribed: a server has confirmed or refused; a refused URI is not acknowledged.
+func (s *listenState) subscribed(m message.Subscribed, out []effect) []effect {
+	r, ok := s.pending[m.Seq]
+	if !ok {
+		return out
+	}
+	delete(s.pending, m.Seq)
+	if m.Fault != nil || m.Error != nil {
+		delete(s.subs, r)
+	}
+	if len(s.pending) == 0 {
+		return s.ack(out)
+	}
+	return out
+}
+
+// ack is the first message of the stream: what of the wish will be served. A stream that wants nothing ends at once.
+func (s *listenState) ack(out []effect) []effect {
+	if s.acked {
+		return out
+	}
+	s.acked = true
+	agreed := map[string]any{}
+	for kind, name := range map[protocol.ItemKind]string{
+		protocol.Tools: "toolsListChanged", protocol.Prompts: "promptsListChanged", protocol.Resources: "resourcesListChanged",
+	} {
+		if s.wants.kinds[kind] {
+			agreed[name] = true
+		}
+	}
+	var uris []string
+	for _, sub := range s.subs {
+		uris = append(uris, sub.public)
+	}
+	if slices.Sort(uris); len(uris) > 0 {
+		agreed["resourceSubscriptions"] = uris
+	}
+	list, err := json.Marshal(agreed)
+	if err != nil {
+		panic("acknowledgment: " + err.Error()) // strings and booleans always marshal
+	}
+	params := append(append([]byte(`{`), s.tag()...), `,"notifications":`...)
+	params = append(append(params, list...), '}')
+	out = append(out, s.notify(protocol.NotificationSubscriptionsAcknowledged.String(), params, "ack"))
+	if len(agreed) == 0 {
+		return append(out, act(leave{}))
+	}
+	early := s.early
+	s.early = nil
+	return append(out, early...)
+}
+
+// tag is the member that names the stream in every message on it: the request's own id, type and all.
+func (s *listenState) tag() []byte {
+	return append(append([]byte(`"_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...), '}')
+}
+
+func (s *listenState) notify(method string, params []byte, key string) effect {
+	weight := transport.WeightState
+	if key == "ack" {
+		weight = transport.WeightAnswer
+	}
+	return act(forward{s.x, protocol.AppendNotification(nil, method, params), false, weight, key})
+}
+
+// tellChanges tells once about every kind of list that differs from what was told last.
+func (s *listenState) tellChanges(out []effect) []effect {
+	generation := s.view.Snapshot().Generation
+	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Prompts, protocol.Resources} {
+		due := s.told[kind] != generation[kind]
+		if kind == protocol.Resources {
+			due = due || s.told[protocol.Templates] != generation[protocol.Templates]
+		}
+		if !due || !s.wants.kinds[kind] {
+			continue
+		}
+		method := kind.ChangedMethod().String()
+		out = s.tell(s.notify(method, append(append([]byte{'{'}, s.tag()...), '}'), method), out)
+	}
+	s.told = generation
+	return out
+}
+
+// tell keeps what comes before the acknowledgment.
+func (s *listenState) tell(e effect, out []effect) []effect {
+	if !s.acked {
+		s.early = append(s.early, e)
+		return out
+	}
+	return append(out, e)
+}
+
+// updated passes a change of a resource on, with the client's URI and the stream's tag.
+func (s *listenState) updated(m message.ResourceUpdated, out []effect) []effect {
+	sub := s.subs[resource{m.Server, m.URI}]
+	if sub == nil {
+		return out
+	}
+	var params protocol.Params
+	if params.Scan(&m.Frame) != nil {
+		return out
+	}
+	raw := m.Frame.Raw
+	edits := []protocol.Edit{{Span: m.Span, With: protocol.Quote(sub.public)}}
+	id := s.x.Frame.IDBytes()
+	switch {
+	case params.SubscriptionID.Present():
+		edits = append(edits, protocol.Edit{Span: params.SubscriptionID, With: id})
+	case params.Meta.Present():
+		member := append([]byte(`"`+metaSubscriptionID+`":`), id...)
+		edits = append(edits, protocol.InsertMember(raw, params.Meta, member))
+	default:
+		edits = append(edits, protocol.InsertMember(raw, m.Frame.Params, s.tag()))
+	}
+	frame := protocol.AppendEdited(nil, raw, edits...)
+	return s.tell(act(forward{s.x, frame, m.Frame.Newline, transport.WeightState, sub.public}), out)
+}
+
+// stop ends the stream gracefully: a result, then the end.
+func (s *listenState) stop(out []effect) []effect {
+	var pools []kernel.Reference
+	for _, r := range slices.SortedFunc(maps.Keys(s.subs), func(a, b resource) int { return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.uri, b.uri)) }) {
+		if pool := s.subs[r].pool; !slices.Contains(pools, pool) {
+			pools = append(pools, pool)
+			out = append(out, tell(pool, message.UnsubscribeAll{Who: s.self}))
+		}
+	}
+	out = append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
+	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
+	result = append(append(result, `,"`+metaServerInfo+`":`...), s.info...)
+	return append(out, act(answer{s.x, protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), false}))
+}
