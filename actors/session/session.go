@@ -92,12 +92,6 @@ type (
 		d   time.Duration
 		msg any
 	}
-	counted struct {
-		server  string
-		method  protocol.Method
-		outcome status.Outcome
-		seconds float64
-	}
 	logged struct {
 		level slog.Level
 		text  string
@@ -132,7 +126,7 @@ func (s *session) Do(self kernel.Self, e effect) {
 	case refuse:
 		s.refuse(a)
 	case counted:
-		s.meter(a.server).Call(a.method, a.outcome, a.seconds)
+		a.count(s.meter(a.server))
 	case push:
 		s.push(self, a)
 	case openStream:

@@ -131,13 +131,11 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 	case call.Deliver:
 		frame, edits := &e.Frame, make([]protocol.Edit, 1, 2)
 		edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
-		outcome := status.OutcomeError
 		if frame.Kind == protocol.KindResult {
-			outcome = status.OutcomeOK
 			edits = append(edits, catalog.RewriteResult(h.view, h.server, h.Method, frame)...)
 		}
 		out = append(out, act(answer{h.x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline}))
-		return append(out, s.counted(now, h, outcome))
+		return append(out, s.answered(now, h, frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && h.Method == protocol.MethodToolsCall {
 			fault := *e.Fault
@@ -154,23 +152,6 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 		return append(out, s.counted(now, h, status.OutcomeCancelled))
 	}
 	return out
-}
-
-func (s *state) counted(now time.Time, h *held, outcome status.Outcome) effect {
-	return act(counted{h.Server, h.Method, outcome, now.Sub(h.Began).Seconds()})
-}
-
-// outcomeOf is the metric's word for a fault of ours.
-func outcomeOf(f *protocol.Fault) status.Outcome {
-	switch f.Name {
-	case protocol.Timeout:
-		return status.OutcomeTimeout
-	case protocol.ServerUnavailable, protocol.NoBackendsAvailable:
-		return status.OutcomeUnavailable
-	case protocol.QueueFull, protocol.QueueTimeout:
-		return status.OutcomeQueueFull
-	}
-	return status.OutcomeFailed
 }
 
 // progress goes to the client with its own token in it.

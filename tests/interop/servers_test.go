@@ -39,7 +39,7 @@ func noneInFlight(t *testing.T, g *gateway) (bool, string) {
 }
 
 // TestDesktopFile: a desktop client's file as it is puts everything, filesystem and memory behind one endpoint,
-// and what is called through it happens. S3.1.1 S3.6.1 S4.1.2
+// and what is called through it happens and is counted. S0.10.1 S3.1.1 S4.1.2
 func TestDesktopFile(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -84,6 +84,20 @@ func TestDesktopFile(t *testing.T) {
 	graph, err := p.call(t.Context(), "memory_read_graph", map[string]any{}, nil)
 	if err != nil || !strings.Contains(text(graph), `"goblin"`) {
 		t.Errorf("read_graph: %q, %v", text(graph), err)
+	}
+	if _, err := p.read(t.Context(), "resource://everything/demo://resource/static/document/features.md"); err != nil {
+		t.Error(err)
+	}
+	_, page := fetch(t, g.base+"/metrics")
+	for _, want := range []string{
+		`mcpResourceReadsTotal{serverId="everything",mimeType="text/markdown",status="success"} 1`,
+		`goblin_calls_total{server="filesystem",method="tools/call",outcome="ok"} 1`,
+		`goblin_calls_total{server="filesystem",method="tools/call",outcome="tool_error"} 1`,
+		`goblin_backend_up{server="memory",replica="0"} 1`,
+	} {
+		if !strings.Contains(page, want+"\n") {
+			t.Errorf("/metrics lacks %s", want)
+		}
 	}
 }
 

@@ -1,0 +1,78 @@
+package session
+
+import (
+	"bytes"
+	"time"
+
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// counted says how a call ended.
+type counted struct {
+	server   string
+	method   protocol.Method
+	outcome  status.Outcome
+	seconds  float64
+	mimeType string // of what was read, in a result of resources/read
+}
+
+func (c counted) count(m *status.ServerMetrics) {
+	m.Call(c.method, c.outcome, c.seconds)
+	if c.method == protocol.MethodResourcesRead {
+		m.Read(c.mimeType, c.outcome == status.OutcomeOK)
+	}
+}
+
+func (s *state) counted(now time.Time, h *held, outcome status.Outcome) effect {
+	return act(counted{server: h.Server, method: h.Method, outcome: outcome, seconds: now.Sub(h.Began).Seconds()})
+}
+
+// answered is counted for an answer of the server's own.
+func (s *state) answered(now time.Time, h *held, frame *protocol.Frame) effect {
+	c := counted{server: h.Server, method: h.Method, outcome: status.OutcomeError, seconds: now.Sub(h.Began).Seconds()}
+	if frame.Kind == protocol.KindResult {
+		c.outcome = status.OutcomeOK
+		switch h.Method {
+		case protocol.MethodToolsCall:
+			if toolFailed(frame) {
+				c.outcome = status.OutcomeToolError
+			}
+		case protocol.MethodResourcesRead:
+			c.mimeType = mimeTypeOf(frame)
+		}
+	}
+	return act(c)
+}
+
+// toolFailed reports whether a result of tools/call says isError. Looking for the bytes first spares large results a scan.
+func toolFailed(frame *protocol.Frame) bool {
+	return bytes.Contains(frame.Result.Of(frame.Raw), []byte(`"isError"`)) &&
+		string(protocol.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
+}
+
+// mimeTypeOf returns the type of the first of the contents of a result of resources/read; "" without one.
+func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
+	var info protocol.ResultInfo
+	if info.Scan(frame) != nil || !info.Contents.Present() {
+		return ""
+	}
+	_ = protocol.Items(frame.Raw, info.Contents, func(item protocol.Item) bool {
+		mimeType, _ = protocol.Unquote(item.MIMEType.Of(item.Raw))
+		return false
+	})
+	return mimeType
+}
+
+// outcomeOf is the metric's word for a fault of ours.
+func outcomeOf(f *protocol.Fault) status.Outcome {
+	switch f.Name {
+	case protocol.Timeout, protocol.QueueTimeout:
+		return status.OutcomeTimeout
+	case protocol.ServerUnavailable, protocol.NoBackendsAvailable:
+		return status.OutcomeUnavailable
+	case protocol.QueueFull, protocol.Overloaded:
+		return status.OutcomeQueueFull
+	}
+	return status.OutcomeFailed
+}
