@@ -102,7 +102,7 @@ func (d *desk) Do(self kernel.Self, e effect) {
 			m = d.Metrics.Server(a.server)
 			d.meters[a.server] = m
 		}
-		m.Call(a.method, a.outcome, a.seconds)
+		a.count(m)
 	case wakeAfter:
 		self.After(a.d, a.msg)
 	case logged:

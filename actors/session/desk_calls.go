@@ -78,12 +78,8 @@ func (s *deskState) done(now time.Time, m message.Done, out []effect) []effect {
 func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []effect) []effect {
 	switch e.Kind {
 	case call.Deliver:
-		outcome := status.OutcomeError
-		if e.Frame.Kind == protocol.KindResult {
-			outcome = status.OutcomeOK
-		}
 		out = s.deliver(now, v, s.modern(v, &e.Frame), e.Frame.Newline, out)
-		return append(out, s.counted(now, v, outcome))
+		return append(out, answered(now, &v.Call, &e.Frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && v.Method == protocol.MethodToolsCall {
 			fault := *e.Fault
@@ -96,14 +92,14 @@ func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []effect
 		if len(v.xs) == 0 {
 			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, fault: e.Fault}, out)
 		}
-		return append(out, s.counted(now, v, outcomeOf(e.Fault)))
+		return append(out, ended(now, &v.Call, outcomeOf(e.Fault)))
 	case call.Cancel:
 		return append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
 	case call.Forget:
 		for _, x := range v.xs {
 			out = append(out, act(accept{x}))
 		}
-		return append(out, s.counted(now, v, status.OutcomeCancelled))
+		return append(out, ended(now, &v.Call, status.OutcomeCancelled))
 	}
 	return out
 }
@@ -157,10 +153,6 @@ func (s *deskState) tidy(now time.Time, out []effect) []effect {
 		out = append(out, act(wakeAfter{s.outcomes[0].until.Sub(now), tidy{}}))
 	}
 	return out
-}
-
-func (s *deskState) counted(now time.Time, v *visit, outcome status.Outcome) effect {
-	return act(counted{v.Server, v.Method, outcome, now.Sub(v.Began).Seconds()})
 }
 
 // departed: a client has gone. Its call is cancelled, unless it is parked (only its time or a retry ends that), or

@@ -135,7 +135,7 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 			edits = append(edits, catalog.RewriteResult(h.view, h.server, h.Method, frame)...)
 		}
 		out = append(out, act(answer{h.x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline}))
-		return append(out, s.answered(now, h, frame))
+		return append(out, answered(now, &h.Call, frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && h.Method == protocol.MethodToolsCall {
 			fault := *e.Fault
@@ -143,13 +143,13 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 			e.Fault = &fault
 		}
 		out = s.fault(h.x, e.Fault, out)
-		return append(out, s.counted(now, h, outcomeOf(e.Fault)))
+		return append(out, ended(now, &h.Call, outcomeOf(e.Fault)))
 	case call.Cancel:
 		return append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
 	case call.Forget:
 		// A cancelled request gets no answer; its HTTP exchange still has to end.
 		out = append(out, act(accept{h.x}))
-		return append(out, s.counted(now, h, status.OutcomeCancelled))
+		return append(out, ended(now, &h.Call, status.OutcomeCancelled))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"goblin-actor/actors/call"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -24,16 +25,17 @@ func (c counted) count(m *status.ServerMetrics) {
 	}
 }
 
-func (s *state) counted(now time.Time, h *held, outcome status.Outcome) effect {
-	return act(counted{server: h.Server, method: h.Method, outcome: outcome, seconds: now.Sub(h.Began).Seconds()})
+// ended is counted for a call that ended without an answer of its server's.
+func ended(now time.Time, c *call.Call, outcome status.Outcome) effect {
+	return act(counted{server: c.Server, method: c.Method, outcome: outcome, seconds: now.Sub(c.Began).Seconds()})
 }
 
 // answered is counted for an answer of the server's own.
-func (s *state) answered(now time.Time, h *held, frame *protocol.Frame) effect {
-	c := counted{server: h.Server, method: h.Method, outcome: status.OutcomeError, seconds: now.Sub(h.Began).Seconds()}
+func answered(now time.Time, of *call.Call, frame *protocol.Frame) effect {
+	c := counted{server: of.Server, method: of.Method, outcome: status.OutcomeError, seconds: now.Sub(of.Began).Seconds()}
 	if frame.Kind == protocol.KindResult {
 		c.outcome = status.OutcomeOK
-		switch h.Method {
+		switch of.Method {
 		case protocol.MethodToolsCall:
 			if toolFailed(frame) {
 				c.outcome = status.OutcomeToolError

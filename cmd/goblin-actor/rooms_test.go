@@ -20,10 +20,10 @@ var mayImport = map[string][]string{
 	"tui":              {"internal/status"},
 
 	"actors": {"actors/kernel", "actors/message", "actors/call", "actors/catalog", "actors/registry", "actors/pool", "actors/backend",
-		"actors/session", "actors/monitor", "actors/store", "protocol", "protocol/transport", "internal/config", "internal/status"},
+		"actors/session", "actors/monitor", "actors/store", "protocol", "protocol/seal", "protocol/transport", "internal/config", "internal/status"},
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config"},
-	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/transport", "internal/config", "internal/status"},
+	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/transport", "internal/config", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,
 	"actors/pool":     append([]string{"actors/backend"}, actorMayImport...), // it spawns backends
@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"actors/store":    actorMayImport,
 
 	"protocol":           {},
+	"protocol/seal":      {"protocol"},
 	"protocol/transport": {"protocol"},
 
 	"internal/config":    {"protocol"},
@@ -50,7 +51,7 @@ var mayImport = map[string][]string{
 
 // actorMayImport is what the room of one actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
-	"protocol", "protocol/transport", "internal/config", "internal/status"}
+	"protocol", "protocol/seal", "protocol/transport", "internal/config", "internal/status"}
 
 // foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
 // except in protocol, which takes the standard library and protocolTakes alone.
