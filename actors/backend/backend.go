@@ -18,7 +18,7 @@ type Options struct {
 	Replica  int
 	Pool     kernel.Reference
 	Open     func(transport.Sink) transport.Link // opens one connection; called for every incarnation
-	Kind     string                              // stdio | http, for people
+	Kind     string                              // stdio | http | sse, for people
 	Announce message.Can                         // the questions it tells the server it can carry
 	Catalog  bool                                // it fetches the server's lists
 	Links    *Links                              // counts open connections

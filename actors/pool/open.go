@@ -24,7 +24,14 @@ func (p *pool) real(server config.Server, replica int) (func(transport.Sink) tra
 			URL: server.URLs[replica%len(server.URLs)], Headers: server.Headers,
 			MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
 		}
-		return func(sink transport.Sink) transport.Link { return transport.OpenHTTP(o, sink) }, "http"
+		switch server.Type {
+		case "http":
+			return func(sink transport.Sink) transport.Link { return transport.OpenHTTP(o, sink) }, "http"
+		case "sse":
+			return func(sink transport.Sink) transport.Link { return transport.OpenSSE(o, sink) }, "sse"
+		}
+		known := new(transport.Dialect) // of this replica, from one connection to the next
+		return func(sink transport.Sink) transport.Link { return transport.OpenAuto(o, known, sink) }, "http"
 	}
 	o := transport.ProcessOptions{
 		Command: server.Command, Args: server.Args, Env: environment(server), Dir: home(server.Cwd),

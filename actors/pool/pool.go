@@ -30,7 +30,7 @@ type Options struct {
 	Open     Opener // nil = processes and URLs
 }
 
-// Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http).
+// Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http, sse).
 type Opener func(server config.Server, replica int) (open func(transport.Sink) transport.Link, kind string)
 
 // mailbox is how many messages may wait. The queue of calls is the pool's own; this only absorbs bursts.

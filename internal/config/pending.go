@@ -18,7 +18,6 @@ var pending = []struct {
 	{"mcpServers.*.startup", "lazy", "the server starts with the gateway"},
 	{"mcpServers.*.protocol", "modern", "the server is spoken to in the newest legacy version"},
 	{"mcpServers.*.protocol", "2026-07-28", "the server is spoken to in the newest legacy version"},
-	{"mcpServers.*.type", "sse", "a server that speaks nothing newer cannot be reached"},
 }
 
 // laterSections are sections whose keys are not looked at yet.

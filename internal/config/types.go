@@ -104,7 +104,8 @@ type Server struct {
 	URLs []string `key:"urls" also:"url" change:"connection"`
 
 	// Type is how to speak to it: auto, http (streamable HTTP; also written streamable-http, streamableHttp),
-	// sse (HTTP+SSE of 2024-11-05) or stdio. Default: auto, which is stdio for a command.
+	// sse (HTTP+SSE of 2024-11-05) or stdio. Default: auto, which is stdio for a command, and for a url http, or sse where
+	// the server speaks nothing newer.
 	Type string `key:"type" oneof:"auto|http|sse|stdio" change:"connection"`
 
 	// Headers are sent with every HTTP request, by name. Default: none.

@@ -3,7 +3,7 @@
 //
 // Towards clients ([Server], [ServeStdio]) a message becomes an [Exchange], given to a [Front], which answers it from
 // any goroutine without ever blocking; a stream for messages that belong to no request is an [EventStream]. Towards
-// servers ([OpenProcess], [OpenHTTP], and [NewPipe] for tests) a connection is a [Link], which tells a [Sink]
+// servers ([OpenProcess], [OpenHTTP], [OpenSSE], [OpenAuto], and [NewPipe] for tests) a connection is a [Link], which tells a [Sink]
 // what happened.
 //
 //	server := transport.NewServer(front, transport.ServerOptions{MaxMessageBytes: 64 << 20, Budget: budget}, log)

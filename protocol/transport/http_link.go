@@ -255,16 +255,19 @@ func (l *httpLink) sweepIdle() {
 
 // httpLinkCall is a running exchange.
 type httpLinkCall struct {
-	Outgoing           // zero for GET and DELETE
-	link     *httpLink // nil likewise
-	session  string    // what its request carried
-	written  bool      // Written was told
-	ended    bool      // Received{Last}, Ended or NotSent was told
+	Outgoing            // zero for GET and DELETE
+	link     linkTeller // nil likewise
+	session  string     // what its request carried
+	written  bool       // Written was told
+	ended    bool       // Received{Last}, Ended or NotSent was told
 
 	mu    sync.Mutex
 	cause error     // canceled
 	stop  io.Closer // unblocks the exchange: its connection, or the attempt to get one
 }
+
+// linkTeller is a link as its exchanges know it.
+type linkTeller interface{ tell(Event) error }
 
 // wrote is called by the trip when the connection has taken the first byte.
 func (c *httpLinkCall) wrote() {

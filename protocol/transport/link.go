@@ -13,7 +13,8 @@ import (
 // A Link is used once: after Closed was told, nothing else is; a Send that comes later is dropped, and Closed stands for its NotSent.
 type Link interface {
 	// Send writes a frame. Exactly one of Written and NotSent is told for its ticket,
-	// and for a request over HTTP later exactly one of Received{Last: true} and Ended.
+	// and for a request over streamable HTTP later exactly one of Received{Last: true} and Ended. Over HTTP+SSE the answer
+	// comes with ticket 0, and a request is told Ended, or Received{Last: true}, only when its POST was refused or failed.
 	Send(Outgoing)
 	// Cancel gives up the HTTP exchange of a ticket by closing its response; a no-op elsewhere.
 	Cancel(ticket uint64)
@@ -47,7 +48,7 @@ type (
 	// Opened: the process runs, or the URL is ready to be tried. Always first, unless the link never opened:
 	// then there are only the NotSent of what was sent meanwhile, and Closed.
 	Opened struct{ PID int }
-	// Received: a frame came. Ticket is the request on whose HTTP response it came; 0 for stdio and the GET stream.
+	// Received: a frame came. Ticket is the request on whose HTTP response it came; 0 for stdio and GET streams.
 	// Last: the response of Ticket ends with this frame.
 	Received struct {
 		Ticket uint64
@@ -116,7 +117,7 @@ type ProcessOptions struct {
 	Budget          *Budget       // counts buffered bytes; nil = uncounted
 }
 
-// HTTPOptions says which URL to speak streamable HTTP with.
+// HTTPOptions says which URL to speak streamable HTTP or HTTP+SSE with.
 type HTTPOptions struct {
 	URL             string
 	Headers         map[string]string
@@ -132,6 +133,14 @@ type HTTPOptions struct {
 // OpenHTTP prepares the URL and returns at once (http_link.go):
 //
 //	func OpenHTTP(o HTTPOptions, sink Sink) Link
+//
+// OpenSSE opens the event stream of a server of 2024-11-05 and returns at once (sse_link.go):
+//
+//	func OpenSSE(o HTTPOptions, sink Sink) Link
+//
+// OpenAuto is OpenHTTP until the server turns out to speak only HTTP+SSE (sse_link_auto.go):
+//
+//	func OpenAuto(o HTTPOptions, known *Dialect, sink Sink) Link
 //
 // NewPipe connects to a peer in the same program, for tests (pipe.go):
 //

@@ -13,13 +13,15 @@ const (
 )
 
 // sseReader reads a server's event stream: HTML Living Standard, section 9.2.6. It returns the data of events without
-// a name or called message; comments, other events and those without data are passed over. Used by one goroutine.
+// a name or called message, or as also says; comments, other events and those without data are passed over. Used by one goroutine.
 type sseReader struct {
 	lines  linkLines
 	rope   linkRope
 	lastID string        // of the last event that had one; outlives reset
 	retry  time.Duration // what the server asked for, 0 = nothing; outlives reset
 	events int           // that ended on this stream, with data or without
+	also   string        // events of this name are returned too; "" = none
+	name   string        // of the event next returned; "" = message
 
 	begun bool   // the first line was read
 	event string // name of the event being read; "" = message
@@ -121,7 +123,7 @@ func (s *sseReader) dispatch() ([]byte, error) {
 		s.rope.reset()
 		return nil, err
 	}
-	if s.rope.n == 0 || s.event != "" {
+	if s.name = s.event; s.rope.n == 0 || s.event != "" && s.event != s.also {
 		s.rope.reset()
 		return nil, nil
 	}

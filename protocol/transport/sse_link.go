@@ -1,0 +1,202 @@
+package transport
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	sseLinkWait  = 30 * time.Second // for the endpoint event, from the start: a URL configured as HTTP+SSE may wake up slowly
+	sseLinkProbe = 10 * time.Second // likewise where it is only a guess that the URL speaks it
+)
+
+// OpenSSE opens the event stream of a server that speaks HTTP+SSE and returns at once: MCP 2024-11-05, basic/transports#http-with-sse.
+// Opened is told when the server has named its endpoint; Closed when it names none within 30 s or one of another origin,
+// and when the stream ends: there is no way to take it up again.
+//
+// Each Send is a POST to the endpoint in a goroutine of its own; nothing orders them. What the server has to say comes on
+// the stream, with ticket 0. Ended{nil} is told of an accepted notification or response, Ended with an error, or
+// Received{Last}, of a POST that was refused; of an accepted request nothing more. Cancel closes a POST that still runs.
+func OpenSSE(o HTTPOptions, sink Sink) Link { return openSSE(o, sseLinkWait, sink) }
+
+func openSSE(o HTTPOptions, wait time.Duration, sink Sink) *sseLink {
+	o.MaxMessageBytes = linkMaxMessage(o.MaxMessageBytes)
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = 10 * time.Second
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &sseLink{o: o, sink: sink, ctx: ctx, cancel: cancel, stream: &httpLinkCall{},
+		calls: map[uint64]*sseLinkCall{}, byID: map[string]*sseLinkCall{}}
+	l.refusals.init(l.tell)
+	site, err := httpLinkParse(o)
+	if err != nil {
+		l.closing, l.cause = true, err
+		go l.end(0)
+		return l
+	}
+	l.head = newHTTPLinkHead(site, "", "")
+	l.trip = newHTTPLinkTrip(site, o)
+	l.running.Go(func() { l.run(wait) })
+	return l
+}
+
+// sseLink is one stream of a server. Goroutines: one reads the stream, and one for each running POST.
+type sseLink struct {
+	o        HTTPOptions
+	sink     Sink
+	ctx      context.Context // ends when nobody needs what is still being told
+	cancel   context.CancelFunc
+	trip     httpLinkTrip
+	stream   *httpLinkCall  // the GET
+	posts    sync.Pool      // of *sseLinkPost
+	running  sync.WaitGroup // goroutines that may tell
+	refusals linkRefusals
+
+	mu      sync.Mutex
+	head    *httpLinkHead           // what requests begin with; replaced, never changed
+	opened  bool                    // Opened was told; head names the endpoint
+	waiting []*sseLinkCall          // sent before; in order
+	calls   map[uint64]*sseLinkCall // running POSTs by ticket
+	byID    map[string]*sseLinkCall // those of requests, by the raw id of the request
+	sweep   *time.Timer             // nil while no connection is idle
+	closing bool
+	over    bool  // Closed is about to be told
+	cause   error // for Closed
+}
+
+// sseLinkCall is a frame on its way.
+type sseLinkCall struct {
+	httpLinkCall
+	id       string // of a request, raw; guarded by the link's mu
+	answered bool   // its answer came on the stream: what becomes of the POST is of no interest; guarded likewise
+}
+
+var errSSECanceled = errors.New("canceled before it was sent")
+
+// Send starts a POST, or keeps the frame until the endpoint is known.
+func (l *sseLink) Send(o Outgoing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.over:
+	case l.closing:
+		l.refusals.add(o.Ticket, ErrLinkClosed)
+	case !l.o.Budget.Take(len(o.Frame)):
+		l.refusals.add(o.Ticket, ErrOverBudget)
+	default:
+		c := &sseLinkCall{httpLinkCall: httpLinkCall{Outgoing: o, link: l}}
+		if !l.opened {
+			l.waiting = append(l.waiting, c)
+			return
+		}
+		l.start(c)
+	}
+}
+
+// start runs a POST. With mu held.
+func (l *sseLink) start(c *sseLinkCall) {
+	l.calls[c.Ticket] = c
+	l.running.Go(func() { l.post(c) })
+}
+
+// Cancel closes the POST of ticket. Ended or NotSent is told, unless the server has accepted it already.
+func (l *sseLink) Cancel(ticket uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.calls[ticket]; c != nil {
+		c.cancel(context.Canceled)
+		return
+	}
+	i := slices.IndexFunc(l.waiting, func(c *sseLinkCall) bool { return c.Ticket == ticket })
+	if i >= 0 {
+		l.refuse(l.waiting[i], errSSECanceled)
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+	}
+}
+
+// refuse has NotSent told of a frame that waits for the endpoint. With mu held.
+func (l *sseLink) refuse(c *sseLinkCall, err error) {
+	l.o.Budget.Give(len(c.Frame))
+	l.refusals.add(c.Ticket, err)
+}
+
+// Listen does nothing: the stream is open.
+func (l *sseLink) Listen() {}
+
+// SetVersion has later POSTs name the version, from 2025-06-18 on. No server of 2026-07-28 or later is reached this way.
+func (l *sseLink) SetVersion(version string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.head != nil && version < httpLinkModern {
+		l.head = newHTTPLinkHead(l.head.site, "", version)
+	}
+}
+
+// Close ends the stream, and with it the session at the server.
+func (l *sseLink) Close(grace time.Duration) { l.shut(nil, grace) }
+
+// shut ends everything; the first cause counts.
+func (l *sseLink) shut(cause error, grace time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing {
+		return
+	}
+	l.closing, l.cause = true, cause
+	for _, c := range l.waiting {
+		l.refuse(c, cmp.Or(cause, ErrLinkClosed))
+	}
+	l.waiting = nil
+	for _, c := range l.calls {
+		c.cancel(cmp.Or(cause, ErrLinkClosed))
+	}
+	l.stream.cancel(cmp.Or(cause, ErrLinkClosed))
+	if l.sweep != nil {
+		l.sweep.Stop()
+	}
+	go l.end(grace)
+}
+
+// end waits for the goroutines and tells Closed.
+func (l *sseLink) end(grace time.Duration) {
+	enough := time.AfterFunc(max(grace, httpLinkSettle), l.cancel) // who asked for the end need not make room for ever
+	l.running.Wait()
+	enough.Stop()
+	if l.trip != nil {
+		l.trip.close()
+	}
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.refusals.settle()
+	l.cancel()
+	_ = l.sink(context.Background(), Closed{Err: l.cause})
+}
+
+// tell blocks while the receiver has no room. When nobody listens any more the link ends itself.
+func (l *sseLink) tell(e Event) error {
+	err := l.sink(l.ctx, e)
+	if err != nil {
+		l.Close(0)
+	}
+	return err
+}
+
+func (l *sseLink) current() *httpLinkHead {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
+}
+
+// moved sends later requests to path, which may have a query.
+func (l *sseLink) moved(path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	site := *l.head.site
+	site.path = path
+	l.head = newHTTPLinkHead(&site, "", l.head.version)
+}
