@@ -44,7 +44,7 @@ func (f front) Post(x *transport.Exchange) {
 		message.RefuseNoSession(x)
 		return
 	}
-	if x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize && x.Batch == nil {
+	if x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize && x.Batch == nil && !isMessages(x.Origin.Path) {
 		f.self.Tell(message.OpenSession{Exchange: x, View: key})
 		return
 	}
@@ -53,8 +53,21 @@ func (f front) Post(x *transport.Exchange) {
 		Message: "no Mcp-Session-Id: send initialize first and repeat the session id of its answer in every request"})
 }
 
-// Open hands a client's stream to its session.
+// isMessages reports whether the path is where clients of HTTP+SSE post to: a session is opened on .../sse only.
+func isMessages(path string) bool { return strings.HasSuffix(path, "/messages") }
+
+// Open hands a client's stream to its session, or to the gateway when it opens one: GET /sse
+// (MCP 2024-11-05, basic/transports, HTTP with SSE).
 func (f front) Open(stream *transport.EventStream) {
+	if strings.HasSuffix(stream.Origin.Path, "/sse") {
+		key, fault := viewOf(stream.Origin.Path)
+		if fault != nil {
+			message.RefuseStream(stream, 404, fault)
+			return
+		}
+		f.self.Tell(message.OpenSession{Stream: stream, View: key})
+		return
+	}
 	id := stream.Origin.SessionID
 	if id == "" || protocol.IsModern(stream.Origin.Version) {
 		stream.Refuse(405, nil, 0) // modern clients have no such stream
@@ -92,13 +105,13 @@ func (f front) session(id string) (kernel.Reference, bool) {
 
 // viewOf says which part of the catalog a path stands for (contract.md section 3).
 func viewOf(path string) (catalog.Key, *protocol.Fault) {
-	if path == "/mcp" {
+	if isEndpoint(path[1:]) {
 		return catalog.Key{}, nil
 	}
-	kind, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	kind, rest, _ := strings.Cut(path[1:], "/")
 	name, end, _ := strings.Cut(rest, "/")
 	switch {
-	case end != "mcp" || name == "":
+	case !isEndpoint(end) || name == "":
 	case kind == "p":
 		return catalog.Key{}, &protocol.Fault{Name: protocol.UnknownProject, Message: "Unknown project: " + name}
 	case kind == "s":
@@ -106,6 +119,9 @@ func viewOf(path string) (catalog.Key, *protocol.Fault) {
 	}
 	return catalog.Key{}, &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such endpoint; the gateway's is /mcp"}
 }
+
+// isEndpoint knows the last part of every endpoint's path.
+func isEndpoint(name string) bool { return name == "mcp" || name == "sse" || name == "messages" }
 
 // Stdio opens the one session of a client on stdin and stdout and returns the Front that leads to it.
 func (g *Gateway) Stdio(ctx context.Context) (transport.Front, error) {

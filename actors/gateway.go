@@ -158,7 +158,7 @@ type (
 	refuseListen struct{ open message.OpenListen }
 	stopChild    struct{ child kernel.Reference }
 	startSession struct {
-		first  message.OpenSession // its initialize is the session's first message
+		first  message.OpenSession // its initialize, or its stream, is the session's first message
 		stdio  chan<- kernel.Reference
 		view   catalog.Key
 		limits config.Limits
@@ -248,15 +248,22 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
 		ID: session.NewID(), Transport: "http", View: a.view, Limits: a.limits, Expect: a.expect, Version: g.Version,
-		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
+		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Log: g.Log,
 	}
-	if a.stdio != nil {
+	switch {
+	case a.stdio != nil:
 		o.Transport = "stdio"
+	case a.first.Stream != nil:
+		o.Transport = "sse"
 	}
 	ref := session.Spawn(self, o)
 	self.Reference().Tell(sessionStarted{ref})
 	if a.stdio != nil {
 		a.stdio <- ref
+		return
+	}
+	if a.first.Stream != nil {
+		ref.Tell(message.StreamOpened{Stream: a.first.Stream})
 		return
 	}
 	x := a.first.Exchange

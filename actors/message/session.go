@@ -57,15 +57,27 @@ func RefuseFault(x *transport.Exchange, status int, fault *protocol.Fault) {
 	x.Refuse(status, fault.AppendTo(nil, id, false), fault.RetryAfter)
 }
 
-// OpenSession asks the gateway for a session for a client that sent initialize without one.
+// RefuseStream answers with an HTTP status and the fault as JSON-RPC error without id, instead of opening the stream.
+func RefuseStream(s *transport.EventStream, status int, fault *protocol.Fault) {
+	s.Refuse(status, fault.AppendTo(nil, []byte("null"), false), fault.RetryAfter)
+}
+
+// OpenSession asks the gateway for a session for a client that sent initialize without one, or that opened the
+// stream a session of HTTP+SSE begins with. Exactly one of Exchange and Stream is set.
 type OpenSession struct {
 	Exchange *transport.Exchange
+	Stream   *transport.EventStream
 	View     catalog.Key
 }
 
 // Abandon tells the client to come back.
 func (o OpenSession) Abandon(kernel.Why) {
-	RefuseFault(o.Exchange, 503, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new sessions now", Retryable: true})
+	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new sessions now", Retryable: true}
+	if o.Stream != nil {
+		RefuseStream(o.Stream, 503, fault)
+		return
+	}
+	RefuseFault(o.Exchange, 503, fault)
 }
 
 // OpenStdio asks the gateway for the one session of a client on stdin and stdout.

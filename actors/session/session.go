@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -16,7 +17,7 @@ import (
 // Options say which client a session is for.
 type Options struct {
 	ID        string
-	Transport string // http | stdio
+	Transport string // http | sse | stdio
 	View      catalog.Key
 	Limits    config.Limits
 	Expect    int    // servers to wait for, up to startWait, before initialize is answered; 0 = none
@@ -24,6 +25,7 @@ type Options struct {
 	Registry  kernel.Reference
 	Gateway   kernel.Reference
 	Metrics   *status.Metrics
+	Budget    *transport.Budget // what is kept for a client that is away counts
 	Log       *slog.Logger
 }
 
@@ -43,9 +45,14 @@ type session struct {
 	Options
 	state  *state
 	meters map[string]*status.ServerMetrics // by server; saves a lookup under lock for each call
+	replay *transport.Replay                // what was said on the client's streams; nil = its version cannot resume
+	stream *transport.EventStream           // sse: where everything goes
 }
 
 func (s *session) Step(now time.Time, msg any, out []effect) []effect {
+	if m, ok := msg.(message.Inbound); ok {
+		s.prepare(m.Exchange)
+	}
 	return step(s.state, now, msg, out)
 }
 
@@ -76,10 +83,13 @@ type (
 		fault  *protocol.Fault // nil = no body
 	}
 	openStream struct {
-		stream  *transport.EventStream
-		refusal int // HTTP status; 0 = accepted
+		stream   *transport.EventStream
+		refusal  int    // HTTP status; 0 = accepted
+		endpoint string // sse: where the client's messages go
+		resume   bool   // go on with the stream its Last-Event-ID names; streamReady says if it is one of ours then
 	}
 	closeStream struct{ stream *transport.EventStream }
+	endReplay   struct{}
 	// push writes to the client's streams, the newest first; when none takes it, the session is told undelivered.
 	push struct {
 		streams     []*transport.EventStream
@@ -104,11 +114,14 @@ type (
 type (
 	deadline    struct{ gen uint64 } // a call may have run out of time
 	idleCheck   struct{}
-	waitOver    struct{}           // the servers have had their time to start
+	waitOver    struct{} // the servers have had their time to start
+	openOver    struct{} // sse: the client has had its time to initialize
+	streamReady struct{ stream *transport.EventStream }
 	undelivered struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
 )
 
 func (undelivered) Class() kernel.Class { return kernel.Outcome }
+func (streamReady) Class() kernel.Class { return kernel.Outcome }
 
 func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
 func act(a any) effect                         { return effect{act: a} }
@@ -133,6 +146,8 @@ func (s *session) Do(self kernel.Self, e effect) {
 		s.openStream(self, a)
 	case closeStream:
 		a.stream.Close()
+	case endReplay:
+		s.endReplay()
 	case wakeAfter:
 		self.After(a.d, a.msg)
 	case logged:

@@ -16,15 +16,15 @@ import (
 
 // inbound handles one message of the client.
 func (s *state) inbound(now time.Time, x *transport.Exchange, out []effect) []effect {
-	if x.Batch != nil {
-		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "batches are not part of protocol version " + s.version}}))
-	}
-	if s.initialized && x.Origin.Path != s.path {
+	if s.path != "" && x.Origin.Path != s.path {
 		return append(out, act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found on this path: it was opened on " + s.path}}))
 	}
 	if v := x.Origin.Version; v != "" && !protocol.IsLegacy(v) {
 		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 			Message: "MCP-Protocol-Version " + quote(v) + " is not supported in a session; this one speaks " + s.version}}))
+	}
+	if x.Batch != nil {
+		return s.batch(now, x, out)
 	}
 	switch x.Frame.Kind {
 	case protocol.KindRequest:

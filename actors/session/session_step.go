@@ -17,6 +17,9 @@ import (
 // right after initialize, and many such clients do not listen to list_changed.
 const startWait = 5 * time.Second
 
+// openWait is how long a client that opened a stream of HTTP+SSE has to send initialize.
+const openWait = time.Minute
+
 // state is all a session knows. Written by step only.
 type state struct {
 	id        string
@@ -112,9 +115,11 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.StreamOpened:
 		s.lastSeen = now
 		return s.streamOpened(m, out)
+	case streamReady:
+		return s.streamReady(m.stream, out)
 	case message.StreamClosed:
 		s.lastSeen = now
-		s.streamClosed(m)
+		return s.streamClosed(m, out)
 	case undelivered:
 		s.undelivered(m)
 	case message.EndSession:
@@ -133,6 +138,10 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.deadline(now, m, out)
 	case idleCheck:
 		return s.idle(now, out)
+	case openOver:
+		if !s.initialized {
+			return append(out, act(leave{}))
+		}
 	case waitOver:
 		s.expect = 0
 		return s.serveWaiting(now, out)
@@ -146,6 +155,9 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		}
 		if s.expect > 0 {
 			out = append(out, act(wakeAfter{startWait, waitOver{}}))
+		}
+		if s.transport == "sse" {
+			out = append(out, act(wakeAfter{openWait, openOver{}}))
 		}
 	case kernel.Stopping:
 		return s.stop(now, out)
@@ -229,7 +241,7 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 	for _, stream := range s.streams {
 		out = append(out, act(closeStream{stream}))
 	}
-	return append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
+	return append(out, act(endReplay{}), tell(s.registry, message.Unsubscribe{Who: s.self}))
 }
 
 // report is what the session tells people. The id is a secret; eight characters name it.

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"strings"
+
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -11,13 +13,23 @@ import (
 const maxStreams = 8
 
 func (s *session) openStream(self kernel.Self, a openStream) {
-	if a.refusal != 0 {
+	me := self.Reference()
+	switch {
+	case a.refusal != 0:
 		a.stream.Refuse(a.refusal, nil, 0)
 		return
+	case a.endpoint != "":
+		s.stream = a.stream
+		a.stream.AcceptEndpoint(a.endpoint)
+	case a.resume:
+		if !s.resume(a.stream) {
+			return
+		}
+		me.Tell(streamReady{a.stream})
+	default:
+		s.accept(a.stream)
 	}
-	me := self.Reference()
 	a.stream.OnGone(func() { me.Tell(message.StreamClosed{Stream: a.stream}) })
-	a.stream.Accept()
 }
 
 // push gives the frame to the newest stream that takes it: each message goes to one stream only
@@ -47,19 +59,35 @@ func (s *session) refuse(a refuse) {
 
 // streamOpened takes a new GET stream and tells on it what could not be told before.
 func (s *state) streamOpened(m message.StreamOpened, out []effect) []effect {
-	if len(s.streams) >= maxStreams {
-		return append(out, act(openStream{m.Stream, 429}))
+	switch {
+	case s.transport == "sse" && s.path == "": // the stream the session begins with
+		s.path = strings.TrimSuffix(m.Stream.Origin.Path, "sse") + "messages"
+		s.streams = []*transport.EventStream{m.Stream}
+		return append(out, act(openStream{stream: m.Stream, endpoint: s.path + "?sessionId=" + s.id}))
+	case s.transport == "sse":
+		return append(out, act(openStream{stream: m.Stream, refusal: 405}))
+	case len(s.streams) >= maxStreams:
+		return append(out, act(openStream{stream: m.Stream, refusal: 429}))
+	case s.transport != "stdio" && (!s.initialized || m.Stream.Origin.Path != s.path):
+		return append(out, act(openStream{stream: m.Stream, refusal: 400}))
+	case m.Stream.Origin.LastEvent != "" && s.resumes():
+		return append(out, act(openStream{stream: m.Stream, resume: true}))
 	}
-	if s.transport != "stdio" && (!s.initialized || m.Stream.Origin.Path != s.path) {
-		return append(out, act(openStream{m.Stream, 400}))
-	}
+	return s.streamReady(m.Stream, append(out, act(openStream{stream: m.Stream})))
+}
+
+// streamReady adds an open stream and tells on it what could not be told before.
+func (s *state) streamReady(stream *transport.EventStream, out []effect) []effect {
 	// Effects that were given the old slice may still read it: never append in place.
-	s.streams = append(s.streams[:len(s.streams):len(s.streams)], m.Stream)
-	out = append(out, act(openStream{m.Stream, 0}))
+	s.streams = append(s.streams[:len(s.streams):len(s.streams)], stream)
 	return s.tellUpdates(s.tellChanges(out))
 }
 
-func (s *state) streamClosed(m message.StreamClosed) {
+// streamClosed forgets a stream. A session of HTTP+SSE ends with its stream.
+func (s *state) streamClosed(m message.StreamClosed, out []effect) []effect {
+	if s.transport == "sse" {
+		return append(out, act(leave{}))
+	}
 	var rest []*transport.EventStream
 	for _, stream := range s.streams {
 		if stream != m.Stream {
@@ -67,6 +95,7 @@ func (s *state) streamClosed(m message.StreamClosed) {
 		}
 	}
 	s.streams = rest
+	return out
 }
 
 // tellChanges tells the client once about every kind of list that differs from what it was told last. Without a

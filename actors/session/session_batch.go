@@ -1,0 +1,46 @@
+package session
+
+import (
+	"errors"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// batch handles each message of a batch for itself; their answers are put together by the transport.
+// MCP 2025-03-26, basic, batching: only that version has batches, and initialize is never part of one.
+func (s *state) batch(now time.Time, x *transport.Exchange, out []effect) []effect {
+	fault := &protocol.Fault{Name: protocol.InvalidRequest}
+	members, err := []*transport.Exchange(nil), error(nil)
+	switch {
+	case !s.initialized:
+		fault.Message = "send initialize first, by itself"
+	case s.version != protocol.Version20250326:
+		fault.Message = "batches are not part of protocol version " + s.version
+	default:
+		if members, err = x.Split(); err == nil && !hasInitialize(members) {
+			for _, member := range members {
+				out = s.inbound(now, member, out)
+			}
+			return out
+		}
+		fault.Message = "initialize must not be part of a batch"
+	}
+	if err != nil {
+		fault.Message = err.Error()
+		if errors.Is(err, protocol.ErrSyntax) {
+			fault.Name = protocol.ParseFault
+		}
+	}
+	return append(out, act(refuse{x, 400, fault}))
+}
+
+func hasInitialize(members []*transport.Exchange) bool {
+	for _, member := range members {
+		if member.Frame.M == protocol.MethodInitialize {
+			return true
+		}
+	}
+	return false
+}

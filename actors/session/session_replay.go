@@ -1,0 +1,73 @@
+package session
+
+import (
+	"strings"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// resumes reports whether the client's version knows how to come back to a stream (MCP 2025-03-26, basic/transports).
+func (s *state) resumes() bool {
+	return s.transport == "http" && s.version >= protocol.Version20250326
+}
+
+// prepare says where the answers of an exchange go, before step sees it: to the stream of a session of HTTP+SSE; and
+// with streamable HTTP into what is kept for a client whose connection breaks.
+func (s *session) prepare(x *transport.Exchange) {
+	if s.Transport == "sse" {
+		if s.stream != nil && strings.HasSuffix(x.Origin.Path, "/messages") {
+			x.Redirect(s.stream)
+		}
+		return
+	}
+	if s.keeps() != nil && (x.Batch != nil || x.Frame.Kind == protocol.KindRequest) {
+		x.Resumable(s.replay)
+	}
+}
+
+// keeps returns what keeps the client's events; nil when its version cannot ask for them.
+func (s *session) keeps() *transport.Replay {
+	if s.replay == nil && s.state.resumes() {
+		s.replay = transport.NewReplay(transport.ReplayOptions{
+			Prime: s.state.version >= protocol.Version20251125, Budget: s.Budget,
+		})
+	}
+	return s.replay
+}
+
+// accept opens a stream of the client's.
+func (s *session) accept(stream *transport.EventStream) {
+	if r := s.keeps(); r != nil {
+		stream.Resumable(r)
+	}
+	stream.Accept()
+}
+
+// resume goes on with the stream the client lost; true if the session may push to it. A stream of a call carries
+// nothing but that call. What is not ours to resume, or a GET stream that is forgotten, becomes a stream like any
+// other: what it missed is told anew. Of a call that is forgotten nothing can be told: the client learns that.
+func (s *session) resume(stream *transport.EventStream) bool {
+	switch stream.Resume(s.keeps(), stream.Origin.LastEvent) {
+	case transport.ResumedStream:
+		return true
+	case transport.ResumedNothing:
+		s.accept(stream)
+		return true
+	case transport.ResumeGone:
+		message.RefuseStream(stream, 400, &protocol.Fault{Name: protocol.InvalidRequest,
+			Message: "Last-Event-ID: the stream of that call has ended, or its answer is not kept any more"})
+	}
+	return false
+}
+
+func (s *session) endReplay() {
+	if s.replay == nil {
+		return
+	}
+	if dropped := s.replay.Stats().Dropped; dropped > 0 {
+		s.Log.Info("messages for a client that was away were dropped", "count", dropped)
+	}
+	s.replay.Close()
+}
