@@ -15,14 +15,21 @@ const maxStyled = 256
 // resources of tools/call and prompts/get, contents of resources/read. Text and blobs are never touched. A result
 // that holds no resource is not parsed, only searched for the word.
 func RewriteResult(v *View, server *Server, m protocol.Method, f *protocol.Frame) []protocol.Edit {
-	if v.pass || !f.Result.Present() {
+	return RewriteResultFor(v, server, "", m, f)
+}
+
+// RewriteResultFor does the same, and turns content that a client of that protocol version does not know into text:
+// audio before 2025-03-26, resource links before 2025-06-18. A version of "" knows everything.
+func RewriteResultFor(v *View, server *Server, version string, m protocol.Method, f *protocol.Frame) []protocol.Edit {
+	old := shimsOf(version)
+	if v.pass && !old.any() || !f.Result.Present() {
 		return nil
 	}
-	r := rewriter{view: v, server: server, raw: f.Raw, styled: maxStyled}
+	r := rewriter{view: v, server: server, raw: f.Raw, styled: maxStyled, old: old}
 	var info protocol.ResultInfo
 	switch m {
 	case protocol.MethodToolsCall, protocol.MethodPromptsGet:
-		if !mentions(f.Result.Of(f.Raw)) || info.Scan(f) != nil {
+		if raw := f.Result.Of(f.Raw); !mentions(raw) && !(old.audio && mentionsWord(raw, `"audio`)) || info.Scan(f) != nil {
 			return nil
 		}
 		r.blocks(info.Content)
@@ -30,7 +37,7 @@ func RewriteResult(v *View, server *Server, m protocol.Method, f *protocol.Frame
 			r.blocks(moved(base, member(item.Raw, "content")))
 		})
 	case protocol.MethodResourcesRead:
-		if info.Scan(f) != nil {
+		if v.pass || info.Scan(f) != nil {
 			return nil
 		}
 		r.each(info.Contents, func(base uint32, item protocol.Item) { r.rename(moved(base, item.URI)) })
@@ -45,6 +52,7 @@ type rewriter struct {
 	raw    []byte
 	edits  []protocol.Edit
 	styled int // how many URIs may still be searched for
+	old    shims
 }
 
 // blocks handles a content block or an array of them.
@@ -61,7 +69,14 @@ func (r *rewriter) blocks(content protocol.Span) {
 func (r *rewriter) block(base uint32, block []byte) {
 	kind, _ := protocol.Unquote(member(block, "type").Of(block))
 	switch kind {
+	case "audio":
+		if r.old.audio {
+			r.audio(base, block)
+		}
 	case "resource_link":
+		if r.old.links && r.link(base, block) {
+			return
+		}
 		r.rename(moved(base, member(block, "uri")))
 	case "resource":
 		embedded := member(block, "resource")
@@ -86,19 +101,30 @@ func (r *rewriter) rename(uri protocol.Span) {
 	if !ok || original == "" {
 		return
 	}
-	public, searched := r.view.publicURI(r.server, original, r.styled > 0)
-	if searched {
-		r.styled--
-	}
-	if public != original {
+	if public := r.public(original); public != original {
 		r.edits = append(r.edits, protocol.Edit{Span: uri, With: protocol.Quote(public)})
 	}
 }
 
-// mentions reports whether JSON text may hold a content block of type resource or resource_link: the word stands
-// there after a quote, or letters are escaped that nobody has to escape (a to o are \u006x, p to z \u007x).
-func mentions(raw []byte) bool {
-	if bytes.Contains(raw, []byte(`"resource`)) {
+// public is the URI under which clients know the server's.
+func (r *rewriter) public(original string) string {
+	if r.view.pass {
+		return original
+	}
+	public, searched := r.view.publicURI(r.server, original, r.styled > 0)
+	if searched {
+		r.styled--
+	}
+	return public
+}
+
+// mentions reports whether JSON text may hold a content block of type resource or resource_link.
+func mentions(raw []byte) bool { return mentionsWord(raw, `"resource`) }
+
+// mentionsWord reports whether JSON text may hold a string that begins with word, a quote and letters: it stands
+// there, or letters are escaped that nobody has to escape (a to o are \u006x, p to z \u007x).
+func mentionsWord(raw []byte, word string) bool {
+	if bytes.Contains(raw, []byte(word)) {
 		return true
 	}
 	// Text full of \u003c or \u00e9 stops bytes.Index at each. But of the four bytes \u00 one stands at every fourth

@@ -132,7 +132,7 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 		frame, edits := &e.Frame, make([]protocol.Edit, 1, 2)
 		edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
 		if frame.Kind == protocol.KindResult {
-			edits = append(edits, catalog.RewriteResult(h.view, h.server, h.Method, frame)...)
+			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.Method, frame)...)
 		}
 		out = append(out, act(answer{h.x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline}))
 		return append(out, answered(now, &h.Call, frame))
