@@ -32,7 +32,7 @@ func (f front) Post(x *transport.Exchange) {
 		}
 		return x.Origin.Header.Get(name)
 	}
-	if x.Batch == nil && protocol.EraOf(header, &x.Frame, &x.Params) {
+	if x.Batch == nil && !isMessages(x.Origin.Path) && protocol.EraOf(header, &x.Frame, &x.Params) {
 		f.modern(x, key, header)
 		return
 	}
