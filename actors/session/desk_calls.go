@@ -78,7 +78,7 @@ func (s *deskState) done(now time.Time, m message.Done, out []effect) []effect {
 func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []effect) []effect {
 	switch e.Kind {
 	case call.Deliver:
-		out = s.deliver(now, v, s.modern(v, &e.Frame), e.Frame.Newline, out)
+		out = s.deliver(now, v, &e.Frame, out)
 		return append(out, answered(now, &v.Call, &e.Frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && v.Method == protocol.MethodToolsCall {
@@ -118,18 +118,20 @@ func (s *deskState) modern(v *visit, f *protocol.Frame) []protocol.Edit {
 }
 
 // deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
-// it was lost on the way.
-func (s *deskState) deliver(now time.Time, v *visit, edits []protocol.Edit, newline bool, out []effect) []effect {
-	frame := s.scratch[0].Frame
+// it is lost on the way.
+func (s *deskState) deliver(now time.Time, v *visit, frame *protocol.Frame, out []effect) []effect {
+	edits := s.modern(v, frame)
+	under := func(id []byte) []byte {
+		all := append([]protocol.Edit{{Span: frame.ID, With: id}}, edits...)
+		return protocol.AppendEdited(nil, frame.Raw, all...)
+	}
 	for _, x := range v.xs {
-		all := append([]protocol.Edit{{Span: frame.ID, With: x.Frame.IDBytes()}}, edits...)
-		out = append(out, act(answer{x, protocol.AppendEdited(nil, frame.Raw, all...), newline}))
+		out = append(out, act(answer{x, under(x.Frame.IDBytes()), frame.Newline}))
 	}
 	if v.round == 0 {
 		return out
 	}
-	kept := append([]protocol.Edit{{Span: frame.ID, With: []byte("0")}}, edits...)
-	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, frame: protocol.AppendEdited(nil, frame.Raw, kept...)}, out)
+	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, frame: under([]byte("0"))}, out)
 }
 
 // keep remembers an outcome, so that the same retry again gets the same answer.
