@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"goblin-actor/protocol"
 )
 
 const (
@@ -199,6 +201,7 @@ type httpLinkRequest struct {
 	body      []byte
 	method    string // modern era
 	name      string
+	headers   []protocol.HeaderField
 	lastEvent string
 }
 
@@ -208,6 +211,11 @@ func (r *httpLinkRequest) each(f func(name, value string)) {
 		f("Mcp-Method", httpLinkEncode(r.method))
 		if r.name != "" {
 			f("Mcp-Name", httpLinkEncode(r.name))
+		}
+		for _, h := range r.headers {
+			if httpLinkIsToken(h.Name) && httpLinkIsValue(h.Value) { // names come from servers
+				f(h.Name, h.Value)
+			}
 		}
 	}
 	if r.lastEvent != "" {

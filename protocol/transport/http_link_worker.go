@@ -81,13 +81,13 @@ func (w *httpLinkWorker) post(c *httpLinkCall) error {
 		if initialize || head.modern() {
 			c.session = ""
 		}
-		r := httpLinkRequest{verb: http.MethodPost, head: head, bare: initialize, body: c.Frame, method: c.Method, name: c.Name}
+		r := httpLinkRequest{verb: http.MethodPost, head: head, bare: initialize, body: c.Frame, method: c.Method, name: c.Name, headers: c.Headers}
 		if err := w.link.trip.send(c, &r, &w.answer); err != nil {
 			return err
 		}
 		a := &w.answer
 		if a.status != http.StatusTemporaryRedirect && a.status != http.StatusPermanentRedirect {
-			if a.session != "" && a.status < 300 && (initialize || c.session == "") {
+			if a.session != "" && a.status < 300 && (initialize || c.session == "" && !head.modern()) {
 				w.link.begin(a.session)
 			}
 			return nil
@@ -259,9 +259,9 @@ func (w *httpLinkWorker) document(c *httpLinkCall) error {
 
 // frame tells one frame; what comes after the answer belongs to no ticket any more.
 func (w *httpLinkWorker) frame(c *httpLinkCall, f *protocol.Frame, last bool) error {
-	e := Received{Ticket: c.Ticket, Frame: *f, Last: last && c.Request}
+	e := Received{Ticket: c.Ticket, Frame: *f, Last: last && c.Request, Status: w.answer.status}
 	if c.ended {
-		e.Ticket, e.Last = 0, false
+		e.Ticket, e.Last, e.Status = 0, false, 0
 	}
 	c.ended = c.ended || e.Last
 	return w.link.tell(e)

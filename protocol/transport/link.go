@@ -29,12 +29,13 @@ type Link interface {
 
 // Outgoing is a frame for a server.
 type Outgoing struct {
-	Ticket  uint64 // the caller's number for it, > 0
-	Frame   []byte // one JSON-RPC message; the link only reads it
-	Newline bool   // raw newlines stand between tokens
-	Request bool   // an answer is expected (HTTP: the response body)
-	Method  string // for HTTP headers (modern era)
-	Name    string // likewise: Mcp-Name, the server's own name or URI; "" = none
+	Ticket  uint64                 // the caller's number for it, > 0
+	Frame   []byte                 // one JSON-RPC message; the link only reads it
+	Newline bool                   // raw newlines stand between tokens
+	Request bool                   // an answer is expected (HTTP: the response body)
+	Method  string                 // for HTTP headers (modern era)
+	Name    string                 // likewise: Mcp-Name, the server's own name or URI; "" = none
+	Headers []protocol.HeaderField // likewise: Mcp-Param-*, ready to be sent; the link only reads them
 }
 
 // Sink is where a Link tells what happened. It blocks while the receiver has no room, which stalls the peer (back-pressure).
@@ -54,6 +55,7 @@ type (
 		Ticket uint64
 		Frame  protocol.Frame
 		Last   bool
+		Status int // of that HTTP response; 0 for stdio and the GET stream
 	}
 	// Written: the frame of Ticket has left us: write(2) took it, or the HTTP connection its first byte.
 	// A process may answer before it is told: the two come from different goroutines.
