@@ -15,8 +15,10 @@ var ModernVersions = []string{Version20260728}
 func IsModern(v string) bool { return v == Version20260728 }
 
 // EraOf reports whether a client's message is modern: _meta names a protocol version, or the header names one from 2026-07-28 on,
-// or the method exists there only. header returns a header's value, "" when absent; it is nil on stdio. It is asked for
-// HeaderVersion only. The era is each message's own, never a connection's.
+// or the method exists there only. The era is each message's own, never a connection's.
+//
+// header, here and below, returns a header's value, "" when absent, and of several with one name all, with commas between, so
+// that none slips through unseen; it is nil on stdio.
 //
 // An initialize that names a version in _meta or under a modern header is modern, and CheckModern refuses it; any other one is
 // legacy, whatever version its params ask for.

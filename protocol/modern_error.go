@@ -11,16 +11,17 @@ const codeURLRequired = -32042
 
 // ErrorNumber returns the code of an error answer; false when it is no integer.
 func ErrorNumber(f *Frame) (int, bool) {
-	return integer(Member(f.Raw, f.Error, "code").Of(f.Raw))
+	n, ok := integer(Member(f.Raw, f.Error, "code").Of(f.Raw))
+	return int(n), ok && int64(int(n)) == n
 }
 
 // integer reads a raw JSON number that is an integer, however it is spelled, and not beyond what every decoder can hold exactly.
-func integer(raw []byte) (int, bool) {
+func integer(raw []byte) (int64, bool) {
 	if len(raw) == 0 || raw[0] != '-' && raw[0]-'0' > 9 {
 		return 0, false
 	}
 	n, err := strconv.ParseFloat(string(raw), 64)
-	return int(n), err == nil && n == math.Trunc(n) && math.Abs(n) <= maxSafeInteger
+	return int64(n), err == nil && n == math.Trunc(n) && math.Abs(n) <= maxSafeInteger
 }
 
 // maxSafeInteger is the largest integer that JavaScript can tell from its neighbours.
@@ -48,7 +49,7 @@ func TranslateError(edits []Edit, m Method, f *Frame, uri []byte, toModern bool)
 	case m == MethodResourcesRead && !toModern && code == codeInvalidParams && notFound(f, data):
 		return putURI(append(edits, Edit{at, numberNotFound}), f, data, uri)
 	case -32099 <= code && code <= -32020, toModern && code == codeResourceNotFound:
-		original := strconv.AppendInt(nil, int64(code), 10)
+		original := strconv.AppendInt(nil, code, 10)
 		return putOriginalCode(append(edits, Edit{at, numberInternal}), f, data, original)
 	}
 	return edits

@@ -14,6 +14,9 @@ const (
 
 // QuestionOf says what kind of question a server's request or an input request is; params may be absent.
 func QuestionOf(raw []byte, m Method, params Span) Question {
+	if params.Present() && raw[params.Off] != '{' {
+		return QuestionUnknown
+	}
 	switch m {
 	case MethodElicitationCreate:
 		mode := Member(raw, params, "mode").Of(raw)
@@ -75,22 +78,30 @@ func (q Question) ValidAnswer(raw []byte) bool {
 // elicitationId, task, the progress token and the related task.
 func AppendInputRequest(dst []byte, f *Frame) []byte {
 	dst = append(append(dst, `{"method":`...), f.Method.Of(f.Raw)...)
-	if !f.Params.Present() {
-		return append(dst, '}')
+	return append(appendQuestionParams(dst, f.Raw, f.Params), '}')
+}
+
+// AppendURLRequest appends one of URLElicitations' questions as the value of an input request.
+func AppendURLRequest(dst []byte, f *Frame, params Span) []byte {
+	dst = append(dst, `{"method":"elicitation/create"`...)
+	return append(appendQuestionParams(dst, f.Raw, params), '}')
+}
+
+func appendQuestionParams(dst, raw []byte, params Span) []byte {
+	if !params.Present() {
+		return dst
 	}
-	meta := Member(f.Raw, f.Params, "_meta")
-	edits, left := dropMembers(make([]Edit, 0, 8), f.Raw, meta, [2]Span{}, func(key []byte) bool {
+	meta := Member(raw, params, "_meta")
+	edits, left := dropMembers(make([]Edit, 0, 8), raw, meta, [2]Span{}, func(key []byte) bool {
 		return sameKey(key, "progressToken") || sameKey(key, keyRelatedTask)
 	})
 	if !left {
 		edits = edits[:0]
 	}
-	known := [2]Span{meta}
-	edits, _ = dropMembers(edits, f.Raw, f.Params, known, func(key []byte) bool {
+	edits, _ = dropMembers(edits, raw, params, [2]Span{meta}, func(key []byte) bool {
 		return sameKey(key, "elicitationId") || sameKey(key, "task") || !left && sameKey(key, "_meta")
 	})
-	dst = append(dst, `,"params":`...)
-	return append(appendEditedPart(dst, f.Raw, f.Params, edits), '}')
+	return appendEditedPart(append(dst, `,"params":`...), raw, params, edits)
 }
 
 // appendEditedPart is AppendEdited for one span of raw, inside which all edits are.

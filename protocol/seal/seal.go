@@ -1,63 +1,95 @@
-// Package seal makes requestState: what the gateway must find again when a modern client retries.
 package seal
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
+	"strings"
 	"time"
 )
 
-// Why a requestState is refused. Clients are told the same of all: protocol.RequestStateInvalid.
-var (
-	ErrMalformed = errors.New("requestState: malformed or cut off")
-	ErrForeign   = errors.New("requestState: sealed with another key")
-	ErrTampered  = errors.New("requestState: changed")
-	ErrExpired   = errors.New("requestState: expired")
-	ErrPrincipal = errors.New("requestState: of another principal")
-	ErrRequest   = errors.New("requestState: of another request")
-	ErrTooLarge  = errors.New("requestState: too large to seal")
-)
-
-// MaxInner is how large a server's own requestState may be, in bytes.
-const MaxInner = 64 << 10
-
-// Kind says what a State leads back to.
-type Kind uint8
-
+// Sizes in bytes.
 const (
-	Parked  Kind = 1 // a call that waits at a desk of ours
-	Relayed Kind = 2 // a modern server's own state
+	MaxInner = 64 << 10 // a server's own requestState, quotes included
+	MaxText  = 96 << 10 // what Open looks at at all
+
+	maxName  = 4 << 10 // each of the strings of a State
+	version  = 1
+	headSize = 1 + 4 // version and key id
+	overhead = 12 + 16
 )
 
-// State is what a requestState holds.
-type State struct {
-	Kind      Kind
-	Call      uint64 // Parked: the call's number at its desk
-	Desk      uint32 // Parked: the desk's number
-	Node      string // the gateway process that holds the call; "" = any
-	Server    string // name of the server
-	Replica   uint32 // Relayed: the replica that asked
-	Principal string
-	Method    string
-	Digest    [32]byte // of the request, see Digest
-	Round     uint32   // from 1
-	Expiry    time.Time
-	Inner     []byte // Relayed: the server's requestState, raw JSON string; nil = it gave none
-}
-
-// Check reports whether the state belongs to this principal and request.
-func (s *State) Check(principal, method string, digest [32]byte) error { return nil }
+// Why a requestState is refused.
+var (
+	ErrMalformed = errors.New("requestState is malformed or cut off") // no base64url, too short or long, or of an unknown version
+	ErrForeign   = errors.New("requestState is sealed with another key")
+	ErrTampered  = errors.New("requestState was changed")
+	ErrExpired   = errors.New("requestState has expired")
+	ErrPrincipal = errors.New("requestState belongs to another principal")
+	ErrRequest   = errors.New("requestState belongs to another request")             // method, name or arguments differ
+	ErrTooLarge  = errors.New("the server's requestState is too large to be sealed") // from Seal: over MaxInner, or a name over 4 KiB
+)
 
 // Sealer seals and opens. It may be used from any goroutine.
-type Sealer struct{}
+type Sealer struct {
+	aead cipher.AEAD // puts a random nonce in front by itself
+	head [headSize]byte
+}
 
 // New returns a Sealer for the key.
-func New(key [32]byte) *Sealer { return &Sealer{} }
+func New(key [32]byte) *Sealer {
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // 32 bytes are always a key
+	}
+	s := &Sealer{}
+	if s.aead, err = cipher.NewGCMWithRandomNonce(block); err != nil {
+		panic(err) // AES is always fit for GCM
+	}
+	mac := hmac.New(sha256.New, key[:])
+	mac.Write([]byte("goblin-actor requestState key id"))
+	s.head[0] = version
+	copy(s.head[1:], mac.Sum(nil))
+	return s
+}
 
 // Seal returns the state as text for requestState. ErrTooLarge is the only error.
-func (s *Sealer) Seal(v *State) (string, error) { return "", nil }
+func (s *Sealer) Seal(v *State) (string, error) {
+	if len(v.Inner) > MaxInner || max(len(v.Node), len(v.Server), len(v.Principal), len(v.Method)) > maxName {
+		return "", ErrTooLarge
+	}
+	plain := v.appendTo(make([]byte, 0, v.size()))
+	sealed := make([]byte, headSize, headSize+len(plain)+overhead)
+	copy(sealed, s.head[:])
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(sealed, nil, plain, s.head[:])), nil
+}
 
-// Open returns what was sealed.
-func (s *Sealer) Open(text string, now time.Time) (State, error) { return State{}, nil }
-
-// Digest is a hash of what a request asks: its method, name or URI (raw JSON string) and arguments (raw JSON object; nil = none).
-func Digest(method string, target, arguments []byte) [32]byte { return [32]byte{} }
+// Open returns what was sealed. The error is ErrMalformed, ErrForeign, ErrTampered or ErrExpired; only with the last
+// the State is filled in.
+func (s *Sealer) Open(text string, now time.Time) (State, error) {
+	if len(text) > MaxText || strings.ContainsAny(text, "\r\n") { // which base64 would skip
+		return State{}, ErrMalformed
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(sealed) < headSize+overhead || sealed[0] != version {
+		return State{}, ErrMalformed
+	}
+	if [headSize]byte(sealed) != s.head {
+		return State{}, ErrForeign
+	}
+	plain, err := s.aead.Open(nil, nil, sealed[headSize:], s.head[:])
+	if err != nil {
+		return State{}, ErrTampered
+	}
+	var v State
+	if !v.read(plain) {
+		return State{}, ErrMalformed
+	}
+	if !now.Before(v.Expiry) {
+		return v, ErrExpired
+	}
+	return v, nil
+}

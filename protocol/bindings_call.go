@@ -1,0 +1,120 @@
+package protocol
+
+import "strconv"
+
+// Check compares the Mcp-Param headers of a request with its arguments (raw JSON object, nil = none); nil when they agree.
+// Other Mcp-Param headers are ignored. header as in EraOf, never nil. It allocates for faults, escapes and base64 only.
+// // MCP 2026-07-28, basic/transports/streamable-http, server behavior for custom headers
+func (b *Bindings) Check(header func(name string) string, args []byte) *Fault {
+	if b == nil {
+		return nil
+	}
+	var values [MaxBindings]Span
+	if twice := collect(args, Span{0, uint32(len(args))}, b.root, &values); twice {
+		return mismatch("Header mismatch: an argument with a header stands there twice")
+	}
+	for i, name := range b.headers {
+		got, value := header(name), values[i].Of(args)
+		if value == nil || string(value) == "null" {
+			if got != "" {
+				return mismatch("Header mismatch: " + name + " is there, the argument " + clip(b.paths[i]) + " is not")
+			}
+			continue
+		}
+		if got == "" && string(value) != `""` {
+			return mismatch("Header mismatch: " + name + " is missing")
+		}
+		text, ok := DecodeHeaderValue(got)
+		if !ok {
+			return mismatch("Header mismatch: the value of " + name + " is malformed")
+		}
+		if !equalsValue(value, text) {
+			return mismatch("Header mismatch: " + name + " header value '" + clip(text) + "' does not match the argument " + clip(b.paths[i]))
+		}
+	}
+	return nil
+}
+
+// Headers returns the Mcp-Param headers that repeat the arguments; none for what is absent, null or no value for a header.
+func (b *Bindings) Headers(args []byte) []HeaderField {
+	if b == nil {
+		return nil
+	}
+	var values [MaxBindings]Span
+	collect(args, Span{0, uint32(len(args))}, b.root, &values)
+	var out []HeaderField
+	for i, name := range b.headers {
+		if text, ok := valueText(values[i].Of(args)); ok {
+			if out == nil {
+				out = make([]HeaderField, 0, len(b.headers)-i)
+			}
+			out = append(out, HeaderField{name, EncodeHeaderValue(text)})
+		}
+	}
+	return out
+}
+
+// collect finds the bound arguments of an object, by header; of several with the same key the last. twice: there were several.
+func collect(raw []byte, object Span, bounds []bound, values *[MaxBindings]Span) (twice bool) {
+	var seen uint64
+	for w := walkMembers(raw, object); w.next(); {
+		for i := range bounds {
+			b := &bounds[i]
+			if !sameKey(w.key, b.key) {
+				continue
+			}
+			twice = twice || seen>>i&1 != 0
+			seen |= 1 << i
+			if b.header >= 0 {
+				values[b.header] = w.value
+			}
+			if b.below != nil {
+				twice = collect(raw, w.value, b.below, values) || twice
+			}
+		}
+	}
+	return twice
+}
+
+// valueText returns a raw JSON value as the text of a header; false when it cannot stand in one.
+func valueText(raw []byte) (string, bool) {
+	if len(raw) == 0 {
+		return "", false
+	}
+	switch raw[0] {
+	case '"':
+		return Unquote(raw)
+	case 't', 'f':
+		return string(raw), true
+	}
+	n, ok := integer(raw)
+	return strconv.FormatInt(n, 10), ok
+}
+
+// equalsValue compares a raw JSON value with the text of a header: integers as numbers, all else as text.
+func equalsValue(raw []byte, text string) bool {
+	switch c := raw[0]; {
+	case c == '"':
+		return equalsText(raw, text)
+	case c == 't', c == 'f':
+		return string(raw) == text
+	case c == '-' || c-'0' < 10:
+		if n, ok := integer(raw); !ok {
+			return false
+		} else if string(raw) != text {
+			m, ok := integerText(text)
+			return ok && m == n
+		}
+		return true
+	}
+	return false
+}
+
+// integerText is integer for text that need not be JSON.
+func integerText(text string) (int64, bool) {
+	raw := []byte(text)
+	if len(raw) == 0 || raw[0] != '-' && raw[0]-'0' > 9 || scanNumber(raw, 0) != len(raw) {
+		return 0, false
+	}
+	return integer(raw)
+}

@@ -1,0 +1,121 @@
+package seal
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"goblin-actor/protocol"
+)
+
+func TestDigest(t *testing.T) {
+	name := []byte(`"n"`)
+	of := func(arguments string) [32]byte { return Digest("tools/call", name, []byte(arguments)) }
+	// In each line all are one request; no two lines are.
+	lines := [][]string{
+		{`{}`, ` { } `},
+		{`{"a":1,"b":2}`, `{"b":2,"a":1}`, "{\n\t\"b\" : 2 ,\r\n \"\\u0061\" : 1 }"},
+		{`{"a":1.0,"b":2}`}, {`{"a":"1","b":2}`}, {`{"a":1e0,"b":2}`},
+		{`{"a":{"b":2}}`}, {`{"a":[{"b":2}]}`}, {`{"a":["b",2]}`}, {`{"a":["b",[2]]}`}, {`{"a":[["b"],2]}`}, {`{"a":["b2"]}`},
+		{`{"a":"x\"y/é😀\n"}`, `{"a":"x\u0022y\/\u00e9\ud83d\ude00\u000a"}`},
+		{`{"a":[1,2]}`, `{"a":[ 1 , 2 ]}`}, {`{"a":[2,1]}`}, {`{"a":[12]}`}, {`{"a":[]}`}, {`{"a":null}`}, {`{"a":"null"}`}, {`{"a":true}`}, {`{"":""}`},
+		{`{"a":1,"a":2}`, `{"a":2,"a":1}`}, {`{"a":1}`},
+		{`{"x":{"b":[{"d":1,"c":2}],"a":3}}`, `{"x":{"a":3,"b":[{"c":2,"d":1}]}}`},
+	}
+	seen := map[[32]byte]string{}
+	for _, line := range lines {
+		first := of(line[0])
+		for _, other := range line[1:] {
+			if of(other) != first {
+				t.Errorf("%s and %s are different", line[0], other)
+			}
+		}
+		if before, ok := seen[first]; ok {
+			t.Errorf("%s and %s are equal", before, line[0])
+		}
+		seen[first] = line[0]
+	}
+	if Digest("tools/call", name, nil) != of(`{}`) {
+		t.Error("no arguments are not {}")
+	}
+	if Digest("tools/call", []byte(`"m"`), nil) == of(`{}`) || Digest("prompts/get", name, nil) == of(`{}`) {
+		t.Error("name or method do not count")
+	}
+}
+
+func TestDigestDeep(t *testing.T) {
+	deep := strings.Repeat(`{"b":1,"a":`, 500) + strings.Repeat("[", 5) + strings.Repeat("]", 5) + strings.Repeat("}", 500)
+	other := strings.Repeat(`{"b":1,"a":`, 500) + strings.Repeat("[", 4) + strings.Repeat("]", 4) + strings.Repeat("}", 500)
+	if Digest("m", nil, []byte(deep)) == Digest("m", nil, []byte(other)) {
+		t.Error("the depths do not count")
+	}
+}
+
+// Any JSON written anew by encoding/json, keys in order, has the same digest; what is no JSON ends without a panic.
+func FuzzDigest(f *testing.F) {
+	for _, s := range []string{`{"b":[1,{"c":null}],"a":"\u00e9"}`, `{}`, `[[]`, `{"a"`, `"\`, `{"a":1}}`, `[}`, `{"a":[:]}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got := Digest("m", nil, raw)
+		if protocol.Valid(raw) != nil || !writable(raw) {
+			return
+		}
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		var v any
+		if decoder.Decode(&v) != nil {
+			return
+		}
+		again, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if Digest("m", nil, again) != got {
+			t.Fatalf("%s and %s differ", raw, again)
+		}
+	})
+}
+
+// writable reports whether encoding/json would write the value as it is: no key twice.
+func writable(raw []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var open [][]string // keys so far, by open bracket; nil for arrays
+	key := false
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return true
+		}
+		switch token {
+		case json.Delim('{'):
+			open, key = append(open, []string{}), true
+			continue
+		case json.Delim('['):
+			open = append(open, nil)
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		default:
+			if text, ok := token.(string); ok && key {
+				if slices.Contains(open[len(open)-1], text) {
+					return false
+				}
+				open[len(open)-1], key = append(open[len(open)-1], text), false
+				continue
+			}
+		}
+		key = len(open) > 0 && open[len(open)-1] != nil
+	}
+}
+
+func BenchmarkDigest(b *testing.B) {
+	arguments := []byte(`{"path":"/srv/notes/today.md","lines":40,"note":"` + strings.Repeat("x", 100) + `","more":{"a":[1,2,3],"b":null}}`)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(arguments)))
+	for b.Loop() {
+		Digest("tools/call", []byte(`"read"`), arguments)
+	}
+}

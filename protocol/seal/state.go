@@ -1,0 +1,132 @@
+package seal
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// Kind says what a State leads back to.
+type Kind uint8
+
+const (
+	Parked  Kind = 1 // a call that waits at a desk of ours
+	Relayed Kind = 2 // a modern server's own state
+)
+
+// State is what a requestState holds.
+type State struct {
+	Kind      Kind
+	Call      uint64 // Parked: the call's number at its desk
+	Desk      uint32 // Parked: the desk's number
+	Node      string // the gateway process that holds the call; "" = any
+	Server    string // name of the server
+	Replica   uint32 // Relayed: the replica that asked
+	Principal string
+	Method    string
+	Digest    [32]byte  // of the request, see Digest
+	Round     uint32    // from 1
+	Expiry    time.Time // whole milliseconds; from then on it is expired
+	Inner     []byte    // Relayed: the server's requestState, raw JSON string; nil = it gave none
+}
+
+// Check reports whether the state belongs to this principal and request: nil, ErrPrincipal or ErrRequest.
+func (v *State) Check(principal, method string, digest [32]byte) error {
+	switch {
+	case v.Principal != principal:
+		return ErrPrincipal
+	case v.Method != method, v.Digest != digest:
+		return ErrRequest
+	}
+	return nil
+}
+
+// size is room enough for the encoding.
+func (v *State) size() int {
+	return 128 + len(v.Node) + len(v.Server) + len(v.Principal) + len(v.Method) + len(v.Inner)
+}
+
+func (v *State) appendTo(b []byte) []byte {
+	b = append(b, byte(v.Kind))
+	b = binary.AppendUvarint(b, v.Call)
+	b = binary.AppendUvarint(b, uint64(v.Desk))
+	b = appendText(b, v.Node)
+	b = appendText(b, v.Server)
+	b = binary.AppendUvarint(b, uint64(v.Replica))
+	b = appendText(b, v.Principal)
+	b = appendText(b, v.Method)
+	b = append(b, v.Digest[:]...)
+	b = binary.AppendUvarint(b, uint64(v.Round))
+	b = binary.AppendVarint(b, v.Expiry.UnixMilli())
+	return appendText(b, string(v.Inner))
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// read fills in v; false when b is no encoding of a State. What Seal wrote always is: this guards against our own mistakes only.
+func (v *State) read(b []byte) bool {
+	r := reader{b: b}
+	v.Kind = Kind(r.bytes(1)[0])
+	v.Call = r.number()
+	v.Desk = uint32(r.number())
+	v.Node = r.text()
+	v.Server = r.text()
+	v.Replica = uint32(r.number())
+	v.Principal = r.text()
+	v.Method = r.text()
+	v.Digest = [32]byte(r.bytes(32))
+	v.Round = uint32(r.number())
+	milliseconds, n := binary.Varint(r.b)
+	r.skip(n)
+	v.Expiry = time.UnixMilli(milliseconds)
+	if inner := r.text(); inner != "" {
+		v.Inner = []byte(inner)
+	}
+	return !r.bad && len(r.b) == 0
+}
+
+// reader takes the front off b; after the first fault it returns zeros.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+var zeros [32]byte
+
+// bytes returns the next n bytes, at most 32.
+func (r *reader) bytes(n int) []byte {
+	if r.bad || n > len(r.b) {
+		r.bad = true
+		return zeros[:n]
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *reader) number() uint64 {
+	v, n := binary.Uvarint(r.b)
+	r.skip(n)
+	return v
+}
+
+// skip drops the n bytes of a varint; n ≤ 0 means there was none.
+func (r *reader) skip(n int) {
+	if n <= 0 {
+		r.bad = true
+		return
+	}
+	r.b = r.b[n:]
+}
+
+func (r *reader) text() string {
+	n := r.number()
+	if r.bad || n > uint64(len(r.b)) {
+		r.bad = true
+		return ""
+	}
+	s := string(r.b[:n])
+	r.b = r.b[n:]
+	return s
+}
