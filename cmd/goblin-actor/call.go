@@ -19,6 +19,7 @@ const maxArguments = 64 << 20
 func newCall() *cobra.Command {
 	var gateway gatewayFlags
 	var out format
+	var asked answerer
 	var given string
 	cmd := &cobra.Command{
 		Use:   "call TOOL [key=value…]",
@@ -26,10 +27,15 @@ func newCall() *cobra.Command {
 		Long: `Call a tool and print what it answers. Values are typed by the tool's schema: numbers and booleans as
 they are, arrays and objects as JSON, everything else as text. --json gives all arguments at once.
 
-Progress goes to stderr. A result that says it is an error is printed, and the exit code is 5.`,
+Progress goes to stderr. A result that says it is an error is printed, and the exit code is 5.
+
+What the server asks meanwhile, of the user, the model or for roots, is asked on the terminal; --answer, --say,
+--root and --yes answer it in scripts, and without a terminal everything else is declined. Pages to visit are
+shown, never opened.`,
 		Example: `  goblin-actor call notes_add_note title=Errands text="buy a lantern"
   goblin-actor call clock_wait seconds=3 steps=3
-  goblin-actor call notes_search_notes --json '{"query": "lantern"}'`,
+  goblin-actor call notes_search_notes --json '{"query": "lantern"}'
+  goblin-actor call oracle_consult --answer name=Ugg --answer topic=gold`,
 		Args: takes(1, -1, "the name of a tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if given != "" && len(args) > 1 {
@@ -43,18 +49,24 @@ Progress goes to stderr. A result that says it is an error is printed, and the e
 			if err != nil {
 				return err
 			}
+			bar := newProgressBar(cmd.ErrOrStderr())
+			if err := asked.begin(cmd, args[0], bar); err != nil {
+				return err
+			}
 			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
 				if raw == nil {
 					if raw, err = typedArguments(ctx, c, args[0], pairs); err != nil {
 						return err
 					}
 				}
-				return callTool(ctx, cmd, c, out, args[0], raw)
+				return callTool(ctx, cmd, c, bar, out, args[0], raw)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&given, "json", "", "all arguments as one JSON object; - reads it from stdin")
+	gateway.asked = &asked
 	gateway.add(cmd)
+	asked.add(cmd)
 	out.add(cmd)
 	return cmd
 }
@@ -120,8 +132,7 @@ func findItem(items []protocol.Item, name string) (found protocol.Item, ok bool)
 }
 
 // callTool calls and prints.
-func callTool(ctx context.Context, cmd *cobra.Command, c *client.Client, out format, tool string, args []byte) error {
-	bar := newProgressBar(cmd.ErrOrStderr())
+func callTool(ctx context.Context, cmd *cobra.Command, c *client.Client, bar *progressBar, out format, tool string, args []byte) error {
 	result, err := c.Call(ctx, tool, args, bar.show)
 	bar.clear()
 	if err != nil {

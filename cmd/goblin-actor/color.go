@@ -35,14 +35,18 @@ func paletteFor(w io.Writer) palette {
 	return palette{on: true}
 }
 
-// isTerminal reports whether w is a character device. The null device counts as one, which does no harm.
+// isTerminal reports whether w is a character device other than the null device.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // clean makes foreign text harmless to a terminal: control characters other than newline and tab, and the

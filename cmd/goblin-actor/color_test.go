@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 
@@ -63,33 +62,6 @@ func TestTable(t *testing.T) {
 	want := "NAME  ABOUT\na     first\nnée\n"
 	if err != nil || b.String() != want {
 		t.Errorf("table = %q, %v, want %q", b.String(), err, want)
-	}
-}
-
-// Colours are for terminals; the null device stands for one here.
-func TestPalette(t *testing.T) {
-	if os.DevNull != "/dev/null" {
-		t.Skip("there is no character device to try it with")
-	}
-	device, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer device.Close()
-	for _, c := range []struct {
-		noColor, term string
-		want          bool
-	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
-		t.Setenv("NO_COLOR", c.noColor)
-		t.Setenv("TERM", c.term)
-		if got := paletteFor(device).on; got != c.want {
-			t.Errorf("NO_COLOR=%q TERM=%q: colours %v, want %v", c.noColor, c.term, got, c.want)
-		}
-	}
-	t.Setenv("NO_COLOR", "")
-	t.Setenv("TERM", "xterm")
-	if paletteFor(new(bytes.Buffer)).on {
-		t.Error("colours in a pipe")
 	}
 }
 

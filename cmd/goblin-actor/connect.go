@@ -15,6 +15,8 @@ import (
 type gatewayFlags struct {
 	connect string // address of a running one
 	config  string // file to start one from, in this process
+
+	asked *answerer // nil = the command answers no questions
 }
 
 func (f *gatewayFlags) add(cmd *cobra.Command) {
@@ -28,17 +30,25 @@ func (f *gatewayFlags) open(ctx context.Context, errOut io.Writer) (c *client.Cl
 		return nil, nil, usageError("give one of them", "--connect and --config exclude each other")
 	}
 	if f.config != "" {
-		return startInProcess(ctx, f.config, errOut)
+		return startInProcess(ctx, f.config, f.options(ctx), errOut)
 	}
 	if _, err := client.ParseAddress(f.connect); err != nil {
 		hint := "like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp"
 		return nil, nil, usageError(hint, "--connect: %w", err)
 	}
-	c, err = client.Dial(ctx, f.connect, client.Options{Name: "goblin-actor", Version: buildVersion()})
+	c, err = client.Dial(ctx, f.connect, f.options(ctx))
 	if err != nil {
 		return nil, nil, failed(err)
 	}
 	return c, c.Close, nil
+}
+
+// options say what the client declares.
+func (f *gatewayFlags) options(ctx context.Context) client.Options {
+	if f.asked != nil {
+		return f.asked.options(ctx)
+	}
+	return client.Options{Name: "goblin-actor", Version: buildVersion()}
 }
 
 // answered runs do with a client of the gateway and gives its errors their exit codes.

@@ -20,7 +20,7 @@ const (
 
 // startInProcess starts a gateway from a configuration file in this process, waits until its servers are there or
 // have failed once, and returns a client of it. stop ends both and waits for that. Warnings and logs go to errOut.
-func startInProcess(ctx context.Context, path string, errOut io.Writer) (c *client.Client, stop func(), err error) {
+func startInProcess(ctx context.Context, path string, o client.Options, errOut io.Writer) (c *client.Client, stop func(), err error) {
 	cfg, err := loadConfig(path, errOut)
 	if err != nil {
 		return nil, nil, err
@@ -39,7 +39,7 @@ func startInProcess(ctx context.Context, path string, errOut io.Writer) (c *clie
 		end()
 		return nil, nil, err
 	}
-	c, err = clientOf(ctx, g, cfg, log)
+	c, err = clientOf(ctx, g, cfg, o, log)
 	if err != nil {
 		end()
 		return nil, nil, err
@@ -48,7 +48,7 @@ func startInProcess(ctx context.Context, path string, errOut io.Writer) (c *clie
 }
 
 // clientOf connects a client to a gateway in this process over a pair of pipes.
-func clientOf(ctx context.Context, g *actors.Gateway, cfg *config.Config, log *slog.Logger) (*client.Client, error) {
+func clientOf(ctx context.Context, g *actors.Gateway, cfg *config.Config, o client.Options, log *slog.Logger) (*client.Client, error) {
 	gatewayIn, toGateway := io.Pipe()
 	fromGateway, gatewayOut := io.Pipe()
 	go func() {
@@ -56,7 +56,7 @@ func clientOf(ctx context.Context, g *actors.Gateway, cfg *config.Config, log *s
 		gatewayOut.CloseWithError(serveStdio(context.WithoutCancel(ctx), g, cfg, gatewayIn, gatewayOut, log))
 		gatewayIn.Close()
 	}()
-	return client.OverPipe(ctx, fromGateway, toGateway, client.Options{Name: "goblin-actor", Version: buildVersion()})
+	return client.OverPipe(ctx, fromGateway, toGateway, o)
 }
 
 // waitReady waits until every eager server is there or has failed once; of those that failed it tells on errOut.

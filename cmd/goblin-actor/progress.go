@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"goblin-actor/internal/client"
 )
@@ -12,17 +13,32 @@ import (
 const barWidth = 24
 
 // progressBar shows how far a call is: one line that is drawn again and again on a terminal, one line a step in a
-// pipe. Not safe for concurrent use.
+// pipe. Its methods may be called from any goroutine.
 type progressBar struct {
-	w     io.Writer
-	live  bool // on a terminal
-	drawn bool
+	w    io.Writer
+	live bool // on a terminal
+
+	mu     sync.Mutex
+	drawn  bool
+	paused bool             // a person is being asked: nothing is drawn
+	held   *client.Progress // the newest step of that time
+	later  []func()         // what was to be printed in that time
 }
 
 func newProgressBar(w io.Writer) *progressBar { return &progressBar{w: w, live: isTerminal(w)} }
 
 // show draws one step.
 func (b *progressBar) show(p client.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.paused {
+		b.held = &p
+		return
+	}
+	b.draw(p)
+}
+
+func (b *progressBar) draw(p client.Progress) {
 	text := fmt.Sprintf("%g", p.Done)
 	if p.Total > 0 {
 		text = fmt.Sprintf("%g/%g", p.Done, p.Total)
@@ -44,8 +60,49 @@ func (b *progressBar) show(p client.Progress) {
 
 // clear wipes the line, so that what follows starts on a clean one.
 func (b *progressBar) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wipe()
+}
+
+func (b *progressBar) wipe() {
 	if b.drawn {
 		fmt.Fprint(b.w, "\r\x1b[K")
 		b.drawn = false
 	}
+}
+
+// pause wipes the line and draws nothing until resume.
+func (b *progressBar) pause() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wipe()
+	b.paused = true
+}
+
+// resume prints what was to be printed in the pause, and draws its newest step.
+func (b *progressBar) resume() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.paused = false
+	for _, print := range b.later {
+		print()
+	}
+	b.later = nil
+	if b.held != nil {
+		b.draw(*b.held)
+		b.held = nil
+	}
+}
+
+// aside runs print, which writes whole lines to w, on a clean line: now, or after the pause.
+func (b *progressBar) aside(print func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.paused {
+		b.later = append(b.later, print)
+		return
+	}
+	b.wipe()
+	print()
 }

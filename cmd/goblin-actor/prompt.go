@@ -16,6 +16,7 @@ import (
 func newPrompt() *cobra.Command {
 	var gateway gatewayFlags
 	var out format
+	var asked answerer
 	cmd := &cobra.Command{
 		Use:     "prompt NAME [key=value…]",
 		Short:   "Get a prompt",
@@ -25,6 +26,9 @@ func newPrompt() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pairs, err := parsePairs(args[1:])
 			if err != nil {
+				return err
+			}
+			if err := asked.begin(cmd, args[0], newProgressBar(cmd.ErrOrStderr())); err != nil {
 				return err
 			}
 			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
@@ -43,7 +47,9 @@ func newPrompt() *cobra.Command {
 			})
 		},
 	}
+	gateway.asked = &asked
 	gateway.add(cmd)
+	asked.add(cmd)
 	out.add(cmd)
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 func newRead() *cobra.Command {
 	var gateway gatewayFlags
 	var out format
+	var asked answerer
 	cmd := &cobra.Command{
 		Use:   "read URI",
 		Short: "Read a resource",
@@ -23,6 +24,9 @@ on a terminal characters that could steer it are shown as escapes.`,
 		Example: "  goblin-actor read resource://notes/note:///welcome\n  goblin-actor read resource://files/file:///logo.png > logo.png",
 		Args:    takes(1, 1, "the URI of a resource"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := asked.begin(cmd, args[0], newProgressBar(cmd.ErrOrStderr())); err != nil {
+				return err
+			}
 			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
 				result, err := c.Read(ctx, args[0])
 				if err != nil {
@@ -35,7 +39,9 @@ on a terminal characters that could steer it are shown as escapes.`,
 			})
 		},
 	}
+	gateway.asked = &asked
 	gateway.add(cmd)
+	asked.add(cmd)
 	out.add(cmd)
 	return cmd
 }

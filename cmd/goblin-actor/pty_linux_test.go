@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pty is a pseudo-terminal: what is written to it is typed, what is shown on it is collected.
+type pty struct {
+	t    *testing.T
+	main *os.File
+	term *os.File // the end that programs get
+
+	mu    sync.Mutex
+	shown bytes.Buffer
+	from  int           // what was shown before has been awaited already
+	more  chan struct{} // capacity 1
+}
+
+func newPTY(t *testing.T) *pty {
+	t.Helper()
+	main, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd := int(main.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	term, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pty{t: t, main: main, term: term, more: make(chan struct{}, 1)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		io.Copy(p, main) // ends with an error once nobody holds the other end
+	}()
+	t.Cleanup(func() {
+		term.Close()
+		<-done
+		main.Close()
+	})
+	return p
+}
+
+// Write collects what is shown.
+func (p *pty) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown.Write(b)
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+	return len(b), nil
+}
+
+// await waits until text is shown, behind what was awaited before.
+func (p *pty) await(text string) {
+	p.t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		p.mu.Lock()
+		at := strings.Index(p.shown.String()[p.from:], text)
+		if at >= 0 {
+			p.from += at + len(text)
+		}
+		p.mu.Unlock()
+		if at >= 0 {
+			return
+		}
+		select {
+		case <-p.more:
+		case <-limit:
+			p.t.Fatalf("%q is not shown; the terminal shows:\n%s", text, p.shown.String())
+		}
+	}
+}
+
+// line waits until the line is over of which a part was awaited, and returns its rest.
+func (p *pty) line() string {
+	p.t.Helper()
+	p.mu.Lock()
+	from := p.from
+	p.mu.Unlock()
+	p.await("\n")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shown.String()[from:p.from]
+}
+
+func (p *pty) enter(text string) {
+	p.t.Helper()
+	if _, err := p.main.WriteString(text); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// start runs the program with p as its terminal; only stdout goes elsewhere.
+func (p *pty) start(out io.Writer, args ...string) *exec.Cmd {
+	p.t.Helper()
+	cmd := exec.Command(program(p.t), args...)
+	cmd.Env = append(os.Environ(), "NO_COLOR=1", "GOBLIN_CONFIG=", "GORACE=atexit_sleep_ms=20")
+	cmd.Stdin, cmd.Stderr, cmd.Stdout = p.term, p.term, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd
+}
+
+// Colours are for terminals.
+func TestPalette(t *testing.T) {
+	p := newPTY(t)
+	for _, c := range []struct {
+		noColor, term string
+		want          bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		if got := paletteFor(p.term).on; got != c.want {
+			t.Errorf("NO_COLOR=%q TERM=%q: colours %v, want %v", c.noColor, c.term, got, c.want)
+		}
+	}
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if paletteFor(new(bytes.Buffer)).on || paletteFor(null).on {
+		t.Error("colours where nobody sees them")
+	}
+}
