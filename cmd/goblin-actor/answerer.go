@@ -97,7 +97,7 @@ func (a *answerer) readFile(path string) error {
 
 // rootURI makes a URI of a directory; a URI stays as it is.
 func rootURI(root string) (string, error) {
-	if u, err := url.Parse(root); err == nil && strings.Contains(root, "://") {
+	if strings.Contains(root, "://") {
 		return root, nil
 	}
 	path, err := filepath.Abs(root)

@@ -21,8 +21,9 @@ func newDemo() *cobra.Command {
 		Use:   "demo [NAME]",
 		Short: "Run a built-in demo server, on stdin and stdout or over HTTP",
 		Long: `Run a built-in demo server: on stdin and stdout until its input ends, or over HTTP until it is interrupted.
-Without a name it lists them.`,
-		Example:   "  goblin-actor demo notes\n  goblin-actor demo clock --http 127.0.0.1:9000\n  goblin-actor demo notes --protocol 2024-11-05",
+Without a name it lists them. "serve" without a configuration runs notes and clock; oracle is the one to try
+questions with: its tools ask the user, the model and the client's roots.`,
+		Example:   "  goblin-actor demo notes\n  goblin-actor demo clock --http 127.0.0.1:9000\n  goblin-actor demo oracle --protocol 2025-06-18",
 		ValidArgs: demo.Names(),
 		Args:      takes(0, 1, "one name"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 //	                   the port $VAR_PORT; a gateway is waited for. At the end it gets SIGTERM and must exit with 0.
 //	forge VAR          serves the fixture server of forge over HTTP; its URL becomes $VAR
 //	interrupt args…    runs goblin-actor, interrupts it once it wrote to stderr, and wants exit code 130
+//	envsubst FILE      replaces $VAR in the file by the script's variables
 //	code N args…       runs goblin-actor and wants exit code N; stdout and stderr can be matched afterwards
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"daemon": daemon, "forge": forge, "interrupt": interrupt, "code": code,
+			"daemon": daemon, "forge": forge, "interrupt": interrupt, "code": code, "envsubst": envsubst,
 		},
 	})
 }
@@ -145,6 +146,11 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+func envsubst(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(path, []byte(os.Expand(ts.ReadFile(path), ts.Getenv)), 0o600))
 }
 
 // forge is a server with everything that is hard to print.
