@@ -38,7 +38,12 @@ func (g *Gateway) modern(x *transport.Exchange, key catalog.Key, header func(str
 	}
 	if x.Params.RequestState.Present() {
 		text, _ := protocol.Unquote(x.Params.RequestState.Of(x.Frame.Raw))
-		state, err := g.sealer.Open(text, time.Now())
+		sealer := g.sealer.Load()
+		if sealer == nil { // no desk stands yet
+			visit.Abandon(kernel.Gone)
+			return
+		}
+		state, err := sealer.Open(text, time.Now())
 		if err != nil {
 			message.RefuseModern(x, &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"})
 			return

@@ -20,6 +20,7 @@ import (
 	"goblin-actor/actors/pool"
 	"goblin-actor/actors/registry"
 	"goblin-actor/actors/session"
+	"goblin-actor/actors/store"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/seal"
@@ -34,7 +35,7 @@ type Options struct {
 	Version string // of the program, told to clients
 	Log     *slog.Logger
 	Open    pool.Opener // how to reach servers; nil = processes and URLs
-	Key     *[32]byte   // seals the states of parked calls; nil = a fresh one, known to this process alone
+	State   string      // path of the state file; "" = what is learned is kept in memory
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -48,8 +49,8 @@ type Gateway struct {
 
 	desks  int // how many
 	turn   atomic.Uint64
-	sealer *seal.Sealer
-	node   string // names this process in sealed states
+	sealer atomic.Pointer[seal.Sealer] // of requestState; nil until the state file has been read, and no desk stands before
+	node   string                      // names this process in sealed states
 }
 
 // Start spawns the actors and returns at once; servers start in the background. Stop ends it.
@@ -60,13 +61,8 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		budget:  transport.NewBudget(cfg.Limits.MaxBufferedBytes),
 		links:   &backend.Links{},
 		desks:   runtime.GOMAXPROCS(0),
+		node:    rand.Text(),
 	}
-	key := o.Key
-	if key == nil {
-		key = new([32]byte)
-		rand.Read(key[:])
-	}
-	g.sealer, g.node = seal.New(*key), rand.Text()
 	g.monitor = monitor.Spawn(g.system, o.Version)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic[effect] {
@@ -145,12 +141,17 @@ type effect struct {
 }
 
 type (
+	startStore    struct{}
 	startRegistry struct{ naming catalog.Naming }
 	startPool     struct {
 		server config.Server
 		limits config.Limits
+		eras   map[string]message.KnownEra
 	}
-	startDesks    struct{ limits config.Limits }
+	startDesks struct {
+		limits config.Limits
+		key    message.SealingKey
+	}
 	startListener struct {
 		open   message.OpenListen
 		number uint64
@@ -179,6 +180,7 @@ type (
 
 // What the shell tells the state of the children it has spawned; before anything the children say.
 type (
+	storeStarted    struct{ ref kernel.Reference }
 	registryStarted struct{ ref kernel.Reference }
 	poolStarted     struct {
 		server string
@@ -189,6 +191,7 @@ type (
 )
 
 func (registryStarted) Class() kernel.Class { return kernel.Urgent }
+func (storeStarted) Class() kernel.Class    { return kernel.Urgent }
 func (poolStarted) Class() kernel.Class     { return kernel.Urgent }
 func (sessionStarted) Class() kernel.Class  { return kernel.Urgent }
 func (deskStarted) Class() kernel.Class     { return kernel.Urgent }
@@ -204,11 +207,14 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 		g.startSession(self, a)
 	case refuseSession:
 		a.open.Abandon(kernel.Overloaded)
+	case startStore:
+		self.Reference().Tell(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
 		self.Reference().Tell(registryStarted{registry.Spawn(self, a.naming, g.Log)})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
-			Server: a.server, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Budget: g.budget, Links: g.links,
+			Server: a.server, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras,
+			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: mathrand.Uint64(), Open: g.Open,
 		})
 		self.Reference().Tell(poolStarted{a.server.Name, ref})
@@ -235,9 +241,11 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 
 // startDesks spawns one desk a core.
 func (g *gateway) startDesks(self kernel.Self, a startDesks) {
+	sealer := seal.New(a.key)
+	g.sealer.Store(sealer)
 	for number := range g.desks {
 		ref := session.SpawnDesk(self, session.DeskOptions{
-			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Version: g.Version, Sealer: g.sealer, Registry: g.state.registry,
+			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Version: g.Version, Sealer: sealer, Registry: g.state.registry,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})
 		self.Reference().Tell(deskStarted{ref})

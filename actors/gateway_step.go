@@ -24,6 +24,9 @@ type state struct {
 	config   *config.Config
 	self     kernel.Reference
 	registry kernel.Reference
+	store    kernel.Reference
+	loaded   *message.StateLoaded // what the state file held; nil until it has been read, and nothing else starts before
+	early    []any                // clients that came before that: OpenSession, OpenStdio
 	snapshot *catalog.Snapshot
 	listen   []string
 
@@ -61,6 +64,10 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case deskStarted:
 		s.desks = append(s.desks, m.ref)
 	case message.OpenStdio:
+		if s.registry.IsZero() {
+			s.early = append(s.early, m)
+			return out
+		}
 		s.opening++
 		return append(out, act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits, expect: s.enabled()}))
 	case sessionStarted:
@@ -87,14 +94,15 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.Published:
 		s.snapshot = m.Snapshot
 	case kernel.Started:
-		return append(out, act(startRegistry{naming(s.config)}))
+		return append(out, act(startStore{}))
+	case storeStarted:
+		s.store = m.ref
+		return s.begin(out)
+	case message.StateLoaded:
+		s.loaded = &m
+		return s.begin(out)
 	case registryStarted:
-		s.registry = m.ref
-		out = append(out, act(startDesks{s.config.Limits})) // before the sessions: they hear of a new catalog first
-		out = append(out, tell(s.registry, message.Subscribe{Who: s.self}))
-		for _, server := range s.config.Servers {
-			out = s.startServer(server, out)
-		}
+		return s.begun(now, m.ref, out)
 	case poolStarted:
 		s.pools[m.server] = m.ref
 		if s.level != "" {
@@ -150,16 +158,49 @@ func naming(c *config.Config) catalog.Naming {
 	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, PageSize: c.PageSize, MetaTools: c.MetaTools != "false"}
 }
 
+// begin starts the rest once the state file has been read.
+func (s *state) begin(out []effect) []effect {
+	if s.store.IsZero() || s.loaded == nil {
+		return out
+	}
+	return append(out, act(startRegistry{naming(s.config)}))
+}
+
+// begun: the registry stands. The desks come before the sessions, so that they hear of a new catalog first.
+func (s *state) begun(now time.Time, registry kernel.Reference, out []effect) []effect {
+	s.registry = registry
+	out = append(out, act(startDesks{s.config.Limits, s.loaded.Key}), tell(s.registry, message.Subscribe{Who: s.self}))
+	for _, server := range s.config.Servers {
+		out = s.startServer(server, out)
+	}
+	early := s.early
+	s.early = nil
+	for _, open := range early {
+		out = step(s, now, open, out)
+	}
+	return out
+}
+
 func (s *state) startServer(server config.Server, out []effect) []effect {
+	if s.registry.IsZero() {
+		return out // begun will
+	}
 	if server.Disabled {
 		return append(out, act(logged{slog.LevelInfo, "server is disabled", []any{"server", server.Name}}))
 	}
-	return append(out, act(startPool{server, s.config.Limits}))
+	return append(out, act(startPool{server, s.config.Limits, s.loaded.Eras}))
 }
 
 // open spawns a session, when there is room for one.
 func (s *state) open(m message.OpenSession, out []effect) []effect {
-	if s.draining || s.registry.IsZero() {
+	if s.draining {
+		return append(out, act(refuseSession{m}))
+	}
+	if s.registry.IsZero() && len(s.early) < maxWaitingNew {
+		s.early = append(s.early, m)
+		return out
+	}
+	if s.registry.IsZero() {
 		return append(out, act(refuseSession{m}))
 	}
 	if len(s.sessions)+s.opening < s.config.Limits.MaxSessions {

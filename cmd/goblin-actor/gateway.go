@@ -71,7 +71,7 @@ func stopGateway(g *actors.Gateway, drain time.Duration) error {
 
 // newStdio returns the command that serves one client on stdin and stdout.
 func newStdio() *cobra.Command {
-	var path string
+	var path, stateDir string
 	cmd := &cobra.Command{
 		Use:   "stdio",
 		Short: "Serve one client on stdin and stdout",
@@ -79,13 +79,14 @@ func newStdio() *cobra.Command {
 There is no listener and no admin socket; logs go to stderr.`,
 		Example: `  goblin-actor stdio --config goblin.yaml`,
 		Args:    takes(0, 0, ""),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return stdio(cmd, path) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return stdio(cmd, path, stateDir) },
 	}
 	cmd.Flags().StringVar(&path, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
+	addStateDir(cmd, &stateDir)
 	return cmd
 }
 
-func stdio(cmd *cobra.Command, path string) error {
+func stdio(cmd *cobra.Command, path, stateDir string) error {
 	cfg, err := loadConfig(path, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func stdio(cmd *cobra.Command, path string) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	log := newLogger(cfg.Log, cmd.ErrOrStderr())
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log})
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(stateDir, log)})
 	if err != nil {
 		return err
 	}

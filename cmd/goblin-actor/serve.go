@@ -42,6 +42,7 @@ A change of the configuration file, or SIGHUP, reloads it.`,
 	flags.StringVar(&o.config, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
 	flags.StringArrayVar(&o.listen, "listen", nil, "address to listen on, instead of the configuration's (may be given several times)")
 	flags.BoolVar(&o.demo, "demo", false, "run the demo servers, whatever configuration there is")
+	addStateDir(cmd, &o.stateDir)
 	return cmd
 }
 
@@ -49,6 +50,8 @@ type serveOptions struct {
 	config string
 	listen []string
 	demo   bool
+
+	stateDir string
 }
 
 func serve(cmd *cobra.Command, o serveOptions) error {
@@ -61,7 +64,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log})
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(o.stateDir, log)})
 	if err != nil {
 		return err
 	}
