@@ -124,12 +124,12 @@ func TestParkedAndAnswered(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute) // nobody waits; the call stays
 		answers := fmt.Sprintf(`,"requestState":%q,"inputResponses":{"q1":{"action":"accept","content":{"n":1.0}},"extra":{}}`, r.Result.RequestState)
-		h.send(modernCall(2, allCapabilities, answers))
+		got = h.send(modernCall(2, allCapabilities, answers))
 		back := server.Answers()
 		if len(back) != 1 || string(back[0].Raw) != `{"jsonrpc":"2.0","id":"b0","result":{"action":"accept","content":{"n":1.0}}}` {
 			t.Fatalf("the server got %v", back)
 		}
-		got = h.got() // what is missing is asked again
+		// What is missing is asked again.
 		if len(got) != 1 || !strings.Contains(got[0], `"id":2`) || !strings.Contains(got[0], `"inputRequests":{"q2":`) {
 			t.Errorf("after one of two answers: %v, want the other asked again", got)
 		}

@@ -72,10 +72,7 @@ func (s *deskState) park(now time.Time, v *visit, out []effect) []effect {
 		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, s.info)
 		out = append(out, act(answer{x, frame, false}))
 	}
-	v.xs = nil
-	if s.byID[v.client] == v.Seq {
-		delete(s.byID, v.client)
-	}
+	s.release(v)
 	return out
 }
 
@@ -104,8 +101,7 @@ func (s *deskState) comeBack(now time.Time, m message.Visit, out []effect) []eff
 	}
 	v.xs = append(v.xs, x)
 	v.Token, v.ID = x.Params.ProgressToken.Of(x.Frame.Raw), x.Frame.IDBytes()
-	v.client = clientID{x.Origin.Remote, string(v.ID)}
-	s.byID[v.client] = v.Seq
+	s.byID[idOf(x)] = v.Seq
 	out = append(out, act(watch{x, v.Seq}))
 	kept := v.kept
 	v.kept = nil

@@ -33,9 +33,7 @@ func (s *deskState) event(now time.Time, seq uint64, event any, out []effect) []
 // forget takes an ended call out of the books.
 func (s *deskState) forget(v *visit) {
 	delete(s.calls, v.Seq)
-	if s.byID[v.client] == v.Seq {
-		delete(s.byID, v.client)
-	}
+	s.release(v)
 	use := s.clients[v.caller.ClientKey]
 	if use == nil {
 		return
@@ -46,6 +44,39 @@ func (s *deskState) forget(v *visit) {
 	if use.inFlight--; use.inFlight <= 0 {
 		delete(s.clients, v.caller.ClientKey)
 	}
+}
+
+// release lets go of those who waited for the call.
+func (s *deskState) release(v *visit) {
+	for _, x := range v.xs {
+		s.detach(v, x)
+	}
+	v.xs = nil
+}
+
+func (s *deskState) detach(v *visit, x *transport.Exchange) {
+	if id := idOf(x); s.byID[id] == v.Seq {
+		delete(s.byID, id)
+	}
+}
+
+// withdrawn: a client on stdio no longer wants the answer to one of its requests. Others may wait for the same call.
+func (s *deskState) withdrawn(now time.Time, id clientID, out []effect) []effect {
+	v := s.calls[s.byID[id]]
+	if v == nil {
+		return out
+	}
+	if len(v.xs) <= 1 {
+		return s.event(now, v.Seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+	}
+	for i, x := range v.xs {
+		if idOf(x) == id {
+			s.detach(v, x)
+			v.xs = slices.Delete(v.xs, i, i+1)
+			return append(out, act(accept{x}))
+		}
+	}
+	return out
 }
 
 // done takes the server's answer: a question in the manner of its era is relayed, anything else ends the call.
@@ -164,6 +195,7 @@ func (s *deskState) departed(now time.Time, m departed, out []effect) []effect {
 	if v == nil {
 		return out
 	}
+	s.detach(v, m.x)
 	v.xs = slices.DeleteFunc(v.xs, func(x *transport.Exchange) bool { return x == m.x })
 	if len(v.xs) > 0 || v.State == call.Parked {
 		return out

@@ -52,6 +52,10 @@ type deskState struct {
 // clientID names a request as its client does.
 type clientID struct{ remote, id string }
 
+func idOf(x *transport.Exchange) clientID {
+	return clientID{x.Origin.Remote, string(x.Frame.IDBytes())}
+}
+
 // usage counts a client's calls at this desk.
 type usage struct{ inFlight, parked int }
 
@@ -64,7 +68,6 @@ type visit struct {
 	caller message.Caller
 	level  int // log lines below it are not wanted; len(levels) = none are
 	digest [32]byte
-	client clientID
 
 	round   uint32                 // of the state that was given out last; 0 = none
 	asks    map[string]message.Ask // open questions by the key the client knows them by
@@ -121,9 +124,7 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 	case message.AskWithdrawn:
 		return s.askWithdrawn(now, m, out)
 	case message.Withdrawal:
-		if seq, ok := s.byID[clientID{m.Remote, m.RequestID}]; ok {
-			return s.event(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
-		}
+		return s.withdrawn(now, clientID{m.Remote, m.RequestID}, out)
 	case departed:
 		return s.departed(now, m, out)
 	case graceUp:

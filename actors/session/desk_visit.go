@@ -125,7 +125,6 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	rules := &t.server.Rules
 	v := &visit{
 		xs: []*transport.Exchange{x}, view: view, server: t.server, caller: caller, level: len(levels), digest: digestOf(&x.Frame, &x.Params),
-		client: clientID{x.Origin.Remote, string(x.Frame.IDBytes())},
 		Call: call.Call{
 			Seq: s.seq, ID: x.Frame.IDBytes(), Token: x.Params.ProgressToken.Of(raw), Server: t.server.Name, Item: t.original,
 			Method: x.Frame.M, State: call.Queued, Began: now,
@@ -135,7 +134,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	out = s.wantLevel(v, out)
 	use.inFlight++
 	s.calls[s.seq] = v
-	s.byID[v.client] = s.seq
+	s.byID[idOf(x)] = s.seq
 	out = append(out, act(watch{x, s.seq}))
 	return append(out, tell(t.server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }
