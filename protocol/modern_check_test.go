@@ -1,0 +1,199 @@
+package protocol
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// headers makes the function that front ends hand in, from "Name: value" lines.
+func headers(lines ...string) func(string) string {
+	m := map[string]string{}
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, ":")
+		m[strings.ToLower(name)] = value
+	}
+	return func(name string) string { return m[strings.ToLower(name)] }
+}
+
+func scanned(t testing.TB, raw string) (*Frame, *Params) {
+	t.Helper()
+	f := mustParse(t, raw)
+	p := new(Params)
+	if err := p.Scan(f); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return f, p
+}
+
+const (
+	testMeta    = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	testVersion = "MCP-Protocol-Version: 2026-07-28"
+)
+
+// E1, E2: every message has its own era.
+func TestEraOf(t *testing.T) {
+	const key = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}`
+	cases := []struct {
+		method, params, header string
+		stdio, http            bool // modern
+	}{
+		{"tools/call", `{"name":"a"}`, "", false, false},
+		{"tools/call", `{"name":"a"}`, "2025-11-25", false, false},
+		{"tools/call", `{"name":"a"}`, "2026-07-28", false, true},
+		{"tools/call", `{"name":"a"}`, " 2026-07-28 ", false, true},
+		{"tools/call", `{"name":"a"}`, "2027-01-01", false, true},
+		{"tools/call", `{"name":"a"}`, "draft", false, false},
+		{"tools/call", `{"name":"a"}`, "2026-07-281", false, false},
+		{"tools/call", `{"name":"a"}`, "2026/07/28", false, false},
+		{"tools/call", `{"name":"a",` + key + `}`, "", true, true},
+		{"tools/call", `{"name":"a",` + testMeta + `}`, "2025-11-25", true, true},
+		{"server/discover", `{}`, "", true, true},
+		{"subscriptions/listen", `{}`, "", true, true},
+		{"initialize", `{"protocolVersion":"2026-07-28"}`, "", false, false},
+		{"initialize", `{"protocolVersion":"2025-11-25"}`, "2026-07-28", false, true},
+		{"initialize", `{` + testMeta + `}`, "", true, true},
+	}
+	for _, c := range cases {
+		f, p := scanned(t, call(c.method, c.params))
+		if got := EraOf(nil, f, p); got != c.stdio {
+			t.Errorf("%s %s on stdio: modern %v", c.method, c.params, got)
+		}
+		if got := EraOf(headers("mcp-protocol-version: "+c.header), f, p); got != c.http {
+			t.Errorf("%s %s under %q: modern %v", c.method, c.params, c.header, got)
+		}
+	}
+	if !IsModern(Version20260728) || IsModern(Version20251125) || IsLegacy(Version20260728) {
+		t.Error("IsModern")
+	}
+}
+
+// E3, E4, H9 to H12, H14, H15: the checks in their order, with code and status.
+func TestCheckModern(t *testing.T) {
+	with := func(rest string) string { return `{` + testMeta + rest + `}` }
+	old := strings.Replace(testMeta, "2026-07-28", "2025-11-25", 1)
+	ok := func(more ...string) []string { return append([]string{testVersion}, more...) }
+	cases := []struct {
+		name, method, params string
+		headers              []string
+		code, status         int // 0 = right
+		says                 string
+	}{
+		{"right", "tools/call", with(`,"name":"a"`), ok("Mcp-Method: tools/call", "Mcp-Name: a"), 0, 0, ""},
+		{"escaped", "tools\\/call", with(`,"name":"\u0061"`), ok("Mcp-Method: tools/call", "Mcp-Name: =?base64?YQ==?="), 0, 0, ""},
+		{"list", "tools/list", with(``), ok("Mcp-Method: tools/list", "Mcp-Name: whatever"), 0, 0, ""},
+		{"read", "resources/read", with(`,"uri":"x://é"`), ok("Mcp-Method: resources/read", "Mcp-Name: =?base64?eDovL8Op?="), 0, 0, ""},
+		{"task", "tasks/get", with(`,"taskId":"t"`), ok("Mcp-Method: tasks/get", "Mcp-Name: t"), 0, 0, ""},
+		{"no meta", "tools/list", `{}`, nil, -32602, 400, "protocolVersion"},
+		{"no capabilities", "tools/list", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, ok(), -32602, 400, "clientCapabilities"},
+		{"null capabilities", "tools/list", strings.Replace(with(``), "{}", "null", 1), ok(), -32602, 400, "clientCapabilities"},
+		{"no version header", "tools/list", with(``), []string{"Mcp-Method: tools/list"}, -32020, 400, "MCP-Protocol-Version is missing"},
+		{"other version header", "tools/list", `{` + old + `}`, ok("Mcp-Method: tools/list"), -32020, 400, "2025-11-25"},
+		{"two version headers", "tools/list", with(``), ok("mcp-protocol-version: 2026-07-28, 2025-11-25"), -32020, 400, "2025-11-25"},
+		{"unsupported version", "tools/list", `{` + old + `}`, []string{"MCP-Protocol-Version: 2025-11-25"}, -32022, 400, "Unsupported"},
+		{"no method header", "tools/list", with(``), ok(), -32020, 400, "Mcp-Method is missing"},
+		{"other method header", "tools/list", with(``), ok("Mcp-Method: tools/call"), -32020, 400, "'tools/call' does not match body value 'tools/list'"},
+		{"method in other case", "tools/list", with(``), ok("Mcp-Method: Tools/List"), -32020, 400, "does not match"},
+		{"ping", "ping", with(``), ok("Mcp-Method: ping"), -32601, 404, "ping"},
+		{"initialize", "initialize", with(``), ok("Mcp-Method: initialize"), -32601, 404, "initialize"},
+		{"initialize without meta", "initialize", `{"protocolVersion":"2026-07-28"}`, ok(), -32602, 400, ""},
+		{"setLevel", "logging/setLevel", with(`,"level":"info"`), ok("Mcp-Method: logging/setLevel"), -32601, 404, ""},
+		{"tasks/result", "tasks/result", with(`,"taskId":"a"`), ok("Mcp-Method: tasks/result"), -32601, 404, ""},
+		{"a question", "roots/list", with(``), ok("Mcp-Method: roots/list"), -32601, 404, ""},
+		{"of a vendor", "vendor/x", with(``), ok("Mcp-Method: vendor/x"), -32601, 404, "vendor/x"},
+		{"of a vendor, wrong header", "vendor/x", with(``), ok("Mcp-Method: vendor/y"), -32020, 400, ""},
+		{"no name header", "tools/call", with(`,"name":"a"`), ok("Mcp-Method: tools/call"), -32020, 400, "Mcp-Name is missing"},
+		{"other name header", "prompts/get", with(`,"name":"a"`), ok("Mcp-Method: prompts/get", "Mcp-Name: b"), -32020, 400, "'b' does not match body value 'a'"},
+		{"bad base64", "tools/call", with(`,"name":"a"`), ok("Mcp-Method: tools/call", "Mcp-Name: =?base64?YQ?="), -32020, 400, "malformed"},
+		{"not ASCII", "tools/call", with(`,"name":"é"`), ok("Mcp-Method: tools/call", "Mcp-Name: é"), -32020, 400, "malformed"},
+		{"name in the header only", "tools/call", with(``), ok("Mcp-Method: tools/call", "Mcp-Name: a"), -32020, 400, "no such value"},
+		{"no name", "tools/call", with(``), ok("Mcp-Method: tools/call"), -32602, 200, "params.name"},
+		{"no uri", "resources/read", with(``), ok("Mcp-Method: resources/read"), -32602, 200, "params.uri"},
+		{"no ref", "completion/complete", with(``), ok("Mcp-Method: completion/complete"), -32602, 200, "params.ref"},
+		{"no notifications", "subscriptions/listen", with(``), ok("Mcp-Method: subscriptions/listen"), -32602, 200, "params.notifications"},
+		{"bad level", "tools/list", strings.Replace(with(``), "{}", `{},"io.modelcontextprotocol/logLevel":"loud"`, 1), ok("Mcp-Method: tools/list"), -32602, 400, "logLevel"},
+		{"level", "tools/list", strings.Replace(with(``), "{}", `{},"io.modelcontextprotocol/logLevel":"info"`, 1), ok("Mcp-Method: tools/list"), 0, 0, ""},
+	}
+	for _, c := range cases {
+		f, p := scanned(t, call(c.method, c.params))
+		fault := CheckModern(headers(c.headers...), f, p)
+		if fault == nil {
+			if c.code != 0 {
+				t.Errorf("%s: nothing is wrong, want %d", c.name, c.code)
+			}
+			continue
+		}
+		if fault.Code(true) != c.code || fault.Status(true) != c.status || !strings.Contains(fault.Error(), c.says) {
+			t.Errorf("%s: %d, HTTP %d, %q, want %d, %d, %q", c.name, fault.Code(true), fault.Status(true), fault.Error(), c.code, c.status, c.says)
+		}
+		onlyHeaders := c.code == -32020
+		if fault := CheckModern(nil, f, p); (fault == nil) != onlyHeaders && !strings.Contains(c.name, "other version") && !strings.Contains(c.name, "vendor") && c.name != "name in the header only" {
+			t.Errorf("%s on stdio: %v", c.name, fault)
+		}
+	}
+}
+
+func TestCheckModernKinds(t *testing.T) {
+	note, p := scanned(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	if fault := CheckModern(headers(), note, p); fault != nil {
+		t.Errorf("a notification: %v", fault) // H7
+	}
+	answer := mustParse(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	if fault := CheckModern(headers(testVersion), answer, &Params{}); fault == nil || fault.Code(true) != -32600 || fault.Status(true) != 400 {
+		t.Errorf("an answer: %v", fault) // H1
+	}
+}
+
+// E4: the versions to choose from stand in the error.
+func TestUnsupportedVersionData(t *testing.T) {
+	f, p := scanned(t, call("tools/list", `{`+strings.Replace(testMeta, "2026-07-28", "1900-01-01", 1)+`}`))
+	var answer struct {
+		Error struct {
+			Code int
+			Data struct {
+				Supported []string
+				Requested string
+			}
+		}
+	}
+	if err := json.Unmarshal(CheckModern(nil, f, p).AppendTo(nil, []byte("1"), true), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if e := answer.Error; e.Code != -32022 || len(e.Data.Supported) != 1 || e.Data.Supported[0] != "2026-07-28" || e.Data.Requested != "1900-01-01" {
+		t.Errorf("got %+v", answer.Error)
+	}
+}
+
+func TestHeaderValue(t *testing.T) {
+	cases := []struct{ text, value string }{ // the specification's examples, and the edges
+		{"us-west1", "us-west1"}, {"Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="}, {" padded ", "=?base64?IHBhZGRlZCA=?="},
+		{"line1\nline2", "=?base64?bGluZTEKbGluZTI=?="}, {"=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
+		{"", ""}, {"a\tb", "a\tb"}, {"\x7f", "=?base64?fw==?="}, {"=?base64?=", "=?base64?="}, {"=?BASE64?YQ==?=", "=?BASE64?YQ==?="},
+	}
+	for _, c := range cases {
+		if got := EncodeHeaderValue(c.text); got != c.value {
+			t.Errorf("EncodeHeaderValue(%q) = %q, want %q", c.text, got, c.value)
+		}
+		if got, ok := DecodeHeaderValue(" " + c.value + "\t"); got != c.text || !ok {
+			t.Errorf("DecodeHeaderValue(%q) = %q, %v, want %q", c.value, got, ok, c.text)
+		}
+	}
+	for _, bad := range []string{"=?base64?YQ?=", "=?base64?YQ=?=", "=?base64?YR==?=", "=?base64?Y-_Q?=", "=?base64?Y Q=?=", "é", "a\nb", "a\x00"} {
+		if got, ok := DecodeHeaderValue(bad); ok {
+			t.Errorf("DecodeHeaderValue(%q) = %q", bad, got)
+		}
+	}
+}
+
+func FuzzHeaderValue(f *testing.F) {
+	for _, s := range []string{"", "a", " a", "=?base64??=", "=?base64?=", "é\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		value := EncodeHeaderValue(text)
+		if got, ok := DecodeHeaderValue(value); !ok || got != text || !headerText(value) || trimHeader(value) != value {
+			t.Fatalf("%q as %q as %q, %v", text, value, got, ok)
+		}
+		DecodeHeaderValue(text)
+	})
+}
