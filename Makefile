@@ -54,6 +54,7 @@ cross: ## builds and vets for darwin and windows
 docs: ## regenerates generated pages
 	go generate ./...
 	go test ./cmd/goblin-actor -run TestRequirementsTable -update-requirements
+	go test ./actors/backend -run TestTransitionsInTheDocs -update
 
 check: fmt vet staticcheck cross test docs ## what a change must pass; fails too when a generated page was not up to date
 	git diff --exit-code -- docs
