@@ -144,7 +144,7 @@ func (a *autoLink) sseEvent(ctx context.Context, e Event) error {
 		}
 	case NotSent:
 		if e.Ticket == a.again() {
-			return a.sink(ctx, Ended{Ticket: e.Ticket, Err: e.Err})
+			return a.sink(ctx, Ended(e)) // told as written already
 		}
 	case Closed:
 		a.lost(ctx, e)

@@ -8,29 +8,37 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"goblin-actor/protocol"
 )
 
-// sseTest is a server of HTTP+SSE with one stream at a time, at /mcp.
+// sseTest is a server of HTTP+SSE. What it says goes to the stream opened last.
 type sseTest struct {
 	endpoint string                                                                      // data of the first event; "" = /message?session=1
 	post     func(w http.ResponseWriter, q *http.Request, body []byte, say func(string)) // say sends a message on the stream
 	open     chan *http.Request                                                          // of each GET; nil = not wanted
 	end      chan struct{}                                                               // a value ends the stream
+
+	mu     sync.Mutex
+	stream chan string
 }
 
 func (s *sseTest) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if q.Method == "POST" {
 		body, _ := io.ReadAll(q.Body)
-		s.post(w, q, body, func(m string) { sseTestSay <- m })
+		s.post(w, q, body, s.say)
 		return
 	}
 	if s.open != nil {
 		s.open <- q
 	}
+	said := make(chan string)
+	s.mu.Lock()
+	s.stream = said
+	s.mu.Unlock()
 	endpoint := s.endpoint
 	if endpoint == "" {
 		endpoint = "/message?session=1"
@@ -38,7 +46,7 @@ func (s *sseTest) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	httpLinkTestStream(w, ": hello\n\nevent: endpoint\ndata: "+endpoint+"\r\n\r\n")
 	for {
 		select {
-		case m := <-sseTestSay:
+		case m := <-said:
 			httpLinkTestStream(w, "event: message\ndata: "+m+"\n\n")
 		case <-s.end:
 			return
@@ -48,8 +56,12 @@ func (s *sseTest) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// sseTestSay carries messages to the stream; tests of this file run one after the other.
-var sseTestSay = make(chan string)
+func (s *sseTest) say(message string) {
+	s.mu.Lock()
+	stream := s.stream
+	s.mu.Unlock()
+	stream <- message
+}
 
 // sseTestOpen opens a link that is closed when the test is over.
 func sseTestOpen(t *testing.T, o HTTPOptions) (Link, *linkRecorder) {
@@ -197,6 +209,27 @@ func TestSSELinkEndpoint(t *testing.T) {
 	}
 }
 
+// Whatever a server names, a POST goes to its own origin and its request line has three parts.
+func FuzzSSELinkEndpoint(f *testing.F) {
+	for _, seed := range []string{"/message?sessionId=1", "http://h:1/m", "//evil/x", "m?a b", "http:\\\\evil", "/%2f/..//x"} {
+		f.Add("/a/sse?k=v", seed)
+	}
+	f.Fuzz(func(t *testing.T, path, reference string) {
+		site, err := httpLinkParse(HTTPOptions{URL: "http://h:1/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		site.path = path
+		got, err := site.endpoint(reference)
+		if err != nil {
+			return
+		}
+		if !strings.HasPrefix(got, "/") || strings.ContainsAny(got, " \r\n\t") {
+			t.Errorf("endpoint %q at %q: %q", reference, path, got)
+		}
+	})
+}
+
 // What is no HTTP+SSE server closes the link before it was open, with a reason.
 func TestSSELinkNotOffered(t *testing.T) {
 	stream := func(text string) http.HandlerFunc {
@@ -213,24 +246,37 @@ func TestSSELinkNotOffered(t *testing.T) {
 		text string // in the error
 		no   bool   // it says that the server speaks something else
 	}{
-		"404":            {status(404), "http status 404", true},
-		"405":            {status(405), "http status 405", true},
-		"401":            {status(401), "http status 401", false},
-		"503":            {status(503), "http status 503", false},
-		"page":           {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "no event stream", true},
-		"ends":           {stream(": hello\n\n"), "the stream ended", true},
-		"half an event":  {stream("event: endpoint\ndata"), "the stream ended", true},
-		"other origin":   {stream("event: endpoint\ndata: http://evil/m\n\n"), `"http://evil"`, false},
-		"only messages":  {stream(strings.Repeat("data: {}\n\n", sseLinkStrange)), "first 100 events", true},
-		"never":          {func(w http.ResponseWriter, q *http.Request) { httpLinkTestStream(w, ": hi\n\n"); <-q.Context().Done() }, "within 300ms", true},
-		"redirect away":  {func(w http.ResponseWriter, q *http.Request) { http.Redirect(w, q, "http://evil/", 307) }, "another origin", false},
-		"redirect round": {func(w http.ResponseWriter, q *http.Request) { http.Redirect(w, q, "/mcp", 307) }, "too many redirects", false},
+		"404":  {status(404), "http status 404", true},
+		"405":  {status(405), "http status 405", true},
+		"401":  {status(401), "http status 401", false},
+		"503":  {status(503), "http status 503", false},
+		"page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "no event stream", true},
+		"encoded": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			httpLinkTestStream(w, "event: endpoint\ndata: /m\n\n")
+		}, "no event stream", true},
+		"ends":          {stream(": hello\n\n"), "the stream ended", true},
+		"half an event": {stream("event: endpoint\ndata"), "the stream ended", true},
+		"other origin":  {stream("event: endpoint\ndata: http://evil/m\n\n"), `"http://evil"`, false},
+		"only messages": {stream(strings.Repeat("data: {}\n\n", sseLinkStrange)), "first 100 events", true},
+		"never":         {func(w http.ResponseWriter, q *http.Request) { httpLinkTestStream(w, ": hi\n\n"); <-q.Context().Done() }, "within 300ms", true},
+		"redirect away": {func(w http.ResponseWriter, q *http.Request) {
+			http.Redirect(w, q, "http://evil/", http.StatusTemporaryRedirect)
+		}, "another origin", false},
+		"redirect round": {func(w http.ResponseWriter, q *http.Request) {
+			http.Redirect(w, q, "/mcp", http.StatusTemporaryRedirect)
+		}, "too many redirects", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 				r := newLinkRecorder(t)
-				l := openSSE(HTTPOptions{URL: serve(test.get)}, 300*time.Millisecond, r.sink)
+				sent := make(chan struct{})
+				l := openSSE(HTTPOptions{URL: serve(func(w http.ResponseWriter, q *http.Request) {
+					<-sent
+					test.get(w, q)
+				})}, 300*time.Millisecond, r.sink)
 				l.Send(httpLinkTestRequest(1))
+				close(sent)
 				c := linkWait[Closed](r, 1)
 				if c.Err == nil || !strings.Contains(c.Err.Error(), test.text) || autoSaysNo(c.Err) != test.no {
 					t.Errorf("Closed{%v}, says no: %v", c.Err, autoSaysNo(c.Err))
