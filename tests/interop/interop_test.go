@@ -198,24 +198,38 @@ func waitFor(t *testing.T, limit time.Duration, what string, done func() (ok boo
 // everythingHTTP starts server-everything on streamable HTTP and returns its URL.
 func everythingHTTP(t *testing.T) string {
 	t.Helper()
-	needNode(t)
+	port := freePort(t)
+	everything(t, "streamableHttp", port)
+	return "http://127.0.0.1:" + port + "/mcp"
+}
+
+// freePort returns a port of loopback that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	_ = l.Close()
-	_, port, _ := net.SplitHostPort(address)
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// everything starts server-everything on a port and waits until it listens. It ends with the test, or with stop.
+func everything(t *testing.T, mode, port string) (stop func()) {
+	t.Helper()
+	needNode(t)
 	said := &output{}
-	cmd := exec.Command("node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js", "streamableHttp")
+	cmd := exec.Command("node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js", mode)
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "PORT="+port), said, said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	t.Cleanup(stop)
 	waitFor(t, 30*time.Second, "server-everything to listen", func() (bool, string) {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
@@ -223,7 +237,7 @@ func everythingHTTP(t *testing.T) string {
 		}
 		return err == nil, said.String()
 	})
-	return "http://127.0.0.1:" + port + "/mcp"
+	return stop
 }
 
 // command returns the gateway's binary with these arguments and directories of its own.
