@@ -16,7 +16,6 @@ func (x *Exchange) Redirect(stream *EventStream) {
 		stream: stream, body: http.takeBody(), number: redirectedCount.Add(1),
 		asks: x.Batch != nil || x.Frame.Kind == protocol.KindRequest,
 	}
-	x.Origin.JSONOnly = false
 	http.accept()
 }
 

@@ -27,7 +27,7 @@ type Origin struct {
 	Project   string      // Goblin-Project; "" = none
 	Remote    string      // host:port of the peer; "stdio"
 	LastEvent string      // Last-Event-ID (GET); "" = none
-	JSONOnly  bool        // the client does not accept text/event-stream
+	JSONOnly  bool        // the client does not accept text/event-stream; never set where Redirect is meant to be called
 	Header    http.Header // Mcp-* headers of a request of 2026-07-28 and later, and those of ServerOptions.Keep; may be nil
 }
 

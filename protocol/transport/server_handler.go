@@ -50,7 +50,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		s.route(ctx, c, &h, path)
 	case bytes.HasSuffix(path, []byte("/sse")):
 		s.routeEvents(ctx, c, &h, path)
-	case bytes.HasSuffix(path, []byte("/messages")):
+	case bytes.HasSuffix(path, []byte(messagesSuffix)):
 		s.routeMessages(ctx, c, &h, path, query)
 	default:
 		s.other(ctx, c, &h, string(path))

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 
@@ -36,6 +37,9 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, p
 		return
 	}
 	x.noEarlyStream = x.Frame.M == protocol.MethodInitialize
+	if bytes.HasSuffix(path, []byte(messagesSuffix)) { // answered on another stream, whatever this one accepts
+		x.noEarlyStream, x.Origin.JSONOnly = true, false
+	}
 	c.enter(x)
 	s.front.Post(&x.Exchange)
 	s.await(ctx, c, x)
