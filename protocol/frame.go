@@ -36,4 +36,8 @@ type Frame struct {
 	Kind                              Kind
 	M                                 Method // the method as a number; MethodOther keeps its text in Method
 	Newline                           bool   // a raw \n or \r stands between tokens: must be flattened for stdio and SSE
+
+	// Noted in passing, so that nobody searches a large frame for what is hardly ever there (notes.go).
+	Resource bool // a string value may say resource or resource_link, plainly or in escapes; false: none does
+	Failure  bool // a member isError, its key without escapes, is true; on whatever level
 }

@@ -56,7 +56,7 @@ func (f *Frame) parse(s *scanner) error {
 	var e envelope
 	i := e.members(f, s)
 	if i == len(raw) {
-		f.Raw, f.Newline = raw, s.newline
+		f.Raw, f.Newline, f.Resource, f.Failure = raw, s.newline, s.resource, s.failure
 		return e.finish(f)
 	} else if i >= 0 {
 		i = ^i

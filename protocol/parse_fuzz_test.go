@@ -25,6 +25,9 @@ var parseSeeds = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"a","paramſ":{}}`,
 	`{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":[],"else":"\ud800","\u00e9":0}`,
 	`{"jsonrpc":"2.0","id":1,"method":"a","params":null}`, `{"jsonrpc":"2.0","id":null,"method":"a"}`,
+	`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"resource"},{"type":"resource_link"}],"isError":true}}`,
+	`{"jsonrpc":"2.0","id":1,"result":{"type":"\u0072esource","x":{"isError" : true}}}`, `{"jsonrpc":"2.0","id":1,"result":["resourc\u0065","resource\u005flink"]}`,
+	`{"jsonrpc":"2.0","id":1,"result":{"isError":false,"x":["resources","res\n",":true",true,"\"isError\":",true]}}`,
 	`[{"jsonrpc":"2.0"}]`, `{}`, ``, `null`, `"\u12"`, `{"a":}`, `{"a":1,}`, `[1,]`, `-`, `01`, `1.`, `1e`, `tru`, "\"\x01\"", "\"\xff\"",
 	"\"\xed\xa0\x80\"", "\"\xc0\x80\"", "\"\xf4\x90\x80\x80\"", "\"é水😀\"", "\"\xe6\xb0\"", `"` + strings.Repeat("x", 40) + `\"` + strings.Repeat("y", 40) + `"`,
 	strings.Repeat("[", 512) + strings.Repeat("]", 512), strings.Repeat("[", 513) + strings.Repeat("]", 513),
@@ -81,6 +84,7 @@ func checkFrame(t *testing.T, raw []byte, f *Frame, want map[string][]byte) {
 	if f.Newline != referenceNewline(f.Raw) {
 		t.Fatalf("Parse(%q): Newline is %v", raw, f.Newline)
 	}
+	checkNotes(t, f)
 	spans := map[string]Span{"id": f.ID, "method": f.Method, "params": f.Params, "result": f.Result, "error": f.Error}
 	for key, span := range spans {
 		if got := span.Of(f.Raw); !bytes.Equal(got, want[key]) {
@@ -101,6 +105,21 @@ func checkFrame(t *testing.T, raw []byte, f *Frame, want map[string][]byte) {
 	}
 	if text, _ := Unquote(want["method"]); text != f.MethodText() || ParseMethod([]byte(text)) != f.M {
 		t.Fatalf("Parse(%q): method %q as %v", raw, text, f.M)
+	}
+}
+
+// checkNotes: what is there has been noted, and nothing is noted that no search of the text would find either.
+func checkNotes(t *testing.T, f *Frame) {
+	t.Helper()
+	resource, failure := referenceNotes(f.Raw)
+	if resource && !f.Resource || failure && !f.Failure {
+		t.Fatalf("Parse(%q): noted resource %v, failure %v", f.Raw, f.Resource, f.Failure)
+	}
+	if f.Resource && !bytes.Contains(f.Raw, []byte(`"resource`)) && !bytes.Contains(f.Raw, []byte(`\u`)) {
+		t.Fatalf("Parse(%q): noted a resource", f.Raw)
+	}
+	if f.Failure && !bytes.Contains(f.Raw, []byte(`"isError"`)) {
+		t.Fatalf("Parse(%q): noted a failure", f.Raw)
 	}
 }
 

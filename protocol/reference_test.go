@@ -67,6 +67,33 @@ func referenceMembers(raw []byte) []pair {
 // referenceNewline says whether a raw newline stands in valid JSON; it can only stand between tokens.
 func referenceNewline(raw []byte) bool { return bytes.ContainsAny(raw, "\r\n") }
 
+// referenceNotes says whether a string in the result is resource or resource_link, and whether a member isError there is true.
+func referenceNotes(raw []byte) (resource, failure bool) {
+	var message struct{ Result any }
+	if json.Unmarshal(raw, &message) != nil {
+		return false, false
+	}
+	var look func(value any)
+	look = func(value any) {
+		switch v := value.(type) {
+		case string:
+			resource = resource || v == "resource" || v == "resource_link"
+		case []any:
+			for _, element := range v {
+				look(element)
+			}
+		case map[string]any:
+			// Only a plainly spelled key is noted.
+			failure = failure || v["isError"] == true && bytes.Contains(raw, []byte(`"isError"`)) && !bytes.Contains(raw, []byte(`\u`))
+			for _, element := range v {
+				look(element)
+			}
+		}
+	}
+	look(message.Result)
+	return resource, failure
+}
+
 var envelopeKeys = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
 // referenceFrame returns the envelope's raw members, and false when the message has to be refused.

@@ -9,11 +9,13 @@ import (
 // Offsets are into raw. The scan functions return the offset behind what they read, or ^offset of the fault, which is
 // negative; s.deep says that the fault was nesting.
 type scanner struct {
-	raw     []byte
-	newline bool // a \n or \r stood between tokens
-	deep    bool // too deep
-	depth   int
-	inside  [MaxDepth / 64]uint64 // bit d: the d-th open bracket is an object's
+	raw      []byte
+	newline  bool // a \n or \r stood between tokens
+	deep     bool // too deep
+	resource bool // see Frame.Resource
+	failure  bool // see Frame.Failure
+	depth    int
+	inside   [MaxDepth / 64]uint64 // bit d: the d-th open bracket is an object's
 }
 
 const (
@@ -23,8 +25,12 @@ const (
 
 // special marks, in the high bits of x's bytes, those that are not plain inside a string: quote, backslash, control
 // characters, non-ASCII. Only the lowest mark is exact (borrows run upwards).
-func special(x uint64) uint64 {
-	return (x | (x ^ lowBits*'"' - lowBits) | (x ^ lowBits*'\\' - lowBits) | (x - lowBits*' ')) & highBits
+func special(x uint64) uint64 { return marks(x) & highBits }
+
+// marks is special with nonsense in the other bits. Flipping bit 1 puts the quote, 0x22, right behind the control
+// characters, and blank and exclamation mark behind it, so that one subtraction finds both.
+func marks(x uint64) uint64 {
+	return x | (x ^ lowBits*2 - lowBits*0x21) | (x ^ lowBits*'\\' - lowBits)
 }
 
 // skipPlain returns the offset of the first byte at or after i that is not plain inside a string; len(raw) if there is none.
@@ -33,19 +39,9 @@ func skipPlain(raw []byte, i int) int {
 		w := raw[i : i+32 : i+32]
 		a, b := binary.LittleEndian.Uint64(w), binary.LittleEndian.Uint64(w[8:])
 		c, d := binary.LittleEndian.Uint64(w[16:]), binary.LittleEndian.Uint64(w[24:])
-		ma, mb, mc, md := special(a), special(b), special(c), special(d)
-		if ma|mb|mc|md == 0 {
-			continue
+		if (marks(a)|marks(b)|marks(c)|marks(d))&highBits != 0 {
+			break
 		}
-		switch {
-		case ma != 0:
-			return i + bits.TrailingZeros64(ma)>>3
-		case mb != 0:
-			return i + 8 + bits.TrailingZeros64(mb)>>3
-		case mc != 0:
-			return i + 16 + bits.TrailingZeros64(mc)>>3
-		}
-		return i + 24 + bits.TrailingZeros64(md)>>3
 	}
 	for ; i+8 <= len(raw); i += 8 {
 		if m := special(binary.LittleEndian.Uint64(raw[i:])); m != 0 {
@@ -323,6 +319,11 @@ func (s *scanner) value(i int) int {
 				continue
 			}
 		default:
+			if c == '"' {
+				s.noteString(i)
+			} else if c == 't' {
+				s.noteTrue(i)
+			}
 			if i = scalar(s.raw, i); i < 0 {
 				return i
 			}

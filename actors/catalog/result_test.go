@@ -96,23 +96,6 @@ func TestRewrittenURIsLeadBack(t *testing.T) {
 	}
 }
 
-func TestMentions(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"type":"resource"}`: true, `{"type":"resource_link"}`: true, `"text"`: false, `"\u00e9\u003c\u0026\u00"`: false, `"\u0072esource"`: true,
-		`"\u00e9 \u006C"`: true, `"resourc"`: false, `\u00`: false, ``: false, `"\u005f"`: false, `"\u0000\u0000\u0074"`: true,
-	} {
-		if got := mentions([]byte(text)); got != want {
-			t.Errorf("mentions(%s) = %v", text, got)
-		}
-	}
-	for at := range 40 { // wherever it stands
-		text := strings.Repeat("x", at) + `\u00e9` + strings.Repeat("0", 20)
-		if mentions([]byte(text)) || !mentions([]byte(text+`\u0072`)) || !mentions([]byte(text[at:]+text[:at]+`\u006F`)) {
-			t.Errorf("at %d: wrong", at)
-		}
-	}
-}
-
 // Any result: the edits apply, what comes out is valid, and only URIs differ.
 func FuzzRewriteResult(f *testing.F) {
 	f.Add(`{"content":[{"type":"resource_link","uri":"file:///a"}]}`)

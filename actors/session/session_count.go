@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -47,10 +46,9 @@ func answered(now time.Time, of *call.Call, frame *protocol.Frame) effect {
 	return act(c)
 }
 
-// toolFailed reports whether a result of tools/call says isError. Looking for the bytes first spares large results a scan.
+// toolFailed reports whether a result of tools/call says isError.
 func toolFailed(frame *protocol.Frame) bool {
-	return bytes.Contains(frame.Result.Of(frame.Raw), []byte(`"isError"`)) &&
-		string(protocol.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
+	return frame.Failure && string(protocol.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
 }
 
 // mimeTypeOf returns the type of the first of the contents of a result of resources/read; "" without one.
