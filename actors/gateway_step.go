@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -143,21 +142,6 @@ func (s *state) chooseLevel(out []effect) []effect {
 	return out
 }
 
-// enabled counts the servers that are to run.
-func (s *state) enabled() int {
-	n := 0
-	for _, server := range s.config.Servers {
-		if !server.Disabled {
-			n++
-		}
-	}
-	return n
-}
-
-func naming(c *config.Config) catalog.Naming {
-	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, PageSize: c.PageSize, MetaTools: c.MetaTools != "false"}
-}
-
 // begin starts the rest once the state file has been read.
 func (s *state) begin(out []effect) []effect {
 	if s.store.IsZero() || s.loaded == nil {
@@ -179,178 +163,6 @@ func (s *state) begun(now time.Time, registry kernel.Reference, out []effect) []
 		out = step(s, now, open, out)
 	}
 	return out
-}
-
-func (s *state) startServer(server config.Server, out []effect) []effect {
-	if s.registry.IsZero() {
-		return out // begun will
-	}
-	if server.Disabled {
-		return append(out, act(logged{slog.LevelInfo, "server is disabled", []any{"server", server.Name}}))
-	}
-	return append(out, act(startPool{server, s.config.Limits, s.loaded.Eras}))
-}
-
-// open spawns a session, when there is room for one.
-func (s *state) open(m message.OpenSession, out []effect) []effect {
-	if s.draining {
-		return append(out, act(refuseSession{m}))
-	}
-	if s.registry.IsZero() && len(s.early) < maxWaitingNew {
-		s.early = append(s.early, m)
-		return out
-	}
-	if s.registry.IsZero() {
-		return append(out, act(refuseSession{m}))
-	}
-	if len(s.sessions)+s.opening < s.config.Limits.MaxSessions {
-		s.opening++
-		return append(out, act(startSession{first: m, view: m.View, limits: s.config.Limits}))
-	}
-	if len(s.waiting) >= maxWaitingNew {
-		return append(out, act(refuseSession{m}))
-	}
-	s.waiting = append(s.waiting, m)
-	return s.ask(out)
-}
-
-// openListen spawns the actor of a listen stream; it counts as a session.
-func (s *state) openListen(m message.OpenListen, out []effect) []effect {
-	if s.draining || s.registry.IsZero() || len(s.sessions)+s.opening >= s.config.Limits.MaxSessions {
-		return append(out, act(refuseListen{m}))
-	}
-	s.opening++
-	s.streams++
-	return append(out, act(startListener{m, s.streams}))
-}
-
-// ask starts a survey: which sessions could leave (contract.md section 2: the least recently used makes room).
-func (s *state) ask(out []effect) []effect {
-	if s.polling {
-		return out
-	}
-	s.polling, s.survey = true, nil
-	s.gen++
-	for ref := range s.sessions {
-		out = append(out, tell(ref, message.SinceWhen{To: s.self}))
-	}
-	return append(out, act(wakeAfter{surveyTime, surveyOver{s.gen}}))
-}
-
-// makeRoom asks as many idle sessions to leave as clients wait, the least recently used first; clients for whom
-// there is none are refused.
-func (s *state) makeRoom(out []effect) []effect {
-	if !s.polling {
-		return out
-	}
-	s.polling = false
-	s.gen++
-	idle := slices.DeleteFunc(s.survey, func(a message.IdleSince) bool {
-		asked, known := s.sessions[a.Session]
-		return a.Busy || asked || !known
-	})
-	slices.SortFunc(idle, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
-	n := min(len(idle), len(s.waiting))
-	for _, a := range idle[:n] {
-		s.sessions[a.Session] = true
-		out = append(out, tell(a.Session, message.CloseIfIdle{}))
-	}
-	leaving := 0
-	for _, asked := range s.sessions {
-		if asked {
-			leaving++
-		}
-	}
-	for len(s.waiting) > leaving {
-		last := len(s.waiting) - 1
-		out = append(out, act(refuseSession{s.waiting[last]}))
-		s.waiting = s.waiting[:last]
-	}
-	s.survey = nil
-	return out
-}
-
-// childStopped forgets a session or a pool; a client that waits gets the session's place.
-func (s *state) childStopped(m kernel.ChildStopped, out []effect) []effect {
-	if m.Child == s.registry {
-		return append(out, act(logged{slog.LevelError, "the registry has failed; restart the gateway", []any{"err", m.Err}}))
-	}
-	for name, ref := range s.pools {
-		if ref == m.Child {
-			delete(s.pools, name)
-			return append(out, tell(s.registry, message.ServerGone{Server: name}))
-		}
-	}
-	if _, ok := s.sessions[m.Child]; !ok {
-		return out
-	}
-	delete(s.sessions, m.Child)
-	if _, set := s.levels[m.Child]; set {
-		delete(s.levels, m.Child)
-		out = s.chooseLevel(out)
-	}
-	out = append(out, tell(s.registry, message.Unsubscribe{Who: m.Child}))
-	if len(s.waiting) > 0 && !s.draining {
-		next := s.waiting[0]
-		s.waiting = s.waiting[1:]
-		return s.open(next, out)
-	}
-	return s.drained(out)
-}
-
-// reload applies what differs between the configuration in force and the new one.
-func (s *state) reload(next *config.Config, out []effect) []effect {
-	changes := config.Diff(s.config, next)
-	if changes.Listen {
-		out = append(out, act(logged{slog.LevelWarn, "listen has changed; it takes effect at the next start", nil}))
-	}
-	if naming(next) != naming(s.config) {
-		out = append(out, tell(s.registry, message.CatalogNaming{Naming: naming(next)}))
-	}
-	s.config = next
-	for _, server := range changes.Removed {
-		out = s.removeServer(server.Name, out)
-	}
-	for _, server := range changes.Added {
-		out = s.startServer(server, out)
-	}
-	for _, server := range changes.Transport {
-		out = s.changeServer(server, true, out)
-	}
-	for _, server := range changes.CatalogOnly {
-		out = s.changeServer(server, false, out)
-	}
-	return append(out, act(logged{slog.LevelInfo, "configuration reloaded", []any{
-		"added", names(changes.Added), "removed", names(changes.Removed), "changed", names(append(slices.Clone(changes.CatalogOnly), changes.Transport...))}}))
-}
-
-func names(servers []config.Server) []string {
-	list := make([]string, 0, len(servers))
-	for _, server := range servers {
-		list = append(list, server.Name)
-	}
-	return list
-}
-
-// changeServer tells a pool what changed; a server switched on or off starts or goes.
-func (s *state) changeServer(server config.Server, transport bool, out []effect) []effect {
-	ref, running := s.pools[server.Name]
-	switch {
-	case server.Disabled:
-		return s.removeServer(server.Name, out)
-	case !running:
-		return s.startServer(server, out)
-	}
-	return append(out, tell(ref, message.Reconfigure{Server: server, Transport: transport}))
-}
-
-func (s *state) removeServer(name string, out []effect) []effect {
-	ref, ok := s.pools[name]
-	if !ok {
-		return out
-	}
-	delete(s.pools, name)
-	return append(out, tell(s.registry, message.ServerGone{Server: name}), act(stopChild{ref}))
 }
 
 // drain asks every session to leave when its calls have ended.

@@ -1,0 +1,89 @@
+package actors
+
+import (
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"log/slog"
+	"slices"
+)
+
+// enabled counts the servers that are to run.
+func (s *state) enabled() int {
+	n := 0
+	for _, server := range s.config.Servers {
+		if !server.Disabled {
+			n++
+		}
+	}
+	return n
+}
+
+func naming(c *config.Config) catalog.Naming {
+	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, PageSize: c.PageSize, MetaTools: c.MetaTools != "false"}
+}
+
+func (s *state) startServer(server config.Server, out []effect) []effect {
+	if s.registry.IsZero() {
+		return out // begun will
+	}
+	if server.Disabled {
+		return append(out, act(logged{slog.LevelInfo, "server is disabled", []any{"server", server.Name}}))
+	}
+	return append(out, act(startPool{server, s.config.Limits, s.loaded.Eras}))
+}
+
+// reload applies what differs between the configuration in force and the new one.
+func (s *state) reload(next *config.Config, out []effect) []effect {
+	changes := config.Diff(s.config, next)
+	if changes.Listen {
+		out = append(out, act(logged{slog.LevelWarn, "listen has changed; it takes effect at the next start", nil}))
+	}
+	if naming(next) != naming(s.config) {
+		out = append(out, tell(s.registry, message.CatalogNaming{Naming: naming(next)}))
+	}
+	s.config = next
+	for _, server := range changes.Removed {
+		out = s.removeServer(server.Name, out)
+	}
+	for _, server := range changes.Added {
+		out = s.startServer(server, out)
+	}
+	for _, server := range changes.Transport {
+		out = s.changeServer(server, true, out)
+	}
+	for _, server := range changes.CatalogOnly {
+		out = s.changeServer(server, false, out)
+	}
+	return append(out, act(logged{slog.LevelInfo, "configuration reloaded", []any{
+		"added", names(changes.Added), "removed", names(changes.Removed), "changed", names(append(slices.Clone(changes.CatalogOnly), changes.Transport...))}}))
+}
+
+func names(servers []config.Server) []string {
+	list := make([]string, 0, len(servers))
+	for _, server := range servers {
+		list = append(list, server.Name)
+	}
+	return list
+}
+
+// changeServer tells a pool what changed; a server switched on or off starts or goes.
+func (s *state) changeServer(server config.Server, transport bool, out []effect) []effect {
+	ref, running := s.pools[server.Name]
+	switch {
+	case server.Disabled:
+		return s.removeServer(server.Name, out)
+	case !running:
+		return s.startServer(server, out)
+	}
+	return append(out, tell(ref, message.Reconfigure{Server: server, Transport: transport}))
+}
+
+func (s *state) removeServer(name string, out []effect) []effect {
+	ref, ok := s.pools[name]
+	if !ok {
+		return out
+	}
+	delete(s.pools, name)
+	return append(out, tell(s.registry, message.ServerGone{Server: name}), act(stopChild{ref}))
+}

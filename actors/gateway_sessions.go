@@ -1,0 +1,115 @@
+package actors
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"log/slog"
+	"slices"
+)
+
+// open spawns a session, when there is room for one.
+func (s *state) open(m message.OpenSession, out []effect) []effect {
+	if s.draining {
+		return append(out, act(refuseSession{m}))
+	}
+	if s.registry.IsZero() && len(s.early) < maxWaitingNew {
+		s.early = append(s.early, m)
+		return out
+	}
+	if s.registry.IsZero() {
+		return append(out, act(refuseSession{m}))
+	}
+	if len(s.sessions)+s.opening < s.config.Limits.MaxSessions {
+		s.opening++
+		return append(out, act(startSession{first: m, view: m.View, limits: s.config.Limits}))
+	}
+	if len(s.waiting) >= maxWaitingNew {
+		return append(out, act(refuseSession{m}))
+	}
+	s.waiting = append(s.waiting, m)
+	return s.ask(out)
+}
+
+// openListen spawns the actor of a listen stream; it counts as a session.
+func (s *state) openListen(m message.OpenListen, out []effect) []effect {
+	if s.draining || s.registry.IsZero() || len(s.sessions)+s.opening >= s.config.Limits.MaxSessions {
+		return append(out, act(refuseListen{m}))
+	}
+	s.opening++
+	s.streams++
+	return append(out, act(startListener{m, s.streams}))
+}
+
+// ask starts a survey: which sessions could leave (contract.md section 2: the least recently used makes room).
+func (s *state) ask(out []effect) []effect {
+	if s.polling {
+		return out
+	}
+	s.polling, s.survey = true, nil
+	s.gen++
+	for ref := range s.sessions {
+		out = append(out, tell(ref, message.SinceWhen{To: s.self}))
+	}
+	return append(out, act(wakeAfter{surveyTime, surveyOver{s.gen}}))
+}
+
+// makeRoom asks as many idle sessions to leave as clients wait, the least recently used first; clients for whom
+// there is none are refused.
+func (s *state) makeRoom(out []effect) []effect {
+	if !s.polling {
+		return out
+	}
+	s.polling = false
+	s.gen++
+	idle := slices.DeleteFunc(s.survey, func(a message.IdleSince) bool {
+		asked, known := s.sessions[a.Session]
+		return a.Busy || asked || !known
+	})
+	slices.SortFunc(idle, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
+	n := min(len(idle), len(s.waiting))
+	for _, a := range idle[:n] {
+		s.sessions[a.Session] = true
+		out = append(out, tell(a.Session, message.CloseIfIdle{}))
+	}
+	leaving := 0
+	for _, asked := range s.sessions {
+		if asked {
+			leaving++
+		}
+	}
+	for len(s.waiting) > leaving {
+		last := len(s.waiting) - 1
+		out = append(out, act(refuseSession{s.waiting[last]}))
+		s.waiting = s.waiting[:last]
+	}
+	s.survey = nil
+	return out
+}
+
+// childStopped forgets a session or a pool; a client that waits gets the session's place.
+func (s *state) childStopped(m kernel.ChildStopped, out []effect) []effect {
+	if m.Child == s.registry {
+		return append(out, act(logged{slog.LevelError, "the registry has failed; restart the gateway", []any{"err", m.Err}}))
+	}
+	for name, ref := range s.pools {
+		if ref == m.Child {
+			delete(s.pools, name)
+			return append(out, tell(s.registry, message.ServerGone{Server: name}))
+		}
+	}
+	if _, ok := s.sessions[m.Child]; !ok {
+		return out
+	}
+	delete(s.sessions, m.Child)
+	if _, set := s.levels[m.Child]; set {
+		delete(s.levels, m.Child)
+		out = s.chooseLevel(out)
+	}
+	out = append(out, tell(s.registry, message.Unsubscribe{Who: m.Child}))
+	if len(s.waiting) > 0 && !s.draining {
+		next := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		return s.open(next, out)
+	}
+	return s.drained(out)
+}
