@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -118,7 +119,7 @@ func (s *state) answered(now time.Time, e *transport.Received, out []effect) []e
 	}
 	p := s.pending[id]
 	if !ok || p == nil {
-		return append(out, act(logged{slog.LevelDebug, "server answered an id nobody waits for", []any{"id", string(e.Frame.ID.Of(e.Frame.Raw))}}))
+		return s.strayAnswer(e.Frame.ID.Of(e.Frame.Raw), ok && id <= s.lastID, out)
 	}
 	s.dropAsks(id)
 	out = s.forget(id, p, out)
@@ -195,11 +196,14 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 	if s.pending[uint32(e.Ticket)] == nil {
 		return out // a notification, or a call that was withdrawn
 	}
-	text := "the response ended without an answer"
+	text, name := "the response ended without an answer", protocol.BackendDisconnected
 	if e.Err != nil {
 		text = e.Err.Error()
 	}
-	return s.fail(now, uint32(e.Ticket), protocol.BackendDisconnected, text, out)
+	if errors.Is(e.Err, transport.ErrFrameTooLarge) {
+		name = protocol.MessageTooLarge
+	}
+	return s.fail(now, uint32(e.Ticket), name, text, out)
 }
 
 // withdraw cancels a call: its slot is free at once, a late answer is ignored (protocol.md E.4 no. 28d).

@@ -54,7 +54,8 @@ type state struct {
 	nextAttempt time.Time
 	readySince  time.Time
 	pid         int
-	noise       int
+	noise       int                      // lines that were no message, ever
+	warned      struct{ noise, id bool } // of this incarnation's first line that was no message, first id nobody gave out
 	stderr      []string
 
 	info     *message.ServerInfo
@@ -132,7 +133,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		}
 	case startExpired:
 		if m.gen == *s.incarnation && s.starting() {
-			return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s)", s.server.StartTimeout), out)
+			return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s): %s", s.server.StartTimeout, s.missing()), out)
 		}
 	case settled:
 		if m.gen == *s.incarnation && s.phase == message.Syncing {
@@ -157,6 +158,17 @@ func (s *state) starting() bool {
 	return s.phase == message.Connecting || s.phase == message.Handshaking || s.phase == message.Syncing
 }
 
+// missing says what a start that takes too long waits for.
+func (s *state) missing() string {
+	switch s.phase {
+	case message.Handshaking:
+		return "it has not answered initialize"
+	case message.Syncing:
+		return "its lists are not complete"
+	}
+	return "it has not been reached"
+}
+
 // enter changes the phase and tells the pool.
 func (s *state) enter(now time.Time, p message.Phase, reason string, out []effect) []effect {
 	s.phase, s.since, s.reason = p, now, reason
@@ -174,6 +186,7 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 	*s.incarnation++
 	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
 	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
+	s.warned.noise, s.warned.id = false, false
 	clear(s.asks)
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
@@ -204,7 +217,7 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 	case transport.ListenFailed:
 		return s.streamed(now, append(out, act(logged{slog.LevelDebug, "listen stream failed", []any{"err", e.Err, "final", e.Final}})))
 	case transport.Noise:
-		return s.noised(e, out)
+		return s.noised(now, e, out)
 	case transport.Stderr:
 		s.stderr = append(s.stderr, e.Line)
 		if len(s.stderr) > keptStderr {
@@ -216,17 +229,6 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 		return s.lose(now, closedReason(e), out)
 	}
 	return out
-}
-
-// noised counts a line that is no message; the first of an incarnation is worth a warning.
-func (s *state) noised(e transport.Noise, out []effect) []effect {
-	s.noise++
-	level := slog.LevelDebug
-	if s.noise == 1 {
-		level = slog.LevelWarn
-	}
-	return append(out, act(logged{level, "server printed something that is no MCP message; a stdio server must keep its log off stdout",
-		[]any{"bytes", len(e.Line), "err", e.Err}}))
 }
 
 // lose ends the incarnation: every call gets its answer, and the next attempt is set.

@@ -189,8 +189,11 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 			}
 			return !full
 		})
-		if err != nil {
+		if err != nil && f.Raw[span.Off] != '[' {
 			return s.pageFailed(now, kind, err.Error(), out)
+		}
+		if err != nil {
+			out = append(out, act(logged{slog.LevelWarn, "the server lists something that is no item; it is left out", []any{"kind", kind.String(), "err", err}}))
 		}
 	}
 	next := string(r.NextCursor.Of(f.Raw))

@@ -82,8 +82,10 @@ type (
 		Final bool
 	}
 	// Noise: a line on stdout that is no JSON-RPC message (cut at 512 bytes), or a frame that was refused.
+	// ID is set when it was meant as the response to that id, raw: no other answer will come.
 	Noise struct {
 		Line []byte
+		ID   []byte
 		Err  error
 	}
 	// Stderr: a line the process wrote there (cut at 4 KiB).

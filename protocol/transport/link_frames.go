@@ -62,7 +62,13 @@ func linkLooksJSON(raw []byte) bool {
 	return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[')
 }
 
-// linkNoise makes the event for a line that is no message. The line is copied.
+// linkNoise makes the event for a line that is no message. What is kept of it is copied.
 func linkNoise(line []byte, err error) Noise {
-	return Noise{Line: bytes.Clone(line[:min(len(line), linkNoiseBytes)]), Err: err}
+	return linkNoiseEnds(line, line, err)
+}
+
+// linkNoiseEnds is linkNoise for a line of which only the begin and the end are left.
+func linkNoiseEnds(head, tail []byte, err error) Noise {
+	id := bytes.Clone(protocol.BrokenAnswerID(head, tail))
+	return Noise{Line: bytes.Clone(head[:min(len(head), linkNoiseBytes)]), ID: id, Err: err}
 }

@@ -8,12 +8,14 @@ import (
 const (
 	linkRopeSmall = 64 << 10 // bytes of a message gathered in a buffer that is used again and not counted
 	linkRopeChunk = 1 << 20  // largest chunk beyond it
+	linkRopeEnd   = 128      // how much is kept of the end of a message that was too large
 )
 
 // linkRope gathers a message that comes in pieces and whose length nobody knows, without ever copying what it has
 // but once at the end: a message of n bytes costs 2n, not the 3n of a growing buffer. Used by one goroutine.
 //
-// A message that exceeds max, or the budget, sets err; the rest of it is dropped, its first bytes stay in small.
+// A message that exceeds max, or the budget, sets err; the rest of it is dropped, its first bytes stay in small,
+// its last ones in end.
 type linkRope struct {
 	max    int // longest message, bytes
 	budget *Budget
@@ -22,16 +24,22 @@ type linkRope struct {
 	chunks [][]byte // the rest
 	n      int      // bytes gathered
 	taken  int      // bytes taken from budget
+	end    []byte   // the last bytes of what was added after err
 	err    error
 }
 
 // add appends p.
 func (r *linkRope) add(p []byte) {
+	whole := p
 	for len(p) > 0 && r.err == nil {
 		free := r.tail()
 		n := copy(free, p)
 		r.grow(n)
 		p = p[n:]
+	}
+	if r.err != nil {
+		r.end = append(r.end, whole[max(0, len(whole)-linkRopeEnd):]...)
+		r.end = r.end[max(0, len(r.end)-linkRopeEnd):]
 	}
 }
 
@@ -114,5 +122,5 @@ func (r *linkRope) bytes() []byte {
 // reset forgets the message and gives its bytes back.
 func (r *linkRope) reset() {
 	r.budget.Give(r.taken)
-	r.small, r.chunks, r.n, r.taken, r.err = r.small[:0], nil, 0, 0, nil
+	r.small, r.chunks, r.n, r.taken, r.end, r.err = r.small[:0], nil, 0, 0, nil, nil
 }

@@ -81,7 +81,7 @@ func (r *processReader) whole(piece []byte) error {
 func (r *processReader) gathered() error {
 	defer r.rope.reset()
 	if r.rope.err != nil {
-		return r.link.tell(linkNoise(r.rope.small, r.rope.err))
+		return r.link.tell(linkNoiseEnds(r.rope.small, r.rope.end, r.rope.err))
 	}
 	if first := bytes.TrimLeft(r.rope.small, linkBlank); len(first) > 0 && !linkLooksJSON(first) {
 		return r.link.tell(linkNoise(first, errLinkNotJSON))

@@ -86,6 +86,7 @@ func TestProcessStdout(t *testing.T) {
 		frames        []string
 		noise         []error // one each; nil = any
 		max           int
+		ids           string // of all noise together
 	}{
 		{name: "lines", printed: a + "\n" + b + "\n", frames: []string{a, b}},
 		{name: "crlf", printed: a + "\r\n" + b + "\r\n", frames: []string{a, b}},
@@ -97,6 +98,10 @@ func TestProcessStdout(t *testing.T) {
 		{name: "batch", printed: "[" + a + "," + b + "]\n", frames: []string{a, b}},
 		{name: "too long", printed: `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 300) + "\"}\n" + a + "\n", frames: []string{a}, noise: []error{ErrFrameTooLarge}, max: 100},
 		{name: "much too long", printed: `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 300_000) + "\"}\n" + a + "\n", frames: []string{a}, noise: []error{ErrFrameTooLarge}, max: 100_000},
+		{name: "broken answer", printed: "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"text\":\"\xff\"}}\n" + a + "\n", frames: []string{a}, noise: []error{nil}, ids: "7"},
+		{name: "answer too long", printed: `{"jsonrpc":"2.0","id":7,"result":"` + strings.Repeat("x", 300_000) + "\"}\n" + a + "\n", frames: []string{a}, noise: []error{ErrFrameTooLarge}, max: 100_000, ids: "7"},
+		{name: "answer too long, id last", printed: `{"result":"` + strings.Repeat("x", 300_000) + "\",\"jsonrpc\":\"2.0\",\"id\":7}\n" + a + "\n", frames: []string{a}, noise: []error{ErrFrameTooLarge}, max: 100_000, ids: "7"},
+		{name: "answer a little too long, id last", printed: `{"result":"` + strings.Repeat("x", 150) + "\",\"jsonrpc\":\"2.0\",\"id\":7}\n" + a + "\n", frames: []string{a}, noise: []error{ErrFrameTooLarge}, max: 180, ids: "7"},
 		{name: "long garbage", printed: strings.Repeat("log ", 100_000) + "\n" + a + "\n", frames: []string{a}, noise: []error{errLinkNotJSON}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -114,6 +119,13 @@ func TestProcessStdout(t *testing.T) {
 			noise := linkAll[Noise](r)
 			if len(noise) != len(test.noise) {
 				t.Fatalf("noise %v, want %d", noise, len(test.noise))
+			}
+			ids := ""
+			for _, n := range noise {
+				ids += string(n.ID)
+			}
+			if ids != test.ids {
+				t.Errorf("noise with ids %q, want %q", ids, test.ids)
 			}
 			for i, n := range noise {
 				if len(n.Line) > 512 || n.Err == nil || test.noise[i] != nil && !errors.Is(n.Err, test.noise[i]) {

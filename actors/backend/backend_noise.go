@@ -1,0 +1,51 @@
+package backend
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// noised counts what was no message; the first of an incarnation is worth a warning. What was meant as the answer to a
+// pending request ends that with an error at once: there will be no other answer.
+func (s *state) noised(now time.Time, e transport.Noise, out []effect) []effect {
+	s.noise++
+	if id, ok := parseID(e.ID); ok && s.pending[id] != nil {
+		return s.brokenAnswer(now, id, e, out)
+	}
+	level := slog.LevelDebug
+	if !s.warned.noise {
+		s.warned.noise, level = true, slog.LevelWarn
+	}
+	text := "server printed something that is no MCP message; a stdio server must keep its log off stdout"
+	if s.kind != "stdio" {
+		text = "server sent something that is no MCP message"
+	}
+	return append(out, act(logged{level, text, []any{"bytes", len(e.Line), "err", e.Err}}))
+}
+
+// brokenAnswer fails the request whose answer is no message.
+func (s *state) brokenAnswer(now time.Time, id uint32, e transport.Noise, out []effect) []effect {
+	name, hint := protocol.InternalFault, "the server answers in a way that is not JSON-RPC 2.0; mend or update it"
+	if errors.Is(e.Err, transport.ErrFrameTooLarge) {
+		name, hint = protocol.MessageTooLarge, "raise limits.maxMessageBytes, or have the server answer with less"
+	}
+	out = append(out, act(logged{slog.LevelWarn, "the server's answer cannot be used", []any{"err", e.Err, "hint", hint}}))
+	return s.fail(now, id, name, "the answer of server "+s.server.Name+" cannot be used: "+e.Err.Error(), out)
+}
+
+// strayAnswer: nobody waits for this id. It may be late, for a call that was cancelled (given: the id was one of ours);
+// else the first of an incarnation is worth a warning, because whoever waits will wait in vain.
+func (s *state) strayAnswer(raw []byte, given bool, out []effect) []effect {
+	level, text := slog.LevelDebug, "server answered late"
+	if !given {
+		text = "server answered with an id it was never given; the request it was meant for will time out"
+		if !s.warned.id {
+			s.warned.id, level = true, slog.LevelWarn
+		}
+	}
+	return append(out, act(logged{level, text, []any{"id", string(raw[:min(len(raw), 64)])}}))
+}
