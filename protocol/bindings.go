@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// MaxBindings is how many arguments of one tool may be bound to headers; a server behind HTTP takes no more headers than that anyway.
+// MaxBindings is how many arguments of one tool may be bound to headers; a server behind HTTP takes no more headers than
+// that anyway.
 const MaxBindings = 64
 
 // maxSchemaDepth is how deep schemas may nest in a schema that binds arguments.
@@ -14,7 +15,7 @@ const maxSchemaDepth = 64
 
 // Bindings are the arguments of a tool that its server wants repeated in Mcp-Param headers, compiled from the x-mcp-header
 // annotations of its inputSchema. They are immutable. A nil *Bindings binds nothing: most tools have none.
-// // MCP 2026-07-28, basic/transports/streamable-http, custom headers
+// MCP 2026-07-28, basic/transports/streamable-http, custom headers
 type Bindings struct {
 	root    []bound
 	headers []string // whole names
@@ -28,8 +29,8 @@ type bound struct {
 	below  []bound // at most MaxBindings
 }
 
-// CompileBindings reads the annotations of a tool, a checked JSON object; nil when it has none. An error says which annotation is invalid: such a
-// tool is left out of the list of a modern server behind HTTP.
+// CompileBindings reads the annotations of a tool, a checked JSON object; nil when it has none. An error says which
+// annotation is invalid: such a tool is left out of the list of a modern server behind HTTP.
 func CompileBindings(rawTool []byte) (*Bindings, error) {
 	if !bytes.Contains(rawTool, []byte("x-mcp-header")) && !bytes.Contains(rawTool, []byte(`\u`)) {
 		return nil, nil

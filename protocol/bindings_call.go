@@ -4,7 +4,7 @@ import "strconv"
 
 // Check compares the Mcp-Param headers of a request with its arguments (raw JSON object, nil = none); nil when they agree.
 // Other Mcp-Param headers are ignored. header as in EraOf, never nil. It allocates for faults, escapes and base64 only.
-// // MCP 2026-07-28, basic/transports/streamable-http, server behavior for custom headers
+// MCP 2026-07-28, basic/transports/streamable-http, server behavior for custom headers
 func (b *Bindings) Check(header func(name string) string, args []byte) *Fault {
 	if b == nil {
 		return nil

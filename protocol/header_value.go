@@ -9,7 +9,7 @@ import (
 type HeaderField struct{ Name, Value string }
 
 // A value that cannot stand in a header as it is stands there in base64 between these.
-// // MCP 2026-07-28, basic/transports/streamable-http, value encoding
+// MCP 2026-07-28, basic/transports/streamable-http, value encoding
 const (
 	encodedPrefix = "=?base64?"
 	encodedSuffix = "?="

@@ -1,7 +1,7 @@
 package protocol
 
-// RelayInputRequired appends the edits that make a server's input_required one of ours: state (unquoted; "" = the server gave none)
-// in place of its own, and nothing besides inputRequests, requestState, resultType and _meta.
+// RelayInputRequired appends the edits that make a server's input_required one of ours: state (unquoted; "" = the server
+// gave none) in place of its own, and nothing besides inputRequests, requestState, resultType and _meta.
 func RelayInputRequired(edits []Edit, f *Frame, r *ResultInfo, state string, serverInfo []byte) []Edit {
 	wishes := [...]wish{
 		{name: "resultType", key: memberComplete, have: r.ResultType, want: wordRequired},
@@ -68,8 +68,9 @@ func AppendInputRequired(dst, rawID []byte, requests []InputRequest, state strin
 	return append(dst, "}}"...)
 }
 
-// InputRequests calls each with the questions of an input_required until it returns false: the raw key with its quotes, the method, its params
-// (absent when there are none). ErrShape: requests is no object, or a question is none or has no method; ErrDuplicate: two have the same key.
+// InputRequests calls each with the questions of an input_required until it returns false: the raw key with its quotes, the
+// method, its params (absent when there are none). ErrShape: requests is no object, or a question is none or has no method;
+// ErrDuplicate: two have the same key.
 func InputRequests(raw []byte, requests Span, each func(key []byte, m Method, params Span) bool) error {
 	if !requests.Present() || raw[requests.Off] != '{' {
 		return fault(ErrShape, int(requests.Off), "inputRequests: want object")

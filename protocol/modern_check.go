@@ -2,14 +2,15 @@ package protocol
 
 import "bytes"
 
-// CheckModern says what is wrong with a modern client's message, nil when nothing is. header as in EraOf; nil, on stdio, leaves out
-// what headers must say. It allocates for faults only.
+// CheckModern says what is wrong with a modern client's message, nil when nothing is. header as in EraOf; nil, on stdio,
+// leaves out what headers must say. It allocates for faults only.
 //
-// The checks come in the order in which the official servers make them (the suite knows it): required keys of _meta, version header, version,
-// Mcp-Method, method, Mcp-Name, params, log level. Notifications need neither headers nor _meta; answers are refused.
+// The checks come in the order in which the official servers make them (the suite knows it): required keys of _meta, version
+// header, version, Mcp-Method, method, Mcp-Name, params, log level. Notifications need neither headers nor _meta; answers
+// are refused.
 //
-// Two faults leave something to the caller. MethodNotFound with f.M == MethodOther: nothing else is wrong, so whoever knows a server
-// that has the method may send it there. And Mcp-Param headers are checked by Bindings, when the tool is known.
+// Two faults leave something to the caller. MethodNotFound with f.M == MethodOther: nothing else is wrong, so whoever knows
+// a server that has the method may send it there. And Mcp-Param headers are checked by Bindings, when the tool is known.
 func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 	switch f.Kind {
 	case KindRequest:

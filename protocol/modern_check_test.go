@@ -87,6 +87,8 @@ func TestCheckModern(t *testing.T) {
 		{"no meta", "tools/list", `{}`, nil, -32602, 400, "protocolVersion"},
 		{"no capabilities", "tools/list", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, ok(), -32602, 400, "clientCapabilities"},
 		{"null capabilities", "tools/list", strings.Replace(with(``), "{}", "null", 1), ok(), -32602, 400, "clientCapabilities"},
+		{"capabilities of a wrong type", "tools/list", strings.Replace(with(``), "{}", "[]", 1), ok(), -32602, 400, "clientCapabilities"},
+		{"version of a wrong type", "tools/list", strings.Replace(with(``), `"2026-07-28"`, "2026", 1), ok(), -32602, 400, "protocolVersion"},
 		{"no version header", "tools/list", with(``), []string{"Mcp-Method: tools/list"}, -32020, 400, "MCP-Protocol-Version is missing"},
 		{"other version header", "tools/list", `{` + old + `}`, ok("Mcp-Method: tools/list"), -32020, 400, "2025-11-25"},
 		{"two version headers", "tools/list", with(``), ok("mcp-protocol-version: 2026-07-28, 2025-11-25"), -32020, 400, "2025-11-25"},

@@ -40,14 +40,15 @@ var (
 	emptyObject        = []byte("{}")
 )
 
-// asks reports whether a server may answer the method with input_required. // MCP 2026-07-28, basic/patterns/mrtr, supported requests
+// asks reports whether a server may answer the method with input_required. // MCP 2026-07-28, basic/patterns/mrtr, supported
+// requests
 func asks(m Method) bool {
 	return m == MethodToolsCall || m == MethodPromptsGet || m == MethodResourcesRead
 }
 
-// ToLegacyRequest appends the edits that make a client's request one for a legacy server: without _meta's io.modelcontextprotocol/ keys,
-// inputResponses and requestState; token, raw JSON, takes the place of the progress token or is put in; nil leaves it.
-// _meta goes when nothing is left in it.
+// ToLegacyRequest appends the edits that make a client's request one for a legacy server: without _meta's
+// io.modelcontextprotocol/ keys, inputResponses and requestState; token, raw JSON, takes the place of the progress token or
+// is put in; nil leaves it. _meta goes when nothing is left in it.
 //
 // The edits touch params only, and there neither name, uri, ref nor arguments: edits of id and these can be made in the
 // same AppendEdited. They do not allocate; with room for 8 more in edits nothing does.
@@ -219,7 +220,7 @@ func AppendInputResponses(dst []byte, responses []InputResponse) []byte {
 
 // AppendRetry appends the client's request as one for a modern server once more, with the answers (none: no inputResponses)
 // and the state (raw JSON string, nil = none) of its input_required; edits are those of id, name and URI.
-// // MCP 2026-07-28, basic/patterns/mrtr, client requirements
+// MCP 2026-07-28, basic/patterns/mrtr, client requirements
 func AppendRetry(dst []byte, f *Frame, p *Params, meta ModernMeta, responses []InputResponse, state []byte, edits ...Edit) []byte {
 	meta.InputResponses, meta.RequestState = nil, state
 	if len(responses) > 0 {

@@ -44,7 +44,8 @@ func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
 	return ResultUnknown
 }
 
-// cacheable reports whether complete results of the method carry ttlMs and cacheScope. // MCP 2026-07-28, server/utilities/caching
+// cacheable reports whether complete results of the method carry ttlMs and cacheScope. // MCP 2026-07-28,
+// server/utilities/caching
 func cacheable(m Method) bool {
 	switch m {
 	case MethodServerDiscover, MethodToolsList, MethodPromptsList, MethodResourcesList, MethodTemplatesList, MethodResourcesRead:
@@ -53,10 +54,11 @@ func cacheable(m Method) bool {
 	return false
 }
 
-// ToModernResult appends the edits that make a server's result, of either era, one for a modern client: resultType, in _meta serverInfo (raw JSON
-// object; nil = none), ttlMs 0 and cacheScope private where the method wants them, content of a tool call. What is there stays.
-// f is the result's frame, m the request's method. They touch the result's own members and _meta's; edits of id and inside
-// content, contents and messages can be made in the same AppendEdited. With room for 12 more in edits nothing is allocated.
+// ToModernResult appends the edits that make a server's result, of either era, one for a modern client: resultType, in _meta
+// serverInfo (raw JSON object; nil = none), ttlMs 0 and cacheScope private where the method wants them, content of a tool
+// call. What is there stays. f is the result's frame, m the request's method. They touch the result's own members and
+// _meta's; edits of id and inside content, contents and messages can be made in the same AppendEdited. With room for 12 more
+// in edits nothing is allocated.
 func ToModernResult(edits []Edit, m Method, f *Frame, r *ResultInfo, serverInfo []byte) []Edit {
 	wishes := [...]wish{
 		{name: "resultType", key: memberComplete, have: r.ResultType, want: wordComplete},
@@ -107,9 +109,9 @@ func (r *ResultInfo) large() [2]Span {
 	return [2]Span{r.Content, r.Structured}
 }
 
-// ToLegacyResult appends the edits that make a modern server's result one for a legacy client: without resultType, ttlMs and cacheScope;
-// a tool call's structured content that is no object becomes a text block, unless the content says the same already.
-// The result must be complete (KindOf). Edits of id and inside content can be made in the same AppendEdited.
+// ToLegacyResult appends the edits that make a modern server's result one for a legacy client: without resultType, ttlMs and
+// cacheScope; a tool call's structured content that is no object becomes a text block, unless the content says the same
+// already. The result must be complete (KindOf). Edits of id and inside content can be made in the same AppendEdited.
 func ToLegacyResult(edits []Edit, m Method, f *Frame, r *ResultInfo) []Edit {
 	wishes := [...]wish{
 		{name: "resultType", have: r.ResultType},
@@ -157,7 +159,8 @@ func appendElement(raw []byte, array Span, value []byte) Edit {
 	return Insert(array.End-1, value)
 }
 
-// saysText reports whether one of the content blocks is the text: servers repeat structured content for clients that do not know it.
+// saysText reports whether one of the content blocks is the text: servers repeat structured content for clients that do not
+// know it.
 func saysText(raw []byte, content Span, text []byte) bool {
 	for w := walkElements(raw, content); w.next(); {
 		said := Member(raw, w.value, "text").Of(raw)

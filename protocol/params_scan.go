@@ -124,7 +124,8 @@ func findMeta(key []byte) field {
 // A member that is null counts as absent. Array params have no members.
 //
 // It fails, with a *ParseError of code -32602, when a key it looks for stands there twice in any spelling (ErrDuplicate), or,
-// with methods we know, when its value has the wrong type (ErrShape); with other methods such a value counts as absent.
+// with methods we know, when its value has the wrong type (ErrShape); with other methods, and of what modern requests must
+// say in _meta, such a value counts as absent.
 func (p *Params) Scan(f *Frame) error {
 	*p = Params{}
 	s := paramScan{raw: f.Raw, strict: f.M != MethodOther}
@@ -252,9 +253,12 @@ func (s *paramScan) meta(p *Params, meta Span) error {
 		case metaSubscriptionID:
 			to, want = &p.SubscriptionID, wantID
 		}
-		if err := s.take(to, want, "params._meta.", metaKeys.names[field], w.value); err != nil {
+		// Of what every modern request must say, a wrong type is as good as nothing: CheckModern has the right answer to both.
+		said := paramScan{raw: s.raw, strict: s.strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo}
+		if err := said.take(to, want, "params._meta.", metaKeys.names[field], w.value); err != nil {
 			return err
 		}
+		s.odd = s.odd || said.odd
 	}
 	if p.Project = project; !project.Present() {
 		p.Project = projectID

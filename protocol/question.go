@@ -37,7 +37,8 @@ func QuestionOf(raw []byte, m Method, params Span) Question {
 	return QuestionUnknown
 }
 
-// Capability returns what must be declared for the question, a raw JSON object as in Fault.Required. // MCP 2026-07-28, schema, ClientCapabilities
+// Capability returns what must be declared for the question, a raw JSON object as in Fault.Required. // MCP 2026-07-28,
+// schema, ClientCapabilities
 func (q Question) Capability() []byte {
 	switch q {
 	case QuestionForm:
@@ -128,7 +129,7 @@ func AppendQuestion(dst []byte, id uint64, raw []byte, m Method, params Span, el
 
 // URLElicitations calls each with the questions in a legacy server's error -32042, params of elicitation/create each, until it
 // returns false. It reports false, and calls nothing, unless there are some and all are objects with a url.
-// // MCP 2025-11-25, client/elicitation, URL elicitation required
+// MCP 2025-11-25, client/elicitation, URL elicitation required
 func URLElicitations(f *Frame, each func(params Span) bool) bool {
 	if code, ok := ErrorNumber(f); !ok || code != codeURLRequired {
 		return false

@@ -11,11 +11,12 @@ type wish struct {
 	tail []byte // what comes behind the value
 }
 
-// grant appends the edits that make the wishes come true: values are replaced where they stand, new members come first in the object.
-// Members whose keys are in drop go, too. tidy says that no key of the wishes stands there with null or in disguise (ResultInfo.Odd);
-// known are values whose end is known, so that they need not be walked.
+// grant appends the edits that make the wishes come true: values are replaced where they stand, new members come first in
+// the object. Members whose keys are in drop go, too. tidy says that no key of the wishes stands there with null or in
+// disguise (ResultInfo.Odd); known are values whose end is known, so that they need not be walked.
 //
-// edits of the members' values may be made besides; but nothing else may insert or delete members of the object. empty: none is left.
+// edits of the members' values may be made besides; but nothing else may insert or delete members of the object. empty: none
+// is left.
 func grant(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, wishes []wish, drop ...string) (_ []Edit, empty bool) {
 	missing, gone := false, len(drop) > 0
 	for i := range wishes {

@@ -9,9 +9,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Digest is a SHA-256 of what a request asks: its method, name or URI (raw JSON string) and arguments (raw JSON object, nil = {}), both from
-// a parsed frame. A client may write its retry anew: the order of keys, white space and escapes do not matter. Numbers must be
-// spelled alike: 1 and 1.0 are different to some servers.
+// Digest is a SHA-256 of what a request asks: its method, name or URI (raw JSON string) and arguments (raw JSON object, nil
+// = {}), both from a parsed frame. A client may write its retry anew: the order of keys, white space and escapes do not
+// matter. Numbers must be spelled alike: 1 and 1.0 are different to some servers.
 //
 // What is hashed are tagged values: of strings the length and the decoded text, of numbers and words the length and the
 // bytes, of arrays the elements and an end, of objects the number of members and, in ascending order, the

@@ -13,8 +13,8 @@ import (
 
 // Sizes in bytes.
 const (
-	MaxInner = 64 << 10 // a server's own requestState, quotes included
-	MaxText  = 96 << 10 // what Open looks at at all
+	MaxInner = 64 << 10  // a server's own requestState, quotes included
+	MaxText  = 112 << 10 // what Open looks at at all: more than the largest text Seal makes
 
 	maxName  = 4 << 10 // each of the strings of a State
 	version  = 1

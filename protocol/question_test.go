@@ -1,0 +1,150 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestQuestionOf(t *testing.T) {
+	cases := []struct {
+		method, params string
+		want           Question
+		capability     string
+	}{
+		{"elicitation/create", `{"message":"x"}`, QuestionForm, `{"elicitation":{"form":{}}}`},
+		{"elicitation/create", `{"mode":"form"}`, QuestionForm, `{"elicitation":{"form":{}}}`},
+		{"elicitation/create", `{"mode":"\u0075rl"}`, QuestionURL, `{"elicitation":{"url":{}}}`},
+		{"elicitation/create", `{"mode":"voice"}`, QuestionUnknown, `{}`},
+		{"elicitation/create", `[]`, QuestionUnknown, `{}`},
+		{"sampling/createMessage", `{}`, QuestionSample, `{"sampling":{}}`},
+		{"sampling/createMessage", `{"tools":[]}`, QuestionSampleTools, `{"sampling":{"tools":{}}}`},
+		{"sampling/createMessage", `{"toolChoice":{}}`, QuestionSampleTools, `{"sampling":{"tools":{}}}`},
+		{"roots/list", `{}`, QuestionRoots, `{"roots":{}}`},
+		{"ping", `{}`, QuestionUnknown, `{}`},
+	}
+	for _, c := range cases {
+		f := mustParse(t, call(c.method, c.params))
+		q := QuestionOf(f.Raw, f.M, f.Params)
+		if q != c.want || string(q.Capability()) != c.capability {
+			t.Errorf("%s %s: %d %s", c.method, c.params, q, q.Capability())
+		}
+	}
+	if QuestionOf(nil, MethodRootsList, Span{}) != QuestionRoots {
+		t.Error("roots/list without params")
+	}
+}
+
+func TestValidAnswer(t *testing.T) {
+	cases := []struct {
+		q      Question
+		answer string
+		want   bool
+	}{
+		{QuestionForm, `{"action":"accept","content":{}}`, true}, {QuestionURL, `{"action":"decline"}`, true}, {QuestionForm, `{"action":"cancel"}`, true},
+		{QuestionForm, `{"action":"yes"}`, false}, {QuestionForm, `{}`, false}, {QuestionForm, `"accept"`, false}, {QuestionForm, `null`, false},
+		{QuestionSample, `{"role":"assistant","content":{"type":"text","text":"x"},"model":"m"}`, true},
+		{QuestionSampleTools, `{"role":"assistant","content":[],"model":"m"}`, true},
+		{QuestionSample, `{"role":"assistant","content":"x","model":"m"}`, false}, {QuestionSample, `{"role":"assistant","content":{}}`, false},
+		{QuestionRoots, `{"roots":[]}`, true}, {QuestionRoots, `{"roots":{}}`, false}, {QuestionUnknown, `{"roots":[]}`, false},
+	}
+	for _, c := range cases {
+		if got := c.q.ValidAnswer([]byte(c.answer)); got != c.want {
+			t.Errorf("%d %s: %v", c.q, c.answer, got)
+		}
+	}
+}
+
+func TestAppendInputRequest(t *testing.T) {
+	cases := []struct{ have, want string }{
+		{call("roots/list", `{"_meta":{"progressToken":0}}`), `{"method":"roots/list","params":{}}`},
+		{`{"jsonrpc":"2.0","id":0,"method":"roots/list"}`, `{"method":"roots/list"}`},
+		{call("elicitation/create", `{"mode":"url","url":"https://x","elicitationId":"e","message":"m","_meta":{"a":1,"progressToken":0,"io.modelcontextprotocol/related-task":{"taskId":"t"}}}`),
+			`{"method":"elicitation/create","params":{"mode":"url","url":"https://x","message":"m","_meta":{"a":1}}}`},
+		{call("sampling/createMessage", `{"task":{"ttl":1},"messages":[ {"content":{"task":1}} ]}`), `{"method":"sampling/createMessage","params":{"messages":[ {"content":{"task":1}} ]}}`},
+	}
+	for _, c := range cases {
+		if got := string(AppendInputRequest(nil, mustParse(t, c.have))); got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.have, got, c.want)
+		}
+	}
+}
+
+func TestInputRequests(t *testing.T) {
+	raw := []byte(`{"a":{"method":"roots/list"},"\u0062":{"params":{"mode":"url","url":"u"},"method":"elicitation\/create"},"c":{"method":"vendor/x","params":null}}`)
+	var got []string
+	err := InputRequests(raw, whole(raw), func(key []byte, m Method, params Span) bool {
+		got = append(got, fmt.Sprintf("%s %v %s", key, m, params.Of(raw)))
+		if q := QuestionOf(raw, m, params); q == QuestionURL {
+			want := `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"elicitationId":"e-1","mode":"url","url":"u"}}`
+			if asked := string(AppendQuestion(nil, 7, raw, m, params, "e-1")); asked != want {
+				t.Errorf("AppendQuestion: %s, want %s", asked, want)
+			}
+		}
+		return true
+	})
+	want := []string{`"a" roots/list `, `"\u0062" elicitation/create {"mode":"url","url":"u"}`, `"c" other `}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	if got := string(AppendQuestion(nil, 7, raw, MethodRootsList, Span{}, "e-1")); got != `{"jsonrpc":"2.0","id":7,"method":"roots/list"}` {
+		t.Errorf("AppendQuestion: %s", got)
+	}
+	for text, want := range map[string]error{`[]`: ErrShape, `{"a":1}`: ErrShape, `{"a":{"method":1}}`: ErrShape, `{"a":{"method":"x","params":[]}}`: ErrShape,
+		`{"a":{"method":"x"},"\u0061":{"method":"x"}}`: ErrDuplicate} {
+		if err := InputRequests([]byte(text), whole([]byte(text)), func([]byte, Method, Span) bool { return true }); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", text, err, want)
+		}
+	}
+}
+
+func TestURLElicitations(t *testing.T) {
+	f := mustParse(t, failure(`{"code":-32042,"message":"x","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://x","message":"m"}]}}`))
+	var got []string
+	ok := URLElicitations(f, func(params Span) bool {
+		got = append(got, string(AppendURLRequest(nil, f, params)))
+		return true
+	})
+	if want := []string{`{"method":"elicitation/create","params":{"mode":"url","url":"https://x","message":"m"}}`}; !ok || !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, bad := range []string{`{"code":-32041,"data":{"elicitations":[{"url":"u"}]}}`, `{"code":-32042,"data":{"elicitations":[]}}`, `{"code":-32042}`,
+		`{"code":-32042,"data":{"elicitations":[{"url":"u"},{}]}}`, `{"code":-32042,"data":{"elicitations":[1]}}`} {
+		if URLElicitations(mustParse(t, failure(bad)), func(Span) bool { t.Errorf("%s: called", bad); return true }) {
+			t.Errorf("%s: has questions", bad)
+		}
+	}
+}
+
+// A legacy server's question to a modern client and, as if that server were modern, to a legacy one: the same question.
+func FuzzQuestion(f *testing.F) {
+	for _, s := range []string{`{"mode":"url","url":"u","elicitationId":"e"}`, `{"_meta":{"progressToken":1,"x":2},"messages":[]}`, `{}`, `[]`, `{"task":1,"elicitationI\u0064":2}`} {
+		f.Add("elicitation/create", s)
+	}
+	f.Fuzz(func(t *testing.T, method, params string) {
+		var frame, again Frame
+		if frame.Parse([]byte(call2(method, params))) != nil || frame.Kind != KindRequest {
+			return
+		}
+		value := AppendInputRequest(nil, &frame)
+		if !json.Valid(value) {
+			t.Fatalf("%s became %s", frame.Raw, value)
+		}
+		requests := []byte(`{"k":` + string(value) + `}`)
+		err := InputRequests(requests, whole(requests), func(key []byte, m Method, params Span) bool {
+			raw := AppendQuestion(nil, 1, requests, m, params, "new")
+			if err := again.Parse(raw); err != nil {
+				t.Fatalf("%s became %s: %v", value, raw, err)
+			}
+			if before := frame.ParamsBytes(); again.Params.Present() {
+				compare(t, frame.Raw, raw, before, again.ParamsBytes(), "_meta", "elicitationId", "task")
+			}
+			return true
+		})
+		if err != nil && params[0] == '{' {
+			t.Fatalf("%s: %v", value, err)
+		}
+	})
+}
