@@ -1,11 +1,12 @@
 package actors
 
 import (
+	"log/slog"
+	"slices"
+
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
-	"log/slog"
-	"slices"
 )
 
 // enabled counts the servers that are to run.

@@ -1,10 +1,11 @@
 package actors
 
 import (
-	"goblin-actor/actors/kernel"
-	"goblin-actor/actors/message"
 	"log/slog"
 	"slices"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 )
 
 // open spawns a session, when there is room for one.
