@@ -32,6 +32,9 @@ func (s *state) ask(now time.Time, m message.Ask, out []effect) []effect {
 	if h.x.Origin.JSONOnly {
 		return append(out, refuseAsk(m, -32602, "the client takes no stream, so it cannot be asked"))
 	}
+	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.parked() >= full {
+		return append(out, refuseAsk(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
+	}
 	if m.Frame.M == protocol.MethodRootsList {
 		s.rootsOf[h.server.Name] = h.server.Pool
 	}
@@ -42,6 +45,17 @@ func (s *state) ask(now time.Time, m message.Ask, out []effect) []effect {
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, protocol.Edit{Span: m.Frame.ID, With: id})
 	out = append(out, act(forward{h.x, frame, m.Frame.Newline, transport.WeightAnswer, ""}))
 	return s.arm(now, h.Deadline(), out)
+}
+
+// parked counts the calls that wait for answers of the client.
+func (s *state) parked() int {
+	n := 0
+	for _, h := range s.calls {
+		if h.State == call.Parked {
+			n++
+		}
+	}
+	return n
 }
 
 // refuseAsk answers a question with an error instead of asking.
