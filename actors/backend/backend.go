@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
 
@@ -21,6 +22,7 @@ type Options struct {
 	Kind     string                              // stdio | http | sse, for people
 	Announce message.Can                         // the questions it tells the server it can carry
 	Catalog  bool                                // it fetches the server's lists
+	Known    message.KnownEra                    // what is remembered of the server
 	Links    *Links                              // counts open connections
 	Log      *slog.Logger
 	Seed     uint64 // of the backoff's jitter
@@ -144,10 +146,29 @@ type (
 	wake         struct{ gen uint64 } // the pause is over
 	startExpired struct{ gen uint64 } // startTimeout is over
 	settled      struct{ gen uint64 } // settleTime is over
+	probeExpired struct{ gen uint64 } // probeTime is over
 	ownExpired   struct {             // an answer to a request of ours did not come
 		gen    uint64
 		ticket uint32
 	}
+	ttlExpired struct { // a list is no longer fresh
+		gen     uint64
+		kind    protocol.ItemKind
+		fetches int
+	}
+	roundDue struct { // the pause before a request is sent again is over
+		call   message.CallRef
+		number int
+	}
+	ackExpired struct { // a stream was not acknowledged
+		gen uint64
+		id  uint32
+	}
+	relisten struct { // the pause before a stream is opened again is over
+		gen     uint64
+		attempt int
+	}
+	overlapOver struct{ gen uint64 } // two streams have run beside each other for long enough
 )
 
 var _ kernel.Logic[effect] = (*backend)(nil)

@@ -18,6 +18,8 @@ type ask struct {
 	rawID  []byte // the server's id, as it came
 	method protocol.Method
 	id     uint32 // the pending call it belongs to
+	round  *round // a modern server's: what it belongs to instead of a pending call
+	index  int    // likewise: of its answer
 }
 
 // elicitation remembers whom a url elicitation was put to.
@@ -88,12 +90,15 @@ func (s *state) park(p *pending, by int, out []effect) []effect {
 }
 
 // answerAsk passes a client's answer on to the server, once.
-func (s *state) answerAsk(m message.Answer, out []effect) []effect {
+func (s *state) answerAsk(now time.Time, m message.Answer, out []effect) []effect {
 	a := s.asks[m.Key]
 	if a == nil {
 		return out
 	}
 	delete(s.asks, m.Key)
+	if a.round != nil {
+		return s.answerRound(now, a, m, out)
+	}
 	out = s.reply(answerFrame(a.rawID, m.Result, m.Error), out)
 	if p := s.pending[a.id]; p != nil {
 		out = s.park(p, -1, out)
@@ -119,7 +124,7 @@ func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
 	}
 	id := string(params.RequestID.Of(e.Frame.Raw))
 	for key, a := range s.asks {
-		if string(a.rawID) != id {
+		if string(a.rawID) != id || a.round != nil {
 			continue
 		}
 		delete(s.asks, key)
@@ -159,7 +164,7 @@ func (s *state) asksOf(id uint32) []uint64 {
 	}
 	var keys []uint64
 	for key, a := range s.asks {
-		if a.id == id {
+		if a.id == id && a.round == nil {
 			keys = append(keys, key)
 		}
 	}
@@ -197,6 +202,12 @@ func (s *state) query(m message.Query, out []effect) []effect {
 		return append(out, tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Fault: &protocol.Fault{
 			Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " is " + string(s.phase)}}))
 	}
+	if s.era == message.EraModern {
+		switch m.Method {
+		case protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
+			return s.want(m, out)
+		}
+	}
 	out = s.request(m.Method, m.Params, func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
 		return append(out, tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Frame: *f}))
 	}, out)
@@ -206,7 +217,7 @@ func (s *state) query(m message.Query, out []effect) []effect {
 
 // tellLevel sets the server's log level, when it has one and the gateway has a wish. Its answer does not matter.
 func (s *state) tellLevel(out []effect) []effect {
-	if s.level == "" || s.phase != message.Ready {
+	if s.level == "" || s.phase != message.Ready || s.era == message.EraModern {
 		return out
 	}
 	var has struct{ Logging *json.RawMessage }

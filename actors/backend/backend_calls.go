@@ -39,36 +39,16 @@ func (s *state) send(m message.Send, out []effect) []effect {
 }
 
 func (s *state) write(m message.Send, out []effect) []effect {
-	id := s.nextID()
-	s.pending[id] = &pending{call: m.Call, request: m.Request}
-	s.byCall[m.Call] = id
-	return append(out, act(write{transport.Outgoing{
-		Ticket: uint64(id), Frame: upstream(m.Request, id), Newline: m.Request.Frame.Newline, Request: true,
-		Method: m.Request.Frame.M.String(), Name: m.Request.Item,
-	}}))
+	return s.writeCall(&pending{call: m.Call, request: m.Request}, out)
 }
 
-// upstream is the client's frame with our id, the server's own name or URI, and our progress token; every other
-// byte as it came. Tools are always asked for progress: it keeps long calls alive (the idle clock).
-func upstream(r *message.Request, id uint32) []byte {
-	raw := r.Frame.Raw
-	number := strconv.AppendUint(nil, uint64(id), 10)
-	edits := make([]protocol.Edit, 1, 3)
-	edits[0] = protocol.Edit{Span: r.Frame.ID, With: number}
-	if r.Target.Present() {
-		edits = append(edits, protocol.Edit{Span: r.Target, With: r.Original})
-	}
-	switch {
-	case r.Params.ProgressToken.Present():
-		edits = append(edits, protocol.Edit{Span: r.Params.ProgressToken, With: number})
-	case r.Frame.M != protocol.MethodToolsCall:
-	case r.Params.Meta.Present():
-		edits = append(edits, protocol.InsertMember(raw, r.Params.Meta, append([]byte(`"progressToken":`), number...)))
-	default:
-		member := append([]byte(`"_meta":{"progressToken":`), number...)
-		edits = append(edits, protocol.InsertMember(raw, r.Frame.Params, append(member, '}')))
-	}
-	return protocol.AppendEdited(nil, raw, edits...)
+// writeCall gives a call an id and writes it.
+func (s *state) writeCall(p *pending, out []effect) []effect {
+	id := s.nextID()
+	p.written = false
+	s.pending[id] = p
+	s.byCall[p.call] = id
+	return append(out, act(write{s.outgoing(id, p)}))
 }
 
 func (s *state) returned(call message.CallRef, r *message.Request, reason string) effect {
@@ -88,14 +68,12 @@ func (s *state) wrote(ticket uint64, out []effect) []effect {
 	return append(out, tell(p.call.Holder, message.Written{Seq: p.call.Seq}))
 }
 
-// forget takes a call out of the tables and tells the pool that its slot is free.
-func (s *state) forget(id uint32, p *pending, out []effect) []effect {
+// remove takes a request out of the tables.
+func (s *state) remove(id uint32, p *pending) {
 	delete(s.pending, id)
-	if p.own != nil {
-		return out
+	if p.own == nil {
+		delete(s.byCall, p.call)
 	}
-	delete(s.byCall, p.call)
-	return append(out, tell(s.pool, message.Ended{Backend: s.self, Call: p.call}))
 }
 
 // received handles one frame of the server.
@@ -104,7 +82,7 @@ func (s *state) received(now time.Time, e *transport.Received, out []effect) []e
 	case protocol.KindResult, protocol.KindError:
 		return s.answered(now, e, out)
 	case protocol.KindNotification:
-		return s.notified(e, out)
+		return s.notified(now, e, out)
 	case protocol.KindRequest:
 		return s.asked(e, out)
 	}
@@ -122,12 +100,29 @@ func (s *state) answered(now time.Time, e *transport.Received, out []effect) []e
 		return s.strayAnswer(e.Frame.ID.Of(e.Frame.Raw), ok && id <= s.lastID, out)
 	}
 	s.dropAsks(id)
-	out = s.forget(id, p, out)
 	if p.own != nil {
-		return p.own(s, now, &e.Frame, out)
+		return s.answeredOwn(now, id, p, e, out)
 	}
-	out = append(out, tell(p.call.Holder, message.Done{Seq: p.call.Seq, Frame: e.Frame}))
-	return s.stopWhenDrained(now, out)
+	s.remove(id, p)
+	switch {
+	case s.era == message.EraModern:
+		return s.answeredModern(now, p, &e.Frame, out)
+	case p.request.Modern && e.Frame.Kind == protocol.KindError:
+		return s.refusedLegacy(now, p, &e.Frame, out)
+	}
+	return s.done(now, p, e.Frame, out)
+}
+
+// answeredOwn takes the answer to a request of ours. While the connection opens, some HTTP statuses say more than it.
+func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *transport.Received, out []effect) []effect {
+	if s.phase == message.Handshaking && e.Frame.Kind == protocol.KindError {
+		var done bool
+		if out, done = s.turnedAway(now, e.Status, errorText(&e.Frame), out); done {
+			return out
+		}
+	}
+	delete(s.pending, id)
+	return p.own(s, now, &e.Frame, out)
 }
 
 // wrongID fails the call whose HTTP response carried somebody else's answer. An error without id is its own.
@@ -138,13 +133,14 @@ func (s *state) wrongID(now time.Time, e *transport.Received, out []effect) []ef
 	}
 	raw := e.Frame.ID.Of(e.Frame.Raw)
 	if e.Frame.Kind == protocol.KindError && (raw == nil || string(raw) == "null") {
-		out = s.forget(uint32(e.Ticket), p, out)
 		if p.own != nil {
-			return p.own(s, now, &e.Frame, out)
+			return s.answeredOwn(now, uint32(e.Ticket), p, e, out)
 		}
-		fault := &protocol.Fault{Name: protocol.InternalFault, Server: s.server.Name,
-			Message: "the server refused the request: " + errorText(&e.Frame)}
-		return append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}))
+		s.remove(uint32(e.Ticket), p)
+		if s.estranged(&transport.StatusError{Code: e.Status}) {
+			out = s.recheck(out)
+		}
+		return s.failed(now, p, protocol.InternalFault, "the server refused the request: "+errorText(&e.Frame), out)
 	}
 	out = append(out, act(logged{slog.LevelWarn, "server answered with a wrong id", []any{"got", string(raw), "want", e.Ticket}}))
 	return s.fail(now, uint32(e.Ticket), protocol.InternalFault, "the server answered with a wrong id", out)
@@ -157,14 +153,12 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 		return out
 	}
 	out = s.refuseAsks(id, out)
-	out = s.forget(id, p, out)
+	s.remove(id, p)
 	if p.own != nil {
 		f := ownFault(text)
 		return p.own(s, now, &f, out)
 	}
-	fault := &protocol.Fault{Name: name, Server: s.server.Name, Message: text}
-	out = append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}))
-	return s.stopWhenDrained(now, out)
+	return s.failed(now, p, name, text, out)
 }
 
 // notSent: nothing reached the server, so the pool may try elsewhere. A URL that cannot be reached is a lost connection.
@@ -174,14 +168,18 @@ func (s *state) notSent(now time.Time, e transport.NotSent, out []effect) []effe
 	if p == nil {
 		return out
 	}
-	if p.own != nil {
-		delete(s.pending, id)
-		return s.lose(now, e.Err.Error(), out)
+	if s.isStream(id) { // it is tried again by itself; calls may still come through
+		return s.fail(now, id, protocol.BackendDisconnected, e.Err.Error(), out)
 	}
-	request := p.request
-	delete(s.pending, id)
-	delete(s.byCall, p.call)
-	out = append(out, s.returned(p.call, request, e.Err.Error()))
+	s.remove(id, p)
+	switch {
+	case p.own != nil:
+		return s.lose(now, e.Err.Error(), out)
+	case p.round != nil: // its client has answered: that is not asked again
+		s.rounds[p.call] = p.round
+	default:
+		out = append(out, s.returned(p.call, p.request, e.Err.Error()))
+	}
 	if s.kind != "stdio" && s.phase == message.Ready {
 		return s.lose(now, e.Err.Error(), out)
 	}
@@ -193,8 +191,12 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 	if s.greeting != 0 && e.Ticket == uint64(s.greeting) && s.phase == message.Syncing {
 		return s.settle(now, out)
 	}
-	if s.pending[uint32(e.Ticket)] == nil {
+	id := uint32(e.Ticket)
+	if s.pending[id] == nil {
 		return out // a notification, or a call that was withdrawn
+	}
+	if s.phase == message.Handshaking {
+		return s.openingEnded(now, id, e.Err, out)
 	}
 	text, name := "the response ended without an answer", protocol.BackendDisconnected
 	if e.Err != nil {
@@ -203,7 +205,16 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 	if errors.Is(e.Err, transport.ErrFrameTooLarge) {
 		name = protocol.MessageTooLarge
 	}
-	return s.fail(now, uint32(e.Ticket), name, text, out)
+	status, _ := errors.AsType[*transport.StatusError](e.Err)
+	switch {
+	case errors.Is(e.Err, transport.ErrFrameTooLarge):
+		name = protocol.MessageTooLarge
+	case status != nil && status.Code == 401:
+		name, text = protocol.NeedsLogin, "the server wants a login: "+text
+	case status != nil && s.estranged(status):
+		out = s.recheck(out)
+	}
+	return s.fail(now, id, name, text, out)
 }
 
 // withdraw cancels a call: its slot is free at once, a late answer is ignored (protocol.md E.4 no. 28d).
@@ -214,19 +225,37 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effe
 			return append(out, tell(s.pool, message.Ended{Backend: s.self, Call: m.Call}))
 		}
 	}
+	if q := s.rounds[m.Call]; q != nil {
+		s.forgetRound(q)
+		return s.stopWhenDrained(now, append(out, s.endedCall(m.Call)))
+	}
+	for i, p := range s.mending {
+		if p.call == m.Call {
+			s.mending = slices.Delete(s.mending, i, i+1)
+			return s.stopWhenDrained(now, append(out, s.endedCall(m.Call)))
+		}
+	}
 	id, ok := s.byCall[m.Call]
 	if !ok {
 		return out
 	}
 	out = s.refuseAsks(id, out)
-	out = s.forget(id, s.pending[id], out)
-	params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
-	if m.Reason != "" {
-		params = append(append(params, `,"reason":`...), protocol.Quote(m.Reason)...)
-	}
-	out = s.notify(protocol.NotificationCancelled, append(params, '}'), out)
-	out = append(out, act(giveUp{uint64(id)}))
+	s.remove(id, s.pending[id])
+	out = s.cancelRequest(id, m.Reason, append(out, s.endedCall(m.Call)))
 	return s.stopWhenDrained(now, out)
+}
+
+// cancelRequest tells the server that an answer is no longer wanted. A modern server behind HTTP is told by the end of
+// the response alone. MCP 2026-07-28, basic/patterns/cancellation.
+func (s *state) cancelRequest(id uint32, reason string, out []effect) []effect {
+	if s.era != message.EraModern || s.kind != "http" {
+		params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
+		if reason != "" {
+			params = append(append(params, `,"reason":`...), protocol.Quote(reason)...)
+		}
+		out = s.notify(protocol.NotificationCancelled, append(params, '}'), out)
+	}
+	return append(out, act(giveUp{uint64(id)}))
 }
 
 // sessionLost: an HTTP server has forgotten us. The request it says so for was not executed and is kept; the rest is lost.
@@ -261,7 +290,11 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []eff
 			continue
 		}
 		delete(s.byCall, p.call)
-		if !p.written {
+		switch {
+		case !p.written && p.round != nil: // its client has answered: that is not asked again
+			s.rounds[p.call] = p.round
+			continue
+		case !p.written:
 			out = append(out, s.returned(p.call, p.request, reason))
 			continue
 		}
@@ -274,8 +307,16 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []eff
 		out = append(out, s.returned(h.Call, h.Request, reason))
 	}
 	s.held = nil
-	clear(s.asks)
-	return out
+	for _, p := range s.mending { // the server has refused them unexecuted
+		if p.round != nil {
+			s.rounds[p.call] = p.round
+			continue
+		}
+		out = append(out, s.returned(p.call, p.request, reason))
+	}
+	s.mending = nil
+	maps.DeleteFunc(s.asks, func(_ uint64, a *ask) bool { return a.round == nil })
+	return s.abandonStreams(reason, out)
 }
 
 // reply writes an answer of ours.
@@ -287,71 +328,6 @@ func (s *state) reply(frame []byte, out []effect) []effect {
 func (s *state) notify(m protocol.Method, params []byte, out []effect) []effect {
 	frame := protocol.AppendNotification(nil, m.String(), params)
 	return append(out, act(write{transport.Outgoing{Ticket: uint64(s.nextID()), Frame: frame, Method: m.String()}}))
-}
-
-// notified handles a notification of the server.
-func (s *state) notified(e *transport.Received, out []effect) []effect {
-	switch e.Frame.M {
-	case protocol.NotificationProgress:
-		return s.progress(e, out)
-	case protocol.NotificationMessage:
-		return s.logLine(e, out)
-	case protocol.NotificationResourcesUpdated:
-		return s.resourceUpdated(e, out)
-	case protocol.NotificationCancelled:
-		return s.askWithdrawn(e, out)
-	case protocol.NotificationElicitationComplete:
-		return s.elicitationDone(e, out)
-	case protocol.NotificationToolsListChanged:
-		return s.changed(protocol.Tools, out)
-	case protocol.NotificationPromptsListChanged:
-		return s.changed(protocol.Prompts, out)
-	case protocol.NotificationResourcesListChanged:
-		return s.changed(protocol.Templates, s.changed(protocol.Resources, out))
-	}
-	return out
-}
-
-// logLine goes to the call it belongs to: the one whose response it came on, else the only one there is. What
-// belongs to no call is told to the pool.
-func (s *state) logLine(e *transport.Received, out []effect) []effect {
-	p := s.pending[uint32(e.Ticket)]
-	if e.Ticket == 0 && len(s.byCall) == 1 {
-		for _, id := range s.byCall {
-			p = s.pending[id]
-		}
-	}
-	if p != nil && p.own == nil {
-		return append(out, tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
-	}
-	return append(out, tell(s.pool, message.ServerLog{Server: s.server.Name, Frame: e.Frame}))
-}
-
-// resourceUpdated goes to the pool, who knows the subscribers.
-func (s *state) resourceUpdated(e *transport.Received, out []effect) []effect {
-	var params protocol.Params
-	if params.Scan(&e.Frame) != nil {
-		return out
-	}
-	uri, ok := protocol.Unquote(params.URI.Of(e.Frame.Raw))
-	if !ok {
-		return out
-	}
-	return append(out, tell(s.pool, message.Updated{URI: uri, Frame: e.Frame, Span: params.URI}))
-}
-
-// progress goes to the call whose token, our id, it carries.
-func (s *state) progress(e *transport.Received, out []effect) []effect {
-	var params protocol.Params
-	if params.Scan(&e.Frame) != nil {
-		return out
-	}
-	id, ok := parseID(params.Token.Of(e.Frame.Raw))
-	p := s.pending[id]
-	if !ok || p == nil || p.own != nil {
-		return out
-	}
-	return append(out, tell(p.call.Holder, message.Progress{Seq: p.call.Seq, Frame: e.Frame, Token: params.Token}))
 }
 
 // parseID reads an id or token of ours: digits, as a number or, from servers that keep ids as text, in quotes.

@@ -18,7 +18,7 @@ const (
 	steady       = 5 * time.Second        // ready for so long, the first reconnect is immediate
 	closeGrace   = 500 * time.Millisecond // stdin closed, then TERM, then KILL
 	keptStderr   = 20                     // lines of stderr kept for people
-	clientName   = "goblin-actor"
+	clientInfo   = `{"name":"goblin-actor","version":"1"}`
 	initializeID = 1           // the first id of every incarnation
 	settleTime   = time.Second // for a server over HTTP to take the end of the handshake and open its stream
 )
@@ -27,10 +27,11 @@ const (
 var transitions = map[message.Phase][]message.Phase{
 	message.Idle:          {message.Connecting, message.Misconfigured, message.Stopped},
 	message.Connecting:    {message.Handshaking, message.Waiting, message.Draining, message.Stopped},
-	message.Handshaking:   {message.Syncing, message.Waiting, message.Connecting, message.Draining, message.Stopped},
+	message.Handshaking:   {message.Syncing, message.Waiting, message.NeedsLogin, message.Connecting, message.Draining, message.Stopped},
 	message.Syncing:       {message.Ready, message.Waiting, message.Connecting, message.Draining, message.Stopped},
 	message.Ready:         {message.Connecting, message.Waiting, message.Draining, message.Stopped},
 	message.Waiting:       {message.Connecting, message.Draining, message.Stopped},
+	message.NeedsLogin:    {message.Connecting, message.Draining, message.Stopped},
 	message.Draining:      {message.Stopped},
 	message.Misconfigured: {message.Stopped},
 	message.Stopped:       {},
@@ -58,6 +59,12 @@ type state struct {
 	warned      struct{ noise, id bool } // of this incarnation's first line that was no message, first id nobody gave out
 	stderr      []string
 
+	era    message.Era      // of this incarnation; unknown until the server has shown it
+	known  message.KnownEra // what the next one begins with
+	forced message.Era      // what the next one alone begins with, as this one is spoilt; unknown = known
+	probe  probe
+	meta   []byte // _meta of our own requests to a modern server
+
 	info     *message.ServerInfo
 	greeting uint32 // ticket of notifications/initialized while the server over HTTP has not taken it; else 0
 	opening  bool   // its stream for what belongs to no request is being opened, and nothing else is sent yet
@@ -74,6 +81,13 @@ type state struct {
 	lastAsk    uint64
 	asks       map[uint64]*ask // the server's questions that wait for a client, by our number
 	elicited   []elicitation   // url elicitations that may be reported complete later; newest last
+
+	// Modern servers.
+	rounds    map[message.CallRef]*round    // calls that wait for their client's answers, or for their next request to go out
+	bindings  map[string]*protocol.Bindings // by tool; those that have any, of a server over HTTP
+	mending   []*pending                    // calls refused for their headers: sent once more with the annotations now listed
+	rechecked bool                          // the server is being asked whether it is still modern
+	streams   streams
 }
 
 // pending is a request that waits for the server's answer, by the id we gave it.
@@ -82,6 +96,8 @@ type pending struct {
 	request *message.Request // nil for the gateway's own requests
 	written bool
 	asking  int                                                                     // questions of the server that wait for this call's client
+	round   *round                                                                  // what its modern server asked so far; nil = nothing
+	mended  bool                                                                    // it was sent once more with other headers
 	query   uint64                                                                  // the pool's number for it; 0 = nobody is told
 	own     func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect // the gateway's own request: takes its answer
 }
@@ -91,7 +107,8 @@ func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 		server: o.Server, replica: o.Replica, kind: o.Kind, pool: o.Pool, self: self,
 		rng:   rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
 		phase: message.Idle, incarnation: incarnation,
-		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{},
+		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{}, known: o.Known, rounds: map[message.CallRef]*round{},
+		meta:    (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: modernCapabilities(o.Announce)}).AppendMeta(nil),
 		pending: map[uint32]*pending{}, byCall: map[message.CallRef]uint32{},
 	}
 }
@@ -109,14 +126,14 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.Withdraw:
 		return s.withdraw(now, m, out)
 	case message.Answer:
-		return s.answerAsk(m, out)
+		return s.answerAsk(now, m, out)
 	case message.Query:
 		return s.query(m, out)
 	case message.SetLevel:
 		s.level = m.Level
 		return s.tellLevel(out)
 	case message.RootsChanged:
-		if s.rootsAsked && s.phase == message.Ready {
+		if s.rootsAsked && s.phase == message.Ready && s.era == message.EraLegacy {
 			return s.notify(protocol.NotificationRootsListChanged, nil, out)
 		}
 	case kernel.Started:
@@ -128,7 +145,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 			return s.connect(now, out)
 		}
 	case wake:
-		if s.phase == message.Waiting && m.gen == *s.incarnation {
+		if (s.phase == message.Waiting || s.phase == message.NeedsLogin) && m.gen == *s.incarnation {
 			return s.connect(now, out)
 		}
 	case startExpired:
@@ -139,8 +156,18 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		if m.gen == *s.incarnation && s.phase == message.Syncing {
 			return s.settled(now, out)
 		}
+	case probeExpired:
+		if m.gen == *s.incarnation && s.phase == message.Handshaking {
+			return s.silent(out)
+		}
 	case ownExpired:
 		return s.ownExpired(now, m, out)
+	case ttlExpired:
+		return s.ttlExpired(m, out)
+	case roundDue:
+		return s.roundDue(m, out)
+	case ackExpired, relisten, overlapOver:
+		return s.streamTimer(now, m, out)
 	case message.Drain:
 		return s.drain(now, out)
 	case message.Stop:
@@ -175,7 +202,10 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []effec
 	changed := message.BackendChanged{
 		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: *s.incarnation, Reason: reason, NextAttempt: s.nextAttempt,
 	}
-	if p == message.Ready {
+	switch p {
+	case message.Ready:
+		changed.Info, changed.Known = s.info, s.known
+	case message.Syncing:
 		changed.Info = s.info
 	}
 	return append(out, tell(s.pool, changed))
@@ -187,7 +217,7 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
 	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
 	s.warned.noise, s.warned.id = false, false
-	clear(s.asks)
+	s.era, s.bindings, s.rechecked, s.streams = message.EraUnknown, nil, false, streams{}
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
 	if s.server.StartTimeout > 0 {
@@ -226,6 +256,9 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 		return append(out, act(logged{slog.LevelDebug, "server wrote to stderr", []any{"line", e.Line}}))
 	case transport.Closed:
 		s.linked = false
+		if s.diedOfIt() {
+			return s.reopen(now, message.EraLegacy, out)
+		}
 		return s.lose(now, closedReason(e), out)
 	}
 	return out
@@ -233,10 +266,16 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 
 // lose ends the incarnation: every call gets its answer, and the next attempt is set.
 func (s *state) lose(now time.Time, reason string, out []effect) []effect {
+	return s.retreat(now, message.Waiting, reason, out)
+}
+
+// retreat ends the incarnation and waits in the phase for the next attempt.
+func (s *state) retreat(now time.Time, phase message.Phase, reason string, out []effect) []effect {
 	wasReady := s.phase == message.Ready && now.Sub(s.readySince) >= steady
 	out = s.abandonPending(protocol.BackendDisconnected, reason, out)
 	out = s.shut(out)
 	if s.phase == message.Draining || s.phase == message.Stopped {
+		out = s.failRounds(protocol.BackendDisconnected, reason, out)
 		return append(s.enter(now, message.Stopped, reason, out), act(leave{}))
 	}
 	s.failures++
@@ -247,7 +286,7 @@ func (s *state) lose(now time.Time, reason string, out []effect) []effect {
 		s.failures = 0
 	}
 	s.nextAttempt = now.Add(pause)
-	out = s.enter(now, message.Waiting, reason, out)
+	out = s.enter(now, phase, reason, out)
 	return append(out, act(wakeAfter{pause, wake{*s.incarnation}}))
 }
 
@@ -272,11 +311,14 @@ func (s *state) drain(now time.Time, out []effect) []effect {
 		return out
 	}
 	out = s.enter(now, message.Draining, "being replaced", out)
+	if !s.linked {
+		out = s.failRounds(protocol.BackendDisconnected, "it is being replaced", out)
+	}
 	return s.stopWhenDrained(now, out)
 }
 
 func (s *state) stopWhenDrained(now time.Time, out []effect) []effect {
-	if s.phase != message.Draining || len(s.byCall) > 0 {
+	if s.phase != message.Draining || len(s.byCall)+len(s.rounds)+len(s.mending) > 0 {
 		return out
 	}
 	return append(s.stop(now, "drained", out), act(leave{}))
@@ -288,6 +330,7 @@ func (s *state) stop(now time.Time, reason string, out []effect) []effect {
 		return out
 	}
 	out = s.abandonPending(protocol.ShuttingDown, reason, out)
+	out = s.failRounds(protocol.ShuttingDown, reason, out)
 	out = s.shut(out)
 	return s.enter(now, message.Stopped, reason, out)
 }
@@ -296,7 +339,7 @@ func (s *state) stop(now time.Time, reason string, out []effect) []effect {
 func (s *state) report() status.Backend {
 	b := status.Backend{
 		Server: s.server.Name, Replica: s.replica, State: string(s.phase), Reason: s.reason, Incarnation: *s.incarnation,
-		Transport: s.kind, PID: s.pid, NextAttempt: s.nextAttempt, Since: s.since, InFlight: len(s.byCall), Noise: s.noise,
+		Transport: s.kind, PID: s.pid, NextAttempt: s.nextAttempt, Since: s.since, InFlight: len(s.byCall) + len(s.rounds), Noise: s.noise,
 		Stderr: append([]string(nil), s.stderr...),
 	}
 	if s.info != nil {

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -24,58 +23,33 @@ type listing struct {
 	wanted  bool // the server has this kind
 	running bool
 	dirty   bool // changed while it was being fetched: fetch again
+	again   bool // to be fetched again for another reason
 	asked   bool // the server said that it changed
+	fetches int
+	ttl     time.Duration // how long a modern server calls it fresh, the least of its pages; 0 = it does not
 	pages   int
 	cursor  string // raw JSON of the page being fetched
 	items   [][]byte
-}
-
-// handshake sends initialize. MCP 2025-11-25, basic/lifecycle.
-func (s *state) handshake(now time.Time, out []effect) []effect {
-	out = s.enter(now, message.Handshaking, "", out)
-	version := protocol.LatestLegacy
-	if protocol.IsLegacy(s.server.Protocol) {
-		version = s.server.Protocol
-	}
-	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":%q,"version":"1"}}`,
-		version, s.announce.Capabilities(), clientName)
-	return s.request(protocol.MethodInitialize, params, (*state).initialized, out)
 }
 
 // request sends a request of the gateway's own; own takes its answer, or a fault of ours as an error frame.
 func (s *state) request(m protocol.Method, params []byte, own func(*state, time.Time, *protocol.Frame, []effect) []effect, out []effect) []effect {
 	id := s.nextID()
 	s.pending[id] = &pending{own: own}
+	if s.era == message.EraModern || m == protocol.MethodServerDiscover {
+		params = s.withMeta(params)
+	}
 	frame := protocol.AppendRequest(nil, uint64(id), m.String(), params)
 	return append(out, act(write{transport.Outgoing{Ticket: uint64(id), Frame: frame, Request: true, Method: m.String()}}))
 }
 
-// initialized takes the answer to initialize.
-func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []effect {
-	if f.Kind == protocol.KindError {
-		return s.lose(now, "the server refused initialize: "+errorText(f), out)
+// withMeta is the params of a request of ours to a modern server, nil = none: it carries everything with it.
+func (s *state) withMeta(params []byte) []byte {
+	b := append([]byte(`{"_meta":`), s.meta...)
+	if len(params) > len("{}") {
+		return append(append(b, ','), params[1:]...)
 	}
-	var r protocol.ResultInfo
-	if err := r.Scan(f); err != nil {
-		return s.lose(now, "the answer to initialize makes no sense: "+err.Error(), out)
-	}
-	version, _ := protocol.Unquote(r.Version.Of(f.Raw))
-	if !protocol.IsLegacy(version) {
-		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
-	}
-	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
-	s.info = &message.ServerInfo{
-		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Info: r.ServerInfo.Of(f.Raw), Instructions: instructions,
-	}
-	out = append(out, act(setVersion{version}))
-	out = s.notify(protocol.NotificationInitialized, nil, out)
-	greeting := s.lastID
-	out = s.enter(now, message.Syncing, "", out)
-	if s.kind != "http" { // one pipe keeps the order
-		return s.syncAll(now, out)
-	}
-	s.greeting = greeting
-	return append(out, act(wakeAfter{settleTime, settled{*s.incarnation}}))
+	return append(b, '}')
 }
 
 // settle goes on with the opening over HTTP, where each message travels for itself: the server must have heard that we
@@ -121,7 +95,7 @@ func (s *state) syncAll(now time.Time, out []effect) []effect {
 	s.lists[protocol.Templates].wanted = has.Resources != nil
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		switch {
-		case !s.catalog:
+		case !s.catalog && !(kind == protocol.Tools && s.era == message.EraModern && s.kind == "http"): // whose headers calls need
 			s.lists[kind].wanted = false
 		case s.lists[kind].wanted:
 			out = s.fetch(kind, out)
@@ -150,7 +124,8 @@ func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
 // fetch asks for the first page.
 func (s *state) fetch(kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
-	l.running, l.dirty, l.pages, l.cursor, l.items = true, false, 0, "", nil
+	l.running, l.dirty, l.again, l.pages, l.cursor, l.items, l.ttl = true, false, false, 0, "", nil, 0
+	l.fetches++
 	return s.page(kind, out)
 }
 
@@ -177,6 +152,12 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 	var r protocol.ResultInfo
 	if err := r.Scan(f); err != nil {
 		return s.pageFailed(now, kind, err.Error(), out)
+	}
+	if s.era == message.EraModern {
+		if r.KindOf(kind.ListMethod(), f) != protocol.ResultComplete {
+			return s.pageFailed(now, kind, "the server answers a list with something else", out)
+		}
+		l.fresh(r.TTL.Of(f.Raw))
 	}
 	span := [protocol.ItemKinds]protocol.Span{
 		protocol.Tools: r.Tools, protocol.Prompts: r.Prompts, protocol.Resources: r.Resources, protocol.Templates: r.Templates,
@@ -215,14 +196,24 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []
 	items, asked := l.items, l.asked
 	l.running, l.items = false, nil
 	l.asked = l.dirty
+	if kind == protocol.Tools {
+		items, out = s.compile(items, out)
+	}
 	out = s.listed(kind, items, asked, out)
-	if l.dirty {
-		out = s.fetch(kind, out)
+	if l.dirty || l.again {
+		return s.fetch(kind, out)
+	}
+	out = s.keepFresh(kind, out)
+	if kind == protocol.Tools && len(s.mending) > 0 {
+		out = s.mended(now, "", out)
 	}
 	return s.readyWhenSynced(now, out)
 }
 
 func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out []effect) []effect {
+	if !s.catalog {
+		return out
+	}
 	return append(out, tell(s.pool, message.Listed{
 		Backend: s.self, Replica: s.replica, Incarnation: *s.incarnation, Kind: kind, Items: items, Asked: asked,
 	}))
@@ -237,8 +228,11 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 		return s.listDone(now, kind, out)
 	}
 	l.running, l.items = false, nil
-	if l.dirty {
+	if l.dirty || l.again {
 		return s.fetch(kind, out)
+	}
+	if kind == protocol.Tools && len(s.mending) > 0 {
+		return s.mended(now, text, out)
 	}
 	return out
 }
@@ -270,7 +264,7 @@ func (s *state) readyWhenSynced(now time.Time, out []effect) []effect {
 	for _, h := range held {
 		out = s.write(h, out)
 	}
-	return out
+	return s.sendRounds(out)
 }
 
 // ownFault is a fault of ours in the shape of a server's error, for requests of our own.

@@ -68,7 +68,7 @@ func (b *bench) phases() []message.Phase {
 }
 
 func cfg() config.Server {
-	return config.Server{Name: "fake", Timeout: 30 * time.Second, StartTimeout: time.Minute,
+	return config.Server{Name: "fake", Protocol: "legacy", Timeout: 30 * time.Second, StartTimeout: time.Minute,
 		Reconnect: config.Reconnect{Min: 500 * time.Millisecond, Max: 60 * time.Second}}
 }
 

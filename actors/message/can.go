@@ -53,7 +53,12 @@ func CanOf(capabilities []byte) Can {
 }
 
 // Capabilities is the raw JSON object that declares the set to a legacy server.
-func (c Can) Capabilities() []byte {
+func (c Can) Capabilities() []byte { return c.declare(`"roots":{"listChanged":true}`) }
+
+// ModernCapabilities is the raw JSON object that declares the set to a modern server, which knows no roots/list_changed.
+func (c Can) ModernCapabilities() []byte { return c.declare(`"roots":{}`) }
+
+func (c Can) declare(roots string) []byte {
 	var members []string
 	if modes := c & (CanForm | CanURL); modes != 0 {
 		var list []string
@@ -66,7 +71,7 @@ func (c Can) Capabilities() []byte {
 		members = append(members, `"elicitation":{`+strings.Join(list, ",")+`}`)
 	}
 	if c&CanRoots != 0 {
-		members = append(members, `"roots":{"listChanged":true}`)
+		members = append(members, roots)
 	}
 	if c&CanSampleTools != 0 {
 		members = append(members, `"sampling":{"tools":{}}`)

@@ -44,7 +44,8 @@ type BackendChanged struct {
 	Incarnation uint64 // counts connections of this backend, from 1
 	Reason      string // why it is not ready; empty when ready
 	NextAttempt time.Time
-	Info        *ServerInfo // set when ready
+	Info        *ServerInfo // set while syncing and when ready
+	Known       KnownEra    // when ready: the era that was found; unknown = it was configured
 	Anew        bool        // the actor itself has just (re)started: calls it had are lost
 }
 
@@ -79,6 +80,20 @@ type Updated struct {
 
 func (Updated) Class() kernel.Class { return kernel.Outcome }
 
+// UpdatedURI is the word that a resource may have changed, made by us because the server could not give it. It fails
+// for a URI that is no text, which no server can have listed.
+func UpdatedURI(uri string) (Updated, bool) {
+	params := append(protocol.AppendQuoted([]byte(`{"uri":`), uri), '}')
+	u := Updated{URI: uri}
+	var p protocol.Params
+	raw := protocol.AppendNotification(nil, protocol.NotificationResourcesUpdated.String(), params)
+	if u.Frame.Parse(raw) != nil || p.Scan(&u.Frame) != nil {
+		return Updated{}, false
+	}
+	u.Span = p.URI
+	return u, true
+}
+
 // Ended: a call left the backend; its slot is free again.
 type Ended struct {
 	Backend kernel.Reference
@@ -92,6 +107,7 @@ type Parked struct {
 	Backend kernel.Reference
 	Call    CallRef
 	Yes     bool
+	Certain bool // whose the question is was never in doubt: a modern server's
 }
 
 func (Parked) Class() kernel.Class { return kernel.Outcome }

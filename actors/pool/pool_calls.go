@@ -40,7 +40,7 @@ func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
 
 // class is the set of questions whose connections a call may use; CanAll means the main ones.
 func (s *state) class(r *message.Request) message.Can {
-	if s.server.Isolation == isolationClass {
+	if s.server.Isolation == isolationClass && !s.modern {
 		return r.Caller.Can
 	}
 	return message.CanAll
@@ -153,7 +153,7 @@ func (s *state) park(now time.Time, m message.Parked, out []effect) []effect {
 	}
 	s.parked++
 	r.at.inFlight--
-	s.leased = s.leased || len(s.server.URLs) == 0
+	s.leased = s.leased || len(s.server.URLs) == 0 && !m.Certain
 	return s.pump(now, out)
 }
 
@@ -289,7 +289,13 @@ func (s *state) unavailableName() protocol.FaultName {
 func (s *state) unavailableFault(now time.Time) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable()}
 	for _, sl := range s.slots {
-		if d := sl.nextAttempt.Sub(now); !sl.leaving && sl.phase == message.Waiting && (f.RetryAfter == 0 || d < f.RetryAfter) {
+		if sl.leaving {
+			continue
+		}
+		if sl.phase == message.NeedsLogin && sl.main {
+			f.Name = protocol.NeedsLogin
+		}
+		if d := sl.nextAttempt.Sub(now); (sl.phase == message.Waiting || sl.phase == message.NeedsLogin) && (f.RetryAfter == 0 || d < f.RetryAfter) {
 			f.RetryAfter = max(d, time.Millisecond)
 		}
 	}

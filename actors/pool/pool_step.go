@@ -18,6 +18,7 @@ type state struct {
 	server   config.Server
 	registry kernel.Reference
 	gateway  kernel.Reference
+	store    kernel.Reference
 	self     kernel.Reference
 	fault    string // why no backend is ever started; "" = none
 
@@ -25,11 +26,13 @@ type state struct {
 	number  int     // of the newest slot
 	turn    int     // round robin
 	running map[message.CallRef]*run
-	parked  int      // calls among them that wait for a client's answer
-	leased  bool     // one running call at a time on each connection
-	queue   []queued // oldest first
-	gen     uint64   // of the queue's timer
-	armed   bool     // it runs
+	parked  int                         // calls among them that wait for a client's answer
+	leased  bool                        // one running call at a time on each connection
+	modern  bool                        // the server takes each call with its own capabilities: one connection carries all classes
+	eras    map[string]message.KnownEra // by identity of the replicas
+	queue   []queued                    // oldest first
+	gen     uint64                      // of the queue's timer
+	armed   bool                        // it runs
 
 	info      *message.ServerInfo // of the replica whose catalog is shown
 	counts    [protocol.ItemKinds]int
@@ -75,9 +78,9 @@ type queued struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		server: o.Server, registry: o.Registry, gateway: o.Gateway, self: self, fault: o.Server.Fault,
+		server: o.Server, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]string{},
+		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]string{}, eras: known(o),
 	}
 }
 
@@ -175,7 +178,7 @@ func (s *state) spawnSlot(now time.Time, sl *slot, out []effect) []effect {
 	s.number++
 	sl.number, sl.phase, sl.since = s.number, message.Idle, now
 	s.slots = append(s.slots, sl)
-	return append(out, act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main}))
+	return append(out, act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main, s.eras[identity(s.server, sl.replica)]}))
 }
 
 // toAll tells every backend.
@@ -225,8 +228,11 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 	was := sl.phase
 	sl.phase, sl.reason, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.NextAttempt, m.Incarnation, now
 	switch m.Phase {
+	case message.Syncing:
+		out = s.speaks(sl, m.Info, out)
 	case message.Ready:
 		sl.wasReady = true
+		out = s.remember(sl, m.Known, out)
 		out = append(out, act(logged{slog.LevelInfo, "server is ready", []any{"replica", sl.replica, "protocol", m.Info.Version, "incarnation", m.Incarnation}}))
 		if s.leader() == sl {
 			s.info = m.Info
@@ -234,7 +240,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 			out = s.heal(out)
 		}
 		out = s.pump(now, out)
-	case message.Waiting:
+	case message.Waiting, message.NeedsLogin:
 		sl.hasFailed = true
 		out = append(out, act(logged{slog.LevelWarn, "server is not available", []any{
 			"replica", sl.replica, "was", string(was), "reason", m.Reason, "nextAttempt", m.NextAttempt.Format(time.RFC3339)}}))
@@ -369,7 +375,10 @@ func (s *state) report() status.Server {
 			r.State, r.Reason, r.NextAttempt = string(sl.phase), sl.reason, sl.nextAttempt
 		}
 	}
-	if r.State == string(message.Waiting) {
+	switch r.State {
+	case string(message.NeedsLogin):
+		r.Hint = "the server wants credentials: set its headers in the configuration"
+	case string(message.Waiting):
 		r.Hint = fmt.Sprintf("it is tried again by itself; see what it says: goblin-actor status (server %s)", s.server.Name)
 	}
 	return r

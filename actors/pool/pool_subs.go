@@ -166,13 +166,9 @@ func (s *state) heal(out []effect) []effect {
 		if !was {
 			continue
 		}
-		var f protocol.Frame
-		raw := protocol.AppendNotification(nil, protocol.NotificationResourcesUpdated.String(), uriParams(uri))
-		var params protocol.Params
-		if f.Parse(raw) != nil || params.Scan(&f) != nil {
-			continue // a URI that is no text; the server cannot have listed it
+		if u, ok := message.UpdatedURI(uri); ok {
+			out = s.updated(u, out)
 		}
-		out = s.updated(message.Updated{URI: uri, Frame: f, Span: params.URI}, out)
 	}
 	return out
 }

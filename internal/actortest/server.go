@@ -130,6 +130,9 @@ func (s *Server) answer(peer *transport.Peer, f protocol.Frame) {
 		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}%s},"serverInfo":{"name":"fake","version":"1"},"instructions":%q}`, version, logging, s.Instructions)
 	case protocol.MethodPing:
 		result = "{}"
+	case protocol.MethodServerDiscover:
+		_ = peer.Send(protocol.AppendError(nil, id, -32601, "Method not found", nil))
+		return
 	case protocol.MethodToolsList:
 		result = s.toolsPage(f)
 	case protocol.MethodResourcesList:

@@ -1,0 +1,63 @@
+package backend
+
+import (
+	"strconv"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// Bounds of how often a list is fetched again because a modern server calls it stale.
+const (
+	minTTL = 30 * time.Second
+	maxTTL = 24 * time.Hour
+)
+
+// fresh notes a page's ttlMs, raw JSON: the list is as fresh as its stalest page. What makes no sense counts as none.
+// MCP 2026-07-28, server/utilities/caching.
+func (l *listing) fresh(raw []byte) {
+	ms, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || ms <= 0 {
+		return
+	}
+	ttl := maxTTL
+	if ms < float64(maxTTL/time.Millisecond) {
+		ttl = time.Duration(ms) * time.Millisecond
+	}
+	if l.ttl == 0 || ttl < l.ttl {
+		l.ttl = max(ttl, minTTL)
+	}
+}
+
+// keepFresh has a list fetched again when it has gone stale, unless the server says of itself when it changes. The pause
+// is up to a tenth longer, so that the gateways of a server do not come all at once.
+func (s *state) keepFresh(kind protocol.ItemKind, out []effect) []effect {
+	l := &s.lists[kind]
+	if l.ttl == 0 || !s.catalog || s.streams.tells(kind) {
+		return out
+	}
+	pause := l.ttl + time.Duration(s.rng.Int64N(int64(l.ttl/10)))
+	return append(out, act(wakeAfter{pause, ttlExpired{*s.incarnation, kind, l.fetches}}))
+}
+
+// ttlExpired fetches a list again; whoever holds the old one compares.
+func (s *state) ttlExpired(m ttlExpired, out []effect) []effect {
+	if m.gen != *s.incarnation || s.phase != message.Ready || s.lists[m.kind].fetches != m.fetches || s.streams.tells(m.kind) {
+		return out
+	}
+	return s.resync(m.kind, out)
+}
+
+// resync fetches a list that may have changed although nobody said so.
+func (s *state) resync(kind protocol.ItemKind, out []effect) []effect {
+	l := &s.lists[kind]
+	switch {
+	case !l.wanted || !s.catalog:
+		return out
+	case l.running:
+		l.again = true
+		return out
+	}
+	return s.fetch(kind, out)
+}

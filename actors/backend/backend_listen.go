@@ -1,0 +1,349 @@
+package backend
+
+import (
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// Clocks of the stream of change notifications.
+const (
+	ackTime     = 30 * time.Second       // for a server to acknowledge a stream
+	overlapTime = 250 * time.Millisecond // the old stream runs on beside the new one for so long
+	listenMin   = 500 * time.Millisecond // first pause before a broken stream is opened again; then twice that each
+	listenMax   = 30 * time.Second
+	listenLong  = 10 * time.Second // a stream that lived for so long did not fail
+)
+
+// streams is what a modern server tells of changes: one stream with all kinds it offers and the URIs wanted now. When
+// these change, a new one is opened, and only when it is acknowledged the old one is closed (bridge.md section 4).
+type streams struct {
+	now  *stream // acknowledged; nil = none
+	next *stream // opened, not acknowledged yet
+	old  *stream // replaced, still heard for overlapTime
+
+	wanted  map[string]bool   // URIs the pool wants updates of
+	queries map[uint64]string // the pool's subscribes that wait for an acknowledgment, and their URIs
+	refused bool              // the server does not do this at all
+	missed  bool              // changes may have been missed: there was no stream for a while
+	attempt int               // counts pauses, so that a timer knows its own
+	broken  int               // streams in a row that lived for a short time only
+	late    overlap
+}
+
+// stream is one subscriptions/listen request. MCP 2026-07-28, basic/patterns/subscriptions.
+type stream struct {
+	id    uint32
+	since time.Time                // when it was acknowledged; zero = not yet
+	asked []string                 // URIs
+	kinds [protocol.ItemKinds]bool // acknowledged
+	uris  map[string]bool          // acknowledged
+}
+
+// overlap collects what two streams may both tell, so that it is passed on once.
+type overlap struct {
+	armed bool
+	kinds [protocol.ItemKinds]bool
+	uris  map[string]message.Updated
+}
+
+// tells reports whether the server has promised to say when lists of the kind change.
+func (l *streams) tells(kind protocol.ItemKind) bool { return l.now != nil && l.now.kinds[kind] }
+
+// overlapping reports whether two streams may tell the same.
+func (l *streams) overlapping() bool { return l.old != nil || l.now != nil && l.next != nil }
+
+// listenFirst opens the stream before the lists are fetched, so that no change falls between the two.
+func (s *state) listenFirst(now time.Time, out []effect) []effect {
+	s.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}}
+	if s.catalog {
+		out = s.listenAnew(out)
+	}
+	if s.streams.next == nil {
+		return s.syncAll(now, out)
+	}
+	s.opening = true
+	return append(out, act(wakeAfter{settleTime, settled{*s.incarnation}}))
+}
+
+// filter is what the server is asked to tell; nil when there is nothing to ask for.
+func (s *state) filter() (filter []byte, uris []string) {
+	type changes struct{ ListChanged bool }
+	var has struct{ Tools, Prompts, Resources changes }
+	_ = json.Unmarshal(s.info.Capabilities, &has) // what makes no sense is not offered
+	uris = slices.Sorted(maps.Keys(s.streams.wanted))
+	if has == (struct{ Tools, Prompts, Resources changes }{}) && len(uris) == 0 {
+		return nil, nil
+	}
+	filter, err := json.Marshal(struct {
+		Tools     bool     `json:"toolsListChanged,omitempty"`
+		Prompts   bool     `json:"promptsListChanged,omitempty"`
+		Resources bool     `json:"resourcesListChanged,omitempty"`
+		URIs      []string `json:"resourceSubscriptions,omitempty"`
+	}{has.Tools.ListChanged, has.Prompts.ListChanged, has.Resources.ListChanged, uris})
+	if err != nil {
+		panic("filter: " + err.Error()) // booleans and strings always marshal
+	}
+	return filter, uris
+}
+
+// listenAnew opens a stream for what is wanted now. While one waits for its acknowledgment the next has to wait.
+func (s *state) listenAnew(out []effect) []effect {
+	l := &s.streams
+	if l.next != nil || l.refused {
+		return out
+	}
+	filter, uris := s.filter()
+	if filter == nil {
+		if l.now != nil {
+			out = s.closeStream(l.now, out)
+			l.now = nil
+		}
+		return out
+	}
+	st := &stream{asked: uris}
+	params := append(append([]byte(`{"notifications":`), filter...), '}')
+	out = s.request(protocol.MethodSubscriptionsListen, params, func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect {
+		return s.streamEnded(now, st, f, out)
+	}, out)
+	st.id = s.lastID
+	l.next = st
+	out = append(out, act(wakeAfter{ackTime, ackExpired{*s.incarnation, st.id}}))
+	return s.armOverlap(out)
+}
+
+// isStream reports whether the request is one of our streams.
+func (s *state) isStream(id uint32) bool {
+	return slices.ContainsFunc([]*stream{s.streams.now, s.streams.next, s.streams.old}, func(st *stream) bool { return st != nil && st.id == id })
+}
+
+// closeStream ends a stream; what the server still says about it is not heard.
+func (s *state) closeStream(st *stream, out []effect) []effect {
+	delete(s.pending, st.id)
+	return s.cancelRequest(st.id, "", out)
+}
+
+// want takes the pool's wish for updates of a resource, or the end of it.
+func (s *state) want(m message.Query, out []effect) []effect {
+	l := &s.streams
+	var params struct{ URI string }
+	_ = json.Unmarshal(m.Params, &params) // rendered by the pool
+	if m.Method == protocol.MethodResourcesUnsubscribe {
+		if l.wanted[params.URI] {
+			delete(l.wanted, params.URI)
+			out = s.listenAnew(out)
+		}
+		return s.wantAnswered(m.Key, params.URI, true, out)
+	}
+	switch {
+	case l.refused:
+		return s.wantAnswered(m.Key, params.URI, false, out)
+	case l.wanted[params.URI] && l.next == nil && l.now != nil && l.now.uris[params.URI]:
+		return s.wantAnswered(m.Key, params.URI, true, out)
+	}
+	l.wanted[params.URI] = true
+	l.queries[m.Key] = params.URI
+	return s.listenAnew(out)
+}
+
+// wantAnswered answers a query of the pool.
+func (s *state) wantAnswered(key uint64, uri string, yes bool, out []effect) []effect {
+	raw := protocol.AppendResult(nil, []byte("0"), []byte("{}"))
+	if !yes {
+		raw = protocol.AppendError(nil, []byte("0"), -32602, "the server does not tell of changes of "+uri, nil)
+	}
+	var f protocol.Frame
+	if err := f.Parse(raw); err != nil {
+		panic("own answer: " + err.Error())
+	}
+	return append(out, tell(s.pool, message.Queried{Backend: s.self, Key: key, Frame: f}))
+}
+
+// settleQueries answers the queries about URIs that a stream was asked for; those it does not have are wanted no more.
+func (s *state) settleQueries(st *stream, out []effect) []effect {
+	l := &s.streams
+	for _, key := range slices.Sorted(maps.Keys(l.queries)) {
+		uri := l.queries[key]
+		if !slices.Contains(st.asked, uri) {
+			continue
+		}
+		delete(l.queries, key)
+		if !st.uris[uri] {
+			delete(l.wanted, uri)
+		}
+		out = s.wantAnswered(key, uri, st.uris[uri], out)
+	}
+	return out
+}
+
+// acknowledged: a stream has begun. It takes the place of the one before, which is heard a little longer: what it has
+// told already may still be on its way.
+func (s *state) acknowledged(now time.Time, e *transport.Received, params *protocol.Params, out []effect) []effect {
+	l := &s.streams
+	st := l.next
+	if st == nil || s.heard(e, params) != st {
+		return out
+	}
+	var filter struct {
+		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
+		ResourceSubscriptions                                      []string
+	}
+	_ = json.Unmarshal(params.Notifications.Of(e.Frame.Raw), &filter) // what makes no sense is not acknowledged
+	st.since = now
+	st.kinds = [protocol.ItemKinds]bool{
+		protocol.Tools: filter.ToolsListChanged, protocol.Prompts: filter.PromptsListChanged,
+		protocol.Resources: filter.ResourcesListChanged, protocol.Templates: filter.ResourcesListChanged,
+	}
+	st.uris = map[string]bool{}
+	for _, uri := range filter.ResourceSubscriptions {
+		if slices.Contains(st.asked, uri) {
+			st.uris[uri] = true
+		}
+	}
+	if l.old != nil {
+		out = s.closeStream(l.old, out)
+	}
+	l.old, l.now, l.next = l.now, st, nil
+	out = s.settleQueries(st, out)
+	if l.missed || l.old == nil && !s.opening {
+		out = s.catchUp(st, l.missed, out)
+		l.missed = false
+	}
+	if l.outdated() {
+		out = s.listenAnew(out)
+	}
+	out = s.armOverlap(out)
+	return s.streamed(now, out)
+}
+
+// outdated reports whether what is wanted has changed since the stream was opened.
+func (l *streams) outdated() bool {
+	for uri := range l.wanted {
+		if !slices.Contains(l.now.asked, uri) {
+			return true
+		}
+	}
+	for uri := range l.now.uris {
+		if !l.wanted[uri] {
+			return true
+		}
+	}
+	return false
+}
+
+// catchUp: there was no stream for a while, so everything it would have told of may have changed. Resources nobody
+// could have heard of before (missed is false) need no word.
+func (s *state) catchUp(st *stream, missed bool, out []effect) []effect {
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		if st.kinds[kind] {
+			out = s.resync(kind, out)
+		}
+	}
+	if !missed {
+		return out
+	}
+	for _, uri := range slices.Sorted(maps.Keys(st.uris)) {
+		if u, ok := message.UpdatedURI(uri); ok {
+			out = append(out, tell(s.pool, u))
+		}
+	}
+	return out
+}
+
+// streamTimer handles the clocks of streams.
+func (s *state) streamTimer(now time.Time, msg any, out []effect) []effect {
+	l := &s.streams
+	switch m := msg.(type) {
+	case overlapOver:
+		if m.gen == *s.incarnation && l.late.armed {
+			return s.overlapOver(out)
+		}
+	case relisten:
+		if m.gen == *s.incarnation && m.attempt == l.attempt && l.now == nil && l.next == nil {
+			return s.listenAnew(out)
+		}
+	case ackExpired:
+		if m.gen == *s.incarnation && l.next != nil && l.next.id == m.id {
+			st := l.next
+			f := ownFault("the server did not acknowledge the stream within " + ackTime.String())
+			return s.streamEnded(now, st, &f, s.closeStream(st, out))
+		}
+	}
+	return out
+}
+
+// streamEnded: the server ended a stream, or it broke.
+func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []effect) []effect {
+	l := &s.streams
+	code := 0
+	if f.Kind == protocol.KindError {
+		code, _ = protocol.ErrorNumber(f)
+	}
+	switch st {
+	case l.next:
+		l.next = nil
+		l.refused = code == -32601 && l.now == nil
+		out = append(out, act(logged{slog.LevelDebug, "the stream of changes was not opened", []any{"err", errorText(f)}}))
+		if l.refused {
+			st.asked = slices.Collect(maps.Values(l.queries))
+		}
+		out = s.streamed(now, s.settleQueries(st, out))
+		if l.now != nil { // it goes on as it was, unless more is wanted
+			if len(l.queries) > 0 {
+				out = s.listenAnew(out)
+			}
+			return out
+		}
+	case l.now:
+		l.now, l.missed = nil, true
+		if now.Sub(st.since) >= listenLong {
+			l.broken = 0
+		}
+		if st.kinds == ([protocol.ItemKinds]bool{}) && len(st.uris) == 0 && f.Kind == protocol.KindResult {
+			l.refused = true // it acknowledged nothing and was done
+		}
+	default:
+		if st == l.old {
+			l.old = nil
+		}
+		return out
+	}
+	if l.refused || l.next != nil {
+		return out
+	}
+	pause := listenMax
+	if l.broken < 6 {
+		pause = listenMin << l.broken
+	}
+	l.broken++
+	l.attempt++
+	return append(out, act(wakeAfter{jitter(s.rng, pause), relisten{*s.incarnation, l.attempt}}))
+}
+
+// streamCancelled: the server tears a stream down. It must not cancel anything else.
+func (s *state) streamCancelled(now time.Time, e *transport.Received, params *protocol.Params, out []effect) []effect {
+	id, ok := parseID(params.RequestID.Of(e.Frame.Raw))
+	p := s.pending[id]
+	if !ok || p == nil || !s.isStream(id) {
+		return out
+	}
+	delete(s.pending, id)
+	f := ownFault("the server cancelled it")
+	return p.own(s, now, &f, out)
+}
+
+// abandonStreams: the connection is lost, and all streams with it.
+func (s *state) abandonStreams(reason string, out []effect) []effect {
+	for _, key := range slices.Sorted(maps.Keys(s.streams.queries)) {
+		out = append(out, tell(s.pool, message.Queried{Backend: s.self, Key: key, Fault: &protocol.Fault{
+			Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was lost: " + reason}}))
+	}
+	s.streams = streams{}
+	return out
+}

@@ -1,0 +1,290 @@
+package backend
+
+import (
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// canSets are the capabilities every set of questions is declared with to a modern server.
+var canSets = func() (sets [message.CanAll + 1][]byte) {
+	for can := range sets {
+		sets[can] = message.Can(can).ModernCapabilities()
+	}
+	return sets
+}()
+
+// modernCapabilities is the raw JSON object that declares the set to a modern server. Nobody writes to it.
+func modernCapabilities(can message.Can) []byte { return canSets[can&message.CanAll] }
+
+// modernMeta is what a request says of its caller: of a modern client what it said itself, word for word, never a union
+// (bridge.md section 7); of a legacy one what it declared when it initialized.
+func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta {
+	c := &r.Caller
+	if r.Modern {
+		return protocol.ModernMeta{ClientInfo: c.ClientInfo, Capabilities: c.Capabilities, LogLevel: c.LogLevel, Token: token}
+	}
+	meta := protocol.ModernMeta{ClientInfo: c.ClientInfo, Capabilities: modernCapabilities(c.Can), LogLevel: s.levelOf(r), Token: token}
+	if meta.ClientInfo == nil {
+		meta.ClientInfo = []byte(clientInfo)
+	}
+	return meta
+}
+
+// defaultLevel is the log level asked for on behalf of legacy clients that have not set one: they get what they filter.
+const defaultLevel = "info"
+
+// levelOf is the log level a request asks a modern server for; "" = no log lines.
+func (s *state) levelOf(r *message.Request) string {
+	switch {
+	case r.Caller.LogLevel != "" || r.Modern:
+		return r.Caller.LogLevel
+	case s.level != "":
+		return s.level
+	}
+	return defaultLevel
+}
+
+// upstream is the client's frame with our id, the server's own name or URI, and our progress token, in the server's
+// era; every other byte as it came. Tools are always asked for progress: it keeps long calls alive (the idle clock).
+func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
+	raw := r.Frame.Raw
+	number := strconv.AppendUint(nil, uint64(id), 10)
+	token := number
+	if !r.Params.ProgressToken.Present() && r.Frame.M != protocol.MethodToolsCall {
+		token = nil
+	}
+	var room [28]protocol.Edit
+	edits := append(room[:0], protocol.Edit{Span: r.Frame.ID, With: number})
+	if r.Target.Present() {
+		edits = append(edits, protocol.Edit{Span: r.Target, With: r.Original})
+	}
+	switch {
+	case s.era == message.EraModern && q != nil:
+		return protocol.AppendRetry(nil, &r.Frame, &r.Params, s.modernMeta(r, token), q.responses, q.state, edits...)
+	case s.era == message.EraModern:
+		meta := s.modernMeta(r, token)
+		if r.Modern { // what the client brings back from the server's own question
+			meta.InputResponses, meta.RequestState = r.Params.InputResponses.Of(raw), r.Params.RequestState.Of(raw)
+		}
+		edits = protocol.ToModernRequest(edits, &r.Frame, &r.Params, &meta)
+	case r.Modern:
+		edits = toLegacy(edits, r, token, number)
+	default:
+		edits = addToken(edits, r, token)
+	}
+	return protocol.AppendEdited(nil, raw, edits...)
+}
+
+// toLegacy makes a modern client's request a legacy one. What answers the legacy server's own state goes along: go-sdk
+// asks legacy clients like that, too (protocol.md E.3 no. 24).
+func toLegacy(edits []protocol.Edit, r *message.Request, token, number []byte) []protocol.Edit {
+	params := r.Params
+	if params.RequestState.Present() {
+		params.InputResponses, params.RequestState, params.Odd = protocol.Span{}, protocol.Span{}, false
+		token = number // keeps _meta, so that params are not walked
+	}
+	return protocol.ToLegacyRequest(edits, &r.Frame, &params, token)
+}
+
+// addToken puts our progress token, if any, into a legacy client's request.
+func addToken(edits []protocol.Edit, r *message.Request, token []byte) []protocol.Edit {
+	switch {
+	case token == nil:
+	case r.Params.ProgressToken.Present():
+		edits = append(edits, protocol.Edit{Span: r.Params.ProgressToken, With: token})
+	case r.Params.Meta.Present():
+		edits = append(edits, protocol.InsertMember(r.Frame.Raw, r.Params.Meta, append([]byte(`"progressToken":`), token...)))
+	default:
+		member := append([]byte(`"_meta":{"progressToken":`), token...)
+		edits = append(edits, protocol.InsertMember(r.Frame.Raw, r.Frame.Params, append(member, '}')))
+	}
+	return edits
+}
+
+// outgoing is a call as the connection takes it.
+func (s *state) outgoing(id uint32, p *pending) transport.Outgoing {
+	r := p.request
+	o := transport.Outgoing{
+		Ticket: uint64(id), Frame: s.upstream(r, id, p.round), Newline: r.Frame.Newline, Request: true, Method: r.Frame.MethodText(),
+	}
+	if s.era == message.EraModern && protocol.NameHeader(r.Frame.M, &r.Params).Present() {
+		o.Name = r.Item
+	}
+	if r.Frame.M == protocol.MethodToolsCall {
+		o.Headers = s.bindings[r.Item].Headers(r.Params.Arguments.Of(r.Frame.Raw))
+	}
+	return o
+}
+
+// answeredModern takes a modern server's answer to a call.
+func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
+	if f.Kind == protocol.KindError {
+		return s.refusedModern(now, p, f, out)
+	}
+	var r protocol.ResultInfo
+	if r.Scan(f) != nil {
+		return s.faulty(now, p, "the server's result makes no sense", out)
+	}
+	m := p.request.Frame.M
+	kind := r.KindOf(m, f)
+	switch {
+	case kind == protocol.ResultInputRequired && !p.request.Modern:
+		return s.inputRequired(now, p, f, &r, out)
+	case kind == protocol.ResultUnknown:
+		return s.faulty(now, p, "the server's result is of a type nobody knows, or not allowed for "+p.request.Frame.MethodText(), out)
+	case p.request.Modern:
+		return s.done(now, p, *f, out)
+	case kind == protocol.ResultTask:
+		return s.faulty(now, p, "the server answered with a task, which the client did not ask for", out)
+	}
+	var room [8]protocol.Edit
+	return s.doneEdited(now, p, f, protocol.ToLegacyResult(room[:0], m, f, &r), out)
+}
+
+// refusedModern takes a modern server's error.
+func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
+	r := p.request
+	switch code, _ := protocol.ErrorNumber(f); code {
+	case codeHeaderMismatch:
+		if r.Frame.M == protocol.MethodToolsCall && s.kind == "http" && !p.mended && s.phase == message.Ready {
+			return s.mend(now, p, out)
+		}
+		return s.faulty(now, p, "the server refused the headers of the request: "+errorText(f), out)
+	case codeUnsupportedVersion:
+		out = s.recheck(out)
+		return s.faulty(now, p, "the server refused the protocol version of the request: "+errorText(f), out)
+	}
+	if r.Modern {
+		return s.done(now, p, *f, out)
+	}
+	var room [8]protocol.Edit
+	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), false), out)
+}
+
+// refusedLegacy takes a legacy server's error to a modern client's call.
+func (s *state) refusedLegacy(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
+	if protocol.URLElicitations(f, func(protocol.Span) bool { return true }) {
+		return s.done(now, p, *f, out) // the holder can ask the client
+	}
+	r := p.request
+	var room [8]protocol.Edit
+	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), true), out)
+}
+
+// doneEdited ends a call with the server's answer after the edits.
+func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits []protocol.Edit, out []effect) []effect {
+	if len(edits) == 0 {
+		return s.done(now, p, *f, out)
+	}
+	var edited protocol.Frame
+	if err := edited.Parse(protocol.AppendEdited(nil, f.Raw, edits...)); err != nil {
+		return s.faulty(now, p, "the server's answer could not be translated", append(out, act(logged{slog.LevelError, "translated answer is malformed", []any{"err", err}})))
+	}
+	return s.done(now, p, edited, out)
+}
+
+// done ends a call with an answer. The call is in no table any more.
+func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []effect) []effect {
+	if p.round != nil {
+		out = p.round.completed(out)
+	}
+	out = append(out, tell(p.call.Holder, message.Done{Seq: p.call.Seq, Frame: f}), s.endedCall(p.call))
+	return s.stopWhenDrained(now, out)
+}
+
+// faulty ends a call with a fault of ours about its server's answer. The call is in no table any more.
+func (s *state) faulty(now time.Time, p *pending, text string, out []effect) []effect {
+	out = append(out, act(logged{slog.LevelWarn, "call failed for the server's answer", []any{"method", p.request.Frame.MethodText(), "reason", text}}))
+	return s.failed(now, p, protocol.InternalFault, text, out)
+}
+
+// failed ends a call with a fault of ours. The call is in no table any more.
+func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text string, out []effect) []effect {
+	fault := &protocol.Fault{Name: name, Server: s.server.Name, Message: text}
+	out = append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}), s.endedCall(p.call))
+	return s.stopWhenDrained(now, out)
+}
+
+func (s *state) endedCall(call message.CallRef) effect {
+	return tell(s.pool, message.Ended{Backend: s.self, Call: call})
+}
+
+// mend lists the tools again for a call that was refused, unexecuted, because its headers do not fit the server's
+// annotations, and sends it once more. MCP 2026-07-28, basic/transports/streamable-http, client behavior.
+func (s *state) mend(now time.Time, p *pending, out []effect) []effect {
+	p.mended = true
+	s.mending = append(s.mending, p)
+	if l := &s.lists[protocol.Tools]; !l.running {
+		return s.fetch(protocol.Tools, out)
+	}
+	s.lists[protocol.Tools].again = true
+	return out
+}
+
+// mended sends the calls that waited for the tools, or fails them when these could not be listed.
+func (s *state) mended(now time.Time, failure string, out []effect) []effect {
+	waiting := s.mending
+	s.mending = nil
+	for _, p := range waiting {
+		if failure != "" {
+			out = s.faulty(now, p, "the server refused the headers of the request, and its tools could not be listed again: "+failure, out)
+			continue
+		}
+		out = s.writeCall(p, out)
+	}
+	return out
+}
+
+// compile takes the annotations out of a list of tools. A tool whose annotations are invalid is left out.
+func (s *state) compile(items [][]byte, out []effect) ([][]byte, []effect) {
+	if s.era != message.EraModern || s.kind != "http" {
+		return items, out
+	}
+	s.bindings = map[string]*protocol.Bindings{}
+	items = slices.DeleteFunc(items, func(raw []byte) bool {
+		name := ""
+		if item, err := protocol.ParseItem(raw); err == nil {
+			name, _ = protocol.Unquote(item.Name.Of(raw))
+		}
+		b, err := protocol.CompileBindings(raw)
+		if err != nil {
+			out = append(out, act(logged{slog.LevelWarn, "tool is left out: its x-mcp-header annotations are invalid", []any{"tool", name, "err", err}}))
+			return true
+		}
+		if b != nil {
+			s.bindings[name] = b
+		}
+		return false
+	})
+	return items, out
+}
+
+// recheck asks a server that no longer behaves as a modern one whether it still is; calls go on meanwhile.
+func (s *state) recheck(out []effect) []effect {
+	if s.rechecked || s.phase != message.Ready || s.era != message.EraModern {
+		return out
+	}
+	s.rechecked = true
+	return s.expireOwn(s.request(protocol.MethodServerDiscover, nil, (*state).rechecks, out))
+}
+
+// rechecks takes the answer: a server that is no longer modern is opened again, and asked.
+func (s *state) rechecks(now time.Time, f *protocol.Frame, out []effect) []effect {
+	s.rechecked = false
+	if v := judge(f); v.era == message.EraModern || s.phase != message.Ready {
+		return out
+	}
+	s.known = message.KnownEra{}
+	return s.lose(now, "the server no longer speaks "+s.info.Version, out)
+}
+
+// estranged reports whether an HTTP status without JSON-RPC may mean that the server has gone back to a legacy era.
+func (s *state) estranged(status *transport.StatusError) bool {
+	return s.era == message.EraModern && (status.Code == 400 || status.Code == 404 || status.Code == 405)
+}

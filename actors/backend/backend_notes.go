@@ -1,0 +1,80 @@
+package backend
+
+import (
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// notified handles a notification of the server.
+func (s *state) notified(now time.Time, e *transport.Received, out []effect) []effect {
+	if s.era == message.EraModern {
+		return s.notifiedModern(now, e, out)
+	}
+	switch e.Frame.M {
+	case protocol.NotificationProgress:
+		return s.progress(e, out)
+	case protocol.NotificationMessage:
+		return s.logLine(e, out)
+	case protocol.NotificationResourcesUpdated:
+		return s.resourceUpdated(e, out)
+	case protocol.NotificationCancelled:
+		return s.askWithdrawn(e, out)
+	case protocol.NotificationElicitationComplete:
+		return s.elicitationDone(e, out)
+	case protocol.NotificationToolsListChanged:
+		return s.changed(protocol.Tools, out)
+	case protocol.NotificationPromptsListChanged:
+		return s.changed(protocol.Prompts, out)
+	case protocol.NotificationResourcesListChanged:
+		return s.changed(protocol.Templates, s.changed(protocol.Resources, out))
+	}
+	return out
+}
+
+// logLine goes to the call it belongs to: the one whose response it came on, else the only one there is. What
+// belongs to no call is told to the pool.
+func (s *state) logLine(e *transport.Received, out []effect) []effect {
+	p := s.pending[uint32(e.Ticket)]
+	if e.Ticket == 0 && len(s.byCall) == 1 {
+		for _, id := range s.byCall {
+			p = s.pending[id]
+		}
+	}
+	if p != nil && p.own == nil {
+		if p.request.Modern && p.request.Caller.LogLevel == "" {
+			return out // a modern client that has not asked gets none
+		}
+		return append(out, tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
+	}
+	return append(out, tell(s.pool, message.ServerLog{Server: s.server.Name, Frame: e.Frame}))
+}
+
+// resourceUpdated goes to the pool, who knows the subscribers.
+func (s *state) resourceUpdated(e *transport.Received, out []effect) []effect {
+	var params protocol.Params
+	if params.Scan(&e.Frame) != nil {
+		return out
+	}
+	uri, ok := protocol.Unquote(params.URI.Of(e.Frame.Raw))
+	if !ok {
+		return out
+	}
+	return append(out, tell(s.pool, message.Updated{URI: uri, Frame: e.Frame, Span: params.URI}))
+}
+
+// progress goes to the call whose token, our id, it carries.
+func (s *state) progress(e *transport.Received, out []effect) []effect {
+	var params protocol.Params
+	if params.Scan(&e.Frame) != nil {
+		return out
+	}
+	id, ok := parseID(params.Token.Of(e.Frame.Raw))
+	p := s.pending[id]
+	if !ok || p == nil || p.own != nil {
+		return out
+	}
+	return append(out, tell(p.call.Holder, message.Progress{Seq: p.call.Seq, Frame: e.Frame, Token: params.Token}))
+}

@@ -1,0 +1,278 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+const (
+	probeTime = 5 * time.Second // a process that says nothing to server/discover for so long is asked to initialize, too
+	legacyAge = 24 * time.Hour  // a server that was legacy so long ago is asked again: it would work for ever without a word
+)
+
+// probe is how far an incarnation has come in finding out the era of its server. One process speaks one era: some are
+// spoilt by the question (go-sdk: "duplicate initialize"), some pin the first era they hear (TypeScript v2), so the
+// losing era gets a fresh process. MCP 2026-07-28, basic/transports/stdio, backward compatibility.
+type probe struct {
+	plan       message.Era // what the incarnation began with; unknown = it asks
+	fresh      bool        // it follows one that the question had spoilt
+	discover   uint32      // id of server/discover while it is unanswered; else 0
+	initialize uint32      // id of initialize while it is unanswered; else 0
+	twice      bool        // server/discover was sent a second time
+	refused    string      // why initialize was refused; "" = it was not
+}
+
+// only is the one era the server is to be spoken to in; unknown = whichever it speaks.
+func (s *state) only() message.Era {
+	p := s.server.Protocol
+	switch {
+	case s.kind == "sse" || p == "legacy" || protocol.IsLegacy(p): // HTTP+SSE has no other
+		return message.EraLegacy
+	case p == "modern" || protocol.IsModern(p):
+		return message.EraModern
+	}
+	return message.EraUnknown
+}
+
+// plan is the era this incarnation begins with.
+func (s *state) plan(now time.Time) message.Era {
+	if era := s.only(); era != message.EraUnknown {
+		return era
+	}
+	if s.forced != message.EraUnknown {
+		return s.forced
+	}
+	if s.known.Era == message.EraLegacy && now.Sub(s.known.At) >= legacyAge {
+		return message.EraUnknown
+	}
+	return s.known.Era
+}
+
+// handshake sends what opens the connection: initialize to a server known to be legacy, else server/discover, whose
+// answer tells.
+func (s *state) handshake(now time.Time, out []effect) []effect {
+	out = s.enter(now, message.Handshaking, "", out)
+	s.probe = probe{plan: s.plan(now), fresh: s.forced != message.EraUnknown}
+	s.forced = message.EraUnknown
+	if s.probe.plan == message.EraLegacy {
+		return s.initialize(out)
+	}
+	out = s.discover(append(out, act(setVersion{protocol.Version20260728})))
+	if s.kind != "http" && s.probe.plan == message.EraUnknown {
+		out = append(out, act(wakeAfter{probeTime, probeExpired{*s.incarnation}}))
+	}
+	return out
+}
+
+// discover asks the server what it speaks. MCP 2026-07-28, server/discover.
+func (s *state) discover(out []effect) []effect {
+	out = s.request(protocol.MethodServerDiscover, nil, (*state).discovered, out)
+	s.probe.discover = s.lastID
+	return out
+}
+
+// initialize opens a legacy session. MCP 2025-11-25, basic/lifecycle.
+func (s *state) initialize(out []effect) []effect {
+	version := protocol.LatestLegacy
+	if protocol.IsLegacy(s.server.Protocol) {
+		version = s.server.Protocol
+	}
+	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.announce.Capabilities(), clientInfo)
+	out = s.request(protocol.MethodInitialize, params, (*state).initialized, append(out, act(setVersion{""})))
+	s.probe.initialize = s.lastID
+	return out
+}
+
+// discovered takes the answer to server/discover, or a fault of ours.
+func (s *state) discovered(now time.Time, f *protocol.Frame, out []effect) []effect {
+	s.probe.discover = 0
+	v := judge(f)
+	switch {
+	case v.fault != "":
+		return s.lose(now, v.fault, out)
+	case v.era == message.EraModern && f.Kind == protocol.KindResult:
+		return s.isModern(now, f, v.version, out)
+	case v.era == message.EraModern && s.probe.twice:
+		return s.lose(now, "the server names a version that it then refuses: "+errorText(f), out)
+	case v.era == message.EraModern:
+		s.probe.twice = true
+		return s.discover(out)
+	case v.era == message.EraLegacy:
+		return s.onlyLegacy(now, out)
+	case f.Kind == protocol.KindError:
+		return s.inconclusive(now, "the server refused server/discover: "+errorText(f), out)
+	}
+	return s.inconclusive(now, "the answer to server/discover makes no sense", out)
+}
+
+// onlyLegacy: the server understands the question and speaks legacy versions only. A process that has answered it may
+// take initialize for a second one.
+func (s *state) onlyLegacy(now time.Time, out []effect) []effect {
+	if s.only() == message.EraModern {
+		return s.lose(now, "the server speaks legacy versions only, and protocol is "+s.server.Protocol, out)
+	}
+	s.known = message.KnownEra{Era: message.EraLegacy, At: now}
+	if s.kind != "http" {
+		return s.reopen(now, message.EraLegacy, out)
+	}
+	return s.initialize(out)
+}
+
+// inconclusive: the answer to server/discover says nothing of the server but that it does not understand.
+func (s *state) inconclusive(now time.Time, why string, out []effect) []effect {
+	switch {
+	case s.only() == message.EraModern:
+		return s.lose(now, why+" (protocol is "+s.server.Protocol+")", out)
+	case s.probe.initialize != 0:
+		return out // its answer decides
+	case s.probe.refused != "":
+		return s.spoilt(now, s.probe.refused, out)
+	}
+	s.known = message.KnownEra{}
+	return s.initialize(out)
+}
+
+// silent: the process has not answered in time. It may be slow (a download) or legacy: whichever answer makes sense
+// decides.
+func (s *state) silent(out []effect) []effect {
+	if s.probe.discover == 0 || s.probe.initialize != 0 || s.probe.refused != "" {
+		return out
+	}
+	return s.initialize(out)
+}
+
+// spoilt: initialize was refused. After a question that may have spoilt the process a fresh one gets it alone; an era
+// that was only remembered is asked for again.
+func (s *state) spoilt(now time.Time, why string, out []effect) []effect {
+	s.probe.refused = why
+	switch {
+	case s.probe.discover != 0:
+		return out // its answer decides
+	case s.only() != message.EraUnknown, s.probe.fresh:
+	case s.probe.plan == message.EraLegacy:
+		s.known = message.KnownEra{}
+		return s.reopen(now, message.EraUnknown, out)
+	case s.kind != "http":
+		return s.reopen(now, message.EraLegacy, out)
+	}
+	s.known = message.KnownEra{}
+	return s.lose(now, why, out)
+}
+
+// reopen begins another incarnation at once, in the era now known.
+func (s *state) reopen(now time.Time, era message.Era, out []effect) []effect {
+	out = append(out, act(logged{slog.LevelInfo, "the server is opened again to be spoken to in another era", []any{"era", string(era)}}))
+	s.forced = era
+	clear(s.pending) // requests of ours only: no call goes out before the handshake
+	return s.connect(now, s.shut(out))
+}
+
+// diedOfIt reports whether the process has ended because of server/discover, as far as can be told.
+func (s *state) diedOfIt() bool {
+	p := s.pending[s.probe.discover]
+	return s.phase == message.Handshaking && s.kind != "http" && s.probe.plan == message.EraUnknown &&
+		s.only() == message.EraUnknown && p != nil && p.written
+}
+
+// openingEnded: an HTTP response to what opens the connection came without a JSON-RPC message in it.
+func (s *state) openingEnded(now time.Time, id uint32, err error, out []effect) []effect {
+	status, isStatus := errors.AsType[*transport.StatusError](err)
+	_, isNoJSON := errors.AsType[*protocol.ParseError](err)
+	conclusive := isStatus && status.Code/100 == 4 || isNoJSON || errors.Is(err, transport.ErrNoAnswer)
+	text := "the response ended without an answer"
+	if err != nil {
+		text = err.Error()
+	}
+	if isStatus {
+		var done bool
+		if out, done = s.turnedAway(now, status.Code, text, out); done {
+			return out
+		}
+	}
+	delete(s.pending, id)
+	switch {
+	case !conclusive:
+		return s.lose(now, text, out)
+	case id == s.probe.discover:
+		s.probe.discover = 0
+		return s.inconclusive(now, "the server refused server/discover: "+text, out)
+	}
+	s.probe.initialize = 0
+	return s.spoilt(now, "the server refused initialize: "+text, out)
+}
+
+// turnedAway handles HTTP statuses that say nothing of the era: a login is missing, or the server is overloaded or ill.
+func (s *state) turnedAway(now time.Time, status int, text string, out []effect) (_ []effect, done bool) {
+	switch {
+	case status == 401 || status == 403:
+		return s.retreat(now, message.NeedsLogin, "the server wants a login: "+text, out), true
+	case status == 408 || status == 425 || status == 429 || status >= 500:
+		return s.lose(now, text, out), true
+	}
+	return out, false
+}
+
+// decided: the server has shown its era. A late answer to the other question is swallowed.
+func (s *state) decided(now time.Time, era message.Era) {
+	for _, id := range []uint32{s.probe.discover, s.probe.initialize} {
+		delete(s.pending, id)
+	}
+	s.probe.discover, s.probe.initialize = 0, 0
+	s.era = era
+	if s.only() == message.EraUnknown && s.known.Era != era {
+		s.known = message.KnownEra{Era: era, At: now}
+	}
+}
+
+// initialized takes the answer to initialize, or a fault of ours.
+func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []effect {
+	s.probe.initialize = 0
+	if f.Kind == protocol.KindError {
+		return s.spoilt(now, "the server refused initialize: "+errorText(f), out)
+	}
+	var r protocol.ResultInfo
+	if err := r.Scan(f); err != nil {
+		return s.lose(now, "the answer to initialize makes no sense: "+err.Error(), out)
+	}
+	version, _ := protocol.Unquote(r.Version.Of(f.Raw))
+	if !protocol.IsLegacy(version) {
+		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
+	}
+	s.decided(now, message.EraLegacy)
+	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
+	s.info = &message.ServerInfo{
+		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Info: r.ServerInfo.Of(f.Raw), Instructions: instructions,
+	}
+	out = append(out, act(setVersion{version}))
+	out = s.notify(protocol.NotificationInitialized, nil, out)
+	greeting := s.lastID
+	out = s.enter(now, message.Syncing, "", out)
+	if s.kind != "http" { // one pipe keeps the order
+		return s.syncAll(now, out)
+	}
+	s.greeting = greeting
+	return append(out, act(wakeAfter{settleTime, settled{*s.incarnation}}))
+}
+
+// isModern: the server is spoken to without a session. MCP 2026-07-28, server/discover.
+func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out []effect) []effect {
+	var r protocol.ResultInfo
+	if err := r.Scan(f); err != nil {
+		return s.lose(now, "the answer to server/discover makes no sense: "+err.Error(), out)
+	}
+	s.decided(now, message.EraModern)
+	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
+	s.info = &message.ServerInfo{
+		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Instructions: instructions,
+		Info: protocol.Member(f.Raw, r.Meta, "io.modelcontextprotocol/serverInfo").Of(f.Raw),
+	}
+	out = append(out, act(setVersion{version}))
+	out = s.enter(now, message.Syncing, "", out)
+	return s.listenFirst(now, out)
+}

@@ -1,0 +1,249 @@
+package backend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// Bounds of what a modern server may ask in one call (protocol.md B.3).
+const (
+	maxRounds    = 10
+	maxEmpty     = 3                      // in a row, without a question
+	maxQuestions = 64                     // in one round
+	emptyPause   = 200 * time.Millisecond // before the first retry without a question; then four times that each
+)
+
+// round is what a modern server asked in a legacy client's call, and the answers so far. While it stands in
+// state.rounds nothing of the call is pending at the server, so a lost connection does not end it.
+// MCP 2026-07-28, basic/patterns/mrtr.
+type round struct {
+	call      message.CallRef
+	request   *message.Request
+	number    int                      // of the server's input_required, from 1
+	empty     int                      // of them in a row without a question
+	state     []byte                   // requestState, raw JSON; nil = none
+	responses []protocol.InputResponse // in the order asked; Result nil while unanswered
+	open      int                      // questions without answer
+	due       bool                     // the next request could go out, but for the connection
+	parked    bool                     // the pool was told that the call waits for its client
+	urls      [][]byte                 // elicitationIds, raw JSON, that we made up for questions of mode url
+}
+
+// question is one of a round's while they are being collected.
+type question struct {
+	index  int
+	method protocol.Method
+	params protocol.Span
+}
+
+// inputRequired puts a modern server's questions to the client of the call, all at once.
+func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *protocol.ResultInfo, out []effect) []effect {
+	q := p.round
+	if q == nil {
+		q = &round{call: p.call, request: p.request}
+		p.round = q
+	}
+	q.number++
+	q.responses, q.open, q.due = nil, 0, false
+	q.state = r.RequestState.Of(f.Raw)
+	if q.number > maxRounds {
+		return s.faulty(now, p, fmt.Sprintf("the server asked %d times and would not answer", q.number), out)
+	}
+	if len(q.state) > 0 && q.state[0] != '"' {
+		return s.faulty(now, p, "the server's requestState is no string", out)
+	}
+	questions, why := s.questions(q, f, r)
+	if why != "" {
+		return s.faulty(now, p, why, out)
+	}
+	s.rounds[q.call] = q
+	q.open = len(questions)
+	if q.open > 0 {
+		q.empty, q.parked = 0, true
+		out = append(out, tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true, Certain: true}))
+	}
+	for _, asked := range questions {
+		out = s.put(q, f, asked, out)
+	}
+	switch {
+	case q.open > 0:
+		return out
+	case len(q.responses) > 0:
+		return s.again(q, out)
+	}
+	if q.empty++; q.empty > maxEmpty {
+		delete(s.rounds, q.call)
+		return s.faulty(now, p, fmt.Sprintf("the server wants the request again and again: %d times without asking anything", q.empty), out)
+	}
+	pause := emptyPause << (2 * (q.empty - 1))
+	return append(out, act(wakeAfter{pause, roundDue{q.call, q.number}}))
+}
+
+// questions collects what is asked; why says what is wrong with it. Roots of a client that has none are answered with
+// those of the configuration.
+func (s *state) questions(q *round, f *protocol.Frame, r *protocol.ResultInfo) (questions []question, why string) {
+	if !r.InputRequests.Present() {
+		return nil, ""
+	}
+	err := protocol.InputRequests(f.Raw, r.InputRequests, func(key []byte, m protocol.Method, params protocol.Span) bool {
+		if len(q.responses) >= maxQuestions {
+			why = fmt.Sprintf("the server asks more than %d questions at once", maxQuestions)
+			return false
+		}
+		response := protocol.InputResponse{Key: slices.Clone(key)}
+		kind := protocol.QuestionOf(f.Raw, m, params)
+		switch {
+		case q.request.Caller.Can.Answers(kind):
+			questions = append(questions, question{len(q.responses), m, params})
+		case kind == protocol.QuestionRoots:
+			response.Result = rootsResult(s.server.Roots)
+		default:
+			why = "the server asks what the client has not declared that it answers: " + m.String()
+			return false
+		}
+		q.responses = append(q.responses, response)
+		return true
+	})
+	if err != nil && why == "" {
+		why = "the server's questions make no sense: " + err.Error()
+	}
+	return questions, why
+}
+
+// put asks the holder of the call one question, as a legacy server would.
+func (s *state) put(q *round, f *protocol.Frame, asked question, out []effect) []effect {
+	elicitation := ""
+	if protocol.QuestionOf(f.Raw, asked.method, asked.params) == protocol.QuestionURL {
+		elicitation = fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64())
+		q.urls = append(q.urls, protocol.Quote(elicitation))
+	}
+	s.lastAsk++
+	var frame protocol.Frame
+	if err := frame.Parse(protocol.AppendQuestion(nil, s.lastAsk, f.Raw, asked.method, asked.params, elicitation)); err != nil {
+		panic("own question: " + err.Error()) // made of parts of a parsed frame
+	}
+	s.asks[s.lastAsk] = &ask{method: asked.method, round: q, index: asked.index}
+	return append(out, tell(q.call.Holder, message.Ask{Seq: q.call.Seq, Key: s.lastAsk, From: s.self, Frame: frame}))
+}
+
+// answerRound takes the client's answer to one question. An error to an elicitation means that the user did not
+// answer; to sampling or roots it ends the call, since input responses cannot carry one.
+func (s *state) answerRound(now time.Time, a *ask, m message.Answer, out []effect) []effect {
+	q := a.round
+	result := m.Result
+	if result == nil {
+		if a.method != protocol.MethodElicitationCreate {
+			return s.endRound(now, q, m.Error, out)
+		}
+		result = []byte(`{"action":"cancel"}`)
+	}
+	q.responses[a.index].Result = result
+	if q.open--; q.open > 0 {
+		return out
+	}
+	return s.again(q, out)
+}
+
+// endRound ends a call with the client's own error to a question.
+func (s *state) endRound(now time.Time, q *round, raw []byte, out []effect) []effect {
+	s.forgetRound(q)
+	var f protocol.Frame
+	if err := f.Parse(answerFrame([]byte("0"), nil, raw)); err != nil {
+		panic("own error frame: " + err.Error()) // raw is part of a parsed frame
+	}
+	return s.done(now, &pending{call: q.call, request: q.request}, f, out)
+}
+
+// again sends the request of a round once more, with the answers and the server's state.
+func (s *state) again(q *round, out []effect) []effect {
+	if q.parked {
+		q.parked = false
+		out = append(out, tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Certain: true}))
+	}
+	q.due = true
+	return s.sendRound(q, out)
+}
+
+// sendRound writes the request, if there is a connection to write it to; else it waits for the next one.
+func (s *state) sendRound(q *round, out []effect) []effect {
+	if !s.linked || s.era != message.EraModern || s.phase != message.Ready && s.phase != message.Draining {
+		return out
+	}
+	delete(s.rounds, q.call)
+	return s.writeCall(&pending{call: q.call, request: q.request, round: q}, out)
+}
+
+// sendRounds writes what waited for the connection. A server that has become legacy cannot take it.
+func (s *state) sendRounds(out []effect) []effect {
+	if len(s.rounds) > 0 && s.era != message.EraModern {
+		return s.failRounds(protocol.BackendDisconnected, "it came back speaking another version", out)
+	}
+	for _, call := range s.roundCalls() {
+		if q := s.rounds[call]; q.due {
+			out = s.sendRound(q, out)
+		}
+	}
+	return out
+}
+
+// roundDue: the pause after an input_required without questions is over.
+func (s *state) roundDue(m roundDue, out []effect) []effect {
+	q := s.rounds[m.call]
+	if q == nil || q.number != m.number || q.due || q.open > 0 {
+		return out
+	}
+	return s.again(q, out)
+}
+
+// forgetRound takes a waiting call and its questions out of the tables.
+func (s *state) forgetRound(q *round) {
+	delete(s.rounds, q.call)
+	for key, a := range s.asks {
+		if a.round == q {
+			delete(s.asks, key)
+		}
+	}
+}
+
+// failRounds ends all waiting calls: no connection will take them.
+func (s *state) failRounds(name protocol.FaultName, reason string, out []effect) []effect {
+	for _, call := range s.roundCalls() {
+		q := s.rounds[call]
+		s.forgetRound(q)
+		fault := &protocol.Fault{Name: name, Server: s.server.Name,
+			Message: fmt.Sprintf("server %s was lost while its question was being answered: %s", s.server.Name, reason)}
+		out = append(out, tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}), s.endedCall(call))
+	}
+	return out
+}
+
+// roundCalls are the waiting calls, in a fixed order.
+func (s *state) roundCalls() []message.CallRef {
+	calls := make([]message.CallRef, 0, len(s.rounds))
+	for call := range s.rounds {
+		calls = append(calls, call)
+	}
+	slices.SortFunc(calls, func(a, b message.CallRef) int {
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Holder.Name(), b.Holder.Name()))
+	})
+	return calls
+}
+
+// completed tells the client that what it opened for the questions of mode url has served its purpose: legacy clients
+// wait for that word. MCP 2025-11-25, client/elicitation, completion notifications.
+func (q *round) completed(out []effect) []effect {
+	for _, id := range q.urls {
+		var f protocol.Frame
+		params := append(append([]byte(`{"elicitationId":`), id...), '}')
+		if err := f.Parse(protocol.AppendNotification(nil, protocol.NotificationElicitationComplete.String(), params)); err != nil {
+			panic("own notification: " + err.Error())
+		}
+		out = append(out, tell(q.call.Holder, message.ElicitationDone{Frame: f}))
+	}
+	return out
+}

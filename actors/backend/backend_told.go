@@ -1,0 +1,140 @@
+package backend
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// heard finds the stream a notification belongs to: by its subscription id, compared as text since some servers make
+// a string of our number; without one by the HTTP response it came on, else the only one there is. nil: none of ours.
+func (s *state) heard(e *transport.Received, params *protocol.Params) *stream {
+	l := &s.streams
+	id, named := parseID(params.SubscriptionID.Of(e.Frame.Raw))
+	if !named {
+		id = uint32(e.Ticket)
+	}
+	for _, st := range []*stream{l.now, l.next, l.old} {
+		if st != nil && st.id == id {
+			return st
+		}
+	}
+	if params.SubscriptionID.Present() || e.Ticket != 0 {
+		return nil
+	}
+	if l.now == nil {
+		return l.next
+	}
+	return l.now
+}
+
+// notifiedModern handles a notification of a modern server.
+func (s *state) notifiedModern(now time.Time, e *transport.Received, out []effect) []effect {
+	var params protocol.Params
+	if params.Scan(&e.Frame) != nil {
+		return out
+	}
+	switch e.Frame.M {
+	case protocol.NotificationProgress:
+		return s.progress(e, out)
+	case protocol.NotificationMessage:
+		return s.logLineModern(e, out)
+	case protocol.NotificationSubscriptionsAcknowledged:
+		return s.acknowledged(now, e, &params, out)
+	case protocol.NotificationCancelled:
+		return s.streamCancelled(now, e, &params, out)
+	}
+	if s.heard(e, &params) == nil {
+		return out // a stream that is closed
+	}
+	switch e.Frame.M {
+	case protocol.NotificationToolsListChanged:
+		return s.told(protocol.Tools, out)
+	case protocol.NotificationPromptsListChanged:
+		return s.told(protocol.Prompts, out)
+	case protocol.NotificationResourcesListChanged:
+		return s.told(protocol.Templates, s.told(protocol.Resources, out))
+	case protocol.NotificationResourcesUpdated:
+		uri, ok := protocol.Unquote(params.URI.Of(e.Frame.Raw))
+		if !ok {
+			return out
+		}
+		return s.toldURI(message.Updated{URI: uri, Frame: e.Frame, Span: params.URI}, out)
+	}
+	return out
+}
+
+// told: a list changed. While two streams run it is noted and passed on once.
+func (s *state) told(kind protocol.ItemKind, out []effect) []effect {
+	if !s.streams.overlapping() {
+		return s.changed(kind, out)
+	}
+	s.streams.late.kinds[kind] = true
+	return s.armOverlap(out)
+}
+
+// toldURI: a resource changed; likewise.
+func (s *state) toldURI(u message.Updated, out []effect) []effect {
+	if !s.streams.overlapping() {
+		return append(out, tell(s.pool, u))
+	}
+	if s.streams.late.uris == nil {
+		s.streams.late.uris = map[string]message.Updated{}
+	}
+	s.streams.late.uris[u.URI] = u
+	return s.armOverlap(out)
+}
+
+func (s *state) armOverlap(out []effect) []effect {
+	l := &s.streams
+	if l.late.armed || !l.overlapping() {
+		return out
+	}
+	l.late.armed = true
+	return append(out, act(wakeAfter{overlapTime, overlapOver{*s.incarnation}}))
+}
+
+// overlapOver closes the old stream and passes on what was collected.
+func (s *state) overlapOver(out []effect) []effect {
+	l := &s.streams
+	late := l.late
+	l.late = overlap{}
+	if l.old != nil {
+		out = s.closeStream(l.old, out)
+		l.old = nil
+	}
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		if late.kinds[kind] {
+			out = s.changed(kind, out)
+		}
+	}
+	for _, uri := range slices.Sorted(maps.Keys(late.uris)) {
+		out = append(out, tell(s.pool, late.uris[uri]))
+	}
+	return s.armOverlap(out)
+}
+
+// logLineModern goes to the call it belongs to: the one whose response it came on, else the only one that asked for
+// log lines. What belongs to no call a modern server must not send. MCP 2026-07-28, server/utilities/logging.
+func (s *state) logLineModern(e *transport.Received, out []effect) []effect {
+	p := s.pending[uint32(e.Ticket)]
+	if e.Ticket == 0 {
+		n := 0
+		for _, id := range s.byCall {
+			if c := s.pending[id]; s.levelOf(c.request) != "" {
+				p, n = c, n+1
+			}
+		}
+		if n != 1 {
+			return out
+		}
+	}
+	if p == nil || p.own != nil || s.levelOf(p.request) == "" {
+		return out
+	}
+	return append(out, tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
+}

@@ -1,0 +1,64 @@
+package backend
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// Error codes of the modern era. MCP 2026-07-28, schema.
+const (
+	codeHeaderMismatch     = -32020
+	codeCapabilityRequired = -32021
+	codeUnsupportedVersion = -32022
+)
+
+// verdict is what an answer to server/discover says of the server.
+type verdict struct {
+	era     message.Era // unknown: nothing
+	version string      // modern: the newest one both speak
+	fault   string      // why it cannot be spoken to at all; "" = it can, or nothing is known
+}
+
+// judge reads an answer to server/discover. Neither a DiscoverResult nor error -32022 means modern by itself: go-sdk
+// with sessions sends both and lists legacy dates only (protocol.md E.1 no. 1).
+func judge(f *protocol.Frame) verdict {
+	if f.Kind == protocol.KindResult {
+		var r protocol.ResultInfo
+		if r.Scan(f) != nil {
+			return verdict{}
+		}
+		return judgeVersions(r.SupportedVersions.Of(f.Raw))
+	}
+	switch code, _ := protocol.ErrorNumber(f); code {
+	case codeUnsupportedVersion:
+		data := protocol.Member(f.Raw, f.Error, "data")
+		return judgeVersions(protocol.Member(f.Raw, data, "supported").Of(f.Raw))
+	case codeHeaderMismatch, codeCapabilityRequired:
+		return verdict{fault: "the server refuses to say what it supports: " + errorText(f)}
+	}
+	return verdict{}
+}
+
+// judgeVersions looks inside a list of versions, raw JSON.
+func judgeVersions(raw []byte) verdict {
+	var versions []string
+	if json.Unmarshal(raw, &versions) != nil || len(versions) == 0 {
+		return verdict{}
+	}
+	for _, v := range protocol.ModernVersions { // newest first
+		if slices.Contains(versions, v) {
+			return verdict{era: message.EraModern, version: v}
+		}
+	}
+	if slices.ContainsFunc(versions, protocol.IsLegacy) {
+		return verdict{era: message.EraLegacy}
+	}
+	list := strings.ToValidUTF8(strings.Join(versions[:min(len(versions), 20)], ", "), "?")
+	return verdict{fault: fmt.Sprintf("the server speaks %.300q; supported are %s and %s", list,
+		strings.Join(protocol.ModernVersions, ", "), strings.Join(protocol.LegacyVersions, ", "))}
+}

@@ -1,0 +1,75 @@
+package pool
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// identity names what a connection reaches, as far as its era depends on it: the program and how it is started, or the
+// URL. Values of variables and headers are left out: they may be secrets, and the state file is no place for them.
+func identity(server config.Server, replica int) string {
+	what := struct {
+		Command, Cwd, URL  string
+		Args, Env, Headers []string
+	}{
+		Command: server.Command, Cwd: server.Cwd, Args: server.Args,
+		Env: slices.Sorted(maps.Keys(server.Env)), Headers: slices.Sorted(maps.Keys(server.Headers)),
+	}
+	if len(server.URLs) > 0 {
+		what.URL = server.URLs[replica%len(server.URLs)]
+	}
+	raw, err := json.Marshal(what)
+	if err != nil {
+		panic("identity: " + err.Error()) // strings always marshal
+	}
+	sum := sha256.Sum256(raw)
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
+}
+
+// known is what the state file says of the replicas of a server.
+func known(o Options) map[string]message.KnownEra {
+	eras := map[string]message.KnownEra{}
+	for replica := range max(1, len(o.Server.URLs)) {
+		id := identity(o.Server, replica)
+		if era, ok := o.Eras[id]; ok {
+			eras[id] = era
+		}
+	}
+	return eras
+}
+
+// remember notes the era a replica was found to speak, here and in the state file.
+func (s *state) remember(sl *slot, era message.KnownEra, out []effect) []effect {
+	id := identity(s.server, sl.replica)
+	if era.Era == message.EraUnknown || s.eras[id] == era {
+		return out
+	}
+	s.eras[id] = era
+	return append(out, tell(s.store, message.RememberEra{Server: id, Known: era}))
+}
+
+// speaks notes the era of the server. A modern one needs no connections of classes: each call says what its client
+// answers.
+func (s *state) speaks(sl *slot, info *message.ServerInfo, out []effect) []effect {
+	if !sl.main || info == nil {
+		return out
+	}
+	s.modern = protocol.IsModern(info.Version)
+	if !s.modern {
+		return out
+	}
+	for _, other := range s.slots {
+		if !other.main && !other.leaving && other.can != message.CanAll {
+			other.leaving = true
+			out = append(out, tell(other.ref, message.Drain{}))
+		}
+	}
+	return out
+}
