@@ -32,6 +32,28 @@ func AppendEdited(dst, raw []byte, edits ...Edit) []byte {
 	return append(dst, raw[at:]...)
 }
 
+// Pieces returns what AppendEdited would make as slices of raw and of the edits, to be written one after the other: a
+// large frame is not copied for the sake of its id. Edits are put in order in place and must not overlap.
+func Pieces(raw []byte, edits ...Edit) [][]byte {
+	sortEdits(edits)
+	pieces := make([][]byte, 0, 2*len(edits)+1)
+	add := func(piece []byte) {
+		if len(piece) > 0 {
+			pieces = append(pieces, piece)
+		}
+	}
+	at := 0
+	for _, e := range edits {
+		if off := int(e.Span.Off); off > at {
+			add(raw[at:off])
+		}
+		add(e.With)
+		at = max(at, int(e.Span.End), int(e.Span.Off))
+	}
+	add(raw[at:])
+	return pieces
+}
+
 // grow returns dst with room for n more bytes; it allocates once, or not at all. (slices.Grow allocates twice under the race detector.)
 func grow(dst []byte, n int) []byte {
 	if cap(dst)-len(dst) >= n {

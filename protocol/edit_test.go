@@ -26,6 +26,9 @@ func TestAppendEdited(t *testing.T) {
 		if got := string(AppendEdited([]byte("> "), raw, c.edits...)); got != "> "+c.want {
 			t.Errorf("AppendEdited(%v) = %q, want %q", c.edits, got, c.want)
 		}
+		if got := string(bytes.Join(Pieces(raw, c.edits...), nil)); got != c.want {
+			t.Errorf("Pieces(%v) make %q, want %q", c.edits, got, c.want)
+		}
 	}
 }
 

@@ -87,6 +87,8 @@ func (d *desk) Do(self kernel.Self, e effect) {
 		e.to.Tell(e.msg)
 	case answer:
 		a.x.Answer(a.frame, a.newline)
+	case answerPieces:
+		a.x.AnswerPieces(a.pieces, a.newline)
 	case forward:
 		a.x.Notify(a.frame, a.newline, a.weight, a.key)
 	case accept:

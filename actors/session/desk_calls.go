@@ -152,17 +152,16 @@ func (s *deskState) modern(v *visit, f *protocol.Frame) []protocol.Edit {
 // it is lost on the way.
 func (s *deskState) deliver(now time.Time, v *visit, frame *protocol.Frame, out []effect) []effect {
 	edits := s.modern(v, frame)
-	under := func(id []byte) []byte {
-		all := append([]protocol.Edit{{Span: frame.ID, With: id}}, edits...)
-		return protocol.AppendEdited(nil, frame.Raw, all...)
+	under := func(id []byte) []protocol.Edit {
+		return append([]protocol.Edit{{Span: frame.ID, With: id}}, edits...)
 	}
 	for _, x := range v.xs {
-		out = append(out, act(answer{x, under(x.Frame.IDBytes()), frame.Newline}))
+		out = append(out, edited(x, frame, under(x.Frame.IDBytes())))
 	}
 	if v.round == 0 {
 		return out
 	}
-	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, frame: under([]byte("0"))}, out)
+	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
 }
 
 // keep remembers an outcome, so that the same retry again gets the same answer.

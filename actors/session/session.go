@@ -69,6 +69,11 @@ type (
 		frame   []byte
 		newline bool
 	}
+	answerPieces struct { // the same for a large answer, in pieces
+		x       *transport.Exchange
+		pieces  [][]byte
+		newline bool
+	}
 	forward struct { // a message ahead of the answer
 		x       *transport.Exchange
 		frame   []byte
@@ -132,6 +137,8 @@ func (s *session) Do(self kernel.Self, e effect) {
 		e.to.Tell(e.msg)
 	case answer:
 		a.x.Answer(a.frame, a.newline)
+	case answerPieces:
+		a.x.AnswerPieces(a.pieces, a.newline)
 	case forward:
 		a.x.Notify(a.frame, a.newline, a.weight, a.key)
 	case accept:

@@ -134,7 +134,7 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 		if frame.Kind == protocol.KindResult {
 			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.Method, frame)...)
 		}
-		out = append(out, act(answer{h.x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline}))
+		out = append(out, edited(h.x, frame, edits))
 		return append(out, answered(now, &h.Call, frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && h.Method == protocol.MethodToolsCall {
@@ -152,6 +152,17 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 		return append(out, ended(now, &h.Call, status.OutcomeCancelled))
 	}
 	return out
+}
+
+// largeFrame is from how many bytes on a frame is not copied for its edits, but written in pieces.
+const largeFrame = 16 << 10
+
+// edited is the answer that a server's frame becomes.
+func edited(x *transport.Exchange, frame *protocol.Frame, edits []protocol.Edit) effect {
+	if len(frame.Raw) < largeFrame {
+		return act(answer{x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
+	}
+	return act(answerPieces{x, protocol.Pieces(frame.Raw, edits...), frame.Newline})
 }
 
 // progress goes to the client with its own token in it.

@@ -1,7 +1,9 @@
 package transport
 
 import (
+	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +23,9 @@ const (
 // verdict is the one final thing said in an exchange.
 type verdict struct {
 	status     int
-	part              // the answer, or the body of a refusal; without frame there is none
-	batch      []part // a batch's answers instead: one array, or events of their own
+	part                   // the answer, or the body of a refusal; without frame there is none
+	pieces     net.Buffers // of the answer, instead of its frame
+	batch      []part      // a batch's answers instead: one array, or events of their own
 	refusal    bool
 	retryAfter time.Duration
 	counted    int // bytes of it taken from the budget
@@ -68,6 +71,10 @@ func (x *serverExchange) answer(frame []byte, newline bool) {
 	x.decide(verdict{status: http.StatusOK, part: part{frame, newline}})
 }
 
+func (x *serverExchange) answerPieces(pieces [][]byte, newline bool) {
+	x.decide(verdict{status: http.StatusOK, pieces: pieces, part: part{newline: newline}})
+}
+
 func (x *serverExchange) answers(parts []part) {
 	x.decide(verdict{status: http.StatusOK, batch: parts})
 }
@@ -82,7 +89,7 @@ func (x *serverExchange) decide(v verdict) {
 	x.mu.Lock()
 	switch x.state {
 	case exchangeOpen:
-		if size := len(v.frame) + sizeOf(v.batch); x.body.budget.Take(size) { // beyond the budget it is kept all the same: it cannot be refused
+		if size := v.size(); x.body.budget.Take(size) { // beyond the budget it is kept all the same: it cannot be refused
 			v.counted = size
 		}
 		x.state, x.verdict = exchangeDecided, v
@@ -308,14 +315,29 @@ func (x *serverExchange) writePlain(ctx *fasthttp.RequestCtx) {
 			setRetryAfter(h, v.retryAfter)
 		}
 	}
-	if x.eventsOnly && !v.refusal && (v.frame != nil || v.batch != nil) {
+	if x.eventsOnly && !v.refusal && v.size() > 0 {
 		h.SetContentType(typeEvents)
 		h.Set("Cache-Control", "no-cache")
 		ctx.SetStatusCode(v.status)
 		ctx.Response.SetBodyRaw(appendParts(nil, v.parts()))
 		return
 	}
+	if v.pieces != nil {
+		ctx.SetStatusCode(v.status)
+		ctx.SetContentType(typeJSON)
+		ctx.Response.SetBodyStream(&v.pieces, v.size())
+		return
+	}
 	x.server.answer(ctx, v.status, v.body())
+}
+
+// size is how many bytes the verdict has to say.
+func (v *verdict) size() int {
+	n := len(v.frame) + sizeOf(v.batch)
+	for _, piece := range v.pieces {
+		n += len(piece)
+	}
+	return n
 }
 
 // body is the verdict as one body; nil = none.
@@ -329,6 +351,9 @@ func (v *verdict) body() []byte {
 
 // parts are the verdict as messages of a stream.
 func (v *verdict) parts() []part {
+	if v.pieces != nil {
+		return []part{{slices.Concat(v.pieces...), v.newline}}
+	}
 	if v.batch == nil && v.frame != nil {
 		return []part{v.part}
 	}

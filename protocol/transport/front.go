@@ -2,6 +2,7 @@ package transport
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"goblin-actor/protocol"
@@ -33,7 +34,7 @@ type Origin struct {
 
 // Exchange is one message of a client and the way back to it. Methods may be called from any goroutine and never block.
 //
-//	x.Answer(frame)       the one final answer: ends the exchange
+//	x.Answer(frame)       the one final answer: ends the exchange; AnswerPieces likewise
 //	x.Notify(…)           a message before the answer: turns the HTTP answer into SSE
 //	x.Accept()            202 without body: notifications and responses
 //	x.Refuse(status, …)   an HTTP error
@@ -74,6 +75,16 @@ type port interface {
 
 // Answer sends the final answer. newline: the frame has raw newlines between tokens.
 func (x *Exchange) Answer(frame []byte, newline bool) { x.port.answer(frame, newline) }
+
+// AnswerPieces is Answer for a frame in pieces that belong together: they are written one after the other where they
+// are, unless somebody needs them as one.
+func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool) {
+	if h, ok := x.port.(*serverExchange); ok {
+		h.answerPieces(pieces, newline)
+		return
+	}
+	x.port.answer(slices.Concat(pieces...), newline)
+}
 
 // Notify sends a message ahead of the answer. key matters for WeightState only.
 // A client that accepts JSON only never sees it.
