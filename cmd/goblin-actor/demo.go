@@ -44,7 +44,7 @@ questions with: its tools ask the user, the model and the client's roots.`,
 			return runDemo(cmd, s, listen)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "http", "", "serve streamable HTTP on this loopback address or port instead; port 0 takes a free one")
+	cmd.Flags().StringVar(&listen, "http", "", "serve streamable HTTP (/mcp) and HTTP+SSE (/sse) on this loopback address or port instead; port 0 takes a free one")
 	cmd.Flags().StringVar(&version, "protocol", "", "speak this protocol version only, whatever the client asks for")
 	cmd.Flags().IntVar(&pageSize, "page-size", 100, "items a page in lists")
 	return cmd

@@ -7,6 +7,8 @@
 //	oracle        tools, a prompt and a resource that ask the client back: forms, pages to visit, sampling, roots
 //	conformance   every tool, resource and prompt that the official conformance suite asks for
 //
+// Over HTTP they speak streamable HTTP at /mcp, with streams that can be resumed, and HTTP+SSE of 2024-11-05 at /sse.
+//
 // A Server owns what it offers and its sessions; one mutex guards both, and is never held while a handler runs or
 // while something is written. Every request of a client runs in a goroutine of its own with a Call in its hand,
 // the number of them in a session is bounded. A message that belongs to no request waits, newest a key, until the

@@ -87,6 +87,10 @@ func TestGoSDKNotes(t *testing.T) {
 		url := overHTTP(t, NewNotes())
 		goSDKNotes(t, func() mcp.Transport { return &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1} }, "2025-11-25")
 	})
+	t.Run("sse", func(t *testing.T) {
+		url := strings.TrimSuffix(overHTTP(t, NewNotes()), "mcp") + "sse"
+		goSDKNotes(t, func() mcp.Transport { return &mcp.SSEClientTransport{Endpoint: url} }, "2025-11-25")
+	})
 }
 
 func overHTTP(t *testing.T, s *Server) string {
@@ -160,6 +164,7 @@ func TestGoSDKWait(t *testing.T) {
 	for name, transport := range map[string]mcp.Transport{
 		"stdio": &mcp.CommandTransport{Command: process(t, "clock")},
 		"http":  &mcp.StreamableClientTransport{Endpoint: overHTTP(t, NewClock()), MaxRetries: -1},
+		"sse":   &mcp.SSEClientTransport{Endpoint: strings.TrimSuffix(overHTTP(t, NewClock()), "mcp") + "sse"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHeard()

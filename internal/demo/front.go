@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,9 @@ type front struct {
 
 // Post answers one message. Requests run in a goroutine of their own.
 func (f *front) Post(x *transport.Exchange) {
+	if isMessages(x.Origin.Path) && !f.redirect(x) {
+		return
+	}
 	switch {
 	case x.Batch != nil:
 		x.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "batches are not supported"), 0)
@@ -35,12 +39,13 @@ func (f *front) Post(x *transport.Exchange) {
 		return
 	}
 	c := f.find(x.Origin.SessionID)
+	before := f.stdio || isMessages(x.Origin.Path) // there is a way to answer on before initialize
 	switch {
 	case c != nil:
-	case x.Frame.Kind == protocol.KindRequest && f.stdio:
+	case x.Frame.Kind == protocol.KindRequest && before:
 		f.early(x)
 		return
-	case f.stdio:
+	case before:
 		x.Accept()
 		return
 	case x.Origin.SessionID == "": // MCP 2025-11-25, basic/transports: 400 without a session, 404 with one unknown
@@ -52,6 +57,9 @@ func (f *front) Post(x *transport.Exchange) {
 	}
 	switch x.Frame.Kind {
 	case protocol.KindRequest:
+		if c.replay != nil {
+			x.Resumable(c.replay)
+		}
 		f.request(c, x)
 	case protocol.KindNotification:
 		f.notified(c, x)
@@ -62,7 +70,7 @@ func (f *front) Post(x *transport.Exchange) {
 	}
 }
 
-// early answers a request on stdio before initialize: only ping is allowed.
+// early answers a request on stdio or HTTP+SSE before initialize: only ping is allowed.
 func (f *front) early(x *transport.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	switch x.Frame.M {
@@ -123,22 +131,34 @@ func (f *front) initialize(x *transport.Exchange) {
 		version = protocol.Negotiate(asked)
 	}
 	name := ""
-	if !f.stdio {
+	switch {
+	case isMessages(x.Origin.Path):
+		name = x.Origin.SessionID
+	case !f.stdio:
 		name = rand.Text()
 		x.SetSession(name)
 	}
 	c := newSession(f.ctx, name, version, x.Params.Capabilities.Of(x.Frame.Raw))
+	if name != "" && !isMessages(x.Origin.Path) && c.knows(protocol.Version20250326) {
+		c.replay = transport.NewReplay(transport.ReplayOptions{Prime: c.knows(protocol.Version20251125)})
+	}
 	f.add(c)
+	if isMessages(x.Origin.Path) {
+		f.attach(c)
+	}
 	x.Answer(response(id, f.hello(version), nil), false)
 }
 
 // Open takes the client's stream for what belongs to no request. On stdio it is there before the session.
 func (f *front) Open(stream *transport.EventStream) {
+	if strings.HasSuffix(stream.Origin.Path, "/sse") {
+		f.openEvents(stream)
+		return
+	}
 	c := f.find(stream.Origin.SessionID)
 	switch {
 	case c != nil:
-		stream.Accept()
-		c.open(stream)
+		c.accept(stream)
 	case f.stdio:
 		stream.Accept()
 		f.mu.Lock()

@@ -35,9 +35,10 @@ type Server struct {
 	templates map[string]Template
 
 	mu        sync.Mutex
-	resources map[string]Resource    // by URI
-	sessions  map[string]*session    // by id; stdio: ""
-	stdout    *transport.EventStream // stdio: the stream that was there before the session; else nil
+	resources map[string]Resource               // by URI
+	sessions  map[string]*session               // by id; stdio: ""
+	stdout    *transport.EventStream            // stdio: the stream that was there before the session; else nil
+	events    map[string]*transport.EventStream // HTTP+SSE: the streams sessions begin with, by session id
 }
 
 // Handler answers one request. What it returns is marshalled as the result; an *Error becomes the JSON-RPC error;
@@ -104,7 +105,7 @@ func New(name, version string) *Server {
 	return &Server{
 		Name: name, Version: version,
 		tools: map[string]Tool{}, prompts: map[string]Prompt{}, templates: map[string]Template{},
-		resources: map[string]Resource{}, sessions: map[string]*session{},
+		resources: map[string]Resource{}, sessions: map[string]*session{}, events: map[string]*transport.EventStream{},
 	}
 }
 

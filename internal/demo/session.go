@@ -28,6 +28,7 @@ type session struct {
 	capabilities json.RawMessage
 	ctx          context.Context // parent of its calls
 	end          context.CancelCauseFunc
+	replay       *transport.Replay // what was said on its HTTP streams; nil = they cannot be resumed
 
 	mu         sync.Mutex
 	ready      bool // notifications/initialized came
@@ -209,6 +210,9 @@ func (c *session) close() {
 	c.mu.Lock()
 	streams := slices.Clone(c.streams)
 	c.mu.Unlock()
+	if c.replay != nil {
+		c.replay.Close()
+	}
 	for _, s := range streams {
 		s.Close()
 	}

@@ -1,0 +1,84 @@
+package demo
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strings"
+
+	"goblin-actor/protocol/transport"
+)
+
+// isMessages reports whether the path is where clients of HTTP+SSE post to.
+func isMessages(path string) bool { return strings.HasSuffix(path, "/messages") }
+
+// openEvents begins a session of HTTP+SSE: its stream is there before initialize.
+// MCP 2024-11-05, basic/transports, HTTP with SSE.
+func (f *front) openEvents(stream *transport.EventStream) {
+	id := rand.Text()
+	f.mu.Lock()
+	full := len(f.events) >= maxSessions
+	if !full {
+		f.events[id] = stream
+	}
+	f.mu.Unlock()
+	if full {
+		stream.Refuse(http.StatusServiceUnavailable, failure(nil, codeInvalidRequest, "too many sessions"), 0)
+		return
+	}
+	stream.AcceptEndpoint(strings.TrimSuffix(stream.Origin.Path, "sse") + "messages?sessionId=" + id)
+	stream.OnGone(func() {
+		f.mu.Lock()
+		delete(f.events, id)
+		c := f.sessions[id]
+		f.mu.Unlock()
+		if c != nil {
+			f.remove(c)
+		}
+	})
+}
+
+// redirect sends a message's answer to the stream of its session; false when there is none.
+func (f *front) redirect(x *transport.Exchange) bool {
+	f.mu.Lock()
+	stream := f.events[x.Origin.SessionID]
+	f.mu.Unlock()
+	if stream == nil {
+		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "no such session: open /sse"), 0)
+		return false
+	}
+	x.Redirect(stream)
+	return true
+}
+
+// attach gives a new session of HTTP+SSE its stream.
+func (f *front) attach(c *session) {
+	f.mu.Lock()
+	stream := f.events[c.id]
+	f.mu.Unlock()
+	if stream == nil { // it has ended meanwhile
+		f.remove(c)
+		return
+	}
+	c.open(stream)
+}
+
+// accept takes a stream the client opened, or goes on with one it lost.
+func (c *session) accept(stream *transport.EventStream) {
+	outcome := transport.ResumedNothing
+	if c.replay != nil && stream.Origin.LastEvent != "" {
+		outcome = stream.Resume(c.replay, stream.Origin.LastEvent)
+	}
+	switch outcome {
+	case transport.ResumedCall:
+		return
+	case transport.ResumeGone:
+		stream.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "that stream has ended"), 0)
+		return
+	case transport.ResumedNothing:
+		if c.replay != nil {
+			stream.Resumable(c.replay)
+		}
+		stream.Accept()
+	}
+	c.open(stream)
+}
