@@ -63,6 +63,9 @@ func TestCompileBindings(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.err)
 		}
 	}
+}
+
+func TestManyBindings(t *testing.T) {
 	var many []string
 	for i := range MaxBindings + 1 {
 		many = append(many, fmt.Sprintf(`"p%d":{"type":"string","x-mcp-header":"h%d"}`, i, i))
