@@ -52,15 +52,20 @@ func (s *Server) refuseBody(ctx *fasthttp.RequestCtx, c *serverConn, why refused
 	s.refuse(ctx, c, why)
 }
 
-// parse fills in the message. When it is none, parse returns what to answer at once instead: HTTP 400 and an error
-// without id for what is no JSON-RPC, the request's own error (HTTP 200, as all of them) for wrong params.
+// parse fills in the message. When it is none, parse returns what to answer at once instead: HTTP 400 for what is no
+// JSON-RPC, with the id if it can be read and is a request's (on stdio nothing else would end the client's waiting), the
+// request's own error (HTTP 200, as all of them) for wrong params.
 func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 	if protocol.IsBatch(raw) {
 		x.Batch = raw
 		return nil, 0
 	}
 	if err := x.Frame.Parse(raw); err != nil {
-		return parseFault(err).AppendTo(nil, rawNull, false), http.StatusBadRequest
+		id := rawNull
+		if x.Frame.Method.Present() && x.Frame.ID.Present() {
+			id = x.Frame.IDBytes()
+		}
+		return parseFault(err).AppendTo(nil, id, false), http.StatusBadRequest
 	}
 	if answer := x.scanParams(); answer != nil {
 		if x.Frame.Kind == protocol.KindRequest {

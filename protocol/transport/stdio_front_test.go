@@ -52,17 +52,22 @@ func TestStdioLines(t *testing.T) {
 	const tooLarge = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Message too large","data":{"code":"MESSAGE_TOO_LARGE","server":null,"retryable":false}}}`
 	tests := []struct {
 		name, in string
-		want     []string // "-32700" stands for an error with that code and id null
+		want     []string // "null -32700" stands for an error with that id and code
 	}{
 		{"request", ping, []string{pong}},
 		{"CRLF", ping + "\r", []string{pong}},
 		{"blank lines", "\n  \n\r\n" + ping, []string{pong}},
 		{"notification", `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + ping, []string{pong}},
-		{"garbage", "hello\n" + ping, []string{"-32700", pong}},
-		{"not JSON-RPC", `{"a":1}` + "\n" + ping, []string{"-32600", pong}},
-		{"half a message", `{"jsonrpc":"2.0",` + "\n" + ping, []string{"-32700", pong}},
-		{"two on a line", ping + ping + "\n" + ping, []string{"-32700", pong}},
-		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}\n" + ping, []string{"-32700", pong}},
+		{"garbage", "hello\n" + ping, []string{"null -32700", pong}},
+		{"not JSON-RPC", `{"a":1}` + "\n" + ping, []string{"null -32600", pong}},
+		{"a request of another version", `{"jsonrpc":"1.0","id":7,"method":"ping"}`, []string{"7 -32600"}},
+		{"a request with wrong params", `{"jsonrpc":"2.0","id":7,"method":"ping","params":null}`, []string{"7 -32600"}},
+		{"two ids", `{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}`, []string{"null -32600"}},
+		{"id of no kind", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, []string{"null -32600"}},
+		{"a wrong answer", `{"jsonrpc":"2.0","id":7,"result":{},"error":{}}`, []string{"null -32600"}},
+		{"half a message", `{"jsonrpc":"2.0",` + "\n" + ping, []string{"null -32700", pong}},
+		{"two on a line", ping + ping + "\n" + ping, []string{"null -32700", pong}},
+		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}\n" + ping, []string{"null -32700", pong}},
 		{"too long", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 70<<10) + `"}` + "\n" + ping, []string{tooLarge, pong}},
 		{"as long as allowed", ping + strings.Repeat(" ", 60<<10-len(ping)), []string{pong}},
 		{"one longer", ping + strings.Repeat(" ", 60<<10-len(ping)+1) + "\n" + ping, []string{tooLarge, pong}},
@@ -85,8 +90,8 @@ func TestStdioLines(t *testing.T) {
 				}()
 				for _, want := range test.want {
 					got := run.line(t)
-					if strings.HasPrefix(want, "-") {
-						if !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":null,"error":{"code":`+want) {
+					if id, code, found := strings.Cut(want, " -3"); found {
+						if !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-3`+code) {
 							t.Errorf("%s: got %s, want %s", test.name, got, want)
 						}
 					} else if got != want && want != tooLarge || want == tooLarge && !strings.Contains(got, "MESSAGE_TOO_LARGE") {
