@@ -253,7 +253,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []ef
 	out = s.notify(protocol.NotificationInitialized, nil, out)
 	greeting := s.lastID
 	out = s.enter(now, message.Syncing, "", out)
-	if s.kind != "http" { // one pipe keeps the order
+	if s.kind == "stdio" { // one pipe keeps the order
 		return s.syncAll(now, out)
 	}
 	s.greeting = greeting

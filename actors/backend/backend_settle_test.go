@@ -87,6 +87,12 @@ func TestOpeningOverHTTP(t *testing.T) {
 			o.want(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), "ready")
 		})
 	}
+	t.Run("sse", func(t *testing.T) { // its stream is open, and its POSTs overtake each other all the same
+		o := opened(t, "sse", true)
+		o.want(o.frame(welcome), "notifications/initialized")
+		o.want(linkEvent{1, transport.Ended{Ticket: o.note}}, "listen")
+		o.want(linkEvent{1, transport.Listening{}}, "tools/list")
+	})
 	t.Run("calls only", func(t *testing.T) {
 		o := opened(t, "http", false)
 		o.want(o.frame(welcome), "notifications/initialized")

@@ -19,7 +19,7 @@ type Link interface {
 	// Cancel gives up the HTTP exchange of a ticket by closing its response; a no-op elsewhere.
 	Cancel(ticket uint64)
 	// Listen opens the stream for messages that belong to no request (streamable HTTP: GET) and tells Listening or ListenFailed;
-	// a no-op elsewhere. Reopened by the link itself.
+	// the link itself opens it again. HTTP+SSE tells Listening, its stream is open; a no-op elsewhere.
 	Listen()
 	// SetVersion sets the protocol version that HTTP requests name from now on.
 	SetVersion(version string)

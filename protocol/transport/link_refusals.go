@@ -19,10 +19,13 @@ func (r *linkRefusals) init(tell func(Event) error) {
 }
 
 // add has NotSent told soon. It never blocks.
-func (r *linkRefusals) add(ticket uint64, err error) {
+func (r *linkRefusals) add(ticket uint64, err error) { r.soon(NotSent{Ticket: ticket, Err: err}) }
+
+// soon has events told, in this order. It never blocks.
+func (r *linkRefusals) soon(events ...Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting = append(r.waiting, NotSent{Ticket: ticket, Err: err})
+	r.waiting = append(r.waiting, events...)
 	if !r.running {
 		r.running = true
 		go r.run()

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
+
+	"goblin-actor/protocol"
 )
 
 const (
@@ -21,6 +24,7 @@ const (
 // Each Send is a POST to the endpoint in a goroutine of its own; nothing orders them. What the server has to say comes on
 // the stream, with ticket 0. Ended{nil} is told of an accepted notification or response, Ended with an error, or
 // Received{Last}, of a POST that was refused; of an accepted request nothing more. Cancel closes a POST that still runs.
+// server/discover is refused by the link itself, with 405.
 func OpenSSE(o HTTPOptions, sink Sink) Link { return openSSE(o, sseLinkWait, sink) }
 
 func openSSE(o HTTPOptions, wait time.Duration, sink Sink) *sseLink {
@@ -59,6 +63,7 @@ type sseLink struct {
 	mu      sync.Mutex
 	head    *httpLinkHead           // what requests begin with; replaced, never changed
 	opened  bool                    // Opened was told; head names the endpoint
+	listens bool                    // Listen was called
 	waiting []*sseLinkCall          // sent before; in order
 	calls   map[uint64]*sseLinkCall // running POSTs by ticket
 	byID    map[string]*sseLinkCall // those of requests, by the raw id of the request
@@ -77,6 +82,10 @@ type sseLinkCall struct {
 
 var errSSECanceled = errors.New("canceled before it was sent")
 
+// errSSELegacy is the answer to a question of a later era, which is not put to a server of this transport: it is of
+// 2024-11-05, and some go silent or end the session when asked anything before initialize.
+var errSSELegacy = &StatusError{Code: http.StatusMethodNotAllowed, Body: []byte("http+sse is spoken in the legacy era only")}
+
 // Send starts a POST, or keeps the frame until the endpoint is known.
 func (l *sseLink) Send(o Outgoing) {
 	l.mu.Lock()
@@ -87,6 +96,9 @@ func (l *sseLink) Send(o Outgoing) {
 		l.refusals.add(o.Ticket, ErrLinkClosed)
 	case !l.o.Budget.Take(len(o.Frame)):
 		l.refusals.add(o.Ticket, ErrOverBudget)
+	case o.Request && o.Method == protocol.MethodServerDiscover.String():
+		l.o.Budget.Give(len(o.Frame))
+		l.refusals.soon(Written{o.Ticket}, Ended{o.Ticket, errSSELegacy})
 	default:
 		c := &sseLinkCall{httpLinkCall: httpLinkCall{Outgoing: o, link: l}}
 		if !l.opened {
@@ -124,8 +136,15 @@ func (l *sseLink) refuse(c *sseLinkCall, err error) {
 	l.refusals.add(c.Ticket, err)
 }
 
-// Listen does nothing: the stream is open.
-func (l *sseLink) Listen() {}
+// Listen has nothing to do but to tell Listening: the stream is open, or will be when Opened is told.
+func (l *sseLink) Listen() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.listens = true
+	if l.opened && !l.closing {
+		l.refusals.soon(Listening{})
+	}
+}
 
 // SetVersion has later POSTs name the version, from 2025-06-18 on. No server of 2026-07-28 or later is reached this way.
 func (l *sseLink) SetVersion(version string) {

@@ -21,16 +21,10 @@ type Dialect struct{ sse atomic.Bool }
 // from there on: the initialize is sent again, and who uses the link notices nothing. If not, the initialize ends as
 // it did. Any other answer concludes nothing. MCP 2025-11-25, basic/transports#backwards-compatibility.
 //
-// What was found is kept in known, and the next link begins with it.
+// What was found is kept in known: the next link has its initialize wait for the event stream at once, and goes back to
+// streamable HTTP when there is none. Requests before the initialize are questions of a later era and go out over
+// streamable HTTP in any case, so that a server that was renewed is noticed.
 func OpenAuto(o HTTPOptions, known *Dialect, sink Sink) Link {
-	if known.sse.Load() {
-		return OpenSSE(o, func(ctx context.Context, e Event) error {
-			if e, last := e.(Closed); last && autoSaysNo(e.Err) {
-				known.sse.Store(false)
-			}
-			return sink(ctx, e)
-		})
-	}
 	a := &autoLink{o: o, known: known, sink: sink, open: 1}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,9 +51,11 @@ type autoLink struct {
 	http, sse  Link     // sse: nil until it is looked for
 	link       Link     // the one that frames go to
 	open       int      // links whose Closed has not come
-	initialize Outgoing // the last one, while nothing but a refusal came of it; Ticket 0 = none
-	refusal    Ended    // of the initialize, while HTTP+SSE is looked for; Ticket 0 = it is not
+	looking    bool     // for the event stream; the initialize waits for what comes of it
+	initialize Outgoing // the last one; Ticket 0 = none
+	refusal    error    // what streamable HTTP said to it; nil = it was not asked, and Written was not told
 	version    string
+	canceled   bool // the initialize, while looking
 	closing    bool
 	cause      error // for Closed: that of link
 }
@@ -67,16 +63,28 @@ type autoLink struct {
 func (a *autoLink) Send(o Outgoing) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.link == a.http && o.Request && o.Method == protocol.MethodInitialize.String() {
-		a.initialize = o
+	if a.link == a.http && o.Request && o.Method == protocol.MethodInitialize.String() && !a.looking {
+		a.initialize, a.refusal = o, nil
+		if a.known.sse.Load() && a.sse == nil && !a.closing {
+			a.look(sseLinkWait)
+			return
+		}
 	}
 	a.link.Send(o)
+}
+
+// look opens the event stream. With mu held.
+func (a *autoLink) look(wait time.Duration) {
+	a.looking = true
+	a.open++
+	a.sse = openSSE(a.o, wait, a.sseEvent)
 }
 
 func (a *autoLink) Cancel(ticket uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if ticket != 0 && ticket == a.refusal.Ticket {
+	if a.looking && ticket == a.initialize.Ticket {
+		a.canceled = true
 		a.sse.Close(0)
 		return
 	}
@@ -126,9 +134,8 @@ func (a *autoLink) refused(e Ended) bool {
 	if e.Ticket == 0 || e.Ticket != a.initialize.Ticket || a.closing || a.sse != nil || !autoSaysNo(e.Err) {
 		return false
 	}
-	a.refusal = e
-	a.open++
-	a.sse = openSSE(a.o, sseLinkProbe, a.sseEvent)
+	a.refusal = e.Err
+	a.look(sseLinkProbe)
 	return true
 }
 
@@ -139,55 +146,74 @@ func (a *autoLink) sseEvent(ctx context.Context, e Event) error {
 		a.found()
 		return nil
 	case Written:
-		if e.Ticket == a.again() {
+		if a.again(e.Ticket) {
 			return nil // told when streamable HTTP was tried
 		}
 	case NotSent:
-		if e.Ticket == a.again() {
+		if a.again(e.Ticket) {
 			return a.sink(ctx, Ended(e)) // told as written already
 		}
 	case Closed:
-		a.lost(ctx, e)
+		a.missed(ctx, e)
 		return a.closed(ctx, e, &a.sse)
 	}
 	return a.sink(ctx, e)
 }
 
-// again returns the ticket of the initialize that was sent twice.
-func (a *autoLink) again() uint64 {
+// again reports whether ticket is that of an initialize that was sent twice.
+func (a *autoLink) again(ticket uint64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.initialize.Ticket
+	return a.refusal != nil && ticket == a.initialize.Ticket
 }
 
 // found goes over to HTTP+SSE.
 func (a *autoLink) found() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closing {
+	if a.closing || a.canceled {
 		return
 	}
 	a.known.sse.Store(true)
-	a.link, a.refusal = a.sse, Ended{}
+	a.link, a.looking = a.sse, false
 	a.http.Close(0)
 	a.sse.SetVersion(a.version)
 	a.sse.Send(a.initialize)
 	a.initialize.Frame = nil
 }
 
-// lost tells the end of the initialize when there was no HTTP+SSE either.
-func (a *autoLink) lost(ctx context.Context, e Closed) {
+// missed goes back to streamable HTTP when the event stream was closed before it was found: the initialize goes out
+// there, or ends as it did.
+func (a *autoLink) missed(ctx context.Context, e Closed) {
+	if end := a.giveUp(e.Err); end != nil {
+		_ = a.sink(ctx, end)
+	}
+}
+
+// giveUp returns what is to be told of the initialize; nil = nothing, or nothing yet.
+func (a *autoLink) giveUp(why error) Event {
 	a.mu.Lock()
-	refusal := a.refusal
-	a.refusal = Ended{}
-	a.mu.Unlock()
-	if refusal.Ticket == 0 {
-		return
+	defer a.mu.Unlock()
+	if !a.looking {
+		return nil
 	}
-	if e.Err != nil {
-		refusal.Err = fmt.Errorf("%w; and GET of the url: %w", refusal.Err, e.Err)
+	a.looking = false
+	if autoSaysNo(why) {
+		a.known.sse.Store(false)
 	}
-	_ = a.sink(ctx, refusal)
+	ticket := a.initialize.Ticket
+	switch {
+	case a.refusal != nil && why != nil:
+		return Ended{ticket, fmt.Errorf("%w; and GET of the url: %w", a.refusal, why)}
+	case a.refusal != nil:
+		return Ended{ticket, a.refusal}
+	case a.canceled:
+		return NotSent{ticket, context.Canceled}
+	case a.closing:
+		return NotSent{ticket, ErrLinkClosed}
+	}
+	a.http.Send(a.initialize)
+	return nil
 }
 
 // closed tells Closed when both are.

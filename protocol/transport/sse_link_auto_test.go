@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -185,60 +186,91 @@ func TestAutoNeither(t *testing.T) {
 	}
 }
 
-// A server that has learned streamable HTTP is spoken to with it, one attempt later.
+// A server that has learned streamable HTTP is spoken to with it, and what was remembered is forgotten.
 func TestAutoForgets(t *testing.T) {
 	s := &autoTest{status: 200}
 	known := new(Dialect)
 	known.sse.Store(true)
-	url := httpLinkTestPlain(t, s.ServeHTTP)
-	_, r := autoTestOpen(t, url, known)
-	if c := linkWait[Closed](r, 1); c.Err == nil {
-		t.Error("no reason")
-	}
-	l, r := autoTestOpen(t, url, known)
+	l, r := autoTestOpen(t, httpLinkTestPlain(t, s.ServeHTTP), known)
 	l.Send(autoTestInitialize(1))
-	if got, is := httpLinkTestEnd(r, 1).(Received); !is || got.Ticket != 1 {
+	if got, is := httpLinkTestEnd(r, 1).(Received); !is || got.Ticket != 1 || known.sse.Load() {
 		t.Errorf("%#v", got)
+	}
+	if got := s.asked(); !slices.Equal(got, []string{"GET /mcp", "POST /mcp"}) {
+		t.Errorf("asked %q", got)
 	}
 }
 
-// A server of HTTP+SSE that is down, or that wants a login, is not taken for another.
+// A question of a later era goes out over streamable HTTP, whatever is remembered.
+func TestAutoAsksAgain(t *testing.T) {
+	s := &autoTest{status: 405, sse: autoTestSSE()}
+	known := new(Dialect)
+	known.sse.Store(true)
+	l, r := autoTestOpen(t, httpLinkTestPlain(t, s.ServeHTTP), known)
+	l.Send(Outgoing{Ticket: 1, Request: true, Method: "server/discover", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`)})
+	httpLinkTestEnd(r, 1)
+	l.Send(autoTestInitialize(2))
+	linkWait[Received](r, 1)
+	l.Listen()
+	linkWait[Listening](r, 1)
+	if got := s.asked(); !slices.Equal(got, []string{"POST /mcp", "GET /mcp", "POST /message"}) {
+		t.Errorf("asked %q", got)
+	}
+}
+
+// A server of HTTP+SSE that is ill, or that wants a login, is not taken for another, and says so itself.
 func TestAutoRemembers(t *testing.T) {
 	for _, status := range []int{401, 503} {
 		known := new(Dialect)
 		known.sse.Store(true)
-		_, r := autoTestOpen(t, httpLinkTestPlain(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), known)
-		linkWait[Closed](r, 1)
-		if !known.sse.Load() {
-			t.Errorf("forgotten after %d", status)
+		l, r := autoTestOpen(t, httpLinkTestPlain(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), known)
+		l.Send(autoTestInitialize(1))
+		end, _ := httpLinkTestEnd(r, 1).(Ended)
+		if s, is := errors.AsType[*StatusError](end.Err); !is || s.Code != status || !known.sse.Load() {
+			t.Errorf("%#v after %d, remembered: %v", end, status, known.sse.Load())
 		}
 	}
 }
 
 // Cancel and Close while the endpoint is looked for end the initialize and everything else.
 func TestAutoInterrupted(t *testing.T) {
-	for name, interrupt := range map[string]func(Link){
+	interrupts := map[string]func(Link){
 		"cancel": func(l Link) { l.Cancel(1) },
 		"close":  func(l Link) { l.Close(time.Second) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			looking := make(chan struct{}, 1)
-			l, r := autoTestOpen(t, httpLinkTestPlain(t, func(w http.ResponseWriter, q *http.Request) {
-				if q.Method == "POST" {
-					w.WriteHeader(http.StatusNotFound)
-					return
+	}
+	for name, interrupt := range interrupts {
+		for _, remembered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, remembered %v", name, remembered), func(t *testing.T) {
+				looking := make(chan struct{}, 1)
+				known := new(Dialect)
+				known.sse.Store(remembered)
+				l, r := autoTestOpen(t, httpLinkTestPlain(t, func(w http.ResponseWriter, q *http.Request) {
+					if q.Method == "POST" {
+						w.WriteHeader(http.StatusNotFound)
+						return
+					}
+					httpLinkTestStream(w, ": wait\n\n")
+					looking <- struct{}{}
+					<-q.Context().Done()
+				}), known)
+				l.Send(autoTestInitialize(1))
+				<-looking
+				interrupt(l)
+				switch end := httpLinkTestEnd(r, 1).(type) {
+				case Ended:
+					if remembered || end.Err == nil {
+						t.Errorf("%#v", end)
+					}
+				case NotSent:
+					if !remembered || end.Err == nil {
+						t.Errorf("%#v", end)
+					}
 				}
-				httpLinkTestStream(w, ": wait\n\n")
-				looking <- struct{}{}
-				<-q.Context().Done()
-			}), new(Dialect))
-			l.Send(autoTestInitialize(1))
-			<-looking
-			interrupt(l)
-			if end, is := httpLinkTestEnd(r, 1).(Ended); !is || end.Err == nil {
-				t.Errorf("%#v", end)
-			}
-		})
+				if known.sse.Load() != remembered {
+					t.Error("an interrupt proves nothing")
+				}
+			})
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func (l *sseLink) judge(c *sseLinkCall, p *sseLinkPost) (clean bool, err error) 
 	}
 	body, clean := p.body(accepted)
 	if clean && linkLooksJSON(body) {
-		_ = linkParse(body, func(f *protocol.Frame) error { return l.frame(c, f, accepted) })
+		_ = linkParse(body, func(f *protocol.Frame) error { return l.frame(c, f, a.status) })
 	}
 	if accepted || c.ended {
 		return clean, nil
@@ -139,14 +139,15 @@ func (p *sseLinkPost) body(accepted bool) (body []byte, clean bool) {
 
 // frame tells a message in the answer to a POST. It ends a request where it is its error without an id, or where the
 // status says that nothing will come on the stream; an error that is both says no more than the status.
-func (l *sseLink) frame(c *sseLinkCall, f *protocol.Frame, accepted bool) error {
+func (l *sseLink) frame(c *sseLinkCall, f *protocol.Frame, status int) error {
+	accepted := status/100 == 2
 	e := Received{Frame: *f}
 	if httpLinkIsResponse(f) && httpLinkHasID(f) != accepted {
 		if !c.Request || c.ended {
 			return nil
 		}
 		c.ended = true
-		e.Ticket, e.Last = c.Ticket, true
+		e.Ticket, e.Last, e.Status = c.Ticket, true, status
 	} else if httpLinkIsResponse(f) && !accepted {
 		return nil
 	}

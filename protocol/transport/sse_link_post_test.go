@@ -198,6 +198,23 @@ func TestSSELinkHostileStream(t *testing.T) {
 	}
 }
 
+// A question of a later era is answered without a word to the server; Listen finds the stream open.
+func TestSSELinkLegacyOnly(t *testing.T) {
+	s := &sseTest{post: func(w http.ResponseWriter, _ *http.Request, body []byte, _ func(string)) {
+		t.Errorf("the server was asked %s", body)
+	}}
+	l, r := sseTestOpen(t, HTTPOptions{URL: httpLinkTestPlain(t, s.ServeHTTP)})
+	l.Listen()
+	linkWait[Listening](r, 1)
+	l.Send(Outgoing{Ticket: 1, Request: true, Method: "server/discover", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`)})
+	end, _ := httpLinkTestEnd(r, 1).(Ended)
+	if status, is := errors.AsType[*StatusError](end.Err); !is || status.Code != 405 {
+		t.Errorf("%#v", end)
+	}
+	l.Listen()
+	linkWait[Listening](r, 2)
+}
+
 func TestSSELinkOverBudget(t *testing.T) {
 	s := &sseTest{post: func(http.ResponseWriter, *http.Request, []byte, func(string)) {}}
 	l, r := sseTestOpen(t, HTTPOptions{URL: httpLinkTestPlain(t, s.ServeHTTP), Budget: NewBudget(10)})

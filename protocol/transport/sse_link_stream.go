@@ -154,6 +154,9 @@ func (l *sseLink) open(path string) error {
 		return ErrLinkClosed
 	}
 	l.opened = true
+	if l.listens {
+		l.refusals.soon(Listening{})
+	}
 	for _, c := range l.waiting {
 		l.start(c)
 	}
