@@ -24,23 +24,37 @@ func (f *gatewayFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.config, "config", "", "start a gateway from this file for the length of the command instead")
 }
 
+// check says what is wrong with the flags.
+func (f *gatewayFlags) check() error {
+	if f.connect != "" && f.config != "" {
+		return usageError("give one of them", "--connect and --config exclude each other")
+	}
+	if _, err := client.ParseAddress(f.connect); err != nil {
+		hint := "like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp"
+		return usageError(hint, "--connect: %w", err)
+	}
+	return nil
+}
+
 // open connects to the gateway, or starts one. The caller calls stop when done.
 func (f *gatewayFlags) open(ctx context.Context, errOut io.Writer) (c *client.Client, stop func(), err error) {
-	if f.connect != "" && f.config != "" {
-		return nil, nil, usageError("give one of them", "--connect and --config exclude each other")
+	if err := f.check(); err != nil {
+		return nil, nil, err
 	}
 	if f.config != "" {
 		return startInProcess(ctx, f.config, f.options(ctx), errOut)
 	}
-	if _, err := client.ParseAddress(f.connect); err != nil {
-		hint := "like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp"
-		return nil, nil, usageError(hint, "--connect: %w", err)
-	}
-	c, err = client.Dial(ctx, f.connect, f.options(ctx))
+	c, err = f.dial(ctx, f.options(ctx))
 	if err != nil {
-		return nil, nil, failed(err)
+		return nil, nil, err
 	}
 	return c, c.Close, nil
+}
+
+// dial connects to the running gateway.
+func (f *gatewayFlags) dial(ctx context.Context, o client.Options) (*client.Client, error) {
+	c, err := client.Dial(ctx, f.connect, o)
+	return c, failed(err)
 }
 
 // options say what the client declares.

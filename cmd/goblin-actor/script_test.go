@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 //	daemon VAR args…   starts goblin-actor with args in the background; its first line of stdout, a URL, becomes $VAR,
 //	                   the port $VAR_PORT; a gateway is waited for. At the end it gets SIGTERM and must exit with 0.
 //	forge VAR          serves the fixture server of forge over HTTP; its URL becomes $VAR
-//	interrupt args…    runs goblin-actor, interrupts it once it wrote to stderr, and wants exit code 130
+//	interrupt args…    runs goblin-actor, interrupts it once it wrote a line, and wants exit code 130
 //	envsubst FILE      replaces $VAR in the file by the script's variables
 //	code N args…       runs goblin-actor and wants exit code N; stdout and stderr can be matched afterwards
 func TestScripts(t *testing.T) {
@@ -116,9 +116,12 @@ func awaitReady(ts *testscript.TestScript, url string) {
 
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := command(ts, args)
-	pipe, err := cmd.StderrPipe()
+	pipe, w, err := os.Pipe()
 	ts.Check(err)
+	defer pipe.Close()
+	cmd.Stdout, cmd.Stderr = w, w
 	ts.Check(cmd.Start())
+	w.Close()
 	r := bufio.NewReader(pipe)
 	_, err = r.ReadString('\n')
 	ts.Check(err)

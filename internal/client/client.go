@@ -30,8 +30,8 @@ type Options struct {
 	Capabilities json.RawMessage
 	// Answer answers what the server asks; nil = every question is refused. Only what Capabilities declare is asked.
 	Answer Answerer
-	// OnLost is told, from the link's goroutines, when the stream for notifications broke or the session was forgotten;
-	// the link goes on by itself. nil = not asked for.
+	// OnLost is told, from the link's goroutines, when the stream for notifications broke (the link opens it again by
+	// itself), the session was forgotten, or the connection has ended. nil = not asked for.
 	OnLost func(err error)
 }
 

@@ -102,6 +102,7 @@ func (c *Client) end(err error) {
 		cancel(err)
 	}
 	close(c.closed)
+	c.lost(err)
 }
 
 func (c *Client) received(f *protocol.Frame) {
