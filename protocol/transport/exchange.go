@@ -39,25 +39,26 @@ type serverExchange struct {
 	conn          *serverConn
 	body          body
 	eventsOnly    bool // the client admits nothing but an event stream
-	accepted      int  // the status of Accept
 	noEarlyStream bool // initialize: its session id belongs into headers, which a stream would have sent already
+	deletes       bool // a DELETE: Accept is 204
+
+	state  exchangeState // mu guards all from here on
+	left   bool          // the client left before its answer was written
+	opened bool          // the answer is a stream
+	primed bool          // the track's first event is written
+	told   bool          // the verdict is in the stream
 
 	mu      sync.Mutex
-	state   exchangeState
-	left    bool // the client left before its answer was written
 	verdict verdict
 	session string
 	queue   outboxQueue
 	gone    []func()
 	replay  *Replay // nil: what the connection loses is lost
 	track   *track  // of replay, once the stream is open
-	opened  bool    // the answer is a stream
-	primed  bool    // the track's first event is written
-	told    bool    // the verdict is in the stream
 }
 
 func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) *serverExchange {
-	x := &serverExchange{server: s, conn: c, accepted: http.StatusAccepted, eventsOnly: !h.accept.admitsJSON()}
+	x := &serverExchange{server: s, conn: c, eventsOnly: !h.accept.admitsJSON()}
 	x.Origin = s.originOf(ctx, c, h, path)
 	x.Began = time.Now() // a long body may have taken its time
 	x.port = x
@@ -79,7 +80,13 @@ func (x *serverExchange) answers(parts []part) {
 	x.decide(verdict{status: http.StatusOK, batch: parts})
 }
 
-func (x *serverExchange) accept() { x.decide(verdict{status: x.accepted}) }
+func (x *serverExchange) accept() {
+	status := http.StatusAccepted
+	if x.deletes {
+		status = http.StatusNoContent
+	}
+	x.decide(verdict{status: status})
+}
 
 func (x *serverExchange) refuse(status int, body []byte, retryAfter time.Duration) {
 	x.decide(verdict{status: status, part: part{frame: body}, refusal: true, retryAfter: retryAfter})
@@ -325,7 +332,8 @@ func (x *serverExchange) writePlain(ctx *fasthttp.RequestCtx) {
 	if v.pieces != nil {
 		ctx.SetStatusCode(v.status)
 		ctx.SetContentType(typeJSON)
-		ctx.Response.SetBodyStream(&v.pieces, v.size())
+		pieces := v.pieces // v itself stays off the heap
+		ctx.Response.SetBodyStream(&pieces, v.size())
 		return
 	}
 	x.server.answer(ctx, v.status, v.body())

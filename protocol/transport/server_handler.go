@@ -106,7 +106,7 @@ func (s *Server) delete(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader,
 		return
 	}
 	x := s.newExchange(ctx, c, h, path)
-	x.accepted = http.StatusNoContent
+	x.deletes = true
 	c.enter(x)
 	s.front.Delete(&x.Exchange)
 	s.await(ctx, c, x)
