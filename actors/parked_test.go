@@ -64,4 +64,3 @@ func heap() int {
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
-

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
@@ -23,6 +24,7 @@ type Options struct {
 	Announce message.Can                         // the questions it tells the server it can carry
 	Catalog  bool                                // it fetches the server's lists
 	Known    message.KnownEra                    // what is remembered of the server
+	Metrics  *status.ServerMetrics               // nil = uncounted
 	Links    *Links                              // counts open connections
 	Log      *slog.Logger
 	Seed     uint64 // of the backoff's jitter
@@ -48,6 +50,11 @@ type backend struct {
 }
 
 func (b *backend) Step(now time.Time, msg any, out []effect) []effect {
+	if e, ok := msg.(linkEvent); ok {
+		if r, ok := e.event.(transport.Received); ok {
+			b.Metrics.Bytes(status.In, len(r.Frame.Raw))
+		}
+	}
 	return step(b.state, now, msg, out)
 }
 
@@ -85,6 +92,7 @@ func (b *backend) Do(self kernel.Self, e effect) {
 	case nil:
 		e.to.Tell(e.msg)
 	case write:
+		b.Metrics.Bytes(status.Out, len(a.out.Frame))
 		b.link.Send(a.out)
 	case giveUp:
 		b.link.Cancel(a.ticket)

@@ -125,7 +125,7 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	open, kind := opener(a.server, a.replica)
 	ref := backend.Spawn(self, name, backend.Options{
 		Server: a.server, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,
-		Announce: a.announce, Catalog: a.catalog, Known: a.known,
+		Announce: a.announce, Catalog: a.catalog, Metrics: p.Metrics, Known: a.known,
 		Log: p.Log.With("replica", a.replica), Seed: p.Seed + uint64(a.number),
 	})
 	self.Reference().Tell(spawned{a.number, ref})

@@ -52,6 +52,9 @@ type desk struct {
 }
 
 func (d *desk) Step(now time.Time, msg any, out []effect) []effect {
+	if in, ok := msg.(message.Visit); ok {
+		d.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw))
+	}
 	return deskStep(d.state, now, msg, out)
 }
 
@@ -85,14 +88,8 @@ func (d *desk) Do(self kernel.Self, e effect) {
 	switch a := e.act.(type) {
 	case nil:
 		e.to.Tell(e.msg)
-	case answer:
-		a.x.Answer(a.frame, a.newline)
-	case answerPieces:
-		a.x.AnswerPieces(a.pieces, a.newline)
-	case forward:
-		a.x.Notify(a.frame, a.newline, a.weight, a.key)
-	case accept:
-		a.x.Accept()
+	case answer, answerPieces, forward, accept:
+		reply(d.Metrics, a)
 	case deny:
 		message.RefuseModern(a.x, a.fault)
 	case watch:

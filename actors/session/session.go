@@ -50,6 +50,9 @@ type session struct {
 }
 
 func (s *session) Step(now time.Time, msg any, out []effect) []effect {
+	if in, ok := msg.(message.Inbound); ok {
+		s.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw)+len(in.Exchange.Batch))
+	}
 	if m, ok := msg.(message.Inbound); ok {
 		s.prepare(m.Exchange)
 	}
@@ -98,6 +101,7 @@ type (
 	// push writes to the client's streams, the newest first; when none takes it, the session is told undelivered.
 	push struct {
 		streams     []*transport.EventStream
+		method      protocol.Method
 		frame       []byte
 		newline     bool
 		key         string // of what it replaces while it waits; "" = a log line
@@ -112,7 +116,8 @@ type (
 		text  string
 		args  []any
 	}
-	leave struct{}
+	coalesced struct{ method protocol.Method } // a newer notification took the place of one nobody was there for
+	leave     struct{}
 )
 
 // Messages of the session to itself.
@@ -135,20 +140,16 @@ func (s *session) Do(self kernel.Self, e effect) {
 	switch a := e.act.(type) {
 	case nil:
 		e.to.Tell(e.msg)
-	case answer:
-		a.x.Answer(a.frame, a.newline)
-	case answerPieces:
-		a.x.AnswerPieces(a.pieces, a.newline)
-	case forward:
-		a.x.Notify(a.frame, a.newline, a.weight, a.key)
-	case accept:
-		a.x.Accept()
+	case answer, answerPieces, forward, accept:
+		reply(s.Metrics, a)
 	case refuse:
 		s.refuse(a)
 	case counted:
 		a.count(s.meter(a.server))
 	case push:
 		s.push(self, a)
+	case coalesced:
+		s.Metrics.Notification(a.method, status.Coalesced)
 	case openStream:
 		s.openStream(self, a)
 	case closeStream:
@@ -161,6 +162,25 @@ func (s *session) Do(self kernel.Self, e effect) {
 		s.Log.Log(context.Background(), a.level, a.text, a.args...)
 	case leave:
 		self.Stop()
+	}
+}
+
+// reply carries out the effects that write to an exchange; session and desk have the same.
+func reply(m *status.Metrics, act any) {
+	switch a := act.(type) {
+	case answer:
+		m.Bytes(status.Clients, status.Out, len(a.frame))
+		a.x.Answer(a.frame, a.newline)
+	case answerPieces:
+		for _, piece := range a.pieces {
+			m.Bytes(status.Clients, status.Out, len(piece))
+		}
+		a.x.AnswerPieces(a.pieces, a.newline)
+	case forward:
+		m.Bytes(status.Clients, status.Out, len(a.frame))
+		a.x.Notify(a.frame, a.newline, a.weight, a.key)
+	case accept:
+		a.x.Accept()
 	}
 }
 

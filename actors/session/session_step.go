@@ -103,7 +103,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.AskWithdrawn:
 		return s.askWithdrawn(now, m, out)
 	case message.ElicitationDone:
-		return append(out, act(push{streams: s.streams, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
+		return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
 	case message.ResourceUpdated:
 		return s.updated(m, out)
 	case message.Subscribed:

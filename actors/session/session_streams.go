@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
@@ -41,12 +42,16 @@ func (s *session) push(self kernel.Self, a push) {
 	}
 	for i := len(a.streams) - 1; i >= 0; i-- {
 		if a.streams[i].Push(a.frame, a.newline, weight, a.key) {
+			s.Metrics.Bytes(status.Clients, status.Out, len(a.frame))
+			s.Metrics.Notification(a.method, status.Delivered)
 			return
 		}
 	}
-	if a.undelivered != nil {
+	if a.undelivered != nil { // kept, and told when a stream opens
 		self.Reference().Tell(undelivered{a.undelivered})
+		return
 	}
+	s.Metrics.Notification(a.method, status.Dropped)
 }
 
 func (s *session) refuse(a refuse) {
@@ -119,7 +124,7 @@ func (s *state) tellChanges(out []effect) []effect {
 			continue
 		}
 		method := kind.ChangedMethod().String()
-		out = append(out, act(push{streams: s.streams, frame: protocol.AppendNotification(nil, method, nil), key: method, undelivered: kind}))
+		out = append(out, act(push{streams: s.streams, method: kind.ChangedMethod(), frame: protocol.AppendNotification(nil, method, nil), key: method, undelivered: kind}))
 	}
 	return out
 }
@@ -141,5 +146,5 @@ func (s *state) serverLog(m message.ServerLog, out []effect) []effect {
 	if len(s.streams) == 0 || !s.ready || s.view == nil || s.key.Server != "" && s.key.Server != m.Server || !s.wantsLog(&m.Frame) {
 		return out
 	}
-	return append(out, act(push{streams: s.streams, frame: m.Frame.Raw, newline: m.Frame.Newline}))
+	return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline}))
 }

@@ -98,11 +98,14 @@ func (s *state) updated(m message.ResourceUpdated, out []effect) []effect {
 		return out
 	}
 	if len(s.streams) == 0 {
+		if sub.due != nil {
+			out = append(out, act(coalesced{m.Frame.M}))
+		}
 		sub.due = &m
 		return out
 	}
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, protocol.Edit{Span: m.Span, With: protocol.Quote(public)})
-	return append(out, act(push{streams: s.streams, frame: frame, newline: m.Frame.Newline, key: public, undelivered: m}))
+	return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline, key: public, undelivered: m}))
 }
 
 // parentOf finds a subscription to something the updated resource is part of.

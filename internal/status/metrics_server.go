@@ -55,6 +55,13 @@ func (s *ServerMetrics) Call(method protocol.Method, outcome Outcome, seconds fl
 	s.seconds[i].observe(seconds)
 }
 
+// Bytes counts n bytes of messages that came from or went to the server. A nil receiver counts nothing.
+func (s *ServerMetrics) Bytes(direction Direction, n int) {
+	if s != nil {
+		s.all.Bytes(Servers, direction, n)
+	}
+}
+
 // QueueWait counts one call that left the queue and how long it had waited there.
 func (s *ServerMetrics) QueueWait(seconds float64) { s.queueWait.observe(seconds) }
 
