@@ -117,20 +117,25 @@ func (b *backend) Do(self kernel.Self, e effect) {
 }
 
 // open starts a connection whose events come back tagged with gen. The connection ends with this incarnation of
-// the actor, whatever ends that.
+// the actor, whatever ends that; nothing of it is left once it is closed.
 func (b *backend) open(self kernel.Self, gen uint64) {
 	me := self.Reference()
 	done := b.Links.opened()
+	closed, end := context.WithCancel(context.Background())
 	link := b.Open(func(ctx context.Context, e transport.Event) error {
 		if _, last := e.(transport.Closed); last {
+			end()
 			done()
 		}
 		return me.TellWait(ctx, linkEvent{gen, e})
 	})
 	b.link = link
 	self.Go(func(ctx context.Context) any {
-		<-ctx.Done()
-		link.Close(0)
+		select {
+		case <-ctx.Done():
+			link.Close(0)
+		case <-closed.Done():
+		}
 		return nil
 	})
 }

@@ -258,10 +258,15 @@ func (s *state) cancelRequest(id uint32, reason string, out []effect) []effect {
 	return append(out, act(giveUp{uint64(id)}))
 }
 
-// sessionLost: an HTTP server has forgotten us. The request it says so for was not executed and is kept; the rest is lost.
+// sessionLost: an HTTP server has forgotten us. The request it says so for was not executed and is kept, once: a server
+// that says so again is broken, and must not be asked in a circle. The rest is lost.
 func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []effect) []effect {
 	id := uint32(e.Ticket)
 	if p := s.pending[id]; p != nil && p.own == nil {
+		if p.again {
+			p.written = true // it ends here
+			return s.lose(now, "the server loses its session over the same request again and again", out)
+		}
 		s.held = append(s.held, message.Send{Call: p.call, Request: p.request})
 		delete(s.pending, id)
 		delete(s.byCall, p.call)

@@ -95,6 +95,7 @@ type pending struct {
 	call    message.CallRef  // zero for the gateway's own requests
 	request *message.Request // nil for the gateway's own requests
 	written bool
+	again   bool                                                                    // it was sent before, and lost with the server's session
 	asking  int                                                                     // questions of the server that wait for this call's client
 	round   *round                                                                  // what its modern server asked so far; nil = nothing
 	mended  bool                                                                    // it was sent once more with other headers

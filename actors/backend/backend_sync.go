@@ -262,7 +262,7 @@ func (s *state) readyWhenSynced(now time.Time, out []effect) []effect {
 	held := s.held
 	s.held = nil
 	for _, h := range held {
-		out = s.write(h, out)
+		out = s.writeCall(&pending{call: h.Call, request: h.Request, again: true}, out)
 	}
 	return s.sendRounds(out)
 }

@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -308,6 +309,53 @@ func TestSessionLostKeepsTheCall(t *testing.T) {
 		}
 		if p := b.phases(); len(p) == 0 || p[len(p)-1] != message.Ready {
 			t.Errorf("phases %v, want ready again", p)
+		}
+	})
+}
+
+// A server that loses its session over the same call again fails the call and is left alone for a while: it is not asked
+// in a circle.
+func TestSessionLostAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"add"}}
+		server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+			ticket, _ := parseID(f.IDBytes())
+			_ = p.Tell(transport.SessionLost{Ticket: uint64(ticket)})
+		}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		b.pool.Got()
+		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Request: request(t, callFrame)})
+		synctest.Wait()
+		failed := actortest.Of[message.Failed](b.holder)
+		if len(failed) != 1 || failed[0].Fault.Name != protocol.BackendDisconnected {
+			t.Errorf("holder got %+v, want one BACKEND_DISCONNECTED", failed)
+		}
+		if n := len(server.Got("tools/call")); n != 2 {
+			t.Errorf("the server was called %d times, want 2", n)
+		}
+		if p := b.phases(); len(p) == 0 || p[len(p)-1] != message.Waiting {
+			t.Errorf("phases %v, want waiting", p)
+		}
+	})
+}
+
+// A connection that is over leaves nothing behind, however often the server is lost.
+func TestNothingIsLeftOfLostConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"add"}}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		before := runtime.NumGoroutine()
+		for range 100 {
+			server.Last().Close(errors.New("gone"))
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+		}
+		if n := runtime.NumGoroutine() - before; server.Opened() != 101 || n > 10 {
+			t.Errorf("%d connections left %d goroutines", server.Opened(), n)
 		}
 	})
 }

@@ -39,6 +39,7 @@ type httpLinkListener struct {
 	call   *httpLinkCall
 	answer httpLinkAnswer
 	sse    sseReader
+	open   string // the session whose stream was open once
 }
 
 func (g *httpLinkListener) run() {
@@ -114,6 +115,7 @@ func (g *httpLinkListener) once(head *httpLinkHead) (final bool, err error) {
 	if !a.sse || a.encoded {
 		return true, errors.New("the answer to GET is no event stream")
 	}
+	g.open = head.session
 	if err := g.link.tell(Listening{}); err != nil {
 		return false, err
 	}
@@ -146,11 +148,12 @@ func (g *httpLinkListener) frames(data []byte) error {
 	return told
 }
 
-// refused says what a status other than 200 means.
+// refused says what a status other than 200 means. 404 means a lost session only if there was a stream in it before:
+// servers without GET answer it, too, and if the session is lost, the next POST will tell.
 func (g *httpLinkListener) refused(head *httpLinkHead) (final bool, err error) {
 	a := &g.answer
 	body, _ := io.ReadAll(io.LimitReader(a.body, httpLinkErrorBody))
-	if httpLinkIsLost(&httpLinkCall{session: head.session}, a.status, body) {
+	if g.open == head.session && httpLinkIsLost(&httpLinkCall{session: head.session}, a.status, body) {
 		return true, ErrSessionLost
 	}
 	refusal := &StatusError{Code: a.status, RetryAfter: httpLinkRetryAfter(a.retryAfter, time.Now()), Body: body}

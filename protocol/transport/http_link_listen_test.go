@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -98,20 +99,29 @@ func TestHTTPLinkListenRefused(t *testing.T) {
 		status int
 		kind   string
 		body   string
+		before bool // a stream was open before
 		final  bool // else the session is lost
 		code   int
 	}{
-		{"405", 405, "", "", true, 405},
-		{"401", 401, "", "", true, 401},
-		{"400", 400, "", "no such thing", true, 400},
-		{"404", 404, "", "who?", false, 0},
-		{"400 about the session", 400, "", "bad session", false, 0},
-		{"html", 200, "text/html", "<html>", true, 0},
+		{"405", 405, "", "", false, true, 405},
+		{"401", 401, "", "", false, true, 401},
+		{"400", 400, "", "no such thing", false, true, 400},
+		{"404", 404, "", "who?", true, false, 0},
+		{"404 of a server without GET", 404, "", "Cannot GET /mcp", false, true, 404},
+		{"400 about the session", 400, "", "bad session", true, false, 0},
+		{"400 of a server without GET", 400, "", "no session here", false, true, 400},
+		{"html", 200, "text/html", "<html>", false, true, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 				asked := make(chan struct{}, 10)
+				var before atomic.Bool
+				before.Store(test.before)
 				l, r := httpLinkTestOpen(t, HTTPOptions{URL: serve(httpLinkTestListen(func(w http.ResponseWriter, q *http.Request) {
+					if before.Swap(false) {
+						httpLinkTestStream(w, "retry: 1\n\n")
+						return
+					}
 					asked <- struct{}{}
 					w.Header().Set("Content-Type", test.kind)
 					w.WriteHeader(test.status)
