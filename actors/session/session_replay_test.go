@@ -1,0 +1,96 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// acts are the effects of one message that are not messages to others.
+func acts(s *state, msg any) (list []any) {
+	for _, e := range step(s, time.Unix(1000, 0), msg, nil) {
+		if e.act != nil {
+			list = append(list, e.act)
+		}
+	}
+	return list
+}
+
+func one[T any](t *testing.T, list []any) T {
+	t.Helper()
+	for _, a := range list {
+		if v, ok := a.(T); ok {
+			return v
+		}
+	}
+	var none T
+	t.Fatalf("no %T in %+v", none, list)
+	return none
+}
+
+func has[T any](list []any) bool {
+	for _, a := range list {
+		if _, ok := a.(T); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// protocol.md L11: a session of HTTP+SSE tells its endpoint, has one stream, and ends with it; a client that never
+// initializes has a minute.
+func TestSessionOfOneStream(t *testing.T) {
+	opened := func() (*state, *transport.EventStream) {
+		s := newState(Options{ID: "1aid", Transport: "sse"}, kernel.Reference{})
+		stream := &transport.EventStream{Origin: transport.Origin{Path: "/s/files/sse"}}
+		if e := one[openStream](t, acts(s, message.StreamOpened{Stream: stream})); e.endpoint != "/s/files/messages?sessionId=1aid" || e.refusal != 0 {
+			t.Fatalf("%+v", e)
+		}
+		return s, stream
+	}
+	s, stream := opened()
+	if e := one[openStream](t, acts(s, message.StreamOpened{Stream: &transport.EventStream{}})); e.refusal != 405 {
+		t.Errorf("second stream: %+v", e)
+	}
+	if !has[leave](acts(s, message.StreamClosed{Stream: stream})) {
+		t.Error("the session outlives its stream")
+	}
+	s, _ = opened()
+	if !has[leave](acts(s, openOver{})) {
+		t.Error("a client that never initialized stays")
+	}
+	s.initialized = true
+	if has[leave](acts(s, openOver{})) {
+		t.Error("a client that initialized has to go")
+	}
+}
+
+// Which streams go on: those of a version that knows it, when the client says where it was.
+func TestWhichStreamsAreResumed(t *testing.T) {
+	for _, test := range []struct {
+		transport, version, last string
+		want                     bool
+	}{
+		{"http", protocol.Version20251125, "x", true}, {"http", protocol.Version20250326, "x", true},
+		{"http", protocol.Version20241105, "x", false}, {"http", protocol.Version20251125, "", false},
+		{"stdio", protocol.Version20251125, "x", false},
+	} {
+		s := newState(Options{Transport: test.transport}, kernel.Reference{})
+		s.initialized, s.version, s.path = true, test.version, "/mcp"
+		stream := &transport.EventStream{Origin: transport.Origin{Path: "/mcp", LastEvent: test.last}}
+		if e := one[openStream](t, acts(s, message.StreamOpened{Stream: stream})); e.resume != test.want {
+			t.Errorf("%+v: %+v", test, e)
+		}
+		// A stream that is resumed is not pushed to before it is known to be one for that.
+		if pushed := len(s.streams) == 1; pushed == test.want {
+			t.Errorf("%+v: %d streams", test, len(s.streams))
+		}
+		if acts(s, streamReady{stream}); test.want && len(s.streams) != 1 {
+			t.Errorf("%+v: not among the streams", test)
+		}
+	}
+}
