@@ -130,6 +130,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.answerAsk(now, m, out)
 	case message.Query:
 		return s.query(m, out)
+	case message.Stale:
+		return s.changed(m.Kind, out)
 	case message.SetLevel:
 		s.level = m.Level
 		return s.tellLevel(out)

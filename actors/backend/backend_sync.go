@@ -109,6 +109,9 @@ func (s *state) syncAll(now time.Time, out []effect) []effect {
 // changed: the server says a list changed. During a fetch it starts another one afterwards; no change is lost.
 func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
+	if s.phase == message.Ready && !s.catalog {
+		return append(out, tell(s.pool, message.Stale{Kind: kind}))
+	}
 	if s.info == nil || !s.catalog || s.greeting != 0 || s.opening {
 		return out // before the end of the handshake: the first fetch is still to come
 	}

@@ -71,6 +71,11 @@ type Listed struct {
 
 func (Listed) Class() kernel.Class { return kernel.Outcome }
 
+// Stale: a connection that carries calls only was told that a list has changed; the one with the catalog asks again.
+type Stale struct{ Kind protocol.ItemKind }
+
+func (Stale) Class() kernel.Class { return kernel.Outcome }
+
 // Updated: the server said a resource changed. URI is the server's own, unquoted.
 type Updated struct {
 	URI   string

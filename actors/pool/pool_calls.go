@@ -153,6 +153,12 @@ func (s *state) park(now time.Time, m message.Parked, out []effect) []effect {
 	}
 	s.parked++
 	r.at.inFlight--
+	if full := s.limits.ParkedPerServer; full > 0 && s.parked > full {
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
+			Message: "too many calls of this server wait for answers of their clients (limits.parkedPerServer)"}
+		out = append(out, tell(r.at.ref, message.Withdraw{Call: m.Call, Reason: fault.Message}))
+		return append(out, tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
+	}
 	s.leased = s.leased || len(s.server.URLs) == 0 && !m.Certain
 	return s.pump(now, out)
 }

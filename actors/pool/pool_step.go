@@ -16,6 +16,7 @@ import (
 // state is all a pool knows. Written by step only.
 type state struct {
 	server   config.Server
+	limits   config.Limits
 	registry kernel.Reference
 	gateway  kernel.Reference
 	store    kernel.Reference
@@ -78,7 +79,7 @@ type queued struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		server: o.Server, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
+		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
 		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]string{}, eras: known(o),
 	}
@@ -101,6 +102,10 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.listed(m, out)
 	case message.Parked:
 		return s.park(now, m, out)
+	case message.Stale:
+		if leader := s.leader(); leader != nil {
+			return append(out, tell(leader.ref, m))
+		}
 	case message.Updated:
 		return s.updated(m, out)
 	case message.SubscribeURI:

@@ -195,6 +195,21 @@ func TestReturnedGoesElsewhere(t *testing.T) {
 	w.fault(0, protocol.NoBackendsAvailable) // S4.3.3
 }
 
+// limits.parkedPerServer: one more call that waits for its client is withdrawn, its holder told.
+func TestTooManyParked(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 1)
+	w.s.limits.ParkedPerServer = 1
+	w.phase(0, message.Ready)
+	for seq := range uint64(2) {
+		w.dispatch(seq)
+		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: seq}, Yes: true})
+	}
+	if len(w.failed) != 1 {
+		t.Fatalf("%d calls failed, want 1", len(w.failed))
+	}
+	w.fault(1, protocol.Overloaded)
+}
+
 func TestMisconfiguredServer(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue, Fault: "variable TOKEN is not set"}, 1)
 	w.dispatch(0)
