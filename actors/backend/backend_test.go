@@ -45,13 +45,20 @@ func (p *parent) Do(self kernel.Self, _ struct{}) { p.got <- p.spawn(self) }
 
 func start(t *testing.T, server *actortest.Server, cfg config.Server) *bench {
 	t.Helper()
-	b := &bench{t: t, system: kernel.New(kernel.Options{}), server: server}
+	b := startOn(t, Options{Server: cfg, Open: server.Open, Kind: "stdio", Catalog: true})
+	b.server = server
+	return b
+}
+
+func startOn(t *testing.T, o Options) *bench {
+	t.Helper()
+	b := &bench{t: t, system: kernel.New(kernel.Options{})}
 	b.pool, b.holder = actortest.NewProbe(b.system, "pool"), actortest.NewProbe(b.system, "holder")
 	got := make(chan kernel.Reference, 1)
 	kernel.Spawn(b.system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic[struct{}] {
 		return &parent{got: got, spawn: func(self kernel.Self) kernel.Reference {
-			return Spawn(self, "backend", Options{Server: cfg, Pool: b.pool.Reference, Open: server.Open, Kind: "stdio", Catalog: true,
-				Links: &Links{}, Log: slog.New(slog.DiscardHandler), Seed: 1})
+			o.Pool, o.Links, o.Log, o.Seed = b.pool.Reference, &Links{}, slog.New(slog.DiscardHandler), 1
+			return Spawn(self, "backend", o)
 		}}
 	})
 	b.backend = <-got

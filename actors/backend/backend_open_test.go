@@ -1,0 +1,262 @@
+package backend
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// auto is a configuration that leaves the era open.
+func auto() config.Server {
+	c := cfg()
+	c.Protocol = "auto"
+	return c
+}
+
+const legacyWelcome = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`
+
+// initializes answers initialize as a legacy server.
+func initializes(g actortest.Got) bool {
+	if g.Frame.M != protocol.MethodInitialize {
+		return false
+	}
+	g.Result(legacyWelcome)
+	return true
+}
+
+func refuses(code int, text, data string) func(actortest.Got) bool {
+	return func(g actortest.Got) bool { g.Error(code, text, data); return true }
+}
+
+// httpStatus answers with an HTTP status and no message.
+func httpStatus(code int) func(actortest.Got) bool {
+	return func(g actortest.Got) bool {
+		_ = g.Peer.Tell(transport.Ended{Ticket: g.Out.Ticket, Err: &transport.StatusError{Code: code}})
+		return true
+	}
+}
+
+// outcome is how opening a server ends.
+type outcome struct {
+	phase   message.Phase
+	era     message.Era // found
+	version string      // when ready
+	opened  int
+	reason  string // part of it
+}
+
+// protocol.md B.0, bridge.md section 5.
+func TestErasAreFoundOut(t *testing.T) {
+	legacyOnly := []string{"2025-11-25", "2025-06-18"}
+	legacyReady := func(opened int) outcome {
+		return outcome{message.Ready, message.EraLegacy, protocol.Version20251125, opened, ""}
+	}
+	modernReady := func(opened int) outcome {
+		return outcome{message.Ready, message.EraModern, protocol.Version20260728, opened, ""}
+	}
+	forced := func(p string) config.Server {
+		c := cfg()
+		c.Protocol = p
+		return c
+	}
+	never := func(actortest.Got) bool { return true }
+	firstOnly := func(server **actortest.Modern, do func(actortest.Got) bool) func(actortest.Got) bool {
+		return func(g actortest.Got) bool { return (*server).Opened() == 1 && do(g) }
+	}
+	tests := []struct {
+		name   string
+		http   bool
+		cfg    config.Server
+		known  message.KnownEra
+		make   func(self **actortest.Modern) *actortest.Modern
+		wait   time.Duration
+		want   outcome
+		wanted []string // beginnings of what the server got
+	}{
+		{name: "modern", make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1)},
+		{name: "modern and legacy", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Versions: []string{"2025-11-25", "2026-07-28"}}
+		}, want: modernReady(1)},
+		{name: "modern over http", http: true, make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{HTTP: true} }, want: modernReady(1)},
+		{name: "lists legacy dates only (go-sdk with sessions)", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Versions: legacyOnly, Other: initializes}
+		}, want: legacyReady(2), wanted: []string{"server/discover", "initialize"}},
+		{name: "lists legacy dates only, over http", http: true, make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{HTTP: true, Versions: legacyOnly, Other: initializes}
+		}, want: legacyReady(1), wanted: []string{"server/discover", "initialize", "notifications/initialized"}},
+		{name: "method not found", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: refuses(-32601, "Method not found", ""), Other: initializes}
+		}, want: legacyReady(1)},
+		{name: "some other error", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: refuses(0, "invalid during session initialization", ""), Other: initializes}
+		}, want: legacyReady(1)},
+		{name: "a result without sense", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: func(g actortest.Got) bool { g.Result(`{"ok":true}`); return true }, Other: initializes}
+		}, want: legacyReady(1)},
+		{name: "-32022 with legacy dates only", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: refuses(-32022, "no", `{"supported":["2025-06-18"]}`), Other: initializes}
+		}, want: legacyReady(2)},
+		{name: "-32022 with ours, then the answer", make: func(self **actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: func(g actortest.Got) bool {
+				if len((*self).Got("server/discover")) > 1 {
+					return false
+				}
+				g.Error(-32022, "no", `{"supported":["2026-07-28"]}`)
+				return true
+			}}
+		}, want: modernReady(1)},
+		{name: "-32022 with ours, again and again", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: refuses(-32022, "no", `{"supported":["2026-07-28"]}`)}
+		}, want: outcome{phase: message.Waiting, opened: 1, reason: "then refuses"}},
+		{name: "no version in common", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Versions: []string{"2031-01-01"}}
+		}, want: outcome{phase: message.Waiting, opened: 1, reason: `"2031-01-01"; supported are 2026-07-28 and 2025-11-25`}},
+		{name: "silent process, legacy", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: never, Other: initializes}
+		}, wait: probeTime, want: legacyReady(1), wanted: []string{"server/discover", "initialize", "notifications/initialized"}},
+		{name: "slow process, modern after all", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: func(g actortest.Got) bool { time.Sleep(probeTime + time.Second); return false }}
+		}, wait: probeTime + 2*time.Second, want: modernReady(1)},
+		{name: "slow process, discover is answered, initialize is a duplicate", make: func(self **actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Versions: legacyOnly, Discover: firstOnly(self, func(actortest.Got) bool { time.Sleep(probeTime + time.Second); return false }),
+				Other: func(g actortest.Got) bool { return (*self).Opened() > 1 && initializes(g) }}
+		}, wait: probeTime + 2*time.Second, want: legacyReady(2)},
+		{name: "spoilt by the question: duplicate initialize", make: func(self **actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: refuses(-32602, "what?", ""), Other: func(g actortest.Got) bool {
+				if (*self).Opened() == 1 {
+					g.Error(0, "duplicate initialize", "")
+					return true
+				}
+				return initializes(g)
+			}}
+		}, want: legacyReady(2), wanted: []string{"server/discover", "initialize", "initialize"}},
+		{name: "dies of the question", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: func(g actortest.Got) bool { g.Peer.Close(errors.New("exit status 1")); return true }, Other: initializes}
+		}, want: legacyReady(2), wanted: []string{"server/discover", "initialize"}},
+		{name: "refuses everything", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: refuses(-32601, "no", "")}
+		}, want: outcome{phase: message.Waiting, opened: 2, reason: "refused initialize"}},
+		{name: "configured legacy", cfg: forced("legacy"), make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Other: initializes}
+		}, want: outcome{message.Ready, "", protocol.Version20251125, 1, ""}, wanted: []string{"initialize"}},
+		{name: "configured modern", cfg: forced("2026-07-28"), make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} },
+			want: outcome{message.Ready, "", protocol.Version20260728, 1, ""}},
+		{name: "configured modern, speaks legacy only", cfg: forced("modern"), make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Versions: legacyOnly, Other: initializes}
+		}, want: outcome{phase: message.Waiting, opened: 1, reason: "protocol is modern"}},
+		{name: "remembered legacy", known: message.KnownEra{Era: message.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}, make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Other: initializes}
+		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
+		{name: "remembered legacy, long ago", known: message.KnownEra{Era: message.EraLegacy, At: time.Date(1999, 12, 30, 0, 0, 0, 0, time.UTC)},
+			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{Other: initializes} }, want: modernReady(1)},
+		{name: "remembered legacy, has become modern", known: message.KnownEra{Era: message.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)},
+			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(2), wanted: []string{"initialize", "server/discover"}},
+		{name: "remembered modern, has become legacy", known: message.KnownEra{Era: message.EraModern},
+			make: func(**actortest.Modern) *actortest.Modern {
+				return &actortest.Modern{Discover: refuses(-32601, "no", ""), Other: initializes}
+			}, want: legacyReady(1)},
+		{name: "http: a page instead", http: true, make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{HTTP: true, Discover: httpStatus(404), Other: initializes}
+		}, want: legacyReady(1)},
+		{name: "http: an empty answer", http: true, make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{HTTP: true, Other: initializes, Discover: func(g actortest.Got) bool {
+				_ = g.Peer.Tell(transport.Ended{Ticket: g.Out.Ticket, Err: transport.ErrNoAnswer})
+				return true
+			}}
+		}, want: legacyReady(1)},
+		{name: "http: wants a login", http: true, make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{HTTP: true, Discover: httpStatus(401), Other: initializes}
+		}, want: outcome{phase: message.NeedsLogin, opened: 1, reason: "login"}},
+		{name: "http: wants a login, in JSON-RPC", http: true, make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{HTTP: true, Other: initializes, Discover: func(g actortest.Got) bool {
+				var f protocol.Frame
+				_ = f.Parse([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"who are you"}}`))
+				_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: 403})
+				return true
+			}}
+		}, want: outcome{phase: message.NeedsLogin, opened: 1, reason: "who are you"}},
+		{name: "http: overloaded", http: true, make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{HTTP: true, Discover: httpStatus(503), Other: initializes}
+		}, want: outcome{phase: message.Waiting, opened: 1, reason: "503"}, wanted: []string{"server/discover"}},
+		{name: "http: silence concludes nothing", http: true, make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{HTTP: true, Discover: never, Other: initializes}
+		}, wait: probeTime + time.Second, want: outcome{phase: message.Handshaking, opened: 1}, wanted: []string{"server/discover"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var server *actortest.Modern
+				server = test.make(&server)
+				o := Options{Server: test.cfg, Open: server.Open, Kind: "stdio", Catalog: true, Known: test.known}
+				if test.http {
+					o.Kind = "http"
+				}
+				if o.Server.Name == "" {
+					o.Server = auto()
+				}
+				b := startOn(t, o)
+				defer b.stop()
+				if test.wait > 0 {
+					synctest.Wait()
+					time.Sleep(test.wait)
+				}
+				synctest.Wait()
+				if test.wait == 0 && test.http {
+					time.Sleep(2 * settleTime) // nobody opens the GET stream of the pipe
+					synctest.Wait()
+				}
+				changes := actortest.Of[message.BackendChanged](b.pool)
+				last := changes[len(changes)-1]
+				for i, c := range changes { // it may have been lost and tried again in the meantime
+					if c.Phase == message.Ready || c.Phase == message.Waiting || c.Phase == message.NeedsLogin {
+						last = changes[i]
+						break
+					}
+				}
+				got := outcome{phase: last.Phase, era: last.Known.Era, opened: int(last.Incarnation), reason: last.Reason}
+				if last.Info != nil {
+					got.version = last.Info.Version
+				}
+				if got.phase != test.want.phase || got.era != test.want.era || got.version != test.want.version || got.opened != test.want.opened ||
+					!strings.Contains(got.reason, test.want.reason) {
+					t.Errorf("got %+v\nwant %+v\nserver got %v", got, test.want, server.Methods())
+				}
+				if n := len(test.wanted); n > 0 && !slices.Equal(server.Methods()[:min(n, len(server.Methods()))], test.wanted) {
+					t.Errorf("server got %v, want it to begin with %v", server.Methods(), test.wanted)
+				}
+			})
+		})
+	}
+}
+
+// What a modern server says of itself reaches the pool, and its probe carries everything a modern request has to.
+func TestModernServerInfo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Modern{}
+		b := startOn(t, Options{Server: auto(), Open: server.Open, Kind: "stdio", Catalog: true, Announce: message.CanForm | message.CanRoots})
+		defer b.stop()
+		synctest.Wait()
+		changes := actortest.Of[message.BackendChanged](b.pool)
+		info := changes[len(changes)-1].Info
+		if info == nil || string(info.Info) != `{"name":"fake","version":"2"}` || info.Instructions != "be modern" {
+			t.Errorf("info %+v", info)
+		}
+		want := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}},"io.modelcontextprotocol/clientInfo":` + clientInfo + `}}}`
+		if got := string(server.Got("server/discover")[0].Frame.Raw); got != want {
+			t.Errorf("probe\n%s, want\n%s", got, want)
+		}
+		if v := server.Last().Version(); v != protocol.Version20260728 {
+			t.Errorf("the connection names version %q", v)
+		}
+	})
+}
