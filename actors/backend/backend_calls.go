@@ -84,6 +84,9 @@ func (s *state) received(now time.Time, e *transport.Received, out []effect) []e
 	case protocol.KindNotification:
 		return s.notified(now, e, out)
 	case protocol.KindRequest:
+		if s.era == message.EraModern { // it must not ask like that, and we must not answer (basic/transports/stdio, sending messages)
+			return append(out, act(logged{slog.LevelWarn, "a modern server sent a request; it is not answered", []any{"method", e.Frame.MethodText()}}))
+		}
 		return s.asked(e, out)
 	}
 	return out

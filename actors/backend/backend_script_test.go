@@ -25,14 +25,27 @@ type script struct {
 	open    map[uint64]string // calls without an outcome: what was done to them
 	asks    []uint64          // numbers of the server's questions that were passed on
 	tickets []uint64          // of requests written in this incarnation
+	asked   map[string]int    // the server's own questions of this incarnation without answer, by id
+	timers  []any             // messages of timers that could fire
 	log     []any             // what was told, for failures
 }
 
 func (r *script) step(msg any) {
-	r.log = append(r.log, msg)
+	r.log = append(r.log, readable(msg))
 	for _, e := range step(r.s, r.now, msg, nil) {
 		r.effect(e)
 	}
+}
+
+// readable is a message as a person can read it.
+func readable(msg any) any {
+	if m, ok := msg.(linkEvent); ok {
+		if e, ok := m.event.(transport.Received); ok {
+			return fmt.Sprintf("\n%d %s", e.Ticket, e.Frame.Raw)
+		}
+		return fmt.Sprintf("\n%T%+v", m.event, m.event)
+	}
+	return fmt.Sprintf("\n%T%.40v", msg, msg)
 }
 
 func (r *script) effect(e effect) {
@@ -57,11 +70,31 @@ func (r *script) effect(e effect) {
 	}
 	switch a := e.act.(type) {
 	case open:
-		r.gen, r.tickets = a.gen, nil
+		r.gen, r.tickets, r.asked = a.gen, nil, map[string]int{}
+	case wakeAfter:
+		r.timers = append(r.timers, a.msg)
 	case write:
-		if a.out.Request {
-			r.tickets = append(r.tickets, a.out.Ticket)
-		}
+		r.log = append(r.log, "\n  → "+string(a.out.Frame))
+		r.wrote(a.out)
+	}
+}
+
+// wrote checks what is written: every frame is one, and a question gets one answer.
+func (r *script) wrote(o transport.Outgoing) {
+	var f protocol.Frame
+	if err := f.Parse(o.Frame); err != nil {
+		r.t.Fatalf("wrote %s: %v, after\n%+v", o.Frame, err, r.log)
+	}
+	if o.Request {
+		r.tickets = append(r.tickets, o.Ticket)
+	}
+	if f.Kind != protocol.KindResult && f.Kind != protocol.KindError {
+		return
+	}
+	if id := string(f.IDBytes()); r.asked[id] == 0 {
+		r.t.Fatalf("answered question %s, which is not open, after\n%+v", id, r.log)
+	} else {
+		r.asked[id]--
 	}
 }
 
@@ -85,9 +118,19 @@ func (r *script) event() transport.Event {
 		}
 		return transport.Received{Frame: f, Ticket: ticket * uint64(r.rng.IntN(2)), Last: true}
 	}
-	switch r.rng.IntN(16) {
+	switch r.rng.IntN(21) {
 	case 0, 1, 2, 3, 4:
-		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"tools":[{"name":"a"}]}}`, ticket)
+		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"protocolVersion":"2025-11-25","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"tools":[{"name":"a"}]}}`, ticket)
+	case 16:
+		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{}},"b":{"method":"sampling/createMessage","params":{}}}}}`, ticket)
+	case 17:
+		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"resultType":"input_required","requestState":"s"}}`, ticket)
+	case 18:
+		return frame(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%d},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a"]}}}`, ticket)
+	case 19:
+		return frame(`{"jsonrpc":"2.0","id":%d,"error":{"code":%d,"message":"no"}}`, ticket, []int{-32020, -32021, -32022, -32601}[r.rng.IntN(4)])
+	case 20:
+		return transport.Ended{Ticket: ticket, Err: &transport.StatusError{Code: []int{401, 404, 503}[r.rng.IntN(3)]}}
 	case 5:
 		return frame(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32603,"message":"no"}}`, ticket)
 	case 6:
@@ -105,6 +148,9 @@ func (r *script) event() transport.Event {
 	case 14:
 		return transport.ListenFailed{Err: errors.New("405"), Final: true}
 	case 11, 12:
+		if r.s.linked && r.s.era != message.EraModern {
+			r.asked[fmt.Sprintf(`"q%d"`, ticket)]++
+		}
 		return frame(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, ticket)
 	}
 	return transport.Closed{Err: errors.New("gone")}
@@ -114,8 +160,10 @@ func (r *script) event() transport.Event {
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(1000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		r := &script{t: t, s: newState(Options{Server: cfg(), Catalog: true}, kernel.Reference{}, new(uint64)), now: time.Unix(0, 0), rng: rng,
-			phase: message.Idle, open: map[uint64]string{}}
+		server := cfg()
+		server.Protocol = []string{"legacy", "auto", "modern"}[seed/2%3]
+		r := &script{t: t, s: newState(Options{Server: server, Catalog: true}, kernel.Reference{}, new(uint64)), now: time.Unix(0, 0), rng: rng,
+			phase: message.Idle, open: map[uint64]string{}, asked: map[string]int{}}
 		if seed%2 == 0 {
 			r.s.kind = "http"
 		}
@@ -123,13 +171,16 @@ func TestRandomScripts(t *testing.T) {
 		r.step(message.Connect{})
 		r.step(linkEvent{r.gen, transport.Opened{}})
 		seq := uint64(0)
-		for range 60 {
+		for range 100 {
 			r.now = r.now.Add(time.Duration(rng.IntN(1000)) * time.Millisecond)
 			switch rng.IntN(10) {
 			case 0, 1:
 				seq++
 				r.open[seq] = "sent"
-				r.step(message.Send{Call: message.CallRef{Seq: seq}, Request: request(t, callFrame)})
+				q := request(t, callFrame)
+				q.Caller.Can = message.CanAll
+				q.Modern = rng.IntN(3) == 0
+				r.step(message.Send{Call: message.CallRef{Seq: seq}, Request: q})
 			case 2:
 				if seq > 0 {
 					at := 1 + rng.Uint64N(seq)
@@ -141,9 +192,20 @@ func TestRandomScripts(t *testing.T) {
 			case 3:
 				r.step(wake{r.gen})
 				r.step(settled{r.gen})
+				if len(r.timers) > 0 {
+					r.step(r.timers[rng.IntN(len(r.timers))])
+				}
 			case 5:
 				if len(r.asks) > 0 {
-					r.step(message.Answer{Key: r.asks[rng.IntN(len(r.asks))], Result: []byte("{}")})
+					a := message.Answer{Key: r.asks[rng.IntN(len(r.asks))], Result: []byte("{}")}
+					if rng.IntN(4) == 0 {
+						a.Result, a.Error = nil, []byte(`{"code":-1,"message":"no"}`)
+					}
+					r.step(a)
+				}
+				if rng.IntN(4) == 0 {
+					m := []protocol.Method{protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe}[rng.IntN(2)]
+					r.step(message.Query{Key: 1 + rng.Uint64N(5), Method: m, Params: []byte(`{"uri":"a"}`)})
 				}
 			case 4:
 				if r.phase == message.Connecting {
@@ -162,8 +224,9 @@ func TestRandomScripts(t *testing.T) {
 				t.Fatalf("seed %d: call %d has no outcome after\n%+v", seed, seq, r.log)
 			}
 		}
-		if len(r.s.pending)+len(r.s.byCall)+len(r.s.held)+len(r.s.asks) > 0 {
-			t.Fatalf("seed %d: %d pending, %d by call, %d held after the stop", seed, len(r.s.pending), len(r.s.byCall), len(r.s.held))
+		if len(r.s.pending)+len(r.s.byCall)+len(r.s.held)+len(r.s.asks)+len(r.s.rounds)+len(r.s.mending)+len(r.s.streams.queries) > 0 {
+			t.Fatalf("seed %d: %d pending, %d by call, %d held, %d asks, %d rounds, %d mending after the stop", seed,
+				len(r.s.pending), len(r.s.byCall), len(r.s.held), len(r.s.asks), len(r.s.rounds), len(r.s.mending))
 		}
 	}
 }

@@ -21,6 +21,7 @@ type Modern struct {
 	TTL      int            // ttlMs of lists
 	Known    []string       // URIs whose subscription it acknowledges
 	Deaf     bool           // never answers subscriptions/listen
+	Listen   func(Got)      // takes over subscriptions/listen
 	Refuse   error          // when set, every connection closes with it
 	Discover func(Got) bool // takes over server/discover when it returns true
 	Handle   func(Got)      // takes over tools/call, prompts/get, resources/read; nil = a text
@@ -260,6 +261,10 @@ func (s *Modern) tools() string {
 
 // listen acknowledges what is asked for and offered.
 func (s *Modern) listen(g Got) {
+	if s.Listen != nil {
+		s.Listen(g)
+		return
+	}
 	if s.Deaf {
 		return
 	}

@@ -1,0 +1,241 @@
+package backend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+)
+
+// ask sends a query of the pool.
+func (b *bench) ask(key uint64, m protocol.Method, uri string) {
+	b.backend.Tell(message.Query{Key: key, Method: m, Params: fmt.Appendf(nil, `{"uri":%q}`, uri)})
+	synctest.Wait()
+}
+
+func (b *bench) subscribe(key uint64, uri string) {
+	b.ask(key, protocol.MethodResourcesSubscribe, uri)
+}
+
+// heardOf is what the pool heard, in short.
+func (b *bench) heardOf() (list []string) {
+	for _, msg := range b.pool.Got() {
+		switch m := msg.(type) {
+		case message.Queried:
+			switch {
+			case m.Fault != nil:
+				list = append(list, fmt.Sprintf("query %d %s", m.Key, m.Fault.Name))
+			case m.Frame.Kind == protocol.KindError:
+				list = append(list, fmt.Sprintf("query %d no", m.Key))
+			default:
+				list = append(list, fmt.Sprintf("query %d yes", m.Key))
+			}
+		case message.Updated:
+			list = append(list, "updated "+m.URI)
+		case message.Listed:
+			if m.Kind == protocol.Tools {
+				list = append(list, fmt.Sprintf("%d tools asked %v", len(m.Items), m.Asked))
+			}
+		}
+	}
+	return list
+}
+
+func (b *bench) wantHeard(when string, want ...string) {
+	b.t.Helper()
+	if got := b.heardOf(); !slices.Equal(got, want) {
+		b.t.Errorf("%s: pool heard %q, want %q", when, got, want)
+	}
+}
+
+// both runs f with a server on stdio and one behind HTTP.
+func both(t *testing.T, like *actortest.Modern, f func(t *testing.T, server *actortest.Modern, b *bench)) {
+	t.Helper()
+	for _, http := range []bool{false, true} {
+		t.Run(map[bool]string{false: "stdio", true: "http"}[http], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &actortest.Modern{HTTP: http, Tools: like.Tools, Changes: like.Changes, Known: like.Known}
+				b := modern(t, server)
+				defer b.stop()
+				b.pool.Got()
+				f(t, server, b)
+			})
+		})
+	}
+}
+
+// The stream stands before the lists are fetched, so that no change falls between the two.
+func TestChangesAreListenedFor(t *testing.T) {
+	both(t, &actortest.Modern{Tools: []string{"a"}, Changes: true}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		if m := server.Methods(); !slices.Equal(m[:3], []string{"server/discover", "subscriptions/listen", "tools/list"}) {
+			t.Errorf("server got %v", m)
+		}
+		if sent := string(server.Got("subscriptions/listen")[0].Frame.Raw); !strings.Contains(sent, `"notifications":{"toolsListChanged":true,"resourcesListChanged":true}}`) {
+			t.Errorf("asked for %s", sent)
+		}
+		server.SetTools("a", "b")
+		synctest.Wait()
+		b.wantHeard("after a change", "2 tools asked true")
+	})
+}
+
+// New URIs: a new stream is opened, acknowledged, and only then the old one is closed; what both tell is passed on once.
+func TestMakeBeforeBreak(t *testing.T) {
+	both(t, &actortest.Modern{Changes: true, Known: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		b.wantHeard("acknowledged", "query 1 yes")
+		if n := server.Streams(); n != 2 {
+			t.Fatalf("%d streams, want the old one beside the new", n)
+		}
+		server.Tell("notifications/resources/updated", `,"uri":"file:///a"`)
+		server.Tell("notifications/tools/list_changed", "")
+		synctest.Wait()
+		b.wantHeard("while both run")
+		time.Sleep(overlapTime)
+		synctest.Wait()
+		b.wantHeard("when the old one is closed", "updated file:///a", "0 tools asked true")
+		if n := server.Streams(); n != 1 {
+			t.Fatalf("%d streams, want one", n)
+		}
+		server.Tell("notifications/resources/updated", `,"uri":"file:///a"`)
+		synctest.Wait()
+		b.wantHeard("at once again", "updated file:///a")
+
+		b.subscribe(2, "file:///b")
+		b.subscribe(3, "file:///a") // there already
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.wantHeard("two URIs", "query 2 yes", "query 3 yes")
+		b.ask(4, protocol.MethodResourcesUnsubscribe, "file:///a")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.wantHeard("one left", "query 4 yes")
+		streams := server.Got("subscriptions/listen")
+		if last := string(streams[len(streams)-1].Frame.Raw); !strings.Contains(last, `"resourceSubscriptions":["file:///b"]`) || server.Streams() != 1 {
+			t.Errorf("%d streams, the last one asks for %s", server.Streams(), last)
+		}
+	})
+}
+
+// A URI the server does not acknowledge is answered with an error, and not asked for again.
+func TestAURINobodyKnows(t *testing.T) {
+	both(t, &actortest.Modern{Changes: true, Known: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///nowhere")
+		b.subscribe(2, "file:///a")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.wantHeard("two wishes", "query 1 no", "query 2 yes")
+		streams := server.Got("subscriptions/listen")
+		if last := string(streams[len(streams)-1].Frame.Raw); !strings.Contains(last, `"resourceSubscriptions":["file:///a"]`) {
+			t.Errorf("the last stream asks for %s", last)
+		}
+	})
+}
+
+// A stream that ended is opened again after a pause; what may have been missed meanwhile is made up for.
+func TestABrokenStreamHeals(t *testing.T) {
+	for _, gracefully := range []bool{false, true} {
+		both(t, &actortest.Modern{Changes: true, Tools: []string{"x"}, Known: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+			b.subscribe(1, "file:///a")
+			time.Sleep(time.Second)
+			b.heardOf()
+			server.EndStreams(gracefully)
+			synctest.Wait()
+			b.wantHeard("when it broke")
+			if server.Streams() != 0 {
+				t.Fatal("opened again without a pause")
+			}
+			time.Sleep(listenMin)
+			synctest.Wait()
+			b.wantHeard("after the pause", "updated file:///a", "1 tools asked false")
+			if server.Streams() != 1 {
+				t.Error("not opened again")
+			}
+		})
+	}
+}
+
+func TestPausesGrowWhileStreamsBreak(t *testing.T) {
+	both(t, &actortest.Modern{Changes: true}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		for range 3600 {
+			server.EndStreams(false)
+			time.Sleep(time.Second)
+		}
+		if n := len(server.Got("subscriptions/listen")); n < 100 || n > 300 {
+			t.Errorf("%d streams in an hour, want one every 15 to 30 s", n)
+		}
+	})
+}
+
+// A server that never acknowledges is ready all the same; who wants updates is told in the end.
+func TestADeafServer(t *testing.T) {
+	for _, http := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &actortest.Modern{HTTP: http, Changes: true, Deaf: true}
+			o := Options{Server: auto(), Open: server.Open, Kind: map[bool]string{true: "http", false: "stdio"}[http], Catalog: true}
+			b := startOn(t, o)
+			defer b.stop()
+			time.Sleep(settleTime)
+			synctest.Wait()
+			if p := b.phases(); p[len(p)-1] != message.Ready {
+				t.Fatalf("phases %v", p)
+			}
+			b.subscribe(1, "file:///a")
+			time.Sleep(3 * ackTime)
+			synctest.Wait()
+			b.wantHeard("after a minute and a half", "query 1 no")
+		})
+	}
+}
+
+// A server that knows no subscriptions is not asked again.
+func TestAServerWithoutStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Modern{Changes: true, Listen: func(g actortest.Got) { g.Error(-32601, "Method not found", "") }}
+		b := modern(t, server)
+		defer b.stop()
+		b.pool.Got()
+		b.subscribe(1, "file:///a")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		b.wantHeard("after an hour", "query 1 no")
+		if n := len(server.Got("subscriptions/listen")); n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+// Calls only: a connection that carries no catalog does not listen.
+func TestConnectionsForCallsDoNotListen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Modern{Changes: true, Tools: []string{"a"}}
+		b := startOn(t, Options{Server: auto(), Open: server.Open, Kind: "stdio"})
+		defer b.stop()
+		synctest.Wait()
+		if m := server.Methods(); !slices.Equal(m, []string{"server/discover"}) {
+			t.Errorf("server got %v", m)
+		}
+	})
+}
+
+// A lost connection answers what waits for an acknowledgment.
+func TestLossAnswersQueries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Modern{Changes: true, Deaf: true}
+		b := startOn(t, Options{Server: auto(), Open: server.Open, Kind: "stdio", Catalog: true})
+		defer b.stop()
+		time.Sleep(settleTime)
+		synctest.Wait()
+		b.subscribe(1, "file:///a")
+		b.heardOf()
+		server.Last().Close(nil)
+		synctest.Wait()
+		b.wantHeard("after the loss", "query 1 SERVER_UNAVAILABLE")
+	})
+}

@@ -1,0 +1,358 @@
+package backend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// modern starts a backend in front of a modern server and waits until it is ready.
+func modern(t *testing.T, server *actortest.Modern) *bench {
+	t.Helper()
+	o := Options{Server: auto(), Open: server.Open, Kind: "stdio", Catalog: true}
+	o.Server.Roots = []string{"file:///srv"}
+	if server.HTTP {
+		o.Kind = "http"
+	}
+	b := startOn(t, o)
+	synctest.Wait()
+	if p := b.phases(); len(p) == 0 || p[len(p)-1] != message.Ready {
+		t.Fatalf("phases %v, want ready", p)
+	}
+	b.holder.Got()
+	return b
+}
+
+// call sends a request for the holder's call seq.
+func (b *bench) call(seq uint64, r *message.Request) {
+	b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: seq}, Request: r})
+	synctest.Wait()
+}
+
+// outcomes are what ended calls at the holder, in short, and the rest of what it was told.
+func (b *bench) outcomes() (ends []string, asks []message.Ask) {
+	for _, msg := range b.holder.Got() {
+		switch m := msg.(type) {
+		case message.Done:
+			ends = append(ends, fmt.Sprintf("%d %s", m.Seq, append(m.Frame.ResultBytes(), m.Frame.ErrorBytes()...)))
+		case message.Failed:
+			ends = append(ends, fmt.Sprintf("%d %s %s", m.Seq, m.Fault.Name, m.Fault.Message))
+		case message.Ask:
+			asks = append(asks, m)
+		}
+	}
+	return ends, asks
+}
+
+// modernRequest is a modern client's request, as a desk would dispatch it.
+func modernRequest(t *testing.T, members string) *message.Request {
+	t.Helper()
+	r := request(t, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"fake_add","arguments":{"a":1},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"x":1},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"3"},"vendor/k":2}`+members+`}}`)
+	raw := r.Frame.Raw
+	r.Modern, r.Item = true, "add"
+	r.Caller = message.Caller{Capabilities: r.Params.MetaCapabilities.Of(raw), ClientInfo: r.Params.MetaClientInfo.Of(raw), Can: message.CanForm}
+	return r
+}
+
+// legacyRequest is a legacy client's, who can answer what can says.
+func legacyRequest(t *testing.T, can message.Can) *message.Request {
+	r := request(t, callFrame)
+	r.Item = "add"
+	r.Caller = message.Caller{Can: can, ClientInfo: []byte(`{"name":"old","version":"1"}`)}
+	return r
+}
+
+func TestALegacyCallToAModernServer(t *testing.T) {
+	for _, http := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &actortest.Modern{HTTP: http, Tools: []string{"add"}, Handle: func(g actortest.Got) {
+				g.Note("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, g.ID()))
+				g.Result(`{"resultType":"complete","content":[{"type":"text","text":"3"}],"structuredContent":[1,2],"_meta":{"x":1}}`)
+			}}
+			b := modern(t, server)
+			defer b.stop()
+			b.call(7, legacyRequest(t, message.CanForm|message.CanURL))
+			sent := server.Got("tools/call")[0]
+			id := string(sent.ID())
+			want := `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+				`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}}},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"},` +
+				`"io.modelcontextprotocol/logLevel":"info","progressToken":` + id + `},"name":"add","arguments":{"a":9007199254740993}},"future":[1.0]}`
+			if got := string(sent.Frame.Raw); got != want {
+				t.Errorf("server got\n%s, want\n%s", got, want)
+			}
+			if sent.Out.Method != "tools/call" || sent.Out.Name != "add" {
+				t.Errorf("headers %q %q", sent.Out.Method, sent.Out.Name)
+			}
+			var kinds []string
+			for _, msg := range b.holder.Got() {
+				kinds = append(kinds, fmt.Sprintf("%T", msg))
+				if m, ok := msg.(message.Done); ok {
+					want := `{"content":[{"type":"text","text":"3"},{"type":"text","text":"[1,2]"}],"_meta":{"x":1}}`
+					if got := string(m.Frame.ResultBytes()); got != want {
+						t.Errorf("result\n%s, want\n%s", got, want)
+					}
+				}
+			}
+			if want := []string{"message.Written", "message.Progress", "message.Done"}; !slices.Equal(kinds, want) {
+				t.Errorf("holder got %v, want %v", kinds, want)
+			}
+		})
+	}
+}
+
+func TestAModernCallToAModernServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		result := `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{}}},"requestState":"s1"}`
+		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Handle: func(g actortest.Got) { g.Result(result) }}
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, modernRequest(t, `,"inputResponses":{"k":{"action":"accept"}},"requestState":"s0"`))
+		sent := server.Got("tools/call")[0]
+		got := string(sent.Frame.Raw)
+		for _, want := range []string{`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"x":1}`, `"requestState":"s0"`, `"inputResponses":{"k":{"action":"accept"}}`,
+			`"vendor/k":2`, `"name":"add"`, `"progressToken":` + string(sent.ID())} {
+			if !strings.Contains(got, want) {
+				t.Errorf("server got %s\nwithout %s", got, want)
+			}
+		}
+		if strings.Contains(got, "logLevel") {
+			t.Errorf("server got %s: the client asked for no log", got)
+		}
+		if ends, _ := b.outcomes(); !slices.Equal(ends, []string{"1 " + result}) {
+			t.Errorf("holder got %v, want the question as it came", ends)
+		}
+	})
+}
+
+// A modern client's request to a legacy server loses what belongs to its era; the error numbers are translated.
+func TestAModernCallToALegacyServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+			_ = p.Send(protocol.AppendError(nil, id, -32002, "Resource not found", []byte(`{"uri":"file:///x"}`)))
+		}}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		b.call(1, modernRequest(t, `,"inputResponses":{}`))
+		got := string(server.Got("tools/call")[0].Raw)
+		if strings.Contains(got, "io.modelcontextprotocol/") || strings.Contains(got, "inputResponses") || !strings.Contains(got, `"vendor/k":2`) {
+			t.Errorf("server got %s", got)
+		}
+		read := modernRequest(t, "")
+		read.Frame, read.Target = protocol.Frame{}, protocol.Span{}
+		if err := read.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":"resource://fake/file:///x","_meta":{}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := read.Params.Scan(&read.Frame); err != nil {
+			t.Fatal(err)
+		}
+		b.call(2, read)
+		ends, _ := b.outcomes()
+		if len(ends) != 2 || !strings.Contains(ends[0], "-32603") || !strings.Contains(ends[1], `"code":-32602`) || !strings.Contains(ends[1], "resource://fake/file:///x") {
+			t.Errorf("holder got %v, want -32603 for the tool and -32602 with the client's own URI for the resource", ends)
+		}
+	})
+}
+
+// go-sdk asks its legacy clients with a result; what comes back is passed on to it (protocol.md E.3 no. 24).
+func TestAnswersForAStateOfALegacyServer(t *testing.T) {
+	r := modernRequest(t, `,"requestState":"inner","inputResponses":{"k":{"action":"accept"}}`)
+	s := newState(Options{Server: cfg()}, kernel.Reference{}, new(uint64))
+	s.era = message.EraLegacy
+	got := string(s.upstream(r, 5, nil))
+	if !strings.Contains(got, `"requestState":"inner"`) || !strings.Contains(got, `"inputResponses":{"k"`) || strings.Contains(got, "clientCapabilities") {
+		t.Errorf("frame %s", got)
+	}
+}
+
+// Whatever a modern server answers that it must not is a clear fault, and costs its own call only.
+func TestAnswersAModernServerMustNotGive(t *testing.T) {
+	prompt := `{"jsonrpc":"2.0","id":9,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"b"}}}`
+	tests := []struct{ name, frame, result, want string }{
+		{"unknown type", callFrame, `{"resultType":"baroque"}`, "INTERNAL_ERROR the server's result is of a type nobody knows"},
+		{"input_required to completion", prompt, `{"resultType":"input_required","requestState":"s"}`, "not allowed for completion/complete"},
+		{"input_required with nothing", callFrame, `{"resultType":"input_required"}`, "INTERNAL_ERROR"},
+		{"a task nobody asked for", callFrame, `{"resultType":"task","taskId":"1"}`, "a task"},
+		{"undeclared question", callFrame, `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{}}}}`, "has not declared"},
+		{"unknown question", callFrame, `{"resultType":"input_required","inputRequests":{"k":{"method":"tools/list"}}}`, "has not declared"},
+		{"malformed questions", callFrame, `{"resultType":"input_required","inputRequests":{"k":7}}`, "make no sense"},
+		{"a state that is no string", callFrame, `{"resultType":"input_required","inputRequests":{},"requestState":{"a":1}}`, "no string"},
+		{"no object", callFrame, `[]`, "makes no sense"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &actortest.Modern{Handle: func(g actortest.Got) { g.Result(test.result) }, Other: func(g actortest.Got) bool { g.Result(test.result); return true }}
+				b := modern(t, server)
+				defer b.stop()
+				r := request(t, test.frame)
+				r.Target, r.Caller.Can = protocol.Span{}, message.CanForm
+				b.call(1, r)
+				ends, asks := b.outcomes()
+				if len(ends) != 1 || len(asks) != 0 || !strings.Contains(ends[0], test.want) {
+					t.Errorf("holder got %v and %d questions, want one fault: %s", ends, len(asks), test.want)
+				}
+				if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+					t.Errorf("pool got %d Ended", n)
+				}
+			})
+		})
+	}
+}
+
+// MCP 2026-07-28, basic/transports/streamable-http, custom headers.
+func TestHeadersFromArguments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		annotated := func(header string) string {
+			return `{"name":"add","inputSchema":{"type":"object","properties":{"a":{"type":"integer","x-mcp-header":"` + header + `"}}}}`
+		}
+		server := &actortest.Modern{HTTP: true, Tools: []string{`{"name":"add","inputSchema":{"type":"object"}}`, `{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"N"}}}}`}}
+		server.Handle = func(g actortest.Got) {
+			if len(g.Out.Headers) == 0 {
+				g.Error(-32020, "Header mismatch: Mcp-Param-Count is missing", "")
+				return
+			}
+			g.Result(`{"resultType":"complete","content":[]}`)
+		}
+		b := startOn(t, Options{Server: auto(), Open: server.Open, Kind: "http", Catalog: true})
+		defer b.stop()
+		synctest.Wait()
+		for _, l := range actortest.Of[message.Listed](b.pool) {
+			if l.Kind == protocol.Tools && len(l.Items) != 1 {
+				t.Errorf("%d tools listed, want the one whose annotations are valid", len(l.Items))
+			}
+		}
+		r := func() *message.Request {
+			r := request(t, strings.Replace(callFrame, "9007199254740993", "42", 1))
+			r.Item = "add"
+			return r
+		}
+		b.call(1, r()) // there is no annotation: it fails for good, after another look
+		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "Header mismatch") {
+			t.Fatalf("holder got %v, want a fault", ends)
+		}
+		if n := len(server.Got("tools/call")); n != 2 {
+			t.Fatalf("the server was called %d times, want twice", n)
+		}
+		server.SetTools(annotated("Count")) // nobody tells us: no stream
+		b.call(2, r())
+		if ends, _ := b.outcomes(); len(ends) != 1 || ends[0] != `2 {"content":[]}` {
+			t.Fatalf("holder got %v, want the result after another look at the tools", ends)
+		}
+		calls := server.Got("tools/call")
+		last := calls[len(calls)-1].Out
+		if len(last.Headers) != 1 || last.Headers[0] != (protocol.HeaderField{Name: "Mcp-Param-Count", Value: "42"}) {
+			t.Errorf("headers %v", last.Headers)
+		}
+	})
+}
+
+func TestCancelInTheModernEra(t *testing.T) {
+	for _, http := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &actortest.Modern{HTTP: http, Handle: func(actortest.Got) {}}
+			b := modern(t, server)
+			defer b.stop()
+			b.call(1, legacyRequest(t, 0))
+			b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Reason: "enough"})
+			synctest.Wait()
+			id := server.Got("tools/call")[0].Out.Ticket
+			if closed := slices.Contains(server.Last().Canceled(), id); !closed {
+				t.Error("the response was not closed")
+			}
+			if n := len(server.Got("notifications/cancelled")); n != map[bool]int{true: 0, false: 1}[http] {
+				t.Errorf("http %v: %d notifications/cancelled", http, n)
+			}
+			if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+				t.Errorf("pool got %d Ended", n)
+			}
+		})
+	}
+}
+
+// MCP 2026-07-28, server/utilities/logging: only for requests that asked for it.
+func TestLogLinesOfAModernServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Modern{HTTP: true, Handle: func(g actortest.Got) {
+			g.Note("notifications/message", `{"level":"info","data":"x"}`)
+			g.Result(`{"resultType":"complete","content":[]}`)
+		}}
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, modernRequest(t, ""))
+		asked := modernRequest(t, "")
+		asked.Caller.LogLevel = "debug"
+		b.call(2, asked)
+		b.call(3, legacyRequest(t, 0))
+		var got []uint64
+		for _, m := range actortest.Of[message.Log](b.holder) {
+			got = append(got, m.Seq)
+		}
+		if !slices.Equal(got, []uint64{2, 3}) {
+			t.Errorf("log lines for calls %v, want 2, which asked, and 3, whose client filters", got)
+		}
+	})
+}
+
+// A list is fetched again when it has gone stale, unless the server tells when it changes.
+func TestStaleLists(t *testing.T) {
+	for _, tells := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &actortest.Modern{Tools: []string{"a"}, TTL: 60_000, Changes: tells}
+			b := modern(t, server)
+			defer b.stop()
+			b.pool.Got()
+			before := len(server.Got("tools/list"))
+			time.Sleep(time.Minute - 1)
+			synctest.Wait()
+			if n := len(server.Got("tools/list")); n != before {
+				t.Fatalf("listed %d times more while fresh", n-before)
+			}
+			time.Sleep(6*time.Second + 1)
+			synctest.Wait()
+			again := len(server.Got("tools/list")) - before
+			if tells != (again == 0) {
+				t.Errorf("server tells of changes %v: listed %d times more", tells, again)
+			}
+			for _, l := range actortest.Of[message.Listed](b.pool) {
+				if l.Asked {
+					t.Error("a list fetched for its age counts as changed")
+				}
+			}
+		})
+	}
+}
+
+// A modern server that was replaced by a legacy one is noticed by what it answers, without harm to other calls.
+func TestAServerThatGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}}
+		b := modern(t, server)
+		defer b.stop()
+		time.Sleep(steady)
+		server.Handle = func(g actortest.Got) { httpStatus(404)(g) }
+		b.call(1, legacyRequest(t, 0)) // a modern server may do so, too: it is asked, and stays
+		synctest.Wait()
+		if ends, _ := b.outcomes(); len(ends) != 1 || len(b.phases()) != 0 || len(server.Got("server/discover")) != 2 {
+			t.Fatalf("ends %v, asked %d times", ends, len(server.Got("server/discover")))
+		}
+		server.Discover, server.Other = httpStatus(404), initializes
+		b.call(2, legacyRequest(t, 0))
+		time.Sleep(2 * settleTime)
+		synctest.Wait()
+		changes := actortest.Of[message.BackendChanged](b.pool)
+		if last := changes[len(changes)-1]; last.Phase != message.Ready || last.Known.Era != message.EraLegacy {
+			t.Errorf("last change %+v, want ready in the legacy era", last)
+		}
+	})
+}

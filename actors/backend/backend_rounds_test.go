@@ -1,0 +1,300 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+)
+
+const allQuestions = `{"resultType":"input_required","inputRequests":{` +
+	`"who":{"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}},` +
+	`"visit":{"method":"elicitation/create","params":{"mode":"url","url":"https://example.invalid/","message":"go"}},` +
+	`"think":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}},` +
+	`"where":{"method":"roots/list"}},"requestState":"state-1"}`
+
+const finished = `{"resultType":"complete","content":[{"type":"text","text":"done"}]}`
+
+// rounds is a modern server that answers the n-th call, from 0, with the n-th result, and the last one from then on.
+func rounds(results ...string) *actortest.Modern {
+	n := 0
+	return &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) {
+		g.Result(results[min(n, len(results)-1)])
+		n++
+	}}
+}
+
+// answer answers a question of the backend.
+func (b *bench) answer(ask message.Ask, result, err string) {
+	a := message.Answer{Key: ask.Key}
+	if err != "" {
+		a.Error = []byte(err)
+	} else {
+		a.Result = []byte(result)
+	}
+	b.backend.Tell(a)
+	synctest.Wait()
+}
+
+// A legacy client is asked everything at once; the request goes out again with the answers and the server's state.
+// MCP 2026-07-28, basic/patterns/mrtr.
+func TestQuestionsOfAModernServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := rounds(allQuestions, `{"resultType":"input_required","inputRequests":{"more":{"method":"elicitation/create","params":{"message":"more?"}}}}`, finished)
+		b := modern(t, server)
+		defer b.stop()
+		b.pool.Got()
+		b.call(1, legacyRequest(t, message.CanAll))
+		ends, asks := b.outcomes()
+		if len(ends) != 0 || len(asks) != 4 {
+			t.Fatalf("holder got %v and %d questions, want 4 questions", ends, len(asks))
+		}
+		var methods []string
+		for _, a := range asks {
+			methods = append(methods, a.Frame.MethodText())
+		}
+		if want := []string{"elicitation/create", "elicitation/create", "sampling/createMessage", "roots/list"}; !slices.Equal(methods, want) {
+			t.Errorf("asked %v", methods)
+		}
+		if !strings.Contains(string(asks[1].Frame.Raw), `"elicitationId":"`) {
+			t.Errorf("legacy clients want an id in a question of mode url: %s", asks[1].Frame.Raw)
+		}
+		b.answer(asks[3], `{"roots":[]}`, "")
+		b.answer(asks[0], "", `{"code":-1,"message":"dismissed"}`)
+		b.answer(asks[2], `{"role":"assistant"}`, "")
+		b.answer(asks[2], `{"role":"twice"}`, "")
+		if n := len(server.Got("tools/call")); n != 1 {
+			t.Fatalf("the request went out %d times before every question was answered", n)
+		}
+		b.answer(asks[1], `{"action":"accept"}`, "")
+		calls := server.Got("tools/call")
+		if len(calls) != 2 {
+			t.Fatalf("the request went out %d times, want 2", len(calls))
+		}
+		again := string(calls[1].Frame.Raw)
+		want := `"inputResponses":{"who":{"action":"cancel"},"visit":{"action":"accept"},"think":{"role":"assistant"},"where":{"roots":[]}}`
+		if !strings.Contains(again, want) || !strings.Contains(again, `"requestState":"state-1"`) || string(calls[1].ID()) == string(calls[0].ID()) {
+			t.Errorf("the second request\n%s lacks the answers, the state or an id of its own", again)
+		}
+		_, asks = b.outcomes()
+		if len(asks) != 1 {
+			t.Fatalf("%d questions in the second round", len(asks))
+		}
+		b.answer(asks[0], `{"action":"decline"}`, "")
+		calls = server.Got("tools/call")
+		if third := string(calls[2].Frame.Raw); strings.Contains(third, "requestState") || strings.Contains(third, `"who"`) {
+			t.Errorf("the third request %s has what belongs to the first round", third)
+		}
+		msgs := b.holder.Got()
+		done, ok := msgs[len(msgs)-1].(message.Done)
+		if !ok || string(done.Frame.ResultBytes()) != `{"content":[{"type":"text","text":"done"}]}` {
+			t.Errorf("holder got %+v last, want the result", msgs[len(msgs)-1])
+		}
+		if _, ok := msgs[len(msgs)-2].(message.ElicitationDone); !ok {
+			t.Errorf("holder got %T before the result, want the word that the URL has served", msgs[len(msgs)-2])
+		}
+		var parked []bool
+		ended := 0
+		for _, msg := range b.pool.Got() {
+			switch m := msg.(type) {
+			case message.Parked:
+				if !m.Certain {
+					t.Error("a modern server's question was in doubt")
+				}
+				parked = append(parked, m.Yes)
+			case message.Ended:
+				ended++
+			}
+		}
+		if !slices.Equal(parked, []bool{true, false, true, false}) || ended != 1 {
+			t.Errorf("pool heard parked %v and %d Ended", parked, ended)
+		}
+	})
+}
+
+// An error cannot be put into input responses: to sampling and roots it ends the call.
+func TestAClientThatWillNotThink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := rounds(allQuestions)
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, legacyRequest(t, message.CanAll))
+		_, asks := b.outcomes()
+		b.answer(asks[2], "", `{"code":-1,"message":"User rejected sampling request"}`)
+		ends, _ := b.outcomes()
+		if want := `1 {"code":-1,"message":"User rejected sampling request"}`; !slices.Equal(ends, []string{want}) {
+			t.Errorf("holder got %v, want %s", ends, want)
+		}
+		b.answer(asks[0], `{"action":"accept"}`, "") // too late
+		if n := len(server.Got("tools/call")); n != 1 {
+			t.Errorf("the request went out %d times", n)
+		}
+	})
+}
+
+// Roots of a client that has none are those of the configuration; nobody is asked.
+func TestRootsOfTheConfiguration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := rounds(`{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list","params":{}}},"requestState":"s"}`, finished)
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, legacyRequest(t, 0))
+		ends, asks := b.outcomes()
+		if len(asks) != 0 || len(ends) != 1 {
+			t.Fatalf("holder got %v and %d questions", ends, len(asks))
+		}
+		if again := string(server.Got("tools/call")[1].Frame.Raw); !strings.Contains(again, `"inputResponses":{"r":{"roots":[{"uri":"file:///srv"}]}}`) {
+			t.Errorf("second request %s", again)
+		}
+	})
+}
+
+// A server that wants the request again without asking anything gets it three times, with growing pauses.
+func TestNothingButAState(t *testing.T) {
+	state := `{"resultType":"input_required","requestState":"s"}`
+	synctest.Test(t, func(t *testing.T) {
+		server := rounds(state, state, state, finished)
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, legacyRequest(t, 0))
+		for i, pause := range []time.Duration{emptyPause, 4 * emptyPause, 16 * emptyPause} {
+			time.Sleep(pause - 1)
+			synctest.Wait()
+			if n := len(server.Got("tools/call")); n != i+1 {
+				t.Fatalf("pause %d: %d requests a nanosecond early", i, n)
+			}
+			time.Sleep(1)
+			synctest.Wait()
+		}
+		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "done") {
+			t.Errorf("holder got %v", ends)
+		}
+		if again := string(server.Got("tools/call")[1].Frame.Raw); strings.Contains(again, "inputResponses") {
+			t.Errorf("there was nothing to answer: %s", again)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		server := rounds(state)
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, legacyRequest(t, 0))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "again and again") || len(server.Got("tools/call")) != 4 {
+			t.Errorf("holder got %v after %d requests, want a fault after 4", ends, len(server.Got("tools/call")))
+		}
+	})
+}
+
+func TestAServerThatAsksForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := rounds(`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{}}}}`)
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, legacyRequest(t, message.CanForm))
+		asked := 0
+		for range 20 {
+			ends, asks := b.outcomes()
+			if len(ends) > 0 {
+				if asked != maxRounds || !strings.Contains(ends[0], "would not answer") {
+					t.Errorf("%v after %d rounds, want a fault after %d", ends, asked, maxRounds)
+				}
+				return
+			}
+			asked += len(asks)
+			b.answer(asks[0], `{"action":"accept"}`, "")
+		}
+		t.Error("it goes on for ever")
+	})
+}
+
+// While a client thinks nothing is pending at the server, so a lost connection does not cost the call.
+func TestAQuestionOutlivesTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := rounds(allQuestions, finished)
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, legacyRequest(t, message.CanAll))
+		_, asks := b.outcomes()
+		server.Last().Close(errors.New("exit status 1"))
+		synctest.Wait()
+		for _, a := range asks {
+			b.answer(a, `{"action":"accept"}`, "")
+		}
+		if ends, _ := b.outcomes(); len(ends) != 0 {
+			t.Fatalf("holder got %v while the server is away", ends)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "done") {
+			t.Errorf("holder got %v, want the result from the new connection", ends)
+		}
+	})
+}
+
+func TestACancelledQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := rounds(allQuestions)
+		b := modern(t, server)
+		defer b.stop()
+		b.pool.Got()
+		b.call(1, legacyRequest(t, message.CanAll))
+		_, asks := b.outcomes()
+		b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
+		synctest.Wait()
+		for _, a := range asks {
+			b.answer(a, `{"action":"accept"}`, "")
+		}
+		if n := len(server.Got("tools/call")); n != 1 {
+			t.Errorf("the request went out %d times", n)
+		}
+		if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+			t.Errorf("pool got %d Ended, want 1", n)
+		}
+		if ends, _ := b.outcomes(); len(ends) != 0 {
+			t.Errorf("holder got %v for a call it has withdrawn", ends)
+		}
+	})
+}
+
+func TestStopEndsWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := modern(t, rounds(allQuestions))
+		b.call(1, legacyRequest(t, message.CanAll))
+		b.outcomes()
+		b.backend.Tell(message.Stop{Reason: "restart"})
+		synctest.Wait()
+		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "SHUTTING_DOWN") {
+			t.Errorf("holder got %v", ends)
+		}
+		b.stop()
+	})
+}
+
+// A backend that is replaced lets the questions of its calls be answered first.
+func TestDrainWaitsForAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := modern(t, rounds(`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{}}}}`, finished))
+		defer b.stop()
+		b.call(1, legacyRequest(t, message.CanForm))
+		_, asks := b.outcomes()
+		b.backend.Tell(message.Drain{})
+		synctest.Wait()
+		if p := b.phases(); fmt.Sprint(p) != "[draining]" {
+			t.Fatalf("phases %v", p)
+		}
+		b.answer(asks[0], `{"action":"accept"}`, "")
+		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "done") {
+			t.Errorf("holder got %v", ends)
+		}
+		if p := b.phases(); fmt.Sprint(p) != "[stopped]" {
+			t.Errorf("phases %v, want stopped", p)
+		}
+	})
+}
