@@ -5,7 +5,12 @@
 //
 // Invariants: it is Ready only when this incarnation's handshake is done and every list was fetched to its last
 // page; every Send is answered by exactly one Done, Failed or Returned; every Send is followed by one Ended to
-// the pool unless it was Returned; a request that may have reached the server is never written again.
+// the pool unless it was Returned; a request that may have reached the server is never written again, unless the server
+// itself asked for that (input_required, or headers it refused it for); one connection speaks one era.
+//
+// What belongs to no era is in backend_step, _calls, _notes and _sync. backend_open finds out the era; _asks is how a
+// legacy server asks, _rounds how a modern one does, and to the holder of a call both look the same; _listen and _told
+// are a modern server's change notifications.
 //
 //	Idle → Connecting → Handshaking → Syncing → Ready → Draining → Stopped
 //	          ▲   └────────┴────────────┴────────┘ lost

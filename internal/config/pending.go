@@ -16,8 +16,6 @@ var pending = []struct {
 	{"mcpServers.*.isolation", "session", "all clients share one connection"},
 	{"mcpServers.*.forwardHeaders", "", "no header of a client reaches the server"},
 	{"mcpServers.*.startup", "lazy", "the server starts with the gateway"},
-	{"mcpServers.*.protocol", "modern", "the server is spoken to in the newest legacy version"},
-	{"mcpServers.*.protocol", "2026-07-28", "the server is spoken to in the newest legacy version"},
 }
 
 // laterSections are sections whose keys are not looked at yet.
