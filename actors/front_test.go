@@ -22,7 +22,8 @@ type web struct {
 	url string
 }
 
-func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config)) *web {
+// serveWeb starts it over the servers; open, if given, takes their place.
+func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config), open ...func(transport.Sink) transport.Link) *web {
 	t.Helper()
 	cfg := config.Default()
 	for i, name := range []string{"one", "two"} {
@@ -38,6 +39,9 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 	log := slog.New(slog.DiscardHandler)
 	g, err := Start(&cfg, Options{Version: "test", Log: log,
 		Open: func(server config.Server, _ int) (func(transport.Sink) transport.Link, string) {
+			if len(open) > 0 {
+				return open[0], "http"
+			}
 			return servers[server.Name].Open, "stdio"
 		}})
 	if err != nil {

@@ -37,6 +37,9 @@ type Frame struct {
 	M                                 Method // the method as a number; MethodOther keeps its text in Method
 	Newline                           bool   // a raw \n or \r stands between tokens: must be flattened for stdio and SSE
 
+	// Memory is what Raw lies in if it may be used again once the frame has been written; usually nil. See Memory.
+	Memory *Memory
+
 	// Noted in passing, so that nobody searches a large frame for what is hardly ever there (notes.go).
 	Resource bool // a string value may say resource or resource_link, plainly or in escapes; false: none does
 	Failure  bool // a member isError, its key without escapes, is true; on whatever level

@@ -156,7 +156,7 @@ func (s *deskState) deliver(now time.Time, v *visit, frame *protocol.Frame, out 
 		return append([]protocol.Edit{{Span: frame.ID, With: id}}, edits...)
 	}
 	for _, x := range v.xs {
-		out = append(out, edited(x, frame, under(x.Frame.IDBytes())))
+		out = append(out, edited(x, frame, under(x.Frame.IDBytes()), nil))
 	}
 	if v.round == 0 {
 		return out

@@ -76,6 +76,7 @@ type (
 		x       *transport.Exchange
 		pieces  [][]byte
 		newline bool
+		memory  *protocol.Memory // what they lie in, if nobody else reads it; else nil
 	}
 	forward struct { // a message ahead of the answer
 		x       *transport.Exchange
@@ -175,7 +176,7 @@ func reply(m *status.Metrics, act any) {
 		for _, piece := range a.pieces {
 			m.Bytes(status.Clients, status.Out, len(piece))
 		}
-		a.x.AnswerPieces(a.pieces, a.newline)
+		a.x.AnswerPieces(a.pieces, a.newline, a.memory)
 	case forward:
 		m.Bytes(status.Clients, status.Out, len(a.frame))
 		a.x.Notify(a.frame, a.newline, a.weight, a.key)

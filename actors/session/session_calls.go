@@ -113,6 +113,7 @@ func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effe
 	for i := range s.scratch {
 		out = s.effect(now, h, &s.scratch[i], out)
 	}
+	clear(s.scratch) // no frame outlives its delivery here
 	if h.State == call.Ended {
 		s.dropQuestions(seq)
 		delete(s.calls, seq)
@@ -134,7 +135,7 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 		if frame.Kind == protocol.KindResult {
 			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.Method, frame)...)
 		}
-		out = append(out, edited(h.x, frame, edits))
+		out = append(out, edited(h.x, frame, edits, frame.Memory))
 		return append(out, answered(now, &h.Call, frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && h.Method == protocol.MethodToolsCall {
@@ -157,12 +158,12 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 // largeFrame is from how many bytes on a frame is not copied for its edits, but written in pieces.
 const largeFrame = 16 << 10
 
-// edited is the answer that a server's frame becomes.
-func edited(x *transport.Exchange, frame *protocol.Frame, edits []protocol.Edit) effect {
+// edited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
+func edited(x *transport.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) effect {
 	if len(frame.Raw) < largeFrame {
 		return act(answer{x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
 	}
-	return act(answerPieces{x, protocol.Pieces(frame.Raw, edits...), frame.Newline})
+	return act(answerPieces{x, protocol.Pieces(frame.Raw, edits...), frame.Newline, memory})
 }
 
 // progress goes to the client with its own token in it.

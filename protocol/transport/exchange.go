@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"goblin-actor/protocol"
 )
 
 // exchangeState is how far an HTTP exchange has come.
@@ -23,9 +25,10 @@ const (
 // verdict is the one final thing said in an exchange.
 type verdict struct {
 	status     int
-	part                   // the answer, or the body of a refusal; without frame there is none
-	pieces     net.Buffers // of the answer, instead of its frame
-	batch      []part      // a batch's answers instead: one array, or events of their own
+	part                        // the answer, or the body of a refusal; without frame there is none
+	pieces     net.Buffers      // of the answer, instead of its frame
+	memory     *protocol.Memory // what they lie in, if it is to be used again; else nil
+	batch      []part           // a batch's answers instead: one array, or events of their own
 	refusal    bool
 	retryAfter time.Duration
 	counted    int // bytes of it taken from the budget
@@ -72,8 +75,8 @@ func (x *serverExchange) answer(frame []byte, newline bool) {
 	x.decide(verdict{status: http.StatusOK, part: part{frame, newline}})
 }
 
-func (x *serverExchange) answerPieces(pieces [][]byte, newline bool) {
-	x.decide(verdict{status: http.StatusOK, pieces: pieces, part: part{newline: newline}})
+func (x *serverExchange) answerPieces(pieces [][]byte, newline bool, memory *protocol.Memory) {
+	x.decide(verdict{status: http.StatusOK, pieces: pieces, part: part{newline: newline}, memory: memory})
 }
 
 func (x *serverExchange) answers(parts []part) {
@@ -178,6 +181,9 @@ func (x *serverExchange) end(left bool) bool {
 			x.state, gone = exchangeAway, nil // no cancel: MCP 2025-11-25, basic/transports, sending messages
 		}
 		x.track.away(&x.queue, !open, last)
+	}
+	if !x.left && x.track == nil {
+		x.verdict.memory.Free() // written: what is not in the kernel yet was copied. In all other cases it is left to the garbage collector
 	}
 	x.gone, x.verdict = nil, verdict{}
 	x.queue.clear()

@@ -28,7 +28,7 @@ func TestAnswerInPieces(t *testing.T) {
 				budget := NewBudget(8 << 20)
 				answer := func(x *Exchange) {
 					raw := []byte(frame)
-					x.AnswerPieces([][]byte{raw[:22], raw[22:23], []byte(`,"result":{"text":"`), raw[42 : len(raw)-2], []byte("}}")}, false)
+					x.AnswerPieces([][]byte{raw[:22], raw[22:23], []byte(`,"result":{"text":"`), raw[42 : len(raw)-2], []byte("}}")}, false, nil)
 				}
 				front := frontFunc{post: func(x *Exchange) {
 					time.AfterFunc(test.after, func() {
@@ -68,7 +68,7 @@ func TestPiecesForNobody(t *testing.T) {
 		budget := NewBudget(8 << 20)
 		piece := bytes.Repeat([]byte("x"), 1<<20)
 		front := frontFunc{post: func(x *Exchange) {
-			x.OnGone(func() { x.AnswerPieces([][]byte{piece, piece}, false) })
+			x.OnGone(func() { x.AnswerPieces([][]byte{piece, piece}, false, nil) })
 		}}
 		c := servePipe(t, front, ServerOptions{Budget: budget}, testLimits)()
 		c.send(postText(ping))

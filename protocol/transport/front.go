@@ -77,13 +77,16 @@ type port interface {
 func (x *Exchange) Answer(frame []byte, newline bool) { x.port.answer(frame, newline) }
 
 // AnswerPieces is Answer for a frame in pieces that belong together: they are written one after the other where they
-// are, unless somebody needs them as one.
-func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool) {
+// are, unless somebody needs them as one. memory, if not nil, is what they lie in: the caller gives it away, and it is
+// used again when they are written.
+func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.Memory) {
 	if h, ok := x.port.(*serverExchange); ok {
-		h.answerPieces(pieces, newline)
+		h.answerPieces(pieces, newline, memory)
 		return
 	}
-	x.port.answer(slices.Concat(pieces...), newline)
+	frame := slices.Concat(pieces...)
+	memory.Free()
+	x.port.answer(frame, newline)
 }
 
 // Notify sends a message ahead of the answer. key matters for WeightState only.

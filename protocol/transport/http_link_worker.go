@@ -121,10 +121,10 @@ func (w *httpLinkWorker) read(c *httpLinkCall) (clean bool, err error) {
 	}
 	if a.length == 0 || a.status == http.StatusAccepted || a.status == http.StatusNoContent {
 		_, err = io.CopyN(io.Discard, a.body, httpLinkErrorBody)
-		return err == io.EOF, w.judge(c, nil)
+		return err == io.EOF, w.judge(c, nil, nil)
 	}
 	if a.length > 0 && !a.sse && (a.status/100 == 2 || a.length <= httpLinkBodyStart) {
-		raw, err := w.sized(a)
+		raw, memory, err := w.sized(a)
 		if err != nil {
 			return false, err
 		}
@@ -133,45 +133,52 @@ func (w *httpLinkWorker) read(c *httpLinkCall) (clean bool, err error) {
 			_, err := w.stream(c)
 			return true, err
 		}
-		return true, w.judge(c, raw)
+		return true, w.judge(c, raw, memory)
 	}
 	w.sse.reset(a.body)
 	first := w.sse.lines.peek()
 	if a.status/100 != 2 && !linkLooksJSON(first) && !httpLinkLooksSSE(first) {
-		return false, w.judge(c, first) // a page for people: its beginning will do
+		return false, w.judge(c, first, nil) // a page for people: its beginning will do
 	}
 	if linkLooksJSON(first) || !a.sse && !httpLinkLooksSSE(first) {
 		w.sse.rope.add(first)
 		if err := w.sse.rope.readAll(a.body); err != nil {
 			return false, httpLinkCut(err)
 		}
-		return true, w.judge(c, w.sse.rope.bytes())
+		raw, memory := w.sse.rope.take()
+		return true, w.judge(c, raw, memory)
 	}
 	return w.stream(c)
 }
 
-// sized reads a body whose length is known into memory of exactly that size.
-func (w *httpLinkWorker) sized(a *httpLinkAnswer) ([]byte, error) {
+// sized reads a body whose length is known. memory is what it lies in, if that may be used again.
+func (w *httpLinkWorker) sized(a *httpLinkAnswer) (raw []byte, memory *protocol.Memory, err error) {
 	if a.length > int64(w.sse.rope.max) {
-		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrFrameTooLarge, a.length, w.sse.rope.max)
+		return nil, nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrFrameTooLarge, a.length, w.sse.rope.max)
 	}
-	var raw []byte
-	for size := int64(httpLinkBodyStart); len(raw) < int(a.length); size *= httpLinkBodyGrowth {
-		size = min(size, a.length)
-		grown, have := int(size)-len(raw), len(raw)
-		if size > httpLinkBodyStart && !w.link.o.Budget.Take(grown) {
-			return nil, ErrOverBudget
-		} else if size > httpLinkBodyStart {
-			w.taken += grown
+	length := int(a.length)
+	if length < httpLinkBodyStart {
+		raw = make([]byte, length)
+		_, err = io.ReadFull(a.body, raw)
+		return raw, nil, httpLinkCut(err)
+	}
+	for size := httpLinkBodyStart; len(raw) < length; size *= httpLinkBodyGrowth {
+		size = min(size, length)
+		if size > httpLinkBodyStart {
+			if !w.link.o.Budget.Take(size - len(raw)) {
+				return nil, nil, ErrOverBudget
+			}
+			w.taken += size - len(raw)
 		}
-		bigger := make([]byte, size)
-		copy(bigger, raw)
-		raw = bigger
+		bigger := protocol.NewMemory(size)
+		have := copy(bigger.Bytes(), raw)
+		memory.Free()
+		memory, raw = bigger, bigger.Bytes()
 		if _, err := io.ReadFull(a.body, raw[have:]); err != nil {
-			return nil, httpLinkCut(err)
+			return nil, nil, httpLinkCut(err)
 		}
 	}
-	return raw, nil
+	return raw, memory, nil
 }
 
 // httpLinkCut: a body that ends too early is no normal end.
@@ -183,13 +190,17 @@ func httpLinkCut(err error) error {
 }
 
 // judge tells what a body that is no event stream says: first as JSON-RPC, at any status, and only then the status.
-func (w *httpLinkWorker) judge(c *httpLinkCall, body []byte) error {
+// memory is what it lies in, or nil.
+func (w *httpLinkWorker) judge(c *httpLinkCall, body []byte, memory *protocol.Memory) error {
 	status := w.answer.status
 	body = bytes.Trim(body, linkBlank)
 	if c.Request && len(body) > 0 {
 		w.frames = w.frames[:0]
 		err := linkParse(body, w.keep)
 		defer clear(w.frames)
+		if len(w.frames) == 1 {
+			w.frames[0].Memory = memory
+		}
 		if err == nil && !(len(w.frames) == 1 && w.refused(c, &w.frames[0], body)) {
 			return w.document(c)
 		}

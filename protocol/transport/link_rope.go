@@ -3,6 +3,8 @@ package transport
 import (
 	"fmt"
 	"io"
+
+	"goblin-actor/protocol"
 )
 
 const (
@@ -20,11 +22,12 @@ type linkRope struct {
 	max    int // longest message, bytes
 	budget *Budget
 
-	small  []byte   // the first bytes; kept from message to message
-	chunks [][]byte // the rest
-	n      int      // bytes gathered
-	taken  int      // bytes taken from budget
-	end    []byte   // the last bytes of what was added after err
+	small  []byte             // the first bytes; kept from message to message
+	chunks [][]byte           // the rest
+	lent   []*protocol.Memory // what the chunks lie in
+	n      int                // bytes gathered
+	taken  int                // bytes taken from budget
+	end    []byte             // the last bytes of what was added after err
 	err    error
 }
 
@@ -83,8 +86,10 @@ func (r *linkRope) tail() []byte {
 		return nil
 	}
 	r.taken += size
-	r.chunks = append(r.chunks, make([]byte, 0, size))
-	return r.chunks[len(r.chunks)-1][:size]
+	chunk := protocol.NewMemory(size)
+	r.lent = append(r.lent, chunk)
+	r.chunks = append(r.chunks, chunk.Bytes()[:0])
+	return chunk.Bytes()
 }
 
 // grow counts n bytes that were put into tail.
@@ -103,24 +108,47 @@ func (r *linkRope) grow(n int) {
 
 func (r *linkRope) fail(err error) {
 	r.err = err
-	r.chunks = nil
+	r.drop()
 	r.budget.Give(r.taken)
 	r.taken = 0
 }
 
 // bytes returns the message in memory of its own, of exactly its size.
 func (r *linkRope) bytes() []byte {
-	message := make([]byte, 0, r.n)
-	message = append(message, r.small...)
-	for i, c := range r.chunks {
-		message = append(message, c...)
-		r.chunks[i] = nil
+	return r.appendTo(make([]byte, 0, r.n))
+}
+
+// take does the same, but memory that may be used again is returned with it: a large message lies in such.
+func (r *linkRope) take() ([]byte, *protocol.Memory) {
+	if r.n < protocol.MemoryMin {
+		return r.bytes(), nil
 	}
+	memory := protocol.NewMemory(r.n)
+	return r.appendTo(memory.Bytes()[:0]), memory
+}
+
+func (r *linkRope) appendTo(message []byte) []byte {
+	message = append(message, r.small...)
+	for _, c := range r.chunks {
+		message = append(message, c...)
+	}
+	r.drop()
 	return message
+}
+
+// drop gives the chunks back: nobody else has ever seen them.
+func (r *linkRope) drop() {
+	for _, m := range r.lent {
+		m.Free()
+	}
+	clear(r.lent)
+	clear(r.chunks)
+	r.lent, r.chunks = r.lent[:0], r.chunks[:0]
 }
 
 // reset forgets the message and gives its bytes back.
 func (r *linkRope) reset() {
+	r.drop()
 	r.budget.Give(r.taken)
-	r.small, r.chunks, r.n, r.taken, r.end, r.err = r.small[:0], nil, 0, 0, nil, nil
+	r.small, r.n, r.taken, r.err = r.small[:0], 0, 0, nil
 }

@@ -74,7 +74,7 @@ func (r *processReader) whole(piece []byte) error {
 	if !linkLooksJSON(piece) {
 		return r.link.tell(linkNoise(piece, errLinkNotJSON))
 	}
-	return r.message(append(make([]byte, 0, len(piece)), piece...))
+	return r.message(append(make([]byte, 0, len(piece)), piece...), nil)
 }
 
 // gathered tells a line that came in pieces.
@@ -86,17 +86,22 @@ func (r *processReader) gathered() error {
 	if first := bytes.TrimLeft(r.rope.small, linkBlank); len(first) > 0 && !linkLooksJSON(first) {
 		return r.link.tell(linkNoise(first, errLinkNotJSON))
 	}
-	line := bytes.Trim(r.rope.bytes(), linkBlank)
+	raw, memory := r.rope.take()
+	line := bytes.Trim(raw, linkBlank)
 	if len(line) == 0 {
 		return nil
 	}
-	return r.message(line)
+	return r.message(line, memory)
 }
 
-// message parses a line we own and tells what is in it.
-func (r *processReader) message(line []byte) error {
+// message parses a line we own and tells what is in it. memory is what it lies in, or nil.
+func (r *processReader) message(line []byte, memory *protocol.Memory) error {
 	var told error
+	alone := !protocol.IsBatch(line)
 	err := linkParse(line, func(f *protocol.Frame) error {
+		if alone {
+			f.Memory = memory
+		}
 		told = r.link.tell(Received{Frame: *f})
 		return told
 	})
