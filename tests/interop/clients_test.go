@@ -19,20 +19,26 @@ func TestConversations(t *testing.T) {
 		"web": map[string]any{"url": everythingHTTP(t), "type": "http", "isolation": "shared"},
 	}
 	g := serve(t, servers)
+	typescript := startDriver(t, "v1")
 	for _, prefix := range []string{"local", "web"} {
-		t.Run("typescript over http, "+prefix, func(t *testing.T) { typescript(t, prefix, "http", g.url).check(t, prefix) })
-		t.Run("typescript over stdio, "+prefix, func(t *testing.T) {
-			typescript(t, prefix, "stdio", binary, "stdio", "--config", writeConfig(t, t.TempDir(), servers)).check(t, prefix)
-		})
-		for name, dial := range map[string]func(context.Context, string) (peer, error){"go-sdk": goSDKOverHTTP, "mcp-go": mcpGoOverHTTP} {
+		for name, where := range map[string]map[string]any{
+			"http":  {"via": "http", "url": g.url},
+			"stdio": {"via": "stdio", "command": binary, "args": []string{"stdio", "--config", writeConfig(t, t.TempDir(), servers)}},
+		} {
+			t.Run("typescript over "+name+", "+prefix, func(t *testing.T) {
+				p, err := dialNode(t.Context(), typescript, where, manner{})
+				hold(t, p, err, prefix, "typescript-"+name)
+			})
+		}
+		for name, dial := range map[string]func(context.Context, string, manner) (peer, error){"go-sdk": goSDKOverHTTP, "mcp-go": mcpGoOverHTTP} {
 			t.Run(name+" over http, "+prefix, func(t *testing.T) {
-				p, err := dial(t.Context(), g.url)
+				p, err := dial(t.Context(), g.url, manner{version: legacyVersion})
 				hold(t, p, err, prefix, name+"-http")
 			})
 		}
-		for name, dial := range map[string]func(context.Context, *exec.Cmd) (peer, error){"go-sdk": goSDKOverStdio, "mcp-go": mcpGoOverStdio} {
+		for name, dial := range map[string]func(context.Context, *exec.Cmd, manner) (peer, error){"go-sdk": goSDKOverStdio, "mcp-go": mcpGoOverStdio} {
 			t.Run(name+" over stdio, "+prefix, func(t *testing.T) {
-				p, err := dial(t.Context(), stdio(t, servers))
+				p, err := dial(t.Context(), stdio(t, servers), manner{version: legacyVersion})
 				hold(t, p, err, prefix, name+"-stdio")
 			})
 		}
@@ -69,26 +75,6 @@ func hold(t *testing.T, p peer, err error, prefix, name string) {
 		t.Fatal(err)
 	}
 	s.check(t, prefix)
-}
-
-// typescript runs the TypeScript SDK's client.
-func typescript(t *testing.T, prefix string, args ...string) transcript {
-	t.Helper()
-	needNode(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", append([]string{"clients/typescript.mjs", prefix}, args...)...)
-	said := &output{}
-	cmd.Env, cmd.Stderr = environment(t.TempDir()), said
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("typescript client: %v\n%s", err, said)
-	}
-	var s transcript
-	if err := json.Unmarshal(out, &s); err != nil {
-		t.Fatalf("typescript client: %v in %.500s\n%s", err, out, said)
-	}
-	return s
 }
 
 // TestInspector: the inspector's command line lists and calls.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// transcript is what one client saw of server-everything through the gateway. The TypeScript client prints it as JSON.
+// transcript is what one client saw of server-everything through the gateway.
 type transcript struct {
 	Server                               string
 	Tools, Prompts, Resources, Templates []string
@@ -26,35 +26,7 @@ type transcript struct {
 	LinkURI, LinkBlob                    string // and could be read
 }
 
-type fault struct {
-	Code    int
-	Message string
-}
-
-// peer is a client of some SDK, connected.
-type peer interface {
-	server() string
-	list(ctx context.Context, what string) ([]string, error) // tools, prompts: names; resources: URIs; templates
-	call(ctx context.Context, tool string, args map[string]any, progress func(float64)) ([]content, error)
-	read(ctx context.Context, uri string) (content, error)
-	prompt(ctx context.Context, name string, args map[string]string) (string, error)
-	changed() <-chan struct{} // resources/list_changed came
-	fault(err error) fault
-	close() error
-}
-
-// content is a piece of a result.
-type content struct{ text, uri, blob string }
-
-func text(pieces []content) string {
-	var b strings.Builder
-	for _, piece := range pieces {
-		b.WriteString(piece.text)
-	}
-	return b.String()
-}
-
-// converse holds the conversation of clients/typescript.mjs with another SDK's client. name makes what it creates its own.
+// converse holds a long conversation. name makes what it creates its own.
 func converse(ctx context.Context, p peer, prefix, name string) (transcript, error) {
 	s := transcript{Server: p.server()}
 	var failed error
@@ -121,12 +93,13 @@ func changedList(ctx context.Context, p peer, prefix, name string, s *transcript
 		return fmt.Errorf("gzip: %d pieces, %w", len(pieces), err)
 	}
 	s.Link = pieces[0].uri
-	for limit := time.After(20 * time.Second); !s.Listed; { // what others make on the same server changes the list too
-		select {
-		case <-p.changed():
-		case <-limit:
-			return fmt.Errorf("no list_changed after which %s is listed, in 20 s", s.Link)
+	limit, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for since := 0; !s.Listed; { // what others make on the same server changes the list too
+		if err := p.heard().wait(limit, since, "resources/list_changed"); err != nil {
+			return fmt.Errorf("no list_changed after which %s is listed: %w", s.Link, err)
 		}
+		since = p.heard().count()
 		uris, err := p.list(ctx, "resources")
 		if err != nil {
 			return err

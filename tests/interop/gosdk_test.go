@@ -14,38 +14,81 @@ import (
 // goSDK is the official Go SDK's client.
 type goSDK struct {
 	session  *mcp.ClientSession
-	change   chan struct{}
+	ears     *ears
 	progress chan *mcp.ProgressNotificationParams
 	tokens   int
+	wanted   string // log level, modern
 }
 
-func dialGoSDK(ctx context.Context, t mcp.Transport) (*goSDK, error) {
-	p := &goSDK{change: make(chan struct{}, 1), progress: make(chan *mcp.ProgressNotificationParams, 1000)}
+//lint:file-ignore SA1019 roots, sampling and logging are deprecated as of 2026-07-28 and still to be carried
+
+func dialGoSDK(ctx context.Context, t mcp.Transport, m manner) (peer, error) {
+	p := &goSDK{ears: newEars(), progress: make(chan *mcp.ProgressNotificationParams, 1000)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "interop-go-sdk", Version: "1"}, &mcp.ClientOptions{
-		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) {
-			select {
-			case p.change <- struct{}{}:
-			default:
-			}
+		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { p.ears.hear("tools/list_changed") },
+		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { p.ears.hear("prompts/list_changed") },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { p.ears.hear("resources/list_changed") },
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			p.ears.hear("updated " + r.Params.URI)
+		},
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+			p.ears.hear("log " + string(r.Params.Level))
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { p.progress <- r.Params },
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: m.answers.form}, nil
+		},
+		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Model: "goblin", Role: "assistant", Content: &mcp.TextContent{Text: guess}}, nil
+		},
 	})
+	client.AddRoots(&mcp.Root{URI: cave, Name: caveName})
 	var err error
-	p.session, err = client.Connect(ctx, t, nil)
+	p.session, err = client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: m.version})
 	return p, err
 }
 
-func goSDKOverHTTP(ctx context.Context, url string) (peer, error) {
-	return dialGoSDK(ctx, &mcp.StreamableClientTransport{Endpoint: url})
+func goSDKOverHTTP(ctx context.Context, url string, m manner) (peer, error) {
+	return dialGoSDK(ctx, &mcp.StreamableClientTransport{Endpoint: url}, m)
 }
 
-func goSDKOverStdio(ctx context.Context, cmd *exec.Cmd) (peer, error) {
-	return dialGoSDK(ctx, &mcp.CommandTransport{Command: cmd})
+func goSDKOverStdio(ctx context.Context, cmd *exec.Cmd, m manner) (peer, error) {
+	return dialGoSDK(ctx, &mcp.CommandTransport{Command: cmd}, m)
 }
 
-func (p *goSDK) server() string           { return p.session.InitializeResult().ServerInfo.Name }
-func (p *goSDK) changed() <-chan struct{} { return p.change }
-func (p *goSDK) close() error             { return p.session.Close() }
+func (p *goSDK) server() string  { return p.session.InitializeResult().ServerInfo.Name }
+func (p *goSDK) version() string { return p.session.InitializeResult().ProtocolVersion }
+func (p *goSDK) heard() *ears    { return p.ears }
+func (p *goSDK) close() error    { return p.session.Close() }
+
+func (p *goSDK) level(ctx context.Context, level string) error {
+	if p.version() >= modernVersion {
+		p.wanted = level
+		return nil
+	}
+	return p.session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)})
+}
+
+// listen: the client listens for changes of lists by itself.
+func (p *goSDK) listen(ctx context.Context, uri string) error {
+	if uri == "" {
+		return nil
+	}
+	return p.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
+}
+
+func (p *goSDK) complete(ctx context.Context, of reference, argument, value string) ([]string, error) {
+	ref := &mcp.CompleteReference{Type: "ref/prompt", Name: of.prompt}
+	if of.template != "" {
+		ref = &mcp.CompleteReference{Type: "ref/resource", URI: of.template}
+	}
+	result, err := p.session.Complete(ctx, &mcp.CompleteParams{
+		Ref: ref, Argument: mcp.CompleteParamsArgument{Name: argument, Value: value}})
+	if err != nil {
+		return nil, err
+	}
+	return result.Completion.Values, nil
+}
 
 func (p *goSDK) fault(err error) fault {
 	var e *jsonrpc.Error
@@ -90,13 +133,16 @@ func (p *goSDK) list(ctx context.Context, what string) (names []string, failed e
 }
 
 func (p *goSDK) call(ctx context.Context, tool string, args map[string]any, progress func(float64)) ([]content, error) {
-	params := &mcp.CallToolParams{Name: tool, Arguments: args}
+	params := &mcp.CallToolParams{Name: tool, Arguments: args, Meta: mcp.Meta{}}
+	if p.wanted != "" {
+		params.Meta[mcp.MetaKeyLogLevel] = p.wanted
+	}
 	if progress == nil {
 		return p.send(ctx, params)
 	}
 	p.tokens++
 	token := fmt.Sprintf("token-%d", p.tokens)
-	params.Meta = mcp.Meta{"progressToken": token}
+	params.Meta["progressToken"] = token
 	type answer struct {
 		pieces []content
 		err    error

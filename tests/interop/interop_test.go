@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,6 +24,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(beMCPGo) != "" {
+		os.Exit(serveMCPGo())
+	}
 	os.Exit(run(m))
 }
 
@@ -193,51 +195,6 @@ func waitFor(t *testing.T, limit time.Duration, what string, done func() (ok boo
 		case <-tick.C:
 		}
 	}
-}
-
-// everythingHTTP starts server-everything on streamable HTTP and returns its URL.
-func everythingHTTP(t *testing.T) string {
-	t.Helper()
-	port := freePort(t)
-	everything(t, "streamableHttp", port)
-	return "http://127.0.0.1:" + port + "/mcp"
-}
-
-// freePort returns a port of loopback that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
-
-// everything starts server-everything on a port and waits until it listens. It ends with the test, or with stop.
-func everything(t *testing.T, mode, port string) (stop func()) {
-	t.Helper()
-	needNode(t)
-	said := &output{}
-	cmd := exec.Command("node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js", mode)
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "PORT="+port), said, said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stop = sync.OnceFunc(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	t.Cleanup(stop)
-	waitFor(t, 30*time.Second, "server-everything to listen", func() (bool, string) {
-		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil, said.String()
-	})
-	return stop
 }
 
 // command returns the gateway's binary with these arguments and directories of its own.

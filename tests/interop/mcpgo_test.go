@@ -5,66 +5,149 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
+//lint:file-ignore SA1019 roots, sampling, logging and the GET stream are deprecated as of 2026-07-28 and still to be carried
+
 // mcpGo is mcp-go's client.
 type mcpGo struct {
 	client   *client.Client
 	name     string
-	change   chan struct{}
+	ears     *ears
 	progress chan map[string]any
 	tokens   int
+	stop     func() // of the stream that listens, modern
 }
 
-func dialMCPGo(ctx context.Context, c *client.Client) (peer, error) {
-	p := &mcpGo{client: c, change: make(chan struct{}, 1), progress: make(chan map[string]any, 1000)}
+// mcpGoAnswers is what mcp-go's client says when it is asked.
+type mcpGoAnswers struct{ answers }
+
+func (a mcpGoAnswers) Elicit(context.Context, mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+	return &mcp.ElicitationResult{ElicitationResponse: mcp.ElicitationResponse{Action: mcp.ElicitationResponseActionAccept, Content: a.form}}, nil
+}
+
+func (mcpGoAnswers) CreateMessage(context.Context, mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	return &mcp.CreateMessageResult{Model: "goblin", SamplingMessage: mcp.SamplingMessage{Role: mcp.RoleAssistant, Content: mcp.NewTextContent(guess)}}, nil
+}
+
+func (mcpGoAnswers) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+	return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: cave, Name: caveName}}}, nil
+}
+
+func dialMCPGo(ctx context.Context, t transport.Interface, m manner) (peer, error) {
+	said := mcpGoAnswers{m.answers}
+	c := client.NewClient(t, client.WithElicitationHandler(said), client.WithSamplingHandler(said), client.WithRootsHandler(said))
+	p := &mcpGo{client: c, ears: newEars(), progress: make(chan map[string]any, 1000)}
 	c.OnNotification(func(n mcp.JSONRPCNotification) {
-		switch n.Method {
-		case "notifications/resources/list_changed":
-			select {
-			case p.change <- struct{}{}:
-			default:
-			}
-		case "notifications/progress":
-			p.progress <- n.Params.AdditionalFields
+		fields := n.Params.AdditionalFields
+		switch what := strings.TrimPrefix(n.Method, "notifications/"); what {
+		case "progress":
+			p.progress <- fields
+		case "message":
+			p.ears.hear(fmt.Sprintf("log %v", fields["level"]))
+		case "resources/updated":
+			p.ears.hear(fmt.Sprintf("updated %v", fields["uri"]))
+		default:
+			p.ears.hear(what)
 		}
 	})
 	if err := c.Start(ctx); err != nil {
 		return nil, err
 	}
 	var hello mcp.InitializeRequest
-	hello.Params.ProtocolVersion = "2025-11-25"
+	hello.Params.ProtocolVersion = m.version
 	hello.Params.ClientInfo = mcp.Implementation{Name: "interop-mcp-go", Version: "1"}
 	result, err := c.Initialize(ctx, hello)
 	if err != nil {
+		_ = c.Close()
 		return nil, err
 	}
 	p.name = result.ServerInfo.Name
 	return p, nil
 }
 
-func mcpGoOverHTTP(ctx context.Context, url string) (peer, error) {
-	//lint:ignore SA1019 the GET stream of the versions before 2026-07-28 is what is tried here
-	c, err := client.NewStreamableHttpClient(url, transport.WithContinuousListening())
+// mcpGoOverHTTP keeps a GET stream open in the versions that know it.
+func mcpGoOverHTTP(ctx context.Context, url string, m manner) (peer, error) {
+	var options []transport.StreamableHTTPCOption
+	if m.version != "" && m.version < modernVersion {
+		options = append(options, transport.WithContinuousListening())
+	}
+	t, err := transport.NewStreamableHTTP(url, options...)
 	if err != nil {
 		return nil, err
 	}
-	return dialMCPGo(ctx, c)
+	return dialMCPGo(ctx, t, m)
 }
 
-func mcpGoOverStdio(ctx context.Context, cmd *exec.Cmd) (peer, error) {
-	t := transport.NewStdioWithOptions(cmd.Path, nil, cmd.Args[1:],
-		transport.WithCommandFunc(func(context.Context, string, []string, []string) (*exec.Cmd, error) { return cmd, nil }))
-	return dialMCPGo(ctx, client.NewClient(t))
+func mcpGoOverSSE(ctx context.Context, url string, m manner) (peer, error) {
+	t, err := transport.NewSSE(url)
+	if err != nil {
+		return nil, err
+	}
+	return dialMCPGo(ctx, t, m)
 }
 
-func (p *mcpGo) server() string           { return p.name }
-func (p *mcpGo) changed() <-chan struct{} { return p.change }
-func (p *mcpGo) close() error             { return p.client.Close() }
+func mcpGoOverStdio(ctx context.Context, cmd *exec.Cmd, m manner) (peer, error) {
+	return dialMCPGo(ctx, transport.NewStdioWithOptions(cmd.Path, nil, cmd.Args[1:],
+		transport.WithCommandFunc(func(context.Context, string, []string, []string) (*exec.Cmd, error) { return cmd, nil })), m)
+}
+
+func (p *mcpGo) server() string  { return p.name }
+func (p *mcpGo) version() string { return p.client.ProtocolVersion() }
+func (p *mcpGo) heard() *ears    { return p.ears }
+
+func (p *mcpGo) close() error {
+	if p.stop != nil {
+		p.stop()
+	}
+	return p.client.Close()
+}
+
+func (p *mcpGo) level(ctx context.Context, level string) error {
+	var request mcp.SetLevelRequest
+	request.Params.Level = mcp.LoggingLevel(level)
+	return p.client.SetLevel(ctx, request)
+}
+
+func (p *mcpGo) listen(ctx context.Context, uri string) error {
+	if p.version() < modernVersion {
+		if uri == "" {
+			return nil
+		}
+		var request mcp.SubscribeRequest
+		request.Params.URI = uri
+		return p.client.Subscribe(ctx, request)
+	}
+	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+	if uri != "" {
+		filter.ResourceSubscriptions = []string{uri}
+	}
+	stop, err := p.client.ListenAsync(context.WithoutCancel(ctx), filter, func(err error) { p.ears.hear("listen failed: " + err.Error()) })
+	p.stop = stop
+	if err != nil {
+		return err
+	}
+	return p.ears.wait(ctx, 0, "subscriptions/acknowledged")
+}
+
+func (p *mcpGo) complete(ctx context.Context, of reference, argument, value string) ([]string, error) {
+	var request mcp.CompleteRequest
+	request.Params.Ref = mcp.PromptReference{Type: "ref/prompt", Name: of.prompt}
+	if of.template != "" {
+		request.Params.Ref = mcp.ResourceReference{Type: "ref/resource", URI: of.template}
+	}
+	request.Params.Argument = mcp.CompleteArgument{Name: argument, Value: value}
+	result, err := p.client.Complete(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return result.Completion.Values, nil
+}
 
 // fault turns the SDK's sentinels back into codes.
 func (p *mcpGo) fault(err error) fault {

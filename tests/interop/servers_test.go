@@ -55,7 +55,7 @@ func TestDesktopFile(t *testing.T) {
 		"filesystem": npmServer(t, "server-filesystem", dir),
 		"memory":     memory,
 	})
-	p, err := goSDKOverHTTP(t.Context(), g.url)
+	p, err := goSDKOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestKilledServerComesBack(t *testing.T) {
 	}
 	load := func(tool string) <-chan tally {
 		done := make(chan tally, 1)
-		p, err := mcpGoOverHTTP(t.Context(), g.url)
+		p, err := mcpGoOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
 		if err != nil {
 			t.Fatal(err)
 		}

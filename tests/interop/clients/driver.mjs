@@ -1,0 +1,118 @@
+// A client of the TypeScript SDK, v1 or v2, driven over stdin and stdout, one JSON object a line:
+//
+//   node clients/driver.mjs v1|v2
+//   → {"id":1,"on":"c1","op":"connect","via":"http|sse|stdio",…}    ← {"id":1,"result":…} or {"id":1,"error":{code,message}}
+//   → {"op":"abort","of":1}                                         ← {"on":"c1","heard":"tools/list_changed"}
+//                                                                   ← {"of":1,"progress":0.5}
+// Every "on" is a client of its own.
+import { createInterface } from "node:readline";
+
+const v2 = process.argv[2] === "v2";
+const say = (message) => process.stdout.write(JSON.stringify(message) + "\n");
+const modern = "2026-07-28";
+
+async function load() {
+  if (v2) {
+    const [all, stdio] = await Promise.all([import("@modelcontextprotocol/client"), import("@modelcontextprotocol/client/stdio")]);
+    return { ...all, ...stdio, types: {} };
+  }
+  const at = "@modelcontextprotocol/sdk/";
+  const parts = await Promise.all(["client/index.js", "client/stdio.js", "client/sse.js", "client/streamableHttp.js"].map((p) => import(at + p)));
+  return { ...Object.assign({}, ...parts), types: await import(at + "types.js") };
+}
+const sdk = await load();
+const clients = new Map(); // by "on": {client, level}
+const running = new Map(); // by id: AbortController
+
+// What v1 names by a schema, v2 names by its method.
+const kinds = {
+  "elicitation/create": "ElicitRequestSchema", "sampling/createMessage": "CreateMessageRequestSchema", "roots/list": "ListRootsRequestSchema",
+  "notifications/tools/list_changed": "ToolListChangedNotificationSchema", "notifications/prompts/list_changed": "PromptListChangedNotificationSchema",
+  "notifications/resources/list_changed": "ResourceListChangedNotificationSchema", "notifications/resources/updated": "ResourceUpdatedNotificationSchema",
+  "notifications/message": "LoggingMessageNotificationSchema",
+};
+const kind = (method) => (v2 ? method : sdk.types[kinds[method]]);
+
+function transport({ via, url, command, args, env }) {
+  switch (via) {
+    case "http": return new sdk.StreamableHTTPClientTransport(new URL(url));
+    case "sse": return new sdk.SSEClientTransport(new URL(url));
+    default: return new sdk.StdioClientTransport({ command, args, stderr: "inherit", env: { ...process.env, ...env } });
+  }
+}
+
+const isModern = (client) => v2 && client.getNegotiatedProtocolVersion() >= modern;
+
+const ops = {
+  async connect({ on, mode, form, guess, cave, ...where }) {
+    const options = { capabilities: { elicitation: { form: {} }, sampling: {}, roots: {} } };
+    if (mode) options.versionNegotiation = { mode: mode === "auto" ? mode : { pin: mode } };
+    const client = new sdk.Client({ name: `interop-typescript-${process.argv[2]}`, version: "1" }, options);
+    client.setRequestHandler(kind("elicitation/create"), () => ({ action: "accept", content: form }));
+    client.setRequestHandler(kind("sampling/createMessage"), () => ({ role: "assistant", model: "goblin", content: { type: "text", text: guess } }));
+    client.setRequestHandler(kind("roots/list"), () => ({ roots: [{ uri: cave, name: "cave" }] }));
+    for (const what of ["tools", "prompts", "resources"]) {
+      client.setNotificationHandler(kind(`notifications/${what}/list_changed`), () => say({ on, heard: `${what}/list_changed` }));
+    }
+    client.setNotificationHandler(kind("notifications/resources/updated"), (n) => say({ on, heard: `updated ${n.params.uri}` }));
+    client.setNotificationHandler(kind("notifications/message"), (n) => say({ on, heard: `log ${n.params.level}` }));
+    const link = transport(where);
+    await client.connect(link);
+    clients.set(on, { client });
+    const version = v2 ? client.getNegotiatedProtocolVersion() : link._protocolVersion ?? link.protocolVersion ?? "";
+    return { server: client.getServerVersion().name, version };
+  },
+  async list({ client }, { what }) {
+    switch (what) {
+      case "tools": return (await client.listTools()).tools.map((t) => t.name);
+      case "prompts": return (await client.listPrompts()).prompts.map((p) => p.name);
+      case "resources": return (await client.listResources()).resources.map((r) => r.uri);
+      default: return (await client.listResourceTemplates()).resourceTemplates.map((t) => t.uriTemplate);
+    }
+  },
+  async call({ client, level }, { id, name, arguments: args, progress }, signal) {
+    const params = { name, arguments: args };
+    if (level) params._meta = { "io.modelcontextprotocol/logLevel": level };
+    const options = { signal, ...progress && { onprogress: (p) => say({ of: id, progress: p.progress }) } };
+    return v2 ? client.callTool(params, options) : client.callTool(params, undefined, options);
+  },
+  async read({ client }, { uri }) { return (await client.readResource({ uri })).contents[0]; },
+  async prompt({ client }, { name, arguments: args }) { return (await client.getPrompt({ name, arguments: args })).messages[0].content.text; },
+  async complete({ client }, { ref, argument }) { return (await client.complete({ ref, argument })).completion.values; },
+  async level(held, { level }) {
+    if (isModern(held.client)) held.level = level;
+    else await held.client.setLoggingLevel(level);
+  },
+  async listen({ client }, { uri }) {
+    if (isModern(client)) {
+      await client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, ...uri && { resourceSubscriptions: [uri] } });
+    } else if (uri) {
+      await client.subscribeResource({ uri });
+    }
+  },
+  async close({ client }, { on }) {
+    clients.delete(on);
+    await client.close();
+  },
+};
+
+async function serve(request) {
+  const { id, on, op, of } = request;
+  if (op === "abort") {
+    running.get(of)?.abort("enough");
+    return;
+  }
+  const abort = new AbortController();
+  running.set(id, abort);
+  try {
+    const result = op === "connect" ? await ops.connect(request) : await ops[op](clients.get(on), request, abort.signal);
+    say({ id, result: result ?? null });
+  } catch (e) {
+    say({ id, error: { code: Number.isInteger(e?.code) ? e.code : 0, message: e?.message ?? String(e) } });
+  } finally {
+    running.delete(id);
+  }
+}
+
+process.on("unhandledRejection", (e) => console.error("unhandled:", e));
+createInterface({ input: process.stdin }).on("line", (line) => serve(JSON.parse(line))).on("close", () => process.exit(0));

@@ -1,0 +1,90 @@
+package interop
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+)
+
+// way is how a client reaches the gateway.
+type way string
+
+const (
+	overHTTP  way = "HTTP"
+	overSSE   way = "SSE"
+	overStdio way = "stdio"
+)
+
+// target is what a client connects to: a URL, or a command.
+type target struct {
+	url     string
+	command []string
+	dir     string // for the command's directories
+}
+
+// cmd returns the command, ready to start.
+func (to target) cmd() *exec.Cmd {
+	cmd := exec.Command(to.command[0], to.command[1:]...)
+	cmd.Env = environment(to.dir)
+	return cmd
+}
+
+// caller is a client of the matrix.
+type caller struct {
+	name    string // in the matrix
+	way     way
+	version string // what it must have agreed on with the gateway
+	dial    func(context.Context, target, answers) (peer, error)
+}
+
+// callers are the clients of the matrix. Those of the TypeScript SDK live in two processes.
+func callers(t *testing.T) []caller {
+	t.Helper()
+	v1, v2 := startDriver(t, "v1"), startDriver(t, "v2")
+	all := []caller{
+		{"TypeScript v1 1.32.2", overHTTP, legacyVersion, nodeDial(v1, "http", "")},
+		{"TypeScript v1 1.32.2", overSSE, legacyVersion, nodeDial(v1, "sse", "")},
+		{"TypeScript v1 1.32.2", overStdio, legacyVersion, nodeDial(v1, "stdio", "")},
+		{"TypeScript v2 2.4.0, by default", overHTTP, legacyVersion, nodeDial(v2, "http", "")},
+		{"go-sdk 1.8.0", overStdio, legacyVersion, goSDKDial(overStdio, legacyVersion)},
+		{"mcp-go 1.2.1", overHTTP, legacyVersion, mcpGoDial(overHTTP, legacyVersion)},
+		{"mcp-go 1.2.1", overSSE, legacyVersion, mcpGoDial(overSSE, legacyVersion)},
+		{"mcp-go 1.2.1", overStdio, legacyVersion, mcpGoDial(overStdio, legacyVersion)},
+	}
+	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", legacyVersion} {
+		all = append(all, caller{"go-sdk 1.8.0", overHTTP, version, goSDKDial(overHTTP, version)})
+	}
+	return all
+}
+
+func nodeDial(d *driver, via, mode string) func(context.Context, target, answers) (peer, error) {
+	return func(ctx context.Context, to target, a answers) (peer, error) {
+		where := map[string]any{"via": via, "url": to.url}
+		if to.command != nil {
+			where["command"], where["args"] = to.command[0], to.command[1:]
+			where["env"] = map[string]string{"XDG_RUNTIME_DIR": to.dir, "XDG_STATE_HOME": to.dir, "XDG_CONFIG_HOME": to.dir}
+		}
+		return dialNode(ctx, d, where, manner{mode, a})
+	}
+}
+
+func goSDKDial(over way, version string) func(context.Context, target, answers) (peer, error) {
+	return func(ctx context.Context, to target, a answers) (peer, error) {
+		if over == overStdio {
+			return goSDKOverStdio(ctx, to.cmd(), manner{version, a})
+		}
+		return goSDKOverHTTP(ctx, to.url, manner{version, a})
+	}
+}
+
+func mcpGoDial(over way, version string) func(context.Context, target, answers) (peer, error) {
+	return func(ctx context.Context, to target, a answers) (peer, error) {
+		switch over {
+		case overStdio:
+			return mcpGoOverStdio(ctx, to.cmd(), manner{version, a})
+		case overSSE:
+			return mcpGoOverSSE(ctx, to.url, manner{version, a})
+		}
+		return mcpGoOverHTTP(ctx, to.url, manner{version, a})
+	}
+}

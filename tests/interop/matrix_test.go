@@ -1,0 +1,192 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// abreast is how many cells are talked in at once. Most of them wait for something most of the time.
+const abreast = 16
+
+// result is how the conversations of one cell went, by name.
+type result map[string]error
+
+// TestMatrix: every client has every conversation with every server through the real binary. What does not work is the
+// fault of a peer, proven in limits_test.go, or the test fails. The matrix of it stands in docs/protocol.md.
+func TestMatrix(t *testing.T) {
+	needNode(t)
+	servers := fixtures(t, goSDKBinary(t))
+	config := map[string]any{}
+	for _, f := range servers {
+		for name, server := range f.servers {
+			config[name] = server
+		}
+	}
+	g := serve(t, config)
+	checkVersions(t, g, servers)
+	clients := callers(t)
+	results := make([][]result, len(clients))
+	began := map[*fixture]*sync.Once{}
+	for _, f := range servers {
+		began[f] = &sync.Once{}
+	}
+	var running sync.WaitGroup
+	free := make(chan struct{}, abreast)
+	for i, c := range clients {
+		results[i] = make([]result, len(servers))
+		for j, f := range servers {
+			if !chosen(c, f) {
+				continue
+			}
+			free <- struct{}{}
+			running.Go(func() {
+				defer func() { <-free }()
+				results[i][j] = hold1(t, g, c, f, began[f])
+			})
+		}
+	}
+	running.Wait()
+	waitFor(t, 10*time.Second, "no call in flight: cancelled calls must end at the servers too", func() (bool, string) { return noneInFlight(t, g) })
+	judge(t, clients, servers, results)
+}
+
+// checkVersions: each server speaks the version it is forced to.
+func checkVersions(t *testing.T, g *gateway, servers []*fixture) {
+	t.Helper()
+	snap := snapshot(t, g)
+	for _, f := range servers {
+		for _, b := range snap.Backends {
+			if _, ours := f.servers[b.Server]; ours && b.Protocol != f.version {
+				t.Errorf("%s (%s) speaks %q, want %s; it is %s %s %q", f.name, b.Server, b.Protocol, f.version, b.State, b.Reason, b.Stderr)
+			}
+		}
+	}
+}
+
+// hold1 has all conversations of one cell. Clients over stdio have a gateway of their own, with that server only.
+func hold1(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) result {
+	to := target{url: g.url}
+	switch c.way {
+	case overSSE:
+		to.url = g.base + "/sse"
+	case overStdio:
+		dir, err := os.MkdirTemp("", "ga")
+		if err != nil {
+			return failedAll(err)
+		}
+		defer os.RemoveAll(dir)
+		config := map[string]any{}
+		for name, server := range f.servers {
+			config[name] = server
+		}
+		to = target{command: []string{binary, "stdio", "--config", writeConfig(t, dir, config)}, dir: dir}
+		began = &sync.Once{}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p, err := c.dial(ctx, to, answers{f.form})
+	if err != nil {
+		return failedAll(&connectError{err})
+	}
+	defer p.close()
+	conversation := &talk{peer: p, fixture: f, cell: fmt.Sprintf("cell-%d", cells.Add(1)), prepare: func(do func() error) (err error) {
+		began.Do(func() { err = do() })
+		return err
+	}}
+	went := result(conversation.hold(ctx))
+	if v := p.version(); v != c.version {
+		went["list"] = errors.Join(went["list"], fmt.Errorf("the client speaks %q, want %s", v, c.version))
+	}
+	return went
+}
+
+// connectError is what all conversations of a cell end with whose client cannot connect.
+type connectError struct{ error }
+
+func (e *connectError) Error() string { return "connect: " + e.error.Error() }
+
+func failedAll(err error) result {
+	r := result{}
+	for _, name := range talkNames {
+		r[name] = err
+	}
+	return r
+}
+
+// judge reports what is no peer's fault, and limits that are none any more.
+func judge(t *testing.T, clients []caller, servers []*fixture, results [][]result) {
+	t.Helper()
+	for i, c := range clients {
+		for j, f := range servers {
+			if results[i][j] != nil {
+				judgeCell(t, c, f, results[i][j])
+			}
+		}
+	}
+	if t.Failed() || *only != "" {
+		return
+	}
+	page := filepath.Join("..", "..", "docs", "protocol.md")
+	old, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok1 := strings.Cut(string(old), matrixBegin)
+	_, after, ok2 := strings.Cut(rest, matrixEnd)
+	if !ok1 || !ok2 {
+		t.Fatalf("docs/protocol.md lacks the lines %q and %q", matrixBegin, matrixEnd)
+	}
+	text := before + matrixBegin + printed(clients, servers) + matrixEnd + after
+	t.Logf("\n%s", printed(clients, servers))
+	if *update {
+		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if text != string(old) {
+		t.Error("the matrix of docs/protocol.md is not what was measured: run make docs")
+	}
+}
+
+func judgeCell(t *testing.T, c caller, f *fixture, went result) {
+	t.Helper()
+	if err, ok := errors.AsType[*connectError](went["list"]); ok {
+		t.Errorf("%s: %v", cellName(c, f), err)
+		return
+	}
+	for _, name := range talkNames {
+		err, limit := went[name], limitOf(c, f, name)
+		switch {
+		case err != nil && limit == nil:
+			t.Errorf("%s: %s: %v", cellName(c, f), name, err)
+		case err == nil && limit != nil:
+			t.Errorf("%s: %s: works, although limit %q says a peer cannot", cellName(c, f), name, limit.key)
+		}
+	}
+}
+
+func cellName(c caller, f *fixture) string {
+	return fmt.Sprintf("%s %s over %s with %s", c.name, c.version, c.way, f.name)
+}
+
+func chosen(c caller, f *fixture) bool {
+	return *only == "" || regexp.MustCompile(*only).MatchString(cellName(c, f))
+}
+
+func limitOf(c caller, f *fixture, conversation string) *limit {
+	i := slices.IndexFunc(limits, func(l limit) bool {
+		return slices.Contains(l.talks, conversation) && (l.client == nil || l.client(c)) && (l.server == nil || l.server(f))
+	})
+	if i < 0 {
+		return nil
+	}
+	return &limits[i]
+}

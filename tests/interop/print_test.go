@@ -1,0 +1,60 @@
+package interop
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+)
+
+var (
+	update = flag.Bool("update", false, "write the matrix into docs/protocol.md")
+	only   = flag.String("only", "", "of the matrix, only the cells whose name (client version over way with server) this regular expression matches")
+)
+
+const (
+	matrixBegin = "<!-- matrix: go test ./tests/interop -run TestMatrix -update -->\n"
+	matrixEnd   = "<!-- end of matrix -->\n"
+)
+
+// printed is the matrix: servers down, clients across, and what is not ok by the letters of the limits.
+func printed(clients []caller, servers []*fixture) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nConversations: %s.\n\n", strings.Join(talkNames, ", "))
+	for i, c := range clients {
+		fmt.Fprintf(&b, "%d. %s, %s over %s\n", i+1, c.name, c.version, c.way)
+	}
+	b.WriteString("\n| server ↓ client → |")
+	for i := range clients {
+		fmt.Fprintf(&b, " %d |", i+1)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(clients)) + "\n")
+	used := map[string]bool{}
+	for _, f := range servers {
+		fmt.Fprintf(&b, "| %s |", f.name)
+		for _, c := range clients {
+			var notes []string
+			for _, name := range talkNames {
+				if l := limitOf(c, f, name); l != nil {
+					used[l.key] = true
+					if len(notes) == 0 || notes[len(notes)-1] != l.key {
+						notes = append(notes, l.key)
+					}
+				}
+			}
+			if len(notes) == 0 {
+				b.WriteString(" ok |")
+			} else {
+				fmt.Fprintf(&b, " %s |", strings.Join(notes, " "))
+			}
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n`ok`: all conversations. A letter: all but what a peer cannot do, with or without a gateway:\n\n| | conversations | who and why | proof |\n|---|---|---|---|\n")
+	for _, l := range limits {
+		if used[l.key] {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", l.key, strings.Join(l.talks, ", "), l.why, l.proof)
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}

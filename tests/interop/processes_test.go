@@ -1,0 +1,122 @@
+package interop
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+)
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	full, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return full
+}
+
+// freePort returns a port of loopback that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// startServer runs a command that will listen on the port. It ends with the test, or with stop.
+func startServer(t *testing.T, port string, cmd *exec.Cmd) (stop func()) {
+	t.Helper()
+	said := &output{}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	t.Cleanup(stop)
+	waitFor(t, 30*time.Second, filepath.Base(cmd.Path)+" to listen", func() (bool, string) {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil, said.String()
+	})
+	return stop
+}
+
+// everything starts server-everything on a port.
+func everything(t *testing.T, mode, port string) (stop func()) {
+	t.Helper()
+	needNode(t)
+	cmd := exec.Command("node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js", mode)
+	cmd.Env = append(os.Environ(), "PORT="+port)
+	return startServer(t, port, cmd)
+}
+
+// everythingHTTP starts server-everything on streamable HTTP and returns its URL.
+func everythingHTTP(t *testing.T) string {
+	t.Helper()
+	port := freePort(t)
+	everything(t, "streamableHttp", port)
+	return "http://127.0.0.1:" + port + "/mcp"
+}
+
+// everythingSSE starts it on HTTP+SSE.
+func everythingSSE(t *testing.T) string {
+	t.Helper()
+	port := freePort(t)
+	everything(t, "sse", port)
+	return "http://127.0.0.1:" + port + "/sse"
+}
+
+// nodeHTTP starts a script that takes its port as argument.
+func nodeHTTP(t *testing.T, script string) string {
+	t.Helper()
+	needNode(t)
+	port := freePort(t)
+	startServer(t, port, exec.Command("node", script, port))
+	return "http://127.0.0.1:" + port + "/mcp"
+}
+
+func goSDKHTTP(t *testing.T, everything string, args ...string) string {
+	t.Helper()
+	port := freePort(t)
+	startServer(t, port, exec.Command(everything, append([]string{"-http", "127.0.0.1:" + port}, args...)...))
+	return "http://127.0.0.1:" + port + "/mcp"
+}
+
+// demoHTTP starts a demo server that speaks one version and returns its URL.
+func demoHTTP(t *testing.T, name, version string) string {
+	t.Helper()
+	cmd := exec.Command(binary, "demo", name, "--protocol", version, "--http", "0")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, stdout) }()
+	return regexp.MustCompile(`https?://\S+`).FindString(line)
+}

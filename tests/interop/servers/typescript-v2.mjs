@@ -1,0 +1,88 @@
+// A server of the TypeScript SDK v2 that has every conversation of TestMatrix, in both eras:
+//
+//   node servers/typescript-v2.mjs            on stdin and stdout
+//   node servers/typescript-v2.mjs PORT       over streamable HTTP, older versions in sessions
+import { createServer } from "node:http";
+import { randomUUID } from "node:crypto";
+import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
+import { completable, createMcpHandler, inputRequired, isLegacyRequest, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { z } from "zod";
+
+const watched = "test://watched";
+const text = (said) => ({ content: [{ type: "text", text: said }] });
+const form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+let notify; // of the HTTP handler: there an instance lives for one request
+
+// asks answers input_required until the answer to its one question has come; read makes the text of it.
+const asks = (question, read) => (ctx) => {
+  const answer = ctx.mcpReq.inputResponses?.answer;
+  return answer ? text(read(answer)) : inputRequired({ inputRequests: { answer: question }, requestState: "asked" });
+};
+
+async function steps(ctx, n, pause) {
+  const progressToken = ctx.mcpReq._meta?.progressToken;
+  for (let progress = 1; progress <= n && !ctx.mcpReq.signal.aborted; progress++) {
+    if (progressToken !== undefined) await ctx.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, total: n } });
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+  return text(`${n} steps`);
+}
+
+function factory({ era }) {
+  const server = new McpServer({ name: "typescript-v2", version: "1" }, {
+    capabilities: { tools: { listChanged: true }, prompts: {}, resources: { subscribe: true, listChanged: true }, logging: {}, completions: {} },
+  });
+  const shared = era === "modern" && notify; // else the instance has the connection to itself
+  const tool = (name, handle) => server.registerTool(name, { description: name }, handle);
+  server.registerTool("echo", { description: "echo", inputSchema: z.object({ message: z.string() }) }, ({ message }) => text(`Echo: ${message}`));
+  tool("progress", (ctx) => steps(ctx, 3, 20));
+  tool("slow", (ctx) => steps(ctx, 600, 100));
+  tool("ask_user", asks(inputRequired.elicit({ message: "Who are you?", requestedSchema: form }), (a) => `Hello, ${a.content?.name}`));
+  tool("ask_model", asks(inputRequired.createMessage({ messages: [{ role: "user", content: { type: "text", text: "Guess!" } }], maxTokens: 10 }),
+    (a) => `The model says ${a.content.text}`));
+  tool("ask_roots", asks(inputRequired.listRoots(), (a) => a.roots.map((r) => r.uri).join(" ")));
+  tool("log", async (ctx) => { await ctx.mcpReq.log("warning", "look out"); return text("logged"); });
+  tool("touch", async () => {
+    if (shared) notify.resourceUpdated(watched); else await server.server.sendResourceUpdated({ uri: watched });
+    return text("touched");
+  });
+  tool("change", async () => {
+    if (shared) notify.toolsChanged(); else await server.server.sendToolListChanged();
+    return text("changed");
+  });
+  server.registerPrompt("greet", { argsSchema: z.object({ style: completable(z.string(), (v) => ["brief", "bold"].filter((s) => s.startsWith(v))) }) },
+    ({ style }) => ({ messages: [{ role: "user", content: { type: "text", text: `Greet me: ${style}` } }] }));
+  const read = (uri) => ({ contents: [{ uri: uri.href, mimeType: "text/plain", text: "as ever" }] });
+  server.registerResource("static", "test://static", { mimeType: "text/plain" }, read);
+  server.registerResource("watched", watched, { mimeType: "text/plain" }, read);
+  server.registerResource("page", new ResourceTemplate("test://page/{number}", { list: undefined }), {}, read);
+  if (era === "legacy") {
+    for (const method of ["resources/subscribe", "resources/unsubscribe"]) server.server.setRequestHandler(method, () => ({}));
+  }
+  return server;
+}
+
+if (process.argv[2]) {
+  const handler = createMcpHandler(factory, { legacy: "reject" });
+  ({ notify } = handler);
+  const modern = toNodeHandler(handler);
+  const sessions = new Map();
+  const legacy = async (req, res) => {
+    let transport = sessions.get(req.headers["mcp-session-id"]);
+    if (!transport) {
+      transport = new NodeStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized: (id) => { sessions.set(id, transport); } });
+      await factory({ era: "legacy" }).connect(transport);
+    }
+    await transport.handleRequest(req, res, req.body);
+  };
+  createServer(async (req, res) => {
+    let body = "";
+    for await (const piece of req) body += piece;
+    if (body) req.body = JSON.parse(body);
+    if (await isLegacyRequest(await toWebRequest(req, req.body), req.body)) await legacy(req, res);
+    else await modern(req, res, req.body);
+  }).listen(Number(process.argv[2]), "127.0.0.1");
+} else {
+  serveStdio(factory);
+}
