@@ -3,6 +3,7 @@ package interop
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -37,13 +38,13 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 
 	v2 := map[string]any{"command": "node", "args": []string{absolute(t, "servers/typescript-v2.mjs")}}
 	v2url := nodeHTTP(t, "servers/typescript-v2.mjs")
-	one("TypeScript v2 2.4.0, stdio, legacy", "tsstdio", legacyVersion, plainServer, with(v2, "protocol", "legacy"))
-	one("TypeScript v2 2.4.0, HTTP, legacy", "tshttp", legacyVersion, plainServer, http(v2url, "protocol", "legacy"))
+	one("TypeScript v2 2.4.0, stdio, legacy", "tsstdio", legacyVersion, typeScriptServer, with(v2, "protocol", "legacy"))
+	one("TypeScript v2 2.4.0, HTTP, legacy", "tshttp", legacyVersion, typeScriptServer, http(v2url, "protocol", "legacy"))
 
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", legacyVersion} {
-		all = append(all, demos(version))
+		all = append(all, demos(t, version, overStdio))
 	}
-	one("demo conformance "+legacyVersion+", HTTP", "confhttp", legacyVersion, demoConformance, http(demoHTTP(t, "conformance", legacyVersion)))
+	all = append(all, demos(t, legacyVersion, overHTTP))
 	return all
 }
 
@@ -91,15 +92,14 @@ func serverEverything(f *fixture) *fixture {
 	f.read = "demo://resource/static/document/features.md"
 	f.prompt = ask{"args-prompt", map[string]any{"city": "Ulm"}, "weather in Ulm"}
 	f.echo = ask{"echo", map[string]any{"message": "grüße 👋"}, "Echo: grüße 👋"}
-	f.progress = ask{"trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4}, "completed"}
-	f.slow = ask{"trigger-long-running-operation", map[string]any{"duration": 30, "steps": 300}, "completed"}
+	f.progress = ask{"trigger-long-running-operation", map[string]any{"duration": 0.5, "steps": 5}, "completed"}
+	f.slow = ask{"trigger-long-running-operation", map[string]any{"duration": 3, "steps": 30}, "completed"}
 	f.elicit, f.form = ask{"trigger-elicitation-request", nil, "Name: Goblin"}, map[string]any{"name": "Goblin"}
 	f.sample = ask{"trigger-sampling-request", map[string]any{"prompt": "Guess!", "maxTokens": 10}, guess}
 	f.roots = ask{"get-roots-list", nil, cave}
 	f.watched = "demo://resource/static/document/features.md"
 	f.change = ask{"gzip-file-as-resource", map[string]any{"name": "{cell}.gz", "data": "data:text/plain,hello", "outputType": "resourceLink"}, ""}
-	f.changes = "resources"
-	f.missing = "demo://resource/dynamic/text/none"
+	f.changes, f.made = "resources", "{cell}.gz"
 	f.completes, f.argument = reference{prompt: "completable-prompt"}, [3]string{"department", "E", "Engineering"}
 	f.prepare = []ask{{"toggle-subscriber-updates", nil, "Started"}, {"toggle-simulated-logging", nil, "Started"}}
 	return f
@@ -136,25 +136,37 @@ func plainServer(f *fixture) *fixture {
 	f.sample = ask{"ask_model", nil, guess}
 	f.roots = ask{"ask_roots", nil, cave}
 	f.watched, f.touch = watchedURI, ask{"touch", nil, "touched"}
-	f.change, f.changes = ask{"change", nil, "changed"}, "tools"
+	f.change = ask{"change", map[string]any{"name": "more-{cell}"}, "changed"}
+	f.changes, f.made = "tools", "more-{cell}"
 	f.completes, f.argument = reference{prompt: "greet"}, [3]string{"style", "br", "brief"}
 	f.log = ask{"log", nil, "logged"}
 	return f
 }
 
+// typeScriptServer can say of a resource that it is not there; handlers of mcp-go cannot.
+func typeScriptServer(f *fixture) *fixture {
+	f = plainServer(f)
+	f.missing = "test://page/404"
+	return f
+}
+
 // demos are notes, clock, oracle and conformance of our own, speaking one version only.
-func demos(version string) *fixture {
-	f := &fixture{name: "demo notes, clock, oracle, conformance " + version + ", stdio", key: "d" + version[2:4] + version[5:7], version: version}
+func demos(t *testing.T, version string, over way) *fixture {
+	t.Helper()
+	f := &fixture{name: "demo notes, clock, oracle, conformance, " + string(over) + ", " + version, key: strings.ToLower("d" + version[2:4] + version[5:7] + string(over)), version: version}
 	f.servers = map[string]map[string]any{}
 	for _, name := range []string{"notes", "clock", "oracle", "conformance"} {
 		f.servers[f.key+"-"+name] = map[string]any{"command": binary, "args": []string{"demo", name, "--protocol", version}}
+		if over == overHTTP {
+			f.servers[f.key+"-"+name] = map[string]any{"url": demoHTTP(t, name, version)}
+		}
 	}
 	f.lists = map[string]string{"tools": "notes/add_note", "prompts": "oracle/prophecy", "resources": "clock|clock://now", "templates": "notes|note:///{slug}"}
 	f.read = "notes|note:///welcome"
 	f.prompt = ask{"notes/summarize_notes", map[string]any{"style": "brief"}, "brief"}
 	f.echo = ask{"notes/search_notes", map[string]any{"query": "lantern"}, "groceries"}
-	f.progress = ask{"clock/wait", map[string]any{"seconds": 0.2, "steps": 4}, "waited"}
-	f.slow = ask{"clock/wait", map[string]any{"seconds": 60, "steps": 600}, "waited"}
+	f.progress = ask{"clock/wait", map[string]any{"seconds": 0.5, "steps": 5}, "waited"}
+	f.slow = ask{"clock/wait", map[string]any{"seconds": 3, "steps": 30}, "waited"}
 	if version >= "2025-06-18" {
 		f.elicit = ask{"oracle/consult", nil, "Goblin"}
 	}
@@ -162,22 +174,10 @@ func demos(version string) *fixture {
 	f.sample = ask{"oracle/divine", map[string]any{"question": "When?"}, guess}
 	f.roots = ask{"oracle/look_around", nil, cave}
 	f.watched = "clock|clock://now"
-	f.change, f.changes = ask{"notes/add_note", map[string]any{"title": "{cell}", "text": "x"}, "added"}, "resources"
+	f.change = ask{"notes/add_note", map[string]any{"title": "{cell}", "text": "x"}, "added"}
+	f.changes, f.made = "resources", "{cell}"
 	f.missing = "notes|note:///none"
 	f.completes, f.argument = reference{prompt: "notes/summarize_notes"}, [3]string{"style", "br", "brief"}
 	f.log = ask{"conformance/test_tool_with_logging", nil, ""}
-	return f
-}
-
-// demoConformance is our fixture for the official suites; it has what the go-sdk's has but changes no list.
-func demoConformance(f *fixture) *fixture {
-	f = goSDKServer(f)
-	f.progress.want, f.slow.want = "three times", ""
-	f.elicit = ask{"test_elicitation", map[string]any{"message": "Who are you?"}, "goblin@example.com"}
-	f.form = map[string]any{"username": "Goblin", "email": "goblin@example.com"}
-	f.sample = ask{"test_sampling", map[string]any{"prompt": "Guess!"}, guess}
-	f.roots, f.change = ask{}, ask{}
-	f.argument = [3]string{"arg1", "par", "paris"}
-	f.log.want = ""
 	return f
 }

@@ -35,23 +35,31 @@ func TestMatrix(t *testing.T) {
 	checkVersions(t, g, servers)
 	clients := callers(t)
 	results := make([][]result, len(clients))
-	began := map[*fixture]*sync.Once{}
-	for _, f := range servers {
-		began[f] = &sync.Once{}
+	for i := range clients {
+		results[i] = make([]result, len(servers))
 	}
 	var running sync.WaitGroup
 	free := make(chan struct{}, abreast)
-	for i, c := range clients {
-		results[i] = make([]result, len(servers))
-		for j, f := range servers {
-			if !chosen(c, f) {
-				continue
-			}
-			free <- struct{}{}
-			running.Go(func() {
+	for j, f := range servers {
+		var began sync.Once
+		one := func(i int, began *sync.Once) {
+			if chosen(clients[i], f) {
+				free <- struct{}{}
 				defer func() { <-free }()
-				results[i][j] = hold1(t, g, c, f, began[f])
-			})
+				results[i][j] = cell(t, g, clients[i], f, began)
+			}
+		}
+		running.Go(func() { // one after the other: they share the gateway's connection to this server
+			for i, c := range clients {
+				if c.way != overStdio {
+					one(i, &began)
+				}
+			}
+		})
+		for i, c := range clients {
+			if c.way == overStdio {
+				running.Go(func() { one(i, &sync.Once{}) })
+			}
 		}
 	}
 	running.Wait()
@@ -72,8 +80,9 @@ func checkVersions(t *testing.T, g *gateway, servers []*fixture) {
 	}
 }
 
-// hold1 has all conversations of one cell. Clients over stdio have a gateway of their own, with that server only.
-func hold1(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) result {
+// cell has all conversations of one cell; began is done once a connection to the server. Clients over stdio have a
+// gateway of their own, with that server only.
+func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) result {
 	to := target{url: g.url}
 	switch c.way {
 	case overSSE:
@@ -89,16 +98,16 @@ func hold1(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) res
 			config[name] = server
 		}
 		to = target{command: []string{binary, "stdio", "--config", writeConfig(t, dir, config)}, dir: dir}
-		began = &sync.Once{}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	p, err := c.dial(ctx, to, answers{f.form})
 	if err != nil {
 		return failedAll(&connectError{err})
 	}
 	defer p.close()
-	conversation := &talk{peer: p, fixture: f, cell: fmt.Sprintf("cell-%d", cells.Add(1)), prepare: func(do func() error) (err error) {
+	limited := func(name string) bool { return limitOf(c, f, name) != nil }
+	conversation := &talk{peer: p, fixture: f, limited: limited, cell: fmt.Sprintf("cell-%d", cells.Add(1)), prepare: func(do func() error) (err error) {
 		began.Do(func() { err = do() })
 		return err
 	}}

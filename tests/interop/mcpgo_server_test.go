@@ -31,8 +31,8 @@ func mcpGoServer() *server.MCPServer {
 	tool("echo", func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultText("Echo: " + r.GetString("message", "")), nil
 	})
-	tool("progress", steps(s, 3, 20*time.Millisecond))
-	tool("slow", steps(s, 600, 100*time.Millisecond))
+	tool("progress", steps(s, 3, 50*time.Millisecond))
+	tool("slow", steps(s, 30, 100*time.Millisecond))
 	tool("ask_user", asks((&server.InputRequestBuilder{}).Elicit("answer", mcp.ElicitationParams{Message: "Who are you?",
 		RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}}}),
 		func(r mcp.InputResponses) string {
@@ -62,8 +62,8 @@ func mcpGoServer() *server.MCPServer {
 		s.SendNotificationToAllClients("notifications/resources/updated", map[string]any{"uri": watchedURI})
 		return mcp.NewToolResultText("touched"), nil
 	})
-	tool("change", func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		tool("one_more", func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	tool("change", func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		tool(r.GetString("name", ""), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return mcp.NewToolResultText("more"), nil
 		})
 		return mcp.NewToolResultText("changed"), nil
@@ -72,9 +72,6 @@ func mcpGoServer() *server.MCPServer {
 		return mcp.NewGetPromptResult("", []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent("Greet me: "+r.Params.Arguments["style"]))}), nil
 	})
 	read := func(_ context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-		if strings.HasSuffix(r.Params.URI, "/404") {
-			return nil, server.ErrResourceNotFound
-		}
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: r.Params.URI, MIMEType: "text/plain", Text: "as ever"}}, nil
 	}
 	s.AddResource(mcp.NewResource("test://static", "static"), read)

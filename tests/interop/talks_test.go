@@ -14,7 +14,11 @@ import (
 var talkNames = []string{"list", "call", "progress", "cancel", "elicit", "sample", "roots", "updated", "list_changed", "not found", "complete", "log"}
 
 // talkTime bounds one conversation, the longest wait in one being the five seconds between two of server-everything's signals.
-const talkTime = 20 * time.Second
+// What a peer is known not to do gets less.
+const (
+	talkTime    = 20 * time.Second
+	limitedTime = 2 * time.Second
+)
 
 // ask is a tool to call and what must be in its answer. A tool is named server/tool where a fixture has several servers.
 type ask struct {
@@ -46,6 +50,7 @@ type fixture struct {
 	touch     ask
 	change    ask    // changes a list; {cell} in its arguments becomes the cell's own name
 	changes   string // which
+	made      string // what is on it then; "" = nothing new
 	missing   string // URI the server itself does not find
 	completes reference
 	argument  [3]string // name, value, what must be offered
@@ -92,6 +97,7 @@ type talk struct {
 	*fixture
 	names
 	cell    string // its own name
+	limited func(conversation string) bool
 	prepare func(func() error) error
 }
 
@@ -102,7 +108,11 @@ func (t *talk) hold(ctx context.Context) map[string]error {
 	went := map[string]error{}
 	ready := t.ready(ctx)
 	for _, name := range talkNames {
-		limit, cancel := context.WithTimeout(ctx, talkTime)
+		patience := talkTime
+		if t.limited(name) {
+			patience = limitedTime
+		}
+		limit, cancel := context.WithTimeout(ctx, patience)
 		err := t.one(limit, name)
 		if err != nil && ready != nil && !errors.Is(err, errNone) && (name == "updated" || name == "log" || name == "list_changed") {
 			err = fmt.Errorf("%w (before: %w)", err, ready)
@@ -282,12 +292,26 @@ func (t *talk) updated(ctx context.Context) error {
 	return t.heard().wait(ctx, 0, "updated "+t.uri(t.fixture, t.watched))
 }
 
+// listChanged: the client is told, and what is new is on the list. Others change their lists meanwhile.
 func (t *talk) listChanged(ctx context.Context) error {
 	since := t.heard().count()
 	if err := t.ask(ctx, t.change, nil); err != nil {
 		return err
 	}
-	return t.heard().wait(ctx, since, t.changes+"/list_changed")
+	made := strings.ReplaceAll(t.made, "{cell}", t.cell)
+	for {
+		if err := t.heard().wait(ctx, since, t.changes+"/list_changed"); err != nil {
+			return err
+		}
+		since = t.heard().count()
+		items, err := t.list(ctx, t.changes)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(items, func(item string) bool { return strings.HasSuffix(item, made) }) {
+			return nil
+		}
+	}
 }
 
 // notFound: what the gateway does not find, and what the server does not. Not found is -32602 in 2026-07-28; before it

@@ -57,10 +57,12 @@ const ops = {
     client.setNotificationHandler(kind("notifications/resources/updated"), (n) => say({ on, heard: `updated ${n.params.uri}` }));
     client.setNotificationHandler(kind("notifications/message"), (n) => say({ on, heard: `log ${n.params.level}` }));
     const link = transport(where);
+    let version; // v1 tells it to its transport only
+    const told = link.setProtocolVersion?.bind(link);
+    link.setProtocolVersion = (v) => { version = v; told?.(v); };
     await client.connect(link);
     clients.set(on, { client });
-    const version = v2 ? client.getNegotiatedProtocolVersion() : link._protocolVersion ?? link.protocolVersion ?? "";
-    return { server: client.getServerVersion().name, version };
+    return { server: client.getServerVersion().name, version: v2 ? client.getNegotiatedProtocolVersion() : version };
   },
   async list({ client }, { what }) {
     switch (what) {

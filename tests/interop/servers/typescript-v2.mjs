@@ -5,14 +5,16 @@
 import { createServer } from "node:http";
 import { randomUUID } from "node:crypto";
 import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
-import { completable, createMcpHandler, inputRequired, isLegacyRequest, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import { completable, createMcpHandler, inputRequired, isLegacyRequest, McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
 const watched = "test://watched";
 const text = (said) => ({ content: [{ type: "text", text: said }] });
 const form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
-let notify; // of the HTTP handler: there an instance lives for one request
+const extras = new Set(); // tools that were added
+const lasting = new Set(); // instances that have a connection or a session to themselves
+let notify; // of the HTTP handler: there a modern instance lives for one request
 
 // asks answers input_required until the answer to its one question has come; read makes the text of it.
 const asks = (question, read) => (ctx) => {
@@ -33,27 +35,39 @@ function factory({ era }) {
   const server = new McpServer({ name: "typescript-v2", version: "1" }, {
     capabilities: { tools: { listChanged: true }, prompts: {}, resources: { subscribe: true, listChanged: true }, logging: {}, completions: {} },
   });
-  const shared = era === "modern" && notify; // else the instance has the connection to itself
   const tool = (name, handle) => server.registerTool(name, { description: name }, handle);
   server.registerTool("echo", { description: "echo", inputSchema: z.object({ message: z.string() }) }, ({ message }) => text(`Echo: ${message}`));
-  tool("progress", (ctx) => steps(ctx, 3, 20));
-  tool("slow", (ctx) => steps(ctx, 600, 100));
+  tool("progress", (ctx) => steps(ctx, 3, 50));
+  tool("slow", (ctx) => steps(ctx, 30, 100));
   tool("ask_user", asks(inputRequired.elicit({ message: "Who are you?", requestedSchema: form }), (a) => `Hello, ${a.content?.name}`));
   tool("ask_model", asks(inputRequired.createMessage({ messages: [{ role: "user", content: { type: "text", text: "Guess!" } }], maxTokens: 10 }),
     (a) => `The model says ${a.content.text}`));
   tool("ask_roots", asks(inputRequired.listRoots(), (a) => a.roots.map((r) => r.uri).join(" ")));
   tool("log", async (ctx) => { await ctx.mcpReq.log("warning", "look out"); return text("logged"); });
   tool("touch", async () => {
-    if (shared) notify.resourceUpdated(watched); else await server.server.sendResourceUpdated({ uri: watched });
+    notify?.resourceUpdated(watched);
+    for (const instance of lasting) await instance.server.sendResourceUpdated({ uri: watched });
     return text("touched");
   });
-  tool("change", async () => {
-    if (shared) notify.toolsChanged(); else await server.server.sendToolListChanged();
+  const more = (instance, name) => instance.registerTool(name, { description: name }, () => text(name));
+  server.registerTool("change", { description: "adds a tool", inputSchema: z.object({ name: z.string() }) }, ({ name }) => {
+    extras.add(name);
+    notify?.toolsChanged();
+    for (const instance of lasting) more(instance, name);
     return text("changed");
   });
+  for (const name of extras) more(server, name);
+  if (era === "legacy" || !notify) {
+    lasting.add(server);
+    server.server.onclose = () => lasting.delete(server);
+  }
   server.registerPrompt("greet", { argsSchema: z.object({ style: completable(z.string(), (v) => ["brief", "bold"].filter((s) => s.startsWith(v))) }) },
     ({ style }) => ({ messages: [{ role: "user", content: { type: "text", text: `Greet me: ${style}` } }] }));
-  const read = (uri) => ({ contents: [{ uri: uri.href, mimeType: "text/plain", text: "as ever" }] });
+  const read = (uri) => {
+    if (uri.href.endsWith("/404")) throw new ResourceNotFoundError(uri.href);
+    return found(uri);
+  };
+  const found = (uri) => ({ contents: [{ uri: uri.href, mimeType: "text/plain", text: "as ever" }] });
   server.registerResource("static", "test://static", { mimeType: "text/plain" }, read);
   server.registerResource("watched", watched, { mimeType: "text/plain" }, read);
   server.registerResource("page", new ResourceTemplate("test://page/{number}", { list: undefined }), {}, read);
