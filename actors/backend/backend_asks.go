@@ -38,7 +38,7 @@ func (s *state) asked(e *transport.Received, out []effect) []effect {
 	default:
 		return s.reply(protocol.AppendError(nil, rawID, -32601, "Method not found: "+e.Frame.MethodText(), nil), out)
 	}
-	id, p := s.asker(e.Ticket)
+	id, p, certain := s.asker(e.Ticket)
 	if e.Frame.M == protocol.MethodRootsList {
 		s.rootsAsked = true
 		if p == nil || p.request.Caller.Can&message.CanRoots == 0 {
@@ -47,20 +47,23 @@ func (s *state) asked(e *transport.Received, out []effect) []effect {
 	}
 	if p == nil {
 		text := "the gateway cannot tell which call this question belongs to, so nobody can be asked"
+		out = append(out, tell(s.pool, message.Unattributed{Backend: s.self}))
 		return s.reply(protocol.AppendError(nil, rawID, -32600, text, nil), out)
 	}
 	s.lastAsk++
 	s.asks[s.lastAsk] = &ask{rawID: rawID, method: e.Frame.M, id: id}
 	s.remember(&e.Frame, p)
 	out = append(out, tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.lastAsk, From: s.self, Frame: e.Frame}))
-	return s.park(p, 1, out)
+	// A server over HTTP may ask for roots because it has just met us; that says nothing of its other questions.
+	certain = certain || e.Frame.M == protocol.MethodRootsList && len(s.server.URLs) > 0
+	return s.park(p, 1, certain, out)
 }
 
-// asker finds the call a question belongs to: the one whose HTTP response it came on; else the only one that runs,
-// those that wait at a question of theirs aside; else the only one there is (architecture.md section 7).
-func (s *state) asker(ticket uint64) (uint32, *pending) {
+// asker finds the call a question belongs to: the one whose HTTP response it came on, which is certain; else the only
+// one that runs, those that wait at a question of theirs aside; else the only one there is (architecture.md section 7).
+func (s *state) asker(ticket uint64) (id uint32, p *pending, certain bool) {
 	if p := s.pending[uint32(ticket)]; ticket != 0 && p != nil && p.own == nil {
-		return uint32(ticket), p
+		return uint32(ticket), p, true
 	}
 	var running []uint32
 	for _, id := range s.byCall {
@@ -74,19 +77,19 @@ func (s *state) asker(ticket uint64) (uint32, *pending) {
 		}
 	}
 	if len(running) != 1 {
-		return 0, nil
+		return 0, nil, false
 	}
-	return running[0], s.pending[running[0]]
+	return running[0], s.pending[running[0]], false
 }
 
 // park counts a call's open questions and tells the pool when the first is asked and the last answered.
-func (s *state) park(p *pending, by int, out []effect) []effect {
+func (s *state) park(p *pending, by int, certain bool, out []effect) []effect {
 	was := p.asking
 	p.asking += by
 	if (was == 0) == (p.asking == 0) {
 		return out
 	}
-	return append(out, tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: p.asking > 0}))
+	return append(out, tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: p.asking > 0, Certain: certain}))
 }
 
 // answerAsk passes a client's answer on to the server, once.
@@ -101,7 +104,7 @@ func (s *state) answerAsk(now time.Time, m message.Answer, out []effect) []effec
 	}
 	out = s.reply(answerFrame(a.rawID, m.Result, m.Error), out)
 	if p := s.pending[a.id]; p != nil {
-		out = s.park(p, -1, out)
+		out = s.park(p, -1, true, out)
 	}
 	return out
 }
@@ -130,7 +133,7 @@ func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
 		delete(s.asks, key)
 		if p := s.pending[a.id]; p != nil {
 			out = append(out, tell(p.call.Holder, message.AskWithdrawn{Seq: p.call.Seq, Key: key}))
-			out = s.park(p, -1, out)
+			out = s.park(p, -1, true, out)
 		}
 		break
 	}

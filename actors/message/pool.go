@@ -112,10 +112,15 @@ type Parked struct {
 	Backend kernel.Reference
 	Call    CallRef
 	Yes     bool
-	Certain bool // whose the question is was never in doubt: a modern server's
+	Certain bool // whose the question is was never in doubt: it came on the stream of its call, or in its result
 }
 
 func (Parked) Class() kernel.Class { return kernel.Outcome }
+
+// Unattributed tells the pool that a question was refused because nobody knew to which of the running calls it belongs.
+type Unattributed struct{ Backend kernel.Reference }
+
+func (Unattributed) Class() kernel.Class { return kernel.Outcome }
 
 // SubscribeURI wants the updates of a resource; the answer is one Subscribed. URI is the server's own.
 type SubscribeURI struct {

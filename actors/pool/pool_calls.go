@@ -138,8 +138,9 @@ func (s *state) ended(now time.Time, m message.Ended, out []effect) []effect {
 	return s.pump(now, out)
 }
 
-// park notes that a call waits for its client, or no longer does. A process that has asked once gets one running
-// call at a time on each connection from now on, so that its next question can be attributed.
+// park notes that a call waits for its client, or no longer does. A server that has once asked in a way that does not
+// say for which call gets one running call at a time on each connection from now on, so that its next question can be
+// attributed.
 func (s *state) park(now time.Time, m message.Parked, out []effect) []effect {
 	r := s.running[m.Call]
 	if r == nil || r.at.ref != m.Backend || r.parked == m.Yes {
@@ -159,7 +160,7 @@ func (s *state) park(now time.Time, m message.Parked, out []effect) []effect {
 		out = append(out, tell(r.at.ref, message.Withdraw{Call: m.Call, Reason: fault.Message}))
 		return append(out, tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 	}
-	s.leased = s.leased || len(s.server.URLs) == 0 && !m.Certain
+	s.leased = s.leased || !m.Certain
 	return s.pump(now, out)
 }
 

@@ -100,6 +100,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.changed(now, m, out)
 	case message.Listed:
 		return s.listed(m, out)
+	case message.Unattributed:
+		s.leased = true
 	case message.Parked:
 		return s.park(now, m, out)
 	case message.Stale:
