@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -188,14 +187,4 @@ func cellName(c caller, f *fixture) string {
 
 func chosen(c caller, f *fixture) bool {
 	return *only == "" || regexp.MustCompile(*only).MatchString(cellName(c, f))
-}
-
-func limitOf(c caller, f *fixture, conversation string) *limit {
-	i := slices.IndexFunc(limits, func(l limit) bool {
-		return slices.Contains(l.talks, conversation) && (l.client == nil || l.client(c)) && (l.server == nil || l.server(f))
-	})
-	if i < 0 {
-		return nil
-	}
-	return &limits[i]
 }
