@@ -45,6 +45,8 @@ func child(args []string) error {
 		return ServeStdio(os.Stdin, os.Stdout, ServerOptions{})
 	case args[1] == "server":
 		return ServeHTTP(os.Stdin, os.Stdout, ServerOptions{})
+	case args[1] == "forwarder":
+		return ServeForwarder(os.Stdin, os.Stdout, args[len(args)-1], len(args) > 3)
 	case args[1] == "proxy":
 		return ServeProxy(os.Stdin, os.Stdout, args[2])
 	}
@@ -104,7 +106,7 @@ func TestCallsOfEveryTarget(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			var progress bytes.Buffer
 			report, err := Run(t.Context(), Options{Kind: kind, Concurrency: []int{2}, Duration: 200 * time.Millisecond, Rounds: 2,
-				HTTP: 1, Compare: []string{ReverseProxy}, Program: self, Command: "test", Commit: "abc"}, &progress)
+				HTTP: 1, Compare: Comparable, Program: self, Command: "test", Commit: "abc"}, &progress)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +117,7 @@ func TestCallsOfEveryTarget(t *testing.T) {
 					t.Errorf("row %+v", row)
 				}
 			}
-			if got := strings.Join(names, "; "); got != "direct; gateway, http; reverse-proxy" {
+			if got := strings.Join(names, "; "); got != "direct; gateway, http; reverse-proxy; forwarder; whole-forwarder" {
 				t.Errorf("targets: %s", got)
 			}
 			if report.Rows[0].ToDirect != 1 {

@@ -18,7 +18,13 @@ const (
 	// ReverseProxy is a pooled httputil.ReverseProxy in front of it. It cuts about one large answer in a hundred short: net/http
 	// closes the request's body when the answer begins while the transport may still read it. These are counted, not measured.
 	ReverseProxy = "reverse-proxy"
+	// Forwarder only moves bytes; no proxy does better. WholeForwarder does so when it has all of an answer.
+	Forwarder      = "forwarder"
+	WholeForwarder = "whole-forwarder"
 )
+
+// Comparable are the names of all of them.
+var Comparable = []string{Direct, ReverseProxy, Forwarder, WholeForwarder}
 
 // Options say what to measure. Default completes them.
 type Options struct {
@@ -27,7 +33,7 @@ type Options struct {
 	Duration    time.Duration // measured time of each target at each concurrency, all rounds together; default 10 s
 	Rounds      int           // rounds the duration is cut into; default 5
 	HTTP, Stdio int           // servers of each kind behind the gateway; default 1 and 1
-	Compare     []string      // Direct, ReverseProxy; Direct is always there, ratios need it
+	Compare     []string      // of Comparable; Direct is always there, ratios need it
 	Sessions    int           // idle: sessions at once; default 2000
 	Program     string        // this binary; it is started as server, proxy and gateway
 	Commit      string        // for the report
@@ -72,8 +78,8 @@ func (o Options) Validate() error {
 		faults = append(faults, errors.New("duration, rounds and sessions: want more than 0, at most 1000 rounds and 100000 sessions"))
 	}
 	for _, c := range o.Compare {
-		if c != Direct && c != ReverseProxy {
-			faults = append(faults, fmt.Errorf("compare: got %q, want %s or %s", c, Direct, ReverseProxy))
+		if !slices.Contains(Comparable, c) {
+			faults = append(faults, fmt.Errorf("compare: got %q, want one of %s", c, strings.Join(Comparable, ", ")))
 		}
 	}
 	return errors.Join(faults...)

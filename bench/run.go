@@ -127,13 +127,17 @@ func (s *setup) callTargets(tool string, tail []byte) ([]*target, error) {
 	for _, t := range targets[1:] {
 		t.scrape = true
 	}
-	if slices.Contains(s.o.Compare, ReverseProxy) {
-		proxy, err := s.helper("proxy", web.url.String())
+	helpers := map[string][]string{ReverseProxy: {"proxy"}, Forwarder: {"forwarder"}, WholeForwarder: {"forwarder", "--whole"}}
+	for _, name := range Comparable {
+		if !slices.Contains(s.o.Compare, name) || name == Direct {
+			continue
+		}
+		proxy, err := s.helper(append(helpers[name], web.url.String())...)
 		if err != nil {
 			return nil, err
 		}
-		t := call(ReverseProxy, proxy, callParams(tool))
-		t.breaks = true
+		t := call(name, proxy, callParams(tool))
+		t.breaks = name == ReverseProxy
 		targets = append(targets, t)
 	}
 	return targets, nil

@@ -38,14 +38,14 @@ them in interleaved rounds, and reports medians and ratios.
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&self, "self", false, "measure a gateway started for this run")
-	flags.StringSliceVar(&o.Compare, "compare", []string{bench.Direct, bench.ReverseProxy}, "what to compare with: direct, reverse-proxy")
+	flags.StringSliceVar(&o.Compare, "compare", []string{bench.Direct, bench.ReverseProxy}, "what to compare with: "+strings.Join(bench.Comparable, ", "))
 	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "clients at once, one measurement each (default 1,8,64; big and list: 8)")
 	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time of each target at each concurrency")
 	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds the duration is cut into")
 	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: sessions at once")
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
 	flags.StringVar(&out, "out", "", "directory for report.json and report.md")
-	cmd.AddCommand(newBenchServer(), newBenchProxy(), newBenchStatic())
+	cmd.AddCommand(newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic())
 	return cmd
 }
 
@@ -108,6 +108,21 @@ func newBenchProxy() *cobra.Command {
 			return bench.ServeProxy(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
 		},
 	}
+}
+
+func newBenchForwarder() *cobra.Command {
+	var whole bool
+	cmd := &cobra.Command{
+		Use:    "forwarder URL",
+		Short:  "A forwarder of bytes",
+		Hidden: true,
+		Args:   takes(1, 1, "the URL to forward to"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return bench.ServeForwarder(cmd.InOrStdin(), cmd.OutOrStdout(), args[0], whole)
+		},
+	}
+	cmd.Flags().BoolVar(&whole, "whole", false, "pass answers on when all of them has come")
+	return cmd
 }
 
 func newBenchStatic() *cobra.Command {
