@@ -34,7 +34,7 @@ type mailbox struct {
 	user        ring           // Work, Outcome, State
 	logs        ring           // LogLine, at most logLimit; merged with user by order
 	keys        map[any]*state // State messages in user by their key
-	waiters     waiters        // TellWait; not empty only while user is full
+	waiters     waiters        // TellWait; not empty only while user is at waitLimit
 	order       uint64
 	incarnation uint32 // the one at work, 0 before the first
 	phase       phase

@@ -209,6 +209,36 @@ func TestTellWait(t *testing.T) {
 	})
 }
 
+// Goroutines that tell more than the actor can handle leave room for those who cannot wait.
+func TestTellWaitLeavesRoom(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		g := make(gate)
+		r := Spawn(s, SpawnOptions{Name: "a", Mailbox: 16}, on(func(_ Self, msg any) {
+			if m, ok := msg.(gate); ok {
+				<-m
+			}
+		}))
+		r.Tell(g)
+		synctest.Wait()
+		for range 100 {
+			go func() { _ = r.TellWait(t.Context(), 1) }()
+		}
+		synctest.Wait()
+		if info := s.Actors()[0]; info.Depth != 12 || info.Waiting != 88 {
+			t.Errorf("%d queued and %d waiting, want 12 and 88", info.Depth, info.Waiting)
+		}
+		for i := range 5 {
+			a := newAsk(i)
+			r.Tell(a)
+			if refused := a.answer() == string(Overloaded); refused != (i == 4) {
+				t.Errorf("Tell %d while others wait: refused %v", i, refused)
+			}
+		}
+		close(g)
+		synctest.Wait()
+	})
+}
+
 func TestTellWaitOnStop(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)

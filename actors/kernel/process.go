@@ -129,7 +129,7 @@ func (m *mailbox) take() entry {
 		delete(m.keys, s.key)
 		e.msg = s.msg
 	}
-	for m.user.len() < m.limit {
+	for m.user.len() < m.waitLimit() {
 		w := m.waiters.first()
 		if w == nil {
 			break

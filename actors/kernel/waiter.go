@@ -70,7 +70,7 @@ func (m *mailbox) tellWait(ctx context.Context, msg any) error {
 		m.mu.Unlock()
 		return ErrGone
 	}
-	if (e.class == Work || e.class == Outcome) && m.user.len() >= m.limit {
+	if (e.class == Work || e.class == Outcome) && m.user.len() >= m.waitLimit() {
 		return m.queueUp(ctx, e)
 	}
 	lost, why := m.put(e, key)
@@ -84,6 +84,10 @@ func (m *mailbox) tellWait(ctx context.Context, msg any) error {
 	}
 	return nil
 }
+
+// waitLimit is how long the user lane may be when a message that can wait is admitted. The rest is for messages that
+// cannot: else a reader with more to tell than its actor can handle keeps the lane full, and all Work is refused.
+func (m *mailbox) waitLimit() int { return m.limit - m.limit/4 }
 
 // queueUp waits for room. mu is held on entry and released.
 func (m *mailbox) queueUp(ctx context.Context, e entry) error {
