@@ -1,6 +1,6 @@
 // Package interop is where the gateway meets MCP software that nobody here wrote. It holds tests only:
 //
-//	servers   npm server-everything (stdio, streamable HTTP, HTTP+SSE), server-filesystem, server-memory; mcp-go's HTTP+SSE server
+//	servers   npm server-everything (stdio, streamable HTTP, HTTP+SSE), server-filesystem, server-memory; HTTP+SSE servers of both Go SDKs
 //	clients   the TypeScript SDK, the official go-sdk, mcp-go, each over HTTP and over stdio; the inspector's command line
 //
 // Everything runs as processes around the real binary. The npm packages are pinned in package-lock.json and fetched by

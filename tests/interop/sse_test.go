@@ -3,6 +3,7 @@ package interop
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestHTTPAndSSE: a server of the first version's transport, whether the configuration says so or not, has the whole
@@ -57,14 +59,69 @@ func TestHTTPAndSSE(t *testing.T) {
 	}
 }
 
-// TestSSEServerAsksWithOurIDs: requests of the server come on the same stream as answers and have the same numbers as
-// ours. None is taken for an answer, and each is answered.
+// sseStream is the stream of a server that others may write to as well.
+type sseStream struct {
+	http.ResponseWriter
+	mu *sync.Mutex
+}
+
+func (s sseStream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ResponseWriter.Write(p)
+}
+
+func (s sseStream) Flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ResponseWriter.(http.Flusher).Flush()
+}
+
+// asksBack has a server of HTTP+SSE ask for a ping, with the same id, whenever it gets a request. answered counts the
+// pings that were answered.
+func asksBack(server http.Handler, answered *atomic.Int64) http.HandlerFunc {
+	var (
+		mu     sync.Mutex
+		stream sseStream
+	)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			own := sseStream{w, new(sync.Mutex)}
+			mu.Lock()
+			stream = own
+			mu.Unlock()
+			server.ServeHTTP(own, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		var frame struct {
+			ID     json.RawMessage
+			Method string
+			Result json.RawMessage
+		}
+		switch err := json.Unmarshal(body, &frame); {
+		case err != nil, r.URL.Path != "/message": // the gateway tries streamable HTTP first
+		case frame.Method != "" && frame.ID != nil:
+			mu.Lock()
+			fmt.Fprintf(stream, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}\n\n", frame.ID)
+			stream.Flush()
+			mu.Unlock()
+		case string(frame.Result) == "{}":
+			answered.Add(1)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		server.ServeHTTP(w, r)
+	}
+}
+
+// TestSSEServerAsksWithOurIDs: a request of the server comes on the same stream as answers and has the id of a call of
+// ours that is still open. It is not taken for the answer, and it gets one.
 func TestSSEServerAsksWithOurIDs(t *testing.T) {
 	s := server.NewMCPServer("pings", "1", server.WithToolCapabilities(true))
 	s.AddTool(mcp.NewTool("wait", mcp.WithString("say")), func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for i := range 3 {
-			if token := r.Params.Meta; token != nil && token.ProgressToken != nil {
-				_ = s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": token.ProgressToken, "progress": i + 1})
+			if meta := r.Params.Meta; meta != nil && meta.ProgressToken != nil {
+				_ = s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": meta.ProgressToken, "progress": i + 1})
 			}
 			select {
 			case <-time.After(10 * time.Millisecond):
@@ -73,19 +130,8 @@ func TestSSEServerAsksWithOurIDs(t *testing.T) {
 		}
 		return mcp.NewToolResultText("said " + r.GetString("say", "")), nil
 	})
-	//lint:ignore SA1019 the transport of 2024-11-05 is what is tried here
-	sse := server.NewSSEServer(s, server.WithKeepAliveInterval(2*time.Millisecond))
 	var pongs atomic.Int64
-	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			body, _ := io.ReadAll(r.Body)
-			if !bytes.Contains(body, []byte(`"method"`)) && bytes.Contains(body, []byte(`"result":{}`)) {
-				pongs.Add(1)
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
-		}
-		sse.ServeHTTP(w, r)
-	}))
+	listener := httptest.NewServer(asksBack(server.NewSSEServer(s), &pongs))
 	defer listener.Close()
 	defer listener.CloseClientConnections()
 	g := serve(t, map[string]any{"pings": map[string]any{"url": listener.URL + "/sse", "isolation": "shared"}})
@@ -101,10 +147,11 @@ func TestSSEServerAsksWithOurIDs(t *testing.T) {
 	if _, err := p.call(t.Context(), "pings_wait", nil, func(v float64) { progress = append(progress, v) }); err != nil || !slices.Equal(progress, []float64{1, 2, 3}) {
 		t.Errorf("progress %v, %v", progress, err)
 	}
+	const callers, each = 8, 25
 	var calls sync.WaitGroup
-	for n := range 8 {
+	for n := range callers {
 		calls.Go(func() {
-			for i := range 25 {
+			for i := range each {
 				say := fmt.Sprint(n, "/", i)
 				pieces, err := p.call(t.Context(), "pings_wait", map[string]any{"say": say}, nil)
 				if err != nil || text(pieces) != "said "+say {
@@ -117,7 +164,35 @@ func TestSSEServerAsksWithOurIDs(t *testing.T) {
 	if b := backend(t, g, "pings"); b.Incarnation != 1 {
 		t.Errorf("connected %d times", b.Incarnation)
 	}
-	if pongs.Load() < 50 {
-		t.Errorf("%d pings answered", pongs.Load())
+	const asked = 1 + 1 + 1 + callers*each // initialize, tools/list, the call with progress and the others
+	waitFor(t, 10*time.Second, "every ping to be answered", func() (bool, string) {
+		return pongs.Load() == asked, fmt.Sprintf("%d of %d", pongs.Load(), asked)
+	})
+}
+
+// TestGoSDKOverSSE: the official SDK's server asks its client in the middle of a call.
+func TestGoSDKOverSSE(t *testing.T) {
+	s := gosdk.NewServer(&gosdk.Implementation{Name: "asks", Version: "1"}, nil)
+	gosdk.AddTool(s, &gosdk.Tool{Name: "ask"}, func(ctx context.Context, r *gosdk.CallToolRequest, _ struct{}) (*gosdk.CallToolResult, any, error) {
+		for range 10 {
+			if err := r.Session.Ping(ctx, nil); err != nil {
+				return nil, nil, err
+			}
+		}
+		return &gosdk.CallToolResult{Content: []gosdk.Content{&gosdk.TextContent{Text: "asked"}}}, nil, nil
+	})
+	listener := httptest.NewServer(gosdk.NewSSEHandler(func(*http.Request) *gosdk.Server { return s }, nil))
+	defer listener.Close()
+	defer listener.CloseClientConnections()
+	g := serve(t, map[string]any{"asks": map[string]any{"url": listener.URL}, "told": map[string]any{"url": listener.URL, "type": "sse"}})
+	p, err := mcpGoOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for _, tool := range []string{"asks_ask", "told_ask"} {
+		if pieces, err := p.call(t.Context(), tool, nil, nil); err != nil || text(pieces) != "asked" {
+			t.Errorf("%s: %q, %v", tool, text(pieces), err)
+		}
 	}
 }

@@ -1,0 +1,98 @@
+package pool
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol/transport"
+)
+
+// How a URL is tried follows its type, and what auto found out is remembered by the replica, not by the next one.
+func TestReal(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.Method+" "+r.URL.Path)
+		mu.Unlock()
+		switch r.Method + r.URL.Path {
+		case "GET/sse":
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = w.Write([]byte("event: endpoint\ndata: /message\n\n"))
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		case "POST/message":
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+	}))
+	defer server.Close()
+	// try opens a link, sends initialize, waits until the last request has come and closes the link.
+	try := func(open func(transport.Sink) transport.Link, last string) []string {
+		t.Helper()
+		closed, written := make(chan struct{}), make(chan struct{}, 1)
+		mu.Lock()
+		asked = nil
+		mu.Unlock()
+		link := open(func(_ context.Context, e transport.Event) error {
+			switch e.(type) {
+			case transport.Ended, transport.Written:
+				select {
+				case written <- struct{}{}:
+				default:
+				}
+			case transport.Closed:
+				close(closed)
+			}
+			return nil
+		})
+		link.Send(transport.Outgoing{Ticket: 1, Request: true, Method: "initialize", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)})
+		<-written
+		for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); <-time.After(time.Millisecond) {
+			mu.Lock()
+			done := slices.Contains(asked, last)
+			mu.Unlock()
+			if done {
+				break
+			}
+		}
+		link.Close(time.Second)
+		<-closed
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(asked)
+	}
+	p := &pool{}
+	for _, test := range []struct {
+		kind        string
+		server      config.Server
+		first, next []string // what the first and the second connection ask
+	}{
+		{"http", config.Server{Type: "http"}, []string{"POST /sse"}, []string{"POST /sse"}},
+		{"sse", config.Server{Type: "sse"}, []string{"GET /sse", "POST /message"}, []string{"GET /sse", "POST /message"}},
+		{"http", config.Server{Type: "auto"}, []string{"POST /sse", "GET /sse", "POST /message"}, []string{"GET /sse", "POST /message"}},
+	} {
+		test.server.URLs = []string{server.URL + "/sse"}
+		for replica := range 2 {
+			open, kind := p.real(test.server, replica)
+			if kind != test.kind {
+				t.Errorf("type %s: kind %q, want %q", test.server.Type, kind, test.kind)
+			}
+			for _, want := range [][]string{test.first, test.next} {
+				if got := try(open, want[len(want)-1]); !slices.Equal(got, want) {
+					t.Errorf("type %s: asked %q, want %q", test.server.Type, got, want)
+				}
+			}
+		}
+	}
+	if _, kind := p.real(config.Server{Command: "x", Type: "auto"}, 0); kind != "stdio" {
+		t.Errorf("a command: kind %q", kind)
+	}
+}
