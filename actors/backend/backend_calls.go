@@ -174,6 +174,9 @@ func (s *state) notSent(now time.Time, e transport.NotSent, out []effect) []effe
 	if s.isStream(id) { // it is tried again by itself; calls may still come through
 		return s.fail(now, id, protocol.BackendDisconnected, e.Err.Error(), out)
 	}
+	if p.own != nil && s.kind == "stdio" && errors.Is(e.Err, transport.ErrLinkClosed) {
+		return out // Closed follows, and knows how the process ended
+	}
 	s.remove(id, p)
 	switch {
 	case p.own != nil:
