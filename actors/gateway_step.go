@@ -115,6 +115,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.drain(m, out)
 	case kernel.ChildStopped:
 		return s.childStopped(m, out)
+	case message.GetCatalog:
+		m.Reply <- s.snapshot
 	case message.Inspect:
 		m.Reply(s.report())
 	}

@@ -3,6 +3,7 @@ package message
 import (
 	"context"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/status"
 )
@@ -20,7 +21,24 @@ func (i Inspect) Abandon(kernel.Why) { i.Reply(nil) }
 type SessionReport struct {
 	Session status.Session
 	Calls   []status.Call
+
+	Subscriptions []status.Subscription
 }
+
+// Abort ends a call of a session or a desk with an error: an operator's wish. A call that is no more is ignored.
+type Abort struct{ Seq uint64 }
+
+func (Abort) Class() kernel.Class { return kernel.Urgent }
+
+// GetCatalog asks the gateway for the catalog in force; nil when there is none yet.
+type GetCatalog struct {
+	Reply chan<- *catalog.Snapshot // capacity 1
+}
+
+func (GetCatalog) Class() kernel.Class { return kernel.Urgent }
+
+// Abandon answers with nothing: the gateway is going.
+func (g GetCatalog) Abandon(kernel.Why) { g.Reply <- nil }
 
 // CatalogReport is the gateway's answer to Inspect: what it knows beside its children.
 type CatalogReport struct {

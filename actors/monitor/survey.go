@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -47,9 +48,17 @@ func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 
 func actorOf(i kernel.Info) status.Actor {
 	return status.Actor{
-		Name: i.Name, Kind: i.Kind, Depth: i.Depth, Handled: i.Handled, Refused: i.Refused,
+		Name: publicName(i), Kind: i.Kind, Depth: i.Depth, Handled: i.Handled, Refused: i.Refused,
 		Panics: i.Panics, Restarts: uint64(i.Restarts), Last: i.Last,
 	}
+}
+
+// publicName is an actor's name without the secret in it: of a session's id the first 8 characters.
+func publicName(i kernel.Info) string {
+	if at := strings.LastIndexByte(i.Name, '/') + 1; i.Kind == "session" && len(i.Name) > at+8 {
+		return i.Name[:at+8]
+	}
+	return i.Name
 }
 
 func collect(picture *status.Snapshot, report *message.CatalogReport, part any) {
@@ -63,6 +72,7 @@ func collect(picture *status.Snapshot, report *message.CatalogReport, part any) 
 			picture.Sessions = append(picture.Sessions, p.Session)
 		}
 		picture.Calls = append(picture.Calls, p.Calls...)
+		picture.Subscriptions = append(picture.Subscriptions, p.Subscriptions...)
 	case message.CatalogReport:
 		*report = p
 	}
@@ -95,6 +105,9 @@ func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snap
 	})
 	slices.SortFunc(picture.Sessions, func(a, b status.Session) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 	slices.SortFunc(picture.Calls, func(a, b status.Call) int { return a.Began.Compare(b.Began) })
+	slices.SortFunc(picture.Subscriptions, func(a, b status.Subscription) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URI, b.URI), cmp.Compare(a.Session, b.Session))
+	})
 	slices.SortFunc(picture.Actors, func(a, b status.Actor) int { return cmp.Compare(a.Name, b.Name) })
 	slices.Sort(picture.Waiting)
 	slices.Sort(picture.Failed)

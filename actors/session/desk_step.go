@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -143,6 +144,8 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 		s.snapshot = m.Snapshot
 	case message.DrainSession:
 		s.draining = true
+	case message.Abort:
+		return s.abort(now, m, out)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
@@ -167,13 +170,23 @@ func (s *deskState) ref(seq uint64) message.CallRef {
 	return message.CallRef{Holder: s.self, Seq: seq}
 }
 
+// abort ends a call for an operator: its server is told, its client gets an error.
+func (s *deskState) abort(now time.Time, m message.Abort, out []effect) []effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: abortFault.Message}))
+	return s.event(now, m.Seq, call.Broken{Fault: abortFault}, out)
+}
+
 // report is what the desk tells people: its calls, parked ones with their deadline.
 func (s *deskState) report() message.SessionReport {
 	var r message.SessionReport
 	for _, seq := range sortedKeys(s.calls) {
 		v := s.calls[seq]
 		r.Calls = append(r.Calls, status.Call{
-			Session: "desk", Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
+			ID: fmt.Sprintf("desk/%d/%d", s.number, seq), Session: "desk", Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
 		})
 	}
 	return r

@@ -78,7 +78,7 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
 			ID: "listen", Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
-		}})
+		}, Subscriptions: reportSubs("listen", s.subs)})
 	case kernel.Stopping:
 		return s.stop(out)
 	}

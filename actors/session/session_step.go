@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -145,6 +146,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case waitOver:
 		s.expect = 0
 		return s.serveWaiting(now, out)
+	case message.Abort:
+		return s.abort(now, m, out)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
@@ -253,9 +256,23 @@ func (s *state) report() message.SessionReport {
 	for _, seq := range sortedKeys(s.calls) {
 		h := s.calls[seq]
 		r.Calls = append(r.Calls, status.Call{
-			Session: shortID(s.id), Server: h.Server, Method: h.Method.String(), Item: h.Item,
+			ID: fmt.Sprintf("session/%s/%d", shortID(s.id), seq), Session: shortID(s.id), Server: h.Server, Method: h.Method.String(), Item: h.Item,
 			State: string(h.State), Began: h.Began, Deadline: h.Deadline(),
 		})
 	}
+	r.Subscriptions = reportSubs(shortID(s.id), s.subs)
 	return r
 }
+
+// abort ends a call for an operator: its server is told, its client gets an error.
+func (s *state) abort(now time.Time, m message.Abort, out []effect) []effect {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return out
+	}
+	out = append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: abortFault.Message}))
+	return s.event(now, m.Seq, call.Broken{Fault: abortFault}, out)
+}
+
+// abortFault is what the client of an aborted call is told. Nobody writes to it.
+var abortFault = &protocol.Fault{Name: protocol.InternalFault, Message: "an operator of the gateway cancelled the call"}

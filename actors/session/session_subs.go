@@ -8,12 +8,16 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
 
 // maxSubscriptions is how many resources one session may be subscribed to.
 const maxSubscriptions = 10_000
+
+// reportedSubs bounds what one session adds to a picture of the gateway.
+const reportedSubs = 1000
 
 // resource names a resource by its server and the server's own URI.
 type resource struct{ server, uri string }
@@ -156,4 +160,16 @@ func (s *state) resourceOf(x *transport.Exchange) (string, catalog.Found, *proto
 	}
 	found, fault := s.view.Resource(uri)
 	return uri, found, fault
+}
+
+// reportSubs is what people are told of subscriptions: at most reportedSubs of a client.
+func reportSubs(session string, subs map[resource]*subscription) []status.Subscription {
+	var all []status.Subscription
+	for r, sub := range subs {
+		if len(all) == reportedSubs {
+			break
+		}
+		all = append(all, status.Subscription{Session: session, Server: r.server, URI: sub.public, OwnURI: r.uri})
+	}
+	return all
 }

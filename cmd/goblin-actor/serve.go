@@ -59,7 +59,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(cfg.Log, cmd.ErrOrStderr())
+	events := new(status.Events)
+	log := slog.New(events.Record(newLogger(cfg.Log, cmd.ErrOrStderr()).Handler()))
 	listeners, err := listenAll(cfg.Listen)
 	if err != nil {
 		return err
@@ -76,7 +77,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		go func() { failed <- server.Serve(l) }()
 	}
 	g.Listening(addresses)
-	socket := openSocket(listeners[0], g, log)
+	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events}
+	socket := openSocket(listeners[0], source, log)
 	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/mcp\n", addresses[0])
 	if cfg.Path == "" {
 		welcome(cmd.ErrOrStderr(), addresses[0])
@@ -139,12 +141,12 @@ func frontOptions(cfg *config.Config, g *actors.Gateway) transport.ServerOptions
 }
 
 // openSocket opens the admin socket of the port; a gateway without one works all the same.
-func openSocket(l net.Listener, g *actors.Gateway, log *slog.Logger) *admin.Server {
+func openSocket(l net.Listener, source status.Source, log *slog.Logger) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
 	if err == nil {
 		var socket *admin.Server
-		if socket, err = admin.Listen(path, g, g.Metrics(), log); err == nil {
+		if socket, err = admin.Listen(path, source, log); err == nil {
 			return socket
 		}
 	}

@@ -26,6 +26,15 @@ type told struct {
 	err error
 }
 
+// local is the gateway that says the same.
+func local(src told) status.Source {
+	return status.Local{Gateway: src, Counters: status.NewMetrics(), Log: new(status.Events)}
+}
+
+func (f told) Items(context.Context, uint64) (*status.Items, error) { return &status.Items{}, f.err }
+
+func (f told) Act(context.Context, status.Action) error { return f.err }
+
 func (f told) Status(context.Context) (*status.Snapshot, error) { return f.s, f.err }
 
 func TestPublicRoutes(t *testing.T) {
@@ -65,7 +74,7 @@ func TestPublicRoutes(t *testing.T) {
 }
 
 func TestPrivateRoutes(t *testing.T) {
-	h := private(told{s: &status.Snapshot{Version: "v1", Listen: []string{"127.0.0.1:1"}}}, status.NewMetrics())
+	h := private(local(told{s: &status.Snapshot{Version: "v1", Listen: []string{"127.0.0.1:1"}}}))
 	for path, want := range map[string]string{
 		"/statusz":             `"version":"v1"`,
 		"/statusz?pretty":      `  "version": "v1"`,
@@ -88,9 +97,9 @@ func TestPrivateRoutes(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, path string, src Source) *Server {
+func open(t *testing.T, path string, src told) *Server {
 	t.Helper()
-	s, err := Listen(path, src, status.NewMetrics(), slog.New(slog.DiscardHandler))
+	s, err := Listen(path, local(src), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +141,7 @@ func TestWhatStandsAtThePath(t *testing.T) {
 	dir := shortDir(t)
 	src := told{s: &status.Snapshot{}}
 	listen := func(path string) error {
-		s, err := Listen(path, src, status.NewMetrics(), slog.New(slog.DiscardHandler))
+		s, err := Listen(path, local(src), slog.New(slog.DiscardHandler))
 		if err == nil {
 			_ = s.Close()
 		}
@@ -195,7 +204,7 @@ func TestFetchTellsWhatWentWrong(t *testing.T) {
 func TestStatusRoundTrip(t *testing.T) {
 	want := &status.Snapshot{Ready: true, Backends: []status.Backend{{Server: "a", PID: 7, Incarnation: 3}}, Calls: []status.Call{{Item: "x"}}}
 	w := httptest.NewRecorder()
-	private(told{s: want}, status.NewMetrics()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/statusz", nil))
+	private(local(told{s: want})).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/statusz", nil))
 	var got status.Snapshot
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatal(err)

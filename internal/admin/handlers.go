@@ -31,13 +31,21 @@ func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 }
 
 // private returns the handler of the socket: the public routes and those for its owner.
-func private(src Source, m *status.Metrics) http.Handler {
+func private(src status.Source) http.Handler {
 	mux := http.NewServeMux()
-	public := Public(src, m)
-	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		mux.Handle(path, public(path))
-	}
-	mux.Handle("/statusz", get(statusz(src)))
+	mux.Handle("/healthz", get(healthz))
+	mux.Handle("/readyz", get(readyz(src)))
+	mux.Handle("/metrics", get(metricsz(src)))
+	mux.Handle("/statusz", get(part(src, func(s *status.Snapshot) any { return s })))
+	mux.Handle("/serverz", get(part(src, func(s *status.Snapshot) any { return s.Servers })))
+	mux.Handle("/backendz", get(part(src, func(s *status.Snapshot) any { return s.Backends })))
+	mux.Handle("/sessionz", get(part(src, func(s *status.Snapshot) any { return s.Sessions })))
+	mux.Handle("/callz", get(part(src, func(s *status.Snapshot) any { return s.Calls })))
+	mux.Handle("/subscriptionz", get(part(src, func(s *status.Snapshot) any { return s.Subscriptions })))
+	mux.Handle("/actorz", get(part(src, func(s *status.Snapshot) any { return s.Actors })))
+	mux.Handle("/catalogz", get(catalogz(src)))
+	mux.Handle("/eventz", get(eventz(src)))
+	mux.Handle("POST /actions/{verb}", act(src))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
@@ -88,11 +96,11 @@ func readyz(src Source) http.HandlerFunc {
 	}
 }
 
-// statusz: the whole Snapshot; ?pretty indents it.
-func statusz(src Source) http.HandlerFunc {
+// part: some of the Snapshot; ?pretty indents it.
+func part(src Source, of func(*status.Snapshot) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s, ok := ask(w, r, src); ok {
-			writeJSON(w, http.StatusOK, s, r.URL.Query().Has("pretty"))
+			writeJSON(w, http.StatusOK, of(s), r.URL.Query().Has("pretty"))
 		}
 	}
 }

@@ -20,6 +20,8 @@ type Snapshot struct {
 	Sessions []Session `json:"sessions"`
 	Calls    []Call    `json:"calls"`
 	Actors   []Actor   `json:"actors"`
+
+	Subscriptions []Subscription `json:"subscriptions,omitempty"`
 }
 
 // Catalog counts what clients are offered.
@@ -82,6 +84,7 @@ type Session struct {
 
 // Call is a call in flight.
 type Call struct {
+	ID       string    `json:"id,omitempty"` // names it in an Action
 	Session  string    `json:"session"`
 	Server   string    `json:"server"`
 	Method   string    `json:"method"`
@@ -89,6 +92,14 @@ type Call struct {
 	State    string    `json:"state"` // queued | written | parked
 	Began    time.Time `json:"began"`
 	Deadline time.Time `json:"deadline,omitzero"`
+}
+
+// Subscription is a resource that a client wants to hear of.
+type Subscription struct {
+	Session string `json:"session"`
+	Server  string `json:"server"`
+	URI     string `json:"uri"`      // as the client wrote it
+	OwnURI  string `json:"original"` // the server's own
 }
 
 // Actor is one running actor.

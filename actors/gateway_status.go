@@ -1,0 +1,120 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// Items returns what clients are offered, or nil when that is still the catalog of version known. Blocks until the
+// gateway actor has answered; the list is made by the caller's goroutine.
+func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error) {
+	reply := make(chan *catalog.Snapshot, 1)
+	g.self.Tell(message.GetCatalog{Reply: reply})
+	select {
+	case s := <-reply:
+		if s == nil {
+			return &status.Items{}, nil
+		}
+		if s.Version == known {
+			return nil, nil
+		}
+		return itemsOf(s), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func itemsOf(s *catalog.Snapshot) *status.Items {
+	view, ok := s.View(catalog.Key{})
+	if !ok {
+		return &status.Items{Version: s.Version}
+	}
+	of := func(kind protocol.ItemKind) []status.Item {
+		entries := view.Entries(kind)
+		items := make([]status.Item, len(entries))
+		for i, e := range entries {
+			items[i] = itemOf(e)
+		}
+		return items
+	}
+	return &status.Items{
+		Version: s.Version, Tools: of(protocol.Tools), Prompts: of(protocol.Prompts),
+		Resources: of(protocol.Resources), Templates: of(protocol.Templates),
+	}
+}
+
+func itemOf(e *catalog.Entry) status.Item {
+	item := status.Item{Server: e.Server.Name, Public: e.Public, Original: e.Original, Size: -1, Raw: short(string(e.Raw))}
+	p, err := protocol.ParseItem(e.Raw)
+	if err != nil {
+		return item // cannot be: the catalog has parsed it
+	}
+	text := func(span protocol.Span) string {
+		s, _ := protocol.Unquote(span.Of(p.Raw)) // "" for what is absent or no string
+		return short(s)
+	}
+	item.Name, item.Title, item.Description, item.MIMEType = text(p.Name), text(p.Title), text(p.Description), text(p.MIMEType)
+	if size, err := strconv.ParseInt(string(p.Size.Of(p.Raw)), 10, 64); err == nil && size >= 0 {
+		item.Size = size
+	}
+	return item
+}
+
+func short(s string) string {
+	if len(s) <= status.MaxItemRaw {
+		return s
+	}
+	return strings.ToValidUTF8(s[:status.MaxItemRaw], "") + "…"
+}
+
+// Act does what an operator asks for and returns at once: status.ErrNotThere when there is no such server or call,
+// status.ErrUnknownVerb for another verb.
+func (g *Gateway) Act(_ context.Context, a status.Action) error {
+	switch a.Verb {
+	case status.Restart:
+		pool, ok := g.system.Lookup("gateway/pool/" + a.Server)
+		if !ok {
+			return fmt.Errorf("restart server %q: %w", a.Server, status.ErrNotThere)
+		}
+		pool.Tell(message.Restart{})
+		return nil
+	case status.Cancel:
+		return g.abort(a.Call)
+	}
+	return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
+}
+
+// abort ends the call with that status.Call.ID. People know a session by the first characters of its id only.
+func (g *Gateway) abort(id string) error {
+	gone := fmt.Errorf("cancel call %q: %w", id, status.ErrNotThere)
+	at := strings.LastIndexByte(id, '/')
+	if at < 0 {
+		return gone
+	}
+	seq, err := strconv.ParseUint(id[at+1:], 10, 64)
+	if err != nil {
+		return gone
+	}
+	name := "gateway/" + id[:at]
+	all := g.system.Actors()
+	i := slices.IndexFunc(all, func(i kernel.Info) bool {
+		return i.Kind == "desk" && i.Name == name || i.Kind == "session" && len(id[:at]) > len("session/") && strings.HasPrefix(i.Name, name)
+	})
+	if i < 0 {
+		return gone
+	}
+	if holder, ok := g.system.Lookup(all[i].Name); ok {
+		holder.Tell(message.Abort{Seq: seq})
+		return nil
+	}
+	return gone
+}

@@ -1,0 +1,127 @@
+package admin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"goblin-actor/internal/status"
+)
+
+// remote is the gateway behind an admin socket as a status.Source.
+type remote struct {
+	path string
+	http *http.Client
+}
+
+// Dial returns the gateway behind the admin socket at path as a Source. It does not connect: each question opens a
+// connection of its own, so a gateway that went away and came back answers again.
+func Dial(path string) (status.Source, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
+	}
+	return &remote{path, client(path)}, nil
+}
+
+// Status implements status.Source.
+func (r *remote) Status(ctx context.Context) (*status.Snapshot, error) {
+	s := new(status.Snapshot)
+	return s, r.json(ctx, "/statusz", s)
+}
+
+// Items implements status.Source.
+func (r *remote) Items(ctx context.Context, known uint64) (*status.Items, error) {
+	items := new(status.Items)
+	err := r.json(ctx, "/catalogz?known="+strconv.FormatUint(known, 10), items)
+	if errors.Is(err, errNotModified) {
+		return nil, nil
+	}
+	return items, err
+}
+
+// Events implements status.Source.
+func (r *remote) Events(ctx context.Context, after uint64) ([]status.Event, error) {
+	page, err := r.do(ctx, http.MethodGet, "/eventz?once&after="+strconv.FormatUint(after, 10), nil)
+	if err != nil {
+		return nil, err
+	}
+	var events []status.Event
+	for line := range strings.Lines(string(page)) {
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok {
+			continue
+		}
+		var e status.Event
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			return nil, r.fault("decode event", err)
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// Metrics implements status.Source.
+func (r *remote) Metrics(ctx context.Context) (string, error) {
+	page, err := r.do(ctx, http.MethodGet, "/metrics", nil)
+	return string(page), err
+}
+
+// Act implements status.Source.
+func (r *remote) Act(ctx context.Context, a status.Action) error {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	_, err = r.do(ctx, http.MethodPost, "/actions/"+url.PathEscape(string(a.Verb)), body)
+	return err
+}
+
+var errNotModified = errors.New("not modified")
+
+func (r *remote) json(ctx context.Context, path string, into any) error {
+	page, err := r.do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(page, into); err != nil {
+		return r.fault("decode "+path, err)
+	}
+	return nil
+}
+
+// do returns the body of an answer of success, at most maxStatusBytes of it.
+func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://admin"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.http.Do(req)
+	if err != nil {
+		return nil, r.fault("ask", cmp.Or(errors.Unwrap(err), err)) // without the URL, which names no place
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotModified:
+		return nil, errNotModified
+	case resp.StatusCode >= 300:
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+		return nil, r.fault("ask", fmt.Errorf("status %d: %q", resp.StatusCode, strings.TrimSpace(string(text))))
+	}
+	page, err := io.ReadAll(io.LimitReader(resp.Body, maxStatusBytes))
+	if err != nil {
+		return nil, r.fault("read", err)
+	}
+	return page, nil
+}
+
+func (r *remote) fault(verb string, err error) error {
+	return fmt.Errorf("%s admin socket %s: %w", verb, r.path, err)
+}

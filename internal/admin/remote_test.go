@@ -1,0 +1,154 @@
+package admin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"goblin-actor/internal/status"
+)
+
+// gateway is one with something to tell of everything.
+type gateway struct{ acted []status.Action }
+
+func (*gateway) Status(context.Context) (*status.Snapshot, error) {
+	return &status.Snapshot{Version: "v1", Servers: []status.Server{{Name: "files", InFlight: 2}}, Calls: []status.Call{{ID: "session/x/1"}},
+		Subscriptions: []status.Subscription{{URI: "resource://a/b"}}}, nil
+}
+
+func (*gateway) Items(_ context.Context, known uint64) (*status.Items, error) {
+	if known == 7 {
+		return nil, nil
+	}
+	return &status.Items{Version: 7, Tools: []status.Item{{Public: "files_read", Size: -1}}}, nil
+}
+
+func (g *gateway) Act(_ context.Context, a status.Action) error {
+	g.acted = append(g.acted, a)
+	if a.Server == "nobody" {
+		return fmt.Errorf("restart: %w", status.ErrNotThere)
+	}
+	return nil
+}
+
+func TestRemoteSaysWhatTheGatewaySays(t *testing.T) {
+	g, events := &gateway{}, new(status.Events)
+	log := slog.New(events.Record(slog.NewTextHandler(io.Discard, nil)))
+	log.Warn("first", "server", "files")
+	log.Info("second\nline", "k", "v")
+	local := status.Local{Gateway: g, Counters: status.NewMetrics(), Log: events}
+	path := filepath.Join(shortDir(t), "s")
+	s, err := Listen(path, local, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	far, err := Dial(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(name string, ask func(status.Source) (any, error)) {
+		t.Helper()
+		want, err1 := ask(local)
+		got, err2 := ask(far)
+		if diff := cmp.Diff(want, got); diff != "" || err1 != nil || err2 != nil {
+			t.Errorf("%s: %v, %v (-local +remote)\n%s", name, err1, err2, diff)
+		}
+	}
+	ctx := t.Context()
+	same("Status", func(s status.Source) (any, error) { return s.Status(ctx) })
+	same("Items", func(s status.Source) (any, error) { return s.Items(ctx, 0) })
+	same("Items, known", func(s status.Source) (any, error) { return s.Items(ctx, 7) })
+	for i := range 3 {
+		got, err := far.Events(ctx, uint64(i))
+		if want := events.After(uint64(i)); err != nil || len(got) != len(want) || len(got) > 0 && got[0].Message != want[0].Message {
+			t.Errorf("Events(%d): %v, %v, want %v", i, got, err, want)
+		}
+	}
+	if text, err := far.Metrics(ctx); err != nil || !strings.Contains(text, `goblin_in_flight{server="files"} 2`) {
+		t.Errorf("Metrics: %v", err)
+	}
+	if err := far.Act(ctx, status.Action{Verb: status.Restart, Server: "files"}); err != nil {
+		t.Error(err)
+	}
+	if err := far.Act(ctx, status.Action{Verb: status.Restart, Server: "nobody"}); err == nil || !strings.Contains(err.Error(), "not there") {
+		t.Errorf("Act on nobody: %v", err)
+	}
+	if want := (status.Action{Verb: status.Restart, Server: "files"}); len(g.acted) != 2 || g.acted[0] != want {
+		t.Errorf("the gateway was asked for %+v, want first %+v", g.acted, want)
+	}
+	s.Close()
+	if _, err := far.Status(ctx); err == nil {
+		t.Error("Status works after the gateway has gone")
+	}
+}
+
+func TestEventsGoOn(t *testing.T) {
+	events := new(status.Events)
+	log := slog.New(events.Record(slog.NewTextHandler(io.Discard, nil)))
+	srv := httptest.NewServer(private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Log: events}))
+	defer srv.Close()
+	log.Info("known")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+"/eventz", nil)
+	req.Header.Set("Last-Event-ID", "1")
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	log.Info("news")
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			break
+		}
+	}
+	if !strings.Contains(lines.Text(), `"message":"news"`) {
+		t.Errorf("got %q, %v", lines.Text(), lines.Err())
+	}
+	cancel()
+	for lines.Scan() {
+	}
+	if !errors.Is(lines.Err(), context.Canceled) {
+		t.Errorf("the stream ended with %v", lines.Err())
+	}
+}
+
+func TestBadRequestsOnTheSocket(t *testing.T) {
+	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()})
+	for _, c := range []struct {
+		method, path, body string
+		code               int
+	}{
+		{"GET", "/catalogz?known=x", "", 400},
+		{"GET", "/catalogz?known=7", "", 304},
+		{"GET", "/eventz?after=-1", "", 400},
+		{"GET", "/eventz?once", "", 200},
+		{"POST", "/actions/restart", "no json", 400},
+		{"POST", "/actions/restart", strings.Repeat(" ", maxActionBytes+1), 400},
+		{"POST", "/actions/restart", `{"server":"nobody"}`, 404},
+		{"POST", "/actions/restart", `{"server":"files"}`, 204},
+		{"GET", "/actions/restart", "", 405},
+		{"POST", "/statusz", "", 405},
+		{"GET", "/serverz", "", 200},
+		{"GET", "/subscriptionz", "", 200},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, strings.NewReader(c.body)))
+		if w.Code != c.code {
+			t.Errorf("%s %s: %d %q, want %d", c.method, c.path, w.Code, w.Body, c.code)
+		}
+	}
+}

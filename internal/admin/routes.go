@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+const (
+	maxActionBytes = 64 << 10
+	eventStep      = 200 * time.Millisecond // how often eventz looks for new events
+	eventBeat      = 15 * time.Second       // a comment on a quiet stream, so that a dead reader is noticed
+)
+
+func metricsz(src status.Source) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
+		defer cancel()
+		text, err := src.Metrics(ctx)
+		if err != nil {
+			http.Error(w, "no metrics: "+err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+// catalogz: what clients are offered.
+func catalogz(src status.Source) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
+		defer cancel()
+		known, err := number(r, "known")
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		items, err := src.Items(ctx, known)
+		switch {
+		case err != nil:
+			http.Error(w, "no catalog: "+err.Error(), http.StatusServiceUnavailable)
+		case items == nil:
+			w.WriteHeader(http.StatusNotModified)
+		default:
+			writeJSON(w, http.StatusOK, items, r.URL.Query().Has("pretty"))
+		}
+	}
+}
+
+// eventz: the log as server-sent events whose id is the event's number. It goes on until the reader leaves, or with
+// ?once until all that is remembered is told. Last-Event-ID or ?after skips what is known.
+func eventz(src status.Source) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		after, err := number(r, "after")
+		if id := r.Header.Get("Last-Event-ID"); err == nil && id != "" {
+			after, err = strconv.ParseUint(id, 10, 64)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		step, beat := time.NewTicker(eventStep), time.NewTicker(eventBeat)
+		defer step.Stop()
+		defer beat.Stop()
+		flush := http.NewResponseController(w)
+		for {
+			events, err := src.Events(r.Context(), after)
+			if err != nil {
+				return
+			}
+			var b strings.Builder
+			for _, e := range events {
+				line, err := json.Marshal(e)
+				if err != nil {
+					return
+				}
+				fmt.Fprintf(&b, "id: %d\ndata: %s\n\n", e.Number, line)
+				after = e.Number
+			}
+			if _, err := io.WriteString(w, b.String()); err != nil || r.URL.Query().Has("once") || flush.Flush() != nil {
+				return
+			}
+			select {
+			case <-step.C:
+			case <-beat.C:
+				if _, err := io.WriteString(w, ": still here\n\n"); err != nil {
+					return
+				}
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+}
+
+// act: what an operator asks for. 204 = it has begun.
+func act(src status.Source) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
+		defer cancel()
+		var a status.Action
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxActionBytes)).Decode(&a); err != nil {
+			http.Error(w, fmt.Sprintf("the body: %v; want an object like {\"server\": \"files\"}", err), http.StatusBadRequest)
+			return
+		}
+		a.Verb = status.Verb(r.PathValue("verb"))
+		switch err := src.Act(ctx, a); {
+		case err == nil:
+			w.WriteHeader(http.StatusNoContent)
+		case errors.Is(err, status.ErrNotThere), errors.Is(err, status.ErrUnknownVerb):
+			http.Error(w, err.Error(), http.StatusNotFound)
+		default:
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		}
+	}
+}
+
+// number returns the query's value of that name, 0 when there is none.
+func number(r *http.Request, name string) (uint64, error) {
+	value := r.URL.Query().Get(name)
+	if value == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%q: want a number", name, value)
+	}
+	return n, nil
+}

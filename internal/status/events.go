@@ -1,0 +1,128 @@
+package status
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of what is remembered: 1024 events of at most 2 KiB.
+const (
+	maxEvents    = 1024
+	maxEventText = 2048
+)
+
+// Event is something that happened: a line of the log.
+type Event struct {
+	Number  uint64    `json:"number"` // from 1, without gaps
+	Time    time.Time `json:"time"`
+	Level   string    `json:"level"` // DEBUG INFO WARN ERROR
+	Message string    `json:"message"`
+	Server  string    `json:"server,omitempty"` // value of the key "server"
+	Fields  string    `json:"fields,omitempty"` // all other keys: k=v k=v
+}
+
+// Events remembers the newest log lines. Safe from any goroutine; nothing in it blocks. The zero value is ready.
+//
+//	log := slog.New(events.Record(slog.NewTextHandler(os.Stderr, nil)))
+type Events struct {
+	mu   sync.Mutex
+	ring []Event
+	last uint64
+}
+
+// After returns the remembered events with a number above after, oldest first.
+func (e *Events) After(after uint64) []Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := min(uint64(len(e.ring)), e.last-min(after, e.last))
+	out := make([]Event, 0, n)
+	for number := e.last - n + 1; number <= e.last; number++ {
+		out = append(out, e.ring[(number-1)%maxEvents])
+	}
+	return out
+}
+
+func (e *Events) add(event Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.last++
+	event.Number = e.last
+	if len(e.ring) < maxEvents {
+		e.ring = append(e.ring, event)
+	} else {
+		e.ring[(e.last-1)%maxEvents] = event
+	}
+}
+
+// Record returns a handler that remembers what next is given, and gives it to next.
+func (e *Events) Record(next slog.Handler) slog.Handler { return &recorder{events: e, next: next} }
+
+// recorder is one logger's view of Events.
+type recorder struct {
+	events *Events
+	next   slog.Handler
+	attrs  []slog.Attr // of With, groups resolved
+	group  string      // prefix of keys: "a.b."
+}
+
+// Enabled implements slog.Handler.
+func (r *recorder) Enabled(ctx context.Context, level slog.Level) bool {
+	return r.next.Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (r *recorder) Handle(ctx context.Context, record slog.Record) error {
+	event := Event{Time: record.Time, Level: record.Level.String(), Message: cut(record.Message)}
+	var fields strings.Builder
+	take := func(a slog.Attr) bool {
+		value := a.Value.Resolve().String() // Resolve: secrets print themselves as [redacted]
+		if a.Key == "server" {
+			event.Server = cut(value)
+			return true
+		}
+		if fields.Len() < maxEventText {
+			if fields.Len() > 0 {
+				fields.WriteByte(' ')
+			}
+			fields.WriteString(a.Key + "=" + cut(value))
+		}
+		return true
+	}
+	for _, a := range r.attrs {
+		take(a)
+	}
+	record.Attrs(func(a slog.Attr) bool { a.Key = r.group + a.Key; return take(a) })
+	event.Fields = cut(fields.String())
+	r.events.add(event)
+	return r.next.Handle(ctx, record)
+}
+
+// WithAttrs implements slog.Handler.
+func (r *recorder) WithAttrs(attrs []slog.Attr) slog.Handler {
+	c := *r
+	c.next = r.next.WithAttrs(attrs)
+	c.attrs = slices.Clone(r.attrs)
+	for _, a := range attrs {
+		a.Key = r.group + a.Key
+		c.attrs = append(c.attrs, a)
+	}
+	return &c
+}
+
+// WithGroup implements slog.Handler.
+func (r *recorder) WithGroup(name string) slog.Handler {
+	c := *r
+	c.next, c.group = r.next.WithGroup(name), r.group+name+"."
+	return &c
+}
+
+func cut(s string) string {
+	if len(s) <= maxEventText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxEventText], "") + "…"
+}

@@ -1,0 +1,110 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// Source is all that a console knows of a gateway, be it in the same process or behind the admin socket. Its methods
+// may be called from many goroutines at once and return when ctx ends. Nobody writes to what they return.
+type Source interface {
+	Status(ctx context.Context) (*Snapshot, error)
+
+	// Items returns what clients are offered; nil when that is still the catalog of version known (0 = none is known).
+	Items(ctx context.Context, known uint64) (*Items, error)
+
+	// Events returns what happened after the event of that number, oldest first; 0 = all that is remembered.
+	// It does not wait for something to happen.
+	Events(ctx context.Context, after uint64) ([]Event, error)
+
+	// Metrics returns the page of /metrics.
+	Metrics(ctx context.Context) (string, error)
+
+	// Act does what an operator asks for. It returns when it has begun, not when it is done.
+	Act(ctx context.Context, a Action) error
+}
+
+// Action is an operator's wish.
+type Action struct {
+	Verb   Verb   `json:"-"` // in the path: POST /actions/<verb>
+	Server string `json:"server,omitempty"`
+	Call   string `json:"call,omitempty"` // Call.ID
+}
+
+// Verb names an action.
+type Verb string
+
+const (
+	Restart Verb = "restart" // replace the connections of Server; running calls may finish on the old ones
+	Cancel  Verb = "cancel"  // end Call with an error
+)
+
+var (
+	// ErrUnknownVerb is returned by Act for a verb that is none of the above.
+	ErrUnknownVerb = errors.New("no such action")
+	// ErrNotThere is returned by Act when what it is about is not, or no longer, there.
+	ErrNotThere = errors.New("not there")
+)
+
+// Items is what clients are offered, by kind in the order in which they see it. Immutable.
+type Items struct {
+	Version   uint64 `json:"version"` // Catalog.Version
+	Tools     []Item `json:"tools"`
+	Prompts   []Item `json:"prompts"`
+	Resources []Item `json:"resources"`
+	Templates []Item `json:"templates"`
+}
+
+// Item is a tool, prompt, resource or resource template. Its texts are the server's: they may hold anything.
+type Item struct {
+	Server      string `json:"server"`
+	Public      string `json:"public"`   // name, URI or template text that clients see
+	Original    string `json:"original"` // the server's own
+	Name        string `json:"name,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIMEType    string `json:"mimeType,omitempty"`
+	Size        int64  `json:"size"`          // bytes; -1 = the server does not say
+	Raw         string `json:"raw,omitempty"` // the item's JSON as clients get it, cut at MaxItemRaw bytes
+}
+
+// MaxItemRaw bounds Item.Raw and Item.Description, in bytes: a catalog of 10 000 items is told in one piece.
+const MaxItemRaw = 4096
+
+// Gateway is what a running gateway tells of itself.
+type Gateway interface {
+	Status(ctx context.Context) (*Snapshot, error)
+	Items(ctx context.Context, known uint64) (*Items, error)
+	Act(ctx context.Context, a Action) error
+}
+
+// Local is the Source of a gateway in this process.
+type Local struct {
+	Gateway
+	Counters *Metrics
+	Log      *Events // nil = nothing is remembered
+}
+
+// Events implements Source.
+func (l Local) Events(_ context.Context, after uint64) ([]Event, error) {
+	if l.Log == nil {
+		return nil, nil
+	}
+	return l.Log.After(after), nil
+}
+
+// Metrics implements Source: the counters, then the states of a fresh Snapshot. Without a Snapshot the counters alone:
+// a scrape must work most of all when the gateway does not.
+func (l Local) Metrics(ctx context.Context) (string, error) {
+	var b strings.Builder
+	if err := l.Counters.Write(&b); err != nil {
+		return "", err
+	}
+	if s, err := l.Status(ctx); err == nil {
+		if err := WriteSnapshot(&b, s); err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
+}
