@@ -43,9 +43,19 @@ func (h *house) capabilities() string {
 // open starts a gateway over the servers and a client that has not said anything yet.
 func open(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config)) *house {
 	t.Helper()
+	openers := map[string]func(transport.Sink) transport.Link{}
+	for name, server := range servers {
+		openers[name] = server.Open
+	}
+	return openOn(t, openers, "stdio", Options{}, change)
+}
+
+// openOn is open over anything that can be connected to.
+func openOn(t *testing.T, openers map[string]func(transport.Sink) transport.Link, kind string, o Options, change func(*config.Config)) *house {
+	t.Helper()
 	cfg := config.Default()
 	for _, name := range []string{"one", "two"} {
-		if servers[name] == nil {
+		if openers[name] == nil {
 			continue
 		}
 		server := config.DefaultServer()
@@ -55,11 +65,12 @@ func open(t *testing.T, servers map[string]*actortest.Server, change func(*confi
 	if change != nil {
 		change(&cfg)
 	}
-	opener := func(server config.Server, _ int) (func(transport.Sink) transport.Link, string) {
-		return servers[server.Name].Open, "stdio"
-	}
 	log := slog.New(slog.DiscardHandler)
-	g, err := Start(&cfg, Options{Version: "test", Log: log, Open: opener})
+	o.Version, o.Log = "test", log
+	o.Open = func(server config.Server, _ int) (func(transport.Sink) transport.Link, string) {
+		return openers[server.Name], kind
+	}
+	g, err := Start(&cfg, o)
 	if err != nil {
 		t.Fatal(err)
 	}

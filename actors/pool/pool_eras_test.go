@@ -1,0 +1,119 @@
+package pool
+
+import (
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// told are the messages of type M a step tells, and the effects it wants carried out of type A.
+func told[M, A any](w *world, msg any) (messages []M, acts []A) {
+	for _, e := range step(w.s, w.now, msg, nil) {
+		if m, ok := e.msg.(M); ok {
+			messages = append(messages, m)
+		}
+		if a, ok := e.act.(A); ok {
+			acts = append(acts, a)
+		}
+	}
+	return messages, acts
+}
+
+// An era that was found is remembered once, and the next backend of the replica begins with it.
+func TestErasAreRemembered(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
+	known := message.KnownEra{Era: message.EraLegacy, At: w.now}
+	ready := message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{Version: protocol.LatestLegacy}, Known: known}
+	got, _ := told[message.RememberEra, spawn](w, ready)
+	if len(got) != 1 || got[0].Known != known || got[0].Server != identity(w.s.server, 0) {
+		t.Fatalf("remembered %v", got)
+	}
+	if again, _ := told[message.RememberEra, spawn](w, ready); len(again) != 0 {
+		t.Errorf("remembered again: %v", again)
+	}
+	if _, spawns := told[message.RememberEra, spawn](w, message.Restart{}); len(spawns) != 1 || spawns[0].known != known {
+		t.Errorf("the next one begins with %v", spawns)
+	}
+	ready.Known = message.KnownEra{} // configured
+	if got, _ := told[message.RememberEra, spawn](w, ready); len(got) != 0 {
+		t.Errorf("a configured era was remembered: %v", got)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	base := config.Server{Command: "npx", Args: []string{"a"}, Env: map[string]string{"TOKEN": "secret"}}
+	same := base
+	same.Name, same.Timeout, same.Env = "other", time.Hour, map[string]string{"TOKEN": "another secret"}
+	if identity(base, 0) != identity(same, 1) {
+		t.Error("what the era does not depend on makes another identity")
+	}
+	for name, other := range map[string]config.Server{
+		"args": {Command: "npx", Args: []string{"b"}, Env: base.Env}, "command": {Command: "uvx", Args: base.Args, Env: base.Env},
+		"cwd": {Command: "npx", Args: base.Args, Env: base.Env, Cwd: "/"}, "env": {Command: "npx", Args: base.Args},
+	} {
+		if identity(base, 0) == identity(other, 0) {
+			t.Errorf("another %s, the same identity", name)
+		}
+	}
+	urls := config.Server{URLs: []string{"http://a", "http://b"}}
+	if identity(urls, 0) == identity(urls, 1) || identity(urls, 0) != identity(urls, 2) {
+		t.Error("replicas of URLs are told apart by their URL")
+	}
+}
+
+// A modern server takes all classes of clients on one connection, and a question of its leaves no doubt whose it is.
+func TestAModernServerNeedsNoClassesAndNoLeases(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, MaxBackends: 1, Queue: queue}, 1)
+	info := &message.ServerInfo{Version: protocol.Version20260728}
+	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Syncing, Info: info})
+	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: info})
+	call := func(seq uint64, can message.Can) {
+		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: message.Caller{Can: can}}})
+	}
+	call(1, 0)
+	call(2, message.CanForm)
+	if len(w.sent) != 2 || len(w.s.slots) != 1 {
+		t.Fatalf("%d calls sent over %d connections, want both over one", len(w.sent), len(w.s.slots))
+	}
+	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}, Yes: true, Certain: true})
+	call(3, 0)
+	if w.s.leased || len(w.sent) != 3 {
+		t.Errorf("leased %v, %d calls sent; want no lease and 3", w.s.leased, len(w.sent))
+	}
+}
+
+// Connections of classes are let go when the server comes back modern.
+func TestClassesEndWhenAServerBecomesModern(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	w.step(message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: message.Caller{Can: message.CanForm}}})
+	system := kernel.New(kernel.Options{})
+	t.Cleanup(func() { actortest.Stop(t, system) })
+	class := actortest.NewProbe(system, "class")
+	w.step(spawned{2, class.Reference})
+	drains, _ := told[message.Drain, spawn](w, message.BackendChanged{Backend: w.backends[0], Phase: message.Syncing, Info: &message.ServerInfo{Version: protocol.Version20260728}})
+	if len(drains) != 1 {
+		t.Errorf("%d connections let go, want the one of a class", len(drains))
+	}
+	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{Version: protocol.Version20260728}})
+	if w.sent[1] != w.backends[0] {
+		t.Error("the queued call did not go to the main connection")
+	}
+}
+
+func TestAServerThatWantsALogin(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
+	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin, Reason: "http status 401", NextAttempt: w.now.Add(3 * time.Second)})
+	w.dispatch(1)
+	if f := w.fault(1, protocol.NeedsLogin); f.RetryAfter != 3*time.Second {
+		t.Errorf("retry after %s", f.RetryAfter)
+	}
+	if r := w.s.report(); r.State != string(message.NeedsLogin) || r.Hint == "" {
+		t.Errorf("status %+v", r)
+	}
+}
