@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	httpLinkIdleWorkers = 32                     // goroutines with grown stacks kept for the next exchange
+	httpLinkIdleWorkers = 64                     // goroutines with grown stacks kept for the next exchange
 	httpLinkSweep       = 30 * time.Second       // how often idle goroutines and connections are looked at
 	httpLinkSettle      = 250 * time.Millisecond // Close: how long canceled exchanges may still tell their end
 	httpLinkDelete      = 5 * time.Second        // Close: longest DELETE, if the grace is not shorter

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -64,12 +65,15 @@ type httpLinkAnswer struct {
 
 	conn    *httpLinkConn // plain; nil when done
 	head    fasthttp.ResponseHeader
-	reader  *bufio.Reader
+	reader  *bufio.Reader // from httpLinkReaders, until done
 	framing httpLinkBody
 	out     []byte
 	rest    chan error // the end of a body written aside; nil = none
 	keep    bool       // the connection may be used again
 }
+
+// httpLinkReaders are shared: goroutines come and go with the load, and a reader is larger than everything else they need.
+var httpLinkReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, httpLinkHeadBytes) }}
 
 // httpLinkPlain is HTTP/1.1 without TLS: fasthttp's parser on connections that each belong to one exchange at a time,
 // so that an exchange can be ended by closing its connection, in the middle of whatever it waits for. The connections
@@ -127,7 +131,7 @@ func (t *httpLinkPlain) done(a *httpLinkAnswer, clean bool) {
 		return
 	}
 	a.conn = nil
-	keep := clean && a.keep && a.framing.ended() && a.reader.Buffered() == 0
+	keep := clean && a.keep && a.framing.ended() && a.reader.Buffered() == 0 // clean: there is a reader
 	if a.rest != nil {
 		select {
 		case err := <-a.rest:
@@ -143,6 +147,11 @@ func (t *httpLinkPlain) done(a *httpLinkAnswer, clean bool) {
 		a.out = nil
 	}
 	a.body = nil
+	if a.reader != nil {
+		a.reader.Reset(nil)
+		httpLinkReaders.Put(a.reader)
+		a.reader, a.framing = nil, httpLinkBody{}
+	}
 	if !keep || !t.pool.put(conn) {
 		conn.Close()
 	}
@@ -196,9 +205,7 @@ func (r *httpLinkRequest) appendHead(dst []byte) []byte {
 
 // readHead reads the head of the answer; interim ones (1xx) are passed over.
 func (a *httpLinkAnswer) readHead(r *httpLinkRequest) error {
-	if a.reader == nil {
-		a.reader = bufio.NewReaderSize(nil, httpLinkHeadBytes)
-	}
+	a.reader = httpLinkReaders.Get().(*bufio.Reader)
 	a.reader.Reset(a.conn)
 	for range 8 {
 		if _, err := a.reader.Peek(1); err != nil {

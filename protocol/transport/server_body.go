@@ -106,11 +106,11 @@ func (b *body) grow(size int) bool {
 // endOfBody says what an error of the body stream means. whole: all of it has come; fasthttp says EOF as well when the
 // connection ended in the middle.
 func endOfBody(err error, whole bool) refused {
-	var network net.Error
-	switch {
-	case errors.Is(err, io.EOF) && whole:
+	if whole && errors.Is(err, io.EOF) {
 		return refusedNothing
-	case errors.As(err, &network) && network.Timeout():
+	}
+	var network net.Error
+	if errors.As(err, &network) && network.Timeout() {
 		return refusedTimeout
 	}
 	return refusedMalformed
