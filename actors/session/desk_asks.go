@@ -87,7 +87,7 @@ func (s *deskState) keys(v *visit) []string {
 // the same outcome; a question is answered once.
 func (s *deskState) comeBack(now time.Time, m message.Visit, out []effect) []effect {
 	x, state := m.Exchange, m.State
-	caller := callerOf(x)
+	caller := s.callerOf(x)
 	digest := digestOf(&x.Frame, &x.Params)
 	if state.Node != s.node || state.Check(caller.Principal, x.Frame.M.String(), digest) != nil {
 		return append(out, act(deny{x, badState()}))

@@ -120,7 +120,7 @@ func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []effect
 		for _, x := range v.xs {
 			out = append(out, act(deny{x, e.Fault}))
 		}
-		if len(v.xs) == 0 {
+		if len(v.xs) == 0 && v.round > 0 {
 			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, fault: e.Fault}, out)
 		}
 		return append(out, ended(now, &v.Call, outcomeOf(e.Fault)))
@@ -287,6 +287,9 @@ func (s *deskState) deadline(now time.Time, m deadline, out []effect) []effect {
 
 // seal makes the state the client brings back.
 func (s *deskState) seal(now time.Time, v *visit, kind seal.Kind, inner []byte) (string, error) {
+	if v.digest == ([32]byte{}) && len(v.xs) > 0 { // every retry asks the same, so any of those who wait will do
+		v.digest = digestOf(&v.xs[0].Frame, &v.xs[0].Params)
+	}
 	return s.sealer.Seal(&seal.State{
 		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Method: v.Method.String(),
 		Digest: v.digest, Round: v.round, Expiry: now.Add(s.limits.ParkedCall), Inner: inner,

@@ -48,6 +48,9 @@ type deskState struct {
 	scratch []call.Effect
 
 	outcomes []outcome // oldest first
+
+	lastCapabilities string // read last, and what they said
+	lastCan          message.Can
 }
 
 // clientID names a request as its client does.
@@ -67,8 +70,8 @@ type visit struct {
 	view   *catalog.View
 	server *catalog.Server
 	caller message.Caller
-	level  int // log lines below it are not wanted; len(levels) = none are
-	digest [32]byte
+	level  int      // log lines below it are not wanted; len(levels) = none are
+	digest [32]byte // of what it asks; made when the first state is sealed
 
 	round   uint32                 // of the state that was given out last; 0 = none
 	asks    map[string]message.Ask // open questions by the key the client knows them by

@@ -103,7 +103,7 @@ func (s *deskState) result(x *transport.Exchange, result []byte, out []effect) [
 func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View, t target, out []effect) []effect {
 	x := m.Exchange
 	raw := x.Frame.Raw
-	caller := callerOf(x)
+	caller := s.callerOf(x)
 	use := s.clients[caller.ClientKey]
 	if use == nil {
 		use = &usage{}
@@ -124,7 +124,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	s.seq++
 	rules := &t.server.Rules
 	v := &visit{
-		xs: []*transport.Exchange{x}, view: view, server: t.server, caller: caller, level: len(levels), digest: digestOf(&x.Frame, &x.Params),
+		xs: []*transport.Exchange{x}, view: view, server: t.server, caller: caller, level: len(levels),
 		Call: call.Call{
 			Seq: s.seq, ID: x.Frame.IDBytes(), Token: x.Params.ProgressToken.Of(raw), Server: t.server.Name, Item: t.original,
 			Method: x.Frame.M, State: call.Queued, Began: now,
@@ -173,15 +173,23 @@ func badState() *protocol.Fault {
 }
 
 // callerOf reads who asks from the request itself: a modern request carries everything with it.
-func callerOf(x *transport.Exchange) message.Caller {
+func (s *deskState) callerOf(x *transport.Exchange) message.Caller {
 	raw := x.Frame.Raw
 	level, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(raw))
 	c := message.Caller{
 		ClientKey: host(x.Origin.Remote), Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: level,
 	}
-	c.Can = message.CanOf(c.Capabilities)
+	c.Can = s.can(c.Capabilities)
 	return c
+}
+
+// can reads capabilities; a client sends the same with every request, so the last reading is kept.
+func (s *deskState) can(capabilities []byte) message.Can {
+	if string(capabilities) != s.lastCapabilities {
+		s.lastCapabilities, s.lastCan = string(capabilities), message.CanOf(capabilities)
+	}
+	return s.lastCan
 }
 
 // host is the address without its port: an anonymous client is counted by it.

@@ -1,0 +1,94 @@
+package actors
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// BenchmarkCells is one tools/call through every actor in each of the four cells, client era then server era; client
+// and server are pipes in this process and their cost is in the numbers. A bridged cell may cost 1.25 times the same-era one.
+func BenchmarkCells(b *testing.B) {
+	legacy := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_add","arguments":{"a":1,"b":"some text that makes it about two hundred bytes long, as calls are"}}}`
+	modern := strings.Replace(legacy, `"params":{`, fmt.Sprintf(`"params":{`+modernMeta+`,`, "{}"), 1)
+	answer := []byte(`{"content":[{"type":"text","text":"some text that makes it about two hundred bytes long, as results are, too"}]}`)
+	modernAnswer := `{"resultType":"complete",` + string(answer[1:])
+	modernHandle := func(g actortest.Got) { g.Result(modernAnswer) }
+	handle := func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		_ = p.Send(protocol.AppendResult(nil, id, answer))
+	}
+	cells := []struct {
+		name, line string
+		open       func(transport.Sink) transport.Link
+	}{
+		{"LL", legacy, (&actortest.Server{Tools: []string{"add"}, Handle: handle}).Open},
+		{"LM", legacy, (&actortest.Modern{Tools: []string{"add"}, Handle: modernHandle}).Open},
+		{"ML", modern, (&actortest.Server{Tools: []string{"add"}, Handle: handle}).Open},
+		{"MM", modern, (&actortest.Modern{Tools: []string{"add"}, Handle: modernHandle}).Open},
+	}
+	for _, cell := range cells {
+		b.Run(cell.name, func(b *testing.B) { benchCell(b, cell.line, cell.open) })
+	}
+}
+
+func benchCell(b *testing.B, line string, open func(transport.Sink) transport.Link) {
+	b.Helper()
+	cfg := config.Default()
+	server := config.DefaultServer()
+	server.Name, server.Written, server.Command = "one", "one", "fake"
+	cfg.Servers = []config.Server{server}
+	log := slog.New(slog.DiscardHandler)
+	g, err := Start(&cfg, Options{Version: "test", Log: log,
+		Open: func(config.Server, int) (func(transport.Sink) transport.Link, string) { return open, "stdio" }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	front, err := g.Stdio(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, toGateway := io.Pipe()
+	fromGateway, out := io.Pipe()
+	go func() {
+		_ = transport.ServeStdio(context.Background(), in, out, front, transport.ServerOptions{MaxMessageBytes: 1 << 20}, log)
+		out.Close()
+	}()
+	answers := bufio.NewReader(fromGateway)
+	send := func(text string) string {
+		if _, err := io.WriteString(toGateway, text+"\n"); err != nil {
+			b.Fatal(err)
+		}
+		got, err := answers.ReadString('\n')
+		if err != nil {
+			b.Fatal(err)
+		}
+		return got
+	}
+	send(initializeFrame)
+	for deadline := time.Now().Add(5 * time.Second); !strings.Contains(send(line), `"content"`); {
+		if time.Now().After(deadline) {
+			b.Fatalf("no answer: %s", send(line))
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		send(line)
+	}
+	b.StopTimer()
+	toGateway.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := g.Stop(ctx, time.Second); err != nil {
+		b.Error(err)
+	}
+}
