@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 
 	"tests/interop":     {"*"},
 	"tests/conformance": {"*"},
+	"tests/faults":      {"*"},
 }
 
 // actorMayImport is what the room of one actor may import.

@@ -191,9 +191,10 @@ func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *acto
 	}
 }
 
-// secondSignal ends the process at once.
+// secondSignal ends the process and its servers at once.
 func secondSignal(signals <-chan os.Signal) {
 	<-signals
+	transport.KillProcesses()
 	os.Exit(exitInterrupted)
 }
 

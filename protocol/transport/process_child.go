@@ -6,7 +6,24 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 )
+
+// processes are the programs that run. It is the one thing all links share, for KillProcesses alone.
+var processes = struct {
+	sync.Mutex
+	running map[*processChild]struct{}
+}{running: map[*processChild]struct{}{}}
+
+// KillProcesses ends every program started here and not yet reaped, with all its descendants, at once. It is for a process
+// that is about to exit without having closed its links; it does not wait.
+func KillProcesses() {
+	processes.Lock()
+	defer processes.Unlock()
+	for c := range processes.running {
+		c.group.kill()
+	}
+}
 
 // processChild is a running program. Its goroutine keeps the OS thread it was forked from until it ends:
 // the parent-death signal of Linux comes when that thread dies, not when we do.
@@ -92,10 +109,16 @@ func (c *processChild) hold(cmd *exec.Cmd, started chan<- error) {
 		started <- fmt.Errorf("take charge of the process: %w", err)
 		return
 	}
+	processes.Lock()
+	processes.running[c] = struct{}{}
+	processes.Unlock()
 	started <- nil
 	c.group.await(cmd)
 	close(c.exited)
 	<-c.release
+	processes.Lock()
+	delete(processes.running, c) // before its pid can be another's
+	processes.Unlock()
 	_ = cmd.Wait() // the exit code is in the state
 	c.state = cmd.ProcessState
 	c.group.forget()

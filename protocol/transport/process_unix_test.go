@@ -67,6 +67,24 @@ func TestProcessGrandchildren(t *testing.T) {
 	}
 }
 
+// A process that must exit at once takes along whatever its children started.
+func TestKillProcesses(t *testing.T) {
+	r := newLinkRecorder(t)
+	OpenProcess(processTestOptions(t, "family:stay"), r.sink)
+	grandchild := processTestPID(t, linkWait[Received](r, 1))
+	KillProcesses()
+	if c := linkWait[Closed](r, 1); c.Err == nil {
+		t.Error("Closed without the reason")
+	}
+	processTestGone(t, "child", linkWait[Opened](r, 1).PID)
+	processTestGone(t, "grandchild", grandchild)
+	processes.Lock()
+	defer processes.Unlock()
+	if n := len(processes.running); n != 0 {
+		t.Errorf("%d processes are still known", n)
+	}
+}
+
 // Close goes from the end of input over TERM to KILL.
 func TestProcessStubborn(t *testing.T) {
 	r := newLinkRecorder(t)

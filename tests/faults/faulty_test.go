@@ -1,0 +1,306 @@
+//go:build linux
+
+package faults
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// request is what a client's line says, as far as a faulty server cares.
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name            string          `json:"name"`
+		Cursor          string          `json:"cursor"`
+		ProtocolVersion string          `json:"protocolVersion"`
+		Arguments       json.RawMessage `json:"arguments"`
+		Meta            struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	} `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// faulty is an MCP server on stdin and stdout with one fault; without one it is healthy.
+type faulty struct {
+	fault string
+	mu    sync.Mutex // guards out, asked
+	out   *bufio.Writer
+	asked map[string]chan string // by the id of our question
+}
+
+// runFaulty is the whole process: args are the fault and what it needs.
+func runFaulty(args []string) int {
+	f := &faulty{fault: args[0], out: bufio.NewWriterSize(os.Stdout, 1<<20), asked: map[string]chan string{}}
+	switch f.fault {
+	case "exit": // at once, with a word on stderr
+		fmt.Fprintln(os.Stderr, "GREETER_TOKEN is not set")
+		return 3
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+	case "family": // a grandchild that holds our stdout and outlives us if nobody ends the group
+		child := exec.Command("sleep", "600")
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr
+		if err := child.Start(); err != nil {
+			return 1
+		}
+	case "garbage":
+		f.raw("Listening on port 3000\n\x00\xff\xfe not text\n{broken\n[]\n[1,2\n\"text\"\n42\nnull\n{}\n" + strings.Repeat("x", 100_000) + "\n")
+	}
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			if f.fault == "stubborn" {
+				select {}
+			}
+			return 0
+		}
+		var r request
+		if json.Unmarshal(line, &r) == nil {
+			f.handle(r)
+		}
+	}
+}
+
+func (f *faulty) raw(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, _ = f.out.WriteString(text)
+	_ = f.out.Flush()
+}
+
+func (f *faulty) say(format string, args ...any) { f.raw(fmt.Sprintf(format, args...) + "\n") }
+
+func (f *faulty) result(id json.RawMessage, result string) {
+	f.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+}
+
+// handle answers one message; what takes time runs beside.
+func (f *faulty) handle(r request) {
+	if r.Method == "" { // an answer to a question of ours
+		f.mu.Lock()
+		answer := f.asked[string(r.ID)]
+		delete(f.asked, string(r.ID))
+		f.mu.Unlock()
+		if answer != nil {
+			answer <- string(r.Result) + string(r.Error)
+		}
+		return
+	}
+	switch r.Method {
+	case "initialize":
+		f.initialize(r)
+	case "notifications/initialized":
+		f.afterInitialized()
+	case "ping":
+		f.result(r.ID, "{}")
+	case "tools/list":
+		f.list(r)
+	case "resources/list":
+		f.result(r.ID, `{"resources":[{"uri":"x://one","name":"one"}]}`)
+	case "resources/templates/list":
+		f.result(r.ID, `{"resourceTemplates":[]}`)
+	case "prompts/list":
+		f.result(r.ID, `{"prompts":[]}`)
+	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
+		f.result(r.ID, `{}`)
+	case "tools/call":
+		go f.call(r)
+	default:
+		if r.ID != nil {
+			f.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no %s here"}}`, r.ID, r.Method)
+		}
+	}
+}
+
+func (f *faulty) initialize(r request) {
+	switch f.fault {
+	case "mute":
+		return
+	case "exit-handshake":
+		fmt.Fprintln(os.Stderr, "cannot open the database")
+		os.Exit(4)
+	case "wrong-id":
+		f.say(`{"jsonrpc":"2.0","id":777,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"f","version":"1"}}}`)
+		return
+	case "refuses":
+		f.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"licence expired"}}`, r.ID)
+		return
+	case "broken-answer":
+		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s"}}`, r.ID, "\xff")
+		return
+	case "empty-result":
+		f.result(r.ID, `{}`)
+		return
+	case "no-object":
+		f.result(r.ID, `[1,2,3]`)
+		return
+	case "future":
+		f.result(r.ID, `{"protocolVersion":"2099-01-01","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"1"}}`)
+		return
+	}
+	version := r.Params.ProtocolVersion
+	f.result(r.ID, `{"protocolVersion":"`+version+`","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{},"logging":{}},"serverInfo":{"name":"f","version":"1"}}`)
+}
+
+func (f *faulty) afterInitialized() {
+	switch f.fault {
+	case "asks-idle": // nobody is calling
+		go func() {
+			answer := f.ask("elicitation/create", `{"message":"anybody?","requestedSchema":{"type":"object","properties":{}}}`)
+			f.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":%s}}`, strconv.Quote(answer))
+		}()
+	case "changes":
+		go func() {
+			for {
+				f.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				time.Sleep(time.Millisecond)
+			}
+		}()
+	case "noise": // what belongs to no call
+		go func() {
+			for n := range 10_000 {
+				f.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":1}}`, n)
+				f.say(`{"jsonrpc":"2.0","method":"notifications/nobody/knows","params":{"n":%d}}`, n)
+				f.say(`{"jsonrpc":"2.0","id":%d,"result":{}}`, 1_000_000+n)
+			}
+		}()
+	}
+}
+
+// ask sends a question and waits for its answer.
+func (f *faulty) ask(method, params string) string {
+	f.mu.Lock()
+	id := fmt.Sprintf(`"q%d"`, len(f.asked)+1)
+	answer := make(chan string, 1)
+	f.asked[id] = answer
+	f.mu.Unlock()
+	f.say(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params)
+	return <-answer
+}
+
+const oneTool = `{"name":"echo","inputSchema":{"type":"object"}}`
+
+func (f *faulty) list(r request) {
+	switch f.fault {
+	case "asks-in-list":
+		go func() {
+			f.ask("roots/list", `{}`)
+			f.result(r.ID, `{"tools":[`+oneTool+`]}`)
+		}()
+	case "endless-list": // always the same next page
+		f.result(r.ID, `{"tools":[`+oneTool+`],"nextCursor":"again"}`)
+	case "growing-list": // always another one
+		f.result(r.ID, fmt.Sprintf(`{"tools":[{"name":"t%s","inputSchema":{"type":"object"}}],"nextCursor":"%s1"}`, r.Params.Cursor, r.Params.Cursor))
+	case "bad-list":
+		f.result(r.ID, `{"tools":{"echo":1}}`)
+	case "bad-items":
+		f.result(r.ID, `{"tools":[1,null,"x",{},{"name":5},{"name":""},{"name":"echo"},{"name":"echo"},{"name":"a b/c\u0000\u202e","inputSchema":{}}]}`)
+	case "list-error":
+		f.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"index is broken"}}`, r.ID)
+	default:
+		f.result(r.ID, `{"tools":[`+oneTool+`]}`)
+	}
+}
+
+// call carries out what the arguments say: {"do":…,"n":…}.
+func (f *faulty) call(r request) {
+	var a struct {
+		Do string `json:"do"`
+		N  int    `json:"n"`
+	}
+	_ = json.Unmarshal(r.Params.Arguments, &a)
+	done := `{"content":[{"type":"text","text":"done"}]}`
+	switch a.Do {
+	case "sleep":
+		time.Sleep(time.Duration(a.N) * time.Millisecond)
+	case "never":
+		return
+	case "exit":
+		os.Exit(5)
+	case "stopped": // answers, and then does nothing any more
+		f.result(r.ID, done)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		return
+	case "close-stdout":
+		_ = os.Stdout.Close()
+		return
+	case "notify":
+		for n := range a.N {
+			f.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%d"}}`, n)
+			if r.Params.Meta.ProgressToken != nil {
+				f.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, r.Params.Meta.ProgressToken, n)
+			}
+		}
+	case "big":
+		f.result(r.ID, `{"content":[{"type":"text","text":"`+strings.Repeat("x", a.N)+`"}]}`)
+		return
+	case "twice":
+		f.result(r.ID, done)
+		f.result(r.ID, `{"content":[{"type":"text","text":"again"}]}`)
+		return
+	case "wrong-id":
+		f.say(`{"jsonrpc":"2.0","id":%d,"result":%s}`, 999_999, done)
+		f.say(`{"jsonrpc":"2.0","id":"%s","result":%s}`, r.ID, done) // the text, not the number
+		f.say(`{"jsonrpc":"2.0","id":null,"result":%s}`, done)
+		return
+	case "both":
+		f.say(`{"jsonrpc":"2.0","id":%s,"result":{},"error":{"code":1,"message":"both"}}`, r.ID)
+		return
+	case "neither":
+		f.say(`{"jsonrpc":"2.0","id":%s}`, r.ID)
+		return
+	case "deep":
+		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":%s%s}}`, r.ID, strings.Repeat("[", a.N), strings.Repeat("]", a.N))
+		return
+	case "not-utf8":
+		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, r.ID, "\xff\xfe")
+		return
+	case "duplicate-key":
+		f.say(`{"jsonrpc":"2.0","id":%s,"id":1,"result":%s}`, r.ID, done)
+		return
+	case "error-string":
+		f.say(`{"jsonrpc":"2.0","id":%s,"error":"it broke"}`, r.ID)
+		return
+	case "result-string":
+		f.result(r.ID, `"just text"`)
+		return
+	case "batch":
+		f.say(`[{"jsonrpc":"2.0","id":%s,"result":%s}]`, r.ID, done)
+		return
+	case "ask":
+		answer := f.ask("elicitation/create", `{"message":"name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`)
+		f.result(r.ID, `{"content":[{"type":"text","text":`+strconv.Quote(answer)+`}]}`)
+		return
+	case "ask-many": // a.N questions at once, and never waits
+		for n := range a.N {
+			f.say(`{"jsonrpc":"2.0","id":"m%d","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`, n)
+		}
+	case "same-question": // twice with one id
+		for range 2 {
+			f.say(`{"jsonrpc":"2.0","id":"same","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`)
+		}
+	case "ping": // as fast as it can
+		for n := range a.N {
+			f.say(`{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, n)
+		}
+	case "stderr":
+		for n := range a.N {
+			fmt.Fprintf(os.Stderr, "line %d %s\n", n, strings.Repeat("e", 200))
+		}
+	}
+	f.result(r.ID, done)
+}

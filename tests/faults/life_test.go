@@ -1,0 +1,301 @@
+//go:build linux
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// calls starts n calls in sessions of their own, ten in each, and returns where their answers come.
+func calls(t *testing.T, g *gateway, n int, server, do string, arg int) <-chan answer {
+	t.Helper()
+	answers := make(chan answer, n)
+	var c *client
+	for i := range n {
+		if i%10 == 0 {
+			c = connect(t, g, "")
+		}
+		mine := c
+		go func() {
+			a, err := mine.try(context.Background(), strings.NewReader(callFrame(i, server, do, arg)), nil)
+			if err != nil {
+				a.frames = append(a.frames, err.Error())
+			}
+			answers <- a
+		}()
+	}
+	return answers
+}
+
+// running waits until so many calls run at a server.
+func (g *gateway) running(t *testing.T, server string, n int) {
+	t.Helper()
+	waitFor(t, 10*time.Second, fmt.Sprintf("%d calls of %s to run", n, server), func() (bool, string) {
+		got := g.server(t, server).InFlight
+		return got == n, fmt.Sprint(got)
+	})
+}
+
+// A server killed with a hundred calls in flight: each gets one answer at once, those of the other server go on, and it
+// comes back by itself. S4.3.1 S4.3.2
+func TestKillUnderLoad(t *testing.T) {
+	t.Parallel()
+	big := map[string]any{"maxConcurrent": 200}
+	g := serve(t, servers(map[string]any{"odd": with(bad("none"), big), "good": with(bad("none"), big)}))
+	g.ready(t, "odd", "good")
+	lost, kept := calls(t, g, 100, "odd", "never", 0), calls(t, g, 100, "good", "sleep", 2000)
+	g.running(t, "odd", 100)
+	g.running(t, "good", 100)
+	before := g.server(t, "odd")
+	if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	for range 100 {
+		a := <-lost
+		a.wants(t, "a call in flight", -31003, "BACKEND_DISCONNECTED")
+		if !strings.Contains(a.last(), `"server":"odd"`) {
+			t.Errorf("the error does not name the server: %s", a)
+		}
+	}
+	if took := time.Since(killed); took > time.Second {
+		t.Errorf("the callers were told after %s", took)
+	}
+	waitFor(t, 5*time.Second, "odd to be back", func() (bool, string) {
+		b := g.server(t, "odd")
+		return b.State == "ready" && b.PID != before.PID, b.State
+	})
+	for range 100 {
+		if a := <-kept; !strings.Contains(a.last(), `"done"`) {
+			t.Errorf("a call of the other server: %s", a)
+		}
+	}
+	g.logged(t, "WARN", "server=odd", "killed")
+}
+
+// SIGTERM with fifty calls in flight: they end well, new ones are refused, /readyz says no, and the exit code is 0.
+func TestDrainUnderLoad(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	late := connect(t, g, "")
+	streams := connect(t, g, "")
+	_, leave := streams.stream(t, "")
+	defer leave()
+	running := calls(t, g, 50, "good", "sleep", 1500)
+	g.running(t, "good", 50)
+	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	g.logged(t, "draining")
+	waitFor(t, time.Second, "/readyz to say no", func() (bool, string) {
+		code, page := get(g.base + "/readyz")
+		return code != 200, page
+	})
+	if a, err := late.try(t.Context(), strings.NewReader(callFrame(1, "good", "", 0)), nil); err == nil && a.status == 200 {
+		a.wants(t, "a call while draining", -31007, "SHUTTING_DOWN")
+	}
+	for range 50 {
+		if a := <-running; !strings.Contains(a.last(), `"done"`) {
+			t.Errorf("a call that ran when the signal came: %s", a)
+		}
+	}
+	ended := time.Now()
+	<-g.exited
+	if took := time.Since(ended); took > 2*time.Second {
+		t.Errorf("the gateway ended %s after its last call", took)
+	}
+}
+
+// Calls that never end are given shutdown.drain and then an answer.
+func TestDrainIsBounded(t *testing.T) {
+	t.Parallel()
+	s := servers(map[string]any{"good": bad("none"), "stubborn": bad("stubborn")})
+	s["shutdown"] = map[string]any{"drain": "1s"}
+	g := serve(t, s)
+	g.ready(t, "good", "stubborn")
+	running := calls(t, g, 20, "good", "never", 0)
+	g.running(t, "good", 20)
+	began := time.Now()
+	_ = g.cmd.Process.Signal(syscall.SIGTERM)
+	for range 20 {
+		(<-running).wants(t, "a call that never ends", -31007, "SHUTTING_DOWN")
+	}
+	<-g.exited
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the gateway ended after %s", took)
+	}
+}
+
+// A second signal ends it at once; no child is left.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := servers(map[string]any{"good": bad("none"), "stubborn": bad("stubborn"), "family": bad("family")})
+	s["shutdown"] = map[string]any{"drain": "1m"}
+	g := serve(t, s)
+	g.ready(t, "good", "stubborn", "family")
+	calls(t, g, 20, "good", "never", 0)
+	g.running(t, "good", 20)
+	children := descendants(g.cmd.Process.Pid)
+	_ = g.cmd.Process.Signal(syscall.SIGTERM)
+	g.logged(t, "draining")
+	began := time.Now()
+	_ = g.cmd.Process.Signal(syscall.SIGTERM)
+	g.wantExit = 130
+	<-g.exited
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it ended %s after the second signal", took)
+	}
+	waitFor(t, 5*time.Second, "the children to be gone", func() (bool, string) {
+		left := alive(children)
+		return len(left) == 0, fmt.Sprint(left)
+	})
+}
+
+// kill -9 of the gateway itself leaves no child either.
+func TestGatewayKilled(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	children := descendants(g.cmd.Process.Pid)
+	_ = g.cmd.Process.Kill()
+	g.wantExit = -1
+	<-g.exited
+	waitFor(t, 5*time.Second, "the children to be gone", func() (bool, string) {
+		left := alive(children)
+		return len(left) == 0, fmt.Sprint(left)
+	})
+}
+
+// Reloads under load. What concerns the catalog alone reconnects nobody; a transport change lets running calls finish;
+// a file that is broken changes nothing; no call fails.
+func TestReloadUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := func(more map[string]any) settings { return servers(map[string]any{"good": with(bad("none"), more)}) }
+	g := serve(t, s(nil))
+	g.ready(t, "good")
+	stop, faults := make(chan struct{}), make(chan string, 1000)
+	var count atomic.Int64
+	var load sync.WaitGroup
+	for range 8 {
+		c := connect(t, g, "")
+		load.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				a, err := c.try(context.Background(), strings.NewReader(callFrame(1, "good", "sleep", 5)), nil)
+				if count.Add(1); err != nil || !strings.Contains(a.last(), `"done"`) {
+					faults <- fmt.Sprint(a, err)
+				}
+			}
+		})
+	}
+	hup := func() { _ = g.cmd.Process.Signal(syscall.SIGHUP) }
+	before := g.server(t, "good")
+	c := connect(t, g, "")
+	for i, more := range []map[string]any{
+		{"timeout": "20s"}, {"description": "other"}, {"maxConcurrent": 30}, {"tools": map[string]any{"rename": map[string]string{"ghost": "x"}}},
+	} {
+		s(more).write(t, g.config)
+		if i%2 == 0 {
+			hup() // besides the change of the file itself
+		}
+		g.reloaded(t, i+1)
+	}
+	if after := g.server(t, "good"); after.PID != before.PID || after.Incarnation != before.Incarnation {
+		t.Errorf("changes of the catalog alone reconnected the server: %+v, then %+v", before, after)
+	}
+	for i, text := range []string{"mcpServers: [", "nonsense: 1", "", "\x00\x01", strings.Repeat("[", 50_000), `{"mcpServers":{"good":{"command":5,"url":"x"}}}`} {
+		if text == "" {
+			continue // an empty file is a valid one
+		}
+		if err := os.WriteFile(g.config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		hup()
+		waitFor(t, 5*time.Second, fmt.Sprintf("the log to refuse %.20q", text), func() (bool, string) {
+			n := strings.Count(g.log.String(), "is not reloaded")
+			return n > i && n > 0, fmt.Sprint(n)
+		})
+	}
+	slow := make(chan answer, 1)
+	go func() {
+		a, _ := c.try(context.Background(), strings.NewReader(callFrame(1, "good", "sleep", 1500)), nil)
+		slow <- a
+	}()
+	waitFor(t, 5*time.Second, "the slow call to run", func() (bool, string) { n := g.server(t, "good").InFlight; return n > 0, fmt.Sprint(n) })
+	s(map[string]any{"env": map[string]string{"OTHER": "1"}}).write(t, g.config)
+	waitFor(t, 10*time.Second, "another process", func() (bool, string) {
+		for _, b := range g.snapshot(t).Backends {
+			if b.PID != before.PID && b.State == "ready" {
+				return true, ""
+			}
+		}
+		return false, fmt.Sprint(g.snapshot(t).Backends)
+	})
+	if a := <-slow; !strings.Contains(a.last(), `"done"`) {
+		t.Errorf("a call that ran during a change of transport: %s", a)
+	}
+	waitFor(t, 5*time.Second, "the old process to be gone", func() (bool, string) {
+		left := alive([]int{before.PID})
+		return len(left) == 0, fmt.Sprint(left)
+	})
+	close(stop)
+	load.Wait()
+	close(faults)
+	n := 0
+	for fault := range faults {
+		if n++; n <= 5 {
+			t.Errorf("a call failed: %s", fault)
+		}
+	}
+	if n > 0 || count.Load() == 0 {
+		t.Errorf("%d of %d calls failed", n, count.Load())
+	}
+}
+
+// reloaded waits until the log tells of so many reloads.
+func (g *gateway) reloaded(t *testing.T, n int) {
+	t.Helper()
+	waitFor(t, 5*time.Second, fmt.Sprintf("%d reloads", n), func() (bool, string) {
+		return strings.Count(g.log.String(), "configuration reloaded") >= n, ""
+	})
+}
+
+// A second gateway on the same port says so and what to do, and the first does not notice.
+func TestTwoGatewaysOnOnePort(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	for _, dir := range []string{g.dir, t.TempDir()} {
+		second := exec.Command(binary, "serve", "--config", g.config, "--listen", g.host)
+		var said bytes.Buffer
+		second.Env, second.Stderr = environment(dir), &said
+		err := second.Run()
+		if second.ProcessState.ExitCode() != 1 || !containsAll(said.String(), []string{"error:", g.host, "hint:", "--listen"}) {
+			t.Errorf("the second gateway: %v\n%s", err, &said)
+		}
+	}
+	connect(t, g, "").works(t, "good")
+	if n := g.snapshot(t); n == nil {
+		t.Error("the first gateway lost its admin socket")
+	}
+	resp, err := http.Get(g.base + "/healthz")
+	if err != nil || resp.StatusCode != 200 {
+		t.Errorf("healthz: %v %v", resp, err)
+	}
+}

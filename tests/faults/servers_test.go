@@ -1,0 +1,224 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// soon is a server with short timeouts.
+func soon(server map[string]any) map[string]any {
+	return with(server, map[string]any{"startTimeout": "2s"})
+}
+
+// Servers that never get ready: the admin socket says why, the log names each and what to do, /readyz lists them, and the
+// healthy one serves meanwhile.
+func TestServersThatCannotStart(t *testing.T) {
+	t.Parallel()
+	web := faultyWeb(t)
+	cases := map[string]struct {
+		server map[string]any
+		reason []string
+	}{
+		"missing":        {map[string]any{"command": "no-such-program-here"}, []string{`"no-such-program-here"`, "not found on PATH"}},
+		"noexec":         {map[string]any{"command": "/etc/passwd"}, []string{"/etc/passwd", "no executable file"}},
+		"nodir":          {with(bad("none"), map[string]any{"cwd": "/no/such/dir"}), []string{"working directory", "/no/such/dir"}},
+		"exit":           {bad("exit"), []string{"exited with code 3", "GREETER_TOKEN is not set"}},
+		"exit-handshake": {bad("exit-handshake"), []string{"exited with code 4", "cannot open the database"}},
+		"refuses":        {bad("refuses"), []string{"refused initialize", "licence expired"}},
+		"no-object":      {bad("no-object"), []string{"initialize"}},
+		"empty-result":   {bad("empty-result"), []string{"protocol version", "2025-11-25"}},
+		"future":         {bad("future"), []string{"2099-01-01", "2025-11-25"}},
+		"mute":           {soon(bad("mute")), []string{"startTimeout", "not answered"}},
+		"wrong-id":       {soon(bad("wrong-id")), []string{"startTimeout", "not answered"}},
+		"broken-answer":  {bad("broken-answer"), []string{"initialize", "malformed JSON"}},
+		"nobody":         {map[string]any{"url": "http://127.0.0.1:1/mcp"}, []string{"127.0.0.1:1", "connection refused"}},
+		"oops":           {map[string]any{"url": web + "/500"}, []string{"http status 500", "oops"}},
+		"busy":           {map[string]any{"url": web + "/503"}, []string{"http status 503", "busy"}},
+		"login":          {map[string]any{"url": web + "/401"}, []string{"login", "401"}},
+		"page":           {map[string]any{"url": web + "/html"}, []string{"not a json-rpc message"}},
+		"silent":         {soon(map[string]any{"url": web + "/hang"}), []string{"startTimeout"}},
+		"nothing":        {map[string]any{"url": web + "/empty"}, []string{"without an answer"}},
+		"elsewhere":      {map[string]any{"url": web + "/redirect"}, []string{"http status 302"}},
+	}
+	all := map[string]any{"good": bad("none")}
+	for name, c := range cases {
+		all[name] = c.server
+	}
+	g := serve(t, servers(all))
+	waitFor(t, 20*time.Second, "good to be ready", func() (bool, string) { b := g.server(t, "good"); return b.State == "ready", b.State })
+	client := connect(t, g, "")
+	for name, c := range cases {
+		waitFor(t, 20*time.Second, name+" to have failed with its reason", func() (bool, string) {
+			b := g.server(t, name)
+			return containsAll(b.Reason, c.reason), b.State + ": " + b.Reason
+		})
+		g.logged(t, "level=WARN", "server="+name, strings.ReplaceAll(c.reason[0], `"`, `\"`))
+		waitFor(t, 10*time.Second, "/readyz to name "+name, func() (bool, string) {
+			code, page := get(g.base + "/readyz")
+			return code == 200 && strings.Contains(page, `"`+name+`"`), page
+		})
+	}
+	client.works(t, "good")
+}
+
+// Servers that misbehave and can be used all the same.
+func TestServersThatMisbehave(t *testing.T) {
+	t.Parallel()
+	faults := []string{"garbage", "asks-idle", "changes", "noise", "asks-in-list", "endless-list", "growing-list", "bad-items", "family", "stubborn"}
+	all := map[string]any{"good": bad("none"), "bad-list": bad("bad-list"), "list-error": bad("list-error")}
+	for _, fault := range faults {
+		all[fault] = bad(fault)
+	}
+	g := serve(t, servers(all))
+	g.ready(t, append(faults, "good", "bad-list", "list-error")...)
+	c := connect(t, g, "")
+	for _, fault := range faults {
+		if fault == "growing-list" {
+			continue // it has no tool of that name
+		}
+		c.works(t, fault)
+	}
+	c.works(t, "good")
+	if tools := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).last(); !strings.Contains(tools, `"good_echo"`) || !strings.Contains(tools, `"bad-items_a_b_c__"`) {
+		t.Errorf("tools/list: %.2000s", tools)
+	}
+	g.logged(t, "WARN", "server=garbage", "keep its log off stdout")
+	g.logged(t, "WARN", "server=endless-list", "does not end")
+	g.logged(t, "WARN", "server=growing-list", "does not end")
+	g.logged(t, "WARN", "server=bad-items", "left out")
+	g.logged(t, "WARN", "server=bad-list", "could not be fetched")
+	g.logged(t, "WARN", "server=list-error", "index is broken")
+	if n := g.resident(); n > 150<<20 {
+		t.Errorf("%d MiB resident", n>>20)
+	}
+}
+
+// Answers that are none end their call at once with an error that names the server, and the connection lives.
+func TestBrokenAnswers(t *testing.T) {
+	t.Parallel()
+	s := servers(map[string]any{"odd": bad("none"), "good": bad("none")})
+	s["limits"] = map[string]any{"maxMessageBytes": "1MiB"}
+	g := serve(t, s)
+	g.ready(t, "odd", "good")
+	c := connect(t, g, `{"elicitation":{}}`)
+	for _, x := range []struct {
+		do   string
+		n    int
+		code int // 0 = the call succeeds
+		name string
+	}{
+		{"wrong-id", 0, 0, ""}, // the third of the wrong ones is the right id as text
+		{"both", 0, -32603, "INTERNAL_ERROR"},
+		{"neither", 0, -32603, "INTERNAL_ERROR"},
+		{"not-utf8", 0, -32603, "INTERNAL_ERROR"},
+		{"duplicate-key", 0, -32603, "INTERNAL_ERROR"},
+		{"error-string", 0, -32603, "INTERNAL_ERROR"},
+		{"deep", 400, 0, ""},
+		{"deep", 600, -32603, "INTERNAL_ERROR"},
+		{"deep", 1_000_000, -32600, "MESSAGE_TOO_LARGE"},
+		{"big", 1 << 19, 0, ""},
+		{"big", 2 << 20, -32600, "MESSAGE_TOO_LARGE"},
+		{"big", 70 << 20, -32600, "MESSAGE_TOO_LARGE"},
+		{"result-string", 0, 0, ""},
+		{"batch", 0, 0, ""},
+		{"twice", 0, 0, ""},
+		{"notify", 10_000, 0, ""},
+		{"ping", 10_000, 0, ""},
+		{"stderr", 10_000, 0, ""},
+		{"ask-many", 1000, 0, ""},
+		{"same-question", 0, 0, ""},
+	} {
+		began := time.Now()
+		if a := c.call(t, "odd", x.do, x.n); x.code != 0 {
+			a.wants(t, x.do, x.code, x.name)
+			if !strings.Contains(a.last(), `"server":"odd"`) {
+				t.Errorf("%s: the error does not name the server: %s", x.do, a)
+			}
+		} else if !strings.Contains(a.last(), `"result"`) {
+			t.Errorf("%s: %s", x.do, a)
+		}
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("%s took %s: it ran into the timeout", x.do, took)
+		}
+		c.works(t, "good")
+	}
+	if b := g.server(t, "odd"); b.Incarnation != 1 || b.State != "ready" || b.InFlight != 0 {
+		t.Errorf("after all that the server is %+v", b)
+	}
+	g.logged(t, "WARN", "server=odd", "cannot be used", "limits.maxMessageBytes")
+	g.logged(t, "WARN", "server=odd", "cannot be used", "not JSON-RPC 2.0")
+}
+
+// The same over HTTP, where there are more ways to answer wrongly.
+func TestBrokenAnswersOverHTTP(t *testing.T) {
+	t.Parallel()
+	web := faultyWeb(t)
+	all := map[string]any{"good": bad("none")}
+	faults := map[string]struct {
+		code int // 0 = the call succeeds
+		name string
+	}{
+		"none": {0, ""}, "get-404": {0, ""}, "get-400": {0, ""}, "get-flood": {0, ""},
+		"call-broken": {-31003, "BACKEND_DISCONNECTED"}, "call-html": {-31003, "BACKEND_DISCONNECTED"}, "call-500": {-31003, "BACKEND_DISCONNECTED"},
+		"call-404": {-31003, "BACKEND_DISCONNECTED"}, "call-404rpc": {-32601, ""}, "call-wrongid": {-32603, "INTERNAL_ERROR"},
+		"call-big": {-32600, "MESSAGE_TOO_LARGE"}, "call-ssebig": {-32600, "MESSAGE_TOO_LARGE"}, "call-ssebroken": {-32603, "INTERNAL_ERROR"},
+		"call-sseend": {-31003, "BACKEND_DISCONNECTED"}, "call-cut": {-31003, "BACKEND_DISCONNECTED"}, "call-202": {-31003, "BACKEND_DISCONNECTED"},
+		"call-close": {-31003, "BACKEND_DISCONNECTED"}, "call-reset": {-31003, "BACKEND_DISCONNECTED"}, "call-hang": {-31006, "TIMEOUT"},
+		"call-comments": {-31006, "TIMEOUT"}, "call-blanks": {-32600, "MESSAGE_TOO_LARGE"},
+	}
+	for fault := range faults {
+		all[fault] = map[string]any{"url": web + "/" + fault, "type": "http", "timeout": "2s"}
+	}
+	s := servers(all)
+	s["limits"] = map[string]any{"maxMessageBytes": "1MiB"}
+	g := serve(t, s)
+	c := connect(t, g, "")
+	for fault := range faults {
+		g.ready(t, fault)
+	}
+	for fault, want := range faults {
+		a := c.call(t, fault, "", 0)
+		if want.code == 0 {
+			if !strings.Contains(a.last(), `"done"`) {
+				t.Errorf("%s: %s", fault, a)
+			}
+		} else {
+			a.wants(t, fault, want.code, want.name)
+		}
+		c.works(t, "good")
+	}
+	waitFor(t, 10*time.Second, "nothing to be left of what was tried", func() (bool, string) {
+		n := g.goroutines()
+		return n < 200, fmt.Sprint(n, " goroutines")
+	})
+}
+
+// A process that is stopped, exits in a call or closes its stdout costs its own callers, and comes back if it ended.
+func TestServersThatGoAway(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"odd": with(bad("none"), map[string]any{"timeout": "1s"}), "good": bad("none")}))
+	g.ready(t, "odd", "good")
+	c := connect(t, g, "")
+	for _, do := range []string{"exit", "close-stdout"} {
+		before := g.server(t, "odd").Incarnation
+		c.call(t, "odd", do, 0).wants(t, do, -31003, "BACKEND_DISCONNECTED")
+		c.works(t, "good")
+		waitFor(t, 10*time.Second, "odd to be back", func() (bool, string) {
+			b := g.server(t, "odd")
+			return b.State == "ready" && b.Incarnation > before, b.State
+		})
+		c.works(t, "odd")
+	}
+	c.call(t, "odd", "never", 0).wants(t, "never", -31006, "TIMEOUT")
+	c.call(t, "odd", "stopped", 0) // it answers, and then is stopped
+	c.call(t, "odd", "", 0).wants(t, "stopped", -31006, "TIMEOUT")
+	a, err := c.try(context.Background(), strings.NewReader(callFrame(1, "good", "big", 1<<20)), nil)
+	if err != nil || len(a.last()) < 1<<20 {
+		t.Errorf("the other server: %s %v", a, err)
+	}
+}
