@@ -33,11 +33,14 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		newWatch(),
 		newStatus(),
 		newDoctor(),
+		newRestart(),
+		newDrain(),
 		newBenchCommand(),
 		newDemo(),
 		newConfigCommand(),
 		newVersion(),
 	)
+	completions(root)
 	return root
 }
 

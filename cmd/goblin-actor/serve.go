@@ -77,13 +77,15 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		go func() { failed <- server.Serve(l) }()
 	}
 	g.Listening(addresses)
-	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events}
+	ctx, drain := context.WithCancelCause(cmd.Context())
+	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Drain: func() { drain(errDrain) }}
 	socket := openSocket(listeners[0], source, log)
 	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/mcp\n", addresses[0])
 	if cfg.Path == "" {
 		welcome(cmd.ErrOrStderr(), addresses[0])
 	}
-	err = waitForEnd(cmd.Context(), cfg, o, g, failed, log)
+	err = waitForEnd(ctx, cfg, o, g, failed, log)
+	drain(nil)
 	return errors.Join(err, end(cfg, g, server, socket, log))
 }
 
@@ -166,6 +168,9 @@ To add your own server, write goblin.yaml here and start again:
 `, address, address)
 }
 
+// errDrain is the cause of a context that an operator ended.
+var errDrain = errors.New("asked for by goblin-actor drain")
+
 // waitForEnd blocks until a signal, the context or a listener ends the gateway; it reloads the configuration meanwhile.
 func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *actors.Gateway, failed <-chan error, log *slog.Logger) error {
 	signals := make(chan os.Signal, 2)
@@ -179,6 +184,8 @@ func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *acto
 			go secondSignal(signals)
 			return nil
 		case <-ctx.Done():
+			log.Info("draining", "cause", context.Cause(ctx))
+			go secondSignal(signals)
 			return nil
 		case err := <-failed:
 			if err != nil {

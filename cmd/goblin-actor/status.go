@@ -25,6 +25,7 @@ const statusTime = 10 * time.Second
 
 func newStatus() *cobra.Command {
 	var connect string
+	var watch bool
 	var out format
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -41,28 +42,64 @@ only one there is.`,
 			}
 			ctx, cancel := interruptible(cmd)
 			defer cancel()
-			ctx, stop := context.WithTimeout(ctx, statusTime)
-			defer stop()
-			snapshot, err := admin.Fetch(ctx, path)
-			if err != nil {
-				if errors.Is(context.Cause(ctx), error(errInterrupted)) {
-					return errInterrupted
-				}
-				return &exitError{exitUnreachable, fmt.Errorf("no gateway answers: %w", err), `start one with "goblin-actor serve"`}
+			if watch {
+				return watchStatus(ctx, cmd.OutOrStdout(), path, out)
 			}
-			if out == formatTable {
-				return printStatus(cmd.OutOrStdout(), snapshot)
-			}
-			raw, err := json.Marshal(snapshot)
-			if err != nil {
-				return err
-			}
-			return out.raw(cmd.OutOrStdout(), raw)
+			return showStatus(ctx, cmd.OutOrStdout(), path, out)
 		},
 	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "show it again every second, until interrupted")
 	cmd.Flags().StringVar(&connect, "connect", "", "the gateway: its port, loopback address or admin socket (default: the only one there is)")
 	out.add(cmd)
 	return cmd
+}
+
+// showStatus prints the state of the gateway behind the socket once.
+func showStatus(ctx context.Context, w io.Writer, path string, out format) error {
+	ctx, stop := context.WithTimeout(ctx, statusTime)
+	defer stop()
+	snapshot, err := admin.Fetch(ctx, path)
+	if err != nil {
+		if errors.Is(context.Cause(ctx), error(errInterrupted)) {
+			return errInterrupted
+		}
+		return &exitError{exitUnreachable, fmt.Errorf("no gateway answers: %w", err), `start one with "goblin-actor serve"`}
+	}
+	if out == formatTable {
+		return printStatus(w, snapshot)
+	}
+	raw, err := json.Marshal(snapshot)
+	if err != nil {
+		return err
+	}
+	return out.raw(w, raw)
+}
+
+// watchStatus prints it every second: over the last one on a terminal, below it elsewhere. A gateway that goes away is
+// waited for.
+func watchStatus(ctx context.Context, w io.Writer, path string, out format) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		var page strings.Builder
+		if err := showStatus(ctx, &page, path, out); err != nil {
+			if errors.Is(err, error(errInterrupted)) {
+				return err
+			}
+			fmt.Fprintf(&page, "%s\n", oneLine(err.Error(), 200))
+		}
+		if isTerminal(w) {
+			io.WriteString(w, "\x1b[H\x1b[2J")
+		}
+		if _, err := io.WriteString(w, page.String()); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errInterrupted
+		}
+	}
 }
 
 // adminSocket returns the path of the admin socket that --connect means.

@@ -38,6 +38,7 @@ type Verb string
 const (
 	Restart Verb = "restart" // replace the connections of Server; running calls may finish on the old ones
 	Cancel  Verb = "cancel"  // end Call with an error
+	Drain   Verb = "drain"   // as SIGTERM: refuse new work, let running calls finish, end
 )
 
 var (
@@ -84,6 +85,19 @@ type Local struct {
 	Gateway
 	Counters *Metrics
 	Log      *Events // nil = nothing is remembered
+	Drain    func()  // ends the process after a drain; nil = that cannot be asked for here
+}
+
+// Act implements Source.
+func (l Local) Act(ctx context.Context, a Action) error {
+	if a.Verb != Drain {
+		return l.Gateway.Act(ctx, a)
+	}
+	if l.Drain == nil {
+		return ErrUnknownVerb
+	}
+	l.Drain()
+	return nil
 }
 
 // Events implements Source.
