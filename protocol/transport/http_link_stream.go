@@ -54,8 +54,11 @@ func (w *httpLinkWorker) events(c *httpLinkCall) (clean bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		told := error(nil)
+		told, alone := error(nil), !protocol.IsBatch(data)
 		err = linkParse(data, func(f *protocol.Frame) error {
+			if alone {
+				f.Memory = w.sse.memory
+			}
 			told = w.frame(c, f, httpLinkIsResponse(f))
 			return told
 		})

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"goblin-actor/protocol"
 )
 
 const (
@@ -22,6 +24,8 @@ type sseReader struct {
 	events int           // that ended on this stream, with data or without
 	also   string        // events of this name are returned too; "" = none
 	name   string        // of the event next returned; "" = message
+
+	memory *protocol.Memory // what its data lies in, if that may be used again; else nil
 
 	begun bool   // the first line was read
 	event string // name of the event being read; "" = message
@@ -49,6 +53,7 @@ func (s *sseReader) begin() { s.event, s.id, s.hasID, s.data = "", "", false, 0 
 // stream. An event larger than the limit is passed over with ErrFrameTooLarge (or ErrOverBudget): next may be called again.
 func (s *sseReader) next() ([]byte, error) {
 	s.rope.reset()
+	s.memory = nil
 	for {
 		line, ended, err := s.lines.next()
 		if err != nil {
@@ -127,5 +132,7 @@ func (s *sseReader) dispatch() ([]byte, error) {
 		s.rope.reset()
 		return nil, nil
 	}
-	return s.rope.bytes(), nil
+	var data []byte
+	data, s.memory = s.rope.take()
+	return data, nil
 }
