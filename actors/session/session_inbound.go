@@ -169,8 +169,13 @@ func (s *state) setLevel(x *transport.Exchange, out []effect) []effect {
 	return s.result(x, []byte("{}"), out)
 }
 
-// result answers a request with a result of ours.
+// result answers a request with a result of ours. A large one is a page of a snapshot, which many sessions write.
 func (s *state) result(x *transport.Exchange, result []byte, out []effect) []effect {
+	if len(result) >= largeFrame {
+		around := protocol.AppendResult(nil, x.Frame.IDBytes(), nil)
+		end := len(around) - 1
+		return append(out, act(answerPieces{x: x, pieces: [][]byte{around[:end], result, around[end:]}}))
+	}
 	return append(out, act(answer{x, protocol.AppendResult(nil, x.Frame.IDBytes(), result), false}))
 }
 
