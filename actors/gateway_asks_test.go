@@ -164,7 +164,8 @@ func TestParkedCallExpires(t *testing.T) {
 	})(t)
 }
 
-// S0.7.1–S0.7.4: subscribe goes upstream once, updates come with the client's URI, unsubscribe ends it.
+// S0.7.1, S0.7.2, S0.7.3, S0.7.4, S4.5.2, S1.55, S1.56, S1.58: subscribe goes upstream once, updates come with the client's URI,
+// unsubscribe ends it. S0.10.2: the number is in the status, from which /metrics is written.
 func TestSubscriptions(t *testing.T) {
 	within(func(t *testing.T) {
 		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
@@ -178,6 +179,9 @@ func TestSubscriptions(t *testing.T) {
 			if got := h.one(subscribe); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 				t.Fatalf("subscribe: %s", got)
 			}
+		}
+		if st, err := h.gateway.Status(t.Context()); err != nil || st.Servers[0].Subscribed != 1 || st.Servers[0].Subscribers != 1 {
+			t.Errorf("status: %+v %v, want one subscription of one subscriber", st, err)
 		}
 		sent := server.Got("resources/subscribe")
 		if len(sent) != 1 || !strings.Contains(string(sent[0].Raw), `"params":{"uri":"file:///a"}`) {
@@ -255,6 +259,24 @@ func TestLogLines(t *testing.T) {
 		line("critical")
 		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], `"critical"`) {
 			t.Errorf("in a call: %v, want the critical only", got)
+		}
+	})(t)
+}
+
+// S2.6.2, S0.9.2: a server's error reaches the caller byte for byte.
+func TestServerErrorsPropagate(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"ask"}, Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"message":"no <&>","code":-31999,"data":[1.0,{"b":1,"a":2}]}}`))
+		}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		want := `{"jsonrpc":"2.0","id":1,"error":{"message":"no <&>","code":-31999,"data":[1.0,{"b":1,"a":2}]}}`
+		for _, line := range []string{call(1), `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"resource://one/file:///a"}}`} {
+			if got := h.one(line); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
 		}
 	})(t)
 }

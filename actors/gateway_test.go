@@ -236,7 +236,7 @@ func TestErrorsOfOurOwn(t *testing.T) {
 	})(t)
 }
 
-// S4.5.1, S4.1.3: a change is told, coalesced, and the last one never lost.
+// S4.5.1, S4.1.3, S1.61: a change is told, coalesced, and the last one never lost.
 func TestListChangedReachesTheClient(t *testing.T) {
 	within(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a"}}

@@ -12,6 +12,7 @@ import (
 
 // S0.4.1, S2.2.1, S2.3.2, S4.1.1, C16: only names and our _meta members change; every other byte stays, in its order.
 func TestRewrite(t *testing.T) {
+	// S1.57
 	const meta = `"goblin-actor/name":"t","goblin-actor/server":"s"`
 	for _, tt := range []struct{ name, in, want string }{
 		{"no meta", `{"name":"t","x":1.0e+3,"big":9007199254740993,"esc":"\u00e9<>&"}`,

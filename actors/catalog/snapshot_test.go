@@ -11,6 +11,7 @@ import (
 
 // S0.4.4, S0.6.2, S3.5.1, S3.5.2, S3.5.3: what a change does to the generation of each kind, in the whole and for one server alone.
 func TestGenerations(t *testing.T) {
+	// S1.53
 	a := func() *offered {
 		return server(t, "a", 0).tools("x", "y").resources("f:///1").templates("f:///{n}").prompts("p")
 	}

@@ -25,6 +25,7 @@ func otherStyle(style string) string {
 // S0.1.1, S0.2.1, S0.2.2, S0.2.3, S0.4.1, S3.3.1, S3.3.2, S4.4.1: resources of all servers under URIs that name the
 // server, in both styles, each style accepted under the other.
 func TestResourceURIs(t *testing.T) {
+	// S1.51, S1.62, S1.63
 	for _, style := range styles {
 		t.Run(style, func(t *testing.T) {
 			v := whole(standard(style),
@@ -74,6 +75,7 @@ func TestResourceURIs(t *testing.T) {
 // S0.3.1, S0.3.2, S0.5.3, S0.6.1, S4.4.1: an expansion of a template, in either spelling or raw, leads to its server
 // with the original URI.
 func TestTemplates(t *testing.T) {
+	// S1.52, S1.64
 	for _, style := range styles {
 		t.Run(style, func(t *testing.T) {
 			v := whole(standard(style),
@@ -118,6 +120,7 @@ func TestTemplates(t *testing.T) {
 
 // S0.3.3, S0.5.2: what no list and no template promises is not found, and the fault says what.
 func TestUnknownURI(t *testing.T) {
+	// S1.54
 	for _, style := range append(slices.Clone(styles), styleOriginal) {
 		v := whole(standard(style), server(t, "files", 0).resources("file:///a").templates("x://{y}/z"))
 		for _, uri := range []string{

@@ -366,6 +366,12 @@ func (s *state) report() status.Server {
 		Tools: s.counts[protocol.Tools], Prompts: s.counts[protocol.Prompts], Resources: s.counts[protocol.Resources], Templates: s.counts[protocol.Templates],
 		Settled: s.settled, FailedFirst: s.failed,
 	}
+	for _, sub := range s.subs {
+		r.Subscribers += len(sub.subscribers)
+		if sub.active {
+			r.Subscribed++
+		}
+	}
 	if s.fault != "" {
 		r.State, r.Reason, r.Hint = string(message.Misconfigured), s.fault, "mend the configuration: goblin-actor config check"
 		return r

@@ -56,7 +56,9 @@ func (w *world) step(msg any) {
 			w.failed[m.Seq] = m.Fault
 		}
 		if a, ok := e.act.(wakeAfter); ok {
-			w.expire = append(w.expire, a.msg.(queueExpired))
+			if due, ok := a.msg.(queueExpired); ok {
+				w.expire = append(w.expire, due)
+			}
 		}
 	}
 }
@@ -208,6 +210,18 @@ func TestTooManyParked(t *testing.T) {
 		t.Fatalf("%d calls failed, want 1", len(w.failed))
 	}
 	w.fault(1, protocol.Overloaded)
+}
+
+// S1.65: the subscriptions of a client that has left are forgotten; upstream too, after a grace.
+func TestSubscriberLeaves(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	w.step(message.SubscribeURI{Who: w.backends[0], Seq: 1, URI: "file:///a"})
+	w.step(message.UnsubscribeAll{Who: w.backends[0]})
+	w.step(unsubscribeDue{"file:///a"})
+	if len(w.s.subs) != 0 {
+		t.Errorf("%d subscriptions are left", len(w.s.subs))
+	}
 }
 
 func TestMisconfiguredServer(t *testing.T) {

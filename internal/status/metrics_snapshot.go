@@ -32,6 +32,14 @@ func writeServerStates(b *strings.Builder, servers []Server) {
 	for _, s := range servers {
 		fmt.Fprintf(b, "goblin_in_flight{server=%q} %d\n", s.Name, s.InFlight)
 	}
+	family(b, "goblin_subscriptions", "gauge")
+	for _, s := range servers {
+		fmt.Fprintf(b, "goblin_subscriptions{server=%q} %d\n", s.Name, s.Subscribed)
+	}
+	family(b, "goblin_subscribers", "gauge")
+	for _, s := range servers {
+		fmt.Fprintf(b, "goblin_subscribers{server=%q} %d\n", s.Name, s.Subscribers)
+	}
 	family(b, "goblin_catalog_items", "gauge")
 	for _, s := range servers {
 		for _, kind := range []struct {

@@ -48,6 +48,8 @@ type Server struct {
 	Prompts     int       `json:"prompts"`
 	Resources   int       `json:"resources"`
 	Templates   int       `json:"templates"`
+	Subscribed  int       `json:"subscribed"`  // resources subscribed upstream
+	Subscribers int       `json:"subscribers"` // clients' subscriptions to them
 	Description string    `json:"description,omitempty"`
 	Settled     bool      `json:"settled"`     // every replica was ready or failed once: /readyz does not wait for it
 	FailedFirst bool      `json:"failedFirst"` // its first attempt failed
