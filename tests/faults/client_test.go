@@ -30,6 +30,26 @@ type answer struct {
 	after   string // Retry-After
 }
 
+// remove ends the session as a client should.
+func (c *client) remove(t testing.TB) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodDelete, c.g.url, nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	r.Header.Set("Mcp-Session-Id", c.session)
+	resp, err := c.http.Do(r)
+	if err != nil {
+		t.Errorf("DELETE: %v", err)
+		return
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		t.Errorf("DELETE: %s", resp.Status)
+	}
+}
+
 // send sends one POST; the caller reads and closes the body.
 func (c *client) send(body string) (*http.Response, error) {
 	r, err := http.NewRequest("POST", c.g.url, strings.NewReader(body))
@@ -80,11 +100,17 @@ func connect(t testing.TB, g *gateway, capabilities string) *client {
 
 func connectVersion(t testing.TB, g *gateway, version, capabilities string) *client {
 	t.Helper()
+	connections := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}
+	t.Cleanup(connections.CloseIdleConnections)
+	return connectWith(t, g, connections, version, capabilities)
+}
+
+func connectWith(t testing.TB, g *gateway, connections *http.Client, version, capabilities string) *client {
+	t.Helper()
 	if capabilities == "" {
 		capabilities = "{}"
 	}
-	c := &client{g: g, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}}
-	t.Cleanup(c.http.CloseIdleConnections)
+	c := &client{g: g, http: connections}
 	a := c.post(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+version+`","capabilities":`+capabilities+`,"clientInfo":{"name":"t","version":"1"}}}`)
 	if a.status != 200 || a.session == "" {
 		t.Fatalf("initialize: %s", a)

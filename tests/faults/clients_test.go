@@ -112,17 +112,7 @@ func TestClientsThatVanish(t *testing.T) {
 				waitFor(t, 5*time.Second, "the call to run", func() (bool, string) { n := g.server(t, "good").InFlight; return n > 0, fmt.Sprint(n) })
 				cancel()
 			}
-			r, err := http.NewRequest(http.MethodDelete, g.url, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("Mcp-Session-Id", c.session)
-			resp, err := c.http.Do(r)
-			if err != nil || resp.StatusCode != http.StatusNoContent {
-				t.Fatalf("DELETE: %v %v", resp, err)
-			}
-			_ = resp.Body.Close()
-			c.session = strings.Clone(c.session)
+			c.remove(t)
 			if a := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); a.status != 404 {
 				t.Errorf("a deleted session: %s", a)
 			}

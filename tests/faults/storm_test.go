@@ -1,0 +1,137 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// often returns n, or what FAULTS_N says.
+func often(n int) int {
+	if more, err := strconv.Atoi(os.Getenv("FAULTS_N")); err == nil && more > 0 {
+		return more
+	}
+	return n
+}
+
+// Ten thousand sessions opened and dropped, a part of them with a stream and a call, leave no memory, descriptor or
+// goroutine behind.
+func TestSessionsOpenedAndDropped(t *testing.T) {
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	open := func(n int) {
+		var all sync.WaitGroup
+		for worker := range 8 {
+			all.Go(func() {
+				transport := &http.Transport{MaxIdleConnsPerHost: 4}
+				defer transport.CloseIdleConnections()
+				for i := worker; i < n; i += 8 {
+					c := connectWith(t, g, &http.Client{Transport: transport}, "2025-11-25", elicits)
+					leave := func() {}
+					if i%10 == 0 {
+						_, leave = c.stream(t, "")
+						c.works(t, "good")
+					}
+					c.remove(t)
+					leave()
+				}
+			})
+		}
+		all.Wait()
+	}
+	quiet := func(want int) (resident, descriptors, goroutines int) {
+		waitFor(t, 10*time.Second, "the sessions to be gone", func() (bool, string) {
+			n := len(g.snapshot(t).Sessions)
+			return n == 0, fmt.Sprint(n, " sessions")
+		})
+		if want > 0 {
+			waitFor(t, 10*time.Second, "the goroutines to be gone", func() (bool, string) {
+				n := g.goroutines()
+				return n <= want, fmt.Sprintf("%d goroutines, want %d", n, want)
+			})
+		}
+		return g.resident(), g.descriptors(), g.goroutines()
+	}
+	open(1000) // pools fill, the heap finds its size
+	resident, descriptors, goroutines := quiet(0)
+	open(often(9000))
+	afterResident, afterDescriptors, _ := quiet(goroutines + 20)
+	t.Logf("resident %d MiB, then %d MiB; %d and %d descriptors", resident>>20, afterResident>>20, descriptors, afterDescriptors)
+	if grown := afterResident - resident; grown > 30<<20 {
+		t.Errorf("resident memory grew by %d MiB", grown>>20)
+	}
+	if afterDescriptors > descriptors+20 {
+		t.Errorf("%d descriptors, before %d", afterDescriptors, descriptors)
+	}
+}
+
+// Clients that open sessions and never say goodbye: beyond maxSessions the least recently used make room.
+func TestSessionsForgotten(t *testing.T) {
+	t.Parallel()
+	s := servers(map[string]any{"good": bad("none")})
+	s["limits"] = map[string]any{"maxSessions": 200}
+	g := serve(t, s)
+	g.ready(t, "good")
+	first := connect(t, g, "")
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	for range 1000 {
+		connectWith(t, g, &http.Client{Transport: transport}, "2025-06-18", "{}")
+	}
+	if n := len(g.snapshot(t).Sessions); n > 200 {
+		t.Errorf("%d sessions, want at most 200", n)
+	}
+	if a := first.post(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); a.status != 404 {
+		t.Errorf("the least recently used session: %s, want 404", a)
+	}
+}
+
+// A child that dies again and again leaves no process, descriptor or goroutine, and the other server does not notice.
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	quick := map[string]any{"reconnect": map[string]any{"min": "1ms", "max": "2ms"}}
+	g := serve(t, servers(map[string]any{"odd": with(bad("none"), quick), "good": bad("none")}))
+	g.ready(t, "odd", "good")
+	c := connect(t, g, "")
+	children, descriptors, goroutines := len(descendants(g.cmd.Process.Pid)), g.descriptors(), g.goroutines()
+	for n := range often(150) {
+		waitFor(t, 10*time.Second, "odd to be ready", func() (bool, string) {
+			a, err := c.try(context.Background(), strings.NewReader(callFrame(1, "odd", "exit", 0)), nil)
+			_, name := a.fault()
+			return name == "BACKEND_DISCONNECTED", fmt.Sprint(a, err)
+		})
+		if n%25 == 0 {
+			c.works(t, "good")
+		}
+	}
+	g.ready(t, "odd", "good")
+	waitFor(t, 10*time.Second, "nothing to be left", func() (bool, string) {
+		p, d, r := len(descendants(g.cmd.Process.Pid)), g.descriptors(), g.goroutines()
+		return p == children && d <= descriptors+5 && r <= goroutines+10,
+			fmt.Sprintf("%d processes, before %d; %d descriptors, before %d; %d goroutines, before %d", p, children, d, descriptors, r, goroutines)
+	})
+	if b := g.server(t, "good"); b.Incarnation != 1 {
+		t.Errorf("the other server was restarted: %+v", b)
+	}
+}
+
+// A child that dies in every handshake is tried again with growing pauses, not in a circle.
+func TestHopelessServer(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"odd": bad("exit"), "good": bad("none")}))
+	waitFor(t, 10*time.Second, "a few attempts", func() (bool, string) { n := g.server(t, "odd").Incarnation; return n >= 3, fmt.Sprint(n) })
+	before := g.server(t, "odd").Incarnation
+	began := time.Now()
+	waitFor(t, 10*time.Second, "two seconds", func() (bool, string) { return time.Since(began) > 2*time.Second, "" })
+	if n := g.server(t, "odd").Incarnation - before; n > 3 {
+		t.Errorf("%d attempts in two seconds", n)
+	}
+}
