@@ -249,7 +249,5 @@ func TestClientsThatReadSlowly(t *testing.T) {
 			t.Errorf("a healthy call took %s", took)
 		}
 	}
-	if n := g.resident(); n > 400<<20 {
-		t.Errorf("%d MiB resident", n>>20)
-	}
+	g.fits(t, 400<<20)
 }

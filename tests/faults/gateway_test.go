@@ -327,6 +327,14 @@ func (g *gateway) descriptors() int {
 	return len(all)
 }
 
+// fits asserts that the gateway's resident memory is below a limit in bytes; with the race detector that means nothing.
+func (g *gateway) fits(t *testing.T, limit int) {
+	t.Helper()
+	if n := g.resident(); n > limit && os.Getenv("FAULTS_RACE") == "" {
+		t.Errorf("%d MiB resident, want at most %d", n>>20, limit>>20)
+	}
+}
+
 // resident returns the gateway's resident memory in bytes.
 func (g *gateway) resident() int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", g.cmd.Process.Pid))

@@ -93,9 +93,7 @@ func TestServersThatMisbehave(t *testing.T) {
 	g.logged(t, "WARN", "server=bad-items", "left out")
 	g.logged(t, "WARN", "server=bad-list", "could not be fetched")
 	g.logged(t, "WARN", "server=list-error", "index is broken")
-	if n := g.resident(); n > 150<<20 {
-		t.Errorf("%d MiB resident", n>>20)
-	}
+	g.fits(t, 150<<20)
 }
 
 // Answers that are none end their call at once with an error that names the server, and the connection lives.
