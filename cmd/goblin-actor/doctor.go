@@ -155,10 +155,10 @@ func explain(server config.Server, seen status.Server, backend status.Backend) (
 	switch {
 	case seen.State == "misconfigured":
 		return "its configuration cannot be carried out", "goblin-actor config check names the line; set the variable, or give a default as ${NAME:-value}"
-	case seen.State == "needs-login" || has("401", "403"):
-		return "the server wants to know who is calling", "put a token into headers: {Authorization: \"Bearer ${TOKEN}\"}"
 	case has("not found on path", "no such file", "executable file not found"):
 		return "the program " + program + " is not there", "install it, or write its whole path into command; a gateway started by a desktop program has a shorter PATH than your shell"
+	case seen.State == "needs-login" || has("http status 401", "http status 403"):
+		return "the server wants to know who is calling", "put a token into headers: {Authorization: \"Bearer ${TOKEN}\"}"
 	case has("permission denied"):
 		return "the program may not be run", "chmod +x, or name the interpreter as command and the script in args"
 	case has("connection refused", "no such host", "network is unreachable", "i/o timeout", "dial "):
@@ -171,9 +171,9 @@ func explain(server config.Server, seen status.Server, backend status.Backend) (
 		return "no version of the protocol in common", "update the server, or set protocol: to a version both know"
 	case has("exit status", "signal", "exited", "closed its stdout"):
 		return "the program ended by itself", "run it by hand: " + oneLine(strings.TrimSpace(server.Command+" "+strings.Join(server.Args, " ")), 120) + "; its last words are below"
-	case has("http 5", "502", "503", "504"):
+	case has("http status 5"):
 		return "the server, or a proxy before it, is in trouble", "look at its own log; the gateway goes on trying"
-	case has("404", "405"):
+	case has("http status 404", "http status 405"):
 		return "there is no MCP endpoint at that URL", "look up the path (often /mcp or /sse), or set type: sse for an old server"
 	case seen.Reason == "":
 		return "it has not answered in the time given", "give it more with --timeout; a first npx download takes long"
