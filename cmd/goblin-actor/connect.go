@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +88,7 @@ func failed(err error) error {
 		return err
 	}
 	if rpc, ok := errors.AsType[*client.RPCError](err); ok {
-		return &exitError{exitAnswered, rpc, cmp.Or(rpcHints[rpc.Name()], codeHints[rpc.Code])}
+		return &exitError{exitAnswered, rpc, cmp.Or(pagesOf(rpc), rpcHints[rpc.Name()], codeHints[rpc.Code])}
 	}
 	switch {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, context.DeadlineExceeded):
@@ -96,6 +98,22 @@ func failed(err error) error {
 		return &exitError{exitFailed, err, "try again"}
 	}
 	return err
+}
+
+// pagesOf names the pages a server wants visited before it carries out the call, each in a line; "" = it wants none.
+// MCP 2025-11-25, client/elicitation, URL elicitation required.
+func pagesOf(rpc *client.RPCError) string {
+	var data struct {
+		Elicitations []elicitation `json:"elicitations"`
+	}
+	if rpc.Code != -32042 || json.Unmarshal(rpc.Data, &data) != nil {
+		return ""
+	}
+	var lines []string
+	for _, e := range data.Elicitations[:min(len(data.Elicitations), 10)] {
+		lines = append(lines, "visit "+oneLine(e.URL, 1000)+" if you trust it, then call again: "+oneLine(e.Message, 200))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // rpcHints are what one can do about an error of the gateway, by its name.

@@ -72,15 +72,29 @@ func stopGateway(g *actors.Gateway, drain time.Duration) error {
 // newStdio returns the command that serves one client on stdin and stdout.
 func newStdio() *cobra.Command {
 	var path, stateDir string
+	var to bridgeFlags
 	cmd := &cobra.Command{
 		Use:   "stdio",
 		Short: "Serve one client on stdin and stdout",
 		Long: `Serve one MCP client on stdin and stdout: for desktop programs that start their servers themselves.
-There is no listener and no admin socket; logs go to stderr.`,
-		Example: `  goblin-actor stdio --config goblin.yaml`,
+There is no listener and no admin socket; logs go to stderr.
+
+With --connect no gateway runs here: stdin and stdout are bridged to a running one. The bridge outlives its
+restarts: it opens a new session in the client's name, sets its log level and subscriptions again, and answers
+what was under way with an error. Its clients speak a version with initialize (2024-11-05 to 2025-11-25).`,
+		Example: "  goblin-actor stdio --config goblin.yaml\n  goblin-actor stdio --connect 8730",
 		Args:    takes(0, 0, ""),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return stdio(cmd, path, stateDir) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := to.check(path); err != nil {
+				return err
+			}
+			if to.connect != "" {
+				return bridge(cmd, to.connect)
+			}
+			return stdio(cmd, path, stateDir)
+		},
 	}
+	to.add(cmd)
 	cmd.Flags().StringVar(&path, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
 	addStateDir(cmd, &stateDir)
 	return cmd

@@ -174,6 +174,9 @@ func forge(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	tool("echo", func(c *demo.Call) (any, error) { return demo.Text("%s", c.Arguments), nil })
 	tool("fail", func(*demo.Call) (any, error) { return nil, &demo.Error{Code: -32000, Message: "\x1b[31mno"} })
+	tool("page", func(*demo.Call) (any, error) {
+		return nil, &demo.Error{Code: -32042, Message: "log in first", Data: []byte(`{"elicitations":[{"mode":"url","url":"https://example.com/\u001b[2J","message":"log in"}]}`)}
+	})
 	s.SetResource(demo.Resource{URI: "forge:blob", Name: "blob", Handle: func(*demo.Call) (any, error) {
 		return raw{"contents": []raw{{"uri": "forge:blob", "blob": "AAEC/w=="}}}, nil
 	}})

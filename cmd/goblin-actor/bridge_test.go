@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// gatewayProcess is a gateway that can be killed and started again at the same address.
+type gatewayProcess struct {
+	t       *testing.T
+	config  string
+	address string
+	cmd     *exec.Cmd
+}
+
+func startGateway(t *testing.T, servers string) *gatewayProcess {
+	t.Helper()
+	dir := t.TempDir()
+	g := &gatewayProcess{t: t, config: filepath.Join(dir, "goblin.yaml"), address: "127.0.0.1:0"}
+	if err := os.WriteFile(g.config, []byte("mcpServers:\n"+servers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.start()
+	t.Cleanup(g.kill)
+	return g
+}
+
+// start runs it and waits until it listens; where it listened once it listens again.
+func (g *gatewayProcess) start() {
+	g.t.Helper()
+	path, err := exec.LookPath("goblin-actor")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	runtime := filepath.Dir(g.config)
+	g.cmd = exec.Command(path, "serve", "--config", g.config, "--listen", g.address)
+	g.cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+runtime, "XDG_STATE_HOME="+runtime, "GORACE=atexit_sleep_ms=20")
+	g.cmd.Stderr = g.t.Output()
+	out, err := g.cmd.StdoutPipe()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := g.cmd.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		g.t.Fatalf("the gateway ended: %v", err)
+	}
+	g.address = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "http://"), "/mcp")
+	poll(g.t, "the gateway to be ready", func() bool {
+		resp, err := http.Get("http://" + g.address + "/readyz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// kill ends it like a power cut.
+func (g *gatewayProcess) kill() {
+	g.cmd.Process.Kill()
+	g.cmd.Wait()
+}
+
+// drain ends it as an operator does.
+func (g *gatewayProcess) drain() {
+	g.cmd.Process.Signal(os.Interrupt)
+	if err := g.cmd.Wait(); err != nil {
+		g.t.Errorf("the gateway ended with %v", err)
+	}
+}
+
+func poll(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited too long for %s", what)
+		}
+	}
+}
+
+// demos are servers of a configuration.
+func demos(t *testing.T, names ...string) string {
+	t.Helper()
+	path, err := exec.LookPath("goblin-actor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, name := range names {
+		text += fmt.Sprintf("  %s: {command: %q, args: [demo, %s], env: {GORACE: atexit_sleep_ms=20}}\n", name, path, name)
+	}
+	return text
+}
+
+// A client on stdio --connect never notices that the gateway is killed and started again, beyond the one call that
+// was under way: subscriptions, log level and capabilities are there as before.
+func TestBridgeOutlivesTheGateway(t *testing.T) {
+	for _, end := range []string{"killed", "drained"} {
+		t.Run(end, func(t *testing.T) {
+			g := startGateway(t, demos(t, "clock", "oracle"))
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			var updates, changes atomic.Int32
+			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+				ResourceUpdatedHandler: func(context.Context, *mcp.ResourceUpdatedNotificationRequest) { updates.Add(1) },
+				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changes.Add(1) },
+				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"guess": "a hole"}}, nil
+				},
+			})
+			path, err := exec.LookPath("goblin-actor")
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdio := exec.Command(path, "stdio", "--connect", g.address)
+			stdio.Stderr = t.Output()
+			c, err := client.Connect(ctx, &mcp.CommandTransport{Command: stdio}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			call := func(name string, args any) (string, error) {
+				r, err := c.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: args})
+				raw, _ := json.Marshal(r)
+				return string(raw), err
+			}
+			if err := c.Subscribe(ctx, &mcp.SubscribeParams{URI: "resource://clock/clock://now"}); err != nil {
+				t.Fatal(err)
+			}
+			poll(t, "an update", func() bool { return updates.Load() > 0 })
+			if got, err := call("oracle_riddle", nil); err != nil || !strings.Contains(got, "Solved") {
+				t.Fatalf("riddle: %s, %v", got, err)
+			}
+			running := make(chan error, 1)
+			go func() {
+				_, err := call("clock_wait", map[string]any{"seconds": 600, "steps": 600})
+				running <- err
+			}()
+			for round := range 2 {
+				if end == "killed" {
+					g.kill()
+				} else if round == 0 {
+					time.AfterFunc(100*time.Millisecond, func() { g.cmd.Process.Kill() }) // the call would take all of the drain
+					g.cmd.Process.Signal(os.Interrupt)
+					g.cmd.Wait()
+				} else {
+					g.drain()
+				}
+				if round == 0 {
+					if err := <-running; err == nil || !strings.Contains(err.Error(), "lost") {
+						t.Errorf("the call under way: %v", err)
+					}
+				}
+				updates.Store(0)
+				changes.Store(0)
+				waiting := make(chan error, 1)
+				go func() { // while nobody is there
+					got, err := call("clock_now", nil)
+					if err == nil && strings.Contains(got, "isError\":true") {
+						err = fmt.Errorf("%s", got)
+					}
+					waiting <- err
+				}()
+				g.start()
+				if err := <-waiting; err != nil {
+					t.Errorf("the call while the gateway was away: %v", err)
+				}
+				poll(t, "an update after it", func() bool { return updates.Load() > 1 && changes.Load() > 0 })
+				if got, err := call("oracle_riddle", nil); err != nil || !strings.Contains(got, "Solved") {
+					t.Errorf("riddle after it: %s, %v", got, err)
+				}
+			}
+		})
+	}
+}
+
+// watch goes on when its gateway was away, and tells so.
+func TestWatchOutlivesTheGateway(t *testing.T) {
+	g := startGateway(t, demos(t, "clock"))
+	path, err := exec.LookPath("goblin-actor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := exec.Command(path, "watch", "resource://clock/clock://now", "-o", "json", "--connect", g.address)
+	watch.Stderr = t.Output()
+	watch.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=20")
+	out, err := watch.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := watch.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Process.Kill()
+	lines := bufio.NewScanner(out)
+	await := func(event string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.HasPrefix(lines.Text(), `{"event":"`+event+`",`) {
+				return
+			}
+		}
+		t.Fatalf("watch ended before %q", event)
+	}
+	await("contents")
+	await("contents")
+	g.kill()
+	await("lost")
+	g.start()
+	await("back")
+	await("contents")
+	await("contents")
+	watch.Process.Signal(os.Interrupt)
+	for lines.Scan() {
+	}
+	watch.Wait()
+	if got := watch.ProcessState.ExitCode(); got != exitInterrupted {
+		t.Errorf("exit code %d, want %d", got, exitInterrupted)
+	}
+}

@@ -1,0 +1,290 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+const (
+	bridgeMaxOut  = 16 << 20        // bytes for the client that wait before the gateway has to
+	bridgeGrace   = 3 * time.Second // for the last words to the client and the end of the links
+	bridgeMaxLine = 256 << 20       // longest message either way
+)
+
+// Bridge connects a client on a pair of pipes, one message a line, with the running gateway at address (see
+// ParseAddress), and outlives restarts of the gateway: then it says initialize again in the client's own words, sets
+// the log level and subscribes as the client had, and tells it that every list may have changed. Requests that had
+// been sent are answered with BACKEND_DISCONNECTED, those that had not wait up to 20 s for the next gateway.
+// Messages pass byte for byte both ways. MCP versions with initialize only.
+//
+// It blocks until the client closes in (then running calls have five seconds), ctx ends, or nobody reads out; in and
+// out are not closed, and a Read that does not end by itself is left behind.
+func Bridge(ctx context.Context, address string, in io.Reader, out io.Writer, log *slog.Logger) error {
+	u, err := ParseAddress(address)
+	if err != nil {
+		return err
+	}
+	return newBridge(log, func(sink transport.Sink) transport.Link {
+		return transport.OpenHTTP(transport.HTTPOptions{URL: u.String(), MaxMessageBytes: bridgeMaxLine}, sink)
+	}).run(ctx, in, out)
+}
+
+// bridge carries out what bridgeState decides. One goroutine has the state and calls the links; one reads lines, one
+// writes them, and the links have theirs; all of them meet in channels.
+type bridge struct {
+	log   *slog.Logger
+	open  func(transport.Sink) transport.Link
+	state *bridgeState
+	links map[uint64]transport.Link
+
+	lines  chan bridgeLine  // from the client
+	events chan bridgeEvent // from links
+	write  chan []byte      // to the client
+	done   chan struct{}    // closed when nobody receives any more
+	stuck  chan error       // capacity 1: nobody reads out
+	ending sync.WaitGroup   // links that have not told Closed
+
+	waiting [][]byte // for write
+	size    int      // bytes in waiting
+}
+
+// bridgeLine is what was read from the client: a message, or what is wrong with one, or the end.
+type bridgeLine struct {
+	frame protocol.Frame
+	err   error
+	end   bool
+}
+
+type bridgeEvent struct {
+	gen   uint64
+	event transport.Event
+}
+
+func newBridge(log *slog.Logger, open func(transport.Sink) transport.Link) *bridge {
+	return &bridge{
+		log: log, open: open, state: newBridgeState(), links: map[uint64]transport.Link{},
+		lines: make(chan bridgeLine), events: make(chan bridgeEvent), write: make(chan []byte),
+		done: make(chan struct{}), stuck: make(chan error, 1),
+	}
+}
+
+func (b *bridge) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	written := make(chan struct{})
+	go b.read(in)
+	go func() {
+		defer close(written)
+		b.writeLines(out)
+	}()
+	over, err := false, error(nil)
+	for !over {
+		over, err = b.step(ctx)
+	}
+	for _, l := range b.links {
+		l.Close(bridgeGrace)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), bridgeGrace)
+	defer cancel()
+	b.flush(last, written)
+	close(b.done)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.ending.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-last.Done():
+	}
+	return err
+}
+
+// step waits for one thing to happen and carries out what follows from it.
+func (b *bridge) step(ctx context.Context) (over bool, err error) {
+	s := b.state
+	var wake <-chan time.Time
+	if at := s.next(); !at.IsZero() {
+		timer := time.NewTimer(time.Until(at))
+		defer timer.Stop()
+		wake = timer.C
+	}
+	lines, events, write, first := b.lines, b.events, b.write, []byte(nil)
+	if s.full() {
+		lines = nil
+	}
+	if b.size > bridgeMaxOut {
+		events = nil
+	}
+	if len(b.waiting) > 0 {
+		first = b.waiting[0]
+	} else {
+		write = nil
+	}
+	was := s.phase
+	select {
+	case line := <-lines:
+		s.now = time.Now()
+		b.line(line)
+	case e := <-events:
+		s.now = time.Now()
+		s.link(e.gen, e.event)
+	case write <- first:
+		b.waiting, b.size = b.waiting[1:], b.size-len(first)
+		return false, nil
+	case <-wake:
+		s.now = time.Now()
+		s.tick()
+	case err := <-b.stuck:
+		return true, fmt.Errorf("write to the client: %w", err)
+	case <-ctx.Done():
+		return true, context.Cause(ctx)
+	}
+	b.tell(was)
+	return b.carryOut()
+}
+
+// tell logs a change of phase.
+func (b *bridge) tell(was bridgePhase) {
+	switch is := b.state.phase; {
+	case is == was:
+	case is == bridgeReady:
+		b.log.Info("connected with the gateway", "protocol", b.state.version)
+	case is == bridgeDown && was == bridgeReady:
+		b.log.Warn("the gateway is gone, trying again", "err", b.state.why)
+	}
+}
+
+func (b *bridge) line(l bridgeLine) {
+	switch {
+	case l.end:
+		b.state.end()
+	case l.err != nil:
+		b.state.tell(protocol.AppendError(nil, []byte("null"), protocol.ErrorCode(l.err), l.err.Error(), nil))
+	default:
+		b.state.client(l.frame)
+	}
+}
+
+// carryOut does what the state wants done.
+func (b *bridge) carryOut() (over bool, err error) {
+	effects := b.state.out
+	b.state.out = nil
+	for _, e := range effects {
+		switch e := e.(type) {
+		case bridgeTell:
+			b.waiting, b.size = append(b.waiting, e.frame), b.size+len(e.frame)
+		case bridgeOpenUp:
+			b.openLink(e.gen)
+		case bridgeSend:
+			b.links[e.gen].Send(e.o)
+		case bridgeSpeak:
+			b.links[e.gen].SetVersion(e.version)
+		case bridgeListen:
+			b.links[e.gen].Listen()
+		case bridgeDrop:
+			b.links[e.gen].Close(bridgeGrace)
+			delete(b.links, e.gen)
+		case bridgeEnd:
+			return true, e.err
+		}
+	}
+	return false, nil
+}
+
+// openLink opens a link whose events carry gen.
+func (b *bridge) openLink(gen uint64) {
+	b.ending.Add(1)
+	b.links[gen] = b.open(func(ctx context.Context, e transport.Event) error {
+		if _, closed := e.(transport.Closed); closed {
+			defer b.ending.Done()
+		}
+		select {
+		case b.events <- bridgeEvent{gen, e}:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-b.done:
+			return errBridgeOver
+		}
+	})
+}
+
+// errBridgeOver tells links that nobody listens any more.
+var errBridgeOver = errors.New("the bridge has ended")
+
+// read reads the client's lines; batches are taken apart (MCP 2025-03-26).
+func (b *bridge) read(in io.Reader) {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(make([]byte, 0, 64<<10), bridgeMaxLine)
+	for scanner.Scan() {
+		raw := append([]byte(nil), scanner.Bytes()...)
+		var f protocol.Frame
+		var err error
+		switch {
+		case len(raw) == 0:
+			continue
+		case protocol.IsBatch(raw):
+			err = protocol.ParseBatch(raw, func(f *protocol.Frame) error {
+				b.hand(bridgeLine{frame: *f})
+				return nil
+			})
+		default:
+			if err = f.Parse(raw); err == nil {
+				b.hand(bridgeLine{frame: f})
+			}
+		}
+		if err != nil {
+			b.hand(bridgeLine{err: err})
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		b.log.Warn("the client's messages cannot be read any more", "err", err)
+	}
+	b.hand(bridgeLine{end: true})
+}
+
+func (b *bridge) hand(l bridgeLine) {
+	select {
+	case b.lines <- l:
+	case <-b.done:
+	}
+}
+
+// writeLines writes until write is closed.
+func (b *bridge) writeLines(out io.Writer) {
+	var line []byte
+	for frame := range b.write {
+		line = protocol.AppendLine(line[:0], frame, true)
+		if _, err := out.Write(line); err != nil {
+			b.stuck <- err
+			return
+		}
+		if cap(line) > 1<<20 {
+			line = nil
+		}
+	}
+}
+
+// flush writes what waits for the client, until ctx ends.
+func (b *bridge) flush(ctx context.Context, written <-chan struct{}) {
+	for _, frame := range b.waiting {
+		select {
+		case b.write <- frame:
+		case <-written: // nobody reads
+		case <-ctx.Done():
+		}
+	}
+	close(b.write)
+	select {
+	case <-written:
+	case <-ctx.Done():
+	}
+}

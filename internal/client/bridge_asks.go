@@ -1,0 +1,88 @@
+package client
+
+import (
+	"strconv"
+
+	"goblin-actor/protocol"
+)
+
+// bridgeAsk is a question of the gateway the client has not answered.
+type bridgeAsk struct {
+	gen  uint64
+	id   []byte // the gateway's raw id
+	gone bool   // withdrawn: an answer goes nowhere, but the client still knows the id
+}
+
+// asked passes a question on to the client. Its id stays as it is unless the client still has another question with
+// that id, of an earlier session.
+func (s *bridgeState) asked(gen uint64, f protocol.Frame) {
+	if len(s.asks) >= bridgeMaxAsks {
+		s.forgetAsks()
+	}
+	id, frame := string(f.IDBytes()), f.Raw
+	if _, taken := s.asks[id]; taken {
+		s.askers++
+		id = `"goblin-bridge-` + strconv.FormatUint(s.askers, 10) + `"`
+		frame = protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: f.ID, With: []byte(id)})
+	}
+	s.asks[id] = &bridgeAsk{gen: gen, id: f.IDBytes()}
+	s.tell(frame)
+}
+
+// forgetAsks makes room: those withdrawn go.
+func (s *bridgeState) forgetAsks() {
+	for id, a := range s.asks {
+		if a.gone {
+			delete(s.asks, id)
+		}
+	}
+}
+
+// clientAnswer passes an answer on to whoever asked; one nobody waits for is dropped.
+func (s *bridgeState) clientAnswer(f protocol.Frame) {
+	id := string(f.IDBytes())
+	a := s.asks[id]
+	if a == nil {
+		return
+	}
+	delete(s.asks, id)
+	if _, open := s.links[a.gen]; a.gone || !open {
+		return
+	}
+	if id != string(a.id) {
+		var back protocol.Frame
+		if back.Parse(protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: f.ID, With: a.id})) != nil {
+			return // it was a frame a moment ago
+		}
+		f = back
+	}
+	s.send(a.gen, bridgeItem{kind: bridgeNote, frame: f})
+}
+
+// notified passes a notification on. One that withdraws a question gets the id the client knows it by.
+func (s *bridgeState) notified(gen uint64, f protocol.Frame) {
+	var p protocol.Params
+	if f.M != protocol.NotificationCancelled || p.Scan(&f) != nil {
+		s.tell(f.Raw)
+		return
+	}
+	for id, a := range s.asks {
+		if a.gen == gen && !a.gone && string(a.id) == string(p.RequestID.Of(f.Raw)) {
+			a.gone = true
+			s.tell(protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: p.RequestID, With: []byte(id)}))
+			return
+		}
+	}
+	s.tell(f.Raw)
+}
+
+// withdrawAsks tells the client that the questions of a link need no answer any more.
+func (s *bridgeState) withdrawAsks(gen uint64) {
+	for _, id := range sorted(s.asks) {
+		if a := s.asks[id]; a.gen == gen && !a.gone {
+			a.gone = true
+			params := []byte(`{"requestId":` + id + `,"reason":"the gateway has gone"}`)
+			s.tell(protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params))
+		}
+	}
+}

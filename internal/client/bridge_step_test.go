@@ -1,0 +1,331 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// bridgeTalk drives a bridgeState by hand.
+type bridgeTalk struct {
+	*bridgeState
+	t *testing.T
+}
+
+func newBridgeTalk(t *testing.T) *bridgeTalk {
+	s := newBridgeState()
+	s.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return &bridgeTalk{s, t}
+}
+
+func (b *bridgeTalk) frame(raw string) protocol.Frame {
+	b.t.Helper()
+	var f protocol.Frame
+	if err := f.Parse([]byte(`{"jsonrpc":"2.0",` + raw + `}`)); err != nil {
+		b.t.Fatal(err)
+	}
+	return f
+}
+
+func (b *bridgeTalk) say(raw string) { b.t.Helper(); b.client(b.frame(raw)) }
+
+// hear has the gateway say something on a link, in the answer to ticket (0 = on no answer).
+func (b *bridgeTalk) hear(gen, ticket uint64, raw string) {
+	b.t.Helper()
+	b.link(gen, transport.Received{Ticket: ticket, Frame: b.frame(raw)})
+}
+
+// after lets time pass and does what is due then.
+func (b *bridgeTalk) after(d time.Duration) {
+	b.now = b.now.Add(d)
+	b.tick()
+}
+
+// want compares the effects since the last time; each must begin like its line.
+func (b *bridgeTalk) want(lines ...string) {
+	b.t.Helper()
+	var got []string
+	for _, e := range b.out {
+		switch e := e.(type) {
+		case bridgeTell:
+			got = append(got, "tell "+strings.TrimPrefix(string(e.frame), `{"jsonrpc":"2.0",`))
+		case bridgeSend:
+			got = append(got, fmt.Sprintf("send %d #%d %s", e.gen, e.o.Ticket, strings.TrimPrefix(string(e.o.Frame), `{"jsonrpc":"2.0",`)))
+		case bridgeEnd:
+			got = append(got, fmt.Sprintf("End %v", e.err))
+		default:
+			got = append(got, strings.TrimPrefix(fmt.Sprintf("%T%v", e, e), "client.bridge"))
+		}
+	}
+	b.out = nil
+	for i := range max(len(got), len(lines)) {
+		if i >= len(got) || i >= len(lines) || !strings.HasPrefix(got[i], lines[i]) {
+			b.t.Fatalf("effects\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(lines, "\n"))
+		}
+	}
+}
+
+const bridgeHelloText = `"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}`
+
+// ready shakes hands; the next ticket is 3.
+func (b *bridgeTalk) ready() {
+	b.t.Helper()
+	b.say(bridgeHelloText)
+	b.want("OpenUp{1}", "send 1 #1 "+bridgeHelloText)
+	b.link(1, transport.Written{Ticket: 1})
+	b.hear(1, 1, `"id":0,"result":{"protocolVersion":"2025-11-25"}`)
+	b.want(`tell "id":0,"result"`, "Speak{1 2025-11-25}")
+	b.say(`"method":"notifications/initialized"`)
+	b.want(`send 1 #2 "method":"notifications/initialized"`)
+	b.link(1, transport.Ended{Ticket: 2})
+	b.want("Listen{1}")
+}
+
+func TestBridgePasses(t *testing.T) {
+	b := newBridgeTalk(t)
+	b.say(`"id":"p","method":"ping"`)
+	b.want(`tell "id":"p","result":{}`)
+	b.say(`"id":1,"method":"server/discover"`)
+	b.want(`tell "id":1,"error":{"code":-32601`)
+	b.say(`"id":1,"method":"tools/list"`)
+	b.want(`tell "id":1,"error":{"code":-32600`)
+	b.say(`"method":"notifications/initialized"`)
+	b.ready()
+	b.say(`"id":9,"method":"initialize"`)
+	b.want(`tell "id":9,"error":{"code":-32600`)
+
+	// One after the other: the next goes when the one before is written, or accepted.
+	b.say(`"id":1,"method":"tools/call","params":{"name":"a" , "x":1}`)
+	b.say(`"method":"notifications/cancelled","params":{"requestId":7}`)
+	b.say(`"id":2,"method":"x/y"`)
+	b.want(`send 1 #3 "id":1,"method":"tools/call","params":{"name":"a" , "x":1}}`)
+	b.link(1, transport.Written{Ticket: 3})
+	b.want(`send 1 #4 "method":"notifications/cancelled"`)
+	b.link(1, transport.Written{Ticket: 4})
+	b.want()
+	b.link(1, transport.Ended{Ticket: 4})
+	b.want(`send 1 #5 "id":2,"method":"x/y"`)
+	b.say(`"id":1,"method":"tools/list"`)
+	b.want(`tell "id":1,"error":{"code":-32600,"message":"this id is in use"`)
+	b.hear(1, 3, `"method":"notifications/progress","params":{"progressToken":1}`)
+	b.hear(1, 0, `"id":2,"result":{"a" : 1}`) // on another stream
+	b.hear(1, 3, `"id":1,"error":{"code":-1,"message":"no"}`)
+	b.hear(1, 3, `"id":1,"result":{}`) // twice
+	b.hear(1, 0, `"id":77,"result":{}`)
+	b.want(`tell "method":"notifications/progress"`, `tell "id":2,"result":{"a" : 1}}`, `tell "id":1,"error":{"code":-1`)
+
+	// Questions and answers.
+	b.hear(1, 0, `"id":1,"method":"roots/list"`)
+	b.want(`tell "id":1,"method":"roots/list"`)
+	b.say(`"id":1,"result":{"roots":[]}`)
+	b.say(`"id":1,"result":{"roots":[]}`)
+	b.want(`send 1 #6 "id":1,"result":{"roots":[]}`)
+	b.end()
+	b.want("End <nil>")
+}
+
+// The session is forgotten while nothing runs: the next request finds out, is carried out by the next session, and
+// the client's level and subscriptions are set again.
+func TestBridgeRejoins(t *testing.T) {
+	b := newBridgeTalk(t)
+	b.ready()
+	for i, request := range []string{
+		`"id":1,"method":"logging/setLevel","params":{"level":"info"}`,
+		`"id":2,"method":"resources/subscribe","params":{"uri":"a:b"}`,
+		`"id":3,"method":"resources/subscribe","params":{"uri":"a:c"}`,
+		`"id":4,"method":"resources/unsubscribe","params":{"uri":"a:c"}`,
+	} {
+		b.say(request)
+		b.hear(1, uint64(3+i), fmt.Sprintf(`"id":%d,"result":{}`, i+1))
+	}
+	b.out = nil
+	b.now = b.now.Add(bridgeLong)
+	b.say(`"id":5,"method":"tools/call"`)
+	b.want(`send 1 #7 "id":5,"method":"tools/call"`)
+	b.link(1, transport.Written{Ticket: 7})
+	b.link(1, transport.SessionLost{Ticket: 7})
+	b.link(1, transport.Ended{Ticket: 7, Err: transport.ErrSessionLost})
+	b.want("Drop{1}")
+	b.after(0)
+	b.want("OpenUp{2}", "send 2 #8 "+bridgeHelloText)
+	b.say(`"id":6,"method":"tools/list"`)
+	b.want()
+	b.hear(2, 8, `"id":0,"result":{"protocolVersion":"2025-11-25"}`)
+	b.want("Speak{2 2025-11-25}", `tell "method":"notifications/tools/list_changed"`, `tell "method":"notifications/prompts/list_changed"`,
+		`tell "method":"notifications/resources/list_changed"`, `send 2 #11 "method":"notifications/initialized"`)
+	b.link(2, transport.Ended{Ticket: 11})
+	b.want("Listen{2}", `send 2 #12 "id":"goblin-bridge-9","method":"logging/setLevel","params":{"level":"info"}`)
+	b.hear(2, 12, `"id":"goblin-bridge-9","result":{}`)
+	b.want(`send 2 #13 "id":"goblin-bridge-10","method":"resources/subscribe","params":{"uri":"a:b"}`)
+	b.link(2, transport.Written{Ticket: 13})
+	b.want(`send 2 #14 "id":5,"method":"tools/call"`)
+	b.hear(2, 14, `"id":5,"result":{}`)
+	b.want(`tell "id":5,"result":{}`, `send 2 #15 "id":6`)
+	// The server is not there yet: again, until it is.
+	b.hear(2, 13, `"id":"goblin-bridge-10","error":{"code":-32002,"message":"no"}`)
+	b.want()
+	b.after(bridgeAgainIn - 1)
+	b.want()
+	b.link(2, transport.Written{Ticket: 15})
+	b.after(1)
+	b.want(`send 2 #17 "id":"goblin-bridge-16","method":"resources/subscribe"`)
+	b.hear(2, 17, `"id":"goblin-bridge-16","result":{}`)
+	b.want(`tell "method":"notifications/resources/updated","params":{"uri":"a:b"}`)
+	const notFound = `"id":6,"error":{"code":-32602,"message":"no","data":{"code":"TOOL_NOT_FOUND"}}`
+	b.hear(2, 15, notFound)
+	b.say(`"id":6,"method":"x"`)
+	b.want(`tell "id":6,"error":{"code":-32600`)
+	b.after(bridgeAgainIn)
+	b.want(`send 2 #18 "id":6`)
+	b.now = b.now.Add(bridgeSettle)
+	b.hear(2, 18, notFound)
+	b.want(`tell ` + notFound)
+}
+
+// The gateway dies in the middle: what was sent is answered with an error, what was not waits for the next one, and
+// what waits too long is answered.
+func TestBridgeGatewayDies(t *testing.T) {
+	b := newBridgeTalk(t)
+	b.ready()
+	b.now = b.now.Add(bridgeLong)
+	b.say(`"id":1,"method":"tools/call"`)
+	b.link(1, transport.Written{Ticket: 3})
+	b.say(`"id":2,"method":"resources/read"`)
+	b.link(1, transport.Written{Ticket: 4})
+	b.hear(1, 3, `"id":1,"method":"elicitation/create"`)
+	b.out = nil
+	b.link(1, transport.Ended{Ticket: 3, Err: io.ErrUnexpectedEOF})
+	b.want(`tell "id":1,"error":{"code":-31003,"message":"The connection to the gateway was lost after the request had been sent","data":{"code":"BACKEND_DISCONNECTED","server":null,"retryable":false}}`,
+		`send 1 #6 "id":"goblin-bridge-5","method":"ping"`)
+	b.say(`"id":3,"method":"tools/list"`)
+	b.want(`send 1 #7 "id":3`)
+	b.link(1, transport.NotSent{Ticket: 7, Err: errors.New("refused")})
+	b.link(1, transport.NotSent{Ticket: 6, Err: errors.New("refused")})
+	b.after(0)
+	b.want("OpenUp{2}", "send 2 #8")
+	b.link(2, transport.NotSent{Ticket: 8, Err: errors.New("refused")})
+	b.want("Drop{2}")
+	b.link(1, transport.Ended{Ticket: 4, Err: transport.ErrNoAnswer}) // the older link lived for it
+	b.want(`tell "id":2,"error":{"code":-31003`, `tell "method":"notifications/cancelled","params":{"requestId":1,"reason":"the gateway has gone"}`, "Drop{1}")
+	if left := b.next().Sub(b.now); left != bridgeMin {
+		t.Errorf("next attempt in %v", left)
+	}
+	b.after(bridgeMin - 1)
+	b.want()
+	b.after(1)
+	b.want("OpenUp{3}", "send 3 #9")
+	b.say(`"id":1,"result":{"action":"accept"}`) // to a question of the dead one
+	b.want()
+	b.after(bridgeHold - bridgeMin)
+	b.want(`tell "id":3,"error":{"code":-31001,"message":"the gateway is not reachable, nothing was sent: refused","data":{"code":"SERVER_UNAVAILABLE","server":null,"retryable":true}}`)
+	b.after(bridgeOpen)
+	b.want("Drop{3}")
+	b.after(bridgeMax)
+	b.want("OpenUp{4}", "send 4 #10")
+}
+
+// A gateway that drains says so: that request was not carried out and is kept for the next gateway, while what runs
+// may still be answered.
+func TestBridgeDrain(t *testing.T) {
+	b := newBridgeTalk(t)
+	b.ready()
+	b.now = b.now.Add(bridgeLong)
+	b.say(`"id":1,"method":"tools/call"`)
+	b.link(1, transport.Written{Ticket: 3})
+	b.say(`"id":2,"method":"tools/call"`)
+	b.out = nil
+	b.hear(1, 4, `"id":2,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN"}}`)
+	b.want()
+	b.after(0)
+	b.want("OpenUp{2}", "send 2 #5")
+	b.hear(2, 5, `"id":0,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN"}}`)
+	b.want("Drop{2}")
+	b.say(`"method":"notifications/cancelled","params":{"requestId":1}`)
+	b.want(`send 1 #6 "method":"notifications/cancelled"`)
+	b.hear(1, 3, `"id":1,"result":{}`)
+	b.link(1, transport.Ended{Ticket: 6})
+	b.want(`tell "id":1,"result":{}`, "Drop{1}")
+	b.say(`"method":"notifications/cancelled","params":{"requestId":2}`) // taken back while it waits
+	b.after(bridgeMin)
+	b.want("OpenUp{3}", "send 3 #7")
+	b.hear(3, 7, `"id":0,"result":{"protocolVersion":"2024-11-05"}`)
+	b.want("End " + errBridgeVersion.Error())
+}
+
+// A question of the new session with the id of one the client still thinks about gets another id.
+func TestBridgeQuestionIDs(t *testing.T) {
+	b := newBridgeTalk(t)
+	b.ready()
+	b.hear(1, 0, `"id":1,"method":"roots/list"`)
+	b.out = nil
+	b.link(1, transport.Closed{Err: io.EOF})
+	b.want(`tell "method":"notifications/cancelled","params":{"requestId":1`)
+	b.after(bridgeMin)
+	b.hear(2, 3, `"id":0,"result":{"protocolVersion":"2025-11-25"}`)
+	b.out = nil
+	b.hear(2, 0, `"id":1,"method":"roots/list"`)
+	b.want(`tell "id":"goblin-bridge-1","method":"roots/list"`)
+	b.hear(2, 0, `"id":2,"method":"roots/list"`)
+	b.hear(2, 0, `"method":"notifications/cancelled","params":{"requestId":2}`)
+	b.want(`tell "id":2`, `tell "method":"notifications/cancelled","params":{"requestId":2}`)
+	b.say(`"id":1,"result":{}`) // to the one of the old session
+	b.say(`"id":2,"result":{}`) // to the one withdrawn
+	b.want()
+	b.say(`"id":"goblin-bridge-1","error":{"code":-1,"message":"no"}`)
+	b.want(`send 2 #5 "id":1,"error":{"code":-1,"message":"no"}`)
+}
+
+// Nobody is there from the beginning: initialize waits, is refused, and may be said again.
+func TestBridgeNobodyThere(t *testing.T) {
+	b := newBridgeTalk(t)
+	b.say(bridgeHelloText)
+	b.want("OpenUp{1}", "send 1 #1")
+	b.link(1, transport.NotSent{Ticket: 1, Err: errors.New("refused")})
+	b.want("Drop{1}")
+	for gen := uint64(2); b.phase != bridgeNew; gen++ {
+		b.after(b.next().Sub(b.now))
+		b.link(gen, transport.NotSent{Ticket: gen, Err: errors.New("refused")})
+	}
+	last := b.out[len(b.out)-1].(bridgeTell)
+	if !strings.Contains(string(last.frame), `"id":0,"error":{"code":-31001,"message":"the gateway is not reachable: refused"`) {
+		t.Errorf("told %s", last.frame)
+	}
+	if !b.next().IsZero() {
+		t.Error("it does something all the same")
+	}
+	b.out = nil
+	b.say(bridgeHelloText)
+	b.hear(b.gen, b.last, `"id":0,"error":{"code":-32602,"message":"no"}`)
+	b.say(bridgeHelloText)
+	if b.phase != bridgeOpening {
+		t.Errorf("phase %s", b.phase)
+	}
+}
+
+// A gateway that says nothing is asked for a sign of life, and given up without one.
+func TestBridgeSilence(t *testing.T) {
+	b := newBridgeTalk(t)
+	b.ready()
+	b.after(bridgeQuiet - 1)
+	b.want()
+	b.after(1)
+	b.want(`send 1 #4 "id":"goblin-bridge-3","method":"ping"`)
+	b.link(1, transport.Written{Ticket: 4})
+	b.hear(1, 4, `"id":"goblin-bridge-3","result":{}`)
+	b.link(1, transport.ListenFailed{Err: io.EOF, Final: true})
+	b.want()
+	b.link(1, transport.ListenFailed{Err: io.EOF})
+	b.want(`send 1 #6 "id":"goblin-bridge-5","method":"ping"`)
+	b.after(bridgeProbe - 1)
+	b.want()
+	b.after(1)
+	b.want("Drop{1}")
+	b.after(0)
+	b.want("OpenUp{2}", "send 2 #7")
+}
