@@ -238,8 +238,8 @@ func (s *bridgeState) pump() {
 		s.gate = s.send(s.gen, i)
 	}
 	s.tidy()
-	idle := len(s.byID) == 0 && (len(s.queue)+len(s.later) == 0 || s.phase == bridgeDown)
-	if s.fromClientEnd() && (idle || !s.greeted) {
+	idle := len(s.byID)+len(s.queue)+len(s.later) == 0 && (s.greeted || s.phase == bridgeNew)
+	if s.fromClientEnd() && idle {
 		s.do(bridgeEnd{})
 	}
 }
@@ -318,7 +318,7 @@ func (s *bridgeState) end() {
 func (s *bridgeState) tick() {
 	due := func(at time.Time) bool { return !at.IsZero() && !s.now.Before(at) }
 	if due(s.leaving) {
-		s.do(bridgeEnd{})
+		s.leave()
 		return
 	}
 	s.expire()
@@ -337,6 +337,24 @@ func (s *bridgeState) tick() {
 		s.probe()
 	}
 	s.pump()
+}
+
+// leave answers what is still open and ends the bridge.
+func (s *bridgeState) leave() {
+	if !s.greeted && s.phase != bridgeNew {
+		s.refuse(s.hello, protocol.ServerUnavailable, "the gateway is not reachable: "+s.why, true)
+	}
+	for _, i := range slices.Concat(s.queue, s.later) {
+		if i.kind == bridgeRequest {
+			s.refuse(i.frame, protocol.ServerUnavailable, "the client leaves, nothing was sent", true)
+		}
+	}
+	for _, ticket := range sorted(s.away) {
+		if i := s.away[ticket]; i.kind == bridgeRequest && !i.over {
+			s.refuse(i.frame, protocol.BackendDisconnected, "the client leaves while the request is under way", false)
+		}
+	}
+	s.do(bridgeEnd{})
 }
 
 // expire answers requests that waited too long for a gateway.

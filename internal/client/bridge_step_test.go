@@ -308,6 +308,32 @@ func TestBridgeNobodyThere(t *testing.T) {
 	}
 }
 
+// A client that leaves gets what can still be had, and an answer to the rest.
+func TestBridgeClientLeaves(t *testing.T) {
+	b := newBridgeTalk(t)
+	b.say(bridgeHelloText)
+	b.say(`"method":"notifications/initialized"`)
+	b.say(`"id":1,"method":"tools/list"`)
+	b.end()
+	b.want("OpenUp{1}", "send 1 #1")
+	b.after(bridgeLeave - 1)
+	b.want()
+	b.after(1)
+	b.want(`tell "id":0,"error":{"code":-31001`, `tell "id":1,"error":{"code":-31001`, "End <nil>")
+
+	b = newBridgeTalk(t)
+	b.ready()
+	b.say(`"id":1,"method":"tools/call"`)
+	b.say(`"id":2,"method":"tools/call"`)
+	b.end()
+	b.want("send 1 #3")
+	b.link(1, transport.Written{Ticket: 3})
+	b.hear(1, 4, `"id":2,"result":{}`)
+	b.want("send 1 #4", `tell "id":2,"result":{}`)
+	b.after(bridgeLeave)
+	b.want(`tell "id":1,"error":{"code":-31003`, "End <nil>")
+}
+
 // A gateway that says nothing is asked for a sign of life, and given up without one.
 func TestBridgeSilence(t *testing.T) {
 	b := newBridgeTalk(t)
