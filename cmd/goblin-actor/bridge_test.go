@@ -115,10 +115,11 @@ func TestBridgeOutlivesTheGateway(t *testing.T) {
 			g := startGateway(t, demos(t, "clock", "oracle"))
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			var updates, changes atomic.Int32
+			var updates, changes, progress atomic.Int32
 			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-				ResourceUpdatedHandler: func(context.Context, *mcp.ResourceUpdatedNotificationRequest) { updates.Add(1) },
-				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changes.Add(1) },
+				ResourceUpdatedHandler:      func(context.Context, *mcp.ResourceUpdatedNotificationRequest) { updates.Add(1) },
+				ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { progress.Add(1) },
+				ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { changes.Add(1) },
 				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"guess": "a hole"}}, nil
 				},
@@ -148,16 +149,21 @@ func TestBridgeOutlivesTheGateway(t *testing.T) {
 			}
 			running := make(chan error, 1)
 			go func() {
-				_, err := call("clock_wait", map[string]any{"seconds": 600, "steps": 600})
+				params := &mcp.CallToolParams{Name: "clock_wait", Arguments: map[string]any{"seconds": 600, "steps": 1000}}
+				params.SetProgressToken("wait")
+				_, err := c.CallTool(ctx, params)
 				running <- err
 			}()
+			poll(t, "the call to run", func() bool { return progress.Load() > 0 })
 			for round := range 2 {
 				if end == "killed" {
 					g.kill()
 				} else if round == 0 {
-					time.AfterFunc(100*time.Millisecond, func() { g.cmd.Process.Kill() }) // the call would take all of the drain
-					g.cmd.Process.Signal(os.Interrupt)
+					draining := g.cmd.Process
+					draining.Signal(os.Interrupt)
+					impatient := time.AfterFunc(time.Second, func() { draining.Kill() }) // the call would take all of the drain
 					g.cmd.Wait()
+					impatient.Stop()
 				} else {
 					g.drain()
 				}

@@ -40,6 +40,7 @@ func TestHTTPLinkStatus(t *testing.T) {
 		{name: "404 text", status: 404, kind: html, body: "not found", lost: true},
 		{name: "404 empty", status: 404, lost: true},
 		{name: "404 without id", status: 404, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`, lost: true},
+		{name: "404 with id about the session", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Session not found"}}`, lost: true},
 		{name: "400 about the session", status: 400, body: null, lost: true},
 		{name: "400 text about the session", status: 400, kind: html, body: "Invalid SESSION id", lost: true},
 		{name: "404 text without session", noSession: true, status: 404, kind: html, body: "not found", code: 404},

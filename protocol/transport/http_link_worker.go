@@ -226,10 +226,14 @@ func (w *httpLinkWorker) judge(c *httpLinkCall, body []byte, memory *protocol.Me
 }
 
 // refused reports whether a JSON-RPC error is the server's way to refuse the HTTP request rather than an answer:
-// it has no id of ours and the status says more than it does.
+// the status says more than it does.
 func (w *httpLinkWorker) refused(c *httpLinkCall, f *protocol.Frame, body []byte) bool {
-	if f.Kind != protocol.KindError || httpLinkHasID(f) {
+	if f.Kind != protocol.KindError {
 		return false
+	}
+	if httpLinkHasID(f) { // an answer, unless a lost session is what is not found
+		code := string(protocol.Member(f.Raw, f.Error, "code").Of(f.Raw))
+		return c.session != "" && w.answer.status == http.StatusNotFound && code != "-32601" && bytes.Contains(bytes.ToLower(body), []byte("session"))
 	}
 	switch w.answer.status {
 	case http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable:
