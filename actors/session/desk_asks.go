@@ -114,7 +114,7 @@ func (s *deskState) comeBack(now time.Time, m message.Visit, out []effect) []eff
 	if len(v.asks) > 0 { // some are still open, or new ones came meanwhile
 		return s.park(now, v, out)
 	}
-	return s.arm(now, v.Deadline(), out)
+	return s.clock.by(now, v.Deadline(), out)
 }
 
 // answers passes the retry's answers on to the server. What fits no open question is ignored; what makes no sense

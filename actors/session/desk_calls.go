@@ -27,7 +27,7 @@ func (s *deskState) event(now time.Time, seq uint64, event any, out []effect) []
 		s.forget(v)
 		return out
 	}
-	return s.arm(now, v.Deadline(), out)
+	return s.clock.by(now, v.Deadline(), out)
 }
 
 // forget takes an ended call out of the books.
@@ -250,39 +250,6 @@ func (s *deskState) pass(v *visit, f forward, out []effect) []effect {
 		out = append(out, act(f))
 	}
 	return out
-}
-
-func (s *deskState) arm(now, at time.Time, out []effect) []effect {
-	if at.IsZero() || !s.armed.IsZero() && !at.Before(s.armed) {
-		return out
-	}
-	s.gen++
-	s.armed = at
-	return append(out, act(wakeAfter{max(0, at.Sub(now)), deadline{s.gen}}))
-}
-
-// deadline ends the calls whose time has run out and sets the timer for the next.
-func (s *deskState) deadline(now time.Time, m deadline, out []effect) []effect {
-	if m.gen != s.gen {
-		return out
-	}
-	s.armed = time.Time{}
-	var next time.Time
-	for _, seq := range sortedKeys(s.calls) {
-		v := s.calls[seq]
-		s.scratch = v.Step(now, call.Tick{}, s.scratch[:0])
-		for i := range s.scratch {
-			out = s.effect(now, v, &s.scratch[i], out)
-		}
-		if v.State == call.Ended {
-			s.forget(v)
-			continue
-		}
-		if at := v.Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
-		}
-	}
-	return s.arm(now, next, out)
 }
 
 // seal makes the state the client brings back.

@@ -43,8 +43,7 @@ type deskState struct {
 	byID    map[clientID]uint64 // calls in flight that a notification may cancel
 	clients map[string]*usage   // what each client has in flight and parked, by client key
 	seq     uint64
-	armed   time.Time
-	gen     uint64
+	clock   clock
 	scratch []call.Effect
 
 	outcomes []outcome // oldest first
@@ -140,7 +139,8 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 			return s.park(now, v, out)
 		}
 	case deadline:
-		return s.deadline(now, m, out)
+		tick := func(seq uint64, out []effect) []effect { return s.event(now, seq, call.Tick{}, out) }
+		return fired(&s.clock, now, m, s.calls, tick, out)
 	case tidy:
 		return s.tidy(now, out)
 	case message.Published:

@@ -123,7 +123,6 @@ type (
 
 // Messages of the session to itself.
 type (
-	deadline    struct{ gen uint64 } // a call may have run out of time
 	idleCheck   struct{}
 	waitOver    struct{} // the servers have had their time to start
 	openOver    struct{} // sse: the client has had its time to initialize

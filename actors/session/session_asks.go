@@ -44,7 +44,7 @@ func (s *state) ask(now time.Time, m message.Ask, out []effect) []effect {
 	id := strconv.AppendUint(nil, s.lastAsk, 10)
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, protocol.Edit{Span: m.Frame.ID, With: id})
 	out = append(out, act(forward{h.x, frame, m.Frame.Newline, transport.WeightAnswer, ""}))
-	return s.arm(now, h.Deadline(), out)
+	return s.clock.by(now, h.Deadline(), out)
 }
 
 // parked counts the calls that wait for answers of the client.
@@ -97,7 +97,7 @@ func (s *state) replied(now time.Time, seq uint64, out []effect) []effect {
 		return out
 	}
 	h.Step(now, call.Replied{}, s.scratch[:0])
-	return s.arm(now, h.Deadline(), out)
+	return s.clock.by(now, h.Deadline(), out)
 }
 
 // askWithdrawn tells the client that its answer is no longer wanted.

@@ -121,7 +121,7 @@ func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effe
 		return s.leaveWhenDrained(out)
 	}
 	if _, sent := event.(call.Sent); sent {
-		return s.arm(now, h.Deadline(), out)
+		return s.clock.by(now, h.Deadline(), out)
 	}
 	return out
 }
@@ -206,33 +206,4 @@ func (s *state) wantsLog(f *protocol.Frame) bool {
 	name, _ := protocol.Unquote(params.Level.Of(f.Raw))
 	level := slices.Index(levels, name)
 	return level < 0 || level >= s.level
-}
-
-// arm makes sure that the timer fires no later than at. Most calls are answered long before: their deadlines
-// never touch a timer that fires earlier.
-func (s *state) arm(now, at time.Time, out []effect) []effect {
-	if at.IsZero() || !s.armed.IsZero() && !at.Before(s.armed) {
-		return out
-	}
-	s.gen++
-	s.armed = at
-	return append(out, act(wakeAfter{max(0, at.Sub(now)), deadline{s.gen}}))
-}
-
-// deadline ends the calls whose time has run out and sets the timer for the next.
-func (s *state) deadline(now time.Time, m deadline, out []effect) []effect {
-	if m.gen != s.gen {
-		return out
-	}
-	s.armed = time.Time{}
-	var next time.Time
-	for _, seq := range sortedKeys(s.calls) {
-		out = s.event(now, seq, call.Tick{}, out)
-		if h := s.calls[seq]; h != nil {
-			if at := h.Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-				next = at
-			}
-		}
-	}
-	return s.arm(now, next, out)
 }

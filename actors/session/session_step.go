@@ -55,8 +55,7 @@ type state struct {
 	calls   map[uint64]*held
 	byID    map[string]uint64 // the client's raw ids of calls in flight
 	seq     uint64
-	armed   time.Time // when the timer of deadlines fires; zero = none runs
-	gen     uint64    // of that timer
+	clock   clock
 	scratch []call.Effect
 
 	lastAsk     uint64
@@ -136,7 +135,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		s.draining = true
 		return s.leaveWhenDrained(out)
 	case deadline:
-		return s.deadline(now, m, out)
+		tick := func(seq uint64, out []effect) []effect { return s.event(now, seq, call.Tick{}, out) }
+		return fired(&s.clock, now, m, s.calls, tick, out)
 	case idleCheck:
 		return s.idle(now, out)
 	case openOver:

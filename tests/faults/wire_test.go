@@ -19,7 +19,9 @@ func TestNoMessages(t *testing.T) {
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
 	g.ready(t, "good")
 	c := connect(t, g, "")
-	call := func(params string) string { return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}` }
+	call := func(params string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`
+	}
 	for _, x := range []struct {
 		body   string
 		status int

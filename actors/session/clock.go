@@ -1,0 +1,41 @@
+package session
+
+import "time"
+
+// clock is the one timer behind the deadlines of all calls of a session or a desk. Most calls are answered long
+// before: their deadlines never touch a timer that fires earlier.
+type clock struct {
+	fires time.Time // zero = it does not run
+	gen   uint64    // of the timer that counts
+}
+
+// deadline: a call may have run out of time.
+type deadline struct{ gen uint64 }
+
+// by makes sure that the timer fires no later than at; zero = never.
+func (c *clock) by(now, at time.Time, out []effect) []effect {
+	if at.IsZero() || !c.fires.IsZero() && !at.Before(c.fires) {
+		return out
+	}
+	c.gen++
+	c.fires = at
+	return append(out, act(wakeAfter{max(0, at.Sub(now)), deadline{c.gen}}))
+}
+
+// fired has every call look at the time, and sets the timer for the next deadline.
+func fired[C interface{ Deadline() time.Time }](c *clock, now time.Time, m deadline, calls map[uint64]C, tick func(seq uint64, out []effect) []effect, out []effect) []effect {
+	if m.gen != c.gen {
+		return out
+	}
+	c.fires = time.Time{}
+	for _, seq := range sortedKeys(calls) {
+		out = tick(seq, out)
+	}
+	var next time.Time
+	for _, call := range calls {
+		if at := call.Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return c.by(now, next, out)
+}
