@@ -113,8 +113,13 @@ func (s *state) outgoing(id uint32, p *pending) transport.Outgoing {
 	o := transport.Outgoing{
 		Ticket: uint64(id), Frame: s.upstream(r, id, p.round), Newline: r.Frame.Newline, Request: true, Method: r.Frame.MethodText(),
 	}
-	if s.era == message.EraModern && protocol.NameHeader(r.Frame.M, &r.Params).Present() {
-		o.Name = r.Item
+	if s.era == message.EraModern {
+		if name := protocol.NameHeader(r.Frame.M, &r.Params); name.Present() {
+			o.Name = r.Item
+			if o.Name == "" { // a method that names no item of the catalog (tasks)
+				o.Name, _ = protocol.Unquote(name.Of(r.Frame.Raw))
+			}
+		}
 	}
 	if r.Frame.M == protocol.MethodToolsCall {
 		o.Headers = s.bindings[r.Item].Headers(r.Params.Arguments.Of(r.Frame.Raw))

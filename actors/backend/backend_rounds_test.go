@@ -169,7 +169,7 @@ func TestNothingButAState(t *testing.T) {
 			if n := len(server.Got("tools/call")); n != i+1 {
 				t.Fatalf("pause %d: %d requests a nanosecond early", i, n)
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			synctest.Wait()
 		}
 		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "done") {

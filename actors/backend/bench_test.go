@@ -1,0 +1,58 @@
+package backend
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol/transport"
+)
+
+// BenchmarkCall is a call through the step of a backend, from Send to Done, in the four cells (client, server).
+func BenchmarkCall(b *testing.B) {
+	legacy := `{"jsonrpc":"2.0","id":"c-1","method":"tools/call","params":{"name":"fake_add","arguments":{"a":9007199254740993,"text":"the quick brown fox jumps over the lazy dog"}}}`
+	modern := `{"jsonrpc":"2.0","id":"c-1","method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}},` +
+		`"name":"fake_add","arguments":{"a":9007199254740993,"text":"the quick brown fox jumps over the lazy dog"}}}`
+	for _, cell := range []struct {
+		name, request, result string
+		modern                bool
+		era                   message.Era
+	}{
+		{"LL", legacy, `{"content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, false, message.EraLegacy},
+		{"LM", legacy, `{"resultType":"complete","content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, false, message.EraModern},
+		{"ML", modern, `{"content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, true, message.EraLegacy},
+		{"MM", modern, `{"resultType":"complete","content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, true, message.EraModern},
+	} {
+		b.Run(cell.name, func(b *testing.B) {
+			s := newState(Options{Server: cfg(), Kind: "stdio"}, kernel.Reference{}, new(uint64))
+			s.phase, s.era, s.linked = message.Ready, cell.era, true
+			r := &message.Request{Server: "fake", Item: "add", Modern: cell.modern, Original: []byte(`"add"`)}
+			if err := r.Frame.Parse([]byte(cell.request)); err != nil {
+				b.Fatal(err)
+			}
+			if err := r.Params.Scan(&r.Frame); err != nil {
+				b.Fatal(err)
+			}
+			r.Target = r.Params.Name
+			r.Caller = message.Caller{Capabilities: r.Params.MetaCapabilities.Of(r.Frame.Raw), ClientInfo: r.Params.MetaClientInfo.Of(r.Frame.Raw)}
+			var out []effect
+			now := time.Unix(0, 0)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				out = step(s, now, message.Send{Call: message.CallRef{Seq: uint64(i)}, Request: r}, out[:0])
+				answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":%s}`, s.lastID, cell.result)
+				e := transport.Received{Last: true}
+				if err := e.Frame.Parse(answer); err != nil {
+					b.Fatal(err)
+				}
+				out = step(s, now, linkEvent{0, e}, out[:0])
+				if _, ok := out[0].msg.(message.Done); !ok {
+					b.Fatalf("got %T", out[0].msg)
+				}
+			}
+		})
+	}
+}
