@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"goblin-actor/internal/actortest"
@@ -109,6 +110,8 @@ func TestLeasedFromTheFirstQuestion(t *testing.T) {
 		h.can = allCapabilities
 		h.initialize()
 		h.send(call(1)) // parked at its question
+		time.Sleep(30 * time.Millisecond)
+		synctest.Wait()
 		server.Handle = func(*transport.Peer, protocol.Frame, []byte) {}
 		h.send(call(2), call(3))
 		if n := len(server.Got("tools/call")); n != 2 {

@@ -173,6 +173,10 @@ type (
 		call   message.CallRef
 		number int
 	}
+	burstOver struct { // a call that has asked has had time to ask more
+		gen uint64
+		id  uint32
+	}
 	ackExpired struct { // a stream was not acknowledged
 		gen uint64
 		id  uint32

@@ -10,8 +10,16 @@ import (
 	"goblin-actor/protocol/transport"
 )
 
-// maxElicited is how many url elicitations are remembered until the server says that they are complete.
-const maxElicited = 256
+const (
+	maxElicited = 256                   // url elicitations remembered until the server says that they are complete
+	burst       = 30 * time.Millisecond // questions that come so close to each other are one call's (bridge.md section 3)
+)
+
+// moved is the call that asked last, or was answered last: for a moment the next question is its, too.
+type moved struct {
+	id uint32
+	at time.Time
+}
 
 // ask is a question of the server that waits for a client's answer.
 type ask struct {
@@ -29,7 +37,7 @@ type elicitation struct {
 }
 
 // asked handles a request of the server. MCP 2025-11-25, client/sampling, client/elicitation, client/roots.
-func (s *state) asked(e *transport.Received, out []effect) []effect {
+func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effect {
 	rawID := e.Frame.IDBytes()
 	switch e.Frame.M {
 	case protocol.MethodPing:
@@ -38,58 +46,90 @@ func (s *state) asked(e *transport.Received, out []effect) []effect {
 	default:
 		return s.reply(protocol.AppendError(nil, rawID, -32601, "Method not found: "+e.Frame.MethodText(), nil), out)
 	}
-	id, p, certain := s.asker(e.Ticket)
+	id, p, certain := s.asker(now, e.Ticket)
 	if e.Frame.M == protocol.MethodRootsList {
 		s.rootsAsked = true
 		if p == nil || p.request.Caller.Can&message.CanRoots == 0 {
 			return s.reply(protocol.AppendResult(nil, rawID, rootsResult(s.server.Roots)), out)
 		}
+		// A server over HTTP may ask for roots because it has just met us; that says nothing of its other questions.
+		certain = certain || len(s.server.URLs) > 0
+	}
+	if !certain && (p == nil || !s.atLarge) {
+		s.atLarge = true
+		out = append(out, tell(s.pool, message.Unattributed{Backend: s.self}))
 	}
 	if p == nil {
 		text := "the gateway cannot tell which call this question belongs to, so nobody can be asked"
-		out = append(out, tell(s.pool, message.Unattributed{Backend: s.self}))
 		return s.reply(protocol.AppendError(nil, rawID, -32600, text, nil), out)
 	}
 	s.lastAsk++
 	s.asks[s.lastAsk] = &ask{rawID: rawID, method: e.Frame.M, id: id}
 	s.remember(&e.Frame, p)
+	s.moved = moved{id, now}
 	out = append(out, tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.lastAsk, From: s.self, Frame: e.Frame}))
-	// A server over HTTP may ask for roots because it has just met us; that says nothing of its other questions.
-	certain = certain || e.Frame.M == protocol.MethodRootsList && len(s.server.URLs) > 0
-	return s.park(p, 1, certain, out)
+	switch p.asking++; {
+	case p.asking > 1:
+		return out
+	case certain:
+		p.certain = true
+		return s.parks(p, out)
+	}
+	p.certain = false
+	return append(out, act(wakeAfter{burst, burstOver{*s.incarnation, id}})) // or the call after it would get its next question
 }
 
 // asker finds the call a question belongs to: the one whose HTTP response it came on, which is certain; else the only
-// one that runs, those that wait at a question of theirs aside; else the only one there is (architecture.md section 7).
-func (s *state) asker(ticket uint64) (id uint32, p *pending, certain bool) {
+// one that runs, those that wait at a question of theirs aside; else the one that has just asked, or the only one there
+// is (architecture.md section 7).
+func (s *state) asker(now time.Time, ticket uint64) (id uint32, p *pending, certain bool) {
 	if p := s.pending[uint32(ticket)]; ticket != 0 && p != nil && p.own == nil {
 		return uint32(ticket), p, true
 	}
-	var running []uint32
-	for _, id := range s.byCall {
-		if s.pending[id].asking == 0 {
-			running = append(running, id)
+	running := 0
+	for other := range s.pending {
+		if q := s.pending[other]; q.own == nil && q.asking == 0 {
+			running, id = running+1, other
 		}
 	}
-	if len(running) == 0 && len(s.byCall) == 1 {
-		for _, id := range s.byCall {
-			running = append(running, id)
+	last := s.pending[s.moved.id]
+	switch {
+	case running > 1:
+		return 0, nil, false
+	case running == 1:
+	case last != nil && last.own == nil && now.Sub(s.moved.at) < burst:
+		id = s.moved.id
+	case len(s.byCall) == 1:
+		for _, id = range s.byCall {
 		}
-	}
-	if len(running) != 1 {
+	default:
 		return 0, nil, false
 	}
-	return running[0], s.pending[running[0]], false
+	return id, s.pending[id], false
 }
 
-// park counts a call's open questions and tells the pool when the first is asked and the last answered.
-func (s *state) park(p *pending, by int, certain bool, out []effect) []effect {
-	was := p.asking
-	p.asking += by
-	if (was == 0) == (p.asking == 0) {
+// parks tells the pool that a call waits for its client.
+func (s *state) parks(p *pending, out []effect) []effect {
+	p.parked = true
+	return append(out, tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: true, Certain: p.certain}))
+}
+
+// burstOver: a call that has asked has had time to ask more; another may run now.
+func (s *state) burstOver(m burstOver, out []effect) []effect {
+	p := s.pending[m.id]
+	if m.gen != *s.incarnation || p == nil || p.asking == 0 || p.parked {
 		return out
 	}
-	return append(out, tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: p.asking > 0, Certain: certain}))
+	return s.parks(p, out)
+}
+
+// replied counts an answered question, and tells the pool when it was the last.
+func (s *state) replied(p *pending, out []effect) []effect {
+	if p.asking--; p.asking > 0 || !p.parked {
+		return out
+	}
+	p.parked = false
+	return append(out, tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Certain: p.certain}))
 }
 
 // answerAsk passes a client's answer on to the server, once.
@@ -104,7 +144,8 @@ func (s *state) answerAsk(now time.Time, m message.Answer, out []effect) []effec
 	}
 	out = s.reply(answerFrame(a.rawID, m.Result, m.Error), out)
 	if p := s.pending[a.id]; p != nil {
-		out = s.park(p, -1, true, out)
+		s.moved = moved{a.id, now}
+		out = s.replied(p, out)
 	}
 	return out
 }
@@ -133,7 +174,7 @@ func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
 		delete(s.asks, key)
 		if p := s.pending[a.id]; p != nil {
 			out = append(out, tell(p.call.Holder, message.AskWithdrawn{Seq: p.call.Seq, Key: key}))
-			out = s.park(p, -1, true, out)
+			out = s.replied(p, out)
 		}
 		break
 	}

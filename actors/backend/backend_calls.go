@@ -48,6 +48,7 @@ func (s *state) writeCall(p *pending, out []effect) []effect {
 	p.written = false
 	s.pending[id] = p
 	s.byCall[p.call] = id
+	s.moved = moved{}
 	return append(out, act(write{s.outgoing(id, p)}))
 }
 
@@ -87,7 +88,7 @@ func (s *state) received(now time.Time, e *transport.Received, out []effect) []e
 		if s.era == message.EraModern { // it must not ask like that, and we must not answer (basic/transports/stdio, sending messages)
 			return append(out, act(logged{slog.LevelWarn, "a modern server sent a request; it is not answered", []any{"method", e.Frame.MethodText()}}))
 		}
-		return s.asked(e, out)
+		return s.asked(now, e, out)
 	}
 	return out
 }
@@ -112,6 +113,8 @@ func (s *state) answered(now time.Time, e *transport.Received, out []effect) []e
 		return s.answeredModern(now, p, &e.Frame, out)
 	case p.request.Modern && e.Frame.Kind == protocol.KindError:
 		return s.refusedLegacy(now, p, &e.Frame, out)
+	case p.request.Modern:
+		return s.doneEdited(now, p, &e.Frame, lift(p.request.Frame.M, &e.Frame), out)
 	}
 	return s.done(now, p, e.Frame, out)
 }

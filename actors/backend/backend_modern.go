@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"bytes"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -90,6 +91,26 @@ func toLegacy(edits []protocol.Edit, r *message.Request, token, number []byte) [
 		token = number // keeps _meta, so that params are not walked
 	}
 	return protocol.ToLegacyRequest(edits, &r.Frame, &params, token)
+}
+
+// lift makes a question of a result that is one without saying so: go-sdk asks legacy clients like that from the second
+// round on (protocol.md E.3 no. 24). Nothing else has inputRequests beside no content.
+func lift(m protocol.Method, f *protocol.Frame) []protocol.Edit {
+	if !bytes.Contains(f.Raw, []byte(`"inputRequests"`)) {
+		return nil
+	}
+	var r protocol.ResultInfo
+	if r.Scan(f) != nil || r.ResultType.Present() || !r.InputRequests.Present() || f.Raw[r.InputRequests.Off] != '{' {
+		return nil
+	}
+	if content := bytes.TrimSpace(r.Content.Of(f.Raw)); len(content) > 0 && string(content) != "[]" || r.Messages.Present() || r.Contents.Present() {
+		return nil
+	}
+	switch m {
+	case protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead:
+		return []protocol.Edit{protocol.InsertMember(f.Raw, f.Result, []byte(`"resultType":"input_required"`))}
+	}
+	return nil
 }
 
 // addToken puts our progress token, if any, into a legacy client's request.

@@ -108,6 +108,8 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 					t.Error("a modern server's question was in doubt")
 				}
 				parked = append(parked, m.Yes)
+			case message.Unattributed:
+				t.Error("whose a modern server's question is was in doubt")
 			case message.Ended:
 				ended++
 			}

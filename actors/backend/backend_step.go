@@ -80,6 +80,8 @@ type state struct {
 	rootsAsked bool        // the server has asked for roots: it wants to know of changes
 	lastAsk    uint64
 	asks       map[uint64]*ask // the server's questions that wait for a client, by our number
+	atLarge    bool            // the pool knows that this server asks without saying for which call
+	moved      moved           // the call that asked last
 	elicited   []elicitation   // url elicitations that may be reported complete later; newest last
 
 	// Modern servers.
@@ -97,6 +99,8 @@ type pending struct {
 	written bool
 	again   bool                                                                    // it was sent before, and lost with the server's session
 	asking  int                                                                     // questions of the server that wait for this call's client
+	parked  bool                                                                    // the pool was told that it waits
+	certain bool                                                                    // the questions came on its own stream
 	round   *round                                                                  // what its modern server asked so far; nil = nothing
 	mended  bool                                                                    // it was sent once more with other headers
 	query   uint64                                                                  // the pool's number for it; 0 = nobody is told
@@ -169,6 +173,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.ttlExpired(m, out)
 	case roundDue:
 		return s.roundDue(m, out)
+	case burstOver:
+		return s.burstOver(m, out)
 	case ackExpired, relisten, overlapOver:
 		return s.streamTimer(now, m, out)
 	case message.Drain:
@@ -221,6 +227,7 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
 	s.warned.noise, s.warned.id = false, false
 	s.era, s.bindings, s.rechecked, s.streams = message.EraUnknown, nil, false, streams{}
+	s.atLarge, s.moved = false, moved{}
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
 	if s.server.StartTimeout > 0 {

@@ -117,7 +117,8 @@ type Parked struct {
 
 func (Parked) Class() kernel.Class { return kernel.Outcome }
 
-// Unattributed tells the pool that a question was refused because nobody knew to which of the running calls it belongs.
+// Unattributed tells the pool that a question did not say for which call it was asked. It was refused if several calls
+// ran; else it was put to the one that was most likely meant.
 type Unattributed struct{ Backend kernel.Reference }
 
 func (Unattributed) Class() kernel.Class { return kernel.Outcome }

@@ -1,0 +1,129 @@
+package backend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// asking is a legacy server on stdio that answers no call; elicit has it ask.
+func asking() (server *actortest.Server, elicit func(id string)) {
+	server = &actortest.Server{Tools: []string{"add"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+	return server, func(id string) {
+		_ = server.Last().Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":"elicitation/create","params":{"message":"?"}}`, id))
+		synctest.Wait()
+	}
+}
+
+// parkedOf is what the pool heard of calls that wait, and whether it heard that questions come without saying for which call.
+func (b *bench) parkedOf() (list []string, unattributed int) {
+	for _, msg := range b.pool.Got() {
+		switch m := msg.(type) {
+		case message.Parked:
+			list = append(list, fmt.Sprintf("%d %v", m.Call.Seq, m.Yes))
+		case message.Unattributed:
+			unattributed++
+		}
+	}
+	return list, unattributed
+}
+
+// Questions asked together are one call's, although none of them says so: nothing else runs until the burst is over
+// (protocol.md B.2 no. 2 and 4). go-sdk asks up to three at once.
+func TestQuestionsThatComeTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, elicit := asking()
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		b.call(1, legacyRequest(t, message.CanForm))
+		b.pool.Got()
+		elicit("a")
+		if list, lease := b.parkedOf(); len(list) != 0 || lease != 1 {
+			t.Fatalf("after the first question the pool heard %v and %d times that it is at large", list, lease)
+		}
+		time.Sleep(burst)
+		synctest.Wait()
+		if list, _ := b.parkedOf(); !slices.Equal(list, []string{"1 true"}) {
+			t.Fatalf("after the burst the pool heard %v", list)
+		}
+		b.call(2, legacyRequest(t, message.CanForm))
+		elicit("b")
+		elicit("c")
+		time.Sleep(burst)
+		synctest.Wait()
+		elicit("d") // two calls wait, each at a question: nobody knows
+		if list, lease := b.parkedOf(); !slices.Equal(list, []string{"2 true"}) || lease != 1 {
+			t.Errorf("the pool heard %v and %d times more that it is at large", list, lease)
+		}
+		_, asks := b.outcomes()
+		var of []uint64
+		for _, a := range asks {
+			of = append(of, a.Seq)
+		}
+		if !slices.Equal(of, []uint64{1, 2, 2}) {
+			t.Fatalf("questions of calls %v, want 1, 2, 2", of)
+		}
+		answers := server.Answers()
+		if len(answers) != 1 || string(answers[0].IDBytes()) != `"d"` || answers[0].Kind != protocol.KindError {
+			t.Errorf("the server got %v, want d refused", answers)
+		}
+		b.answer(asks[1], `{"action":"accept"}`, "")
+		elicit("e") // the call that was just answered goes on, beside its other question
+		_, asks = b.outcomes()
+		if len(asks) != 1 || asks[0].Seq != 2 {
+			t.Errorf("questions %v, want one of call 2", asks)
+		}
+	})
+}
+
+// A question that is answered at once never takes the call out of its slot.
+func TestAnsweredWithinTheBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, elicit := asking()
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		b.call(1, legacyRequest(t, message.CanForm))
+		elicit("a")
+		_, asks := b.outcomes()
+		b.answer(asks[0], `{"action":"accept"}`, "")
+		time.Sleep(burst)
+		synctest.Wait()
+		if list, _ := b.parkedOf(); len(list) != 0 {
+			t.Errorf("the pool heard %v", list)
+		}
+	})
+}
+
+// go-sdk asks its legacy clients with a result from the second round on; a modern client gets it as a question.
+func TestAQuestionThatDoesNotSayItIsOne(t *testing.T) {
+	const leaked = `"requestState":"r2","inputRequests":{"k":{"method":"elicitation/create","params":{}}}`
+	for result, want := range map[string]string{
+		`{"content":[],` + leaked + `}`:                           `1 {"resultType":"input_required","content":[],` + leaked + `}`,
+		`{"content":null,` + leaked + `}`:                         `1 {"resultType":"input_required","content":null,` + leaked + `}`,
+		`{"content":[{"type":"text","text":"x"}],` + leaked + `}`: `1 {"content":[{"type":"text","text":"x"}],` + leaked + `}`,
+		`{"content":[]}`:                                          `1 {"content":[]}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &actortest.Server{Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+				_ = p.Send(protocol.AppendResult(nil, id, []byte(result)))
+			}}
+			b := start(t, server, cfg())
+			defer b.stop()
+			synctest.Wait()
+			b.call(1, modernRequest(t, ""))
+			if ends, _ := b.outcomes(); strings.Join(ends, "\n") != want {
+				t.Errorf("%s: holder got %v, want %s", result, ends, want)
+			}
+		})
+	}
+}
