@@ -198,6 +198,12 @@ func (s *state) refusedLegacy(now time.Time, p *pending, f *protocol.Frame, out 
 	if protocol.URLElicitations(f, func(protocol.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
 	}
+	if code, _ := protocol.ErrorNumber(f); code == codeCapabilityRequired {
+		required := protocol.Member(f.Raw, protocol.Member(f.Raw, f.Error, "data"), "requiredCapabilities")
+		if required.Present() && f.Raw[required.Off] == '{' { // a server of both eras: the number means what it says
+			return s.done(now, p, *f, out)
+		}
+	}
 	r := p.request
 	var room [8]protocol.Edit
 	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), true), out)

@@ -164,6 +164,24 @@ func TestAModernCallToALegacyServer(t *testing.T) {
 	})
 }
 
+// A server of both eras may say in a legacy session, too, what the client lacks.
+func TestALegacyServerThatWantsACapability(t *testing.T) {
+	for data, want := range map[string]string{`{"requiredCapabilities":{"sampling":{}}}`: "-32021", `{"requiredCapabilities":["sampling"]}`: "-32603", `1`: "-32603"} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &actortest.Server{Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+				_ = p.Send(protocol.AppendError(nil, id, -32021, "sampling", []byte(data)))
+			}}
+			b := start(t, server, cfg())
+			defer b.stop()
+			synctest.Wait()
+			b.call(1, modernRequest(t, ""))
+			if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], `"code":`+want) {
+				t.Errorf("%s: holder got %v, want %s", data, ends, want)
+			}
+		})
+	}
+}
+
 // go-sdk asks its legacy clients with a result; what comes back is passed on to it (protocol.md E.3 no. 24).
 func TestAnswersForAStateOfALegacyServer(t *testing.T) {
 	r := modernRequest(t, `,"requestState":"inner","inputResponses":{"k":{"action":"accept"}}`)
