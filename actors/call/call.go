@@ -24,8 +24,9 @@ const (
 	Ended   State = "ended"   // answered; nothing more comes of it
 )
 
-// Limits are a call's clocks; both start when the request is written. 0 = none.
+// Limits are a call's clocks; Idle and Absolute start when the request is written. 0 = none.
 type Limits struct {
+	Queue    time.Duration // how long its pool lets it wait; with Idle on top it ends even if nobody took it
 	Idle     time.Duration // without answer and without progress
 	Absolute time.Duration // whatever the progress
 	Parked   time.Duration // a question without answer; the other clocks stand meanwhile
@@ -53,6 +54,9 @@ type Call struct {
 func (c *Call) Deadline() time.Time {
 	if c.State == Parked && c.Limits.Parked > 0 {
 		return c.asked.Add(c.Limits.Parked)
+	}
+	if c.State == Queued && c.Limits.Queue > 0 && c.Limits.Idle > 0 {
+		return c.Began.Add(c.Limits.Queue + c.Limits.Idle) // a process that reads nothing, a connection that hangs
 	}
 	if c.State != Written {
 		return time.Time{}

@@ -61,7 +61,9 @@ func (c *Call) tick(now time.Time, out []Effect) []Effect {
 		return out
 	}
 	why := fmt.Sprintf("no answer and no progress for %s", c.Limits.Idle)
-	if c.State == Parked {
+	if c.State == Queued {
+		why = fmt.Sprintf("the server did not take the request within %s", c.Limits.Queue+c.Limits.Idle)
+	} else if c.State == Parked {
 		why = fmt.Sprintf("the server's question was not answered within %s", c.Limits.Parked)
 	} else if c.Limits.Absolute > 0 && !now.Before(c.written.Add(c.Limits.Absolute)) {
 		why = fmt.Sprintf("no answer within %s", c.Limits.Absolute)

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -84,5 +85,25 @@ func TestNoLimitsNoDeadline(t *testing.T) {
 	c.Step(start, Sent{}, nil)
 	if d := c.Deadline(); !d.IsZero() {
 		t.Fatalf("Deadline() = %v, want none", d)
+	}
+}
+
+// A request that nobody takes, by a process that reads nothing, ends when it could have waited and been worked on.
+func TestNobodyTakesIt(t *testing.T) {
+	c := &Call{Seq: 1, State: Queued, Began: start, Limits: Limits{Queue: 10 * time.Second, Idle: 30 * time.Second}, Method: protocol.MethodToolsCall}
+	if got := c.Step(start.Add(40*time.Second-1), Tick{}, nil); len(got) != 0 {
+		t.Errorf("a nanosecond early: %v", kinds(got))
+	}
+	out := c.Step(start.Add(40*time.Second), Tick{}, nil)
+	if len(out) != 2 || out[0].Kind != Cancel || out[1].Kind != Fail || out[1].Fault.Name != protocol.Timeout {
+		t.Fatalf("at the end: %+v", out)
+	}
+	if want := "did not take the request within 40s"; !strings.Contains(out[1].Fault.Message, want) {
+		t.Errorf("message %q, want it to say that it %s", out[1].Fault.Message, want)
+	}
+	for _, limits := range []Limits{{Queue: time.Second}, {Idle: time.Second}} {
+		if c := (&Call{State: Queued, Began: start, Limits: limits}); !c.Deadline().IsZero() {
+			t.Errorf("%+v has the deadline %s", limits, c.Deadline())
+		}
 	}
 }

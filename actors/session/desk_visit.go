@@ -128,7 +128,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 		Call: call.Call{
 			Seq: s.seq, ID: x.Frame.IDBytes(), Token: x.Params.ProgressToken.Of(raw), Server: t.server.Name, Item: t.original,
 			Method: x.Frame.M, State: call.Queued, Began: now,
-			Limits: call.Limits{Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
+			Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
 		},
 	}
 	out = s.wantLevel(v, out)
@@ -136,6 +136,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	s.calls[s.seq] = v
 	s.byID[idOf(x)] = s.seq
 	out = append(out, act(watch{x, s.seq}))
+	out = s.clock.by(now, v.Deadline(), out)
 	return append(out, tell(t.server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }
 

@@ -45,10 +45,11 @@ func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []ef
 	rules := &t.server.Rules
 	h := &held{x: x, view: s.view, server: t.server, Call: call.Call{
 		Seq: s.seq, ID: id, Token: x.Params.ProgressToken.Of(x.Frame.Raw), Server: t.server.Name, Item: t.original,
-		Method: x.Frame.M, State: call.Queued, Began: now, Limits: call.Limits{Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
+		Method: x.Frame.M, State: call.Queued, Began: now, Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
 	}}
 	s.calls[s.seq] = h
 	s.byID[string(id)] = s.seq
+	out = s.clock.by(now, h.Deadline(), out)
 	return append(out, tell(t.server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }
 

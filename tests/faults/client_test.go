@@ -19,6 +19,8 @@ type client struct {
 	g       *gateway
 	session string
 	http    *http.Client
+
+	headersMore http.Header // sent with each request
 }
 
 // answer is what came for one request.
@@ -65,6 +67,9 @@ func (c *client) headers(r *http.Request) {
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if c.session != "" {
 		r.Header.Set("Mcp-Session-Id", c.session)
+	}
+	for key, values := range c.headersMore {
+		r.Header[key] = values
 	}
 }
 

@@ -23,6 +23,7 @@ type request struct {
 	Params struct {
 		Name            string          `json:"name"`
 		Cursor          string          `json:"cursor"`
+		RequestID       json.RawMessage `json:"requestId"`
 		ProtocolVersion string          `json:"protocolVersion"`
 		Arguments       json.RawMessage `json:"arguments"`
 		Meta            struct {
@@ -111,6 +112,9 @@ func (f *faulty) handle(r request) {
 		f.list(r)
 	case "resources/list":
 		f.result(r.ID, `{"resources":[{"uri":"x://one","name":"one"}]}`)
+	case "resources/read": // never answers
+	case "notifications/cancelled":
+		fmt.Fprintln(os.Stderr, "cancelled", string(r.Params.RequestID))
 	case "resources/templates/list":
 		f.result(r.ID, `{"resourceTemplates":[]}`)
 	case "prompts/list":
@@ -191,6 +195,9 @@ func (f *faulty) ask(method, params string) string {
 	f.say(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params)
 	return <-answer
 }
+
+// oddities is JSON that a decoder and encoder would change.
+const oddities = `{"z":9007199254740993,"a":1.0,"html":"<>&","e":1e3,"u":"\u00fc\/","a b":null,"n":-0.0}`
 
 const oneTool = `{"name":"echo","inputSchema":{"type":"object"}}`
 
@@ -274,6 +281,24 @@ func (f *faulty) call(r request) {
 		return
 	case "error-string":
 		f.say(`{"jsonrpc":"2.0","id":%s,"error":"it broke"}`, r.ID)
+		return
+	case "verbatim": // what came, as text, and much that nobody knows
+		f.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%s,"x":[1.0,1e3]}}`, oddities)
+		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"hologram","z":1,"a":2},{"type":"text","text":%s}],"odd":%s}}`,
+			r.ID, strconv.Quote(string(r.Params.Arguments)), oddities)
+		return
+	case "error-data":
+		f.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-12345,"message":"<&>","data":%s,"more":1}}`, r.ID, oddities)
+		return
+	case "same-id": // a question whose id is the call's
+		f.say(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, r.ID)
+		f.say(`{"jsonrpc":"2.0","id":%s,"method":"roots/list"}`, r.ID)
+	case "progress":
+		for n := range a.N {
+			f.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, r.Params.Meta.ProgressToken, n+1)
+		}
+	case "environment":
+		f.result(r.ID, `{"content":[{"type":"text","text":`+strconv.Quote(strings.Join(os.Environ(), "\n"))+`}]}`)
 		return
 	case "result-string":
 		f.result(r.ID, `"just text"`)

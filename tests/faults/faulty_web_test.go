@@ -39,8 +39,13 @@ func answerFaulty(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case e.never(fault):
+	case r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") == "event-1":
+		e.resume()
 	case r.Method == http.MethodGet:
 		e.get(fault)
+	case strings.Contains(text, `"id":"q1"`): // the answer to our question
+		w.WriteHeader(http.StatusAccepted)
+		answered <- text
 	case r.Method == http.MethodDelete:
 	case strings.Contains(text, `"server/discover"`):
 		w.WriteHeader(http.StatusNotFound)
@@ -131,9 +136,28 @@ func (e exchange) get(fault string) {
 	}
 }
 
+// answered has what came for the question of ask-and-resume; parked the id of its call.
+var answered, parked = make(chan string, 1), make(chan string, 1)
+
+// resume goes on with a stream that ended after its question.
+func (e exchange) resume() {
+	e.events(": here\n\n")
+	select {
+	case <-answered:
+		fmt.Fprintf(e.w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}\n\n", <-parked)
+	case <-e.r.Context().Done():
+	}
+}
+
 func (e exchange) call(fault string) {
 	answer := `{"jsonrpc":"2.0","id":` + e.id + `,"result":`
 	switch fault {
+	case "call-ask-and-end":
+		parked <- e.id
+		e.events("id: event-1\nretry: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"q1\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}}\n\n")
+	case "call-503":
+		e.w.Header().Set("Retry-After", "1")
+		e.text(503, "application/json", `{"error":"busy"}`)
 	case "call-broken":
 		e.text(200, "application/json", `{"jsonrpc":"2.0","id":`)
 	case "call-html":

@@ -1,0 +1,282 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What goes through the gateway arrives byte for byte: params, results, error data, notifications, whatever is in them.
+func TestNothingIsRewritten(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	c := connect(t, g, "")
+	const arguments = `{"do":"verbatim","big":9007199254740993,"z":1.0,"a":[1e3,-0.0],"html":"<>&","u":"\u00fc\/","k":{"z":1,"a":2}}`
+	a := c.post(t, `{"jsonrpc":"2.0","id":1,"future":[1.0],"method":"tools/call","params":{"name":"good_echo","unknown":{"b":1,"a":1.0},"arguments":`+arguments+`}}`)
+	if len(a.frames) != 2 {
+		t.Fatalf("%s", a)
+	}
+	if want := `"data":` + oddities + `,"x":[1.0,1e3]}}`; !strings.HasSuffix(a.frames[0], want) {
+		t.Errorf("the notification: %s, want it to end with %s", a.frames[0], want)
+	}
+	if want := `"result":{"content":[{"type":"hologram","z":1,"a":2},`; !strings.Contains(a.last(), want) || !strings.HasSuffix(a.last(), `"odd":`+oddities+`}}`) {
+		t.Errorf("the result: %s", a.last())
+	}
+	var result struct {
+		Result struct{ Content []struct{ Text string } }
+	}
+	if json.Unmarshal([]byte(a.last()), &result) != nil || len(result.Result.Content) != 2 || result.Result.Content[1].Text != arguments {
+		t.Errorf("the server got %+v, want %s", result, arguments)
+	}
+	if a := c.call(t, "good", "error-data", 0); !strings.HasSuffix(a.last(), `"error":{"code":-12345,"message":"<&>","data":`+oddities+`,"more":1}}`) {
+		t.Errorf("the error: %s", a)
+	}
+}
+
+// Ids of every kind come back as they were sent.
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	c := connect(t, g, "")
+	for _, id := range []string{`1`, `0`, `-7`, `"a"`, `""`, `"1"`, `9007199254740993`, `1e3`, `99999999999999999999999999`, `"\u00fc\/<>&"`, `"` + strings.Repeat("x", 1000) + `"`} {
+		for _, method := range []string{`"tools/call","params":{"name":"good_echo","arguments":{}}`, `"tools/list"`, `"ping"`} {
+			if a := c.post(t, `{"jsonrpc":"2.0","id":`+id+`,"method":`+method+`}`); !strings.Contains(a.last(), `"id":`+id+`,`) || !strings.Contains(a.last(), `"result"`) {
+				t.Errorf("id %.40s of %s: %.200s", id, method, a)
+			}
+		}
+	}
+}
+
+// A server's own request with the id of a call of ours is not taken for its answer.
+func TestServerUsesOurIDs(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	c := connect(t, g, "")
+	for range 20 {
+		if a := c.call(t, "good", "same-id", 0); !strings.Contains(a.last(), `"done"`) {
+			t.Fatalf("%s", a)
+		}
+	}
+}
+
+// The last notification before an answer is never lost, nor overtaken by it.
+func TestLastNotification(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	c := connect(t, g, "")
+	for n := range 1000 {
+		if a := c.call(t, "good", "notify", 1); len(a.frames) != 2 || !strings.Contains(a.frames[0], "notifications/message") || !strings.Contains(a.last(), `"done"`) {
+			t.Fatalf("call %d: %s", n, a)
+		}
+	}
+}
+
+// Progress of four calls at once goes each to its own stream, in order, with its own token.
+func TestProgressKeepsApart(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	shared := connect(t, g, "")
+	var all sync.WaitGroup
+	for i := range 4 {
+		c := shared
+		if i%2 == 0 {
+			c = connect(t, g, "")
+		}
+		all.Go(func() {
+			a := c.post(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"good_echo","arguments":{"do":"progress","n":500},"_meta":{"progressToken":"t-%d"}}}`, i, i))
+			last := 0.0
+			for _, frame := range a.frames[:len(a.frames)-1] {
+				var p struct {
+					Params struct {
+						ProgressToken string
+						Progress      float64
+					}
+				}
+				if json.Unmarshal([]byte(frame), &p) != nil || p.Params.ProgressToken != fmt.Sprintf("t-%d", i) || p.Params.Progress <= last {
+					t.Errorf("call %d, after %v: %s", i, last, frame)
+				}
+				last = p.Params.Progress
+			}
+			if last != 500 || !strings.Contains(a.last(), `"done"`) {
+				t.Errorf("call %d: the last progress was %v, then %s", i, last, a.last())
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A cancel cancels a call of its own client only, in both eras, whatever id it names.
+func TestCancelOfAnotherClient(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	victim, other := connect(t, g, ""), connect(t, g, "")
+	const modern = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	calls := make(chan answer, 2)
+	go func() { calls <- victim.post(t, callFrame(1, "good", "sleep", 700)) }()
+	modernClient := &client{g: g, http: &http.Client{}, headersMore: http.Header{
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"good_echo"}}}
+	go func() {
+		calls <- modernClient.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"good_echo","arguments":{"do":"sleep","n":700},"_meta":`+modern+`}}`)
+	}()
+	g.running(t, "good", 2)
+	for id := range 20 {
+		other.post(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+	}
+	cancel := &client{g: g, http: &http.Client{}, headersMore: http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"notifications/cancelled"}}}
+	cancel.post(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"_meta":`+modern+`}}`)
+	for range 2 {
+		if a := <-calls; !strings.Contains(a.last(), `"done"`) {
+			t.Errorf("%s", a)
+		}
+	}
+	if strings.Contains(strings.Join(g.server(t, "good").Stderr, "\n"), "cancelled") {
+		t.Error("the server was told to cancel")
+	}
+}
+
+// A cancel of one's own call ends it at the server, too.
+func TestCancelReachesTheServer(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	c := connect(t, g, "")
+	go func() { _, _ = c.try(context.Background(), strings.NewReader(callFrame(41, "good", "never", 0)), nil) }()
+	g.running(t, "good", 1)
+	c.post(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":41}}`)
+	g.running(t, "good", 0)
+	waitFor(t, 5*time.Second, "the server to be told", func() (bool, string) {
+		said := g.server(t, "good").Stderr
+		return slices.ContainsFunc(said, func(line string) bool { return strings.HasPrefix(line, "cancelled ") }), fmt.Sprint(said)
+	})
+}
+
+// A question whose stream ended before its answer: the answer still reaches the server, and the call ends well.
+func TestAnswerAfterTheStreamEnded(t *testing.T) {
+	t.Parallel()
+	web := faultyWeb(t)
+	g := serve(t, servers(map[string]any{"good": map[string]any{"url": web + "/call-ask-and-end", "type": "http"}}))
+	g.ready(t, "good")
+	c := connect(t, g, elicits)
+	id, done := c.asked(t, t.Context())
+	select {
+	case a := <-done:
+		t.Fatalf("the call ended with its stream: %s", a)
+	case <-time.After(500 * time.Millisecond): // a slow human
+	}
+	c.post(t, reply(id, "late"))
+	if a := <-done; !strings.Contains(a.last(), `"done"`) {
+		t.Errorf("%s", a)
+	}
+}
+
+// Reads have a timeout as calls have, and are no AbortError.
+func TestReadsTimeOut(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"timeout": "500ms"})}))
+	g.ready(t, "good")
+	c := connect(t, g, "")
+	c.post(t, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"resource://good/x://one"}}`).wants(t, "a read", -31006, "TIMEOUT")
+}
+
+// A 503 is no timeout, and metrics name the server whatever underscores its tools have.
+func TestFailuresAreCountedByServer(t *testing.T) {
+	t.Parallel()
+	web := faultyWeb(t)
+	g := serve(t, servers(map[string]any{"my-server": map[string]any{"url": web + "/call-503", "type": "http", "prefix": "a_b"}}))
+	g.ready(t, "my-server")
+	c := connect(t, g, "")
+	c.call(t, "a_b", "", 0).wants(t, "503", -31003, "BACKEND_DISCONNECTED")
+	_, page := get(g.base + "/metrics")
+	if want := `goblin_calls_total{server="my-server",method="tools/call",outcome="failed"} 1`; !strings.Contains(page, want) {
+		for line := range strings.Lines(page) {
+			if strings.HasPrefix(line, "goblin_calls_total") {
+				t.Log(line)
+			}
+		}
+		t.Errorf("/metrics lacks %s", want)
+	}
+}
+
+// Nobody can shut the gateway down over HTTP, and no foreign page can read what it answers.
+func TestForeignPages(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	for _, path := range []string{"/shutdown", "/actions/restart", "/statusz", "/debug/pprof/", "/mcp"} {
+		for _, method := range []string{"GET", "POST", "OPTIONS"} {
+			r, err := http.NewRequest(method, g.base+path, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Origin", "http://evil.example")
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Access-Control-Request-Method", "POST")
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode < 400 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s %s of a foreign page: %s, %v", method, path, resp.Status, resp.Header)
+			}
+		}
+	}
+	connect(t, g, "").works(t, "good")
+}
+
+// A child gets what its entry says and a few harmless variables, not the gateway's environment.
+func TestEnvironmentOfChildren(t *testing.T) {
+	t.Setenv("SECRET_OF_THE_GATEWAY", "hunter2")
+	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"env": map[string]string{"OWN": "1.10"}})}))
+	g.ready(t, "good")
+	said := connect(t, g, "").call(t, "good", "environment", 0).last()
+	if strings.Contains(said, "hunter2") || !strings.Contains(said, "OWN=1.10") || !strings.Contains(said, "PATH=") {
+		t.Errorf("the child's environment: %s", said)
+	}
+}
+
+// A child that is stopped and reads nothing blocks nobody else, however much it is sent.
+func TestDeafChild(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{
+		"odd":  with(bad("none"), map[string]any{"timeout": "2s", "queue": map[string]any{"timeout": "1s"}}),
+		"good": bad("none")}))
+	g.ready(t, "odd", "good")
+	c, healthy := connect(t, g, ""), connect(t, g, "")
+	c.call(t, "odd", "stopped", 0)
+	began := time.Now()
+	ballast := strings.Repeat("x", 100_000)
+	var all sync.WaitGroup
+	for i := range 60 {
+		all.Go(func() {
+			a := c.post(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"odd_echo","arguments":{"x":"%s"}}}`, i, ballast))
+			a.wants(t, "a call nobody reads", -31006, "TIMEOUT")
+		})
+	}
+	g.running(t, "odd", 60)
+	for range 20 {
+		began := time.Now()
+		healthy.works(t, "good")
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("a healthy call took %s", took)
+		}
+	}
+	all.Wait()
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the callers were told after %s", took)
+	}
+}
