@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +118,7 @@ func TestBridgeLines(t *testing.T) {
 		return demo.Text("%s", answer), err
 	}})
 	addr, stop := listen(t, s, "127.0.0.1:0")
-	defer stop()
+	before := runtime.NumGoroutine()
 	b := overBridge(t, t.Context(), addr)
 	io.WriteString(b.to, "garbage\n\n")
 	b.await(`"id":null,"error":{"code":-32700`)
@@ -134,6 +135,13 @@ func TestBridgeLines(t *testing.T) {
 		t.Errorf("ask = %s", line)
 	}
 	b.end()
+	stop() // with it the connections the bridge had
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 64<<10)
+			t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
 }
 
 // The bridge ends with its context, whoever still waits.
