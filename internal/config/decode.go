@@ -149,6 +149,8 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	root := at.schema == ""
 	foreign := foreignKeys[strings.TrimSuffix(at.schema, ".*")]
 	switch {
+	case root && m.key == "$schema": // for editors
+		return
 	case root && slices.Contains(laterSections, m.key):
 		d.warn(m.line, m.column, path, "accepted, not yet in force", "what it says has no effect until then")
 		return

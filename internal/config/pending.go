@@ -24,7 +24,7 @@ var laterSections = []string{"auth", "admin", "tls", "policy", "audit", "trust",
 // foreignKeys are keys that other programs keep in the same file or entry and that change nothing for us: they are
 // ignored with a warning, so that such a file works as it is.
 var foreignKeys = map[string][]string{
-	"": {"$schema", "globalShortcut", "preferences", "isUsingBuiltInNodeForMcp", "isDxtAutoUpdatesEnabled", "locale", "scale",
+	"": {"globalShortcut", "preferences", "isUsingBuiltInNodeForMcp", "isDxtAutoUpdatesEnabled", "locale", "scale",
 		"userThemeMode", "hasTrackedInitialActivation", "localAgentModeTrustedFolders", "inputs"},
 	"mcpServers": {"autoApprove", "alwaysAllow", "alwaysLoad", "trust", "icon", "gallery", "version", "dev"},
 }

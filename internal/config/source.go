@@ -2,10 +2,7 @@ package config
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -33,51 +30,19 @@ func decodeText(data []byte) ([]byte, *sourceFault) {
 	if len(data) > maxFileBytes {
 		return nil, &sourceFault{message: fmt.Sprintf("%d bytes are too many: a config has at most %d MiB", len(data), maxFileBytes>>20)}
 	}
-	switch {
-	case bytes.HasPrefix(data, []byte{0xff, 0xfe, 0, 0}), bytes.HasPrefix(data, []byte{0, 0, 0xfe, 0xff}):
+	if bytes.HasPrefix(data, []byte{0xff, 0xfe, 0, 0}) || bytes.HasPrefix(data, []byte{0, 0, 0xfe, 0xff}) {
 		return nil, &sourceFault{message: "UTF-32 is not read", hint: "save the file as UTF-8"}
-	case bytes.HasPrefix(data, []byte{0xef, 0xbb, 0xbf}):
-		data = data[3:]
-	default:
-		var err error
-		if data, err = fromUTF16(data); err != nil {
-			return nil, &sourceFault{message: err.Error(), hint: "save the file as UTF-8"}
-		}
+	}
+	enc, data := encodingOf(data)
+	data, err := enc.decode(data)
+	if err != nil {
+		return nil, &sourceFault{message: err.Error(), hint: "save the file as UTF-8"}
 	}
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	if fault := checkCharacters(data); fault != nil {
 		return nil, fault
 	}
 	return data, nil
-}
-
-// fromUTF16 returns data as UTF-8 if it is UTF-16, else as it is. Without a BOM the first two bytes tell: a config
-// begins with an ASCII character.
-func fromUTF16(data []byte) ([]byte, error) {
-	if len(data) < 2 {
-		return data, nil
-	}
-	var order binary.ByteOrder
-	switch {
-	case data[0] == 0xff && data[1] == 0xfe:
-		order, data = binary.LittleEndian, data[2:]
-	case data[0] == 0xfe && data[1] == 0xff:
-		order, data = binary.BigEndian, data[2:]
-	case data[0] != 0 && data[1] == 0:
-		order = binary.LittleEndian
-	case data[0] == 0 && data[1] != 0:
-		order = binary.BigEndian
-	default:
-		return data, nil
-	}
-	if len(data)%2 != 0 {
-		return nil, errors.New("UTF-16 with an odd number of bytes")
-	}
-	units := make([]uint16, len(data)/2)
-	for i := range units {
-		units[i] = order.Uint16(data[2*i:])
-	}
-	return []byte(string(utf16.Decode(units))), nil
 }
 
 // checkCharacters finds what no text has: bytes that are not UTF-8 and control characters (YAML 1.2.2, 5.1).

@@ -1,0 +1,410 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// set puts value at a path of keys; what is missing on the way is made.
+func (d *editor) set(path []string, value *node) error {
+	m, ok, err := d.root()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		d.insertLines(len(d.starts), renderBlock((*node)(nil).with(path, value), "", "  "))
+		return nil
+	}
+	for i, key := range path {
+		rest := value
+		if i+1 < len(path) {
+			rest = (*node)(nil).with(path[i+1:], value)
+		}
+		last := i+1 == len(path)
+		if m.flow != nil {
+			item := m.flow.find(key)
+			switch {
+			case item == nil:
+				d.insertFlow(*m.flow, key, rest)
+				return nil
+			case last || hollow(d.tree.at(path[:i+1])):
+				d.replaceFlow(*item, rest)
+				return nil
+			case d.lf[item.value] != '{':
+				return ErrByHand
+			}
+			f, err := scanFlow(d.lf, item.value)
+			if err != nil {
+				return err
+			}
+			m.flow = &f
+			continue
+		}
+		e := m.block.find(key)
+		switch {
+		case e == nil:
+			d.insertBlock(m.block, key, rest)
+			return nil
+		case last || hollow(d.tree.at(path[:i+1])):
+			return d.replaceBlock(m.block, *e, rest)
+		}
+		if m, err = d.mapping(e.value, skipBlank(d.lf, e.colon), e.end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert adds a key to the mapping at path, at its end.
+func (d *editor) insert(path []string, key string, value *node) error {
+	return d.set(append(path[:len(path):len(path)], key), value)
+}
+
+// locate finds the mapping that holds the last key of path.
+func (d *editor) locate(path []string) (mapAt, error) {
+	m, ok, err := d.root()
+	if err != nil || !ok {
+		return m, ErrByHand
+	}
+	for _, key := range path[:len(path)-1] {
+		if m.flow != nil {
+			item := m.flow.find(key)
+			if item == nil || d.lf[item.value] != '{' {
+				return m, ErrByHand
+			}
+			f, err := scanFlow(d.lf, item.value)
+			if err != nil {
+				return m, err
+			}
+			m.flow = &f
+			continue
+		}
+		e := m.block.find(key)
+		if e == nil {
+			return m, ErrByHand
+		}
+		if m, err = d.mapping(e.value, skipBlank(d.lf, e.colon), e.end); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// remove takes the key at path away.
+func (d *editor) remove(path []string) error {
+	m, err := d.locate(path)
+	if err != nil {
+		return err
+	}
+	key := path[len(path)-1]
+	if m.flow != nil {
+		for i, item := range m.flow.items {
+			if item.key == key {
+				d.removeFlow(*m.flow, i)
+				return nil
+			}
+		}
+		return ErrByHand
+	}
+	for i, e := range m.block.entries {
+		if e.key != key {
+			continue
+		}
+		from, to := e.line, d.contentEnd(e.line, e.end, m.block.indent)
+		if i > 0 { // a comment above the first may be about all of them
+			for strings.HasPrefix(strings.TrimLeft(d.line(from-1), " \t"), "#") && indentOf(d.line(from-1)) == m.block.indent {
+				from--
+			}
+		}
+		d.removeLines(from, to)
+		return nil
+	}
+	return ErrByHand
+}
+
+// removeLines removes lines, and of two blank lines that meet then, one.
+func (d *editor) removeLines(from, to int) {
+	if from > 0 && strings.TrimSpace(d.line(from-1)) == "" && strings.TrimSpace(d.line(to)) == "" {
+		from--
+	}
+	begin := d.start(from)
+	if to >= len(d.starts) && from > 0 && !strings.HasSuffix(d.lf, "\n") {
+		begin-- // the file goes on ending without a line feed
+	}
+	d.put(begin, d.start(to), "")
+}
+
+// listAt finds the list at path; a block's items are entries without keys.
+func (d *editor) listAt(path []string) (f *flow, items []blockEntry, indent int, err error) {
+	m, err := d.locate(path)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	key := path[len(path)-1]
+	if m.flow != nil {
+		item := m.flow.find(key)
+		if item == nil || d.lf[item.value] != '[' {
+			return nil, nil, 0, ErrByHand
+		}
+		scanned, err := scanFlow(d.lf, item.value)
+		return &scanned, nil, 0, err
+	}
+	e := m.block.find(key)
+	if e == nil {
+		return nil, nil, 0, ErrByHand
+	}
+	list, ok := e.value.(*ast.SequenceNode)
+	if at := skipBlank(d.lf, e.colon); ok && at < len(d.lf) && d.lf[at] == '[' {
+		scanned, err := scanFlow(d.lf, at)
+		return &scanned, nil, 0, err
+	}
+	if !ok || len(list.Values) == 0 {
+		return nil, nil, 0, ErrByHand
+	}
+	for _, value := range list.Values {
+		row, _ := position(value.GetToken())
+		line := d.line(row - 1)
+		if !strings.HasPrefix(strings.TrimLeft(line, " "), "- ") || row <= e.line {
+			return nil, nil, 0, ErrByHand
+		}
+		if n := len(items); n > 0 {
+			items[n-1].end = row - 1
+		}
+		indent = indentOf(line)
+		items = append(items, blockEntry{line: row - 1, end: e.end})
+	}
+	return nil, items, indent, nil
+}
+
+// appendItem adds to a list that has items.
+func (d *editor) appendItem(path []string, value *node) error {
+	f, items, indent, err := d.listAt(path)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		d.insertFlow(*f, "", value)
+		return nil
+	}
+	last := items[len(items)-1]
+	d.insertLines(d.contentEnd(last.line, last.end, indent), []string{strings.Repeat(" ", indent) + "- " + renderScalar(value, false)})
+	return nil
+}
+
+// removeItem takes item i out of a list.
+func (d *editor) removeItem(path []string, i int) error {
+	f, items, indent, err := d.listAt(path)
+	switch {
+	case err != nil:
+		return err
+	case f != nil && i < len(f.items):
+		d.removeFlow(*f, i)
+		return nil
+	case i < len(items):
+		d.removeLines(items[i].line, d.contentEnd(items[i].line, items[i].end, indent))
+		return nil
+	}
+	return ErrByHand
+}
+
+func (b block) find(key string) *blockEntry {
+	for i := range b.entries {
+		if b.entries[i].key == key && key != "" {
+			return &b.entries[i]
+		}
+	}
+	return nil
+}
+
+// insertBlock adds an entry behind the last one, after a blank line where the last two are separated by one.
+func (d *editor) insertBlock(b block, key string, value *node) {
+	last := b.entries[len(b.entries)-1]
+	at := d.contentEnd(last.line, last.end, b.indent)
+	prefix := d.line(last.line)[:b.indent]
+	lines := renderBlock(&node{kind: mapping, members: []member{{key: key, value: value}}}, prefix, d.blockStep(prefix))
+	if len(b.entries) > 1 {
+		before := last.line
+		for strings.HasPrefix(strings.TrimLeft(d.line(before-1), " \t"), "#") {
+			before--
+		}
+		if strings.TrimSpace(d.line(before-1)) == "" {
+			lines = append([]string{""}, lines...)
+		}
+	}
+	d.insertLines(at, lines)
+}
+
+// blockStep is one level of indentation in blanks: YAML takes no tabs.
+func (d *editor) blockStep(prefix string) string {
+	if step := d.step(); strings.Trim(step, " ") == "" && len(step) <= 8 && (prefix == "" || len(step) <= len(prefix)) {
+		return step
+	}
+	return "  "
+}
+
+// replaceBlock gives an entry another value: instead of a scalar, or of nothing.
+func (d *editor) replaceBlock(b block, e blockEntry, value *node) error {
+	stop := lineEnd(d.lf, e.colon)
+	from := e.colon + indentOf(d.lf[e.colon:stop])
+	to := from
+	if from < stop && d.lf[from] != '#' {
+		end, err := d.scalarEnd(from, stop)
+		if err != nil {
+			return err
+		}
+		to = end
+	} else if from, to = e.colon, e.colon; d.contentEnd(e.line, e.end, b.indent) > e.line+1 && !void(valueOfEntry(e)) {
+		return ErrByHand // the value stands below
+	}
+	if value.kind != mapping {
+		lead := ""
+		if from == to {
+			lead = " "
+		}
+		d.put(from, to, lead+renderFlow(value, false))
+		return nil
+	}
+	if to > from {
+		from = e.colon
+	}
+	d.put(from, to, "")
+	prefix := d.line(e.line)[:b.indent]
+	step := d.blockStep(prefix)
+	d.insertLines(e.line+1, renderBlock(value, prefix+step, step))
+	return nil
+}
+
+// hollow tells a value in whose place a mapping may be put.
+func hollow(n *node) bool { return void(n) || n.empty() }
+
+// valueOfEntry is nil where the file has no value.
+func valueOfEntry(e blockEntry) *node {
+	if e.value == nil || e.value.Type() == ast.NullType {
+		return nil
+	}
+	return &node{kind: text}
+}
+
+// scalarEnd is the offset behind a value on one line.
+func (d *editor) scalarEnd(from, stop int) (int, error) {
+	switch d.lf[from] {
+	case '"', '\'', '{', '[':
+		end, err := scanValue(d.lf, from)
+		if err != nil || end > stop {
+			return 0, ErrByHand
+		}
+		return end, nil
+	case '&', '*', '!', '|', '>':
+		return 0, ErrByHand
+	}
+	value, _, _ := strings.Cut(d.lf[from:stop], " #")
+	return from + len(strings.TrimRight(value, " \t")), nil
+}
+
+func (f flow) find(key string) *flowItem {
+	for i := range f.items {
+		if f.items[i].key == key {
+			return &f.items[i]
+		}
+	}
+	return nil
+}
+
+// replaceFlow gives an item another value.
+func (d *editor) replaceFlow(item flowItem, value *node) {
+	lead := ""
+	if item.value == item.end && d.lf[item.end-1] == ':' {
+		lead = " "
+	}
+	d.put(item.value, item.end, lead+d.inBrackets(value, d.lineIndent(item.start), strings.Contains(d.lf[:item.start], "\n")))
+}
+
+// lineIndent is what the line of offset at begins with.
+func (d *editor) lineIndent(at int) string {
+	line := d.lf[strings.LastIndexByte(d.lf[:at], '\n')+1:]
+	return line[:indentOf(line[:min(len(line), at+1)])]
+}
+
+// quotes tells that keys are quoted, as in JSON.
+func (d *editor) quotes() bool {
+	at := skipBlank(d.lf, 0)
+	if at >= len(d.lf) || d.lf[at] != '{' {
+		return false
+	}
+	at = skipBlank(d.lf, at+1)
+	return at < len(d.lf) && (d.lf[at] == '"' || d.lf[at] == '}')
+}
+
+// inBrackets renders a value for a place inside of brackets; lines says that it may take several lines.
+func (d *editor) inBrackets(value *node, indent string, lines bool) string {
+	if lines && d.quotes() {
+		return renderJSON(value, indent, d.step())
+	}
+	return renderFlow(value, d.quotes())
+}
+
+// insertFlow adds an item behind the last one, on a line of its own where they have one.
+func (d *editor) insertFlow(f flow, key string, value *node) {
+	multi := strings.Contains(d.lf[f.open:f.close], "\n")
+	indent := d.lineIndent(f.open) + d.step()
+	if n := len(f.items); n > 0 {
+		multi = strings.Contains(d.lf[f.open:f.items[n-1].start], "\n")
+		indent = d.lineIndent(f.items[n-1].start)
+	} else if strings.Contains(d.lf[:f.open], "\n") && d.quotes() || strings.TrimSpace(d.lf[:f.open]) == "" {
+		multi = true
+	}
+	item := d.inBrackets(value, indent, multi)
+	if key != "" {
+		item = renderKey(key, d.quotes()) + ": " + item
+	}
+	trailing := false
+	if n := len(f.items); n > 0 {
+		trailing = f.items[n-1].comma >= 0
+		if !trailing {
+			d.put(f.items[n-1].end, f.items[n-1].end, ",")
+		}
+		if !multi {
+			at := max(f.items[n-1].end, f.items[n-1].comma+1)
+			d.put(at, at, " "+item)
+			return
+		}
+	} else if !multi {
+		d.put(f.open+1, f.open+1, item)
+		return
+	}
+	tail := len(strings.TrimRight(d.lf[:f.close], " \t\n"))
+	if trailing {
+		item += ","
+	}
+	item = "\n" + indent + item
+	if !strings.Contains(d.lf[tail:f.close], "\n") {
+		item += "\n" + d.lineIndent(f.open)
+		d.put(tail, f.close, item)
+		return
+	}
+	d.put(tail, tail, item)
+}
+
+// removeFlow takes item i out, with its line if it has one of its own, and leaves commas right.
+func (d *editor) removeFlow(f flow, i int) {
+	item := f.items[i]
+	from, to := item.start, item.end
+	if item.comma >= 0 {
+		to = item.comma + 1
+	} else if i > 0 {
+		d.put(f.items[i-1].comma, f.items[i-1].comma+1, "")
+	}
+	lineStart := strings.LastIndexByte(d.lf[:from], '\n') + 1
+	own := strings.TrimSpace(d.lf[lineStart:from]) == "" && lineStart > f.open
+	rest := d.lf[to:lineEnd(d.lf, to)]
+	switch {
+	case own && (strings.TrimSpace(rest) == "" || strings.HasPrefix(strings.TrimSpace(rest), "#")):
+		from, to = lineStart, min(len(d.lf), lineEnd(d.lf, to)+1)
+	case i+1 < len(f.items) && !strings.Contains(d.lf[to:f.items[i+1].start], "\n"):
+		to = f.items[i+1].start
+	case i > 0 && !strings.Contains(d.lf[f.items[i-1].comma:from], "\n"):
+		from = f.items[i-1].comma + 1
+	}
+	d.put(from, to, "")
+}

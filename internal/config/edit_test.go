@@ -1,0 +1,158 @@
+package config
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"os"
+)
+
+// change carries out one line such as `disable files/read` on text.
+func change(text, line string) (string, error) {
+	words := strings.Fields(line)
+	server, tool, _ := strings.Cut(words[1], "/")
+	switch {
+	case words[0] == "add":
+		e := Entry{Name: words[1]}
+		for _, word := range words[2:] {
+			name, value, isEnv := strings.Cut(word, "=")
+			switch {
+			case strings.HasPrefix(word, "http"):
+				e.URL = word
+			case isEnv:
+				e.Env = append(e.Env, Variable{name, value})
+			case e.Command == "":
+				e.Command = word
+			default:
+				e.Args = append(e.Args, word)
+			}
+		}
+		return AddServer("goblin.yaml", text, e)
+	case words[0] == "remove":
+		return RemoveServer("goblin.yaml", text, words[1])
+	case tool != "":
+		return SetToolDisabled("goblin.yaml", text, server, tool, words[0] == "disable")
+	}
+	return SetDisabled("goblin.yaml", text, server, words[0] == "disable")
+}
+
+// TestEdit runs testdata/edit: before, the changes in order, after. With CRLF line ends the result is the same.
+func TestEdit(t *testing.T) {
+	paths, err := filepath.Glob("testdata/edit/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err, paths)
+	}
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i+2 < len(archive.Files); i += 3 {
+			before, want := string(archive.Files[i].Data), string(archive.Files[i+2].Data)
+			name := filepath.Base(path) + "/" + archive.Files[i].Name
+			for _, newline := range []string{"\n", "\r\n"} {
+				got := strings.ReplaceAll(before, "\n", newline)
+				for line := range strings.Lines(string(archive.Files[i+1].Data)) {
+					next, err := change(got, line)
+					if err != nil {
+						next = got + "error: " + err.Error() + newline
+						got = next
+						break
+					}
+					got = next
+				}
+				if *update && newline == "\n" {
+					archive.Files[i+2].Data = []byte(got)
+					want = got
+				}
+				if diff := cmp.Diff(strings.ReplaceAll(want, "\n", newline), got); diff != "" {
+					t.Errorf("%s: %q (-want +got):\n%s\ngot:\n%s", name, newline, diff, got)
+				}
+			}
+		}
+		if *update {
+			if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestEditErrors(t *testing.T) {
+	for _, c := range []struct {
+		text, line string
+		want       error
+	}{
+		{"mcpServers:\n  a: {command: x}\n", "remove b", ErrNoServer},
+		{"mcpServers:\n  a: {command: x}\n", "enable a", ErrSame},
+		{"mcpServers:\n  a: {command: x}\n", "enable a/b", ErrSame},
+		{"mcpServers:\n  a: {command: x, disabled: true}\n", "disable a", ErrSame},
+		{"mcpServers:\n  a: {command: x, tools: {disabled: [b]}}\n", "disable a/b", ErrSame},
+		{"x: &x {command: x}\nmcpServers:\n  a: *x\n", "disable a", nil},                      // x is no key
+		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable a", ErrByHand},              // b would be too
+		{"mcpServers:\n  a: &x\n    command: x\n  b: *x\n", "disable a", ErrByHand},           // likewise
+		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "disable b", ErrByHand},              //
+		{"mcpServers:\n  a: &x {command: x}\n  b: *x\n", "remove a", ErrByHand},               // the alias would dangle
+		{"? mcpServers\n: a: {command: x}\n", "disable a", ErrByHand},                         //
+		{"mcpServers:\n  a: {comand: x}\n", "disable a", nil},                                 // invalid before
+		{"mcpServers:\n  a: {command: x}\n", "add b http://", nil},                            // invalid afterwards
+		{"mcpServers:\n  A: {command: x}\n", "add a x", nil},                                  // the same name
+		{"mcpServers:\n  a:\n    command: x\n    disabled: |\n      true\n", "enable a", nil}, // no boolean
+	} {
+		got, err := change(c.text, c.line)
+		if err == nil || got != "" || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%q %s: %q, %v, want %v", c.text, c.line, got, err, c.want)
+		}
+	}
+	_, err := AddServer("f", "mcpServers:\n  a: {command: x}\n", Entry{Name: "b", URL: "ftp://x"})
+	if invalid, ok := errors.AsType[*InvalidError](err); !ok || !invalid.After {
+		t.Errorf("a bad address: %v", err)
+	}
+}
+
+// Whatever the file, an edit ends with an error or with a file that parses, and adding and removing a server again
+// leaves every line that was there.
+func FuzzEdit(f *testing.F) {
+	paths, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			f.Add(string(file.Data))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		added, err := AddServer("f.yaml", text, Entry{Name: "zz", Command: "x", Args: []string{"-y", "a: b", "${X}", "é\x1b\x7f"}})
+		if err != nil {
+			return
+		}
+		if _, report := Parse("f.yaml", []byte(added), func(string) (string, bool) { return "", true }); report.Err() != nil {
+			t.Errorf("%q became %q: %v", text, added, report.Err())
+		}
+		for _, line := range []string{"disable zz", "disable zz/tool", "enable zz/tool"} {
+			if more, err := change(added, line); err == nil {
+				added = more
+			} else if !errors.Is(err, ErrByHand) && !errors.Is(err, ErrSame) {
+				t.Errorf("%s in %q: %v", line, added, err)
+			}
+		}
+		removed, err := RemoveServer("f.yaml", added, "zz")
+		if err != nil {
+			return
+		}
+		for line := range strings.Lines(text) {
+			if word := strings.TrimSpace(line); strings.HasPrefix(word, "#") && !strings.Contains(removed, word) {
+				t.Errorf("%q lost %q:\n%s", text, word, removed)
+			}
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package config
+
+import "slices"
+
+// member is the value of a key; nil when there is none, also on a nil node.
+func (n *node) member(key string) *node {
+	if n == nil {
+		return nil
+	}
+	for _, m := range n.members {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// serverKeys are the names under mcpServers, in their order.
+func (n *node) serverKeys() []string {
+	var keys []string
+	if servers := n.member("mcpServers"); servers != nil {
+		for _, m := range servers.members {
+			keys = append(keys, m.key)
+		}
+	}
+	return keys
+}
+
+// at is the value at a path of keys; nil when there is none.
+func (n *node) at(path []string) *node {
+	for _, key := range path {
+		n = n.member(key)
+	}
+	return n
+}
+
+// with is a copy of n with value at path, or without it if value is nil. Nothing of n is changed.
+func (n *node) with(path []string, value *node) *node {
+	if len(path) == 0 {
+		return value
+	}
+	c := &node{kind: mapping}
+	if n != nil {
+		c.members = slices.Clone(n.members)
+	}
+	deeper := n.member(path[0]).with(path[1:], value)
+	for i, m := range c.members {
+		if m.key != path[0] {
+			continue
+		}
+		if deeper == nil {
+			c.members = slices.Delete(c.members, i, i+1)
+		} else {
+			c.members[i].value = deeper
+		}
+		return c
+	}
+	if deeper != nil {
+		c.members = append(c.members, member{key: path[0], value: deeper})
+	}
+	return c
+}
+
+// sameTree compares what two trees mean: positions, quotes and the order of members do not matter, nor does how nothing
+// is written.
+func sameTree(a, b *node) bool {
+	if void(a) || void(b) {
+		return void(a) && void(b)
+	}
+	if a.kind != b.kind || a.text != b.text || len(a.items) != len(b.items) || len(a.members) != len(b.members) {
+		return false
+	}
+	for i := range a.items {
+		if !sameTree(a.items[i], b.items[i]) {
+			return false
+		}
+	}
+	others := map[string]*node{}
+	for _, m := range b.members {
+		others[m.key] = m.value
+	}
+	for _, m := range a.members {
+		if other, ok := others[m.key]; !ok || !sameTree(m.value, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// void tells what holds nothing: no value, an empty list, an empty mapping.
+func void(n *node) bool {
+	return n == nil || n.empty() && n.text != "~" || (n.kind == list || n.kind == mapping) && len(n.items)+len(n.members) == 0
+}

@@ -1,0 +1,269 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// editor changes a configuration by replacing pieces of its text. The places come from the library's syntax tree, as
+// lines, because its columns and offsets are not always right, and inside of brackets from scanFlow. What an editor
+// produces is trusted only after it has been parsed and compared (edit).
+type editor struct {
+	text    string // as given
+	lf      string // with line feeds only; offsets below are into it
+	starts  []int  // offsets of the lines of lf
+	tree    *node
+	body    ast.Node // nil: nothing but comments
+	splices []splice
+}
+
+// splice replaces lf[from:to]. Of two at one place the earlier is put first.
+type splice struct {
+	from, to int
+	with     string
+}
+
+func newEditor(text string) (*editor, error) {
+	d := &editor{text: text, lf: lineFeeds(text)}
+	d.tree = treeOf(text)
+	file, err := parseYAML([]byte(d.lf))
+	if err != nil {
+		return nil, ErrByHand
+	}
+	for _, doc := range file.Docs {
+		if doc.Body != nil && doc.Body.Type() != ast.DirectiveType && doc.Body.Type() != ast.CommentType {
+			d.body = doc.Body
+			break
+		}
+	}
+	for at := 0; at < len(d.lf); at = min(len(d.lf), lineEnd(d.lf, at)+1) {
+		d.starts = append(d.starts, at)
+	}
+	return d, nil
+}
+
+// put replaces lf[from:to].
+func (d *editor) put(from, to int, with string) {
+	d.splices = append(d.splices, splice{from, to, with})
+}
+
+// apply is the text with all splices made, in the line ends it has.
+func (d *editor) apply() string {
+	newline := "\n"
+	if i := strings.IndexByte(d.text, '\n'); i > 0 && d.text[i-1] == '\r' {
+		newline = "\r\n"
+	}
+	slices.SortStableFunc(d.splices, func(a, b splice) int { return cmp.Compare(a.from, b.from) })
+	var b strings.Builder
+	at, given := 0, 0 // in lf and in text
+	copyTo := func(to int, write bool) {
+		from := given
+		for ; at < to; at++ {
+			if d.lf[at] == '\n' && d.text[given] == '\r' {
+				given++
+			}
+			given++
+		}
+		if write {
+			b.WriteString(d.text[from:given])
+		}
+	}
+	for _, s := range d.splices {
+		copyTo(s.from, true)
+		copyTo(s.to, false)
+		b.WriteString(strings.ReplaceAll(s.with, "\n", newline))
+	}
+	copyTo(len(d.lf), true)
+	return b.String()
+}
+
+// line is the text of a line without line feed; "" behind the last.
+func (d *editor) line(i int) string {
+	if i < 0 || i >= len(d.starts) {
+		return ""
+	}
+	return d.lf[d.starts[i]:lineEnd(d.lf, d.starts[i])]
+}
+
+// start is the offset of a line; the end of the text behind the last.
+func (d *editor) start(i int) int {
+	if i >= len(d.starts) {
+		return len(d.lf)
+	}
+	return d.starts[i]
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// contentEnd is the line behind the last one of what begins at line from and ends before line to: blank lines and
+// comments that are not indented more than indent belong to what follows.
+func (d *editor) contentEnd(from, to, indent int) int {
+	for ; to > from+1; to-- {
+		line := d.line(to - 1)
+		word := strings.TrimLeft(line, " \t")
+		if word != "" && (word[0] != '#' || indentOf(line) > indent) {
+			break
+		}
+	}
+	return to
+}
+
+// insertLines puts lines before line number at.
+func (d *editor) insertLines(at int, lines []string) {
+	text := strings.Join(lines, "\n")
+	if at >= len(d.starts) && d.lf != "" && !strings.HasSuffix(d.lf, "\n") {
+		d.put(len(d.lf), len(d.lf), "\n"+text)
+		return
+	}
+	d.put(d.start(at), d.start(at), text+"\n")
+}
+
+// step is one level of indentation as the file has it.
+func (d *editor) step() string {
+	for i := range d.starts {
+		line := d.line(i)
+		if n := indentOf(line); n > 0 && n < len(line) && strings.IndexByte("#-*/", line[n]) < 0 {
+			return line[:n]
+		}
+	}
+	return "  "
+}
+
+// block is a mapping that is written without brackets.
+type block struct {
+	indent  int
+	entries []blockEntry
+	end     int // the line behind it, with the blank lines and comments that follow
+}
+
+// blockEntry is one key of it.
+type blockEntry struct {
+	key   string // "" for a merge key
+	line  int
+	colon int // the offset behind the colon
+	end   int // the line where the next entry begins, or the block's end
+	value ast.Node
+}
+
+// block finds the entries of a mapping that ends before line end.
+func (d *editor) block(a ast.Node, end int) (block, error) {
+	b := block{end: end}
+	var pairs []*ast.MappingValueNode
+	switch a := a.(type) {
+	case *ast.MappingNode:
+		pairs = a.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{a}
+	}
+	for _, pair := range pairs {
+		entry, err := d.entry(pair)
+		if err != nil {
+			return b, err
+		}
+		if n := len(b.entries); n > 0 {
+			if entry.line <= b.entries[n-1].line {
+				return b, ErrByHand
+			}
+			b.entries[n-1].end = entry.line
+		}
+		entry.end = end
+		b.indent = indentOf(d.line(entry.line))
+		b.entries = append(b.entries, entry)
+	}
+	if len(b.entries) == 0 || b.entries[len(b.entries)-1].line >= end {
+		return b, ErrByHand
+	}
+	return b, nil
+}
+
+// entry finds a key at the beginning of its line.
+func (d *editor) entry(pair *ast.MappingValueNode) (blockEntry, error) {
+	row, _ := position(pair.Key.GetToken())
+	e := blockEntry{line: row - 1, value: pair.Value}
+	if e.line < 0 || e.line >= len(d.starts) {
+		return e, ErrByHand
+	}
+	at := d.starts[e.line] + indentOf(d.line(e.line))
+	stop := lineEnd(d.lf, at)
+	colon := at
+	switch {
+	case at < stop && (d.lf[at] == '"' || d.lf[at] == '\''):
+		end, err := scanValue(d.lf, at)
+		if err != nil || end > stop {
+			return e, ErrByHand
+		}
+		e.key, colon = plainKeyText(d.lf[at:end]), end
+	default:
+		for colon < stop && !(d.lf[colon] == ':' && (colon+1 == stop || d.lf[colon+1] == ' ' || d.lf[colon+1] == '\t')) {
+			colon++
+		}
+		e.key = strings.TrimRight(d.lf[at:colon], " \t")
+	}
+	colon += indentOf(d.lf[colon:stop])
+	if colon >= stop || d.lf[colon] != ':' {
+		return e, ErrByHand
+	}
+	if pair.Key.IsMergeKey() {
+		e.key = ""
+	} else if pair.Key.GetToken().Value != e.key {
+		return e, ErrByHand
+	}
+	e.colon = colon + 1
+	return e, nil
+}
+
+// root is the mapping of the whole file; ok is false when there is none yet.
+func (d *editor) root() (m mapAt, ok bool, err error) {
+	if d.body == nil {
+		return m, false, nil
+	}
+	end := len(d.starts)
+	for i := range d.starts {
+		if strings.HasPrefix(d.line(i), "...") {
+			end = i
+			break
+		}
+	}
+	at := skipBlank(d.lf, 0)
+	if strings.HasPrefix(d.lf[at:], "---") {
+		at = skipBlank(d.lf, at+3)
+	}
+	m, err = d.mapping(d.body, at, end)
+	return m, err == nil, err
+}
+
+// mapAt is a mapping and where it stands: in brackets, or else a block.
+type mapAt struct {
+	flow  *flow
+	block block
+}
+
+// mapping finds the mapping a; from is the offset where its value begins, if it is in brackets.
+func (d *editor) mapping(a ast.Node, from, end int) (mapAt, error) {
+	if anchored, ok := a.(*ast.AnchorNode); ok && !isFlow(anchored.Value) {
+		a = anchored.Value
+	}
+	if isFlow(a) {
+		if from >= len(d.lf) || d.lf[from] != '{' {
+			return mapAt{}, ErrByHand
+		}
+		f, err := scanFlow(d.lf, from)
+		return mapAt{flow: &f}, err
+	}
+	b, err := d.block(a, end)
+	return mapAt{block: b}, err
+}
+
+func isFlow(a ast.Node) bool {
+	switch a := a.(type) {
+	case *ast.MappingNode:
+		return a.IsFlowStyle || a.Start != nil && a.Start.Type == token.MappingStartType
+	case *ast.SequenceNode:
+		return a.IsFlowStyle
+	}
+	return false
+}

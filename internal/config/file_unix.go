@@ -1,0 +1,21 @@
+//go:build unix
+
+package config
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// keepOwner gives f the owner and group of info, which matters when root changes somebody's file.
+func keepOwner(f *os.File, info fs.FileInfo) error {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(owner.Uid) == os.Geteuid() && int(owner.Gid) == os.Getegid() {
+		return nil
+	}
+	if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil && os.Geteuid() == 0 {
+		return err
+	}
+	return nil // anybody else may own what they write; a group of another's is lost then
+}
