@@ -41,6 +41,7 @@ A change of the configuration file, or SIGHUP, reloads it.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
 	flags.StringArrayVar(&o.listen, "listen", nil, "address to listen on, instead of the configuration's (may be given several times)")
+	flags.BoolVar(&o.tui, "tui", false, "show the console; leaving it ends the gateway")
 	flags.BoolVar(&o.demo, "demo", false, "run the demo servers, whatever configuration there is")
 	addStateDir(cmd, &o.stateDir)
 	return cmd
@@ -50,6 +51,7 @@ type serveOptions struct {
 	config string
 	listen []string
 	demo   bool
+	tui    bool
 
 	stateDir string
 }
@@ -59,8 +61,15 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	errOut := cmd.ErrOrStderr()
+	if o.tui {
+		if err := needTerminal(cmd); err != nil {
+			return err
+		}
+		errOut = quietOnTerminal(errOut)
+	}
 	events := new(status.Events)
-	log := slog.New(events.Record(newLogger(cfg.Log, cmd.ErrOrStderr()).Handler()))
+	log := slog.New(events.Record(newLogger(cfg.Log, errOut).Handler()))
 	listeners, err := listenAll(cfg.Listen)
 	if err != nil {
 		return err
@@ -80,13 +89,25 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Drain: func() { drain(errDrain) }}
 	socket := openSocket(listeners[0], source, log)
-	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/mcp\n", addresses[0])
-	if cfg.Path == "" {
-		welcome(cmd.ErrOrStderr(), addresses[0])
+	var left <-chan struct{} // nil: nobody can leave
+	stop := func() {}
+	if o.tui {
+		left, stop = console(cmd.Context(), source, log)
+	} else {
+		greet(cmd, cfg, addresses[0])
 	}
-	err = waitForEnd(ctx, cfg, o, g, failed, log)
+	err = waitForEnd(ctx, cfg, o, g, failed, left, log)
 	drain(nil)
+	stop()
 	return errors.Join(err, end(cfg, g, server, socket, log))
+}
+
+// greet says where the gateway is, on stdout for scripts.
+func greet(cmd *cobra.Command, cfg *config.Config, address string) {
+	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/mcp\n", address)
+	if cfg.Path == "" {
+		welcome(cmd.ErrOrStderr(), address)
+	}
 }
 
 // serveConfig finds the configuration, or makes the demo's.
@@ -172,7 +193,7 @@ To add your own server, write goblin.yaml here and start again:
 var errDrain = errors.New("asked for by goblin-actor drain")
 
 // waitForEnd blocks until a signal, the context or a listener ends the gateway; it reloads the configuration meanwhile.
-func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *actors.Gateway, failed <-chan error, log *slog.Logger) error {
+func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *actors.Gateway, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	changed, stop := watchConfig(cfg.Path, log)
@@ -186,6 +207,8 @@ func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *acto
 		case <-ctx.Done():
 			log.Info("draining", "cause", context.Cause(ctx))
 			go secondSignal(signals)
+			return nil
+		case <-left:
 			return nil
 		case err := <-failed:
 			if err != nil {

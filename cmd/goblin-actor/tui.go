@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/status"
+	"goblin-actor/tui"
+)
+
+func newTUI() *cobra.Command {
+	var connect, view string
+	cmd := &cobra.Command{
+		Use:   "tui",
+		Short: "Look at a running gateway",
+		Long: `Show on the terminal what a running gateway does: servers, connections, clients, calls, the catalog, the log.
+Press ? for the keys. "goblin-actor serve --tui" does the same for a gateway of its own.
+
+It asks the gateway's admin socket: that of the port --connect names, the socket --connect is the path of, or the
+only one there is. A gateway that goes away is waited for.`,
+		Example: `  goblin-actor tui
+  goblin-actor tui --connect 8730 --view calls`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains(tui.Views(), view) {
+				return usageError("views: "+strings.Join(tui.Views(), " "), "--view %q is no view", view)
+			}
+			if err := needTerminal(cmd); err != nil {
+				return err
+			}
+			path, err := adminSocket(connect, os.Getenv)
+			if err != nil {
+				return err
+			}
+			source, err := admin.Dial(path)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := interruptible(cmd)
+			defer cancel()
+			return look(ctx, source, view)
+		},
+	}
+	cmd.Flags().StringVar(&connect, "connect", "", "the gateway: its port, loopback address or admin socket (default: the only one there is)")
+	cmd.Flags().StringVar(&view, "view", "overview", "the first view")
+	return cmd
+}
+
+// needTerminal refuses to draw into a file.
+func needTerminal(cmd *cobra.Command) error {
+	if !isTerminal(cmd.OutOrStdout()) || !isTerminal(cmd.InOrStdin()) {
+		return usageError("goblin-actor status prints the same once, as text", "the console needs a terminal")
+	}
+	return nil
+}
+
+// look shows the console until the user leaves or ctx ends.
+func look(ctx context.Context, source status.Source, view string) error {
+	if err := tui.Run(ctx, source, tui.Options{View: view}); err != nil {
+		return &exitError{exitFailed, fmt.Errorf("the console: %w", err), "is TERM set? without a terminal: goblin-actor status"}
+	}
+	return nil
+}
+
+// console runs the console of "serve --tui". left is closed when the user has left it; stop ends it and waits for that.
+func console(ctx context.Context, source status.Source, log *slog.Logger) (left <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := look(ctx, source, ""); err != nil {
+			log.Error("the console has ended", "err", err)
+		}
+	}()
+	return done, func() { cancel(); <-done }
+}
+
+// quietOnTerminal returns where log lines go while the console has the terminal: they are in its log view.
+func quietOnTerminal(w io.Writer) io.Writer {
+	if isTerminal(w) {
+		return io.Discard
+	}
+	return w
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// consoleConfig has a server that works, one that fails and says why in colours, and one with a hostile description.
+func consoleConfig(t *testing.T) string {
+	t.Helper()
+	self := program(t)
+	path := filepath.Join(t.TempDir(), "goblin.yaml")
+	text := `mcpServers:
+  notes: {command: ` + self + `, args: [demo, notes]}
+  broken: {command: sh, args: [-c, "printf '\\033[31mno [red]token\\033]0;x\\007\\n' >&2; exit 3"]}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// consoleHome gives the programs of a test a place of their own for sockets and state.
+func consoleHome(t *testing.T) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ga")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	t.Setenv("XDG_STATE_HOME", dir)
+	t.Setenv("TERM", "xterm-256color")
+}
+
+// The gateway with its console on a real terminal: which server fails and why, a restart that is asked for, sizes
+// that change wildly, and the way out.
+func TestServeWithConsole(t *testing.T) {
+	consoleHome(t)
+	p := newPTY(t)
+	p.size(100, 30)
+	cmd := p.start(p.term, "serve", "--tui", "--listen", "127.0.0.1:0", "--config", consoleConfig(t))
+	p.screen(100, 30, "overview[", "✗ broken", "1 ready")
+	p.enter(":servers\r")
+	p.screen(100, 30, "servers[2]", "notes", "ready", "broken", "waiting")
+	p.enter("d")
+	p.screen(100, 30, "stderr:", `\x1b[31mno [red]token\x1b]0;x\x07`)
+	p.enter("\x1b[B")
+	p.screen(100, 30, "state: ready")
+	p.enter("\x04")
+	p.screen(100, 30, "restart server notes? y/n")
+	p.enter("y")
+	p.screen(100, 30, "restart notes: begun")
+	p.enter(":tools\r/add\r")
+	p.screen(100, 30, "</add>", "notes_add_note")
+	for _, size := range [][2]int{{20, 5}, {1, 1}, {300, 3}, {3, 200}, {80, 24}} {
+		p.size(size[0], size[1])
+		cmd.Process.Signal(syscall.SIGWINCH)
+	}
+	p.enter(":quit\r")
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("serve --tui ended with %v", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !strings.Contains(p.shown.String(), "\x1b[?1049l") {
+		t.Error("the terminal did not get its screen back")
+	}
+}
+
+// A console that is attached says that its gateway has died, and goes on when another one answers.
+func TestConsoleOutlivesItsGateway(t *testing.T) {
+	consoleHome(t)
+	config := consoleConfig(t)
+	gate := newPTY(t)
+	start := func() (stop func()) {
+		address := make(chan string, 1)
+		cmd := gate.start(&firstLine{ch: address}, "serve", "--listen", "127.0.0.1:18733", "--config", config)
+		<-address
+		return func() { cmd.Process.Kill(); cmd.Wait() }
+	}
+	kill := start()
+	p := newPTY(t)
+	p.size(120, 30)
+	cmd := p.start(p.term, "tui", "--view", "servers")
+	p.screen(120, 30, "servers[2]", "notes", "ready")
+	kill()
+	p.screen(120, 30, "does not answer since")
+	kill = start()
+	p.screen(120, 30, "the gateway answers again")
+	kill()
+	p.enter("\x03")
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("tui ended with %v", err)
+	}
+}
+
+// firstLine tells when a line has been written to it.
+type firstLine struct {
+	ch   chan string
+	text string
+	told bool
+}
+
+func (f *firstLine) Write(b []byte) (int, error) {
+	f.text += string(b)
+	if line, _, ok := strings.Cut(f.text, "\n"); ok && !f.told {
+		f.told = true
+		f.ch <- line
+	}
+	return len(b), nil
+}
+
+// Without a terminal there is nothing to draw on.
+func TestConsoleNeedsATerminal(t *testing.T) {
+	p := newPTY(t)
+	out := new(strings.Builder)
+	cmd := p.start(out, "tui")
+	p.await("the console needs a terminal")
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitUsage || out.Len() > 0 {
+		t.Errorf("exit code %d, printed %q", code, out)
+	}
+}

@@ -1,0 +1,146 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/gdamore/tcell/v2"
+
+	"goblin-actor/internal/status"
+)
+
+// action is a key and what it does. The hint bar, the help, the dispatch and docs/tui.md are made from this one table.
+type action struct {
+	key       string // as people write it
+	label     string // in the hint bar and as a title
+	help      string
+	is        func(*tcell.EventKey) bool
+	do        func(a *App, e *tcell.EventKey)
+	dangerous bool                // asks before
+	disabled  func(a *App) string // why it cannot be done now; "" = it can. nil = always can
+	hint      bool                // shown in the hint bar
+}
+
+// actions are all keys while nothing is typed. Filled by init: what they do leads back here.
+var actions []action
+
+func init() {
+	actions = []action{
+		{key: ":", label: "go", help: "go to a view: `:tools`, `:tools github` for one server alone; tab completes, `:quit` leaves", is: char(':'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeCommand, "") }, hint: true},
+		{key: "/", label: "filter", help: "show only rows with this text, matches highlighted; `/!text` shows the others. Enter keeps it, esc clears it", is: char('/'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeFilter, a.view().filter()) }, hint: true},
+		{key: "?", label: "help", help: "all keys", is: char('?'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.helpTop = modeHelp, 0 }, hint: true},
+		{key: "d", label: "describe", help: "open or close the side panel: all that is known of the selected row", is: char('d'), do: func(a *App, _ *tcell.EventKey) { a.describe() }, disabled: needsRow, hint: true},
+		{key: "l", label: "logs", help: "the log of the row's server", is: char('l'), do: (*App).logs, hint: true},
+		{key: "s", label: "server", help: "narrow to the row's server; once more: all servers", is: char('s'), do: (*App).narrow, disabled: needsServer, hint: true},
+		{key: "ctrl-d", label: "restart/cancel", help: "restart the server, or cancel the call; asks before", is: ctrl('d'), do: (*App).danger, dangerous: true, disabled: noDanger, hint: true},
+		{key: "ctrl-z", label: "faults", help: "show only what is not well; once more: all", is: ctrl('z'), do: (*App).faults, hint: true},
+		{key: "-", label: "last", help: "the view before this one", is: char('-'), do: (*App).lastView, hint: true},
+		{key: "enter", label: "open", help: "go deeper: from a server to its backends, from there to its calls; else what is known of the row", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: true},
+		{key: "esc", label: "back", help: "close the panel, clear the filter, go back", is: keys(tcell.KeyEscape), do: (*App).back, hint: true},
+		{key: "shift+letter", label: "sort", help: "order by a column; once more the other way round, a third time as it was. `?` shows the letters", is: isSort, do: (*App).sortBy},
+		{key: "↑ ↓ j k", label: "move", help: "select the row above or below", is: anyOf(keys(tcell.KeyUp, tcell.KeyDown), char('k'), char('j')), do: (*App).moveLine},
+		{key: "pgup pgdn", label: "page", help: "a screen up or down", is: keys(tcell.KeyPgUp, tcell.KeyPgDn), do: (*App).movePage},
+		{key: "home end", label: "ends", help: "the first or the last row", is: keys(tcell.KeyHome, tcell.KeyEnd), do: (*App).moveEnd},
+		{key: "← →", label: "columns", help: "what stands left or right of the screen", is: keys(tcell.KeyLeft, tcell.KeyRight), do: (*App).moveSide},
+		{key: "[ ]", label: "panel", help: "scroll the side panel", is: anyOf(char('['), char(']')), do: (*App).scrollPanel},
+		{key: "ctrl-l", label: "redraw", help: "draw the screen anew", is: ctrl('l'), do: func(a *App, _ *tcell.EventKey) { a.redraw() }},
+		{key: "ctrl-c", label: "quit", help: "leave; the gateway goes on, unless it was started with `serve --tui`", is: ctrl('c'), do: func(a *App, _ *tcell.EventKey) { a.quit() }},
+	}
+}
+
+func char(r rune) func(*tcell.EventKey) bool {
+	return func(e *tcell.EventKey) bool { return e.Key() == tcell.KeyRune && e.Rune() == r }
+}
+
+// keys matches any of several named keys.
+func keys(all ...tcell.Key) func(*tcell.EventKey) bool {
+	return func(e *tcell.EventKey) bool { return slices.Contains(all, e.Key()) }
+}
+
+// ctrl matches a letter with the control key: terminals send it as the control character, or as the letter it is.
+func ctrl(letter rune) func(*tcell.EventKey) bool {
+	return keys(tcell.KeyCtrlA+tcell.Key(letter-'a'), tcell.Key(letter-'a'+1))
+}
+
+// anyOf matches what one of several matches.
+func anyOf(all ...func(*tcell.EventKey) bool) func(*tcell.EventKey) bool {
+	return func(e *tcell.EventKey) bool {
+		return slices.ContainsFunc(all, func(is func(*tcell.EventKey) bool) bool { return is(e) })
+	}
+}
+
+// direction is -1 for keys that go up or left, 1 for the others.
+func direction(e *tcell.EventKey) int {
+	switch e.Key() {
+	case tcell.KeyUp, tcell.KeyPgUp, tcell.KeyHome, tcell.KeyLeft:
+		return -1
+	case tcell.KeyRune:
+		if e.Rune() == 'k' || e.Rune() == '[' {
+			return -1
+		}
+	}
+	return 1
+}
+
+func isSort(e *tcell.EventKey) bool {
+	return e.Key() == tcell.KeyRune && unicode.IsUpper(e.Rune()) && e.Rune() < unicode.MaxASCII
+}
+
+func needsRow(a *App) string {
+	if a.view().table.row() == nil {
+		return "there is no row"
+	}
+	return ""
+}
+
+func needsServer(a *App) string {
+	if r := a.view().table.row(); a.view().server == "" && (r == nil || r.Server == "") {
+		return "the row belongs to no server"
+	}
+	return ""
+}
+
+func noDanger(a *App) string {
+	if why := needsRow(a); why != "" {
+		return why
+	}
+	r := a.view().table.row()
+	switch a.view().kind.Danger {
+	case status.Restart:
+		return ""
+	case status.Cancel:
+		if r.Call == "" {
+			return "this gateway does not say which call it is"
+		}
+		return ""
+	}
+	return "nothing to restart or cancel here"
+}
+
+// Keys returns the table of keys as Markdown.
+func Keys() string {
+	var b strings.Builder
+	b.WriteString("| key | what it does |\n|---|---|\n")
+	for _, a := range actions {
+		b.WriteString("| `" + a.key + "` | " + a.help + " |\n")
+	}
+	b.WriteString("\n| view | shift+letter orders by |\n|---|---|\n")
+	for _, k := range kinds {
+		if letters := sortLetters(k); letters != "" {
+			b.WriteString("| `:" + k.Name + "` | " + letters + " |\n")
+		}
+	}
+	return b.String()
+}
+
+// sortLetters lists the columns of a kind that can be ordered by: N name, S state.
+func sortLetters(k *Kind) string {
+	var parts []string
+	for _, c := range k.Columns {
+		if c.Sort != 0 {
+			parts = append(parts, string(c.Sort)+" "+strings.ToLower(c.Name))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

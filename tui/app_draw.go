@@ -1,0 +1,239 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gdamore/tcell/v2"
+)
+
+// Heights from which on there is room for more than the table.
+const (
+	headHeight = 8 // the line about the gateway
+	hintHeight = 7 // the hint bar
+	sideWidth  = 100
+)
+
+// Draw implements tview.Primitive: the whole screen. Nothing in it depends on its size being sensible.
+func (a *App) Draw(screen tcell.Screen) {
+	if a.drawn != nil {
+		a.drawn()
+		a.drawn = nil
+	}
+	_, _, w, h := a.GetRect()
+	for y := range h {
+		fill(screen, 0, y, w, tcell.StyleDefault)
+	}
+	screen.HideCursor()
+	if w < 1 || h < 1 {
+		return
+	}
+	top, bottom := 0, h
+	if h >= headHeight {
+		a.drawHead(screen, w)
+		top++
+	}
+	if a.mode != modeBrowse && a.mode != modeHelp || a.flashing() || h >= hintHeight {
+		bottom--
+		a.drawLast(screen, bottom, w)
+	}
+	if h >= hintHeight {
+		bottom--
+		a.drawHints(screen, bottom, w)
+	}
+	if a.mode == modeHelp {
+		a.drawHelp(screen, top, bottom, w)
+		return
+	}
+	tableW, tableBottom := w, bottom
+	panelX, panelY, panelW := 0, 0, 0
+	if a.panel {
+		if w >= sideWidth {
+			tableW = w * 11 / 20
+			panelX, panelY, panelW = tableW+1, top, w-tableW-1
+		} else {
+			tableBottom = top + max(2, (bottom-top)/3)
+			panelY, panelW = tableBottom, w
+		}
+	}
+	a.rule(screen, 0, top, tableW, a.view().title())
+	a.view().table.draw(screen, 0, top+1, tableW, tableBottom-top-1, &a.palette, a.now())
+	if a.panel {
+		a.drawPanel(screen, panelX, panelY, panelW, bottom-panelY)
+	}
+}
+
+// rule draws a line with a title in it.
+func (a *App) rule(screen tcell.Screen, x, y, w int, title string) {
+	for i := range w {
+		screen.Put(x+i, y, "─", a.palette.Frame)
+	}
+	if w < 4 {
+		return
+	}
+	screen.Put(x+1, y, " ", a.palette.Frame)
+	n := put(screen, x+2, y, w-3, title, a.palette.Title, nil, a.palette.Title)
+	screen.Put(x+2+n, y, " ", a.palette.Frame)
+}
+
+// drawHead tells which gateway it is and how, and where in the console we are.
+func (a *App) drawHead(screen tcell.Screen, w int) {
+	p := a.picture
+	x := put(screen, 0, 0, w, "goblin-actor "+plain(p.Version), a.palette.Title, nil, a.palette.Title)
+	how, health := a.how()
+	if where := plain(strings.Join(p.Listen, ", ")); where != "" {
+		how = where + "  " + how
+	}
+	x += 2
+	if x < w {
+		x += put(screen, x, 0, w-x, how, a.palette.Health[health], nil, a.palette.Match)
+	}
+	var crumbs []string
+	for _, v := range a.trail[max(0, len(a.trail)-4):] {
+		crumbs = append(crumbs, v.crumb())
+	}
+	trail := strings.Join(crumbs, " › ")
+	if n := width(trail); x+2+n <= w {
+		put(screen, w-n, 0, n, trail, a.palette.Hint, nil, a.palette.Match)
+	}
+}
+
+// how is the gateway.
+func (a *App) how() (string, Health) {
+	p := a.picture
+	switch {
+	case p.Lost != nil:
+		return fmt.Sprintf("does not answer since %s, tried again every second: %s", span(a.now().Sub(p.Since)), plain(p.Lost.Error())), Bad
+	case p.Now.IsZero():
+		return "…", Quiet
+	}
+	up := "  up " + span(p.Now.Sub(p.Started).Truncate(1e9))
+	switch {
+	case p.Draining:
+		return "draining" + up, Warn
+	case !p.Ready:
+		return "starting, waits for " + plain(strings.Join(p.Waiting, ", ")) + up, Warn
+	case len(p.Failed) > 0:
+		return "ready, but without " + plain(strings.Join(p.Failed, ", ")) + up, Warn
+	}
+	return "ready" + up, Good
+}
+
+// drawHints shows the keys that do something here.
+func (a *App) drawHints(screen tcell.Screen, y, w int) {
+	x := 0
+	for i := range actions {
+		act := &actions[i]
+		if !act.hint || act.disabled != nil && act.disabled(a) != "" {
+			continue
+		}
+		label := act.label
+		if act.dangerous {
+			label = string(a.view().kind.Danger)
+		}
+		if x+width(act.key)+1+width(label) > w {
+			return
+		}
+		x += put(screen, x, y, w-x, act.key, a.palette.Key, nil, a.palette.Key) + 1
+		x += put(screen, x, y, w-x, label, a.palette.Hint, nil, a.palette.Hint) + 2
+	}
+}
+
+func (a *App) flashing() bool { return a.flash != "" && a.now().Sub(a.flashed) < flashTime }
+
+// drawLast draws the last line: what is typed, what is asked, or what was said.
+func (a *App) drawLast(screen tcell.Screen, y, w int) {
+	switch {
+	case a.mode == modeCommand || a.mode == modeFilter:
+		a.input.SetRect(0, y, w, 1)
+		a.input.Draw(screen)
+	case a.mode == modeConfirm:
+		put(screen, 0, y, w, a.confirm, a.palette.Health[Bad], nil, a.palette.Match)
+	case a.flashing():
+		put(screen, 0, y, w, a.flash, a.palette.Health[a.flashHealth], nil, a.palette.Match)
+	}
+}
+
+// drawPanel shows all that is known of the selected row.
+func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
+	if w < 1 || h < 1 {
+		return
+	}
+	title, all := "nothing", []panelLine(nil)
+	if r := a.view().table.row(); r != nil {
+		title = plain(r.ID)
+		if r.Detail != nil {
+			all = panelLines(r.Detail(), w)
+		}
+	}
+	a.rule(screen, x, y, w, title)
+	a.panelTop = max(0, min(a.panelTop, len(all)-(h-1)))
+	query := fold(a.view().table.query)
+	if a.view().table.invert {
+		query = nil
+	}
+	for i := 0; i < h-1 && a.panelTop+i < len(all); i++ {
+		line := all[a.panelTop+i]
+		n := put(screen, x, y+1+i, w, line.label, a.palette.Head, nil, a.palette.Head)
+		if line.label != "" {
+			n++
+		}
+		if n < w {
+			put(screen, x+n, y+1+i, w-n, line.text, tcell.StyleDefault, marks(line.text, query), a.palette.Match)
+		}
+	}
+}
+
+// panelLine is one line of the side panel.
+type panelLine struct{ label, text string }
+
+// maxPanel bounds the lines of the panel.
+const maxPanel = 2000
+
+// panelLines breaks fields into lines: short ones behind their name, long ones below it.
+func panelLines(all []Field, w int) []panelLine {
+	var out []panelLine
+	for _, f := range all {
+		text := lines(f.Text)
+		if len(text) == 1 && width(f.Name)+2+width(text[0]) <= w {
+			out = append(out, panelLine{f.Name + ":", text[0]})
+			continue
+		}
+		out = append(out, panelLine{f.Name + ":", ""})
+		for _, line := range text {
+			for _, piece := range wrap(line, w-2) {
+				if len(out) == maxPanel {
+					return out
+				}
+				out = append(out, panelLine{"", "  " + piece})
+			}
+		}
+	}
+	return out
+}
+
+// drawHelp lists all keys, those of the view first.
+func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
+	a.rule(screen, 0, top, w, "keys; any other key closes this")
+	var all []panelLine
+	if letters := sortLetters(a.view().kind); letters != "" {
+		all = append(all, panelLine{"in " + a.view().kind.Name + ", shift and", letters})
+	}
+	for i := range actions {
+		for n, piece := range wrap(strings.ReplaceAll(actions[i].help, "`", ""), max(10, w-15)) {
+			label := ""
+			if n == 0 {
+				label = actions[i].key
+			}
+			all = append(all, panelLine{fmt.Sprintf("%-13s", label), piece})
+		}
+	}
+	a.helpTop = max(0, min(a.helpTop, len(all)-(bottom-top-1)))
+	for y := top + 1; y < bottom && a.helpTop+y-top-1 < len(all); y++ {
+		line := all[a.helpTop+y-top-1]
+		n := put(screen, 0, y, w, line.label, a.palette.Key, nil, a.palette.Key) + 1
+		if n < w {
+			put(screen, n, y, w-n, line.text, tcell.StyleDefault, nil, tcell.StyleDefault)
+		}
+	}
+}

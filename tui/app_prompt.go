@@ -1,0 +1,158 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/gdamore/tcell/v2"
+	"github.com/rivo/tview"
+)
+
+// newInput makes the line in which commands and filters are typed.
+func (a *App) newInput() {
+	a.input = tview.NewInputField().SetFieldStyle(tcell.StyleDefault).SetLabelStyle(a.palette.Key).
+		SetAcceptanceFunc(func(text string, _ rune) bool { return len(text) <= maxPlain })
+	a.input.SetBackgroundColor(tcell.ColorDefault)
+	a.input.SetChangedFunc(func(text string) {
+		if a.mode == modeFilter {
+			a.view().setFilter(text)
+		}
+	})
+	a.input.Focus(func(tview.Primitive) {})
+}
+
+// prompt begins to type.
+func (a *App) prompt(m mode, text string) {
+	a.kept = text
+	a.mode = m
+	label := ":"
+	if m == modeFilter {
+		label = "/"
+	}
+	a.input.SetLabel(label).SetText(text)
+}
+
+// typed takes a key of the line.
+func (a *App) typed(e *tcell.EventKey) {
+	switch e.Key() {
+	case tcell.KeyEnter:
+		m := a.mode
+		a.mode = modeBrowse
+		if m == modeCommand {
+			a.command(a.input.GetText())
+		}
+	case tcell.KeyEscape:
+		if a.mode == modeFilter {
+			a.view().setFilter("")
+		}
+		a.mode = modeBrowse
+	case tcell.KeyTab:
+		if a.mode == modeCommand {
+			a.input.SetText(a.complete(a.input.GetText()))
+		}
+	case tcell.KeyBackspace, tcell.KeyBackspace2:
+		if a.input.GetText() == "" {
+			a.mode = modeBrowse
+			return
+		}
+		a.forward(e)
+	default:
+		a.forward(e)
+	}
+}
+
+func (a *App) forward(e *tcell.EventKey) { a.input.InputHandler()(e, func(tview.Primitive) {}) }
+
+// PasteHandler implements tview.Primitive: what is pasted is typed, and means nothing else.
+func (a *App) PasteHandler() func(string, func(tview.Primitive)) {
+	return func(text string, _ func(tview.Primitive)) {
+		if a.mode == modeCommand || a.mode == modeFilter {
+			a.input.SetText(plain(a.input.GetText() + text))
+		}
+	}
+}
+
+// command carries out what was typed behind the colon: a view, maybe with a server, or quit.
+func (a *App) command(line string) {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return
+	}
+	if words[0] == "quit" || words[0] == "q" {
+		a.quit()
+		return
+	}
+	name, ok := oneOf(words[0], Views())
+	if !ok {
+		a.say("no view "+words[0]+"; there are "+strings.Join(Views(), " "), Bad)
+		return
+	}
+	server := ""
+	if len(words) > 1 {
+		if server, ok = oneOf(words[1], a.serverNames()); !ok {
+			a.say("no server "+words[1], Bad)
+			return
+		}
+	}
+	a.open(newView(kindOf(name), server, ""))
+}
+
+// complete completes the last word as far as it is clear.
+func (a *App) complete(line string) string {
+	names := append(Views(), "quit")
+	head, word := "", line
+	if at := strings.LastIndexByte(line, ' '); at >= 0 {
+		head, word, names = line[:at+1], line[at+1:], a.serverNames()
+	}
+	if name, ok := oneOf(word, names); ok {
+		return head + name
+	}
+	return line
+}
+
+func (a *App) serverNames() []string {
+	var names []string
+	for _, s := range a.picture.Servers {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Views returns the names of all views.
+func Views() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// oneOf returns the name that word is, or the first that begins with it.
+func oneOf(word string, names []string) (string, bool) {
+	first := ""
+	for _, name := range names {
+		switch {
+		case name == word:
+			return name, true
+		case first == "" && word != "" && strings.HasPrefix(name, word):
+			first = name
+		}
+	}
+	return first, first != ""
+}
+
+// setFilter shows only rows that match what was typed behind the slash.
+func (v *view) setFilter(typed string) {
+	v.table.query, v.table.invert = typed, false
+	if rest, not := strings.CutPrefix(typed, "!"); not {
+		v.table.query, v.table.invert = rest, true
+	}
+	v.table.apply()
+}
+
+// filter is what was typed behind the slash.
+func (v *view) filter() string {
+	if v.table.invert {
+		return "!" + v.table.query
+	}
+	return v.table.query
+}

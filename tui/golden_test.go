@@ -1,0 +1,104 @@
+package tui
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every view, and what keys make of it, on two sizes of terminals.
+// S0.11.1 S0.11.2 S0.11.3 S0.11.4 S0.11.5
+func TestScreens(t *testing.T) {
+	cases := []struct{ name, keys string }{
+		{"overview", ""},
+		{"servers", ":servers<enter>"},
+		{"servers-describe", ":servers<enter><down><down>d"},
+		{"servers-confirm", ":servers<enter><down><ctrl-d>"},
+		{"backends", ":backends<enter>"},
+		{"backends-of-github", ":servers<enter><down><enter>"},
+		{"sessions", ":sessions<enter>"},
+		{"calls", ":calls<enter>"},
+		{"calls-of-a-session", ":sessions<enter><enter>"},
+		{"tools", ":tools<enter>"},
+		{"tools-of-github", ":tools github<enter>"},
+		{"tools-filter", ":tools<enter>/issue"},
+		{"tools-filter-kept", ":tools<enter>/SEARCH<enter>"},
+		{"tools-filter-inverse", ":tools<enter>/!issue<enter>"},
+		{"tools-describe", ":tools<enter><enter>"},
+		{"prompts", ":prompts<enter>"},
+		{"resources", ":resources<enter>"},
+		{"resources-describe", ":resources<enter><enter>"},
+		{"resources-of-memory", ":resources<enter><end>s"},
+		{"resources-by-size", ":resources<enter>B"},
+		{"templates", ":templates<enter>"},
+		{"subscriptions", ":subscriptions<enter>"},
+		{"actors", ":actors<enter>"},
+		{"actors-faults", ":actors<enter><ctrl-z>"},
+		{"logs", ":logs<enter>"},
+		{"logs-of-issues", ":servers<enter><down><down>l"},
+		{"metrics", ":metrics<enter>"},
+		{"help", "?"},
+		{"command", ":res<tab>"},
+		{"no-such-view", ":nothing<enter>"},
+	}
+	for _, c := range cases {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+			t.Run(name, func(t *testing.T) {
+				s := sit(t, size[0], size[1], Options{})
+				s.press(c.keys)
+				got := strings.Join(s.draw(), "\n") + "\n\n" + s.styles()
+				golden(t, filepath.Join("testdata", name+".txt"), got)
+			})
+		}
+	}
+}
+
+// The screen is drawn before the gateway has said anything.
+func TestBeforeTheFirstAnswer(t *testing.T) {
+	for _, k := range kinds {
+		s := sit(t, 80, 24, Options{View: k.Name})
+		s.app.picture = nothing()
+		s.app.trail = []*view{newView(k, "", "")}
+		s.has(k.Name + "[0]")
+		s.press("<enter><down>d<ctrl-d>ls<ctrl-z><esc>?")
+		s.draw()
+	}
+}
+
+// A gateway that has gone is said to have gone; what was known stays to be seen.
+func TestALostGateway(t *testing.T) {
+	s := sit(t, 120, 40, Options{})
+	p := *samplePicture()
+	p.Lost, p.Since = errGone, noon.Add(-5*time.Second)
+	s.app.take(&p)
+	s.has("does not answer since 5.0s")
+	s.has("connection refused")
+	s.has("3 ready, 1 waiting")
+	s.app.take(samplePicture())
+	s.has("the gateway answers again")
+	s.now = s.now.Add(flashTime)
+	s.hasNot("the gateway answers again")
+}
+
+// Without colours everything is still told: by words, reversed rows, bold and underlined text.
+func TestNoColour(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	s := sit(t, 80, 24, Options{})
+	s.press(":tools<enter>/issue<enter>")
+	s.draw()
+	w, h := s.screen.Size()
+	for y := range h {
+		for x := range w {
+			_, style, _ := s.screen.Get(x, y)
+			if fg, bg, _ := style.Decompose(); fg != 0 || bg != 0 {
+				t.Fatalf("colour at %d,%d", x, y)
+			}
+		}
+	}
+	if got := s.styles(); !strings.Contains(got, `match "issue"`) || !strings.Contains(got, "selected") {
+		t.Errorf("matches and selection cannot be told:\n%s", got)
+	}
+}

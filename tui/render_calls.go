@@ -1,0 +1,65 @@
+package tui
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// longCall is how old a call may get before it stands out.
+const longCall = 30 * time.Second
+
+// callsKind: calls in flight, and whom each waits for.
+var callsKind = &Kind{
+	Name: "calls", Danger: status.Cancel,
+	Columns: []Column{{Name: "CLIENT", Sort: 'C'}, {Name: "SERVER", Sort: 'N'}, {Name: "METHOD", Sort: 'M', Wide: true}, {Name: "ITEM", Sort: 'I', Flex: true, URI: true},
+		{Name: "STATE", Sort: 'S'}, {Name: "WAITS FOR", Sort: 'W', Flex: true}, {Name: "AGE", Sort: 'A', Right: true}, {Name: "LEFT", Sort: 'L', Right: true}},
+	Rows: func(p *Picture) []Row {
+		rows := make([]Row, len(p.Calls))
+		for i, c := range p.Calls {
+			rows[i] = callRow(p, c, i)
+		}
+		return rows
+	},
+}
+
+func callRow(p *Picture, c status.Call, i int) Row {
+	health := callHealth(c, p.Now)
+	client := cmp.Or(p.client(c.Session), c.Session)
+	waits := waitsFor(c, client)
+	left := until(c.Deadline, p.Now)
+	if c.State == "parked" {
+		left.Health = Warn
+	}
+	return Row{
+		ID: cmp.Or(c.ID, strconv.Itoa(i)), Server: c.Server, Session: c.Session, Call: c.ID, Health: health,
+		Cells: []Cell{text(client), text(c.Server), text(c.Method), text(c.Item), colored(c.State, health), text(waits), ago(c.Began, p.Now), left},
+		Detail: func() []Field {
+			return fields(
+				Field{"call", c.ID}, Field{"client", client}, Field{"session", c.Session}, Field{"server", c.Server}, Field{"method", c.Method},
+				Field{"item", c.Item}, Field{"state", c.State}, Field{"waits for", waits}, Field{"began", instant(c.Began)}, Field{"ends by itself", instant(c.Deadline)},
+			)
+		},
+	}
+}
+
+// waitsFor says who has to do something for the call to go on.
+func waitsFor(c status.Call, client string) string {
+	switch c.State {
+	case "parked":
+		return client + " to answer"
+	case "queued":
+		return "a free place at " + c.Server
+	}
+	return c.Server
+}
+
+func callHealth(c status.Call, now time.Time) Health {
+	switch {
+	case c.State == "parked", c.State == "queued", now.Sub(c.Began) > longCall:
+		return Warn
+	}
+	return Good
+}

@@ -1,0 +1,131 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// overviewKind is the first screen: one row a kind, then everything that is wrong.
+var overviewKind = &Kind{
+	Name:    "overview",
+	Columns: []Column{{Name: "WHAT"}, {Name: "COUNT", Right: true}, {Name: "HOW", Flex: true}},
+	Rows:    overviewRows,
+}
+
+func overviewRows(p *Picture) []Row {
+	row := func(kind string, n int, how string, health Health) Row {
+		return Row{ID: kind, Goto: kind, Health: health, Cells: []Cell{text(kind), count(n), colored(how, health)}}
+	}
+	serversHow, serversHealth := serversSummary(p)
+	callsHow, callsHealth := callsSummary(p)
+	actorsHow, actorsHealth := actorsSummary(p)
+	rows := []Row{
+		row("servers", len(p.Servers), serversHow, serversHealth),
+		row("backends", len(p.Backends), backendsSummary(p), Plain),
+		row("sessions", len(p.Sessions), sessionsSummary(p), Plain),
+		row("calls", len(p.Calls), callsHow, callsHealth),
+		row("tools", p.Catalog.Tools, fmt.Sprintf("catalog version %d", p.Catalog.Version), Plain),
+		row("prompts", p.Catalog.Prompts, "", Plain),
+		row("resources", p.Catalog.Resources, plural(len(p.Subscriptions), "subscription"), Plain),
+		row("templates", p.Catalog.Templates, "", Plain),
+		row("actors", len(p.Actors), actorsHow, actorsHealth),
+	}
+	for _, s := range p.Servers {
+		if healthOf(s.State) != Bad {
+			continue
+		}
+		why := s.Reason
+		if s.NextAttempt.After(p.Now) {
+			why += " (again in " + span(s.NextAttempt.Sub(p.Now)) + ")"
+		}
+		rows = append(rows, Row{ID: "fault/" + s.Name, Goto: "backends", Server: s.Name, Health: Bad, Detail: detailOf(p, serversKind, s.Name),
+			Cells: []Cell{colored("✗ "+s.Name, Bad), {}, colored(s.State+": "+why, Bad)}})
+	}
+	return rows
+}
+
+// detailOf returns what another kind's row tells about itself.
+func detailOf(p *Picture, kind *Kind, id string) func() []Field {
+	return func() []Field {
+		for _, r := range kind.Rows(p) {
+			if r.ID == id && r.Detail != nil {
+				return r.Detail()
+			}
+		}
+		return nil
+	}
+}
+
+func serversSummary(p *Picture) (string, Health) {
+	health := Good
+	states := map[string]int{}
+	for _, s := range p.Servers {
+		states[s.State]++
+		if h := healthOf(s.State); h == Bad || h == Warn && health == Good {
+			health = h
+		}
+	}
+	return tally(states), health
+}
+
+func backendsSummary(p *Picture) string {
+	states := map[string]int{}
+	for _, b := range p.Backends {
+		states[b.State]++
+	}
+	return tally(states)
+}
+
+func sessionsSummary(p *Picture) string {
+	transports := map[string]int{}
+	for _, s := range p.Sessions {
+		transports[s.Transport]++
+	}
+	return tally(transports)
+}
+
+func callsSummary(p *Picture) (string, Health) {
+	states := map[string]int{}
+	var oldest time.Duration
+	health := Plain
+	for _, c := range p.Calls {
+		states[c.State]++
+		oldest = max(oldest, p.Now.Sub(c.Began))
+		if callHealth(c, p.Now) == Warn {
+			health = Warn
+		}
+	}
+	if len(p.Calls) == 0 {
+		return "", Plain
+	}
+	return tally(states) + "; the oldest since " + span(oldest), health
+}
+
+func actorsSummary(p *Picture) (string, Health) {
+	var depth int
+	var restarts, refused uint64
+	for _, a := range p.Actors {
+		depth += a.Depth
+		restarts += a.Restarts
+		refused += a.Refused
+	}
+	health := Plain
+	if restarts > 0 {
+		health = Warn
+	}
+	return fmt.Sprintf("%s queued, %d refused, %s", plural(depth, "message"), refused, plural(int(restarts), "restart")), health
+}
+
+// tally writes how many there are of each: "3 ready, 1 waiting".
+func tally(counts map[string]int) string {
+	var parts []string
+	for what, n := range counts {
+		parts = append(parts, fmt.Sprintf("%d %s", n, what))
+	}
+	slices.SortFunc(parts, func(a, b string) int {
+		return strings.Compare(strings.TrimLeft(a, "0123456789"), strings.TrimLeft(b, "0123456789"))
+	})
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,57 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"goblin-actor/internal/status"
+)
+
+// serversKind: the entries of mcpServers.
+var serversKind = &Kind{
+	Name: "servers", Enter: "backends", Danger: status.Restart,
+	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S'}, {Name: "READY", Right: true}, {Name: "RUN", Sort: 'R', Right: true},
+		{Name: "QUEUE", Sort: 'Q', Right: true}, {Name: "TOOLS", Sort: 'T', Right: true}, {Name: "PROM", Right: true, Wide: true},
+		{Name: "RES", Right: true, Wide: true}, {Name: "TEMPL", Right: true, Wide: true}, {Name: "NEXT", Right: true}, {Name: "REASON", Flex: true}},
+	Rows: func(p *Picture) []Row {
+		rows := make([]Row, len(p.Servers))
+		for i, s := range p.Servers {
+			rows[i] = serverRow(p, s)
+		}
+		return rows
+	},
+}
+
+func serverRow(p *Picture, s status.Server) Row {
+	health := healthOf(s.State)
+	next := Cell{}
+	if s.NextAttempt.After(p.Now) {
+		next = until(s.NextAttempt, p.Now)
+	}
+	return Row{
+		ID: s.Name, Server: s.Name, Health: health,
+		Cells: []Cell{text(s.Name), colored(s.State, health), {Text: fmt.Sprintf("%d/%d", s.ReadyCount, s.Replicas), Number: float64(s.ReadyCount), Trend: true},
+			count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), next, colored(s.Reason, health)},
+		Detail: func() []Field {
+			return fields(
+				Field{"server", s.Name}, Field{"state", s.State}, Field{"reason", s.Reason}, Field{"hint", s.Hint},
+				Field{"next attempt", instant(s.NextAttempt)}, Field{"description", s.Description},
+				Field{"replicas", fmt.Sprintf("%d of %d ready", s.ReadyCount, s.Replicas)},
+				Field{"calls", fmt.Sprintf("%d running, %d queued", s.InFlight, s.Queued)},
+				Field{"offers", fmt.Sprintf("%s, %s, %s, %s", plural(s.Tools, "tool"), plural(s.Prompts, "prompt"), plural(s.Resources, "resource"), plural(s.Templates, "template"))},
+				Field{"stderr", stderrOf(p, s.Name)},
+			)
+		},
+	}
+}
+
+// stderrOf returns the last lines of a server's stderr.
+func stderrOf(p *Picture, server string) string {
+	var all []string
+	for _, b := range p.Backends {
+		if b.Server == server {
+			all = append(all, b.Stderr...)
+		}
+	}
+	return strings.Join(all, "\n")
+}

@@ -1,0 +1,212 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+
+	"goblin-actor/internal/status"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected screens, docs/tui.md and docs/images")
+
+func TestMain(m *testing.M) {
+	time.Local = time.UTC
+	os.Unsetenv("NO_COLOR")
+	os.Exit(m.Run())
+}
+
+// noon is when all fixtures are.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// seat is a console on a simulated screen whose clock and pictures the test makes. Nothing runs in it.
+type seat struct {
+	t      *testing.T
+	app    *App
+	screen tcell.SimulationScreen
+	now    time.Time
+}
+
+func sit(t testing.TB, w, h int, o Options) *seat {
+	t.Helper()
+	s := &seat{screen: tcell.NewSimulationScreen("UTF-8"), now: noon}
+	s.t, _ = t.(*testing.T)
+	if err := s.screen.Init(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.screen.Fini)
+	s.screen.SetSize(w, h)
+	o.Now = func() time.Time { return s.now }
+	s.app = newApp(context.Background(), &fixed{}, o)
+	s.app.take(samplePicture())
+	return s
+}
+
+// press types: runes as they are, and names in angle brackets: "<enter>".
+func (s *seat) press(script string) {
+	for script != "" {
+		if end := strings.IndexByte(script, '>'); script[0] == '<' && end > 0 {
+			if k, ok := named[script[1:end]]; ok {
+				s.app.InputHandler()(tcell.NewEventKey(k, 0, tcell.ModNone), nil)
+				script = script[end+1:]
+				continue
+			}
+		}
+		r := []rune(script)[0]
+		s.app.InputHandler()(tcell.NewEventKey(tcell.KeyRune, r, tcell.ModNone), nil)
+		script = script[len(string(r)):]
+	}
+}
+
+var named = map[string]tcell.Key{"enter": tcell.KeyEnter, "esc": tcell.KeyEscape, "tab": tcell.KeyTab, "down": tcell.KeyDown, "up": tcell.KeyUp,
+	"end": tcell.KeyEnd, "home": tcell.KeyHome, "pgdn": tcell.KeyPgDn, "pgup": tcell.KeyPgUp, "left": tcell.KeyLeft, "right": tcell.KeyRight,
+	"ctrl-z": tcell.KeyCtrlZ, "ctrl-d": tcell.KeyCtrlD, "backspace": tcell.KeyBackspace2}
+
+// draw draws and returns the lines of the screen.
+func (s *seat) draw() []string {
+	w, h := s.screen.Size()
+	s.app.SetRect(0, 0, w, h)
+	s.app.Draw(s.screen)
+	s.screen.Show()
+	return screenLines(s.screen)
+}
+
+func screenLines(screen tcell.Screen) []string {
+	w, h := screen.Size()
+	out := make([]string, h)
+	for y := range h {
+		var b strings.Builder
+		for x := 0; x < w; {
+			text, _, cells := screen.Get(x, y)
+			if text == "" {
+				text = " "
+			}
+			b.WriteString(text)
+			x += max(1, cells)
+		}
+		out[y] = strings.TrimRight(b.String(), " ")
+	}
+	return out
+}
+
+// styles lists what is highlighted on the screen: matches of the filter, the selected row, what is bad.
+func (s *seat) styles() string {
+	var b strings.Builder
+	w, h := s.screen.Size()
+	for y := range h {
+		run, from, word := "", 0, ""
+		end := func(x int) {
+			if run != "" {
+				fmt.Fprintf(&b, "%2d:%-3d %s %q\n", y, from, run, strings.TrimRight(word, " "))
+			}
+		}
+		for x := range w {
+			text, style, _ := s.screen.Get(x, y)
+			what := ""
+			switch style {
+			case s.app.palette.Match:
+				what = "match"
+			case s.app.palette.Selected:
+				what = "selected"
+			case s.app.palette.Health[Bad]:
+				what = "bad"
+			case s.app.palette.Health[Warn]:
+				what = "warn"
+			}
+			if what != run {
+				end(x)
+				run, from, word = what, x, ""
+			}
+			word += text
+		}
+		end(w)
+	}
+	return b.String()
+}
+
+func (s *seat) has(want string) {
+	s.t.Helper()
+	if got := strings.Join(s.draw(), "\n"); !strings.Contains(got, want) {
+		s.t.Errorf("the screen does not show %q:\n%s", want, got)
+	}
+}
+
+func (s *seat) hasNot(not string) {
+	s.t.Helper()
+	if got := strings.Join(s.draw(), "\n"); strings.Contains(got, not) {
+		s.t.Errorf("the screen shows %q:\n%s", not, got)
+	}
+}
+
+// golden compares with testdata/<name>; with -update it writes that.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("%s differs (go test ./tui -update rewrites it)\n--- want\n%s\n--- got\n%s", path, want, got)
+	}
+}
+
+// fixed is a Source that always says the same, and remembers what it was asked to do.
+type fixed struct {
+	picture *Picture // nil = samplePicture
+	lost    error
+	acted   chan status.Action
+}
+
+var errGone = errors.New("connection refused")
+
+func (f *fixed) get() *Picture {
+	if f.picture == nil {
+		return samplePicture()
+	}
+	return f.picture
+}
+
+func (f *fixed) Status(context.Context) (*status.Snapshot, error) { return f.get().Snapshot, f.lost }
+
+func (f *fixed) Items(_ context.Context, known uint64) (*status.Items, error) {
+	if known == f.get().Items.Version {
+		return nil, nil
+	}
+	return f.get().Items, nil
+}
+
+func (f *fixed) Events(_ context.Context, after uint64) ([]status.Event, error) {
+	var out []status.Event
+	for _, e := range f.get().Events {
+		if e.Number > after {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metrics, nil }
+
+func (f *fixed) Act(_ context.Context, a status.Action) error {
+	if f.acted != nil {
+		f.acted <- a
+	}
+	return nil
+}

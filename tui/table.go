@@ -1,0 +1,233 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// trendTime is how long an arrow stands behind a number that has changed.
+const trendTime = 3 * time.Second
+
+// table is how rows of one kind are looked at. It is not drawn here, and knows no keys.
+type table struct {
+	columns []Column
+	tail    bool // one looks at the end until one moves away
+
+	rows  []Row // all there are
+	shown []int // those that pass, in the order in which they stand; indices of rows
+
+	keep       func(*Row) bool // nil = all
+	query      string
+	invert     bool
+	onlyFaults bool
+	order      int // column + 1; 0 = as they came
+	descending bool
+
+	selected string // Row.ID; "" = nothing
+	at       int    // where in shown it stands
+	top      int    // first line on the screen
+	left     int    // first column on the screen
+	height   int    // lines there were room for last time
+
+	trends map[trendKey]trend
+	widths []int // of the columns' texts, over shown
+}
+
+type trendKey struct {
+	id     string
+	column int
+}
+
+type trend struct {
+	last float64
+	up   bool
+	at   time.Time // of the last change; zero = none
+}
+
+func newTable(k *Kind) *table {
+	t := &table{columns: k.Columns, tail: k.Tail, trends: map[trendKey]trend{}}
+	t.measure()
+	return t
+}
+
+// update takes newer rows.
+func (t *table) update(rows []Row, now time.Time) {
+	end := t.tail && t.at >= len(t.shown)-1
+	t.follow(rows, now)
+	t.rows = rows
+	t.apply()
+	if end {
+		t.move(len(t.shown))
+	}
+}
+
+// follow compares numbers with those of the same row before.
+func (t *table) follow(rows []Row, now time.Time) {
+	next := make(map[trendKey]trend, len(t.trends))
+	for i := range rows {
+		for column, c := range rows[i].Cells {
+			if !c.Trend {
+				continue
+			}
+			key := trendKey{rows[i].ID, column}
+			was, known := t.trends[key]
+			if known && was.last != c.Number {
+				was.up, was.at = c.Number > was.last, now
+			}
+			was.last = c.Number
+			next[key] = was
+		}
+	}
+	t.trends = next
+}
+
+// arrow returns what stands behind a number: ↑, ↓ or nothing.
+func (t *table) arrow(id string, column int, now time.Time) string {
+	tr := t.trends[trendKey{id, column}]
+	switch {
+	case tr.at.IsZero() || now.Sub(tr.at) >= trendTime:
+		return ""
+	case tr.up:
+		return "↑"
+	}
+	return "↓"
+}
+
+// apply finds what is shown and keeps the selection on its row; when that has gone, on the one that took its place.
+func (t *table) apply() {
+	t.shown = t.shown[:0]
+	query := fold(t.query)
+	for i := range t.rows {
+		r := &t.rows[i]
+		if t.keep != nil && !t.keep(r) || t.onlyFaults && r.Health != Bad && r.Health != Warn {
+			continue
+		}
+		if len(query) > 0 && matches(r, query) == t.invert {
+			continue
+		}
+		t.shown = append(t.shown, i)
+	}
+	if t.order > 0 {
+		slices.SortStableFunc(t.shown, t.compare)
+	}
+	t.measure()
+	if at := slices.IndexFunc(t.shown, func(i int) bool { return t.rows[i].ID == t.selected }); at >= 0 {
+		t.at = at
+	}
+	t.move(0)
+}
+
+func (t *table) compare(i, j int) int {
+	column := t.order - 1
+	a, b := cellOf(&t.rows[i], column), cellOf(&t.rows[j], column)
+	c := cmp.Or(cmp.Compare(a.Number, b.Number), strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)))
+	if t.descending {
+		return -c
+	}
+	return c
+}
+
+// sort orders by a column, numbers the greatest first; once more turns it round, a third time back to as they came.
+func (t *table) sort(column int) {
+	first := t.columns[column].Right
+	switch {
+	case t.order != column+1:
+		t.order, t.descending = column+1, first
+	case t.descending == first:
+		t.descending = !first
+	default:
+		t.order = 0
+	}
+	t.apply()
+}
+
+// move moves the selection by n lines, as far as there are any.
+func (t *table) move(n int) {
+	t.at = max(0, min(t.at+n, len(t.shown)-1))
+	t.selected = ""
+	if len(t.shown) > 0 {
+		t.selected = t.rows[t.shown[t.at]].ID
+	}
+}
+
+// row returns the selected row, nil when there is none.
+func (t *table) row() *Row {
+	if len(t.shown) == 0 {
+		return nil
+	}
+	return &t.rows[t.shown[t.at]]
+}
+
+// measure finds how wide the columns' texts are.
+func (t *table) measure() {
+	t.widths = make([]int, len(t.columns))
+	for i, c := range t.columns {
+		t.widths[i] = width(c.Name)
+	}
+	for _, i := range t.shown {
+		for column, c := range t.rows[i].Cells {
+			w := width(c.Text)
+			if c.Trend {
+				w++ // the arrow
+			}
+			t.widths[column] = max(t.widths[column], w)
+		}
+	}
+}
+
+func cellOf(r *Row, column int) Cell {
+	if column < len(r.Cells) {
+		return r.Cells[column]
+	}
+	return Cell{}
+}
+
+// matches reports whether some cell contains the folded query.
+func matches(r *Row, query []rune) bool {
+	for i := range r.Cells {
+		if find(fold(r.Cells[i].Text), query, 0) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fold makes text comparable without regard to case, rune by rune: positions stay.
+func fold(s string) []rune {
+	runes := []rune(s)
+	for i, r := range runes {
+		runes[i] = unicode.ToLower(r)
+	}
+	return runes
+}
+
+// find returns where query stands in text, not before from; -1 when it does not.
+func find(text, query []rune, from int) int {
+	for i := from; i+len(query) <= len(text); i++ {
+		if slices.Equal(text[i:i+len(query)], query) {
+			return i
+		}
+	}
+	return -1
+}
+
+// marks returns which runes of text a query matches; nil = none.
+func marks(text string, query []rune) func(int) bool {
+	if len(query) == 0 {
+		return nil
+	}
+	folded := fold(text)
+	var starts []int
+	for i := find(folded, query, 0); i >= 0; i = find(folded, query, i+len(query)) {
+		starts = append(starts, i)
+	}
+	if starts == nil {
+		return nil
+	}
+	return func(i int) bool {
+		return slices.ContainsFunc(starts, func(start int) bool { return i >= start && i < start+len(query) })
+	}
+}

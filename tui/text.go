@@ -1,0 +1,204 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gdamore/tcell/v2"
+	"github.com/rivo/uniseg"
+)
+
+const (
+	maxPlain   = 400 // runes of one cell
+	maxCluster = 8   // runes of one character with its combining marks
+)
+
+// plain makes foreign text a cell: one line, at most 400 runes, nothing in it that steers a terminal.
+func plain(s string) string {
+	if len(s) > maxPlain*utf8.UTFMax {
+		s = s[:maxPlain*utf8.UTFMax]
+	}
+	if simple(s) {
+		return cut(s)
+	}
+	return cut(visible(strings.Join(strings.Fields(s), " ")))
+}
+
+func cut(s string) string {
+	if len(s) <= maxPlain || utf8.RuneCountInString(s) <= maxPlain {
+		return s
+	}
+	return string([]rune(s)[:maxPlain-1]) + "…"
+}
+
+// lines makes foreign text a paragraph: its own line breaks stay, tabs become blanks.
+func lines(s string) []string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\t", "    ")
+	out := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range out {
+		out[i] = visible(out[i])
+	}
+	return out
+}
+
+// simple reports whether s is one line of visible ASCII.
+func simple(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return !strings.Contains(s, "  ")
+}
+
+// visible replaces what a terminal would obey or hide by escapes that can be read: \x1b, \u202e.
+func visible(s string) string {
+	if !strings.ContainsFunc(s, harmful) && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case !harmful(r):
+			b.WriteRune(r) // what is no UTF-8 has become U+FFFD
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
+}
+
+// harmful: control characters, and all that has no width of its own, direction marks among it. The joiner stays: it
+// makes one emoji of several.
+func harmful(r rune) bool {
+	const joiner = '\u200d'
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Cf, r) && r != joiner
+}
+
+// width is how many columns a text takes.
+func width(s string) int {
+	if simple(s) {
+		return len(s)
+	}
+	return uniseg.StringWidth(s)
+}
+
+// put draws text from x on, at most room columns of it, and returns how many it took. What does not fit ends with "…".
+// mark says which runes are highlighted; nil = none.
+func put(screen tcell.Screen, x, y, room int, text string, style tcell.Style, mark func(i int) bool, marked tcell.Style) int {
+	fits := width(text) <= room
+	took, at := 0, 0
+	for rest, state := text, -1; rest != ""; {
+		var cluster string
+		var w int
+		cluster, rest, w, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		runes := []rune(cluster)
+		s := style
+		if mark != nil && mark(at) {
+			s = marked
+		}
+		at += len(runes)
+		if !fits && took+w > room-1 {
+			if took < room {
+				screen.Put(x+took, y, "…", style)
+				took++
+			}
+			return took
+		}
+		if w == 0 || harmful(runes[0]) {
+			continue // plain and lines leave none of these
+		}
+		screen.Put(x+took, y, string(runes[:min(len(runes), maxCluster)]), s)
+		took += w
+	}
+	return took
+}
+
+// middle leaves out the middle of a text that is wider than room: the ends of URIs tell them apart.
+func middle(s string, room int) string {
+	runes := []rune(s)
+	if width(s) <= room || room < 8 || len(runes) <= room {
+		return s
+	}
+	head := (room - 1) / 3
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(room-1-head):])
+}
+
+// fill draws blanks.
+func fill(screen tcell.Screen, x, y, w int, style tcell.Style) {
+	for i := range w {
+		screen.Put(x+i, y, " ", style)
+	}
+}
+
+// wrap breaks a line into pieces of at most w columns, between words where it can.
+func wrap(s string, w int) []string {
+	if w < 1 || width(s) <= w {
+		return []string{s}
+	}
+	var out []string
+	for width(s) > w {
+		took, at, blank := 0, 0, 0
+		for rest, state := s, -1; rest != ""; {
+			var cluster string
+			var cw int
+			cluster, rest, cw, state = uniseg.FirstGraphemeClusterInString(rest, state)
+			if took+cw > w {
+				break
+			}
+			took += cw
+			at += len(cluster)
+			if cluster == " " {
+				blank = at
+			}
+		}
+		switch {
+		case blank > 0:
+			at = blank
+		case at == 0: // a character wider than the room
+			_, at = utf8.DecodeRuneInString(s)
+		}
+		out = append(out, strings.TrimRight(s[:at], " "))
+		s = s[at:]
+	}
+	return append(out, s)
+}
+
+// span writes a duration for people: 0.4s, 12s, 3m20s, 5h, 2d.
+func span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 0:
+		return ""
+	case n < 1024:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
