@@ -206,7 +206,10 @@ func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *acto
 			return nil
 		case <-ctx.Done():
 			log.Info("draining", "cause", context.Cause(ctx))
-			go secondSignal(signals)
+			go func() {
+				<-signals // the first one asks for what is under way already
+				secondSignal(signals)
+			}()
 			return nil
 		case <-left:
 			return nil
