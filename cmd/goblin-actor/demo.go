@@ -34,8 +34,8 @@ questions with: its tools ask the user, the model and the client's roots.`,
 			if err != nil {
 				return usageError(`"goblin-actor demo" lists them`, "%w", err)
 			}
-			if version != "" && !protocol.IsLegacy(version) {
-				return usageError("one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25", "--protocol %q is no version the demo servers speak", version)
+			if version != "" && !protocol.IsLegacy(version) && !protocol.IsModern(version) {
+				return usageError("one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28", "--protocol %q is no version the demo servers speak", version)
 			}
 			if pageSize < 1 {
 				return usageError("1 or more", "--page-size %d", pageSize)
@@ -45,7 +45,7 @@ questions with: its tools ask the user, the model and the client's roots.`,
 		},
 	}
 	cmd.Flags().StringVar(&listen, "http", "", "serve streamable HTTP (/mcp) and HTTP+SSE (/sse) on this loopback address or port instead; port 0 takes a free one")
-	cmd.Flags().StringVar(&version, "protocol", "", "speak this protocol version only, whatever the client asks for")
+	cmd.Flags().StringVar(&version, "protocol", "", "speak this protocol version only, whatever the client asks for; without it all from 2024-11-05 to 2026-07-28")
 	cmd.Flags().IntVar(&pageSize, "page-size", 100, "items a page in lists")
 	return cmd
 }

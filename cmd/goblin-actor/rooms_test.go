@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"internal/admin":     {"internal/status"},
 	"internal/client":    {"protocol", "protocol/transport"},
 	"internal/desktop":   {"internal/config"},
-	"internal/demo":      {"protocol", "protocol/transport"},
+	"internal/demo":      {"protocol", "protocol/seal", "protocol/transport"},
 	"internal/actortest": {"*"}, // imported by tests only
 
 	"tests/interop":     {"*"},

@@ -30,14 +30,17 @@ type reply struct {
 // again with the answers, and then askAll returns at once what is answered already. key and position of a question
 // tell it from the others of its call.
 func (c *Call) askAll(questions ...question) ([]reply, error) {
+	if c.modern() {
+		return c.requireInput(questions)
+	}
 	replies := make([]reply, len(questions))
 	waits := make([]func() (json.RawMessage, error), len(questions))
 	for i, q := range questions {
 		if !c.canAnswer(q.needs) {
-			replies[i].Err = fmt.Errorf("the client has not declared the capability %s", q.needs)
+			replies[i].Err = undeclared(q)
 			continue
 		}
-		waits[i], replies[i].Err = c.pose(q.method.String(), q.params)
+		waits[i], replies[i].Err = c.pose(q)
 	}
 	for i, wait := range waits {
 		if wait == nil {
@@ -52,6 +55,10 @@ func (c *Call) askAll(questions ...question) ([]reply, error) {
 		return nil, err
 	}
 	return replies, nil
+}
+
+func undeclared(q question) error {
+	return fmt.Errorf("the client has not declared the capability %s", q.needs)
 }
 
 // canAnswer reports whether the client declared what a question needs. An empty elicitation object means forms.

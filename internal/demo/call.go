@@ -18,8 +18,15 @@ type Call struct {
 	Name      string          // of the tool or prompt; the URI of a resource
 	Arguments json.RawMessage // as the client sent them; nil = none
 
-	session *session
+	front   *front
+	session *session // of a modern call: one of its own, with what the request says of its client
 	x       *transport.Exchange
+
+	answers  map[string]json.RawMessage // modern: what the client brought, by key of the question
+	told     map[string]json.RawMessage // modern: those the handler has looked at; the next requestState keeps them
+	resumed  bool                       // modern: with a requestState of ours
+	stateful bool                       // modern: a requestState goes with every question
+	task     *task                      // it goes on after its answer; nil = it does not
 }
 
 // Bind decodes the arguments into v, a pointer to a struct. Unknown members are an error, like every other
@@ -80,24 +87,15 @@ func (c *Call) notify(m protocol.Method, params map[string]string) {
 	c.x.Notify(protocol.AppendNotification(nil, m.String(), raw), false, transport.WeightAnswer, "")
 }
 
-// Ask sends the client a question on this call's stream (sampling/createMessage, elicitation/create, roots/list)
-// and waits for the answer or the end of Context. The client's refusal comes back as an *Error.
-func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
-	wait, err := c.pose(method, params)
+// pose sends a question to a legacy client, on this call's stream; wait, which must be called, waits for its answer or
+// the end of Context. The client's refusal comes back as an *Error.
+func (c *Call) pose(q question) (wait func() (json.RawMessage, error), err error) {
+	raw, err := json.Marshal(q.params)
 	if err != nil {
-		return nil, err
-	}
-	return wait()
-}
-
-// pose sends a question; wait, which must be called, waits for its answer.
-func (c *Call) pose(method string, params any) (wait func() (json.RawMessage, error), err error) {
-	raw, err := json.Marshal(params)
-	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", method, err)
+		return nil, fmt.Errorf("ask %s: %w", q.method, err)
 	}
 	id, answer := c.session.asking()
-	c.x.Notify(protocol.AppendRequest(nil, id, method, raw), false, transport.WeightAnswer, "")
+	c.x.Notify(protocol.AppendRequest(nil, id, q.method.String(), raw), false, transport.WeightAnswer, "")
 	return func() (json.RawMessage, error) {
 		defer c.session.asked(id)
 		select {
@@ -109,5 +107,5 @@ func (c *Call) pose(method string, params any) (wait func() (json.RawMessage, er
 	}, nil
 }
 
-// Client returns the capabilities the client declared in initialize.
+// Client returns the capabilities the client declared, in initialize or in the request.
 func (c *Call) Client() json.RawMessage { return c.session.capabilities }

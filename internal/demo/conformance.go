@@ -24,6 +24,9 @@ func NewConformance() *Server {
 	s.Instructions = "A fixture for the MCP conformance suite; it does nothing useful."
 	addConformanceTools(s)
 	addConformanceQuestions(s)
+	addConformanceRounds(s)
+	addConformanceTasks(s)
+	addConformanceModern(s)
 	addConformanceResources(s)
 	addConformancePrompts(s)
 	return s

@@ -19,14 +19,13 @@ type question struct {
 }
 
 // asker is a tool that cannot answer before the client has answered some questions. It says what to ask and what
-// to make of the answers; how questions travel is the era's business and no asker knows it.
+// to make of the answers.
 type asker struct {
 	questions func(args map[string]string) []question
 	done      func(answers map[string]json.RawMessage) any // by key
 }
 
-// handle asks in the manner of the legacy versions: each question is a request to the client on the stream of the
-// call. A client that cannot be asked, or refuses, makes the tool fail, not the request.
+// handle asks all at once. A client that cannot be asked, or refuses, makes the tool fail, not the request.
 func (a asker) handle(c *Call) (any, error) {
 	args := map[string]string{}
 	if len(c.Arguments) > 0 {
@@ -34,18 +33,17 @@ func (a asker) handle(c *Call) (any, error) {
 			return nil, fmt.Errorf("arguments: %w", err)
 		}
 	}
-	var can map[string]json.RawMessage
-	_ = json.Unmarshal(c.Client(), &can) // none or unreadable = it can nothing
+	questions := a.questions(args)
+	replies, err := c.askAll(questions...)
+	if err != nil {
+		return nil, err
+	}
 	answers := map[string]json.RawMessage{}
-	for _, q := range a.questions(args) {
-		if _, ok := can[q.needs]; !ok {
-			return Failed("the client has not declared the capability %s", q.needs), nil
+	for i, q := range questions {
+		if replies[i].Err != nil {
+			return nil, replies[i].Err
 		}
-		answer, err := c.Ask(q.method.String(), q.params)
-		if err != nil {
-			return Failed("%s: %v", q.method, err), nil
-		}
-		answers[q.key] = answer
+		answers[q.key] = replies[i].Result
 	}
 	return a.done(answers), nil
 }

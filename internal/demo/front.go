@@ -23,11 +23,18 @@ type front struct {
 	stdio bool            // one client, one session ""
 
 	running sync.WaitGroup // its requests
+
+	modernRunning int                                // of modern clients; guarded by mu, like:
+	modernCalls   map[string]context.CancelCauseFunc // on stdio, by request id
 }
 
 // Post answers one message. Requests run in a goroutine of their own.
 func (f *front) Post(x *transport.Exchange) {
 	if isMessages(x.Origin.Path) && !f.redirect(x) {
+		return
+	}
+	if f.isModern(x) {
+		f.modern(x)
 		return
 	}
 	switch {
@@ -105,7 +112,7 @@ func (f *front) request(c *session, x *transport.Exchange) {
 	}
 	f.running.Go(func() {
 		defer c.finish(string(id))
-		result, err := f.dispatch(&Call{Context: ctx, session: c, x: x})
+		result, err := f.dispatch(&Call{Context: ctx, session: c, x: x, front: f})
 		if errors.Is(context.Cause(ctx), errCancelled) {
 			x.Accept()
 			return
@@ -151,6 +158,10 @@ func (f *front) initialize(x *transport.Exchange) {
 
 // Open takes the client's stream for what belongs to no request. On stdio it is there before the session.
 func (f *front) Open(stream *transport.EventStream) {
+	if protocol.IsModern(f.Protocol) && !f.stdio {
+		stream.Refuse(http.StatusMethodNotAllowed, nil, 0)
+		return
+	}
 	if strings.HasSuffix(stream.Origin.Path, "/sse") {
 		f.openEvents(stream)
 		return
@@ -173,6 +184,10 @@ func (f *front) Open(stream *transport.EventStream) {
 
 // Delete ends a session.
 func (f *front) Delete(x *transport.Exchange) {
+	if protocol.IsModern(f.Protocol) {
+		x.Refuse(http.StatusMethodNotAllowed, nil, 0)
+		return
+	}
 	c := f.find(x.Origin.SessionID)
 	if c == nil {
 		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "no such session"), 0)

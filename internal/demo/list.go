@@ -26,6 +26,8 @@ func (f *front) list(c *Call) (any, error) {
 	}
 	titled := c.session.knows(protocol.Version20250618)
 	annotated := c.session.knows(protocol.Version20250326)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	switch c.x.Frame.M {
 	case protocol.MethodToolsList:
 		return page("tools", f.toolsFor(c.session), after, size, func(t Tool) any {
@@ -52,8 +54,6 @@ func (f *front) list(c *Call) (any, error) {
 			return t
 		}), nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	return page("resources", f.resources, after, size, func(r Resource) any {
 		if !titled {
 			r.Title = ""
@@ -81,7 +81,7 @@ func page[T any](member string, items map[string]T, after string, size int, show
 	return result
 }
 
-// toolsFor returns the tools that can work in the session's version.
+// toolsFor returns the tools that can work in the session's version; the caller holds mu.
 func (f *front) toolsFor(s *session) map[string]Tool {
 	tools := maps.Clone(f.tools)
 	maps.DeleteFunc(tools, func(_ string, t Tool) bool { return !s.knows(t.Since) })

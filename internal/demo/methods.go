@@ -36,21 +36,29 @@ func (f *front) dispatch(c *Call) (any, error) {
 
 // hello is the answer to initialize. MCP 2025-11-25, basic/lifecycle.
 func (s *Server) hello(version string) any {
-	type flags map[string]bool
-	capabilities := map[string]any{"logging": flags{}, "tools": flags{}}
-	if len(s.prompts) > 0 {
-		capabilities["prompts"] = flags{}
-	}
-	capabilities["resources"] = flags{"subscribe": true, "listChanged": true}
-	if version >= protocol.Version20250326 {
-		capabilities["completions"] = flags{}
-	}
 	return struct {
 		ProtocolVersion string            `json:"protocolVersion"`
 		Capabilities    any               `json:"capabilities"`
 		ServerInfo      map[string]string `json:"serverInfo"`
 		Instructions    string            `json:"instructions,omitempty"`
-	}{version, capabilities, map[string]string{"name": s.Name, "version": s.Version}, s.Instructions}
+	}{version, s.capabilities(version), map[string]string{"name": s.Name, "version": s.Version}, s.Instructions}
+}
+
+// capabilities are what the server promises.
+func (s *Server) capabilities(version string) map[string]any {
+	type flags map[string]bool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	capabilities := map[string]any{
+		"logging": flags{}, "tools": flags{"listChanged": true}, "resources": flags{"subscribe": true, "listChanged": true},
+	}
+	if len(s.prompts) > 0 {
+		capabilities["prompts"] = flags{"listChanged": true}
+	}
+	if version >= protocol.Version20250326 {
+		capabilities["completions"] = flags{}
+	}
+	return capabilities
 }
 
 func (f *front) callTool(c *Call) (any, error) {
@@ -58,14 +66,18 @@ func (f *front) callTool(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, ok := f.tools[name]
+	t, ok := f.tool(name)
 	if !ok || !c.session.knows(t.Since) {
 		return nil, &Error{Code: codeInvalidParams, Message: "Unknown tool: " + name}
 	}
 	c.Name, c.Arguments = name, c.x.Params.Arguments.Of(c.x.Frame.Raw)
+	c.stateful = t.Stateful
 	result, err := t.Handle(c)
 	if e, ok := errors.AsType[*Error](err); ok {
 		return nil, e
+	}
+	if asks, ok := errors.AsType[*inputRequired](err); ok {
+		return nil, asks
 	}
 	if err != nil {
 		result = Failed("%v", err)
@@ -82,7 +94,7 @@ func (f *front) getPrompt(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, ok := f.prompts[name]
+	p, ok := f.prompt(name)
 	if !ok {
 		return nil, &Error{Code: codeInvalidParams, Message: "Unknown prompt: " + name}
 	}
@@ -168,7 +180,7 @@ func (f *front) complete(c *Call) (any, error) {
 	}
 	var completer Completer
 	if name, ok := protocol.Unquote(c.x.Params.RefName.Of(raw)); ok {
-		p, known := f.prompts[name]
+		p, known := f.prompt(name)
 		if !known {
 			return nil, &Error{Code: codeInvalidParams, Message: "Unknown prompt: " + name}
 		}

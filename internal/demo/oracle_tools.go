@@ -112,9 +112,11 @@ func lookAround(c *Call) (any, error) {
 // visit sends the user to a page; nobody there tells us, so an agreed visit counts as made.
 func visit(c *Call) (any, error) {
 	id := rand.Text()
-	replies, err := c.askAll(question{"page", needsURL, protocol.MethodElicitationCreate, map[string]any{
-		"mode": "url", "elicitationId": id, "url": "https://example.com/shrine", "message": "Bow before the shrine, then come back.",
-	}})
+	params := map[string]any{"mode": "url", "url": "https://example.com/shrine", "message": "Bow before the shrine, then come back."}
+	if !c.modern() {
+		params["elicitationId"] = id
+	}
+	replies, err := c.askAll(question{"page", needsURL, protocol.MethodElicitationCreate, params})
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +127,9 @@ func visit(c *Call) (any, error) {
 	if !ok {
 		return Text("You did not go: %s.", action), nil
 	}
-	c.notify(protocol.NotificationElicitationComplete, map[string]string{"elicitationId": id})
+	if !c.modern() {
+		c.notify(protocol.NotificationElicitationComplete, map[string]string{"elicitationId": id})
+	}
 	return Text("The shrine has seen you."), nil
 }
 

@@ -24,7 +24,7 @@ const drainTime = 2 * time.Second
 func ServeStdio(ctx context.Context, s *Server, in io.Reader, out io.Writer, log *slog.Logger) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	f := &front{Server: s, ctx: ctx, stdio: true}
+	f := &front{Server: s, ctx: ctx, stdio: true, modernCalls: map[string]context.CancelCauseFunc{}}
 	defer f.background(stop)()
 	return transport.ServeStdio(ctx, in, out, f, transport.ServerOptions{MaxMessageBytes: maxMessageBytes}, log)
 }

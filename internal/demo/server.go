@@ -2,12 +2,14 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
 	"goblin-actor/protocol/transport"
 )
 
@@ -24,21 +26,25 @@ const (
 type Server struct {
 	Name, Version string
 	Instructions  string
-	Protocol      string // the only version it speaks; "" = whichever legacy version the client asks for
+	Protocol      string // the only version it speaks; "" = every one, as each message asks for
 	PageSize      int    // items a page; 0 = 100
+	Tasks         bool   // some tools use Call.Background
 
 	// Background runs while the server is served, until ctx ends; nil = nothing.
 	Background func(ctx context.Context)
 
-	tools     map[string]Tool
-	prompts   map[string]Prompt
 	templates map[string]Template
+	sealer    *seal.Sealer // of requestState
 
 	mu        sync.Mutex
+	tools     map[string]Tool
+	prompts   map[string]Prompt
 	resources map[string]Resource               // by URI
 	sessions  map[string]*session               // by id; stdio: ""
 	stdout    *transport.EventStream            // stdio: the stream that was there before the session; else nil
 	events    map[string]*transport.EventStream // HTTP+SSE: the streams sessions begin with, by session id
+	listeners map[*listener]bool                // open subscriptions/listen
+	tasks     map[string]*task                  // by id
 }
 
 // Handler answers one request. What it returns is marshalled as the result; an *Error becomes the JSON-RPC error;
@@ -54,7 +60,10 @@ type Tool struct {
 	Output      json.RawMessage `json:"outputSchema,omitempty"` // from 2025-06-18
 	Annotations json.RawMessage `json:"annotations,omitempty"`  // from 2025-03-26
 	Since       string          `json:"-"`                      // the oldest version in which it can work; "" = every one
+	Stateful    bool            `json:"-"`                      // its questions always have a requestState
 	Handle      Handler         `json:"-"`
+
+	bindings *protocol.Bindings // of its arguments to headers
 }
 
 // Prompt is one prompt; Handle returns a PromptResult.
@@ -102,23 +111,73 @@ type Completer func(argument, prefix string) []string
 
 // New returns a server that offers nothing yet.
 func New(name, version string) *Server {
+	var key [32]byte
+	_, _ = rand.Read(key[:]) // it never fails
 	return &Server{
-		Name: name, Version: version,
+		Name: name, Version: version, sealer: seal.New(key),
 		tools: map[string]Tool{}, prompts: map[string]Prompt{}, templates: map[string]Template{},
 		resources: map[string]Resource{}, sessions: map[string]*session{}, events: map[string]*transport.EventStream{},
+		listeners: map[*listener]bool{}, tasks: map[string]*task{},
 	}
 }
 
-// AddTool, AddPrompt and AddTemplate add what the server offers as long as it is served.
+// AddTool adds or replaces a tool and tells every client that the list changed. Annotations that bind arguments to
+// headers must be valid: it panics else.
 func (s *Server) AddTool(t Tool) {
 	if t.Input == nil {
 		t.Input = json.RawMessage(`{"type":"object"}`)
 	}
+	raw, err := json.Marshal(t)
+	if err == nil {
+		t.bindings, err = protocol.CompileBindings(raw)
+	}
+	if err != nil {
+		panic("tool " + t.Name + ": " + err.Error())
+	}
+	s.mu.Lock()
 	s.tools[t.Name] = t
+	s.mu.Unlock()
+	s.changed(protocol.NotificationToolsListChanged)
 }
 
-// AddPrompt adds a prompt; call it before serving.
-func (s *Server) AddPrompt(p Prompt) { s.prompts[p.Name] = p }
+// RemoveTool removes a tool and tells every client that the list changed.
+func (s *Server) RemoveTool(name string) {
+	s.mu.Lock()
+	delete(s.tools, name)
+	s.mu.Unlock()
+	s.changed(protocol.NotificationToolsListChanged)
+}
+
+// AddPrompt adds or replaces a prompt and tells every client that the list changed.
+func (s *Server) AddPrompt(p Prompt) {
+	s.mu.Lock()
+	s.prompts[p.Name] = p
+	s.mu.Unlock()
+	s.changed(protocol.NotificationPromptsListChanged)
+}
+
+// RemovePrompt removes a prompt and tells every client that the list changed.
+func (s *Server) RemovePrompt(name string) {
+	s.mu.Lock()
+	delete(s.prompts, name)
+	s.mu.Unlock()
+	s.changed(protocol.NotificationPromptsListChanged)
+}
+
+// tool and prompt return what is offered at this moment.
+func (s *Server) tool(name string) (Tool, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, ok := s.tools[name]
+	return t, ok
+}
+
+func (s *Server) prompt(name string) (Prompt, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.prompts[name]
+	return p, ok
+}
 
 // AddTemplate adds a resource template; call it before serving.
 func (s *Server) AddTemplate(t Template) { s.templates[t.URITemplate] = t }
@@ -134,7 +193,7 @@ func (s *Server) SetResource(r Resource) {
 		s.Updated(r.URI)
 		return
 	}
-	s.resourcesChanged()
+	s.changed(protocol.NotificationResourcesListChanged)
 }
 
 // RemoveResource removes a resource and tells every client that the list changed.
@@ -144,26 +203,38 @@ func (s *Server) RemoveResource(uri string) {
 	delete(s.resources, uri)
 	s.mu.Unlock()
 	if known {
-		s.resourcesChanged()
+		s.changed(protocol.NotificationResourcesListChanged)
 	}
 }
 
 // Updated tells the subscribers of uri that it changed.
 func (s *Server) Updated(uri string) {
-	params := append([]byte(`{"uri":`), protocol.Quote(uri)...)
-	frame := protocol.AppendNotification(nil, protocol.NotificationResourcesUpdated.String(), append(params, '}'))
+	member := append([]byte(`"uri":`), protocol.Quote(uri)...)
+	method := protocol.NotificationResourcesUpdated.String()
+	frame := protocol.AppendNotification(nil, method, slices.Concat([]byte{'{'}, member, []byte{'}'}))
 	for _, c := range s.all() {
 		if c.wants(uri) {
 			c.tell("updated "+uri, frame)
 		}
 	}
+	s.listening(func(l *listener) {
+		if l.uris[uri] {
+			l.tell(method, member, "updated "+uri)
+		}
+	})
 }
 
-func (s *Server) resourcesChanged() {
-	frame := protocol.AppendNotification(nil, protocol.NotificationResourcesListChanged.String(), nil)
+// changed tells every client that wants to know that a list changed.
+func (s *Server) changed(m protocol.Method) {
+	frame := protocol.AppendNotification(nil, m.String(), nil)
 	for _, c := range s.all() {
-		c.tell("resources changed", frame)
+		c.tell(m.String(), frame)
 	}
+	s.listening(func(l *listener) {
+		if l.changes[m] {
+			l.tell(m.String(), nil, m.String())
+		}
+	})
 }
 
 // all returns the sessions of this moment.

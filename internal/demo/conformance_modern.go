@@ -1,0 +1,68 @@
+package demo
+
+import "encoding/json"
+
+// addConformanceModern adds the tools of the other scenarios of 2026-07-28.
+func addConformanceModern(s *Server) {
+	s.AddTool(Tool{
+		Name: "test_x_mcp_header", Description: "Has arguments that headers repeat",
+		Input: json.RawMessage(`{"type":"object","properties":{
+			"region":{"type":"string","x-mcp-header":"Region"},
+			"priority":{"type":"integer","x-mcp-header":"Priority"},
+			"dry":{"type":"boolean","x-mcp-header":"Dry"},
+			"note":{"type":"string"}}}`),
+		Handle: func(c *Call) (any, error) { return Text("called with: %s", c.Arguments), nil },
+	})
+	s.AddTool(Tool{Name: "test_missing_capability", Description: "Needs the client's model", Handle: needModel})
+	s.AddTool(Tool{
+		Name: "test_streaming_elicitation", Description: "Reports progress, then asks the user", Handle: func(c *Call) (any, error) {
+			c.Progress(1, 2, "asking")
+			if _, err := c.askAll(formOf("user_name", "What is your name?", "name", "string")); err != nil {
+				return nil, err
+			}
+			c.Progress(2, 2, "asked")
+			return Text("asked"), nil
+		},
+	})
+	s.AddTool(Tool{Name: "test_logging_tool", Description: "Logs, if anybody wants it", Handle: logThrice})
+	s.AddTool(Tool{
+		Name: "test_trigger_tool_change", Description: "Adds a tool and removes it again", Handle: func(*Call) (any, error) {
+			s.AddTool(Tool{Name: "test_dynamic_tool", Description: "There for a moment", Handle: answers(blocks{textBlock("still here")})})
+			s.RemoveTool("test_dynamic_tool")
+			return Text("The tools have changed twice."), nil
+		},
+	})
+	s.AddTool(Tool{
+		Name: "test_trigger_prompt_change", Description: "Adds a prompt and removes it again", Handle: func(*Call) (any, error) {
+			s.AddPrompt(Prompt{Name: "test_dynamic_prompt", Description: "There for a moment", Handle: func(*Call) (any, error) {
+				return said(textBlock("still here")), nil
+			}})
+			s.RemovePrompt("test_dynamic_prompt")
+			return Text("The prompts have changed twice."), nil
+		},
+	})
+}
+
+// needModel cannot work without the client's model. A modern client that has none is told so. A legacy one is asked
+// without a look at what it declared: the refusal is its own.
+func needModel(c *Call) (any, error) {
+	q := sample("completion", "Say something.", 100)
+	if c.modern() && !c.canAnswer(q.needs) {
+		return nil, lacks(`{"sampling":{}}`)
+	}
+	if !c.modern() {
+		wait, err := c.pose(q)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := wait(); err != nil {
+			return Failed("%v", err), nil
+		}
+		return Text("The model has spoken."), nil
+	}
+	replies, err := c.askAll(q)
+	if err == nil {
+		err = replies[0].Err
+	}
+	return Text("The model has spoken."), err
+}

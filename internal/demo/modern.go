@@ -1,0 +1,229 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// codeCapabilityRequired answers a request that needs a client capability it does not declare. MCP 2026-07-28, basic.
+const codeCapabilityRequired = -32021
+
+// maxModern bounds the requests of modern clients that run at once, over all clients.
+const maxModern = 4096
+
+// header returns what reads the headers of a message; nil on stdio, where there are none.
+func (f *front) header(x *transport.Exchange) func(string) string {
+	if f.stdio {
+		return nil
+	}
+	return func(name string) string {
+		if name == protocol.HeaderVersion {
+			return x.Origin.Version
+		}
+		return x.Origin.Header.Get(name)
+	}
+}
+
+// isModern reports whether a message is to be taken in the modern manner. The era is each message's own; a server
+// that is forced to one version takes all messages in that one's manner.
+func (f *front) isModern(x *transport.Exchange) bool {
+	switch {
+	case x.Batch != nil || isMessages(x.Origin.Path):
+		return false
+	case f.Protocol == "":
+		return protocol.EraOf(f.header(x), &x.Frame, &x.Params)
+	}
+	return protocol.IsModern(f.Protocol)
+}
+
+// modern answers a message of a client of 2026-07-28: there is no session, each request brings with it who asks.
+func (f *front) modern(x *transport.Exchange) {
+	switch {
+	case x.Frame.Kind == protocol.KindNotification:
+		if x.Frame.M == protocol.NotificationCancelled && f.stdio { // over HTTP the client closes the stream
+			f.cancelModern(string(x.Params.RequestID.Of(x.Frame.Raw)))
+		}
+		x.Accept()
+		return
+	case x.Frame.M == protocol.MethodInitialize && !x.Params.MetaVersion.Present():
+		requested, _ := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
+		f.refuseModern(x, &protocol.Fault{Name: protocol.UnsupportedVersion, Requested: requested})
+		return
+	}
+	if fault := protocol.CheckModern(f.header(x), &x.Frame, &x.Params); fault != nil {
+		f.refuseModern(x, fault)
+		return
+	}
+	if fault := f.checkBindings(x); fault != nil {
+		f.refuseModern(x, fault)
+		return
+	}
+	id := string(x.Frame.IDBytes())
+	ctx, ok := f.beginModern(x, id)
+	if !ok {
+		f.refuseModern(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many requests at once, or this id is in use"})
+		return
+	}
+	f.running.Go(func() {
+		defer f.finishModern(x, id)
+		c := f.modernCall(ctx, x)
+		if x.Frame.M == protocol.MethodSubscriptionsListen {
+			f.listen(c)
+			return
+		}
+		result, err := f.dispatchModern(c)
+		if errors.Is(context.Cause(ctx), errCancelled) {
+			x.Accept()
+			return
+		}
+		f.answerModern(c, result, err)
+	})
+}
+
+// modernCall makes a call of a request; what a session is for legacy clients stands in _meta.
+func (f *front) modernCall(ctx context.Context, x *transport.Exchange) *Call {
+	raw := x.Frame.Raw
+	c := newSession(ctx, "", protocol.Version20260728, x.Params.MetaCapabilities.Of(raw))
+	c.level = len(levels) // nothing is logged that was not asked for
+	if level, ok := protocol.Unquote(x.Params.MetaLogLevel.Of(raw)); ok {
+		c.level = slices.Index(levels, level)
+	}
+	return &Call{Context: c.ctx, session: c, x: x, front: f}
+}
+
+// checkBindings compares the headers that repeat a tool's arguments with these.
+func (f *front) checkBindings(x *transport.Exchange) *protocol.Fault {
+	header := f.header(x)
+	if header == nil || x.Frame.M != protocol.MethodToolsCall {
+		return nil
+	}
+	name, _ := protocol.Unquote(x.Params.Name.Of(x.Frame.Raw))
+	t, _ := f.tool(name)
+	return t.bindings.Check(header, x.Params.Arguments.Of(x.Frame.Raw))
+}
+
+// beginModern notes a request that runs. It ends when its client cancels it: on stdio by a message, over HTTP by
+// leaving.
+func (f *front) beginModern(x *transport.Exchange, id string) (context.Context, bool) {
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, twice := f.modernCalls[id]
+	if f.modernRunning >= maxModern || f.stdio && twice {
+		cancel(nil)
+		return nil, false
+	}
+	f.modernRunning++
+	if f.stdio {
+		f.modernCalls[id] = cancel
+		return ctx, true
+	}
+	x.OnGone(func() { cancel(errCancelled) })
+	return ctx, true
+}
+
+func (f *front) finishModern(_ *transport.Exchange, id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.modernRunning--
+	if cancel := f.modernCalls[id]; cancel != nil && f.stdio {
+		cancel(nil)
+		delete(f.modernCalls, id)
+	}
+}
+
+func (f *front) cancelModern(id string) {
+	f.mu.Lock()
+	cancel := f.modernCalls[id]
+	f.mu.Unlock()
+	if cancel != nil {
+		cancel(errCancelled)
+	}
+}
+
+// dispatchModern carries out one request and returns what answerModern renders.
+func (f *front) dispatchModern(c *Call) (any, error) {
+	switch c.x.Frame.M {
+	case protocol.MethodServerDiscover:
+		return f.discover(), nil
+	case protocol.MethodTasksGet, protocol.MethodTasksUpdate, protocol.MethodTasksCancel:
+		return f.taskRequest(c)
+	case protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead:
+		if err := c.resume(); err != nil {
+			return nil, err
+		}
+	}
+	return f.dispatch(c)
+}
+
+// discover is the answer to server/discover. MCP 2026-07-28, server/discover.
+func (s *Server) discover() any {
+	capabilities := s.capabilities(protocol.Version20260728)
+	if s.Tasks {
+		capabilities["extensions"] = map[string]any{extensionTasks: struct{}{}}
+	}
+	return struct {
+		SupportedVersions []string `json:"supportedVersions"`
+		Capabilities      any      `json:"capabilities"`
+		Instructions      string   `json:"instructions,omitempty"`
+	}{protocol.ModernVersions, capabilities, s.Instructions}
+}
+
+// answerModern renders an answer. Over HTTP a refusal for a lacking capability has a status of its own.
+func (f *front) answerModern(c *Call, result any, err error) {
+	id := c.x.Frame.IDBytes()
+	if asks, ok := errors.AsType[*inputRequired](err); ok {
+		result, err = c.ask(asks)
+	}
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == codeResourceNotFound {
+		err = &Error{Code: codeInvalidParams, Message: e.Message, Data: e.Data}
+	}
+	frame := response(id, result, err)
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == codeCapabilityRequired {
+		c.x.Refuse(http.StatusBadRequest, frame, 0)
+		return
+	}
+	if err == nil {
+		frame = f.dress(c.x.Frame.M, frame)
+	}
+	c.x.Answer(frame, false)
+}
+
+// dress gives a result what every modern one has: its type, who answers, and how long it may be kept.
+func (f *front) dress(m protocol.Method, frame []byte) []byte {
+	var parsed protocol.Frame
+	var info protocol.ResultInfo
+	if parsed.Parse(frame) != nil || info.Scan(&parsed) != nil {
+		return frame // an error: what was marshalled always parses
+	}
+	edits := protocol.ToModernResult(nil, m, &parsed, &info, f.serverInfo())
+	return protocol.AppendEdited(nil, parsed.Raw, edits...)
+}
+
+func (s *Server) serverInfo() []byte {
+	info, err := json.Marshal(map[string]string{"name": s.Name, "version": s.Version})
+	if err != nil {
+		return nil // strings always are JSON
+	}
+	return info
+}
+
+// refuseModern answers with a fault and the HTTP status it has.
+func (f *front) refuseModern(x *transport.Exchange, fault *protocol.Fault) {
+	var id []byte
+	if x.Frame.Kind == protocol.KindRequest {
+		id = x.Frame.IDBytes()
+	}
+	body := fault.AppendTo(nil, id, true)
+	if status := fault.Status(true); status != http.StatusOK {
+		x.Refuse(status, body, 0)
+		return
+	}
+	x.Answer(body, false)
+}

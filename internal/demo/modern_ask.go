@@ -1,0 +1,162 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
+)
+
+// stateLife is how long the client of a modern call may think about a question.
+const stateLife = 10 * time.Minute
+
+// Questions in the modern manner. MCP 2026-07-28, basic/patterns/mrtr.
+//
+// There are no requests to clients: a call that asks ends with input_required, and the client sends it again with the
+// answers. The handler is then run again from its beginning; askAll returns at once what is answered. Nothing waits
+// meanwhile: the answers of earlier rounds come back in the sealed requestState.
+
+// inputRequired is the error with which a handler leaves its call at questions without answer.
+type inputRequired struct{ open []question }
+
+func (*inputRequired) Error() string { return "input required" }
+
+// modern reports whether the client is asked in the modern manner.
+func (c *Call) modern() bool { return protocol.IsModern(c.session.version) }
+
+// resume reads what the client was asked before: the answers it brings, and those sealed in its requestState.
+func (c *Call) resume() error {
+	raw, p := c.x.Frame.Raw, &c.x.Params
+	c.answers, c.told = map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if p.RequestState.Present() {
+		text, _ := protocol.Unquote(p.RequestState.Of(raw))
+		state, err := c.front.sealer.Open(text, time.Now())
+		if err != nil || state.Check("", c.x.Frame.M.String(), c.digest()) != nil || json.Unmarshal(state.Inner, &c.answers) != nil {
+			return &Error{Code: codeInvalidParams, Message: "requestState: invalid or expired"}
+		}
+		c.resumed = true
+	}
+	if p.InputResponses.Present() {
+		var answers map[string]json.RawMessage
+		if err := json.Unmarshal(p.InputResponses.Of(raw), &answers); err != nil || answers == nil {
+			return &Error{Code: codeInvalidParams, Message: "inputResponses: want an object"}
+		}
+		maps.Copy(c.answers, answers)
+	}
+	return nil
+}
+
+// digest binds a requestState to the request it is for.
+func (c *Call) digest() [32]byte {
+	p := &c.x.Params
+	target := p.Name
+	if c.x.Frame.M == protocol.MethodResourcesRead {
+		target = p.URI
+	}
+	return seal.Digest(c.x.Frame.M.String(), target.Of(c.x.Frame.Raw), p.Arguments.Of(c.x.Frame.Raw))
+}
+
+// requireInput returns the replies that are there; if some are missing, the error that ends the call. A task waits.
+func (c *Call) requireInput(questions []question) ([]reply, error) {
+	for {
+		replies := make([]reply, len(questions))
+		var open []question
+		for i, q := range questions {
+			answer, said := c.said(q.key)
+			switch {
+			case !c.canAnswer(q.needs):
+				replies[i].Err = undeclared(q)
+			case said && q.fits(answer):
+				replies[i].Result = answer
+			default:
+				open = append(open, q)
+			}
+		}
+		switch {
+		case len(open) == 0:
+			return replies, nil
+		case c.task == nil:
+			return nil, &inputRequired{open}
+		}
+		if err := c.task.wait(c.Context, open); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// said returns what the client answered to the question of that key, and remembers that it was looked at.
+func (c *Call) said(key string) (json.RawMessage, bool) {
+	if c.task != nil {
+		return c.task.answer(key)
+	}
+	answer, ok := c.answers[key]
+	if ok {
+		c.told[key] = answer
+	}
+	return answer, ok
+}
+
+// request renders the question as one of inputRequests, or of a legacy request.
+func (q question) request() (json.RawMessage, error) {
+	return marshal(struct {
+		Method string `json:"method"`
+		Params any    `json:"params"`
+	}{q.method.String(), q.params})
+}
+
+// fits reports whether an answer has the shape of one to the question.
+func (q question) fits(answer json.RawMessage) bool {
+	params, err := json.Marshal(q.params)
+	if err != nil {
+		return false
+	}
+	return protocol.QuestionOf(params, q.method, protocol.Span{End: uint32(len(params))}).ValidAnswer(bytes.TrimSpace(answer))
+}
+
+// ask returns the result that puts the open questions to the client. The state is left out when there is nothing to
+// remember, unless the tool wants one.
+func (c *Call) ask(asks *inputRequired) (any, error) {
+	requests, err := inputRequests(asks.open)
+	if err != nil {
+		return nil, err
+	}
+	result := map[string]any{"resultType": "input_required", "inputRequests": requests}
+	for _, q := range asks.open {
+		delete(c.told, q.key) // asked again: what was said did not fit
+	}
+	if len(c.told) == 0 && !c.resumed && !c.stateful {
+		return result, nil
+	}
+	inner, err := json.Marshal(c.told)
+	if err != nil {
+		return nil, err
+	}
+	state := seal.State{Kind: seal.Parked, Method: c.x.Frame.M.String(), Digest: c.digest(), Expiry: time.Now().Add(stateLife), Inner: inner}
+	result["requestState"], err = c.front.sealer.Seal(&state)
+	return result, err
+}
+
+// inputRequests renders questions by their keys.
+func inputRequests(open []question) (map[string]json.RawMessage, error) {
+	requests := map[string]json.RawMessage{}
+	for _, q := range open {
+		request, err := q.request()
+		if err != nil {
+			return nil, err
+		}
+		requests[q.key] = request
+	}
+	return requests, nil
+}
+
+// lacks is the answer to a call that needs what its client has not declared.
+func lacks(capabilities string) error {
+	return &Error{
+		Code: codeCapabilityRequired, Message: "the client has not declared what this needs",
+		Data: slices.Concat([]byte(`{"requiredCapabilities":`), []byte(capabilities), []byte{'}'}),
+	}
+}

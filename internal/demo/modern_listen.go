@@ -1,0 +1,114 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// maxListeners bounds the streams of subscriptions/listen that are open at once.
+const maxListeners = 1024
+
+// listener is one open subscriptions/listen. MCP 2026-07-28, basic/patterns/subscriptions. Its fields are fixed.
+type listener struct {
+	c       *Call
+	changes map[protocol.Method]bool // list_changed of these
+	uris    map[string]bool
+	tasks   map[string]bool
+}
+
+// listen serves a stream until its client or the server ends it.
+func (f *front) listen(c *Call) {
+	var filter struct {
+		ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
+		PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
+		ResourcesListChanged  bool     `json:"resourcesListChanged,omitempty"`
+		ResourceSubscriptions []string `json:"resourceSubscriptions,omitempty"`
+		TaskIDs               []string `json:"taskIds,omitempty"`
+	}
+	err := json.Unmarshal(c.x.Params.Notifications.Of(c.x.Frame.Raw), &filter)
+	if err != nil || len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > maxSubscriptions {
+		f.answerModern(c, nil, &Error{Code: codeInvalidParams, Message: "notifications: want booleans and lists of URIs, not too many"})
+		return
+	}
+	if len(filter.TaskIDs) > 0 && !c.hasTasks() {
+		f.answerModern(c, nil, lacks(needsTasks))
+		return
+	}
+	filter.ResourceSubscriptions = slices.DeleteFunc(filter.ResourceSubscriptions, func(uri string) bool { _, ok := f.resource(uri); return !ok })
+	filter.TaskIDs = slices.DeleteFunc(filter.TaskIDs, func(id string) bool { return f.findTask(id) == nil })
+	l := &listener{c: c, changes: map[protocol.Method]bool{
+		protocol.NotificationToolsListChanged: filter.ToolsListChanged, protocol.NotificationPromptsListChanged: filter.PromptsListChanged,
+		protocol.NotificationResourcesListChanged: filter.ResourcesListChanged,
+	}, uris: set(filter.ResourceSubscriptions), tasks: set(filter.TaskIDs)}
+	ack, err := json.Marshal(filter)
+	if err != nil || !f.addListener(l, append([]byte(`"notifications":`), ack...)) {
+		f.answerModern(c, nil, &Error{Code: codeInternal, Message: "too many streams"})
+		return
+	}
+	if string(ack) != "{}" {
+		<-c.Context.Done()
+	}
+	f.mu.Lock()
+	delete(f.listeners, l)
+	f.mu.Unlock()
+	if errors.Is(context.Cause(c.Context), errCancelled) {
+		c.x.Accept()
+		return
+	}
+	f.answerModern(c, json.RawMessage(append(append([]byte(`{`), l.tag()...), '}')), nil)
+}
+
+func set(keys []string) map[string]bool {
+	return maps.Collect(func(yield func(string, bool) bool) {
+		for _, k := range keys {
+			if !yield(k, true) {
+				return
+			}
+		}
+	})
+}
+
+// addListener acknowledges a stream and adds it, so that the acknowledgment is its first message.
+func (s *Server) addListener(l *listener, ack []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.listeners) >= maxListeners {
+		return false
+	}
+	l.tell(protocol.NotificationSubscriptionsAcknowledged.String(), ack, "ack")
+	s.listeners[l] = true
+	return true
+}
+
+// tag is the member that names the stream in every message on it.
+func (l *listener) tag() []byte {
+	tag := append([]byte(`"_meta":{"io.modelcontextprotocol/subscriptionId":`), l.c.x.Frame.IDBytes()...)
+	return append(tag, '}')
+}
+
+// tell sends a notification. members are those of its params, raw, without braces. Of several with one key that wait
+// the newest is sent.
+func (l *listener) tell(method string, members []byte, key string) {
+	params := append([]byte{'{'}, l.tag()...)
+	if len(members) > 0 {
+		params = append(append(params, ','), members...)
+	}
+	frame := protocol.AppendNotification(nil, method, append(params, '}'))
+	l.c.x.Notify(frame, false, transport.WeightState, key)
+}
+
+// listening calls each with every open stream. The caller holds no lock.
+func (s *Server) listening(each func(*listener)) {
+	s.mu.Lock()
+	all := slices.Collect(maps.Keys(s.listeners))
+	s.mu.Unlock()
+	for _, l := range all {
+		each(l)
+	}
+}
