@@ -167,7 +167,7 @@ func TestAnswers(t *testing.T) {
 		{"logging/setLevel", `{"level":"warning"}`, `"result":{}`},
 		{"logging/setLevel", `{"level":"loud"}`, `"code":-32602`},
 		{"resources/list", `{"cursor":"%%%"}`, `"code":-32602`},
-		{"server/discover", `{}`, `"code":-32601`},
+		{"server/discover", `{}`, `"code":-32602`},
 		{"no/such/method", `{}`, `"code":-32601`},
 		{"initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`, `"code":-32600`},
 	} {
@@ -186,7 +186,9 @@ func TestAnswers(t *testing.T) {
 
 func TestBeforeInitialize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := serve(t, NewNotes())
+		s := NewNotes()
+		s.Protocol = "2025-11-25" // else server/discover would be answered
+		d := serve(t, s)
 		defer d.end()
 		for _, c := range []struct{ method, want string }{
 			{"ping", `"result":{}`}, {"server/discover", `-32601`}, {"tools/list", `-32600`},
@@ -305,11 +307,11 @@ func TestLogAndAsk(t *testing.T) {
 		s.AddTool(Tool{Name: "ask", Handle: func(c *Call) (any, error) {
 			c.Log("info", "asker", "too quiet")
 			c.Log("error", "asker", map[string]int{"n": 1})
-			answer, err := c.Ask("roots/list", struct{}{})
+			replies, err := c.askAll(forRoots("roots"))
 			if err != nil {
 				return nil, err
 			}
-			return Text("%s %s", c.Client(), answer), nil
+			return Text("%s %s", c.Client(), replies[0].Result), replies[0].Err
 		}})
 		d := serve(t, s)
 		defer d.end()
@@ -324,7 +326,7 @@ func TestLogAndAsk(t *testing.T) {
 		d.post("tools/call", `{"name":"ask"}`)
 		d.waiting()
 		d.send(`{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}`)
-		wantLines(t, d.waiting(), `"error":{"code":-1,"message":"no"}`)
+		wantLines(t, d.waiting(), `the client refused: no (-1)"}],"isError":true}`)
 	})
 }
 

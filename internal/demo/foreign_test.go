@@ -76,17 +76,21 @@ func await[T any](t *testing.T, what string, ch <-chan T) T {
 // The official Go client uses everything the notebook has, over each transport and version.
 func TestGoSDKNotes(t *testing.T) {
 	t.Run("stdio", func(t *testing.T) {
-		goSDKNotes(t, func() mcp.Transport { return &mcp.CommandTransport{Command: process(t, "notes")} }, "2025-11-25")
+		goSDKNotes(t, func() mcp.Transport { return &mcp.CommandTransport{Command: process(t, "notes")} }, "2026-07-28")
 	})
-	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18"} {
+	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		t.Run(version, func(t *testing.T) {
 			goSDKNotes(t, func() mcp.Transport { return &mcp.CommandTransport{Command: process(t, "notes "+version)} }, version)
 		})
 	}
-	t.Run("http", func(t *testing.T) {
-		url := overHTTP(t, NewNotes())
-		goSDKNotes(t, func() mcp.Transport { return &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1} }, "2025-11-25")
-	})
+	for forced, version := range map[string]string{"": "2026-07-28", "2025-11-25": "2025-11-25"} {
+		t.Run("http/"+version, func(t *testing.T) {
+			s := NewNotes()
+			s.Protocol = forced
+			url := overHTTP(t, s)
+			goSDKNotes(t, func() mcp.Transport { return &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1} }, version)
+		})
+	}
 	t.Run("sse", func(t *testing.T) {
 		url := strings.TrimSuffix(overHTTP(t, NewNotes()), "mcp") + "sse"
 		goSDKNotes(t, func() mcp.Transport { return &mcp.SSEClientTransport{Endpoint: url} }, "2025-11-25")
@@ -186,8 +190,8 @@ func TestGoSDKWait(t *testing.T) {
 			if _, err := c.CallTool(short, &mcp.CallToolParams{Name: "wait", Arguments: map[string]any{"seconds": 60}}); err == nil {
 				t.Error("a cancelled call was answered")
 			}
-			if err := c.Ping(ctx, nil); err != nil {
-				t.Errorf("ping after it: %v", err)
+			if _, err := c.ListTools(ctx, nil); err != nil {
+				t.Errorf("tools/list after it: %v", err)
 			}
 			if err := c.Subscribe(ctx, &mcp.SubscribeParams{URI: clockURI}); err != nil {
 				t.Fatal(err)

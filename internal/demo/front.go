@@ -33,6 +33,9 @@ func (f *front) Post(x *transport.Exchange) {
 	if isMessages(x.Origin.Path) && !f.redirect(x) {
 		return
 	}
+	if f.stdio && x.Batch == nil && x.Frame.M == protocol.NotificationCancelled { // it does not say its era; over HTTP the client closes the stream
+		f.cancelModern(string(x.Params.RequestID.Of(x.Frame.Raw)))
+	}
 	if f.isModern(x) {
 		f.modern(x)
 		return

@@ -46,9 +46,6 @@ func (f *front) isModern(x *transport.Exchange) bool {
 func (f *front) modern(x *transport.Exchange) {
 	switch {
 	case x.Frame.Kind == protocol.KindNotification:
-		if x.Frame.M == protocol.NotificationCancelled && f.stdio { // over HTTP the client closes the stream
-			f.cancelModern(string(x.Params.RequestID.Of(x.Frame.Raw)))
-		}
 		x.Accept()
 		return
 	case x.Frame.M == protocol.MethodInitialize && !x.Params.MetaVersion.Present():
@@ -71,7 +68,7 @@ func (f *front) modern(x *transport.Exchange) {
 		return
 	}
 	f.running.Go(func() {
-		defer f.finishModern(x, id)
+		defer f.finishModern(id)
 		c := f.modernCall(ctx, x)
 		if x.Frame.M == protocol.MethodSubscriptionsListen {
 			f.listen(c)
@@ -122,13 +119,12 @@ func (f *front) beginModern(x *transport.Exchange, id string) (context.Context, 
 	f.modernRunning++
 	if f.stdio {
 		f.modernCalls[id] = cancel
-		return ctx, true
 	}
 	x.OnGone(func() { cancel(errCancelled) })
 	return ctx, true
 }
 
-func (f *front) finishModern(_ *transport.Exchange, id string) {
+func (f *front) finishModern(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.modernRunning--

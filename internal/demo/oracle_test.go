@@ -22,18 +22,23 @@ func oracle(t *testing.T, version, capabilities string) *talk {
 	return d
 }
 
-// Each tool asks what it says and makes something of every kind of answer.
-func TestOracle(t *testing.T) {
-	type round struct {
-		ask    []string // what each question holds, in order
-		answer []string // what is said to each
-	}
-	one := func(ask, answer string) []round { return []round{{[]string{ask}, []string{answer}}} }
-	for _, c := range []struct {
-		name, version, can, method, params string
-		rounds                             []round
-		want                               string
-	}{
+// round is what is asked at once.
+type round struct {
+	ask    []string // what each question holds, in order
+	answer []string // what is said to each
+}
+
+func one(ask, answer string) []round { return []round{{[]string{ask}, []string{answer}}} }
+
+// oracleCase is one call with its rounds of questions.
+type oracleCase struct {
+	name, version, can, method, params string
+	rounds                             []round
+	want                               string
+}
+
+func oracleCases() []oracleCase {
+	return []oracleCase{
 		{"form", "2025-11-25", canAll, "tools/call", `{"name":"consult"}`,
 			one(`"oneOf":[`, `"result":{"action":"accept","content":{"name":"Ugg","topic":"war","age":7,"omens":["crow","toad"]}}`),
 			`Ugg (7), about war: Bring a bigger shovel. Beware of the crow and the toad.`},
@@ -81,7 +86,12 @@ func TestOracle(t *testing.T) {
 			one(`elicitation/create`, `"result":{"action":"decline"}`), `nobody was named: decline`},
 		{"resource", "2025-11-25", canAll, "resources/read", `{"uri":"oracle://whisper"}`,
 			one(`Whisper something.`, `"result":{"role":"assistant","model":"m","content":{"type":"text","text":"psst"}}`), `"text":"psst"`},
-	} {
+	}
+}
+
+// Each tool asks what it says and makes something of every kind of answer.
+func TestOracle(t *testing.T) {
+	for _, c := range oracleCases() {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := oracle(t, c.version, c.can)

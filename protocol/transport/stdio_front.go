@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"goblin-actor/protocol"
 )
 
 // stdioFarewell is how long calls may go on after the client closed stdin.
@@ -86,12 +88,23 @@ const stdioRemote = "stdio"
 
 func (s *stdioFront) origin() Origin { return Origin{Remote: stdioRemote} }
 
-// farewell waits until what was asked has been answered and written.
+// farewell waits until what was asked has been answered and written. Streams of subscriptions/listen are never
+// answered: for them the client has gone.
 func (s *stdioFront) farewell(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
+	var gone []func()
+	for x := range s.running {
+		if x.Frame.M == protocol.MethodSubscriptionsListen && x.Frame.Kind == protocol.KindRequest {
+			gone = append(gone, x.leave()...)
+			delete(s.running, x)
+		}
+	}
 	s.tellIdle()
 	s.mu.Unlock()
+	for _, f := range gone {
+		f()
+	}
 	timeout := time.NewTimer(stdioFarewell)
 	defer timeout.Stop()
 	select {
@@ -123,9 +136,7 @@ func (s *stdioFront) finish(failure error) {
 	gone := s.gone
 	s.gone = nil
 	for x := range s.running {
-		gone = append(gone, x.gone...)
-		x.settled, x.left, x.gone = true, true, nil
-		x.body.release()
+		gone = append(gone, x.leave()...)
 	}
 	clear(s.running)
 	s.queue.clear()

@@ -67,6 +67,14 @@ func (x *stdioExchange) settle(frame []byte, newline bool) {
 	s.tellIdle()
 }
 
+// leave settles the exchange because its client has gone and returns whom to tell. The caller has the lock.
+func (x *stdioExchange) leave() []func() {
+	gone := x.gone
+	x.settled, x.left, x.gone = true, true, nil
+	x.body.release()
+	return gone
+}
+
 func (x *stdioExchange) answer(frame []byte, newline bool) { x.settle(frame, newline) }
 func (x *stdioExchange) accept()                           { x.settle(nil, false) }
 func (x *stdioExchange) setSession(string)                 {}
