@@ -25,6 +25,7 @@ type Call struct {
 	answers  map[string]json.RawMessage // modern: what the client brought, by key of the question
 	told     map[string]json.RawMessage // modern: those the handler has looked at; the next requestState keeps them
 	resumed  bool                       // modern: with a requestState of ours
+	asked    int                        // questions of Ask; they have no keys of their own
 	stateful bool                       // modern: a requestState goes with every question
 	task     *task                      // it goes on after its answer; nil = it does not
 }
@@ -85,6 +86,29 @@ func (c *Call) notify(m protocol.Method, params map[string]string) {
 		return // strings always are JSON
 	}
 	c.x.Notify(protocol.AppendNotification(nil, m.String(), raw), false, transport.WeightAnswer, "")
+}
+
+// Ask sends a legacy client a request on this call's stream and waits for the answer or the end of Context; whether
+// it has declared that it answers such is not looked at. Its refusal comes back as an *Error. In a modern call it is
+// askAll with one question.
+func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
+	c.asked++
+	q := question{key: "ask" + strconv.Itoa(c.asked), method: protocol.ParseMethod([]byte(method)), params: params}
+	if !c.modern() {
+		wait, err := c.pose(q)
+		if err != nil {
+			return nil, err
+		}
+		return wait()
+	}
+	q.needs = map[protocol.Method]string{
+		protocol.MethodElicitationCreate: needsForm, protocol.MethodSamplingCreateMessage: needsSampling, protocol.MethodRootsList: needsRoots,
+	}[q.method]
+	replies, err := c.askAll(q)
+	if err != nil {
+		return nil, err
+	}
+	return replies[0].Result, replies[0].Err
 }
 
 // pose sends a question to a legacy client, on this call's stream; wait, which must be called, waits for its answer or

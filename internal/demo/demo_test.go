@@ -307,11 +307,11 @@ func TestLogAndAsk(t *testing.T) {
 		s.AddTool(Tool{Name: "ask", Handle: func(c *Call) (any, error) {
 			c.Log("info", "asker", "too quiet")
 			c.Log("error", "asker", map[string]int{"n": 1})
-			replies, err := c.askAll(forRoots("roots"))
+			answer, err := c.Ask("roots/list", struct{}{})
 			if err != nil {
 				return nil, err
 			}
-			return Text("%s %s", c.Client(), replies[0].Result), replies[0].Err
+			return Text("%s %s", c.Client(), answer), nil
 		}})
 		d := serve(t, s)
 		defer d.end()
@@ -326,7 +326,7 @@ func TestLogAndAsk(t *testing.T) {
 		d.post("tools/call", `{"name":"ask"}`)
 		d.waiting()
 		d.send(`{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}`)
-		wantLines(t, d.waiting(), `the client refused: no (-1)"}],"isError":true}`)
+		wantLines(t, d.waiting(), `"error":{"code":-1,"message":"no"}`)
 	})
 }
 
