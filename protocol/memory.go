@@ -21,7 +21,7 @@ const (
 // It travels with its Frame and has one owner at a time. Whoever has the frame last, and has given no part of it to
 // anybody who may still read it, may call Free; whoever is not sure forgets it, and the garbage collector takes it as it
 // takes everything else. So forgetting is always right. Frames are freed in one place only: the transport's exchange,
-// when the answer it was given in pieces, and the memory with it, has been written.
+// when the answer it was given in pieces, and the memory with it, has been written or copied.
 type Memory struct {
 	block *memoryBlock
 	size  int
