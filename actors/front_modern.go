@@ -23,7 +23,8 @@ func (g *Gateway) modern(x *transport.Exchange, key catalog.Key, header func(str
 		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "a modern client sends no responses; answers travel in inputResponses"})
 		return
 	}
-	if fault := protocol.CheckModern(header, &x.Frame, &x.Params); fault != nil {
+	fault := protocol.CheckModern(header, &x.Frame, &x.Params)
+	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.M != protocol.MethodOther) { // a server may know that one
 		message.RefuseModern(x, fault)
 		return
 	}

@@ -64,6 +64,11 @@ type (
 		x     *transport.Exchange
 		fault *protocol.Fault
 	}
+	relayError struct { // a server's error, with the HTTP status it has
+		x      *transport.Exchange
+		status int
+		frame  []byte
+	}
 	// watch has the desk told departed when the client leaves before its answer.
 	watch struct {
 		x   *transport.Exchange
@@ -90,6 +95,8 @@ func (d *desk) Do(self kernel.Self, e effect) {
 		e.to.Tell(e.msg)
 	case answer, answerPieces, forward, accept:
 		reply(d.Metrics, a)
+	case relayError:
+		a.x.Refuse(a.status, a.frame, 0)
 	case deny:
 		message.RefuseModern(a.x, a.fault)
 	case watch:

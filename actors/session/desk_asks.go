@@ -1,10 +1,7 @@
 package session
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -21,9 +18,16 @@ func (s *deskState) ask(now time.Time, m message.Ask, out []effect) []effect {
 	if v == nil {
 		return append(out, refuseAsk(m, -32600, "the call has ended"))
 	}
-	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !v.caller.Can.Answers(q) {
+	q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)
+	if !v.caller.Can.Answers(q) {
 		out = append(out, refuseAsk(m, -32602, "the client has not declared that it answers this question"))
 		return s.cannotAnswer(now, v, q, out)
+	}
+	key, named := v.keyFor(&m.Frame)
+	if named {
+		if answer := v.early(key, q); answer != nil {
+			return append(out, tell(m.From, message.Answer{Key: m.Key, Result: answer}))
+		}
 	}
 	if full := s.limits.ParkedPerClient; v.round == 0 && full > 0 && s.clients[v.caller.ClientKey].parked >= full {
 		out = append(out, refuseAsk(m, -1, "too many calls of this client wait for answers"))
@@ -31,11 +35,7 @@ func (s *deskState) ask(now time.Time, m message.Ask, out []effect) []effect {
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: v.Server, Retryable: true, Message: "too many calls of this client wait for answers (limits.parkedPerClient)"}
 		return s.event(now, v.Seq, call.Broken{Fault: fault}, out)
 	}
-	v.lastKey++
-	if v.asks == nil {
-		v.asks = map[string]message.Ask{}
-	}
-	v.asks[fmt.Sprintf("q%d", v.lastKey)] = m
+	v.putAsk(key, m)
 	out = s.event(now, m.Seq, call.Asked{}, out)
 	v.gen++
 	return append(out, act(wakeAfter{askWindow, window{m.Seq, v.gen}}))
@@ -74,13 +74,6 @@ func (s *deskState) park(now time.Time, v *visit, out []effect) []effect {
 	}
 	s.release(v)
 	return out
-}
-
-// keys are the open questions in the order they were asked.
-func (s *deskState) keys(v *visit) []string {
-	return slices.SortedFunc(maps.Keys(v.asks), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // q2 before q10
-	})
 }
 
 // comeBack attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets
@@ -149,6 +142,9 @@ func (s *deskState) again(state *seal.State, digest [32]byte, who string, x *tra
 			break
 		}
 		frame := protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: f.ID, With: x.Frame.IDBytes()})
+		if status := statusOf(&f); status != 200 {
+			return append(out, act(relayError{x, status, frame}))
+		}
 		return append(out, act(answer{x, frame, f.Newline}))
 	}
 	return append(out, act(deny{x, badState()}))

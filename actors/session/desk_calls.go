@@ -155,13 +155,33 @@ func (s *deskState) deliver(now time.Time, v *visit, frame *protocol.Frame, out 
 	under := func(id []byte) []protocol.Edit {
 		return append([]protocol.Edit{{Span: frame.ID, With: id}}, edits...)
 	}
+	status := statusOf(frame)
 	for _, x := range v.xs {
+		if status != 200 {
+			out = append(out, act(relayError{x, status, protocol.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
+			continue
+		}
 		out = append(out, edited(x, frame, under(x.Frame.IDBytes()), nil))
 	}
 	if v.round == 0 {
 		return out
 	}
 	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
+}
+
+// statusOf is the HTTP status of a server's answer: two errors of the protocol have their own.
+// MCP 2026-07-28, basic/transports/streamable-http.
+func statusOf(f *protocol.Frame) int {
+	if f.Kind != protocol.KindError {
+		return 200
+	}
+	switch code, _ := protocol.ErrorNumber(f); code {
+	case -32021: // a capability is missing
+		return 400
+	case -32601: // no such method
+		return 404
+	}
+	return 200
 }
 
 // keep remembers an outcome, so that the same retry again gets the same answer.

@@ -75,7 +75,8 @@ type visit struct {
 	round   uint32                 // of the state that was given out last; 0 = none
 	asks    map[string]message.Ask // open questions by the key the client knows them by
 	lastKey int
-	gen     uint64 // of the window's and the grace's timers
+	named   []string // keys that servers gave
+	gen     uint64   // of the window's and the grace's timers
 	kept    []forward
 }
 

@@ -118,6 +118,10 @@ func (c *Call) pose(q question) (wait func() (json.RawMessage, error), err error
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", q.method, err)
 	}
+	if raw[0] == '{' { // a gateway may have to name the question to a modern client
+		key := append([]byte(`"_meta":{"goblin-actor/key":`), protocol.Quote(q.key)...)
+		raw = protocol.AppendEdited(nil, raw, protocol.InsertMember(raw, protocol.Span{End: uint32(len(raw))}, append(key, '}')))
+	}
 	id, answer := c.session.asking()
 	c.x.Notify(protocol.AppendRequest(nil, id, q.method.String(), raw), false, transport.WeightAnswer, "")
 	return func() (json.RawMessage, error) {
