@@ -9,7 +9,7 @@ CONFORM  := tests/conformance
 NPM      := $(shell command -v npm 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop conformance
+.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop conformance screenshots golden tui
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ build: ## bin/goblin-actor with its version
 
 run: build ## the gateway with its demo servers, or with ./goblin.yaml if there is one
 	./bin/goblin-actor serve
+
+tui: build ## the gateway with its console
+	./bin/goblin-actor serve --tui
 
 test: interop ## every test, foreign clients and servers included (the latter need npm)
 	go test ./...
@@ -55,6 +58,13 @@ docs: ## regenerates generated pages
 	go generate ./...
 	go test ./cmd/goblin-actor -run TestRequirementsTable -update-requirements
 	go test ./actors/backend -run TestTransitionsInTheDocs -update
+	go test ./tui -run TestKeysInTheDocs -update
+
+screenshots: ## redraws docs/images from the console's screen
+	go test ./tui -run TestPictures -update
+
+golden: ## rewrites the expected screens of the console; read the diff before committing
+	go test ./tui -update
 
 check: fmt vet staticcheck cross test docs ## what a change must pass; fails too when a generated page was not up to date
 	git diff --exit-code -- docs

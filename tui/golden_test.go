@@ -9,7 +9,7 @@ import (
 )
 
 // Every view, and what keys make of it, on two sizes of terminals.
-// S0.11.1 S0.11.2 S0.11.3 S0.11.4 S0.11.5
+// S0.11 S0.11.1 S0.11.2 S0.11.3 S0.11.4 S0.11.5
 func TestScreens(t *testing.T) {
 	cases := []struct{ name, keys string }{
 		{"overview", ""},

@@ -57,7 +57,7 @@ func TestHostileText(t *testing.T) {
 		script = append(script, ":"+k.Name+"<enter>")
 	}
 	s := sit(t, 80, 24, Options{})
-	for round := range 600 {
+	for round := range 300 {
 		if round%7 == 0 {
 			s.app.take(nastyPicture(pick))
 		}

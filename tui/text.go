@@ -138,37 +138,35 @@ func fill(screen tcell.Screen, x, y, w int, style tcell.Style) {
 	}
 }
 
-// wrap breaks a line into pieces of at most w columns, between words where it can.
+// wrap breaks a line into pieces of at most w columns, between words where it can. A character wider than w stands alone.
 func wrap(s string, w int) []string {
-	if w < 1 || width(s) <= w {
-		return []string{s}
-	}
 	var out []string
-	for width(s) > w {
-		took, at, blank := 0, 0, 0
-		for rest, state := s, -1; rest != ""; {
-			var cluster string
-			var cw int
-			cluster, rest, cw, state = uniseg.FirstGraphemeClusterInString(rest, state)
-			if took+cw > w {
-				break
-			}
-			took += cw
-			at += len(cluster)
-			if cluster == " " {
-				blank = at
-			}
+	start, at, blank, took := 0, 0, 0, 0 // of the piece; where we are; behind the piece's last blank; columns since start
+	for rest, state := s, -1; rest != ""; {
+		var cluster string
+		var cw int
+		cluster, rest, cw, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if cluster == " " && took+cw > w { // the blank between two pieces
+			out = append(out, s[start:at])
+			at++
+			start, took = at, 0
+			continue
 		}
-		switch {
-		case blank > 0:
-			at = blank
-		case at == 0: // a character wider than the room
-			_, at = utf8.DecodeRuneInString(s)
+		if took+cw > w && at > start {
+			end := at
+			if blank > start {
+				end = blank
+			}
+			out = append(out, strings.TrimRight(s[start:end], " "))
+			start, took = end, width(s[end:at])
 		}
-		out = append(out, strings.TrimRight(s[:at], " "))
-		s = s[at:]
+		took += cw
+		at += len(cluster)
+		if cluster == " " {
+			blank = at
+		}
 	}
-	return append(out, s)
+	return append(out, s[start:])
 }
 
 // span writes a duration for people: 0.4s, 12s, 3m20s, 5h, 2d.

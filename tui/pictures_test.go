@@ -1,0 +1,102 @@
+package tui
+
+import (
+	"encoding/xml"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gdamore/tcell/v2"
+)
+
+// The pictures of README and docs are drawn from the cells of the screen; they are as the console is, or this fails.
+func TestPictures(t *testing.T) {
+	for _, c := range []struct {
+		name, keys string
+		w, h       int
+	}{
+		{"overview", "", 100, 18},
+		{"calls", ":calls<enter>", 120, 12},
+		{"servers", ":servers<enter><down><down>d", 120, 20},
+		{"resources", ":resources<enter>/md<enter>d", 120, 24},
+		{"actors", ":actors<enter>D", 100, 14},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := sit(t, c.w, c.h, Options{})
+			s.press(c.keys)
+			s.draw()
+			picture := svg(s.screen, "goblin-actor, "+c.name)
+			if err := xml.Unmarshal([]byte(picture), new(struct{})); err != nil {
+				t.Fatalf("no XML: %v", err)
+			}
+			golden(t, filepath.Join("..", "docs", "images", c.name+".svg"), picture)
+		})
+	}
+}
+
+// Sizes of a cell and colours of the terminal in the pictures.
+const (
+	cellW, cellH = 8.4, 18.0
+	ink, paper   = "#d8dee9", "#1e2430"
+)
+
+var inks = map[tcell.Color]string{
+	tcell.ColorBlack: "#1e2430", tcell.ColorGreen: "#a3be8c", tcell.ColorYellow: "#ebcb8b", tcell.ColorRed: "#e06c75",
+	tcell.ColorGray: "#7b869c", tcell.ColorAqua: "#88c0d0", tcell.ColorSilver: "#c8cfdb",
+}
+
+// svg draws a screen. Text is text: it can be searched and copied.
+func svg(screen tcell.Screen, title string) string {
+	w, h := screen.Size()
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14" role="img">`+"\n",
+		float64(w)*cellW+24, float64(h)*cellH+24)
+	fmt.Fprintf(&b, "<title>%s</title>\n", escapeXML(title))
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", paper)
+	for y := range h {
+		for x := 0; x < w; {
+			text, style, cells := screen.Get(x, y)
+			from := x
+			for x += max(1, cells); x < w; x += max(1, cells) {
+				next, nextStyle, n := screen.Get(x, y)
+				if nextStyle != style {
+					break
+				}
+				text, cells = text+next, n
+			}
+			svgRun(&b, from, y, x-from, text, style)
+		}
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// svgRun draws neighbours of one style.
+func svgRun(b *strings.Builder, x, y, n int, text string, style tcell.Style) {
+	fg, bg, attributes := style.Decompose()
+	left, top := 12+float64(x)*cellW, 12+float64(y)*cellH
+	if color, ok := inks[bg]; ok {
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.0f" fill="%s"/>`+"\n", left, top, float64(n)*cellW, cellH, color)
+	}
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	color, weight := ink, ""
+	if c, ok := inks[fg]; ok {
+		color = c
+	}
+	if attributes&tcell.AttrBold != 0 {
+		weight = ` font-weight="bold"`
+	}
+	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" fill="%s"%s textLength="%.1f" xml:space="preserve">%s</text>`+"\n",
+		left, top+13.5, color, weight, float64(n)*cellW, escapeXML(text))
+}
+
+func escapeXML(s string) string {
+	var b strings.Builder
+	if err := xml.EscapeText(&b, []byte(s)); err != nil {
+		return ""
+	}
+	return b.String()
+}

@@ -1,0 +1,172 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+var abKind = &Kind{Name: "ab", Columns: []Column{{Name: "A", Sort: 'A'}, {Name: "B", Sort: 'B', Right: true}}}
+
+func rowsOf(ids ...string) []Row {
+	rows := make([]Row, len(ids))
+	for i, id := range ids {
+		name, _, bad := strings.Cut(id, "!")
+		rows[i] = Row{ID: name, Cells: []Cell{text(name), count(len(name))}}
+		if bad {
+			rows[i].Health = Bad
+		}
+	}
+	return rows
+}
+
+func (t *table) ids() string {
+	var ids []string
+	for _, i := range t.shown {
+		ids = append(ids, t.rows[i].ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestTable(t *testing.T) {
+	first := rowsOf("pear", "fig!", "apple", "kiwi")
+	cases := []struct {
+		name     string
+		do       func(*table)
+		shown    string
+		selected string
+	}{
+		{"as they come", func(*table) {}, "pear fig apple kiwi", "pear"},
+		{"move past the end", func(t *table) { t.move(99) }, "pear fig apple kiwi", "kiwi"},
+		{"order by text", func(t *table) { t.sort(0) }, "apple fig kiwi pear", "pear"},
+		{"the other way", func(t *table) { t.sort(0); t.sort(0) }, "pear kiwi fig apple", "pear"},
+		{"as it was", func(t *table) { t.sort(0); t.sort(0); t.sort(0) }, "pear fig apple kiwi", "pear"},
+		{"numbers: the greatest first", func(t *table) { t.sort(1) }, "apple pear kiwi fig", "pear"},
+		{"filter", func(t *table) { t.query = "I"; t.apply() }, "fig kiwi", "fig"},
+		{"inverse filter", func(t *table) { t.query, t.invert = "i", true; t.apply() }, "pear apple", "pear"},
+		{"faults", func(t *table) { t.onlyFaults = true; t.apply() }, "fig", "fig"},
+		{"nothing left", func(t *table) { t.query = "zz"; t.apply() }, "", ""},
+		{"selection follows its row", func(t *table) { t.move(2); t.update(rowsOf("apple", "pear", "fig"), noon) }, "apple pear fig", "apple"},
+		{"a row that has gone leaves its place", func(t *table) { t.move(1); t.update(rowsOf("pear", "apple", "kiwi"), noon) }, "pear apple kiwi", "apple"},
+		{"all have gone", func(t *table) { t.move(3); t.update(nil, noon) }, "", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			tab := newTable(abKind)
+			tab.update(first, noon)
+			c.do(tab)
+			if tab.ids() != c.shown || tab.selected != c.selected {
+				t.Errorf("shows %q, selected %q; want %q, %q", tab.ids(), tab.selected, c.shown, c.selected)
+			}
+		})
+	}
+}
+
+// Changed numbers have an arrow for three seconds; a new row has none.
+func TestArrows(t *testing.T) {
+	tab := newTable(abKind)
+	row := func(id string, n int) Row { return Row{ID: id, Cells: []Cell{text(id), count(n)}} }
+	tab.update([]Row{row("x", 1), row("y", 5)}, noon)
+	tab.update([]Row{row("x", 2), row("y", 4), row("z", 9)}, noon.Add(time.Second))
+	at := func(id string, after time.Duration) string { return tab.arrow(id, 1, noon.Add(time.Second+after)) }
+	if got := at("x", 0) + at("y", 0) + at("z", 0); got != "↑↓" {
+		t.Errorf("arrows %q, want ↑↓ and none", got)
+	}
+	if got := at("x", trendTime-1) + at("x", trendTime); got != "↑" {
+		t.Errorf("before and at three seconds: %q, want one arrow", got)
+	}
+}
+
+// The log is looked at from its end, until one moves away from it.
+func TestTheLogStaysAtItsEnd(t *testing.T) {
+	tab := newTable(&Kind{Name: "log", Columns: abKind.Columns, Tail: true})
+	tab.update(rowsOf("a", "b"), noon)
+	tab.update(rowsOf("a", "b", "c"), noon)
+	if tab.selected != "c" {
+		t.Errorf("selected %q, want the newest", tab.selected)
+	}
+	tab.move(-1)
+	tab.update(rowsOf("a", "b", "c", "d"), noon)
+	if tab.selected != "b" {
+		t.Errorf("selected %q, want b", tab.selected)
+	}
+}
+
+func TestWrapAndMiddle(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		w    int
+		want []string
+	}{
+		{"one two three", 7, []string{"one two", "three"}},
+		{"abcdefgh", 3, []string{"abc", "def", "gh"}},
+		{"漢字漢字", 5, []string{"漢字", "漢字"}},
+		{"漢字", 1, []string{"漢", "字"}},
+		{"", 5, []string{""}},
+	} {
+		if got := wrap(c.text, c.w); !slices.Equal(got, c.want) {
+			t.Errorf("wrap(%q, %d) = %q, want %q", c.text, c.w, got, c.want)
+		}
+	}
+	if got := middle("resource://files/file:///home/ada/milk.md", 20); got != "resour…/ada/milk.md" && width(got) > 20 {
+		t.Errorf("middle = %q", got)
+	}
+}
+
+// Which call waits for whom.
+func TestWaitsFor(t *testing.T) {
+	var got []string
+	for _, r := range callsKind.Rows(samplePicture()) {
+		got = append(got, r.Cells[5].Text)
+	}
+	want := []string{"editor 1.98.2 to answer", "files", "github", "a free place at github"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestMetricRows(t *testing.T) {
+	for _, c := range []struct{ line, server, value string }{
+		{`goblin_in_flight{server="files"} 3`, "files", "3"},
+		{`go_goroutines 88`, "", "88"},
+		{`x{kind="a",server="b c"} 1e+06`, "b c", "1e+06"},
+		{`# TYPE x counter`, "", ""},
+		{`x_bucket{le="1"} 3`, "", ""},
+		{`nonsense`, "", ""},
+		{`x{ NaNa`, "", ""},
+	} {
+		r, ok := metricRow(c.line)
+		if ok != (c.value != "") || ok && (r.Server != c.server || r.Cells[1].Text != c.value) {
+			t.Errorf("metricRow(%q) = %+v, %v; want %q of %q", c.line, r.Cells, ok, c.value, c.server)
+		}
+	}
+}
+
+// Ten thousand tools: a refresh and a keystroke in the filter take no time that a person notices.
+func TestManyRows(t *testing.T) {
+	p := samplePicture()
+	items := &status.Items{Version: 5}
+	for range 10_000 {
+		items.Tools = append(items.Tools, status.Item{Server: "s", Public: "s_tool_" + strings.Repeat("x", len(items.Tools)%20), Description: "does a thing, and another thing"})
+	}
+	p.Items = items
+	s := sit(t, 120, 40, Options{View: "tools"})
+	began := time.Now()
+	s.app.take(p)
+	s.press("/anoth")
+	s.draw()
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	} else {
+		t.Logf("10 000 rows, 6 keys: %v", took)
+	}
+	q := *p
+	began = time.Now()
+	s.app.take(&q) // the same catalog: nothing is made anew
+	if took := time.Since(began); took > 100*time.Millisecond {
+		t.Errorf("a refresh without change took %v", took)
+	}
+}
