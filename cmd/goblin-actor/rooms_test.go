@@ -63,6 +63,7 @@ var foreign = map[string][]string{
 	"github.com/gdamore/tcell":               {"tui"},
 	"github.com/spf13/cobra":                 {"cmd/goblin-actor"},
 	"github.com/goccy/go-yaml":               {"internal/config", "cmd/goblin-actor"},
+	"github.com/tailscale/hujson":            {"internal/desktop"},
 	"github.com/fsnotify/fsnotify":           {"internal/config", "cmd/goblin-actor"},
 	"go.etcd.io/bbolt":                       {"actors/store"},
 	"github.com/VictoriaMetrics/metrics":     {"internal/status", "internal/admin"},

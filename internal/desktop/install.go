@@ -1,0 +1,127 @@
+package desktop
+
+import (
+	"errors"
+	"reflect"
+)
+
+// ErrSame is returned by Install when the entry is there already.
+var ErrSame = errors.New("nothing to change")
+
+// Ours is the entry that makes a client use this gateway: a program, or the address of a running one.
+type Ours struct {
+	Command string
+	Args    []string
+	URL     string // instead of Command; only for clients that take one
+}
+
+// entry is o as the client's file has it.
+func (c Client) entry(o Ours) object {
+	var e object
+	switch {
+	case o.URL != "" && c.typed:
+		e = object{{"type", "http"}, {c.url, o.URL}}
+	case o.URL != "":
+		e = object{{c.url, o.URL}}
+	case c.typed:
+		e = object{{"type", "stdio"}, {"command", o.Command}, {"args", o.Args}}
+	default:
+		e = object{{"command", o.Command}, {"args", o.Args}}
+	}
+	return e
+}
+
+// others are the keys of an entry that cannot stand beside ours.
+func (c Client) others(o Ours) []string {
+	if o.URL != "" {
+		return []string{"command", "args", "cwd", "envFile"}
+	}
+	return []string{"url", "serverUrl", "headers"}
+}
+
+// Install returns text, the client's file, with our entry under name. An entry that is there already keeps the keys
+// that are not ours (env, what may run unasked); ErrSame when it says the same. Other errors are *SyntaxError or wrap
+// ErrByHand.
+func (c Client) Install(text, name string, o Ours) (string, error) {
+	text = orEmpty(text)
+	path := []string{c.key, name}
+	now, err := c.existing(text, name)
+	if err != nil {
+		return "", err
+	}
+	want := map[string]any{}
+	for key, value := range now {
+		want[key] = value
+	}
+	for _, key := range c.others(o) {
+		delete(want, key)
+	}
+	for _, f := range c.entry(o) {
+		want[f.name] = plain(f.value)
+	}
+	if now != nil && reflect.DeepEqual(now, want) {
+		return "", ErrSame
+	}
+	edited := text
+	if now == nil {
+		if edited, err = set(edited, path, c.entry(o)); err != nil {
+			return "", err
+		}
+		return edited, verify(text, edited, path, want)
+	}
+	for _, f := range c.entry(o) {
+		if reflect.DeepEqual(now[f.name], plain(f.value)) {
+			continue
+		}
+		if edited, err = set(edited, append(path[:2:2], f.name), f.value); err != nil {
+			return "", err
+		}
+	}
+	for _, key := range c.others(o) {
+		if edited, err = drop(edited, append(path[:2:2], key)); err != nil {
+			return "", err
+		}
+	}
+	return edited, verify(text, edited, path, want)
+}
+
+// existing is the entry of that name; nil when there is none.
+func (c Client) existing(text, name string) (map[string]any, error) {
+	at, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range []string{c.key, name} {
+		found, err := member(at, key)
+		if err != nil || found == nil {
+			return nil, err
+		}
+		if found.Value.Value.Kind() == 'n' {
+			return nil, nil
+		}
+		at = found.Value
+	}
+	var entry map[string]any
+	if err := decode(at, &entry); err != nil {
+		return nil, ErrByHand
+	}
+	return entry, nil
+}
+
+// plain is a value as decode gives it.
+func plain(value any) any {
+	list, ok := value.([]string)
+	if !ok {
+		return value
+	}
+	items := make([]any, len(list))
+	for i, s := range list {
+		items[i] = s
+	}
+	return items
+}
+
+// Snippet is what a new file of the client would hold: for people who change theirs by hand.
+func (c Client) Snippet(name string, o Ours) string {
+	return layout{"  ", "\n"}.render(object{{c.key, object{{name, c.entry(o)}}}}, "", true) + "\n"
+}

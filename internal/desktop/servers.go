@@ -1,0 +1,184 @@
+package desktop
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"goblin-actor/internal/config"
+)
+
+// Found is a server that stands in a client's file.
+type Found struct {
+	Name    string       // as the file has it
+	Entry   config.Entry // for a configuration of ours; without a name of its own
+	Notes   []string     // what is different with us, for people
+	Skipped string       // why it cannot be taken; "" = it can
+}
+
+// entryFile is an entry as any of the clients writes it.
+type entryFile struct {
+	Type, Transport         string
+	Command                 json.RawMessage // a text; older versions of Zed: an object
+	Args                    []json.RawMessage
+	Env, Headers            map[string]json.RawMessage
+	Cwd, EnvFile            string
+	URL, ServerURL, HTTPURL string
+	Disabled                bool
+	Enabled                 *bool
+	DisabledTools           []string
+	Settings, OAuth, Auth   json.RawMessage
+}
+
+// Servers lists the servers in text, the client's file, in its order; for Claude Code also those of the project dir, as
+// that program has them by directory. Errors are *SyntaxError or wrap ErrByHand; one bad entry is only Skipped.
+func (c Client) Servers(text, dir string, h Host) ([]Found, error) {
+	root, err := parse(orEmpty(text))
+	if err != nil {
+		return nil, err
+	}
+	paths := [][]string{{c.key}}
+	if c.ID == "claude-code" && dir != "" {
+		paths = append(paths, []string{"projects", dir, c.key})
+	}
+	var all []Found
+	for _, keys := range paths {
+		at := &root
+		for _, key := range keys {
+			found, err := member(*at, key)
+			if err != nil {
+				return nil, err
+			}
+			if found == nil || found.Value.Value.Kind() == 'n' {
+				at = nil
+				break
+			}
+			at = &found.Value
+		}
+		if at == nil {
+			continue
+		}
+		servers, ok := at.Value.(*hujson.Object)
+		if !ok {
+			return nil, fmt.Errorf("%q is no object: %w", c.key, ErrByHand)
+		}
+		for _, m := range servers.Members {
+			name, _ := m.Name.Value.(hujson.Literal)
+			all = append(all, c.server(name.String(), m.Value, h))
+		}
+	}
+	return all, nil
+}
+
+// server reads one entry.
+func (c Client) server(name string, v hujson.Value, h Host) Found {
+	f := Found{Name: name}
+	var e entryFile
+	if err := decode(v, &e); err != nil {
+		f.Skipped = "it is not written as such entries are"
+		return f
+	}
+	if len(e.Command) > 0 && e.Command[0] == '{' {
+		inner := struct {
+			Path string
+			Args []json.RawMessage
+			Env  map[string]json.RawMessage
+		}{}
+		if json.Unmarshal(e.Command, &inner) == nil {
+			e.Args, e.Env = inner.Args, inner.Env
+			e.Command, _ = json.Marshal(inner.Path)
+		}
+	}
+	t := translator{dialect: c.vars, host: h, found: &f}
+	entry := config.Entry{
+		Command: t.text(scalar(e.Command)), Cwd: t.text(e.Cwd),
+		URL:      t.text(firstOf(e.URL, e.ServerURL, e.HTTPURL)),
+		Disabled: e.Disabled || e.Enabled != nil && !*e.Enabled, ToolsDisabled: e.DisabledTools,
+		Env: t.variables(order(v, "env"), e.Env), Headers: t.variables(order(v, "headers"), e.Headers),
+	}
+	for _, arg := range e.Args {
+		entry.Args = append(entry.Args, t.text(scalar(arg)))
+	}
+	switch kind := firstOf(e.Type, e.Transport); {
+	case entry.Command == "" && entry.URL == "" && len(e.Settings) > 0:
+		f.Skipped = "an extension of " + c.Title + " runs it"
+	case entry.Command == "" && entry.URL == "":
+		f.Skipped = "it has neither a command nor an address"
+	case isOurs(entry):
+		f.Skipped = "it is this gateway"
+	case entry.URL == "":
+	case kind == "sse":
+		entry.Type = "sse"
+	case !slices.Contains([]string{"", "http", "streamable-http", "streamableHttp"}, kind):
+		f.Skipped = "there is no such transport here"
+	}
+	if entry.Command != "" && entry.URL != "" {
+		entry.URL, entry.Type = "", ""
+		f.Notes = append(f.Notes, "its address is left out: it has a command too")
+	}
+	if entry.Command != "" {
+		entry.Headers = nil
+	} else {
+		entry.Args, entry.Env, entry.Cwd = nil, nil, ""
+	}
+	for _, one := range []struct {
+		there bool
+		note  string
+	}{
+		{e.EnvFile != "", "envFile is not read: write its variables under env"},
+		{len(e.OAuth)+len(e.Auth) > 0, "how it logs in is not taken over"},
+	} {
+		if one.there {
+			f.Notes = append(f.Notes, one.note)
+		}
+	}
+	f.Entry = entry
+	return f
+}
+
+// isOurs tells an entry that runs this program as a gateway: taking it would make a circle.
+func isOurs(e config.Entry) bool {
+	base := path.Base(strings.ReplaceAll(e.Command, `\`, "/"))
+	return strings.TrimSuffix(base, ".exe") == "goblin-actor" && (len(e.Args) == 0 || e.Args[0] != "demo")
+}
+
+func firstOf(texts ...string) string {
+	for _, s := range texts {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// scalar is a value as a text: programs also write numbers where a text is meant.
+func scalar(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// order lists the keys of an object inside of an entry as the file has them.
+func order(v hujson.Value, key string) []string {
+	found, err := member(v, key)
+	if err != nil || found == nil {
+		return nil
+	}
+	inner, ok := found.Value.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	var keys []string
+	for _, m := range inner.Members {
+		if name, _ := m.Name.Value.(hujson.Literal); !slices.Contains(keys, name.String()) {
+			keys = append(keys, name.String())
+		}
+	}
+	return keys
+}

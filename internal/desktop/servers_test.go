@@ -1,0 +1,98 @@
+package desktop
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"goblin-actor/internal/config"
+)
+
+// vars makes variables of names and values in turn.
+func vars(pairs ...string) []config.Variable {
+	var list []config.Variable
+	for pair := range slices.Chunk(pairs, 2) {
+		list = append(list, config.Variable{Name: pair[0], Value: pair[1]})
+	}
+	return list
+}
+
+func TestServers(t *testing.T) {
+	for _, c := range []struct {
+		id, text string
+		want     []Found
+	}{
+		{"claude-desktop", `{"mcpServers": {"My Files": {"command": "npx", "args": ["-y", 8080, "${X} $$ $5", "$"], "env": {"B": "1", "A": 2, "N": null}}, "off": {"command": "x", "disabled": true}}}`,
+			[]Found{{Name: "My Files", Entry: config.Entry{Command: "npx", Args: []string{"-y", "8080", "$${X} $$$ $5", "$"}, Env: vars("B", "1", "A", "2")}},
+				{Name: "off", Entry: config.Entry{Command: "x", Disabled: true}}}},
+		{"claude-code", `{"numStartups": 3, "mcpServers": {"a": {"type": "stdio", "command": "x", "args": ["${HOME}", "${A:-b}", "${a b}", "$${X}"], "env": {}},
+			"h": {"type": "http", "url": "https://h.example/mcp", "headers": {"Authorization": "Bearer ${T}"}, "oauth": {"x": 1}},
+			"s": {"type": "sse", "url": "https://s.example/sse"}, "w": {"type": "ws", "url": "wss://x"}},
+			"projects": {"/here": {"mcpServers": {"local": {"command": "y"}}}, "/there": {"mcpServers": {"no": {"command": "z"}}}}}`,
+			[]Found{{Name: "a", Entry: config.Entry{Command: "x", Args: []string{"${HOME}", "${A:-b}", "$${a b}", "$$${X}"}}},
+				{Name: "h", Entry: config.Entry{URL: "https://h.example/mcp", Headers: vars("Authorization", "Bearer ${T}")}, Notes: []string{"how it logs in is not taken over"}},
+				{Name: "s", Entry: config.Entry{URL: "https://s.example/sse", Type: "sse"}},
+				{Name: "w", Entry: config.Entry{URL: "wss://x"}, Skipped: "there is no such transport here"},
+				{Name: "local", Entry: config.Entry{Command: "y"}}}},
+		{"cursor", `{"mcpServers": {"a": {"command": "${userHome}/bin/x", "args": ["${env:A}${/}b"], "envFile": ".env"}, "w": {"command": "x", "args": ["${workspaceFolder}"]}, "u": {"url": "http://u.example"}}}`,
+			[]Found{{Name: "a", Entry: config.Entry{Command: "${HOME}/bin/x", Args: []string{"${A}/b"}}, Notes: []string{"envFile is not read: write its variables under env"}},
+				{Name: "w", Entry: config.Entry{Command: "x", Args: []string{"$${workspaceFolder}"}}, Skipped: "it uses ${workspaceFolder}, which only the client knows"},
+				{Name: "u", Entry: config.Entry{URL: "http://u.example"}}}},
+		{"vscode", `// mine
+			{"inputs": [{"id": "api-key", "type": "promptString"}], "servers": {"a": {"type": "stdio", "command": "x", "cwd": "/srv", "env": {"K": "${input:api-key}"}, }, },}`,
+			[]Found{{Name: "a", Entry: config.Entry{Command: "x", Cwd: "/srv", Env: vars("K", "${API_KEY}")}, Notes: []string{"set the variable API_KEY: the client asks for it"}}}},
+		{"windsurf", `{"mcpServers": {"a": {"serverUrl": "https://x.example/mcp", "headers": {"K": "${env:K}"}, "disabledTools": ["t"]}}}`,
+			[]Found{{Name: "a", Entry: config.Entry{URL: "https://x.example/mcp", Headers: vars("K", "${K}"), ToolsDisabled: []string{"t"}}}}},
+		{"zed", `{"context_servers": {"new": {"source": "custom", "enabled": false, "command": "x", "args": ["${A}"]}, "old": {"command": {"path": "y", "args": ["b"], "env": {"C": "d"}}},
+			"ext": {"settings": {"key": "k"}}, "none": {}, "bad": 1, "both": {"command": "x", "url": "http://x"}}}`,
+			[]Found{{Name: "new", Entry: config.Entry{Command: "x", Args: []string{"$${A}"}, Disabled: true}},
+				{Name: "old", Entry: config.Entry{Command: "y", Args: []string{"b"}, Env: vars("C", "d")}},
+				{Name: "ext", Skipped: "an extension of Zed runs it"},
+				{Name: "none", Skipped: "it has neither a command nor an address"},
+				{Name: "bad", Skipped: "it is not written as such entries are"},
+				{Name: "both", Entry: config.Entry{Command: "x"}, Notes: []string{"its address is left out: it has a command too"}}}},
+		{"zed", "", nil},
+		{"zed", `{"context_servers": null}`, nil},
+		{"zed", `{"theme": "x"}`, nil},
+		{"cursor", `{"mcpServers": {"g": {"command": "C:\\bin\\goblin-actor.exe", "args": ["stdio"]}, "d": {"command": "goblin-actor", "args": ["demo", "notes"]}}}`,
+			[]Found{{Name: "g", Entry: config.Entry{Command: `C:\bin\goblin-actor.exe`, Args: []string{"stdio"}}, Skipped: "it is this gateway"},
+				{Name: "d", Entry: config.Entry{Command: "goblin-actor", Args: []string{"demo", "notes"}}}}},
+	} {
+		client, _ := ByID(c.id)
+		got, err := client.Servers(c.text, "/here", host("linux", "/home/u"))
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+			t.Errorf("%s %s: %v (-want +got)\n%s", c.id, c.text, err, diff)
+		}
+	}
+	client, _ := ByID("vscode")
+	for _, text := range []string{"{", `{"servers": []}`, `{"servers": {}, "servers": {}}`} {
+		_, err := client.Servers(text, "", host("linux", ""))
+		if _, syntax := errors.AsType[*SyntaxError](err); !syntax && !errors.Is(err, ErrByHand) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// On request no value of env and headers gets into a configuration; different values never share a variable.
+func TestRefer(t *testing.T) {
+	taken := map[string]string{}
+	a := config.Entry{Name: "a", Env: vars("KEY", "hunter2", "lower", "x", "REF", "${R}", "EMPTY", "")}
+	b := config.Entry{Name: "b-1", Env: vars("KEY", "other")}
+	c := config.Entry{Name: "c", Env: vars("KEY", "hunter2"), Headers: vars("Authorization", "Bearer hunter2", "X-Key", "hunter2")}
+	var got [][]string
+	for _, e := range []*config.Entry{&a, &b, &c} {
+		got = append(got, Refer(e, taken))
+	}
+	want := [][]string{{"KEY", "lower"}, {"B_1_KEY"}, {"KEY", "C_AUTHORIZATION", "C_X_KEY"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(vars("KEY", "${KEY}", "lower", "${lower}", "REF", "${R}", "EMPTY", ""), a.Env); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(vars("Authorization", "Bearer ${C_AUTHORIZATION}", "X-Key", "${C_X_KEY}"), c.Headers); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,158 @@
+package desktop
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/config"
+)
+
+// translator writes the values of a client's entry as ours.
+type translator struct {
+	dialect dialect
+	host    Host
+	found   *Found
+}
+
+var variable = regexp.MustCompile(`\$\{([^{}]*)\}`)
+
+var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(:-[^$]*)?$`)
+
+// text translates the variables in s; what is none is escaped where we would read it as one.
+func (t *translator) text(s string) string {
+	var b strings.Builder
+	last := 0
+	for _, at := range variable.FindAllStringSubmatchIndex(s, -1) {
+		ours, ok := t.variable(s[at[2]:at[3]])
+		if !ok {
+			continue
+		}
+		b.WriteString(strings.TrimSuffix(escape(s[last:at[0]]+"$"), "$") + ours)
+		last = at[1]
+	}
+	return b.String() + escape(s[last:])
+}
+
+// escape doubles a dollar sign where we would read more into it.
+func escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if s[i] == '$' && i+1 < len(s) && (s[i+1] == '$' || s[i+1] == '{') {
+			b.WriteByte('$')
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// variable is what ${inner} is for us; ok is false when it is only text.
+func (t *translator) variable(inner string) (ours string, ok bool) {
+	kind, name, named := strings.Cut(inner, ":")
+	switch {
+	case t.dialect == noVariables:
+		return "", false
+	case t.dialect == shellVariables:
+		return "${" + inner + "}", shellName.MatchString(inner)
+	case named && kind == "env" && shellName.MatchString(name) && !strings.Contains(name, ":"):
+		return "${" + name + "}", true
+	case inner == "userHome" && t.host.OS == "windows":
+		return "${USERPROFILE}", true
+	case inner == "userHome":
+		return "${HOME}", true
+	case inner == "pathSeparator" || inner == "/":
+		return t.host.separator(), true
+	case named && kind == "input" && t.dialect == editorVars:
+		name = variableName(name)
+		t.note(fmt.Sprintf("set the variable %s: the client asks for it", name))
+		return "${" + name + "}", true
+	}
+	t.found.Skipped = fmt.Sprintf("it uses ${%s}, which only the client knows", clip(inner))
+	return "", false
+}
+
+// clip keeps the beginning of foreign text.
+func clip(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return s
+}
+
+func (t *translator) note(s string) {
+	if !slices.Contains(t.found.Notes, s) {
+		t.found.Notes = append(t.found.Notes, s)
+	}
+}
+
+// variables translates env or headers; keys gives their order.
+func (t *translator) variables(keys []string, values map[string]json.RawMessage) []config.Variable {
+	if len(keys) != len(values) { // they stood somewhere else
+		keys = slices.Sorted(maps.Keys(values))
+	}
+	var list []config.Variable
+	for _, key := range keys {
+		if raw := values[key]; string(raw) != "null" {
+			list = append(list, config.Variable{Name: key, Value: t.text(scalar(raw))})
+		}
+	}
+	return list
+}
+
+// variableName makes a name of a variable: api-key becomes API_KEY.
+func variableName(s string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, s)
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "_" + name
+	}
+	return name
+}
+
+// Refer puts a reference in place of every value of env and headers that is none already, so that no secret gets into a
+// configuration. It returns the variables that have to be set then. taken is what others use already, by its value; it
+// is added to.
+func Refer(e *config.Entry, taken map[string]string) []string {
+	var names []string
+	refer := func(list []config.Variable, nameOf func(string) string) {
+		for i, v := range list {
+			if v.Value == "" || strings.Contains(v.Value, "${") {
+				continue
+			}
+			scheme, secret, hasScheme := strings.Cut(v.Value, " ")
+			if !hasScheme || !slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(scheme)) {
+				scheme, secret = "", v.Value
+			} else {
+				scheme += " "
+			}
+			name := nameOf(v.Name)
+			if other, used := taken[name]; used && other != secret {
+				name = variableName(e.Name + "_" + v.Name)
+			}
+			taken[name] = secret
+			list[i].Value = scheme + "${" + name + "}"
+			names = append(names, name)
+		}
+	}
+	refer(e.Env, keepName)
+	refer(e.Headers, func(s string) string { return variableName(e.Name + "_" + s) })
+	return names
+}
+
+// keepName keeps a name that is one already, in its case.
+func keepName(s string) string {
+	if shellName.MatchString(s) && !strings.Contains(s, ":") {
+		return s
+	}
+	return variableName(s)
+}
