@@ -152,17 +152,16 @@ func (s *state) want(m message.Query, out []effect) []effect {
 	return s.listenAnew(out)
 }
 
-// wantAnswered answers a query of the pool.
+// wantAnswered answers a query of the pool. A server that does not acknowledge a URI does not say why.
 func (s *state) wantAnswered(key uint64, uri string, yes bool, out []effect) []effect {
-	raw := protocol.AppendResult(nil, []byte("0"), []byte("{}"))
+	q := message.Queried{Backend: s.self, Key: key}
 	if !yes {
-		raw = protocol.AppendError(nil, []byte("0"), -32602, "the server does not tell of changes of "+uri, nil)
-	}
-	var f protocol.Frame
-	if err := f.Parse(raw); err != nil {
+		q.Fault = &protocol.Fault{Name: protocol.ResourceNotFound, Server: s.server.Name, URI: uri,
+			Message: "Resource not found, or its server does not tell of its changes: " + uri}
+	} else if err := q.Frame.Parse(protocol.AppendResult(nil, []byte("0"), []byte("{}"))); err != nil {
 		panic("own answer: " + err.Error())
 	}
-	return append(out, tell(s.pool, message.Queried{Backend: s.self, Key: key, Frame: f}))
+	return append(out, tell(s.pool, q))
 }
 
 // settleQueries answers the queries about URIs that a stream was asked for; those it does not have are wanted no more.

@@ -29,10 +29,10 @@ func (b *bench) heardOf() (list []string) {
 		switch m := msg.(type) {
 		case message.Queried:
 			switch {
+			case m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound:
+				list = append(list, fmt.Sprintf("query %d no", m.Key))
 			case m.Fault != nil:
 				list = append(list, fmt.Sprintf("query %d %s", m.Key, m.Fault.Name))
-			case m.Frame.Kind == protocol.KindError:
-				list = append(list, fmt.Sprintf("query %d no", m.Key))
 			default:
 				list = append(list, fmt.Sprintf("query %d yes", m.Key))
 			}

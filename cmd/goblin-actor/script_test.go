@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -43,12 +44,13 @@ func TestScripts(t *testing.T) {
 			}
 			e.Defer(func() { os.RemoveAll(dir) })
 			e.Setenv("XDG_RUNTIME_DIR", dir)
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("GOBLIN_CONFIG", "")
 			e.Setenv("GORACE", "atexit_sleep_ms=20") // else every command takes a second under the race detector
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"daemon": daemon, "forge": forge, "interrupt": interrupt, "code": code, "envsubst": envsubst,
+			"daemon": daemon, "ended": ended, "forge": forge, "interrupt": interrupt, "code": code, "envsubst": envsubst,
 		},
 	})
 }
@@ -64,7 +66,7 @@ func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, key := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "GOBLIN_CONFIG", "TMPDIR", "NO_COLOR", "GORACE"} {
+	for _, key := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "GOBLIN_CONFIG", "TMPDIR", "NO_COLOR", "GORACE"} {
 		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
 	}
 	return cmd
@@ -82,12 +84,18 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	var log strings.Builder
 	cmd.Stderr = &log
 	ts.Check(cmd.Start())
-	ts.Defer(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
+	end := sync.OnceFunc(func() {
 		if err := cmd.Wait(); err != nil {
 			ts.Logf("%s\n%s", args, log.String())
 			ts.Fatalf("%s ended with %v", args, err)
 		}
+	})
+	daemons.Store(ts.Getenv("WORK")+args[0], end)
+	ts.Defer(func() {
+		if ts.Getenv(args[0]+"_ENDED") == "" {
+			cmd.Process.Signal(syscall.SIGTERM)
+		}
+		end()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	ts.Check(err)
@@ -98,6 +106,15 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	if args[1] == "serve" {
 		awaitReady(ts, root+"/readyz")
 	}
+}
+
+// daemons are the running ones by working directory and name; ended waits for one that was told to go.
+var daemons sync.Map
+
+func ended(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0]+"_ENDED", "yes")
+	end, _ := daemons.Load(ts.Getenv("WORK") + args[0])
+	end.(func())()
 }
 
 func awaitReady(ts *testscript.TestScript, url string) {
