@@ -9,6 +9,13 @@ type clock struct {
 	gen   uint64    // of the timer that counts
 }
 
+// With more than few calls the timer is no finer than coarse: thousands that end one after the other, a millisecond
+// apart, would each have all the others looked at.
+const (
+	few    = 64
+	coarse = 50 * time.Millisecond
+)
+
 // deadline: a call may have run out of time.
 type deadline struct{ gen uint64 }
 
@@ -27,15 +34,19 @@ func fired[C interface{ Deadline() time.Time }](c *clock, now time.Time, m deadl
 	if m.gen != c.gen {
 		return out
 	}
-	c.fires = time.Time{}
+	c.fires = now // no tick sets the timer: that is done once, below
 	for _, seq := range sortedKeys(calls) {
 		out = tick(seq, out)
 	}
+	c.fires = time.Time{}
 	var next time.Time
 	for _, call := range calls {
 		if at := call.Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
+	}
+	if soon := now.Add(coarse); len(calls) > few && !next.IsZero() && next.Before(soon) {
+		next = soon
 	}
 	return c.by(now, next, out)
 }
