@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -58,7 +59,10 @@ func act(cmd *cobra.Command, connect string, a status.Action, done string) error
 	ctx, cancel := context.WithTimeout(cmd.Context(), statusTime)
 	defer cancel()
 	if err := source.Act(ctx, a); err != nil {
-		return &exitError{exitAnswered, err, `goblin-actor status lists the servers`}
+		if _, refused := errors.AsType[*admin.Refused](err); refused {
+			return &exitError{exitAnswered, err, `"goblin-actor status" lists the servers`}
+		}
+		return &exitError{exitUnreachable, fmt.Errorf("no gateway answers: %w", err), `start one with "goblin-actor serve"`}
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), clean(done))
 	return err

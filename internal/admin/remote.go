@@ -81,8 +81,16 @@ func (r *remote) Act(ctx context.Context, a status.Action) error {
 		return err
 	}
 	_, err = r.do(ctx, http.MethodPost, "/actions/"+url.PathEscape(string(a.Verb)), body)
+	if no, ok := errors.AsType[*Refused](err); ok {
+		return no // the gateway's own words say it all
+	}
 	return err
 }
+
+// Refused is an error the gateway answered with: it is there, but does not do what it was asked for.
+type Refused struct{ Text string }
+
+func (e *Refused) Error() string { return e.Text }
 
 var errNotModified = errors.New("not modified")
 
@@ -113,7 +121,7 @@ func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]by
 		return nil, errNotModified
 	case resp.StatusCode >= 300:
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
-		return nil, r.fault("ask", fmt.Errorf("status %d: %q", resp.StatusCode, strings.TrimSpace(string(text))))
+		return nil, r.fault("ask", &Refused{cmp.Or(strings.TrimSpace(string(text)), resp.Status)})
 	}
 	page, err := io.ReadAll(io.LimitReader(resp.Body, maxStatusBytes))
 	if err != nil {
