@@ -150,11 +150,13 @@ type (
 	}
 	startDesks struct {
 		limits config.Limits
+		expect int // servers to wait for
 		key    message.SealingKey
 	}
 	startListener struct {
 		open   message.OpenListen
 		number uint64
+		expect int // servers to wait for
 	}
 	refuseListen struct{ open message.OpenListen }
 	stopChild    struct{ child kernel.Reference }
@@ -222,7 +224,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 		g.startDesks(self, a)
 	case startListener:
 		ref := session.SpawnListener(self, session.ListenerOptions{
-			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, View: a.open.View, Version: g.Version,
+			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, View: a.open.View, Expect: a.expect, Version: g.Version,
 			Registry: g.state.registry, Log: g.Log,
 		})
 		self.Reference().Tell(sessionStarted{ref})
@@ -245,7 +247,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 	g.sealer.Store(sealer)
 	for number := range g.desks {
 		ref := session.SpawnDesk(self, session.DeskOptions{
-			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Version: g.Version, Sealer: sealer, Registry: g.state.registry,
+			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Version: g.Version, Sealer: sealer, Registry: g.state.registry,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})
 		self.Reference().Tell(deskStarted{ref})

@@ -38,7 +38,11 @@ func (s *state) openListen(m message.OpenListen, out []effect) []effect {
 	}
 	s.opening++
 	s.streams++
-	return append(out, act(startListener{m, s.streams}))
+	expect := 0
+	if m.Exchange.Origin.Header == nil { // on stdin and stdout, where the first request comes before the servers
+		expect = s.enabled()
+	}
+	return append(out, act(startListener{m, s.streams, expect}))
 }
 
 // ask starts a survey: which sessions could leave (contract.md section 2: the least recently used makes room).

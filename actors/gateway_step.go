@@ -155,7 +155,7 @@ func (s *state) begin(out []effect) []effect {
 // begun: the registry stands. The desks come before the sessions, so that they hear of a new catalog first.
 func (s *state) begun(now time.Time, registry kernel.Reference, out []effect) []effect {
 	s.registry = registry
-	out = append(out, act(startDesks{s.config.Limits, s.loaded.Key}), tell(s.registry, message.Subscribe{Who: s.self}))
+	out = append(out, act(startDesks{s.config.Limits, s.enabled(), s.loaded.Key}), tell(s.registry, message.Subscribe{Who: s.self}))
 	for _, server := range s.config.Servers {
 		out = s.startServer(server, out)
 	}

@@ -79,6 +79,9 @@ func (q Question) ValidAnswer(raw []byte) bool {
 // elicitationId, task, the progress token and the related task.
 func AppendInputRequest(dst []byte, f *Frame) []byte {
 	dst = append(append(dst, `{"method":`...), f.Method.Of(f.Raw)...)
+	if !f.Params.Present() { // roots/list may have none; go-sdk 1.8's client takes no input request without
+		return append(dst, `,"params":{}}`...)
+	}
 	return append(appendQuestionParams(dst, f.Raw, f.Params), '}')
 }
 

@@ -60,7 +60,7 @@ func TestValidAnswer(t *testing.T) {
 func TestAppendInputRequest(t *testing.T) {
 	cases := []struct{ have, want string }{
 		{call("roots/list", `{"_meta":{"progressToken":0}}`), `{"method":"roots/list","params":{}}`},
-		{`{"jsonrpc":"2.0","id":0,"method":"roots/list"}`, `{"method":"roots/list"}`},
+		{`{"jsonrpc":"2.0","id":0,"method":"roots/list"}`, `{"method":"roots/list","params":{}}`},
 		{call("elicitation/create", `{"mode":"url","url":"https://x","elicitationId":"e","message":"m","_meta":{"a":1,"progressToken":0,"io.modelcontextprotocol/related-task":{"taskId":"t"}}}`),
 			`{"method":"elicitation/create","params":{"mode":"url","url":"https://x","message":"m","_meta":{"a":1}}}`},
 		{call("sampling/createMessage", `{"task":{"ttl":1},"messages":[ {"content":{"task":1}} ]}`), `{"method":"sampling/createMessage","params":{"messages":[ {"content":{"task":1}} ]}}`},

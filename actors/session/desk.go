@@ -22,6 +22,7 @@ type DeskOptions struct {
 	Desks    int    // how many there are: limits for a client are divided by it
 	Node     string // of this process; part of every sealed state
 	Limits   config.Limits
+	Expect   int    // servers to wait for, up to startWait, before requests on stdin and stdout are answered
 	Version  string // of the gateway, for serverInfo
 	Sealer   *seal.Sealer
 	Registry kernel.Reference

@@ -36,6 +36,9 @@ type deskState struct {
 	self     kernel.Reference
 
 	snapshot *catalog.Snapshot
+	waiting  []message.Visit // came before the catalog they need
+	expect   int             // servers that requests on stdin and stdout wait for
+	started  bool            // startWait is over
 	draining bool
 	level    int // the most verbose log level a request has asked for; len(levels) = none
 
@@ -97,7 +100,7 @@ func newDeskState(o DeskOptions, self kernel.Reference) *deskState {
 	return &deskState{
 		number: uint32(o.Number), node: o.Node, limits: limits, gateway: o.Version, info: serverInfo(o.Version), sealer: o.Sealer,
 		registry: o.Registry, owner: o.Gateway, self: self, level: len(levels),
-		calls: map[uint64]*visit{}, byID: map[clientID]uint64{}, clients: map[string]*usage{},
+		expect: o.Expect, calls: map[uint64]*visit{}, byID: map[clientID]uint64{}, clients: map[string]*usage{},
 	}
 }
 
@@ -146,14 +149,19 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 		return s.tidy(now, out)
 	case message.Published:
 		s.snapshot = m.Snapshot
+		return s.serveEarly(now, out)
+	case waitOver:
+		s.started, s.expect = true, 0
+		return s.serveEarly(now, out)
 	case message.DrainSession:
 		s.draining = true
+		return s.serveEarly(now, out)
 	case message.Abort:
 		return s.abort(now, m, out)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
-		return append(out, tell(s.registry, message.Subscribe{Who: s.self}))
+		return append(out, tell(s.registry, message.Subscribe{Who: s.self}), act(wakeAfter{startWait, waitOver{}}))
 	case kernel.Stopping:
 		return s.stop(now, out)
 	}
@@ -163,6 +171,8 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 // stop answers every call and tells the servers.
 func (s *deskState) stop(now time.Time, out []effect) []effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
+	s.draining = true
+	out = s.serveEarly(now, out)
 	for _, seq := range sortedKeys(s.calls) {
 		out = append(out, tell(s.calls[seq].server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
 		out = s.event(now, seq, call.Broken{Fault: fault}, out)

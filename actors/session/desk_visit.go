@@ -17,8 +17,8 @@ import (
 // checked against each other already.
 func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect {
 	x := m.Exchange
-	if s.snapshot == nil || s.draining {
-		return append(out, act(deny{x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}}))
+	if out, early := s.early(m, out); early {
+		return out
 	}
 	view, ok := s.snapshot.View(m.View)
 	if !ok {

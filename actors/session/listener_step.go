@@ -37,6 +37,8 @@ type listenState struct {
 	subs    map[resource]*subscription
 	pending map[uint64]resource // subscribes whose server has not answered, by number
 	seq     uint64
+	expect  int  // servers that a URI nobody knows waits for; 0 = none any more
+	begun   bool // the wish has been read
 	acked   bool
 	early   []effect // what came before the acknowledgment, which must be first
 }
@@ -52,7 +54,7 @@ type ackDue struct{}
 
 func newListenState(o ListenerOptions, self kernel.Reference) *listenState {
 	return &listenState{x: o.Exchange, key: o.View, self: self, registry: o.Registry, info: serverInfo(o.Version),
-		subs: map[resource]*subscription{}, pending: map[uint64]resource{}}
+		expect: o.Expect, subs: map[resource]*subscription{}, pending: map[uint64]resource{}}
 }
 
 // listenStep applies msg to s at the time now and appends to out what is to be done about it.
@@ -60,6 +62,9 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 	switch m := msg.(type) {
 	case kernel.Started:
 		s.since = now
+		if s.expect > 0 {
+			out = append(out, act(wakeAfter{startWait, waitOver{}}))
+		}
 		return append(out, act(watch{s.x, 0}), tell(s.registry, message.Subscribe{Who: s.self}))
 	case message.Published:
 		return s.published(m.Snapshot, out)
@@ -67,6 +72,11 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 		return s.subscribed(m, out)
 	case ackDue:
 		return s.ack(out)
+	case waitOver:
+		s.expect = 0
+		if s.view != nil && !s.begun {
+			return s.begin(out)
+		}
 	case message.ResourceUpdated:
 		return s.updated(m, out)
 	case departed:
@@ -91,13 +101,20 @@ func (s *listenState) published(snapshot *catalog.Snapshot, out []effect) []effe
 	if !ok {
 		return append(out, act(leave{}))
 	}
-	first := s.view == nil
 	s.view = view
-	if first {
-		s.told = view.Snapshot().Generation
-		return s.begin(out)
+	if s.begun {
+		return s.tellChanges(out)
 	}
-	return s.tellChanges(out)
+	return s.begin(out)
+}
+
+// mustWait: a URI is not known, and some servers have not said yet what they have.
+func (s *listenState) mustWait(uris []string) bool {
+	unknown := func(uri string) bool {
+		_, fault := s.view.Resource(uri)
+		return fault != nil
+	}
+	return settledIn(s.view.Snapshot()) < s.expect && slices.ContainsFunc(uris, unknown)
 }
 
 // begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
@@ -110,6 +127,10 @@ func (s *listenState) begin(out []effect) []effect {
 		fault := protocol.BadParams("params.notifications: want an object of booleans and a list of at most 10000 URIs")
 		return append(out, act(answer{s.x, fault.AppendTo(nil, s.x.Frame.IDBytes(), true), false}), act(leave{}))
 	}
+	if s.mustWait(filter.ResourceSubscriptions) {
+		return out
+	}
+	s.begun, s.told = true, s.view.Snapshot().Generation
 	s.wants.kinds[protocol.Tools] = filter.ToolsListChanged
 	s.wants.kinds[protocol.Prompts] = filter.PromptsListChanged
 	s.wants.kinds[protocol.Resources] = filter.ResourcesListChanged

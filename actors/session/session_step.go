@@ -187,13 +187,7 @@ func (s *state) serveWaiting(now time.Time, out []effect) []effect {
 	if s.view == nil {
 		return out
 	}
-	settled := 0
-	for _, server := range s.view.Snapshot().Servers() {
-		if server.Settled {
-			settled++
-		}
-	}
-	if settled < s.expect {
+	if settledIn(s.view.Snapshot()) < s.expect {
 		return out
 	}
 	s.expect = 0

@@ -1,0 +1,55 @@
+package session
+
+import (
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// maxEarly is how many requests may wait for the first catalog at once.
+const maxEarly = 1024
+
+// early keeps a request that came before the catalog it needs: nothing can be said before there is one, and on stdin
+// and stdout nothing of the servers before they have settled, for at most startWait, as with initialize. It reports
+// whether it did, or refused to.
+func (s *deskState) early(m message.Visit, out []effect) ([]effect, bool) {
+	x := m.Exchange
+	if s.draining || s.snapshot == nil && (s.started || len(s.waiting) >= maxEarly) {
+		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
+		return append(out, act(deny{x, fault})), true
+	}
+	wait := s.snapshot == nil || s.expect > 0 && onStdio(x) && x.Frame.M != protocol.MethodServerDiscover && len(s.waiting) < maxEarly
+	if wait {
+		s.waiting = append(s.waiting, m)
+	}
+	return out, wait
+}
+
+func onStdio(x *transport.Exchange) bool { return x.Origin.Header == nil }
+
+// serveEarly answers what has waited for the catalog.
+func (s *deskState) serveEarly(now time.Time, out []effect) []effect {
+	if s.snapshot != nil && settledIn(s.snapshot) >= s.expect {
+		s.expect = 0
+	}
+	waiting := s.waiting
+	s.waiting = nil
+	for _, m := range waiting { // those that must wait longer wait again
+		out = s.visit(now, m, out)
+	}
+	return out
+}
+
+// settledIn counts the servers that have said what they have, or failed to.
+func settledIn(snapshot *catalog.Snapshot) int {
+	settled := 0
+	for _, server := range snapshot.Servers() {
+		if server.Settled {
+			settled++
+		}
+	}
+	return settled
+}
