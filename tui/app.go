@@ -65,7 +65,6 @@ type App struct {
 
 	panel    bool // the side panel is open
 	panelTop int
-	panelOf  string // row it shows
 	helpTop  int
 
 	outcomes    chan outcome // of actions; shown with the next Picture
