@@ -11,11 +11,11 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// newConfigCommand returns the commands that look at a configuration file without running anything.
+// newConfigCommand returns the commands about configuration files; none of them runs a server.
 func newConfigCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "config",
-		Short: "Check or show the configuration",
+		Short: "Check or show the configuration, connect it with other programs' files",
 		Long: `Check or show the configuration. Without FILE it is the one serve would take: $GOBLIN_CONFIG,
 ./goblin.yaml, or goblin-actor/config.yaml in the user's config directory.`,
 	})
@@ -36,6 +36,9 @@ headers are hidden.`,
 			Args: takes(0, 1, "one file"),
 			RunE: showConfig,
 		},
+		newConfigSchema(),
+		newConfigImport(),
+		newConfigInstall(),
 	)
 	return cmd
 }

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 //	forge VAR          serves the fixture server of forge over HTTP; its URL becomes $VAR
 //	interrupt args…    runs goblin-actor, interrupts it once it wrote a line, and wants exit code 130
 //	envsubst FILE      replaces $VAR in the file by the script's variables
+//	retry TEXT args…   runs a command until TEXT is in its output, or with !TEXT no longer is
 //	code N args…       runs goblin-actor and wants exit code N; stdout and stderr can be matched afterwards
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -50,7 +51,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"daemon": daemon, "ended": ended, "forge": forge, "interrupt": interrupt, "code": code, "envsubst": envsubst,
+			"daemon": daemon, "ended": ended, "forge": forge, "interrupt": interrupt, "code": code, "envsubst": envsubst, "retry": retry,
 		},
 	})
 }
@@ -165,6 +166,21 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// retry is for what a gateway does by itself a moment after a file was written.
+func retry(ts *testscript.TestScript, _ bool, args []string) {
+	text, absent := strings.CutPrefix(args[0], "!")
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		cmd := command(ts, args[2:])
+		out, err := cmd.CombinedOutput()
+		if err == nil && strings.Contains(string(out), text) != absent {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%q: still %v\n%s", args, err, out)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -27,22 +28,28 @@ func watchConfig(path string, log *slog.Logger) (<-chan struct{}, func()) {
 	stopSignal := onHangup(tell)
 	// The directory is watched, not the file: editors replace files by renaming.
 	watcher, err := fsnotify.NewWatcher()
-	if err == nil {
-		err = watcher.Add(filepath.Dir(path))
+	paths := []string{filepath.Clean(path)}
+	if target, err := filepath.EvalSymlinks(path); err == nil && target != paths[0] {
+		paths = append(paths, target)
+	}
+	for _, path := range paths {
+		if err == nil {
+			err = watcher.Add(filepath.Dir(path))
+		}
 	}
 	if err != nil {
 		log.Warn("the configuration file is not watched; send SIGHUP after a change", "err", err)
 		return changed, stopSignal
 	}
-	go follow(watcher, filepath.Clean(path), tell)
+	go follow(watcher, paths, tell)
 	return changed, func() {
 		stopSignal()
 		watcher.Close()
 	}
 }
 
-// follow tells once the events of the file have settled. It ends when the watcher is closed.
-func follow(watcher *fsnotify.Watcher, path string, tell func()) {
+// follow tells once the events of the file, or of what it links to, have settled. It ends when the watcher is closed.
+func follow(watcher *fsnotify.Watcher, paths []string, tell func()) {
 	timer := time.NewTimer(settle)
 	timer.Stop()
 	defer timer.Stop()
@@ -52,7 +59,7 @@ func follow(watcher *fsnotify.Watcher, path string, tell func()) {
 			if !ok {
 				return
 			}
-			if filepath.Clean(event.Name) == path && !event.Op.Has(fsnotify.Chmod) {
+			if slices.Contains(paths, filepath.Clean(event.Name)) && !event.Op.Has(fsnotify.Chmod) {
 				timer.Reset(settle)
 			}
 		case <-watcher.Errors:

@@ -37,6 +37,9 @@ var ErrByHand = errors.New("this part of the file is written in a way that has t
 // ErrNoServer is behind the error of an edit of a server that the file does not have.
 var ErrNoServer = errors.New("no such server")
 
+// ErrTaken is behind the error of AddServer for a name that is in use.
+var ErrTaken = errors.New("there is such a server already")
+
 // ErrSame is returned by an edit that would change nothing.
 var ErrSame = errors.New("nothing to change")
 
@@ -55,11 +58,11 @@ func Names(text string) []string {
 
 // AddServer returns text, the configuration called name, with one more server at the end of mcpServers.
 // All edits leave every other byte as it is, comments, order and line ends included; their errors are *InvalidError or
-// wrap ErrByHand, ErrNoServer or ErrSame. Nothing is read but the environment, nothing is written.
+// wrap ErrByHand, ErrNoServer, ErrTaken or ErrSame. Nothing is read but the environment, nothing is written.
 func AddServer(name, text string, e Entry) (string, error) {
 	for _, taken := range Names(text) {
 		if Slug(taken) == e.Name {
-			return "", fmt.Errorf("there is a server %s already", e.Name)
+			return "", fmt.Errorf("%w: %s", ErrTaken, e.Name)
 		}
 	}
 	return edit(name, text, func(d *editor) error {

@@ -91,3 +91,53 @@ func sameTree(a, b *node) bool {
 func void(n *node) bool {
 	return n == nil || n.empty() && n.text != "~" || (n.kind == list || n.kind == mapping) && len(n.items)+len(n.members) == 0
 }
+
+// Entries are the servers of a configuration as they are written, variables unread, as far as an Entry can hold them.
+// The text need not be valid.
+func Entries(text string) []Entry {
+	servers := treeOf(text).member("mcpServers")
+	if servers == nil {
+		return nil
+	}
+	var all []Entry
+	for _, m := range servers.members {
+		e := Entry{Name: Slug(m.key), Command: m.value.word("command"), Cwd: m.value.word("cwd"), URL: m.value.word("url"), Type: m.value.word("type")}
+		e.Disabled = m.value.word("disabled") == "true"
+		e.Args = m.value.member("args").words()
+		e.ToolsDisabled = m.value.at([]string{"tools", "disabled"}).words()
+		e.Env, e.Headers = m.value.member("env").variables(), m.value.member("headers").variables()
+		all = append(all, e)
+	}
+	return all
+}
+
+// word is the text of a member; "" when there is none.
+func (n *node) word(key string) string {
+	if m := n.member(key); m != nil && m.scalar() {
+		return m.text
+	}
+	return ""
+}
+
+// words are the texts of a list.
+func (n *node) words() []string {
+	if n == nil {
+		return nil
+	}
+	var words []string
+	for _, item := range n.items {
+		words = append(words, item.text)
+	}
+	return words
+}
+
+func (n *node) variables() []Variable {
+	if n == nil {
+		return nil
+	}
+	var list []Variable
+	for _, m := range n.members {
+		list = append(list, Variable{m.key, m.value.text})
+	}
+	return list
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What will change is shown and asked about; a file that changes while we ask is not overwritten.
+func TestInstallAsks(t *testing.T) {
+	config := oracleConfig(t)
+	for _, c := range []struct {
+		name, answer, meanwhile string
+		written                 bool
+		says                    string
+	}{
+		{"yes", "y\n", "", true, ""},
+		{"no", "n\n", "", false, "error: nothing was written"},
+		{"enter is no", "\n", "", false, "error: nothing was written"},
+		{"end of input", "\x04", "", false, "error: nothing was written"},
+		{"nonsense first", "maybe\nyes\n", "", true, ""},
+		{"changed meanwhile", "y\n", `{"mcpServers": {"new": {"command": "x"}}}`, false, "error: .*it was changed meanwhile"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "mcp.json")
+			before := "{\"mcpServers\": {}} // mine\n"
+			if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p := newPTY(t)
+			var out bytes.Buffer
+			cmd := p.start(&out, "config", "install", "cursor", "--config", config, "--file", path)
+			p.await("Write this? [N]o, [y]es: ")
+			want := before
+			if c.meanwhile != "" {
+				want = c.meanwhile
+				if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.enter(c.answer)
+			if head, tail, ok := strings.Cut(c.says, ".*"); ok || c.says != "" {
+				p.await(head)
+				p.await(tail)
+			}
+			err := cmd.Wait()
+			if _, failed := err.(*exec.ExitError); failed == c.written {
+				t.Errorf("%v", err)
+			}
+			after, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.written != bytes.Contains(after, []byte(`"goblin"`)) || !c.written && string(after) != want || !strings.Contains(out.String(), "+ ") {
+				t.Errorf("the file is %s\nshown:\n%s", after, out.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/config"
+)
+
+// newEnable and newDisable return the commands that switch servers and tools in the configuration.
+func newEnable() *cobra.Command {
+	return newSwitch("enable", "Switch a server or one of its tools on", false)
+}
+func newDisable() *cobra.Command {
+	return newSwitch("disable", "Switch a server or one of its tools off", true)
+}
+
+func newSwitch(verb, short string, off bool) *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   verb + " SERVER[/TOOL]",
+		Short: short + ", in the configuration",
+		Long: short + `, in the configuration: disabled of the server, or its tools.disabled. A gateway that runs
+with this file reloads it by itself. TOOL is the name the server itself gives it, without prefix.`,
+		Example:           "  goblin-actor " + verb + " files\n  goblin-actor " + verb + " files/write_file",
+		Args:              takes(1, 1, "a server, or a server and a tool"),
+		ValidArgsFunction: completeServers(new(string)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			server, tool, isTool := strings.Cut(args[0], "/")
+			if server == "" || isTool && tool == "" {
+				return usageError("usage: "+cmd.UseLine(), "%q is neither SERVER nor SERVER/TOOL", args[0])
+			}
+			f, err := openOwn(path, false)
+			if err != nil {
+				return err
+			}
+			var text string
+			if isTool {
+				text, err = config.SetToolDisabled(f.Path, f.Text, server, tool, off)
+			} else {
+				text, err = config.SetDisabled(f.Path, f.Text, server, off)
+			}
+			switch {
+			case errors.Is(err, config.ErrSame):
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is %sd already\n", clean(args[0]), verb)
+				return err
+			case err != nil:
+				return editError(cmd, f, err)
+			}
+			if err := writeOwn(cmd, f, text); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%sd %s\n", verb, clean(args[0]))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", "", configFlagHelp)
+	return cmd
+}
