@@ -46,33 +46,67 @@ func build(t *testing.T) {
 	}
 }
 
-// legs are what the server scenarios are run against. target starts it for one protocol version and returns its URL.
-var legs = []struct {
+// leg is what the server scenarios are run against. target starts it for one protocol version and returns its URL.
+type leg struct {
 	name   string
+	suites []suite
+	omit   []string // versions it is not run in
 	target func(t *testing.T, version string) string
-}{
-	{"direct", fixtureHTTP},
-	{"fixture-stdio", func(t *testing.T, version string) string { return serve(t, fixtureCommand(version)) }},
-	{"fixture-http", func(t *testing.T, version string) string {
-		return serve(t, map[string]any{"url": fixtureHTTP(t, version)})
-	}},
-	{"gosdk-stdio", func(t *testing.T, _ string) string { return serve(t, map[string]any{"command": gosdkBinary}) }},
-	{"gosdk-http", func(t *testing.T, _ string) string { return serve(t, map[string]any{"url": gosdkHTTP(t)}) }},
+}
+
+// The versions of the scenarios are the era of the suite as a client, the legs the era of the server: together the four
+// cells, each with the server as a process and behind a URL.
+var (
+	both    = []suite{stable, next}
+	few     = []string{protocol.Version20250326, protocol.Version20250618, tasks} // what a foreign server is not asked
+	noTasks = []string{tasks}                                                     // legacy servers have no such extension
+	legs    = []leg{
+		{"direct", both, nil, fixtureHTTP},
+		{"legacy-stdio", both, noTasks, func(t *testing.T, version string) string { return serve(t, fixtureCommand(legacy(version))) }},
+		{"legacy-http", both, noTasks, func(t *testing.T, version string) string {
+			return serve(t, map[string]any{"url": fixtureHTTP(t, legacy(version))})
+		}},
+		{"modern-stdio", both, nil, func(t *testing.T, _ string) string { return serve(t, fixtureCommand(protocol.Version20260728)) }},
+		{"modern-http", both, nil, func(t *testing.T, _ string) string {
+			return serve(t, map[string]any{"url": fixtureHTTP(t, protocol.Version20260728)})
+		}},
+		{"gosdk-legacy-stdio", []suite{next}, few, func(t *testing.T, _ string) string {
+			return serve(t, map[string]any{"command": gosdkBinary, "protocol": "legacy", "isolation": "class"})
+		}},
+		{"gosdk-legacy-http", []suite{next}, few, func(t *testing.T, _ string) string { return serve(t, map[string]any{"url": gosdkHTTP(t, false)}) }},
+		{"gosdk-modern-stdio", []suite{next}, few, func(t *testing.T, _ string) string {
+			return serve(t, map[string]any{"command": gosdkBinary, "protocol": "modern"})
+		}},
+		{"gosdk-modern-http", []suite{next}, few, func(t *testing.T, _ string) string { return serve(t, map[string]any{"url": gosdkHTTP(t, true)}) }},
+	}
+	eras = []string{"legacy", "modern"} // of the driver, in the client scenarios
+)
+
+// legacy is the version a legacy server is forced to: that of the scenarios, else the newest.
+func legacy(version string) string {
+	if protocol.IsLegacy(version) {
+		return version
+	}
+	return protocol.LatestLegacy
 }
 
 // sizes say how many scenarios a suite has for a version; a run with fewer was cut short.
 var sizes = map[string]map[suite]map[string]int{
 	"server": {
 		stable: {protocol.Version20250618: 26, protocol.Version20251125: 32},
-		next:   {protocol.Version20250326: 1, protocol.Version20250618: 27, protocol.Version20251125: 33},
+		next: {
+			protocol.Version20250326: 1, protocol.Version20250618: 27, protocol.Version20251125: 33, protocol.Version20260728: 40,
+			tasks: len(taskScenarios),
+		},
 	},
 	"client": {
 		stable: {protocol.Version20250618: 5, protocol.Version20251125: 18},
-		next:   {protocol.Version20250326: 2, protocol.Version20250618: 5, protocol.Version20251125: 19},
+		next:   {protocol.Version20250326: 2, protocol.Version20250618: 5, protocol.Version20251125: 19, protocol.Version20260728: 33},
 	},
 }
 
-var versions = []string{protocol.Version20250326, protocol.Version20250618, protocol.Version20251125}
+// versions are the columns of the matrix. tasks is no version but the extension of that name, in 2026-07-28.
+var versions = []string{protocol.Version20250326, protocol.Version20250618, protocol.Version20251125, protocol.Version20260728, tasks}
 
 // TestConformance runs everything and holds it against the baseline.
 func TestConformance(t *testing.T) {
@@ -83,20 +117,26 @@ func TestConformance(t *testing.T) {
 	t.Run("run", func(t *testing.T) {
 		for _, version := range versions {
 			for _, leg := range legs {
+				suites := leg.runs(version)
+				if len(suites) == 0 {
+					continue
+				}
 				t.Run(leg.name+"/"+version, func(t *testing.T) {
 					t.Parallel()
 					url := leg.target(t, version)
-					for _, s := range suitesOf("server", version) {
+					for _, s := range suites {
 						m.add(t, known, outcome{leg.name, s, version, s.servers(t, url, version)}, sizes["server"][s][version])
 					}
 				})
 			}
-			t.Run("client/"+version, func(t *testing.T) {
-				t.Parallel()
-				for _, s := range suitesOf("client", version) {
-					m.add(t, known, outcome{"client", s, version, s.clients(t, version)}, sizes["client"][s][version])
-				}
-			})
+			for _, era := range eras {
+				t.Run("client-"+era+"/"+version, func(t *testing.T) {
+					t.Parallel()
+					for _, s := range suitesOf("client", version) {
+						m.add(t, known, outcome{"client-" + era, s, version, s.clients(t, version, era)}, sizes["client"][s][version])
+					}
+				})
+			}
 		}
 	})
 	t.Logf("scenarios that pass:\n%s", m.String())
@@ -108,6 +148,14 @@ func TestConformance(t *testing.T) {
 // suitesOf lists the suites that have scenarios of a kind for a version.
 func suitesOf(kind, version string) []suite {
 	return slices.DeleteFunc([]suite{stable, next}, func(s suite) bool { return sizes[kind][s][version] == 0 })
+}
+
+// runs lists the suites a leg is run in for a version.
+func (l *leg) runs(version string) []suite {
+	if slices.Contains(l.omit, version) {
+		return nil
+	}
+	return slices.DeleteFunc(suitesOf("server", version), func(s suite) bool { return !slices.Contains(l.suites, s) })
 }
 
 // outcome is one run of one suite.
@@ -140,12 +188,12 @@ func (m *matrix) add(t *testing.T, known *baseline, o outcome, size int) {
 
 // complete reports whether every run there is was made; -run may have left some out.
 func (m *matrix) complete() bool {
-	want := len(suitesOf("client", protocol.Version20250326))
+	want := 0
 	for _, version := range versions {
-		want += len(legs) * len(suitesOf("server", version))
-		if version != protocol.Version20250326 {
-			want += len(suitesOf("client", version))
+		for _, leg := range legs {
+			want += len(leg.runs(version))
 		}
+		want += len(eras) * len(suitesOf("client", version))
 	}
 	return len(m.outcomes) == want
 }
@@ -172,9 +220,12 @@ func (m *matrix) String() string {
 			}
 		}
 	}
-	rows := []string{"client"}
-	for _, leg := range slices.Backward(legs) {
-		rows = slices.Insert(rows, 0, leg.name)
+	var rows []string
+	for _, leg := range legs {
+		rows = append(rows, leg.name)
+	}
+	for _, era := range eras {
+		rows = append(rows, "client-"+era)
 	}
 	for _, leg := range rows {
 		fmt.Fprintf(w, "\n%s", leg)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"sync"
@@ -22,9 +23,10 @@ const driverFailed = "driver failed: "
 const driverTime = clientTime - 10*time.Second
 
 // driver is an MCP client of a gateway of its own, with the scenario's server behind it. It speaks plain lines, so
-// that no SDK stands between the scenario and the gateway.
+// that no SDK stands between the scenario and the gateway. GOBLIN_CONFORMANCE_ERA says in which era.
 type driver struct {
-	in io.Writer
+	in     io.Writer
+	modern bool
 
 	mu      sync.Mutex
 	lastID  int
@@ -35,15 +37,6 @@ type driver struct {
 type reply struct {
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
-}
-
-// scripts are what a client does in a scenario, after the handshake. Every other scenario lists and calls.
-var scripts = map[string]func(context.Context, *driver) error{
-	"initialize":                          func(ctx context.Context, d *driver) error { _, err := d.list(ctx); return err },
-	"tools_call":                          calls("add_numbers", map[string]any{"a": 5, "b": 3}),
-	"elicitation-sep1034-client-defaults": calls("test_client_elicitation_defaults", map[string]any{}),
-	"sse-retry":                           calls("test_reconnection", map[string]any{}),
-	"json-schema-2020-12-preservation":    echoSchema,
 }
 
 // driverMain plays a scenario against a gateway in front of url and returns the exit code.
@@ -85,7 +78,7 @@ func drive(ctx context.Context, url string, script func(context.Context, *driver
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	d := &driver{in: in, pending: map[int]chan reply{}}
+	d := &driver{in: in, modern: os.Getenv(driverEra) == "modern", pending: map[int]chan reply{}}
 	read := make(chan struct{})
 	go func() { defer close(read); d.read(out) }()
 	defer func() {
@@ -93,69 +86,78 @@ func drive(ctx context.Context, url string, script func(context.Context, *driver
 		<-read
 		err = errors.Join(err, cmd.Wait())
 	}()
-	if _, err := d.ask(ctx, "initialize", map[string]any{
-		"protocolVersion": protocol.LatestLegacy,
-		"capabilities":    map[string]any{"sampling": map[string]any{}, "elicitation": map[string]any{}, "roots": map[string]any{}},
-		"clientInfo":      map[string]any{"name": "goblin-actor-conformance", "version": "1.0.0"},
-	}); err != nil {
-		return err
-	}
-	if err := d.write(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"}); err != nil {
+	if err := d.begin(ctx); err != nil {
 		return err
 	}
 	return script(ctx, d)
 }
 
-// calls returns a script that lists the tools and calls one of them.
-func calls(tool string, args map[string]any) func(context.Context, *driver) error {
-	return func(ctx context.Context, d *driver) error {
-		tools, err := d.list(ctx)
+// driverEra is the variable of the environment that says what a driver speaks: legacy or modern.
+const driverEra = "GOBLIN_CONFORMANCE_ERA"
+
+// What the driver says of itself.
+var (
+	driverCan  = map[string]any{"sampling": map[string]any{}, "elicitation": map[string]any{}, "roots": map[string]any{}}
+	driverInfo = map[string]any{"name": "goblin-actor-conformance", "version": "1.0.0"}
+)
+
+// begin shakes hands, or asks what there is.
+func (d *driver) begin(ctx context.Context) error {
+	if d.modern {
+		_, err := d.ask(ctx, "server/discover", map[string]any{})
+		return err
+	}
+	if _, err := d.ask(ctx, "initialize", map[string]any{
+		"protocolVersion": protocol.LatestLegacy, "capabilities": driverCan, "clientInfo": driverInfo,
+	}); err != nil {
+		return err
+	}
+	return d.write(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
+// maxRounds is how often a modern driver answers the questions of one request.
+const maxRounds = 10
+
+// ask sends a request and waits for its answer. A modern driver answers what is asked meanwhile and sends it again.
+func (d *driver) ask(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
+	if !d.modern {
+		return d.once(ctx, method, params)
+	}
+	sent := maps.Clone(params)
+	sent["_meta"] = map[string]any{
+		"io.modelcontextprotocol/protocolVersion": protocol.Version20260728, "io.modelcontextprotocol/clientCapabilities": driverCan,
+		"io.modelcontextprotocol/clientInfo": driverInfo,
+	}
+	for range maxRounds {
+		raw, err := d.once(ctx, method, sent)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if tools[tool] == nil {
-			return fmt.Errorf("the gateway lists no tool %q", tool)
+		var result struct {
+			ResultType    string
+			InputRequests map[string]struct {
+				Method string
+				Params json.RawMessage
+			}
+			RequestState *string
 		}
-		_, err = d.ask(ctx, "tools/call", map[string]any{"name": tool, "arguments": args})
-		return err
-	}
-}
-
-// echoSchema sends a tool's schema back as it came.
-func echoSchema(ctx context.Context, d *driver) error {
-	tools, err := d.list(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = d.ask(ctx, "tools/call", map[string]any{"name": "json_schema_echo",
-		"arguments": map[string]any{"schema": tools["json_schema_2020_12_tool"]}})
-	return err
-}
-
-// list returns the input schema of every tool, by name.
-func (d *driver) list(ctx context.Context) (map[string]json.RawMessage, error) {
-	raw, err := d.ask(ctx, "tools/list", map[string]any{})
-	if err != nil {
-		return nil, err
-	}
-	var listed struct {
-		Tools []struct {
-			Name        string
-			InputSchema json.RawMessage
+		if err := json.Unmarshal(raw, &result); err != nil || result.ResultType != "input_required" {
+			return raw, err
+		}
+		answers := map[string]any{}
+		for key, q := range result.InputRequests {
+			answers[key] = answerTo(nil, q.Method, q.Params)["result"]
+		}
+		sent["inputResponses"] = answers
+		if delete(sent, "requestState"); result.RequestState != nil {
+			sent["requestState"] = *result.RequestState
 		}
 	}
-	if err := json.Unmarshal(raw, &listed); err != nil {
-		return nil, err
-	}
-	tools := map[string]json.RawMessage{}
-	for _, t := range listed.Tools {
-		tools[t.Name] = t.InputSchema
-	}
-	return tools, nil
+	return nil, fmt.Errorf("%s: asked %d times", method, maxRounds)
 }
 
-// ask sends a request and waits for its answer.
-func (d *driver) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
+// once sends a request and waits for its answer.
+func (d *driver) once(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	answer := make(chan reply, 1)
 	d.mu.Lock()
 	d.lastID++

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"goblin-actor/protocol"
 )
 
 const (
@@ -88,19 +91,24 @@ func environment(dir string) []string {
 	return append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 }
 
-// fixtureCommand is the fixture as a server on stdio that speaks one version only.
+// fixtureCommand is the fixture as a server on stdio that speaks one version only. A legacy one asks what its client has
+// declared, so each class of clients has a process of its own, as behind URLs.
 func fixtureCommand(version string) map[string]any {
-	return map[string]any{"command": gatewayBinary, "args": []string{"demo", "conformance", "--protocol", version}}
+	return map[string]any{"command": gatewayBinary, "args": []string{"demo", "conformance", "--protocol", version}, "isolation": "class"}
 }
 
 // fixtureHTTP starts the fixture as a server over HTTP that speaks one version only, and returns its URL.
 func fixtureHTTP(t *testing.T, version string) string {
 	t.Helper()
+	if version == tasks {
+		version = protocol.Version20260728
+	}
 	return announced(t, exec.Command(gatewayBinary, "demo", "conformance", "--protocol", version, "--http", "127.0.0.1:0"))
 }
 
-// gosdkHTTP starts the go-sdk's everything-server over HTTP with sessions, and returns its URL.
-func gosdkHTTP(t *testing.T) string {
+// gosdkHTTP starts the go-sdk's everything-server over HTTP and returns its URL. With sessions it is a legacy server, without
+// them one of both eras.
+func gosdkHTTP(t *testing.T, stateless bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,7 +116,7 @@ func gosdkHTTP(t *testing.T) string {
 	}
 	address := l.Addr().String()
 	_ = l.Close()
-	said := start(t, false, exec.Command(gosdkBinary, "-http", address, "-stateless=false"))
+	said := start(t, false, exec.Command(gosdkBinary, "-http", address, fmt.Sprintf("-stateless=%v", stateless)))
 	waitFor(t, said, func() bool {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {

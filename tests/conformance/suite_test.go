@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"goblin-actor/protocol"
 )
 
 // suite is one pinned version of the official suite.
@@ -92,18 +94,34 @@ func needSuites(t *testing.T) {
 // servers runs the server scenarios against a URL.
 func (s suite) servers(t *testing.T, url, version string) []result {
 	t.Helper()
-	return s.run(t, "server", "--url", url, "--suite", "all", "--spec-version", version)
+	if version != tasks {
+		return s.run(t, "", "server", "--url", url, "--suite", "all", "--spec-version", version)
+	}
+	var results []result
+	for _, scenario := range taskScenarios {
+		results = append(results, s.run(t, "", "server", "--url", url, "--scenario", scenario, "--spec-version", protocol.Version20260728, "--force")...)
+	}
+	return results
 }
 
-// clients runs the client scenarios; each starts a driver.
-func (s suite) clients(t *testing.T, version string) []result {
+// tasks stands for the scenarios of the extension io.modelcontextprotocol/tasks. The suite runs them by name only; another
+// one, tasks-status-notifications, it always skips.
+const tasks = "tasks"
+
+var taskScenarios = []string{
+	"tasks-lifecycle", "tasks-capability-negotiation", "tasks-dispatch-and-envelope", "tasks-wire-fields", "tasks-request-headers",
+	"tasks-mrtr-input", "tasks-mrtr-composition", "tasks-request-state-removal", "tasks-required-task-error",
+}
+
+// clients runs the client scenarios; each starts a driver of the era.
+func (s suite) clients(t *testing.T, version, era string) []result {
 	t.Helper()
-	return s.run(t, "client", "--command", driverBinary, "--suite", "all", "--spec-version", version,
+	return s.run(t, era, "client", "--command", driverBinary, "--suite", "all", "--spec-version", version,
 		"--timeout", strconv.FormatInt(clientTime.Milliseconds(), 10))
 }
 
 // run runs the suite and reads what it wrote. Its exit code says only that something failed, so it is not looked at.
-func (s suite) run(t *testing.T, kind string, args ...string) []result {
+func (s suite) run(t *testing.T, era, kind string, args ...string) []result {
 	t.Helper()
 	node, err := node()
 	if err != nil {
@@ -113,7 +131,7 @@ func (s suite) run(t *testing.T, kind string, args ...string) []result {
 	ctx, cancel := context.WithTimeout(t.Context(), runTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, append([]string{s.script(), kind, "-o", dir}, args...)...)
-	cmd.Env = append(os.Environ(), "GOBLIN_CONFORMANCE_BINARY="+gatewayBinary, "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "GOBLIN_CONFORMANCE_BINARY="+gatewayBinary, driverEra+"="+era, "NO_COLOR=1")
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
