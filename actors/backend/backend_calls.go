@@ -220,10 +220,19 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 		name = protocol.MessageTooLarge
 	case status != nil && status.Code == 401:
 		name, text = protocol.NeedsLogin, "the server wants a login: "+text
+	case status != nil && s.vendor(id) && (status.Code == 400 || status.Code == 404 || status.Code == 405):
+		// A go-sdk server with sessions answers methods it does not know with text (protocol.md E.2 no. 9).
+		name, text = protocol.MethodNotFound, "Method not found: "+s.pending[id].request.Frame.MethodText()
 	case status != nil && s.estranged(status):
 		out = s.recheck(out)
 	}
 	return s.fail(now, id, name, text, out)
+}
+
+// vendor reports whether the pending call is of a method that no version of the protocol has.
+func (s *state) vendor(id uint32) bool {
+	p := s.pending[id]
+	return p != nil && p.own == nil && p.request.Frame.M == protocol.MethodOther
 }
 
 // withdraw cancels a call: its slot is free at once, a late answer is ignored (protocol.md E.4 no. 28d).

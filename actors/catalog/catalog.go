@@ -14,6 +14,7 @@ type Server struct {
 	Rules        config.Server    // prefix, filters, renames, description
 	Instructions string           // from its handshake
 	Capabilities []byte           // raw JSON from its handshake; nil = not known yet
+	Protocol     string           // version in force; "" = not known yet
 	Settled      bool             // it has been ready, or its first attempt failed: nobody need wait for it
 	State        string           // "" or "cached": goes into every item's _meta["goblin-actor/state"]
 }

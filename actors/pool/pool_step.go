@@ -200,7 +200,7 @@ func (s *state) toAll(msg any, out []effect) []effect {
 func (s *state) announce(out []effect) []effect {
 	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Rules: s.server, Settled: s.settled}
 	if s.info != nil {
-		server.Instructions, server.Capabilities = s.info.Instructions, s.info.Capabilities
+		server.Instructions, server.Capabilities, server.Protocol = s.info.Instructions, s.info.Capabilities, s.info.Version
 	}
 	return append(out, tell(s.registry, message.ServerRules{Server: server}))
 }

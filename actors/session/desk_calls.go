@@ -98,6 +98,10 @@ func (s *deskState) done(now time.Time, m message.Done, out []effect) []effect {
 	switch info.KindOf(v.Method, &m.Frame) {
 	case protocol.ResultInputRequired:
 		return s.relay(now, v, &m.Frame, &info, out)
+	case protocol.ResultTask:
+		if !declares(v.caller.Capabilities, extensionTasks) {
+			return s.event(now, m.Seq, call.Broken{Fault: senseless(v)}, out)
+		}
 	case protocol.ResultUnknown:
 		fault := &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's result is of a type nobody knows, or not allowed here"}
 		return s.event(now, m.Seq, call.Broken{Fault: fault}, out)
@@ -144,7 +148,7 @@ func (s *deskState) modern(v *visit, f *protocol.Frame) []protocol.Edit {
 	if info.Scan(f) != nil {
 		return nil
 	}
-	edits := protocol.ToModernResult(nil, v.Method, f, &info, s.info)
+	edits := publicTask(protocol.ToModernResult(nil, v.Method, f, &info, s.info), v, &info, f)
 	return append(edits, catalog.RewriteResult(v.view, v.server, v.Method, f)...)
 }
 

@@ -47,6 +47,12 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect
 			return append(out, act(deny{x, fault}))
 		}
 		return s.dispatch(now, m, view, t, out)
+	case protocol.MethodTasksGet, protocol.MethodTasksUpdate, protocol.MethodTasksCancel:
+		t, fault := taskTarget(view, x)
+		if fault != nil {
+			return append(out, act(deny{x, fault}))
+		}
+		return s.dispatch(now, m, view, t, out)
 	}
 	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther {
 		return s.dispatch(now, m, view, target{server: servers[0]}, out)
@@ -68,7 +74,7 @@ func (s *deskState) checkHeaders(t target, x *transport.Exchange) *protocol.Faul
 // discover is what the gateway says of itself. MCP 2026-07-28, server/discover.
 func (s *deskState) discover(view *catalog.View) []byte {
 	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
-	b = append(b, capabilities...)
+	b = append(b, capabilitiesFor(view, true)...)
 	if instructions := view.Instructions(); instructions != "" {
 		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
 	}

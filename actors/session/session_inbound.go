@@ -148,7 +148,7 @@ const capabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":tr
 // and go (architecture.md section 7).
 func (s *state) initializeResult() []byte {
 	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
-	b = append(append(b, `,"capabilities":`...), capabilities...)
+	b = append(append(b, `,"capabilities":`...), capabilitiesFor(s.view, false)...)
 	b = append(b, `,"serverInfo":{"name":"goblin-actor","version":`...)
 	b = append(protocol.AppendQuoted(b, s.gateway), '}')
 	if instructions := s.view.Instructions(); instructions != "" {

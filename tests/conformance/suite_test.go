@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,11 +98,16 @@ func (s suite) servers(t *testing.T, url, version string) []result {
 	if version != tasks {
 		return s.run(t, "", "server", "--url", url, "--suite", "all", "--spec-version", version)
 	}
-	var results []result
-	for _, scenario := range taskScenarios {
-		results = append(results, s.run(t, "", "server", "--url", url, "--scenario", scenario, "--spec-version", protocol.Version20260728, "--force")...)
-	}
-	return results
+	results := make([][]result, len(taskScenarios)) // side by side: most of their time they wait
+	t.Run("scenarios", func(t *testing.T) {
+		for i, scenario := range taskScenarios {
+			t.Run(scenario, func(t *testing.T) {
+				t.Parallel()
+				results[i] = s.run(t, "", "server", "--url", url, "--scenario", scenario, "--spec-version", protocol.Version20260728, "--force")
+			})
+		}
+	})
+	return slices.Concat(results...)
 }
 
 // tasks stands for the scenarios of the extension io.modelcontextprotocol/tasks. The suite runs them by name only; another

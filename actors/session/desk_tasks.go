@@ -1,0 +1,70 @@
+package session
+
+import (
+	"strings"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Their ids are made
+// unique: clients know a task as <server>/<the server's own id>. Nothing is kept of a task here, so it outlives us.
+const (
+	extensionTasks = "io.modelcontextprotocol/tasks"
+	needsTasks     = `{"extensions":{"` + extensionTasks + `":{}}}`
+)
+
+// taskTarget finds the server of the task that a request names. Without the extension on the client's side no server is
+// asked; without a server that has it the method does not exist.
+func taskTarget(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault) {
+	raw := x.Frame.Raw
+	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
+	name, own, _ := strings.Cut(id, "/")
+	some := false
+	for _, server := range view.Servers() {
+		if !offers(server, extensionTasks, true) {
+			continue
+		}
+		some = true
+		if server.Name == name && own != "" && declares(x.Params.MetaCapabilities.Of(raw), extensionTasks) {
+			return target{server: server, original: own, span: x.Params.TaskID}, nil
+		}
+	}
+	switch {
+	case !some:
+		return target{}, protocol.NoMethod(x.Frame.MethodText())
+	case !declares(x.Params.MetaCapabilities.Of(raw), extensionTasks):
+		return target{}, &protocol.Fault{Name: protocol.ClientCannotAnswer, Required: []byte(needsTasks), Message: "the client has not declared the extension " + extensionTasks}
+	}
+	return target{}, protocol.BadParams("Unknown task: " + id)
+}
+
+// declares reports whether capabilities, a raw JSON object, have the extension.
+func declares(capabilities []byte, extension string) bool {
+	whole := protocol.Span{End: uint32(len(capabilities))}
+	if whole.End == 0 {
+		return false
+	}
+	settings := protocol.Member(capabilities, protocol.Member(capabilities, whole, "extensions"), extension).Of(capabilities)
+	return settings != nil && settings[0] == '{'
+}
+
+// publicTask puts the server's name in front of the task id in a result: of a call that became a task, or of tasks/get.
+// What the task has come to is the result of a call, with the URIs of one.
+func publicTask(edits []protocol.Edit, v *visit, info *protocol.ResultInfo, f *protocol.Frame) []protocol.Edit {
+	switch {
+	case v.Method == protocol.MethodTasksGet:
+		inlined := *f
+		if inlined.Result = protocol.Member(f.Raw, f.Result, "result"); inlined.Result.Present() && f.Raw[inlined.Result.Off] == '{' {
+			edits = append(edits, catalog.RewriteResult(v.view, v.server, protocol.MethodToolsCall, &inlined)...)
+		}
+	case v.Method != protocol.MethodToolsCall || info.KindOf(v.Method, f) != protocol.ResultTask:
+		return edits
+	}
+	span := protocol.Member(f.Raw, f.Result, "taskId")
+	if own, ok := protocol.Unquote(span.Of(f.Raw)); ok {
+		edits = append(edits, protocol.Edit{Span: span, With: protocol.Quote(v.Server + "/" + own)})
+	}
+	return edits
+}

@@ -1,0 +1,53 @@
+package session
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/protocol"
+)
+
+// manyServers are the extensions that work with several servers in view: their methods can be routed, or they have none.
+// Any other is announced where one server alone is seen, who gets all methods we do not know.
+var manyServers = []string{extensionTasks, "io.modelcontextprotocol/ui"}
+
+// extensionsOf are the extensions that a server announces, with its settings; those of tasks only to clients of its own
+// era, for the legacy versions have tasks of another shape.
+func extensionsOf(server *catalog.Server, modern bool) map[string]json.RawMessage {
+	var has struct{ Extensions map[string]json.RawMessage }
+	if len(server.Capabilities) == 0 || json.Unmarshal(server.Capabilities, &has) != nil {
+		return nil // not known yet, or senseless
+	}
+	if !modern || !protocol.IsModern(server.Protocol) {
+		delete(has.Extensions, extensionTasks)
+	}
+	return has.Extensions
+}
+
+// offers reports whether a server announces an extension to clients of the era.
+func offers(server *catalog.Server, extension string, modern bool) bool {
+	return declares(server.Capabilities, extension) && extensionsOf(server, modern)[extension] != nil
+}
+
+// capabilitiesFor is what clients of the era are told: what we have handlers for, and the extensions of the servers in
+// view. Of two servers with the same one the settings of the first are told.
+func capabilitiesFor(view *catalog.View, modern bool) []byte {
+	all := map[string]json.RawMessage{}
+	for _, server := range slices.Backward(view.Servers()) {
+		maps.Copy(all, extensionsOf(server, modern))
+	}
+	if len(view.Servers()) > 1 {
+		maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(manyServers, name) })
+	}
+	if len(all) == 0 {
+		return []byte(capabilities)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return []byte(capabilities) // what was unmarshalled marshals
+	}
+	b := append([]byte(`{"extensions":`), text...)
+	return append(append(b, ','), capabilities[1:]...)
+}
