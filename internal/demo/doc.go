@@ -7,6 +7,11 @@
 //	oracle        tools, a prompt and a resource that ask the client back: forms, pages to visit, sampling, roots
 //	conformance   every tool, resource and prompt that the official conformance suite asks for
 //
+// They speak every version, each message in its own era. Handlers are the same in both: in 2026-07-28, where there are no requests to
+// clients, a call that asks ends with input_required, and when its client comes back with the answers its handler runs
+// again from the beginning; see askAll for what that asks of a handler. Nothing waits meanwhile: earlier answers travel in the sealed
+// requestState.
+//
 // Over HTTP they speak streamable HTTP at /mcp, with streams that can be resumed, and HTTP+SSE of 2024-11-05 at /sse.
 //
 // A Server owns what it offers and its sessions; one mutex guards both, and is never held while a handler runs or

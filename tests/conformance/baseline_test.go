@@ -102,7 +102,7 @@ func (b *baseline) unused(t *testing.T) {
 // The comparison is worth something only if it finds what differs.
 func TestBaselineFinds(t *testing.T) {
 	b, err := parseBaseline([]byte(`
-- {scenarios: [bad, "auth/*"], legs: ["fixture-*"], reason: not built}
+- {scenarios: [bad, "auth/*"], legs: ["legacy-*"], reason: not built}
 - {scenarios: [so-so], legs: ["*"], versions: [2025-11-25], result: warns, reason: slow}
 - {scenarios: [never], legs: ["*"], reason: gone}
 `))
@@ -115,13 +115,13 @@ func TestBaselineFinds(t *testing.T) {
 		result                 result
 		faults                 int
 	}{
-		{"fixture-stdio", "2025-06-18", "good", result{}, 0},
-		{"fixture-stdio", "2025-06-18", "good", bad, 1},
-		{"fixture-stdio", "2025-06-18", "good", warning, 1},
-		{"fixture-stdio", "2025-06-18", "bad", bad, 0},
-		{"fixture-stdio", "2025-06-18", "bad", result{}, 1},
-		{"fixture-stdio", "2025-06-18", "bad", warning, 1},
-		{"fixture-http", "2025-06-18", "auth/one", bad, 0},
+		{"legacy-stdio", "2025-06-18", "good", result{}, 0},
+		{"legacy-stdio", "2025-06-18", "good", bad, 1},
+		{"legacy-stdio", "2025-06-18", "good", warning, 1},
+		{"legacy-stdio", "2025-06-18", "bad", bad, 0},
+		{"legacy-stdio", "2025-06-18", "bad", result{}, 1},
+		{"legacy-stdio", "2025-06-18", "bad", warning, 1},
+		{"legacy-http", "2025-06-18", "auth/one", bad, 0},
 		{"direct", "2025-06-18", "bad", bad, 1},
 		{"direct", "2025-11-25", "so-so", warning, 0},
 		{"direct", "2025-11-25", "so-so", bad, 1},

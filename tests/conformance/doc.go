@@ -1,9 +1,9 @@
 // Package conformance holds the gateway against the official MCP conformance suites. It holds tests only:
 //
 //	direct                        the suite against our own fixture, `goblin-actor demo conformance`: proves the fixture
-//	fixture-stdio, fixture-http   the suite through the gateway, with the fixture behind it
-//	gosdk-stdio, gosdk-http       the same with the everything-server of the official Go SDK behind it
-//	client                        the suite's own servers behind the gateway, with a driver as its client: proves the side towards servers
+//	legacy-*, modern-*            the suite through the gateway, with the fixture of that era behind it, by stdio and http
+//	gosdk-*                       the same with the everything-server of the official Go SDK behind it
+//	client-legacy, client-modern  the suite's own servers behind the gateway, with a driver of that era as its client: proves the side towards servers
 //
 // Each is run in both pinned versions of the suite and in every protocol version the suite knows scenarios for.
 // baseline.yaml lists the scenarios that do not pass, each with its reason; whatever differs from it fails the test,
