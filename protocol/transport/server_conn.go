@@ -22,15 +22,33 @@ const (
 	lingerBytes = 128 << 20
 )
 
-// serverListener hands fasthttp connections of our own kind.
+// serverListener hands fasthttp connections of our own kind. What passes, above all that there are no descriptors left,
+// does not end it: fasthttp would end the whole server. Used by one goroutine.
 type serverListener struct {
 	net.Listener
 	server *Server
+	told   time.Time // when the log last heard of trouble
 }
 
+const (
+	acceptPauseMin = 5 * time.Millisecond // after trouble; doubles while it lasts
+	acceptPauseMax = 200 * time.Millisecond
+	acceptTell     = 10 * time.Second // how often the log hears of it
+)
+
 func (l *serverListener) Accept() (net.Conn, error) {
+	pause := acceptPauseMin
 	for {
 		raw, err := l.Listener.Accept()
+		if passes, ok := errors.AsType[interface {
+			error
+			Temporary() bool
+		}](err); ok && passes.Temporary() {
+			l.trouble(err)
+			time.Sleep(pause)
+			pause = min(2*pause, acceptPauseMax)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -39,6 +57,14 @@ func (l *serverListener) Accept() (net.Conn, error) {
 			return c, nil
 		}
 		raw.Close() // stopping
+	}
+}
+
+// trouble tells the log, not too often.
+func (l *serverListener) trouble(err error) {
+	if now := time.Now(); now.Sub(l.told) >= acceptTell {
+		l.told = now
+		l.server.log.Warn("new clients have to wait: no connection can be taken; if it is too many open files, raise the limit (ulimit -n)", "err", err)
 	}
 }
 
