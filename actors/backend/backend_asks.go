@@ -2,6 +2,7 @@ package backend
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 )
 
 const (
+	maxAsking   = 256                   // questions of one call that may be open: each is held here and in its client's books
 	maxElicited = 256                   // url elicitations remembered until the server says that they are complete
 	burst       = 30 * time.Millisecond // questions that come so close to each other are one call's (bridge.md section 3)
 )
@@ -62,6 +64,10 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 	if p == nil {
 		text := "the gateway cannot tell which call this question belongs to, so nobody can be asked"
 		return s.reply(protocol.AppendError(nil, rawID, -32600, text, nil), out)
+	}
+	if p.asking >= maxAsking {
+		text := fmt.Sprintf("more than %d questions of one call at once", maxAsking)
+		return s.reply(protocol.AppendError(nil, rawID, -31010, text, nil), out)
 	}
 	s.lastAsk++
 	s.asks[s.lastAsk] = &ask{rawID: rawID, method: e.Frame.M, id: id}

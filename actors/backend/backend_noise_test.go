@@ -137,3 +137,19 @@ func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// A server that asks without end in one call is refused from some point on: what is open is held in memory.
+func TestQuestionsOfOneCallAreBounded(t *testing.T) {
+	o, _ := noisy(t)
+	refused := 0
+	for n := range maxAsking + 10 {
+		for _, e := range step(o.s, time.Unix(0, 0), o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, n)), nil) {
+			if w, ok := e.act.(write); ok && strings.Contains(string(w.out.Frame), "-31010") {
+				refused++
+			}
+		}
+	}
+	if len(o.s.asks) != maxAsking || refused != 10 {
+		t.Errorf("%d are open and %d were refused, want %d and 10", len(o.s.asks), refused, maxAsking)
+	}
+}

@@ -5,6 +5,8 @@ package faults
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -12,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // often returns n, or what FAULTS_N says.
@@ -132,4 +136,35 @@ func TestHopelessServer(t *testing.T) {
 	if n := g.server(t, "odd").Incarnation - before; n > 3 {
 		t.Errorf("%d attempts in two seconds", n)
 	}
+}
+
+// Without descriptors for new connections those that there are go on, and new ones are taken when there are some again.
+func TestWithoutDescriptors(t *testing.T) {
+	t.Parallel()
+	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	g.ready(t, "good")
+	c := connect(t, g, "")
+	var limit unix.Rlimit
+	if err := unix.Prlimit(g.cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &limit); err != nil {
+		t.Fatal(err)
+	}
+	limit.Cur = uint64(g.descriptors() + 20)
+	if err := unix.Prlimit(g.cmd.Process.Pid, unix.RLIMIT_NOFILE, &limit, nil); err != nil {
+		t.Fatal(err)
+	}
+	var open []net.Conn
+	for range 60 {
+		conn, err := net.Dial("tcp", g.host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, "POST /mcp HTTP/1.1\r\n")
+		open = append(open, conn)
+	}
+	g.logged(t, "WARN", "too many open files", "ulimit -n")
+	c.works(t, "good")
+	for _, conn := range open {
+		_ = conn.Close()
+	}
+	connect(t, g, "").works(t, "good")
 }
