@@ -131,6 +131,9 @@ func FuzzEdit(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		if len(Entries(text)) != len(Names(text)) {
+			t.Errorf("%q: %v, %v", text, Entries(text), Names(text))
+		}
 		added, err := AddServer("f.yaml", text, Entry{Name: "zz", Command: "x", Args: []string{"-y", "a: b", "${X}", "é\x1b\x7f"}})
 		if err != nil {
 			return

@@ -106,14 +106,8 @@ func commaBehind(text string, from, to int) int {
 		switch {
 		case text[i] == ',':
 			return i
-		case strings.HasPrefix(text[i:to], "//"):
-			if n := strings.IndexByte(text[i:to], '\n'); n >= 0 {
-				i += n
-			}
-		case strings.HasPrefix(text[i:to], "/*"):
-			if n := strings.Index(text[i+2:to], "*/"); n >= 0 {
-				i += n + 3
-			}
+		case text[i] == '/':
+			i = commentEnd(text, i)
 		case strings.IndexByte(" \t\r\n", text[i]) < 0:
 			return -1
 		}

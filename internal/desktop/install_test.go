@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"flag"
 	"github.com/google/go-cmp/cmp"
@@ -103,12 +104,19 @@ func TestInstallRefuses(t *testing.T) {
 		"ours twice": `{"mcpServers": {"goblin": {}, "goblin": {}}}`, "no object": `{"mcpServers": []}`, "no entry": `{"mcpServers": {"goblin": 1}}`,
 		"deep": strings.Repeat(`{"a":`, 600) + "1" + strings.Repeat("}", 600), "many": "[" + strings.Repeat("0,", 1<<20) + "0]",
 		"large": "{\"a\": \"" + strings.Repeat("x", MaxFileBytes) + "\"}", "bytes": "{\"a\": \"\xff\"} // \xff", "single": "{'a': 1}",
+		"hidden by a comment": `/* " */ ` + strings.Repeat("[", MaxFileBytes/2), "hidden by a line": "// \"\n" + strings.Repeat("[", MaxFileBytes/2),
+		"hidden by a text": "\"a\n" + strings.Repeat("[", MaxFileBytes/2), "hidden by an escape": `"\\" ` + strings.Repeat("[", MaxFileBytes/2),
+		"hidden by closers": strings.Repeat(`["]",`, MaxFileBytes/10), "open comment": "{} /* " + strings.Repeat("[", MaxFileBytes/2),
 	} {
+		started := time.Now()
 		client, _ := ByID("claude-desktop")
 		after, err := client.Install(text, "goblin", program)
 		syntax, isSyntax := errors.AsType[*SyntaxError](err)
 		if err == nil || !isSyntax && !errors.Is(err, ErrByHand) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %.200q, %v, %v", name, after, err, syntax)
+		}
+		if took := time.Since(started); took > 5*time.Second {
+			t.Errorf("%s took %v", name, took)
 		}
 	}
 }

@@ -64,21 +64,19 @@ func orEmpty(text string) string {
 	return text
 }
 
-// measure refuses what would cost the parser much: it counts roughly, outside of texts, comments included.
+// measure refuses what would cost the parser much. It knows texts and comments just as the parser does, so that no
+// bracket escapes it: the parser calls itself for each.
 func measure(text string) error {
 	if len(text) > MaxFileBytes {
 		return &SyntaxError{Message: fmt.Sprintf("more than %d MiB", MaxFileBytes>>20)}
 	}
-	depth, marks, quoted := 0, 0, false
+	depth, marks := 0, 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
 		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\n': // no text goes on there; a quote in a comment may have misled us
-			quoted = false
-		case quoted:
+			i = textEnd(text, i)
+		case c == '/':
+			i = commentEnd(text, i)
 		case c == '{' || c == '[':
 			depth++
 			marks++
@@ -92,6 +90,35 @@ func measure(text string) error {
 		}
 	}
 	return nil
+}
+
+// textEnd is the offset of the quote that closes the one at i, or the end of s.
+func textEnd(s string, i int) int {
+	for i++; i < len(s) && s[i] != '"'; i++ {
+		if s[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}
+
+// commentEnd is the offset of the last character of the comment at i; i itself where there is none, and the end of s
+// for one that is not closed.
+func commentEnd(s string, i int) int {
+	var closing string
+	switch {
+	case strings.HasPrefix(s[i:], "//"):
+		closing = "\n"
+	case strings.HasPrefix(s[i:], "/*"):
+		closing = "*/"
+	default:
+		return i
+	}
+	n := strings.Index(s[i+2:], closing)
+	if n < 0 {
+		return len(s)
+	}
+	return i + 2 + n + len(closing) - 1
 }
 
 // member finds a key of an object. A key that stands twice is an error: programs differ in which one counts.
