@@ -82,17 +82,7 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 		f.Skipped = "it is not written as such entries are"
 		return f
 	}
-	if len(e.Command) > 0 && e.Command[0] == '{' {
-		inner := struct {
-			Path string
-			Args []json.RawMessage
-			Env  map[string]json.RawMessage
-		}{}
-		if json.Unmarshal(e.Command, &inner) == nil {
-			e.Args, e.Env = inner.Args, inner.Env
-			e.Command, _ = json.Marshal(inner.Path)
-		}
-	}
+	e.flatten()
 	t := translator{dialect: c.vars, host: h, found: &f}
 	entry := config.Entry{
 		Command: t.text(scalar(e.Command)), Cwd: t.text(e.Cwd),
@@ -138,6 +128,24 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	}
 	f.Entry = entry
 	return f
+}
+
+// flatten takes the program out of the object in which older versions of Zed keep it.
+func (e *entryFile) flatten() {
+	if len(e.Command) == 0 || e.Command[0] != '{' {
+		return
+	}
+	var inner struct {
+		Path string
+		Args []json.RawMessage
+		Env  map[string]json.RawMessage
+	}
+	if json.Unmarshal(e.Command, &inner) != nil {
+		e.Command = nil
+		return
+	}
+	e.Args, e.Env = inner.Args, inner.Env
+	e.Command = json.RawMessage(hujson.String(inner.Path))
 }
 
 // isOurs tells an entry that runs this program as a gateway: taking it would make a circle.
