@@ -297,10 +297,10 @@ type Limits struct {
 	// ParkedCall is how long a call may wait for a person to answer a question. Default: 10m.
 	ParkedCall time.Duration `key:"parkedCall" min:"1s" max:"168h"`
 
-	// ParkedPerServer is the number of such calls per server. 0 lets none wait. Default: 256.
+	// ParkedPerServer is the number of such calls per server. 0 = no limit. Default: 256.
 	ParkedPerServer int `key:"parkedPerServer" min:"0" max:"1000000"`
 
-	// ParkedPerClient is the number of such calls per client. 0 lets none wait. Default: 16.
+	// ParkedPerClient is the number of such calls per client. 0 = no limit. Default: 16.
 	ParkedPerClient int `key:"parkedPerClient" min:"0" max:"1000000"`
 
 	// MaxBufferedBytes is the memory for messages on their way, over all connections, written with a unit.
