@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
+	"os"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -53,8 +54,12 @@ type Gateway struct {
 	node   string                      // names this process in sealed states
 }
 
-// Start spawns the actors and returns at once; servers start in the background. Stop ends it.
+// Start spawns the actors and returns at once; servers start in the background. Stop ends it. The error wraps
+// config.ErrNested when this gateway runs under too many others.
 func Start(cfg *config.Config, o Options) (*Gateway, error) {
+	if err := config.CheckNesting(os.Getenv); err != nil {
+		return nil, err
+	}
 	g := &Gateway{
 		system:  kernel.New(kernel.Options{Logger: o.Log}),
 		metrics: status.NewMetrics(),

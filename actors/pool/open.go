@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"goblin-actor/internal/config"
@@ -40,7 +41,8 @@ func (p *pool) real(server config.Server, replica int) (func(transport.Sink) tra
 	return func(sink transport.Sink) transport.Link { return transport.OpenProcess(o, sink) }, "stdio"
 }
 
-// environment is the whole environment of a child: a few of our variables, or all of them, and the configured ones.
+// environment is the whole environment of a child: a few of our variables, or all of them, the configured ones, and how
+// many gateways it runs under.
 func environment(server config.Server) []string {
 	env := map[string]string{}
 	if server.InheritEnv {
@@ -60,6 +62,7 @@ func environment(server config.Server) []string {
 		}
 	}
 	maps.Copy(env, server.Env)
+	env[config.NestingVariable] = strconv.Itoa(config.Nesting(os.Getenv) + 1)
 	list := make([]string, 0, len(env))
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, key+"="+env[key])

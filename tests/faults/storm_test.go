@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -167,4 +168,27 @@ func TestWithoutDescriptors(t *testing.T) {
 		_ = conn.Close()
 	}
 	connect(t, g, "").works(t, "good")
+}
+
+// A gateway that is a server of itself starts a few gateways under each other, and no more.
+func TestGatewayOfItself(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "circle.json")
+	circle := servers(map[string]any{"me": map[string]any{"command": binary, "args": []string{"stdio", "--config", file}, "env": map[string]string{"XDG_STATE_HOME": dir}}})
+	circle.write(t, file)
+	circle["mcpServers"].(map[string]any)["good"] = bad("none")
+	g := serve(t, circle)
+	waitFor(t, 20*time.Second, "three gateways under each other", func() (bool, string) {
+		n := len(descendants(g.cmd.Process.Pid))
+		return n >= 4, fmt.Sprint(n, " processes")
+	})
+	connect(t, g, "").works(t, "good")
+	began := time.Now()
+	waitFor(t, 10*time.Second, "a while", func() (bool, string) {
+		if n := len(descendants(g.cmd.Process.Pid)); n > 6 {
+			t.Fatalf("%d processes", n)
+		}
+		return time.Since(began) > 2*time.Second, ""
+	})
 }
