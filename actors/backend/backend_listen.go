@@ -41,7 +41,7 @@ type streams struct {
 type stream struct {
 	id    uint32
 	since time.Time                // when it was acknowledged; zero = not yet
-	asked []string                 // URIs
+	asked []string                 // URIs, those of tasks too
 	kinds [protocol.ItemKinds]bool // acknowledged
 	uris  map[string]bool          // acknowledged
 }
@@ -81,12 +81,21 @@ func (s *state) filter() (filter []byte, uris []string) {
 	if has == (struct{ Tools, Prompts, Resources changes }{}) && len(uris) == 0 {
 		return nil, nil
 	}
+	var resources, tasks []string
+	for _, uri := range uris {
+		if id, ok := message.TaskOf(uri); ok {
+			tasks = append(tasks, id)
+		} else {
+			resources = append(resources, uri)
+		}
+	}
 	filter, err := json.Marshal(struct {
 		Tools     bool     `json:"toolsListChanged,omitempty"`
 		Prompts   bool     `json:"promptsListChanged,omitempty"`
 		Resources bool     `json:"resourcesListChanged,omitempty"`
 		URIs      []string `json:"resourceSubscriptions,omitempty"`
-	}{has.Tools.ListChanged, has.Prompts.ListChanged, has.Resources.ListChanged, uris})
+		Tasks     []string `json:"taskIds,omitempty"`
+	}{has.Tools.ListChanged, has.Prompts.ListChanged, has.Resources.ListChanged, resources, tasks})
 	if err != nil {
 		panic("filter: " + err.Error()) // booleans and strings always marshal
 	}
@@ -191,7 +200,7 @@ func (s *state) acknowledged(now time.Time, e *transport.Received, params *proto
 	}
 	var filter struct {
 		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
-		ResourceSubscriptions                                      []string
+		ResourceSubscriptions, TaskIDs                             []string
 	}
 	_ = json.Unmarshal(params.Notifications.Of(e.Frame.Raw), &filter) // what makes no sense is not acknowledged
 	st.since = now
@@ -200,6 +209,9 @@ func (s *state) acknowledged(now time.Time, e *transport.Received, params *proto
 		protocol.Resources: filter.ResourcesListChanged, protocol.Templates: filter.ResourcesListChanged,
 	}
 	st.uris = map[string]bool{}
+	for _, id := range filter.TaskIDs {
+		filter.ResourceSubscriptions = append(filter.ResourceSubscriptions, message.TaskURI(id))
+	}
 	for _, uri := range filter.ResourceSubscriptions {
 		if slices.Contains(st.asked, uri) {
 			st.uris[uri] = true

@@ -23,6 +23,15 @@ var canSets = func() (sets [message.CanAll + 1][]byte) {
 // modernCapabilities is the raw JSON object that declares the set to a modern server. Nobody writes to it.
 func modernCapabilities(can message.Can) []byte { return canSets[can&message.CanAll] }
 
+// listenCapabilities are those of a stream of changes: it may tell of tasks.
+func listenCapabilities(can message.Can) []byte {
+	own := []byte(`{"extensions":{"` + message.ExtensionTasks + `":{}}`)
+	if rest := modernCapabilities(can); len(rest) > len("{}") {
+		return append(append(own, ','), rest[1:]...)
+	}
+	return append(own, '}')
+}
+
 // modernMeta is what a request says of its caller: of a modern client what it said itself, word for word, never a union
 // (bridge.md section 7); of a legacy one what it declared when it initialized.
 func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta {

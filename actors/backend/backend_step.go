@@ -65,6 +65,8 @@ type state struct {
 	probe  probe
 	meta   []byte // _meta of our own requests to a modern server
 
+	listenMeta []byte // likewise, of streams of changes
+
 	info     *message.ServerInfo
 	greeting uint32 // ticket of notifications/initialized while the server over HTTP has not taken it; else 0
 	opening  bool   // its stream for what belongs to no request is being opened, and nothing else is sent yet
@@ -113,8 +115,10 @@ func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 		rng:   rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
 		phase: message.Idle, incarnation: incarnation,
 		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{}, known: o.Known, rounds: map[message.CallRef]*round{},
-		meta:    (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: modernCapabilities(o.Announce)}).AppendMeta(nil),
-		pending: map[uint32]*pending{}, byCall: map[message.CallRef]uint32{},
+		meta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: modernCapabilities(o.Announce)}).AppendMeta(nil),
+
+		listenMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: listenCapabilities(o.Announce)}).AppendMeta(nil),
+		pending:    map[uint32]*pending{}, byCall: map[message.CallRef]uint32{},
 	}
 }
 

@@ -37,15 +37,19 @@ func (s *state) request(m protocol.Method, params []byte, own func(*state, time.
 	id := s.nextID()
 	s.pending[id] = &pending{own: own}
 	if s.era == message.EraModern || m == protocol.MethodServerDiscover {
-		params = s.withMeta(params)
+		params = s.withMeta(m, params)
 	}
 	frame := protocol.AppendRequest(nil, uint64(id), m.String(), params)
 	return append(out, act(write{transport.Outgoing{Ticket: uint64(id), Frame: frame, Request: true, Method: m.String()}}))
 }
 
 // withMeta is the params of a request of ours to a modern server, nil = none: it carries everything with it.
-func (s *state) withMeta(params []byte) []byte {
-	b := append([]byte(`{"_meta":`), s.meta...)
+func (s *state) withMeta(m protocol.Method, params []byte) []byte {
+	meta := s.meta
+	if m == protocol.MethodSubscriptionsListen {
+		meta = s.listenMeta
+	}
+	b := append([]byte(`{"_meta":`), meta...)
 	if len(params) > len("{}") {
 		return append(append(b, ','), params[1:]...)
 	}

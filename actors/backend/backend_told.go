@@ -64,6 +64,10 @@ func (s *state) notifiedModern(now time.Time, e *transport.Received, out []effec
 			return out
 		}
 		return s.toldURI(message.Updated{URI: uri, Frame: e.Frame, Span: params.URI}, out)
+	case protocol.NotificationTasks:
+		if id, ok := protocol.Unquote(params.TaskID.Of(e.Frame.Raw)); ok {
+			return s.toldURI(message.Updated{URI: message.TaskURI(id), Frame: e.Frame, Span: params.TaskID}, out)
+		}
 	}
 	return out
 }

@@ -86,8 +86,11 @@ type Updated struct {
 func (Updated) Class() kernel.Class { return kernel.Outcome }
 
 // UpdatedURI is the word that a resource may have changed, made by us because the server could not give it. It fails
-// for a URI that is no text, which no server can have listed.
+// for a URI that is no text, which no server can have listed, and for a task, whose state only its server knows.
 func UpdatedURI(uri string) (Updated, bool) {
+	if _, task := TaskOf(uri); task {
+		return Updated{}, false
+	}
 	params := append(protocol.AppendQuoted([]byte(`{"uri":`), uri), '}')
 	u := Updated{URI: uri}
 	var p protocol.Params

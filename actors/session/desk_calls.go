@@ -99,7 +99,7 @@ func (s *deskState) done(now time.Time, m message.Done, out []effect) []effect {
 	case protocol.ResultInputRequired:
 		return s.relay(now, v, &m.Frame, &info, out)
 	case protocol.ResultTask:
-		if !declares(v.caller.Capabilities, extensionTasks) {
+		if !declares(v.caller.Capabilities, message.ExtensionTasks) {
 			return s.event(now, m.Seq, call.Broken{Fault: senseless(v)}, out)
 		}
 	case protocol.ResultUnknown:

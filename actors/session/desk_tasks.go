@@ -1,43 +1,50 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
 
 // Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Their ids are made
 // unique: clients know a task as <server>/<the server's own id>. Nothing is kept of a task here, so it outlives us.
-const (
-	extensionTasks = "io.modelcontextprotocol/tasks"
-	needsTasks     = `{"extensions":{"` + extensionTasks + `":{}}}`
-)
+const needsTasks = `{"extensions":{"` + message.ExtensionTasks + `":{}}}`
 
 // taskTarget finds the server of the task that a request names. Without the extension on the client's side no server is
 // asked; without a server that has it the method does not exist.
 func taskTarget(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault) {
 	raw := x.Frame.Raw
-	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
-	name, own, _ := strings.Cut(id, "/")
-	some := false
-	for _, server := range view.Servers() {
-		if !offers(server, extensionTasks, true) {
-			continue
-		}
-		some = true
-		if server.Name == name && own != "" && declares(x.Params.MetaCapabilities.Of(raw), extensionTasks) {
-			return target{server: server, original: own, span: x.Params.TaskID}, nil
-		}
-	}
 	switch {
-	case !some:
+	case !slices.ContainsFunc(view.Servers(), func(server *catalog.Server) bool { return offers(server, message.ExtensionTasks, true) }):
 		return target{}, protocol.NoMethod(x.Frame.MethodText())
-	case !declares(x.Params.MetaCapabilities.Of(raw), extensionTasks):
-		return target{}, &protocol.Fault{Name: protocol.ClientCannotAnswer, Required: []byte(needsTasks), Message: "the client has not declared the extension " + extensionTasks}
+	case !declares(x.Params.MetaCapabilities.Of(raw), message.ExtensionTasks):
+		return target{}, undeclaredTasks()
 	}
-	return target{}, protocol.BadParams("Unknown task: " + id)
+	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
+	server, own := taskServer(view, id)
+	if server == nil {
+		return target{}, protocol.BadParams("Unknown task: " + id)
+	}
+	return target{server: server, original: own, span: x.Params.TaskID}, nil
+}
+
+// taskServer finds the server a public task id leads to, and its own id; nil if there is none in view.
+func taskServer(view *catalog.View, id string) (server *catalog.Server, own string) {
+	name, own, _ := strings.Cut(id, "/")
+	for _, server := range view.Servers() {
+		if server.Name == name && own != "" && offers(server, message.ExtensionTasks, true) {
+			return server, own
+		}
+	}
+	return nil, ""
+}
+
+func undeclaredTasks() *protocol.Fault {
+	return &protocol.Fault{Name: protocol.ClientCannotAnswer, Required: []byte(needsTasks), Message: "the client has not declared the extension " + message.ExtensionTasks}
 }
 
 // declares reports whether capabilities, a raw JSON object, have the extension.

@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
 
 // manyServers are the extensions that work with several servers in view: their methods can be routed, or they have none.
 // Any other is announced where one server alone is seen, who gets all methods we do not know.
-var manyServers = []string{extensionTasks, "io.modelcontextprotocol/ui"}
+var manyServers = []string{message.ExtensionTasks, "io.modelcontextprotocol/ui"}
 
 // extensionsOf are the extensions that a server announces, with its settings; those of tasks only to clients of its own
 // era, for the legacy versions have tasks of another shape.
@@ -21,7 +22,7 @@ func extensionsOf(server *catalog.Server, modern bool) map[string]json.RawMessag
 		return nil // not known yet, or senseless
 	}
 	if !modern || !protocol.IsModern(server.Protocol) {
-		delete(has.Extensions, extensionTasks)
+		delete(has.Extensions, message.ExtensionTasks)
 	}
 	return has.Extensions
 }

@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/protocol/transport"
 )
 
@@ -47,6 +48,8 @@ func (l *listener) Do(self kernel.Self, e effect) {
 		a.x.Answer(a.frame, a.newline)
 	case forward:
 		a.x.Notify(a.frame, a.newline, a.weight, a.key)
+	case deny:
+		message.RefuseModern(a.x, a.fault)
 	case watch:
 		me := self.Reference()
 		a.x.OnGone(func() { me.Tell(departed{0, a.x}) })

@@ -121,11 +121,13 @@ func (s *listenState) mustWait(uris []string) bool {
 func (s *listenState) begin(out []effect) []effect {
 	var filter struct {
 		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
-		ResourceSubscriptions                                      []string
+		ResourceSubscriptions, TaskIDs                             []string
 	}
-	if json.Unmarshal(s.x.Params.Notifications.Of(s.x.Frame.Raw), &filter) != nil || len(filter.ResourceSubscriptions) > maxSubscriptions {
-		fault := protocol.BadParams("params.notifications: want an object of booleans and a list of at most 10000 URIs")
-		return append(out, act(answer{s.x, fault.AppendTo(nil, s.x.Frame.IDBytes(), true), false}), act(leave{}))
+	if json.Unmarshal(s.x.Params.Notifications.Of(s.x.Frame.Raw), &filter) != nil || len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > maxSubscriptions {
+		return s.refuse(protocol.BadParams("params.notifications: want an object of booleans and lists of at most 10000 URIs"), out)
+	}
+	if len(filter.TaskIDs) > 0 && !declares(s.x.Params.MetaCapabilities.Of(s.x.Frame.Raw), message.ExtensionTasks) {
+		return s.refuse(undeclaredTasks(), out)
 	}
 	if s.mustWait(filter.ResourceSubscriptions) {
 		return out
@@ -139,19 +141,35 @@ func (s *listenState) begin(out []effect) []effect {
 		if fault != nil {
 			continue // left out of the acknowledgment
 		}
-		r := resource{found.Server.Name, found.Original}
-		if s.subs[r] != nil {
-			continue
+		out = s.wish(found.Server, found.Original, uri, out)
+	}
+	for _, id := range filter.TaskIDs {
+		if server, own := taskServer(s.view, id); server != nil {
+			out = s.wish(server, message.TaskURI(own), id, out)
 		}
-		s.subs[r] = &subscription{public: uri, pool: found.Server.Pool}
-		s.seq++
-		s.pending[s.seq] = r
-		out = append(out, tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.uri}))
 	}
 	if len(s.pending) == 0 {
 		return s.ack(out)
 	}
 	return append(out, act(wakeAfter{ackWait, ackDue{}}))
+}
+
+// wish subscribes to what a server calls uri and the client public.
+func (s *listenState) wish(server *catalog.Server, uri, public string, out []effect) []effect {
+	r := resource{server.Name, uri}
+	if s.subs[r] != nil {
+		return out
+	}
+	s.subs[r] = &subscription{public: public, pool: server.Pool}
+	s.seq++
+	s.pending[s.seq] = r
+	return append(out, tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: uri}))
+}
+
+// refuse ends the stream before it has begun.
+func (s *listenState) refuse(fault *protocol.Fault, out []effect) []effect {
+	s.begun = true
+	return append(out, act(deny{s.x, fault}), act(leave{}))
 }
 
 // subscribed: a server has confirmed or refused; a refused URI is not acknowledged.
@@ -184,12 +202,17 @@ func (s *listenState) ack(out []effect) []effect {
 			agreed[name] = true
 		}
 	}
-	var uris []string
-	for _, sub := range s.subs {
-		uris = append(uris, sub.public)
+	wished := map[string][]string{}
+	for r, sub := range s.subs {
+		name := "resourceSubscriptions"
+		if _, task := message.TaskOf(r.uri); task {
+			name = "taskIds"
+		}
+		wished[name] = append(wished[name], sub.public)
 	}
-	if slices.Sort(uris); len(uris) > 0 {
-		agreed["resourceSubscriptions"] = uris
+	for name, list := range wished {
+		slices.Sort(list)
+		agreed[name] = list
 	}
 	list, err := json.Marshal(agreed)
 	if err != nil {
@@ -246,7 +269,7 @@ func (s *listenState) tell(e effect, out []effect) []effect {
 	return append(out, e)
 }
 
-// updated passes a change of a resource on, with the client's URI and the stream's tag.
+// updated passes a change of a resource or task on, with the client's URI and the stream's tag.
 func (s *listenState) updated(m message.ResourceUpdated, out []effect) []effect {
 	sub := s.subs[resource{m.Server, m.URI}]
 	if sub == nil {

@@ -27,6 +27,8 @@ const driverTime = clientTime - 10*time.Second
 type driver struct {
 	in     io.Writer
 	modern bool
+	can    map[string]any                              // the capabilities it declares
+	told   func(method string, params json.RawMessage) // hears notifications; nil = nobody does
 
 	mu      sync.Mutex
 	lastID  int
@@ -54,8 +56,8 @@ func driverMain(scenario, url string) int {
 	return 0
 }
 
-// drive starts the gateway, shakes hands, plays the script and ends the gateway.
-func drive(ctx context.Context, url string, script func(context.Context, *driver) error) (err error) {
+// drive plays the script through a gateway with the server at url behind it.
+func drive(ctx context.Context, url string, script func(context.Context, *driver) error) error {
 	dir, err := os.MkdirTemp("", "gc")
 	if err != nil {
 		return err
@@ -65,7 +67,13 @@ func drive(ctx context.Context, url string, script func(context.Context, *driver
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, os.Getenv("GOBLIN_CONFORMANCE_BINARY"), "stdio", "--config", config)
+	d := &driver{modern: os.Getenv(driverEra) == "modern", can: driverCan}
+	return d.play(ctx, os.Getenv("GOBLIN_CONFORMANCE_BINARY"), dir, config, script)
+}
+
+// play starts a gateway, shakes hands, plays the script and ends the gateway. What the gateway keeps is kept in dir.
+func (d *driver) play(ctx context.Context, binary, dir, config string, script func(context.Context, *driver) error) (err error) {
+	cmd := exec.CommandContext(ctx, binary, "stdio", "--config", config)
 	cmd.Env, cmd.Stderr, cmd.WaitDelay = environment(dir), os.Stderr, time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -78,7 +86,7 @@ func drive(ctx context.Context, url string, script func(context.Context, *driver
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	d := &driver{in: in, modern: os.Getenv(driverEra) == "modern", pending: map[int]chan reply{}}
+	d.in, d.pending = in, map[int]chan reply{}
 	read := make(chan struct{})
 	go func() { defer close(read); d.read(out) }()
 	defer func() {
@@ -108,7 +116,7 @@ func (d *driver) begin(ctx context.Context) error {
 		return err
 	}
 	if _, err := d.ask(ctx, "initialize", map[string]any{
-		"protocolVersion": protocol.LatestLegacy, "capabilities": driverCan, "clientInfo": driverInfo,
+		"protocolVersion": protocol.LatestLegacy, "capabilities": d.can, "clientInfo": driverInfo,
 	}); err != nil {
 		return err
 	}
@@ -125,7 +133,7 @@ func (d *driver) ask(ctx context.Context, method string, params map[string]any) 
 	}
 	sent := maps.Clone(params)
 	sent["_meta"] = map[string]any{
-		"io.modelcontextprotocol/protocolVersion": protocol.Version20260728, "io.modelcontextprotocol/clientCapabilities": driverCan,
+		"io.modelcontextprotocol/protocolVersion": protocol.Version20260728, "io.modelcontextprotocol/clientCapabilities": d.can,
 		"io.modelcontextprotocol/clientInfo": driverInfo,
 	}
 	for range maxRounds {
@@ -205,6 +213,8 @@ func (d *driver) read(out io.Reader) {
 			d.answered(m.ID, m.reply)
 		case m.ID != nil:
 			_ = d.write(answerTo(m.ID, m.Method, m.Params))
+		case d.told != nil:
+			d.told(m.Method, m.Params)
 		}
 	}
 	d.mu.Lock()

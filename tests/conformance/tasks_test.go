@@ -1,0 +1,126 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/protocol"
+)
+
+// Tasks of two servers at once, as one client sees them: each answer, question and word of a change comes from its own.
+func TestTasksOfTwoServers(t *testing.T) {
+	dir, err := os.MkdirTemp("", "gc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, "gateway")
+	if out, err := exec.Command("go", "build", "-o", binary, "goblin-actor/cmd/goblin-actor").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	server := map[string]any{"command": binary, "args": []string{"demo", "conformance", "--protocol", protocol.Version20260728}}
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": server, "two": server}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(dir, "goblin.yaml")
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan string, 100)
+	d := &driver{
+		modern: true,
+		can:    map[string]any{"elicitation": map[string]any{}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}},
+		told: func(method string, params json.RawMessage) {
+			heard <- method + " " + string(params)
+		},
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), startTime)
+	defer cancel()
+	if err := d.play(ctx, binary, dir, config, func(ctx context.Context, d *driver) error { return twoTasks(ctx, d, heard) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// twoTasks lets a task of each server ask, and answers one of them.
+func twoTasks(ctx context.Context, d *driver, heard <-chan string) error {
+	ids := map[string]string{}
+	for _, server := range []string{"one", "two"} {
+		made, err := d.task(ctx, "tools/call", map[string]any{"name": server + "_confirm_delete", "arguments": map[string]any{"filename": server}})
+		if err != nil {
+			return err
+		}
+		ids[server] = made.TaskID
+		if !strings.HasPrefix(made.TaskID, server+"/") {
+			return fmt.Errorf("the task of %s is called %s", server, made.TaskID)
+		}
+	}
+	ended := make(chan error, 1)
+	listening, stop := context.WithCancel(ctx)
+	go func() {
+		_, err := d.ask(listening, "subscriptions/listen", map[string]any{"notifications": map[string]any{"taskIds": []string{ids["one"], ids["two"], "two/none"}}})
+		ended <- err
+	}()
+	defer func() {
+		stop()
+		<-ended
+	}()
+	select {
+	case first := <-heard:
+		if !strings.Contains(first, "acknowledged") || !strings.Contains(first, ids["one"]) || !strings.Contains(first, ids["two"]) || strings.Contains(first, "none") {
+			return fmt.Errorf("the stream began with %s", first)
+		}
+	case <-ctx.Done():
+		return errors.New("the stream did not begin")
+	}
+	answer := map[string]any{"confirm": map[string]any{"action": "accept", "content": map[string]any{"confirm": true}}}
+	if _, err := d.task(ctx, "tasks/update", map[string]any{"taskId": ids["two"], "inputResponses": answer}); err != nil {
+		return err
+	}
+	for told := ""; !strings.Contains(told, `"completed"`); {
+		select {
+		case told = <-heard:
+			if !strings.HasPrefix(told, "notifications/tasks ") || !strings.Contains(told, ids["two"]) || strings.Contains(told, ids["one"]) {
+				return fmt.Errorf("told %s", told)
+			}
+		case <-ctx.Done():
+			return errors.New("nothing was told of the end")
+		}
+	}
+	for server, want := range map[string]string{"one": "input_required", "two": "completed"} {
+		got, err := d.task(ctx, "tasks/get", map[string]any{"taskId": ids[server]})
+		if err != nil {
+			return err
+		}
+		if got.TaskID != ids[server] || got.Status != want {
+			return fmt.Errorf("the task of %s is %+v, want %s", server, got, want)
+		}
+	}
+	_, err := d.task(ctx, "tasks/get", map[string]any{"taskId": "one/" + strings.TrimPrefix(ids["two"], "two/")})
+	if err == nil {
+		return errors.New("a task was found at the wrong server")
+	}
+	return nil
+}
+
+// taskState is what a result says of a task.
+type taskState struct{ TaskID, Status string }
+
+func (d *driver) task(ctx context.Context, method string, params map[string]any) (taskState, error) {
+	var state taskState
+	once, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	raw, err := d.ask(once, method, params)
+	if err != nil {
+		return state, err
+	}
+	return state, json.Unmarshal(raw, &state)
+}
