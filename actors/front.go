@@ -150,9 +150,7 @@ func (f stdioFront) Post(x *transport.Exchange) {
 		return
 	}
 	if x.Batch == nil && x.Frame.M == protocol.NotificationCancelled {
-		if desk, ok := f.desk(0); ok { // it may mean a modern request: those carry no era in their cancellation
-			desk.Tell(message.Withdrawal{Remote: x.Origin.Remote, RequestID: string(x.Params.RequestID.Of(x.Frame.Raw))})
-		}
+		f.cancelled(x) // it may mean a modern request: not every client says the era in a cancellation
 	}
 	f.session.Tell(message.Inbound{Exchange: x})
 }

@@ -17,7 +17,10 @@ import (
 func (g *Gateway) modern(x *transport.Exchange, key catalog.Key, header func(string) string) {
 	switch x.Frame.Kind {
 	case protocol.KindNotification:
-		x.Accept() // the core defines none over HTTP; any is accepted
+		if header == nil && x.Frame.M == protocol.NotificationCancelled {
+			g.cancelled(x)
+		}
+		x.Accept() // the core defines no other, and none over HTTP; any is accepted
 		return
 	case protocol.KindResult, protocol.KindError:
 		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "a modern client sends no responses; answers travel in inputResponses"})
@@ -68,4 +71,13 @@ func (g *Gateway) desk(number int) (kernel.Reference, bool) {
 		return kernel.Reference{}, false
 	}
 	return g.system.Lookup("gateway/" + session.DeskName(number))
+}
+
+// cancelled tells the desk of stdin and stdout, and the streams that listen there, that a request may be theirs.
+func (g *Gateway) cancelled(x *transport.Exchange) {
+	m := message.Withdrawal{Remote: x.Origin.Remote, RequestID: string(x.Params.RequestID.Of(x.Frame.Raw))}
+	if desk, ok := g.desk(0); ok {
+		desk.Tell(m)
+	}
+	g.self.Tell(m)
 }

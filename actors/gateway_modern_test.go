@@ -262,3 +262,32 @@ func TestListen(t *testing.T) {
 		}
 	})(t)
 }
+
+// On stdin and stdout a cancellation means whatever request has its id, a call or a stream that listens, and whether it
+// says its era (TypeScript v2 does) or not.
+func TestCancelOverStdio(t *testing.T) {
+	for name, meta := range map[string]string{"no era": "", "modern": `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`} {
+		t.Run(name, within(func(t *testing.T) {
+			server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+			h := open(t, map[string]*actortest.Server{"one": server}, nil)
+			defer h.close()
+			h.ready()
+			h.send(modernCall(1, "{}", ""))
+			h.send(modern(2, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true}`))
+			cancel := func(id int) string {
+				return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d%s}}`, id, meta)
+			}
+			if got := h.send(cancel(1)); len(got) != 0 || len(server.Got("notifications/cancelled")) != 1 {
+				t.Errorf("cancelled call: got %v, the server heard of it %d times, want once", got, len(server.Got("notifications/cancelled")))
+			}
+			if got := h.send(cancel(2)); len(got) != 1 || !strings.Contains(got[0], `"id":2,"result"`) {
+				t.Errorf("cancelled stream: %v, want its end", got)
+			}
+			server.SetTools(true, "ask", "more")
+			time.Sleep(time.Second)
+			if got := h.got(); len(got) != 0 {
+				t.Errorf("after the end of the stream: %v", got)
+			}
+		}))
+	}
+}

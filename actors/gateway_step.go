@@ -86,6 +86,10 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.WantLevel:
 		s.levels[m.Session] = slices.Index(logLevels, m.Level)
 		return s.chooseLevel(out)
+	case message.Withdrawal: // only from stdin: it may mean one of the streams there
+		for ref := range s.sessions {
+			out = append(out, tell(ref, m))
+		}
 	case message.ServerLog:
 		for ref := range s.sessions {
 			out = append(out, tell(ref, m))

@@ -16,7 +16,7 @@ type ListenerOptions struct {
 	Name     string // unique under the gateway
 	Exchange *transport.Exchange
 	View     catalog.Key
-	Expect   int    // servers to wait for, up to startWait, as long as they may bring a URI that nobody knows; 0 = none
+	Expect   int    // servers to wait for, up to startWait, before URIs are subscribed to; 0 = none
 	Version  string // of the gateway, for serverInfo
 	Registry kernel.Reference
 	Log      *slog.Logger

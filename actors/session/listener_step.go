@@ -37,7 +37,7 @@ type listenState struct {
 	subs    map[resource]*subscription
 	pending map[uint64]resource // subscribes whose server has not answered, by number
 	seq     uint64
-	expect  int  // servers that a URI nobody knows waits for; 0 = none any more
+	expect  int  // servers that URIs wait for; 0 = none any more
 	begun   bool // the wish has been read
 	acked   bool
 	early   []effect // what came before the acknowledgment, which must be first
@@ -81,6 +81,10 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 		return s.updated(m, out)
 	case departed:
 		return append(out, act(leave{}))
+	case message.Withdrawal:
+		if idOf(s.x) == (clientID{m.Remote, m.RequestID}) {
+			return append(out, act(leave{}))
+		}
 	case message.DrainSession:
 		return append(out, act(leave{}))
 	case message.SinceWhen:
@@ -108,13 +112,9 @@ func (s *listenState) published(snapshot *catalog.Snapshot, out []effect) []effe
 	return s.begin(out)
 }
 
-// mustWait: a URI is not known, and some servers have not said yet what they have.
+// mustWait: servers have not said yet what they have, and cannot be subscribed to.
 func (s *listenState) mustWait(uris []string) bool {
-	unknown := func(uri string) bool {
-		_, fault := s.view.Resource(uri)
-		return fault != nil
-	}
-	return settledIn(s.view.Snapshot()) < s.expect && slices.ContainsFunc(uris, unknown)
+	return len(uris) > 0 && settledIn(s.view.Snapshot()) < s.expect
 }
 
 // begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
