@@ -238,7 +238,7 @@ func (s *deskState) progress(now time.Time, m message.Progress, out []effect) []
 	}
 	for _, e := range v.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: v.Token})
-		out = s.pass(v, forward{nil, frame, e.Frame.Newline, transport.WeightState, "progress"}, out)
+		out = s.pass(v, forward{nil, frame, e.Frame.Newline, transport.WeightProgress, "progress"}, out)
 	}
 	return out
 }

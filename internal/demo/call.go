@@ -63,7 +63,7 @@ func (c *Call) Progress(done, total float64, message string) {
 		params = protocol.AppendQuoted(params, message)
 	}
 	frame := protocol.AppendNotification(nil, protocol.NotificationProgress.String(), append(params, '}'))
-	c.x.Notify(frame, false, transport.WeightState, "progress")
+	c.x.Notify(frame, false, transport.WeightProgress, "progress")
 }
 
 // Log sends a log line of this call, if the session's level lets it pass. level is one of the eight syslog

@@ -125,7 +125,7 @@ func (m *batchMember) refuse(_ int, body []byte, _ time.Duration) {
 
 // notify numbers the keys: states of two members never replace each other.
 func (m *batchMember) notify(frame []byte, newline bool, weight Weight, key string) {
-	if weight == WeightState {
+	if weight == WeightState || weight == WeightProgress {
 		key += "\x00" + strconv.Itoa(m.number)
 	}
 	m.batch.notify(part{frame, newline}, weight, key)

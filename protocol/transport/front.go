@@ -54,9 +54,10 @@ type Exchange struct {
 type Weight uint8
 
 const (
-	WeightAnswer Weight = iota // never dropped
-	WeightState                // a waiting one with the same key is replaced by the newer
-	WeightLog                  // the oldest of them is dropped when too many wait; counted
+	WeightAnswer   Weight = iota // never dropped
+	WeightState                  // a waiting one with the same key is replaced by the newer
+	WeightLog                    // the oldest of them is dropped when too many wait; counted
+	WeightProgress               // like WeightState, but of 32 that wait only the newest is replaced: who reads in time sees every step
 )
 
 // port is where an exchange's messages go.
@@ -89,7 +90,7 @@ func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.
 	x.port.answer(frame, newline)
 }
 
-// Notify sends a message ahead of the answer. key matters for WeightState only.
+// Notify sends a message ahead of the answer. key matters for WeightState and WeightProgress only.
 // A client that accepts JSON only never sees it.
 func (x *Exchange) Notify(frame []byte, newline bool, weight Weight, key string) {
 	x.port.notify(frame, newline, weight, key)

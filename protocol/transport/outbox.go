@@ -2,6 +2,7 @@ package transport
 
 const (
 	outboxLogs  = 256     // log messages that may wait in one outbox
+	outboxSteps = 32      // progress messages of one key, likewise
 	outboxSlack = 8 << 20 // bytes of small messages that may wait besides a largest one
 )
 
@@ -26,8 +27,9 @@ type outboxItem struct {
 // message goes when too many wait. It is not safe for concurrent use: its owner has the lock. The zero value is empty.
 type outboxQueue struct {
 	first, last *outboxItem
-	oldestLog   *outboxItem // the first log message of the list
-	states      map[outboxKey]*outboxItem
+	oldestLog   *outboxItem               // the first log message of the list
+	states      map[outboxKey]*outboxItem // the newest of each key
+	steps       map[outboxKey]int         // progress messages of each key
 	logs        int
 	bytes       int     // of all waiting frames
 	limit       int     // more bytes than this mean that the reader is lost; 0 = none
@@ -37,7 +39,7 @@ type outboxQueue struct {
 // push queues a message and returns how many log messages it dropped for it. The queue keeps the frame.
 // lost: more is waiting than its reader will ever take; the caller ends the stream.
 func (q *outboxQueue) push(frame []byte, newline bool, weight Weight, key outboxKey) (dropped int, lost bool) {
-	if weight == WeightState {
+	if weight == WeightState || weight == WeightProgress && q.steps[key] >= outboxSteps {
 		if old := q.states[key]; old != nil {
 			q.uncount(old)
 			old.frame, old.newline = frame, newline
@@ -58,11 +60,17 @@ func (q *outboxQueue) push(frame []byte, newline bool, weight Weight, key outbox
 	q.last = item
 	q.count(item)
 	switch weight {
-	case WeightState:
+	case WeightState, WeightProgress:
 		if q.states == nil {
 			q.states = make(map[outboxKey]*outboxItem)
 		}
 		q.states[key] = item
+		if weight == WeightProgress {
+			if q.steps == nil {
+				q.steps = make(map[outboxKey]int)
+			}
+			q.steps[key]++
+		}
 	case WeightLog:
 		if q.logs++; q.oldestLog == nil {
 			q.oldestLog = item
@@ -95,9 +103,16 @@ func (q *outboxQueue) clear() {
 
 func (q *outboxQueue) remove(item *outboxItem) {
 	switch item.weight {
-	case WeightState:
-		if delete(q.states, item.key); len(q.states) == 0 {
-			q.states = nil
+	case WeightState, WeightProgress:
+		if q.states[item.key] == item {
+			if delete(q.states, item.key); len(q.states) == 0 {
+				q.states = nil
+			}
+		}
+		if item.weight == WeightProgress {
+			if q.steps[item.key]--; q.steps[item.key] == 0 {
+				delete(q.steps, item.key)
+			}
 		}
 	case WeightLog:
 		q.logs--
