@@ -12,7 +12,7 @@ import (
 
 // Ten thousand calls wait for their clients: each holds at most 8 KiB and no goroutine; all expire; nothing is left.
 func TestTenThousandParkedCalls(t *testing.T) {
-	const calls = 10_000
+	const calls = parkedCalls
 	within(func(t *testing.T) {
 		server := asks(elicit)
 		h := open(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
