@@ -2,7 +2,6 @@ package interop
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"testing"
@@ -75,31 +74,4 @@ func hold(t *testing.T, p peer, err error, prefix, name string) {
 		t.Fatal(err)
 	}
 	s.check(t, prefix)
-}
-
-// TestInspector: the inspector's command line lists and calls.
-func TestInspector(t *testing.T) {
-	g := serve(t, map[string]any{"local": npmServer(t, "server-everything")})
-	inspect := func(args ...string) map[string]any {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "node", append([]string{"node_modules/.bin/mcp-inspector", "--cli", g.url, "--transport", "http"}, args...)...)
-		said := &output{}
-		cmd.Stderr = said
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("inspector: %v\n%s", err, said)
-		}
-		var result map[string]any
-		if err := json.Unmarshal(out, &result); err != nil {
-			t.Fatalf("inspector: %v in %.500s", err, out)
-		}
-		return result
-	}
-	if tools, _ := inspect("--method", "tools/list")["tools"].([]any); len(tools) < 10 {
-		t.Errorf("the inspector lists %d tools", len(tools))
-	}
-	result := inspect("--method", "tools/call", "--tool-name", "local_echo", "--tool-arg", "message=hi")
-	if pieces, _ := result["content"].([]any); len(pieces) != 1 || pieces[0].(map[string]any)["text"] != "Echo: hi" {
-		t.Errorf("the inspector's call: %v", result)
-	}
 }

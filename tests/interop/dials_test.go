@@ -2,6 +2,7 @@ package interop
 
 import (
 	"context"
+	"maps"
 	"os/exec"
 	"testing"
 )
@@ -20,12 +21,16 @@ type target struct {
 	url     string
 	command []string
 	dir     string // for the command's directories
+	env     map[string]string
 }
 
 // cmd returns the command, ready to start.
 func (to target) cmd() *exec.Cmd {
 	cmd := exec.Command(to.command[0], to.command[1:]...)
 	cmd.Env = environment(to.dir)
+	for key, value := range to.env {
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
 	return cmd
 }
 
@@ -47,10 +52,18 @@ func callers(t *testing.T) []caller {
 		{"TypeScript v1 1.32.2", overStdio, legacyVersion, nodeDial(v1, "stdio", "")},
 		{"TypeScript v2 2.4.0, by default", overHTTP, legacyVersion, nodeDial(v2, "http", "")},
 		{"go-sdk 1.8.0", overStdio, legacyVersion, goSDKDial(overStdio, legacyVersion)},
+		{"TypeScript v2 2.4.0, auto", overHTTP, modernVersion, nodeDial(v2, "http", "auto")},
+		{"TypeScript v2 2.4.0, auto", overStdio, modernVersion, nodeDial(v2, "stdio", "auto")},
+		{"TypeScript v2 2.4.0, pinned", overHTTP, modernVersion, nodeDial(v2, "http", modernVersion)},
+		{"go-sdk 1.8.0", overHTTP, modernVersion, goSDKDial(overHTTP, "")},
+		{"go-sdk 1.8.0", overStdio, modernVersion, goSDKDial(overStdio, "")},
+		{"mcp-go 1.2.1", overHTTP, modernVersion, mcpGoDial(overHTTP, "")},
+		{"mcp-go 1.2.1", overStdio, modernVersion, mcpGoDial(overStdio, "")},
 		{"mcp-go 1.2.1", overHTTP, legacyVersion, mcpGoDial(overHTTP, legacyVersion)},
 		{"mcp-go 1.2.1", overSSE, legacyVersion, mcpGoDial(overSSE, legacyVersion)},
 		{"mcp-go 1.2.1", overStdio, legacyVersion, mcpGoDial(overStdio, legacyVersion)},
 	}
+	all = append(all, caller{inspectorName, overHTTP, legacyVersion, inspectorDial()})
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", legacyVersion} {
 		all = append(all, caller{"go-sdk 1.8.0", overHTTP, version, goSDKDial(overHTTP, version)})
 	}
@@ -62,7 +75,9 @@ func nodeDial(d *driver, via, mode string) func(context.Context, target, answers
 		where := map[string]any{"via": via, "url": to.url}
 		if to.command != nil {
 			where["command"], where["args"] = to.command[0], to.command[1:]
-			where["env"] = map[string]string{"XDG_RUNTIME_DIR": to.dir, "XDG_STATE_HOME": to.dir, "XDG_CONFIG_HOME": to.dir}
+			env := map[string]string{"XDG_RUNTIME_DIR": to.dir, "XDG_STATE_HOME": to.dir, "XDG_CONFIG_HOME": to.dir}
+			maps.Copy(env, to.env)
+			where["env"] = env
 		}
 		return dialNode(ctx, d, where, manner{mode, a})
 	}

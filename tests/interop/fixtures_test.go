@@ -30,21 +30,27 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 	goSDK := func(args ...string) map[string]any { return map[string]any{"command": goServer, "args": args} }
 	one("go-sdk 1.8.0, stdio, legacy", "gostdio", legacyVersion, goSDKServer, with(goSDK(), "protocol", "legacy"))
 	one("go-sdk 1.8.0, HTTP, sessions", "gohttp", legacyVersion, goSDKServer, http(goSDKHTTP(t, goServer, "-stateless=false")))
+	one(goSDKStdioModern, "gostdiom", modernVersion, goSDKServer, with(goSDK(), "protocol", "modern"))
+	one("go-sdk 1.8.0, HTTP, stateless", "gohttpm", modernVersion, goSDKServer, http(goSDKHTTP(t, goServer)))
 
 	mcpGo := map[string]any{"command": testBinary(t), "env": map[string]string{beMCPGo: "1"}}
 	one("mcp-go 1.2.1, stdio, legacy", "mgstdio", legacyVersion, plainServer, with(mcpGo, "protocol", "legacy"))
 	one("mcp-go 1.2.1, HTTP, legacy", "mghttp", legacyVersion, plainServer, http(mcpGoHTTP(t, legacyVersion)))
+	one("mcp-go 1.2.1, stdio, modern", "mgstdiom", modernVersion, plainServer, mcpGo)
+	one("mcp-go 1.2.1, HTTP, modern", "mghttpm", modernVersion, plainServer, http(mcpGoHTTP(t)))
 	one("mcp-go 1.2.1, SSE", "mgsse", legacyVersion, plainServer, map[string]any{"url": mcpGoSSE(t), "type": "sse"})
 
 	v2 := map[string]any{"command": "node", "args": []string{absolute(t, "servers/typescript-v2.mjs")}}
 	v2url := nodeHTTP(t, "servers/typescript-v2.mjs")
 	one("TypeScript v2 2.4.0, stdio, legacy", "tsstdio", legacyVersion, typeScriptServer, with(v2, "protocol", "legacy"))
 	one("TypeScript v2 2.4.0, HTTP, legacy", "tshttp", legacyVersion, typeScriptServer, http(v2url, "protocol", "legacy"))
+	one("TypeScript v2 2.4.0, stdio, modern", "tsstdiom", modernVersion, typeScriptServer, v2)
+	one("TypeScript v2 2.4.0, HTTP, modern", "tshttpm", modernVersion, typeScriptServer, http(v2url))
 
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", legacyVersion} {
 		all = append(all, demos(t, version, overStdio))
 	}
-	all = append(all, demos(t, legacyVersion, overHTTP))
+	all = append(all, demos(t, modernVersion, overStdio), demos(t, legacyVersion, overHTTP), demos(t, modernVersion, overHTTP))
 	return all
 }
 
@@ -118,7 +124,7 @@ func goSDKServer(f *fixture) *fixture {
 	f.sample = ask{"test_input_required_result_sampling", nil, guess}
 	f.roots = ask{"test_input_required_result_list_roots", nil, cave}
 	f.watched = "test://watched-resource"
-	f.change, f.changes = ask{"test_trigger_tool_change", nil, "published"}, "tools"
+	f.change, f.changes = ask{"test_trigger_prompt_change", nil, "published"}, "prompts"
 	f.completes, f.argument = reference{prompt: "test_prompt_with_arguments"}, [3]string{"arg1", "p", ""}
 	f.log = ask{"test_tool_with_logging", nil, "logging executed"}
 	return f

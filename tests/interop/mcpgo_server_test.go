@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,8 +24,12 @@ const watchedURI = "test://watched"
 
 // mcpGoServer returns a server of mcp-go's that has every conversation of TestMatrix, in both eras.
 func mcpGoServer() *server.MCPServer {
+	var sessions sync.Map // session id → server.SessionWithResourceSubscriptions
+	hooks := &server.Hooks{}
+	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) { sessions.Store(session.SessionID(), session) })
+	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) { sessions.Delete(session.SessionID()) })
 	s := server.NewMCPServer("mcp-go", "1", server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true),
-		server.WithPromptCapabilities(true), server.WithLogging(), server.WithElicitation(), server.WithRoots(), server.WithCompletions(),
+		server.WithPromptCapabilities(true), server.WithLogging(), server.WithElicitation(), server.WithRoots(), server.WithCompletions(), server.WithHooks(hooks),
 		server.WithPromptCompletionProvider(mcpGoCompletions{}))
 	s.EnableSampling()
 	tool := func(name string, handle server.ToolHandlerFunc) { s.AddTool(mcp.NewTool(name), handle) }
@@ -56,10 +61,17 @@ func mcpGoServer() *server.MCPServer {
 		return ""
 	}))
 	tool("log", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultText("logged"), s.SendLogMessageToClient(ctx, mcp.NewLoggingMessageNotification(mcp.LoggingLevelWarning, "", "look out"))
+		err := s.SendLogMessageToClient(ctx, mcp.NewLoggingMessageNotification(mcp.LoggingLevelWarning, "", "look out"))
+		time.Sleep(50 * time.Millisecond) // mcp-go's transports write notifications and results side by side: the last of a call may come too late
+		return mcp.NewToolResultText("logged"), err
 	})
 	tool("touch", func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		s.SendNotificationToAllClients("notifications/resources/updated", map[string]any{"uri": watchedURI})
+		sessions.Range(func(id, session any) bool {
+			if subscribed, ok := session.(server.SessionWithResourceSubscriptions); !ok || subscribed.IsSubscribedToResource(watchedURI) {
+				_ = s.SendNotificationToSpecificClient(id.(string), "notifications/resources/updated", map[string]any{"uri": watchedURI})
+			}
+			return true
+		})
 		return mcp.NewToolResultText("touched"), nil
 	})
 	tool("change", func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {

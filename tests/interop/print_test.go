@@ -3,6 +3,7 @@ package interop
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -36,12 +37,12 @@ func printed(clients []caller, servers []*fixture) string {
 			for _, name := range talkNames {
 				if l := limitOf(c, f, name); l != nil {
 					used[l.key] = true
-					if len(notes) == 0 || notes[len(notes)-1] != l.key {
+					if !slices.Contains(notes, l.key) {
 						notes = append(notes, l.key)
 					}
 				}
 			}
-			if len(notes) == 0 {
+			if slices.Sort(notes); len(notes) == 0 {
 				b.WriteString(" ok |")
 			} else {
 				fmt.Fprintf(&b, " %s |", strings.Join(notes, " "))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -107,6 +108,9 @@ var cells atomic.Int64
 func (t *talk) hold(ctx context.Context) map[string]error {
 	went := map[string]error{}
 	ready := t.ready(ctx)
+	if errors.Is(ready, errOneRequest) {
+		ready = nil
+	}
 	for _, name := range talkNames {
 		patience := talkTime
 		if t.limited(name) {
@@ -152,6 +156,9 @@ func (t *talk) ready(ctx context.Context) error {
 }
 
 func (t *talk) one(ctx context.Context, name string) error {
+	if _, once := t.peer.(*inspector); once && t.limited(name) {
+		return errOneRequest
+	}
 	switch name {
 	case "list":
 		return t.allLists(ctx)
@@ -229,6 +236,9 @@ func (t *talk) calls(ctx context.Context) error {
 	if err := t.ask(ctx, t.echo, nil); err != nil {
 		return err
 	}
+	if _, slow := t.peer.(*inspector); slow { // a process a request
+		return nil
+	}
 	if t.fixture.read != "" {
 		uri := t.uri(t.fixture, t.fixture.read)
 		if c, err := t.peer.read(ctx, uri); err != nil || c.uri != uri || c.text+c.blob == "" {
@@ -258,8 +268,28 @@ func (t *talk) progresses(ctx context.Context) error {
 	return nil
 }
 
-// cancels ends a call at its first progress; the next call must be answered all the same.
+// cancels ends a call at its first progress; the next call must be answered all the same. The go-sdk's server has no
+// tool that takes longer than 150 ms, so on a busy machine the answer may come first: then it is tried again.
 func (t *talk) cancels(ctx context.Context) error {
+	for range 5 {
+		err := t.cancelOne(ctx)
+		if errors.Is(err, errAnswered) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.ask(ctx, t.echo, nil); err != nil {
+			return fmt.Errorf("after the cancel: %w", err)
+		}
+		return nil
+	}
+	return errAnswered
+}
+
+var errAnswered = errors.New("the cancelled call was answered")
+
+func (t *talk) cancelOne(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := time.Now()
@@ -268,14 +298,11 @@ func (t *talk) cancels(ctx context.Context) error {
 	case errors.Is(err, errNone):
 		return err
 	case err == nil:
-		return errors.New("the cancelled call was answered")
+		return errAnswered
 	case inner.Err() == nil:
 		return fmt.Errorf("before the cancel: %w", err)
-	case time.Since(began) > 10*time.Second:
-		return fmt.Errorf("the cancelled call ended after %s: %w", time.Since(began), err)
-	}
-	if err := t.ask(ctx, t.echo, nil); err != nil {
-		return fmt.Errorf("after the cancel: %w", err)
+	case time.Since(began) > 2*time.Second:
+		return fmt.Errorf("the cancelled call ended after %s only: %w", time.Since(began), err)
 	}
 	return nil
 }
@@ -292,8 +319,29 @@ func (t *talk) updated(ctx context.Context) error {
 	return t.heard().wait(ctx, 0, "updated "+t.uri(t.fixture, t.watched))
 }
 
+// alone is held by a change of which nothing can be seen but the word that there was one.
+var alone sync.Mutex
+
+// quiet returns when nothing has been heard of the kind for longer than the gateway gathers changes.
+func (t *talk) quiet(ctx context.Context) {
+	for {
+		since := t.heard().count()
+		limit, cancel := context.WithTimeout(ctx, 400*time.Millisecond)
+		err := t.heard().wait(limit, since, t.changes+"/list_changed")
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
+
 // listChanged: the client is told, and what is new is on the list. Others change their lists meanwhile.
 func (t *talk) listChanged(ctx context.Context) error {
+	if t.made == "" {
+		alone.Lock()
+		defer alone.Unlock()
+		t.quiet(ctx)
+	}
 	since := t.heard().count()
 	if err := t.ask(ctx, t.change, nil); err != nil {
 		return err

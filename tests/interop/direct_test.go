@@ -1,0 +1,113 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// withoutTheGateway: what is called a peer's fault goes wrong without the gateway too, where the two can meet at all.
+func withoutTheGateway(t *testing.T, clients []caller, servers []*fixture) {
+	for _, l := range limits {
+		for _, pair := range l.direct {
+			i := slices.IndexFunc(clients, func(c caller) bool { return c.name+" "+c.version+" over "+string(c.way) == pair[0] })
+			j := slices.IndexFunc(servers, func(f *fixture) bool { return f.name == pair[1] })
+			if i < 0 || j < 0 {
+				t.Errorf("limit %s: there is no %q", l.key, pair)
+				continue
+			}
+			for _, talk := range l.talks {
+				if c, f := clients[i], servers[j]; l.applies(c, f, talk) {
+					if err := direct(t, c, f, talk); err == nil {
+						t.Errorf("limit %s: %s, %s: works without the gateway", l.key, cellName(c, f), talk)
+					}
+				}
+			}
+		}
+	}
+	if err := forgetful(t, servers); err != nil {
+		t.Errorf("the go-sdk's server that forgets who listens: %v", err)
+	}
+}
+
+// forgetful: the go-sdk's client listens for changes of lists and for a resource, then no more for the resource, and is
+// told no change of a list from then on.
+func forgetful(t *testing.T, servers []*fixture) error {
+	t.Helper()
+	f := servers[slices.IndexFunc(servers, func(f *fixture) bool { return f.name == goSDKStdioModern })]
+	command, _ := f.servers[f.key]["command"].(string)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	p, err := goSDKOverStdio(ctx, target{command: []string{command}, dir: t.TempDir()}.cmd(), manner{})
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	told := func(patience time.Duration) error {
+		since := p.heard().count()
+		if _, err := p.call(ctx, f.change.tool, nil, nil); err != nil {
+			t.Error(err)
+		}
+		limit, stop := context.WithTimeout(ctx, patience)
+		defer stop()
+		return p.heard().wait(limit, since, f.changes+"/list_changed")
+	}
+	if err := told(10 * time.Second); err != nil {
+		return fmt.Errorf("before: %w", err)
+	}
+	session := p.(*goSDK).session
+	if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: f.watched}); err != nil {
+		return err
+	}
+	if err := p.heard().wait(ctx, 0, "updated "+f.watched); err != nil {
+		return err
+	}
+	if err := session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: f.watched}); err != nil {
+		return err
+	}
+	for range 20 { // the end of the stream takes its time
+		if told(limitedTime/10) != nil {
+			return nil
+		}
+	}
+	return errors.New("it still tells")
+}
+
+// direct has one conversation of a client with a server of the same transport.
+func direct(t *testing.T, c caller, f *fixture, name string) error {
+	t.Helper()
+	if len(f.servers) != 1 {
+		return fmt.Errorf("%s are several servers", f.name)
+	}
+	config := slices.Collect(maps.Values(f.servers))[0]
+	var to target
+	if url, ok := config["url"].(string); ok {
+		to.url = url
+	} else {
+		to = target{command: []string{config["command"].(string)}, dir: t.TempDir()}
+		args, _ := config["args"].([]string)
+		to.command = append(to.command, args...)
+		to.env, _ = config["env"].(map[string]string)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	p, err := c.dial(ctx, to, answers{f.form})
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer p.close()
+	conversation := &talk{peer: p, fixture: f, names: names{direct: true}, cell: "direct", limited: func(string) bool { return true },
+		prepare: func(do func() error) error { return do() }}
+	if err := conversation.ready(ctx); err != nil {
+		return fmt.Errorf("ready: %w", err)
+	}
+	limit, stop := context.WithTimeout(ctx, limitedTime)
+	defer stop()
+	return conversation.one(limit, name)
+}
