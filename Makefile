@@ -69,6 +69,9 @@ golden: ## rewrites the expected screens of the console; read the diff before co
 check: fmt vet staticcheck cross test docs ## what a change must pass; fails too when a generated page was not up to date
 	git diff --exit-code -- docs
 
+matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
+	MATRIX=1 go test -count=1 -timeout 20m -run TestMatrix ./$(INTEROP)
+
 clean: ## removes what was built
 	rm -rf bin bench/results
 

@@ -22,6 +22,9 @@ type result map[string]error
 // TestMatrix: every client has every conversation with every server through the real binary. What does not work is the
 // fault of a peer, proven in limits_test.go, or the test fails. The matrix of it stands in docs/protocol.md.
 func TestMatrix(t *testing.T) {
+	if os.Getenv("MATRIX") == "" {
+		t.Skip("thousands of conversations with foreign programs, for minutes: make matrix runs them")
+	}
 	needNode(t)
 	servers := fixtures(t, goSDKBinary(t))
 	config := map[string]any{}
