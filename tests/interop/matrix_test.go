@@ -16,6 +16,9 @@ import (
 // abreast is how many cells are talked in at once. Most of them wait for something most of the time.
 const abreast = 16
 
+// starting is how many clients over stdio run at once: their gateways start servers, and wait for them 5 s at most.
+const starting = 4
+
 // result is how the conversations of one cell went, by name.
 type result map[string]error
 
@@ -41,7 +44,7 @@ func TestMatrix(t *testing.T) {
 		results[i] = make([]result, len(servers))
 	}
 	var running sync.WaitGroup
-	free := make(chan struct{}, abreast)
+	free, slow := make(chan struct{}, abreast), make(chan struct{}, starting)
 	for j, f := range servers {
 		var began sync.Once
 		one := func(i int, began *sync.Once) {
@@ -60,7 +63,11 @@ func TestMatrix(t *testing.T) {
 		})
 		for i, c := range clients {
 			if c.way == overStdio {
-				running.Go(func() { one(i, &sync.Once{}) })
+				running.Go(func() {
+					slow <- struct{}{}
+					defer func() { <-slow }()
+					one(i, &sync.Once{})
+				})
 			}
 		}
 	}
