@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -25,7 +26,7 @@ type Call struct {
 	answers  map[string]json.RawMessage // modern: what the client brought, by key of the question
 	told     map[string]json.RawMessage // modern: those the handler has looked at; the next requestState keeps them
 	resumed  bool                       // modern: with a requestState of ours
-	asked    int                        // questions of Ask; they have no keys of their own
+	asked    int32                      // questions of Ask, which have no keys of their own; atomic, for some are asked at once
 	stateful bool                       // modern: a requestState goes with every question
 	task     *task                      // it goes on after its answer; nil = it does not
 }
@@ -92,8 +93,7 @@ func (c *Call) notify(m protocol.Method, params map[string]string) {
 // it has declared that it answers such is not looked at. Its refusal comes back as an *Error. In a modern call it is
 // askAll with one question.
 func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
-	c.asked++
-	q := question{key: "ask" + strconv.Itoa(c.asked), method: protocol.ParseMethod([]byte(method)), params: params}
+	q := question{key: "ask" + strconv.Itoa(int(atomic.AddInt32(&c.asked, 1))), method: protocol.ParseMethod([]byte(method)), params: params}
 	if !c.modern() {
 		wait, err := c.pose(q)
 		if err != nil {

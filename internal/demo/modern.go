@@ -67,13 +67,21 @@ func (f *front) modern(x *transport.Exchange) {
 		f.refuseModern(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many requests at once, or this id is in use"})
 		return
 	}
-	f.running.Go(func() {
-		defer f.finishModern(id)
-		c := f.modernCall(ctx, x)
-		if x.Frame.M == protocol.MethodSubscriptionsListen {
-			f.listen(c)
+	c := f.modernCall(ctx, x)
+	if x.Frame.M == protocol.MethodSubscriptionsListen {
+		l := f.openListener(c)
+		if l == nil {
+			f.finishModern(id)
 			return
 		}
+		f.running.Go(func() {
+			defer f.finishModern(id)
+			f.listen(l)
+		})
+		return
+	}
+	f.running.Go(func() {
+		defer f.finishModern(id)
 		result, err := f.dispatchModern(c)
 		if errors.Is(context.Cause(ctx), errCancelled) {
 			x.Accept()

@@ -20,10 +20,12 @@ type listener struct {
 	changes map[protocol.Method]bool // list_changed of these
 	uris    map[string]bool
 	tasks   map[string]bool
+	empty   bool // there is nothing to tell: it is answered at once
 }
 
-// listen serves a stream until its client or the server ends it.
-func (f *front) listen(c *Call) {
+// openListener begins a stream. It is done while the request is read, not in a goroutine of its own: clients do not wait
+// for the acknowledgment, and what the next request changes must be told. nil = the request is answered already.
+func (f *front) openListener(c *Call) *listener {
 	var filter struct {
 		ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
 		PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
@@ -34,11 +36,11 @@ func (f *front) listen(c *Call) {
 	err := json.Unmarshal(c.x.Params.Notifications.Of(c.x.Frame.Raw), &filter)
 	if err != nil || len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > maxSubscriptions {
 		f.answerModern(c, nil, &Error{Code: codeInvalidParams, Message: "notifications: want booleans and lists of URIs, not too many"})
-		return
+		return nil
 	}
 	if len(filter.TaskIDs) > 0 && !c.hasTasks() {
 		f.answerModern(c, nil, lacks(needsTasks))
-		return
+		return nil
 	}
 	filter.ResourceSubscriptions = slices.DeleteFunc(filter.ResourceSubscriptions, func(uri string) bool { _, ok := f.resource(uri); return !ok })
 	filter.TaskIDs = slices.DeleteFunc(filter.TaskIDs, func(id string) bool { return f.findTask(id) == nil })
@@ -49,9 +51,16 @@ func (f *front) listen(c *Call) {
 	ack, err := json.Marshal(filter)
 	if err != nil || !f.addListener(l, append([]byte(`"notifications":`), ack...)) {
 		f.answerModern(c, nil, &Error{Code: codeInternal, Message: "too many streams"})
-		return
+		return nil
 	}
-	if string(ack) != "{}" {
+	l.empty = string(ack) == "{}"
+	return l
+}
+
+// listen serves an open stream until its client or the server ends it.
+func (f *front) listen(l *listener) {
+	c := l.c
+	if !l.empty {
 		<-c.Context.Done()
 	}
 	f.mu.Lock()
