@@ -104,6 +104,7 @@ type pending struct {
 	parked  bool                                                                    // the pool was told that it waits
 	certain bool                                                                    // the questions came on its own stream
 	round   *round                                                                  // what its modern server asked so far; nil = nothing
+	reached float64                                                                 // the highest progress its legacy client was told; 0 = none
 	mended  bool                                                                    // it was sent once more with other headers
 	query   uint64                                                                  // the pool's number for it; 0 = nobody is told
 	own     func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect // the gateway's own request: takes its answer

@@ -54,6 +54,8 @@ type Progress struct {
 	Seq   uint64
 	Frame protocol.Frame
 	Token protocol.Span // params.progressToken, inside Frame.Raw
+
+	Behind bool // a sign of life only: the client was told of more already
 }
 
 // Log carries a notifications/message frame that belongs to the call.

@@ -173,7 +173,7 @@ func (s *state) progress(now time.Time, m message.Progress, out []effect) []effe
 	if h == nil {
 		return out
 	}
-	for _, e := range h.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0]) {
+	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
 		out = append(out, act(forward{h.x, frame, e.Frame.Newline, transport.WeightProgress, "progress"}))
 	}
