@@ -51,7 +51,7 @@ type Gateway struct {
 	desks  int // how many
 	turn   atomic.Uint64
 	sealer atomic.Pointer[seal.Sealer] // of requestState; nil until the state file has been read, and no desk stands before
-	node   string                      // names this process in sealed states
+	node   string                      // names this process in sealed states and to other gateways
 }
 
 // Start spawns the actors and returns at once; servers start in the background. Stop ends it. The error wraps
@@ -220,7 +220,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 		self.Reference().Tell(registryStarted{registry.Spawn(self, a.naming, g.Log)})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
-			Server: a.server, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras,
+			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: mathrand.Uint64(), Open: g.Open,
 		})
@@ -262,7 +262,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 // startSession spawns a session and hands it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
-		ID: session.NewID(), Transport: "http", View: a.view, Limits: a.limits, Expect: a.expect, Version: g.Version,
+		ID: session.NewID(), Node: g.node, Transport: "http", View: a.view, Limits: a.limits, Expect: a.expect, Version: g.Version,
 		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Log: g.Log,
 	}
 	switch {

@@ -18,6 +18,7 @@ import (
 type Options struct {
 	Server   config.Server
 	Replica  int
+	Node     string // names this gateway to other gateways; never empty
 	Pool     kernel.Reference
 	Open     func(transport.Sink) transport.Link // opens one connection; called for every incarnation
 	Kind     string                              // stdio | http | sse, for people

@@ -42,6 +42,7 @@ type state struct {
 	server  config.Server
 	replica int
 	kind    string
+	node    string // of this gateway
 	pool    kernel.Reference
 	self    kernel.Reference
 	rng     *rand.Rand
@@ -68,6 +69,8 @@ type state struct {
 	listenMeta []byte // likewise, of streams of changes
 
 	info     *message.ServerInfo
+	peer     string // the server's node: it is a gateway like this one; "" = it is none
+	circle   bool   // it has listed what came from here
 	greeting uint32 // ticket of notifications/initialized while the server over HTTP has not taken it; else 0
 	opening  bool   // its stream for what belongs to no request is being opened, and nothing else is sent yet
 	lastID   uint32
@@ -112,7 +115,7 @@ type pending struct {
 
 func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 	return &state{
-		server: o.Server, replica: o.Replica, kind: o.Kind, pool: o.Pool, self: self,
+		server: o.Server, replica: o.Replica, node: o.Node, kind: o.Kind, pool: o.Pool, self: self,
 		rng:   rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
 		phase: message.Idle, incarnation: incarnation,
 		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{}, known: o.Known, rounds: map[message.CallRef]*round{},
@@ -232,7 +235,7 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
 	s.warned.noise, s.warned.id = false, false
 	s.era, s.bindings, s.rechecked, s.streams = message.EraUnknown, nil, false, streams{}
-	s.atLarge, s.moved = false, moved{}
+	s.atLarge, s.moved, s.peer, s.circle = false, moved{}, "", false
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
 	if s.server.StartTimeout > 0 {

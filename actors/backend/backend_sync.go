@@ -50,6 +50,9 @@ func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 		meta = s.listenMeta
 	}
 	b := append([]byte(`{"_meta":`), meta...)
+	if m == protocol.MethodServerDiscover {
+		b = append(append(append(b[:len(b)-1], ','), protocol.NodeMember(s.node)...), '}')
+	}
 	if len(params) > len("{}") {
 		return append(append(b, ','), params[1:]...)
 	}
@@ -203,6 +206,8 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []
 	items, asked := l.items, l.asked
 	l.running, l.items = false, nil
 	l.asked = l.dirty
+	items, out = s.circled(kind, items, out)
+	asked = asked && !s.circle // or gateways that list each other would tell each other of changes without end
 	if kind == protocol.Tools {
 		items, out = s.compile(items, out)
 	}

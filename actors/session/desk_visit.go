@@ -29,7 +29,11 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect
 	}
 	switch x.Frame.M {
 	case protocol.MethodServerDiscover:
-		return s.result(x, s.discover(view), out)
+		peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
+		if peer != "" && peer == s.node {
+			return append(out, act(deny{x, ownServer()}))
+		}
+		return s.result(x, s.discover(view, peer != ""), out)
 	case protocol.MethodToolsList:
 		return s.list(view, x, protocol.Tools, out)
 	case protocol.MethodPromptsList:
@@ -71,12 +75,16 @@ func (s *deskState) checkHeaders(t target, x *transport.Exchange) *protocol.Faul
 	return t.entry.Bindings.Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
 }
 
-// discover is what the gateway says of itself. MCP 2026-07-28, server/discover.
-func (s *deskState) discover(view *catalog.View) []byte {
+// discover is what the gateway says of itself. MCP 2026-07-28, server/discover. Another gateway is told
+// which one it is.
+func (s *deskState) discover(view *catalog.View, gateway bool) []byte {
 	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
 	b = append(b, capabilitiesFor(view, true)...)
 	if instructions := view.Instructions(); instructions != "" {
 		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
+	}
+	if gateway {
+		b = appendNode(b, s.node)
 	}
 	return append(b, '}')
 }

@@ -24,6 +24,7 @@ const openWait = time.Minute
 // state is all a session knows. Written by step only.
 type state struct {
 	id        string
+	node      string // of this gateway
 	transport string
 	key       catalog.Key
 	limits    config.Limits
@@ -75,7 +76,7 @@ type held struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		id: o.ID, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
+		id: o.ID, node: o.Node, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
 		expect: o.Expect, calls: map[uint64]*held{}, byID: map[string]uint64{},
 		questions: map[uint64]question{}, rootsOf: map[string]kernel.Reference{},
 		subs: map[resource]*subscription{}, subscribing: map[uint64]subscribing{}, owner: o.Gateway,
