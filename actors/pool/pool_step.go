@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -392,7 +391,7 @@ func (s *state) report() status.Server {
 	case string(message.NeedsLogin):
 		r.Hint = "the server wants credentials: set its headers in the configuration"
 	case string(message.Waiting):
-		r.Hint = fmt.Sprintf("it is tried again by itself; see what it says: goblin-actor status (server %s)", s.server.Name)
+		r.Hint = "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart " + s.server.Name + " tries at once"
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -72,6 +73,7 @@ type visit struct {
 	view   *catalog.View
 	server *catalog.Server
 	caller message.Caller
+	client string   // name of the client for people; made when somebody looks first
 	level  int      // log lines below it are not wanted; len(levels) = none are
 	digest [32]byte // of what it asks; made when the first state is sealed
 
@@ -199,8 +201,11 @@ func (s *deskState) report() message.SessionReport {
 	var r message.SessionReport
 	for _, seq := range sortedKeys(s.calls) {
 		v := s.calls[seq]
+		if v.client == "" {
+			v.client = cmp.Or(clientName(v.caller.ClientInfo), "client without name")
+		}
 		r.Calls = append(r.Calls, status.Call{
-			ID: fmt.Sprintf("desk/%d/%d", s.number, seq), Session: "desk", Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
+			ID: fmt.Sprintf("desk/%d/%d", s.number, seq), Session: "desk", Client: v.client, Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
 		})
 	}
 	return r
