@@ -176,8 +176,9 @@ func (s *deskState) stop(now time.Time, out []effect) []effect {
 	s.draining = true
 	out = s.serveEarly(now, out)
 	for _, seq := range sortedKeys(s.calls) {
-		out = append(out, tell(s.calls[seq].server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
-		out = s.event(now, seq, call.Broken{Fault: fault}, out)
+		v := s.calls[seq]
+		out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
+		out = s.event(now, seq, call.Broken{Fault: endedWith(fault, &v.Call)}, out)
 	}
 	return append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
 }

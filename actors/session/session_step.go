@@ -225,7 +225,7 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 	for _, seq := range sortedKeys(s.calls) {
 		h := s.calls[seq]
 		out = append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
-		out = s.event(now, seq, call.Broken{Fault: fault}, out)
+		out = s.event(now, seq, call.Broken{Fault: endedWith(fault, &h.Call)}, out)
 	}
 	for _, x := range s.wait {
 		out = append(out, act(refuse{x, 503, fault}))
@@ -240,6 +240,13 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 		out = append(out, act(closeStream{stream}))
 	}
 	return append(out, act(endReplay{}), tell(s.registry, message.Unsubscribe{Who: s.self}))
+}
+
+// endedWith is fault for one call: it names the server, and what a server has had is not to be sent again.
+func endedWith(fault *protocol.Fault, c *call.Call) *protocol.Fault {
+	f := *fault
+	f.Server, f.Retryable = c.Server, c.State == call.Queued
+	return &f
 }
 
 // report is what the session tells people. The id is a secret; eight characters name it.
