@@ -163,7 +163,10 @@ type (
 		number uint64
 		expect int // servers to wait for
 	}
-	refuseListen struct{ open message.OpenListen }
+	refuseListen struct {
+		open message.OpenListen
+		why  kernel.Why
+	}
 	stopChild    struct{ child kernel.Reference }
 	startSession struct {
 		first  message.OpenSession // its initialize, or its stream, is the session's first message
@@ -172,8 +175,11 @@ type (
 		limits config.Limits
 		expect int // servers to wait for
 	}
-	refuseSession struct{ open message.OpenSession }
-	wakeAfter     struct {
+	refuseSession struct {
+		open message.OpenSession
+		why  kernel.Why
+	}
+	wakeAfter struct {
 		d   time.Duration
 		msg any
 	}
@@ -213,7 +219,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 	case startSession:
 		g.startSession(self, a)
 	case refuseSession:
-		a.open.Abandon(kernel.Overloaded)
+		a.open.Abandon(a.why)
 	case startStore:
 		self.Reference().Tell(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
@@ -234,7 +240,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 		})
 		self.Reference().Tell(sessionStarted{ref})
 	case refuseListen:
-		a.open.Abandon(kernel.Overloaded)
+		a.open.Abandon(a.why)
 	case stopChild:
 		self.StopChild(a.child)
 	case wakeAfter:

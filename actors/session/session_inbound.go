@@ -56,6 +56,9 @@ func (s *state) notification(now time.Time, x *transport.Exchange, out []effect)
 
 // request answers what the gateway knows by itself and dispatches the rest.
 func (s *state) request(now time.Time, x *transport.Exchange, out []effect) []effect {
+	if fault := message.UnknownProject(x); fault != nil {
+		return s.unopened(x, fault, out)
+	}
 	if x.Frame.M == protocol.MethodInitialize {
 		return s.initialize(now, x, out)
 	}
@@ -121,7 +124,7 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	}
 	asked, ok := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
 	if !ok {
-		return s.fault(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
+		return s.unopened(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
 	}
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
@@ -143,6 +146,15 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	s.told = s.view.Snapshot().Generation
 	out = s.result(x, s.initializeResult(peer != ""), out)
 	return append(out, act(logged{levelInfo, "session opened", []any{"client", s.client, "protocol", s.version, "transport", s.transport}}))
+}
+
+// unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
+// names no session, and the actor leaves, as nobody can ever use it.
+func (s *state) unopened(x *transport.Exchange, f *protocol.Fault, out []effect) []effect {
+	if s.transport != "http" || s.initialized || len(s.wait) > 0 {
+		return s.fault(x, f, out)
+	}
+	return append(out, act(refuse{x, 200, f}), act(leave{}))
 }
 
 // capabilities are what clients of every era are told.
