@@ -170,6 +170,11 @@ type (
 		kind    protocol.ItemKind
 		fetches int
 	}
+	listDue struct { // the pause before a list that could not be fetched is asked for again is over
+		gen     uint64
+		kind    protocol.ItemKind
+		fetches int
+	}
 	roundDue struct { // the pause before a request is sent again is over
 		call   message.CallRef
 		number int

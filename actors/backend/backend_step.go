@@ -179,6 +179,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.ownExpired(now, m, out)
 	case ttlExpired:
 		return s.ttlExpired(m, out)
+	case listDue:
+		return s.listDue(m, out)
 	case roundDue:
 		return s.roundDue(m, out)
 	case burstOver:
@@ -299,22 +301,13 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 	s.failures++
 	pause := time.Duration(0)
 	if !wasReady {
-		pause = jitter(s.rng, s.pause())
+		pause = jitter(s.rng, s.backoff(s.failures))
 	} else {
 		s.failures = 0
 	}
 	s.nextAttempt = now.Add(pause)
 	out = s.enter(now, phase, reason, out)
 	return append(out, act(wakeAfter{pause, wake{*s.incarnation}}))
-}
-
-// pause is the longest wait before the next attempt, doubling with each failure in a row.
-func (s *state) pause() time.Duration {
-	d := max(s.server.Reconnect.Min, time.Millisecond)
-	for i := 1; i < s.failures && d < s.server.Reconnect.Max; i++ {
-		d *= 2
-	}
-	return min(d, max(s.server.Reconnect.Max, s.server.Reconnect.Min))
 }
 
 // shut closes the connection, if one is open; its later events are ignored.

@@ -232,6 +232,10 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		out = s.lostCalls(sl, out)
 	}
 	was := sl.phase
+	if m.Phase == message.Ready && was == message.Ready && sl.incarnation == m.Incarnation {
+		sl.reason = m.Reason // only that has changed
+		return out
+	}
 	sl.phase, sl.reason, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.NextAttempt, m.Incarnation, now
 	switch m.Phase {
 	case message.Syncing:
