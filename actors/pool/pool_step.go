@@ -165,12 +165,7 @@ func (s *state) start(now time.Time, out []effect) []effect {
 }
 
 // replicas is how many backends the configuration wants.
-func (s *state) replicas() int {
-	if len(s.server.URLs) > 0 {
-		return len(s.server.URLs)
-	}
-	return max(1, s.server.Replicas)
-}
+func (s *state) replicas() int { return s.server.ReplicaCount() }
 
 // spawnAll starts the main backends.
 func (s *state) spawnAll(now time.Time, out []effect) []effect {

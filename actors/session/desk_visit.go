@@ -126,7 +126,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use.inFlight >= limit {
 		return append(out, act(deny{x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.server.Name, Item: t.original, Modern: true}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.server.Name, Item: t.original, Replica: t.replica, Modern: true}
 	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(raw)) {
 		r.Target, r.Original = t.span, original
 	}

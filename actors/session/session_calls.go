@@ -37,7 +37,7 @@ func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []ef
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original, Replica: t.replica}
 	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.span, original
 	}
@@ -59,6 +59,7 @@ type target struct {
 	original string         // as its server calls it
 	span     protocol.Span  // where the client's name for it stands
 	entry    *catalog.Entry // nil for a URI that only a template knows
+	replica  int            // counted from 1; 0 = any
 }
 
 // resolve finds the item in the view (architecture.md section 2: no call asks the registry).
@@ -66,7 +67,15 @@ func resolve(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault
 	raw := x.Frame.Raw
 	switch x.Frame.M {
 	case protocol.MethodToolsCall:
-		return resolveEntry(raw, x.Params.Name, "params.name", view.Tool)
+		t, fault := resolveEntry(raw, x.Params.Name, "params.name", view.Tool)
+		if fault != nil {
+			return t, fault
+		}
+		name, _ := protocol.Unquote(x.Params.Name.Of(raw))
+		if t.replica = view.Replica(name) + 1; t.replica > t.server.Rules.ReplicaCount() {
+			return target{}, protocol.NoTool(name)
+		}
+		return t, nil
 	case protocol.MethodPromptsGet:
 		return resolveEntry(raw, x.Params.Name, "params.name", view.Prompt)
 	case protocol.MethodResourcesRead:
@@ -75,7 +84,7 @@ func resolve(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault
 			return target{}, protocol.BadParams("params.uri: want a string")
 		}
 		found, fault := view.Resource(uri)
-		return target{found.Server, found.Original, x.Params.URI, found.Entry}, fault
+		return target{server: found.Server, original: found.Original, span: x.Params.URI, entry: found.Entry}, fault
 	}
 	if x.Params.RefName.Present() {
 		return resolveEntry(raw, x.Params.RefName, "params.ref.name", view.Prompt)
@@ -92,7 +101,7 @@ func resolveEntry(raw []byte, span protocol.Span, path string, find func(string)
 	if fault != nil {
 		return target{}, fault
 	}
-	return target{entry.Server, entry.Original, span, entry}, nil
+	return target{server: entry.Server, original: entry.Original, span: span, entry: entry}, nil
 }
 
 func (s *state) caller() message.Caller {
