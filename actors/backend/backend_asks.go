@@ -48,7 +48,7 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 	default:
 		return s.reply(protocol.AppendError(nil, rawID, -32601, "Method not found: "+e.Frame.MethodText(), nil), out)
 	}
-	id, p, certain := s.asker(now, e.Ticket)
+	id, p, certain := s.asker(now, e)
 	if e.Frame.M == protocol.MethodRootsList {
 		s.rootsAsked = true
 		if p == nil || p.request.Caller.Can&message.CanRoots == 0 {
@@ -63,6 +63,9 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 	}
 	if p == nil {
 		text := "the gateway cannot tell which call this question belongs to, so nobody can be asked"
+		if certain {
+			text = "nobody waits for the result of the task that this question belongs to, so nobody can be asked"
+		}
 		return s.reply(protocol.AppendError(nil, rawID, -32600, text, nil), out)
 	}
 	if p.asking >= maxAsking {
@@ -85,16 +88,23 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 	return append(out, act(wakeAfter{burst, burstOver{*s.incarnation, id}})) // or the call after it would get its next question
 }
 
-// asker finds the call a question belongs to: the one whose HTTP response it came on, which is certain; else the only
-// one that runs, those that wait at a question of theirs aside; else the one that has just asked, or the only one there
-// is (architecture.md section 7).
-func (s *state) asker(now time.Time, ticket uint64) (id uint32, p *pending, certain bool) {
-	if p := s.pending[uint32(ticket)]; ticket != 0 && p != nil && p.own == nil {
-		return uint32(ticket), p, true
+// asker finds the call a question belongs to: the one that waits for the end of the task it names, or whose HTTP
+// response it came on, which are certain; else the only one that runs, those that wait at a question of theirs aside;
+// else the one that has just asked, or the only one there is (architecture.md section 7).
+func (s *state) asker(now time.Time, e *transport.Received) (id uint32, p *pending, certain bool) {
+	task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params)
+	if id := s.waitsFor(task.Of(e.Frame.Raw)); id != 0 {
+		return id, s.pending[id], true
+	}
+	if p := s.pending[uint32(e.Ticket)]; e.Ticket != 0 && p != nil && p.own == nil {
+		return uint32(e.Ticket), p, true
+	}
+	if task.Present() {
+		return 0, nil, true
 	}
 	running := 0
 	for other := range s.pending {
-		if q := s.pending[other]; q.own == nil && q.asking == 0 {
+		if q := s.pending[other]; q.own == nil && q.asking == 0 && !q.request.AboutTask() {
 			running, id = running+1, other
 		}
 	}

@@ -35,6 +35,10 @@ func (s *state) send(m message.Send, out []effect) []effect {
 	if s.phase != message.Ready {
 		return append(out, s.returned(m.Call, m.Request, "not ready: "+string(s.phase)))
 	}
+	if s.homeless(m.Request) {
+		fault := protocol.BadParams("Unknown task: the server that made it was restarted")
+		return append(out, tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}), s.endedCall(m.Call))
+	}
 	return s.write(m, out)
 }
 
@@ -115,6 +119,8 @@ func (s *state) answered(now time.Time, e *transport.Received, out []effect) []e
 		return s.refusedLegacy(now, p, &e.Frame, out)
 	case p.request.Modern:
 		return s.doneEdited(now, p, &e.Frame, lift(p.request.Frame.M, &e.Frame), out)
+	case p.request.AsTask && e.Frame.Kind == protocol.KindResult:
+		return s.taskMade(now, id, p, &e.Frame, out)
 	}
 	return s.done(now, p, e.Frame, out)
 }

@@ -18,6 +18,8 @@ func (s *state) notified(now time.Time, e *transport.Received, out []effect) []e
 		return s.progress(e, out)
 	case protocol.NotificationMessage:
 		return s.logLine(e, out)
+	case protocol.NotificationTasksStatus:
+		return s.taskStatus(e, out)
 	case protocol.NotificationResourcesUpdated:
 		return s.resourceUpdated(e, out)
 	case protocol.NotificationCancelled:
@@ -37,6 +39,9 @@ func (s *state) notified(now time.Time, e *transport.Received, out []effect) []e
 // logLine goes to the call it belongs to: the one whose response it came on, else the only one there is. What
 // belongs to no call is told to the pool.
 func (s *state) logLine(e *transport.Received, out []effect) []effect {
+	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {
+		return s.taskNote(task, e, out)
+	}
 	p := s.pending[uint32(e.Ticket)]
 	if e.Ticket == 0 && len(s.byCall) == 1 {
 		for _, id := range s.byCall {
@@ -73,10 +78,11 @@ func (s *state) progress(e *transport.Received, out []effect) []effect {
 	}
 	id, ok := parseID(params.Token.Of(e.Frame.Raw))
 	p := s.pending[id]
-	if !ok || p == nil || p.own != nil {
+	if ok && p == nil {
+		return s.taskProgress(id, e, out)
+	}
+	if !ok || p.own != nil {
 		return out
 	}
-	return append(out, tell(p.call.Holder, message.Progress{
-		Seq: p.call.Seq, Frame: e.Frame, Token: params.Token, Behind: s.behind(p, &e.Frame, e.Frame.Params),
-	}))
+	return append(out, tell(p.call.Holder, message.Progress{Seq: p.call.Seq, Frame: e.Frame, Token: params.Token}))
 }

@@ -30,6 +30,7 @@ type Limits struct {
 	Idle     time.Duration // without answer and without progress
 	Absolute time.Duration // whatever the progress
 	Parked   time.Duration // a question without answer; the other clocks stand meanwhile
+	Patient  bool          // Idle does not count once the request is written: its answer is the end of something else
 }
 
 // Call is one request on its way. Copy it never; its holder owns it.
@@ -62,7 +63,7 @@ func (c *Call) Deadline() time.Time {
 		return time.Time{}
 	}
 	var d time.Time
-	if c.Limits.Idle > 0 {
+	if c.Limits.Idle > 0 && !c.Limits.Patient {
 		d = c.heard.Add(c.Limits.Idle)
 	}
 	if c.Limits.Absolute > 0 {
@@ -77,11 +78,8 @@ func (c *Call) Deadline() time.Time {
 type (
 	// Sent: the server has the request.
 	Sent struct{}
-	// Heard: the server reported progress. Behind: the client knows of more, so it is a sign of life only.
-	Heard struct {
-		Frame  protocol.Frame
-		Behind bool
-	}
+	// Heard: the server reported progress.
+	Heard struct{ Frame protocol.Frame }
 	// Logged: the server sent a log line that belongs to the call.
 	Logged struct{ Frame protocol.Frame }
 	// Asked: the server asks the client something and waits.

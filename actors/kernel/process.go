@@ -88,10 +88,8 @@ func (m *mailbox) next() (entry, delivery) {
 			return e, outdated
 		}
 		m.dirty = true
-		if _, looks := e.msg.(Glance); !looks {
-			m.counts.handled++
-			m.counts.last = reflect.TypeOf(e.msg)
-		}
+		m.counts.handled++
+		m.counts.last = reflect.TypeOf(e.msg)
 		return e, userMessage
 	}
 	if m.dirty && m.flusher && m.phase == open && !m.suspended {

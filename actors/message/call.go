@@ -35,13 +35,15 @@ type Request struct {
 	Original []byte          // raw JSON string that replaces Target: the server's own name or URI
 	Caller   Caller
 	Server   string // name of the server it goes to
-	Replica  int    // the replica that has to carry it out, counted from 1; 0 = any
 	Item     string // tool, prompt or URI as the server calls it; for logs, errors and metrics
 
 	// Modern says which era the frame is written in, and how questions come back. False: a legacy frame; every
 	// question is an Ask. True: a frame with the modern _meta members; what a modern server answers with
 	// input_required comes back as Done, and the holder relays it; a legacy server's question is an Ask all the same.
 	Modern bool
+
+	AsTask bool  // legacy: a tools/call that the server is to do as a task (MCP 2025-11-25, basic/utilities/tasks)
+	Home   *Home // of the legacy task that it is about; nil = there is none
 }
 
 // CallMsg is what the holder of a call (session or desk) is told about it. Outcomes are always admitted.
@@ -55,8 +57,6 @@ type Progress struct {
 	Seq   uint64
 	Frame protocol.Frame
 	Token protocol.Span // params.progressToken, inside Frame.Raw
-
-	Behind bool // a sign of life only: the client was told of more already
 }
 
 // Log carries a notifications/message frame that belongs to the call.

@@ -14,9 +14,6 @@ type Inspect struct{ Reply func(part any) }
 
 func (Inspect) Class() kernel.Class { return kernel.Urgent }
 
-// Glance implements kernel.Glance.
-func (Inspect) Glance() {}
-
 // Abandon ends the wait for an actor that has gone.
 func (i Inspect) Abandon(kernel.Why) { i.Reply(nil) }
 
@@ -40,9 +37,6 @@ type GetCatalog struct {
 
 func (GetCatalog) Class() kernel.Class { return kernel.Urgent }
 
-// Glance implements kernel.Glance.
-func (GetCatalog) Glance() {}
-
 // Abandon answers with nothing: the gateway is going.
 func (g GetCatalog) Abandon(kernel.Why) { g.Reply <- nil }
 
@@ -63,9 +57,6 @@ type GetStatus struct {
 	Context context.Context
 	Reply   chan<- *status.Snapshot // capacity 1
 }
-
-// Glance implements kernel.Glance.
-func (GetStatus) Glance() {}
 
 // Abandon answers with nothing: the gateway is going.
 func (g GetStatus) Abandon(kernel.Why) {

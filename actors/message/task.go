@@ -1,6 +1,11 @@
 package message
 
-import "strings"
+import (
+	"strings"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol"
+)
 
 // ExtensionTasks is the extension whose tasks pass through the gateway. MCP 2026-07-28, extensions/tasks.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
@@ -14,3 +19,58 @@ func TaskURI(id string) string { return taskScheme + id }
 
 // TaskOf returns the task's id when uri is a TaskURI.
 func TaskOf(uri string) (id string, ok bool) { return strings.CutPrefix(uri, taskScheme) }
+
+// Home is the connection on which a legacy server made a task: other connections may lead to a process that does not
+// know it, or knows another by the same id.
+type Home struct {
+	Backend     kernel.Reference
+	Incarnation uint64
+}
+
+// TaskMade tells the holder of a call that its server has made a task of it. Done follows.
+type TaskMade struct {
+	Seq  uint64
+	ID   string // the server's own
+	Home Home
+}
+
+// TaskNote is what a legacy server says of a task on its own: its status, its progress, a log line. It goes to who
+// made the call, and may be lost: nobody may rely on it (MCP 2025-11-25, basic/utilities/tasks, task notifications).
+type TaskNote struct {
+	Server string
+	ID     string // the server's own
+	Frame  protocol.Frame
+}
+
+func (TaskMade) callMsg() {}
+func (TaskNote) callMsg() {}
+
+func (TaskMade) Class() kernel.Class { return kernel.Outcome }
+func (TaskNote) Class() kernel.Class { return kernel.LogLine }
+
+// AboutTask reports whether the request is about a task. What its server asks in it names the task, so that it may run beside
+// other calls where these must not run beside each other: somebody looks how far a task is while another waits for its end.
+func (r *Request) AboutTask() bool {
+	switch r.Frame.M {
+	case protocol.MethodTasksGet, protocol.MethodTasksUpdate, protocol.MethodTasksCancel, protocol.MethodTasksResult:
+		return true
+	}
+	return false
+}
+
+// Plain takes away what asks for a task: the server is to answer as ever. Nobody else has the request yet.
+func (r *Request) Plain() {
+	edit, ok := protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "task")
+	var f protocol.Frame
+	var params protocol.Params
+	if !ok || f.Parse(protocol.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
+		return
+	}
+	if r.Target.Present() { // it stands elsewhere in the new frame
+		r.Target = params.Name
+	}
+	r.Frame, r.Params = f, params
+}
+
+// Waits reports whether the request makes the server do nothing: it is answered when a task has ended.
+func (r *Request) Waits() bool { return r.Frame.M == protocol.MethodTasksResult }

@@ -17,15 +17,15 @@ const (
 
 // dispatch gives a call to a backend, or queues it, or answers it.
 func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
-	w := s.wants(q.Request)
-	if s.room() {
-		if sl := s.pick(w); sl != nil {
+	can := s.class(q.Request)
+	if s.room(q.Request) {
+		if sl := s.pick(can, q.Request); sl != nil {
 			return s.give(now, sl, q, out)
 		}
-		out = s.grow(now, w, out)
+		out = s.grow(now, can, out)
 	}
-	if !s.mayServe(w) {
-		return append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
+	if !s.mayServe(can) {
+		return append(out, s.answer(q.Dispatch, s.unavailableFault(now)))
 	}
 	if len(s.queue) >= s.server.Queue.Size {
 		return append(out, s.answer(q.Dispatch, &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
@@ -38,36 +38,35 @@ func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
 	return s.arm(now, out)
 }
 
-// wanted says which connections a call may use.
-type wanted struct {
-	can     message.Can // those of that set of questions; CanAll means the main ones
-	replica int         // those of that replica, counted from 1; 0 = any
-}
-
-func (s *state) wants(r *message.Request) wanted {
+// class is the set of questions whose connections a call may use; CanAll means the main ones.
+func (s *state) class(r *message.Request) message.Can {
 	if s.server.Isolation == isolationClass && !s.modern {
-		return wanted{r.Caller.Can, r.Replica}
+		return r.Caller.Can
 	}
-	return wanted{message.CanAll, r.Replica}
+	return message.CanAll
 }
 
-// replicaIs reports whether the slot's replica is the one that is wanted, if any is.
-func (w wanted) replicaIs(sl *slot) bool { return w.replica == 0 || w.replica == sl.replica+1 }
-
-// room reports whether one more call may run. Calls parked at a question do not count.
-func (s *state) room() bool {
-	return s.server.MaxConcurrent == 0 || len(s.running)-s.parked < s.server.MaxConcurrent
+// room reports whether the call may run beside those that do. Calls that wait, at a question or for the end of a task, do
+// not count.
+func (s *state) room(r *message.Request) bool {
+	return s.server.MaxConcurrent == 0 || r.Waits() || len(s.running)-s.parked-s.waiting < s.server.MaxConcurrent
 }
 
-// takes reports whether the slot could take such a call now.
-func (s *state) takes(sl *slot, w wanted) bool {
-	return sl.phase == message.Ready && !sl.leaving && sl.can == w.can && w.replicaIs(sl) && (!s.leased || sl.inFlight == 0)
+// takes reports whether the slot could take a call of the class now.
+func (s *state) takes(sl *slot, can message.Can, r *message.Request) bool {
+	return sl.phase == message.Ready && !sl.leaving && sl.can == can && (!s.leased || r.AboutTask() || sl.inFlight == 0)
 }
 
-// pick chooses among the backends that take such a call: in turn, or the least busy (S4.2.1). nil: none.
-func (s *state) pick(w wanted) *slot {
+// pick chooses among the backends that take a call of the class: the one that made the task it is about, else in turn, or
+// the least busy (S4.2.1). nil: none.
+func (s *state) pick(can message.Can, r *message.Request) *slot {
+	if r.Home != nil {
+		if sl := s.slotOf(r.Home.Backend); sl != nil && s.takes(sl, can, r) {
+			return sl
+		}
+	}
 	if len(s.slots) == 1 { // the usual case
-		if sl := s.slots[0]; s.takes(sl, w) {
+		if sl := s.slots[0]; s.takes(sl, can, r) {
 			return sl
 		}
 		return nil
@@ -75,7 +74,7 @@ func (s *state) pick(w wanted) *slot {
 	var best *slot
 	for i := range s.slots {
 		sl := s.slots[(s.turn+1+i)%len(s.slots)]
-		if !s.takes(sl, w) {
+		if !s.takes(sl, can, r) {
 			continue
 		}
 		if best == nil || s.server.Balance == "least-busy" && sl.inFlight < best.inFlight {
@@ -87,13 +86,13 @@ func (s *state) pick(w wanted) *slot {
 
 // grow starts another connection when the calls of a class have none yet, or when every leased one is busy and
 // maxBackends allows more.
-func (s *state) grow(now time.Time, w wanted, out []effect) []effect {
+func (s *state) grow(now time.Time, can message.Can, out []effect) []effect {
 	if s.fault != "" || s.leader() == nil {
 		return out
 	}
 	n, coming := 0, false
 	for _, sl := range s.slots {
-		if sl.can == w.can && !sl.leaving {
+		if sl.can == can && !sl.leaving {
 			n++
 			coming = coming || !sl.wasReady && !sl.hasFailed
 		}
@@ -101,14 +100,10 @@ func (s *state) grow(now time.Time, w wanted, out []effect) []effect {
 	switch {
 	case n == 0: // the first client of its class
 		for replica := range s.replicas() {
-			out = s.spawnSlot(now, &slot{replica: replica, can: w.can}, out)
+			out = s.spawnSlot(now, &slot{replica: replica, can: can}, out)
 		}
 	case s.leased && !coming && n < s.server.MaxBackends:
-		replica := n % s.replicas()
-		if w.replica > 0 {
-			replica = w.replica - 1
-		}
-		out = s.spawnSlot(now, &slot{replica: replica, can: w.can}, out)
+		out = s.spawnSlot(now, &slot{replica: n % s.replicas(), can: can}, out)
 	}
 	return out
 }
@@ -122,8 +117,9 @@ func (s *state) give(now time.Time, sl *slot, q queued, out []effect) []effect {
 			}
 		}
 	}
-	sl.inFlight++
-	s.running[q.Call] = &run{at: sl}
+	r := &run{at: sl, waits: q.Request.Waits()}
+	s.running[q.Call] = r
+	s.count(r, 1)
 	if wait := now.Sub(q.since); wait > 0 {
 		out = append(out, act(waited{wait}))
 	}
@@ -133,10 +129,18 @@ func (s *state) give(now time.Time, sl *slot, q queued, out []effect) []effect {
 // free takes a call out of the books.
 func (s *state) free(call message.CallRef, r *run) {
 	delete(s.running, call)
-	if r.parked {
-		s.parked--
-	} else {
-		r.at.inFlight--
+	s.count(r, -1)
+}
+
+// count adds n to the number of calls like this one.
+func (s *state) count(r *run, n int) {
+	switch {
+	case r.parked:
+		s.parked += n
+	case r.waits:
+		s.waiting += n
+	default:
+		r.at.inFlight += n
 	}
 }
 
@@ -158,14 +162,12 @@ func (s *state) park(now time.Time, m message.Parked, out []effect) []effect {
 	if r == nil || r.at.ref != m.Backend || r.parked == m.Yes {
 		return out
 	}
+	s.count(r, -1)
 	r.parked = m.Yes
+	s.count(r, 1)
 	if !m.Yes {
-		s.parked--
-		r.at.inFlight++
 		return out
 	}
-	s.parked++
-	r.at.inFlight--
 	if full := s.limits.ParkedPerServer; full > 0 && s.parked > full {
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
 			Message: "too many calls of this server wait for answers of their clients (limits.parkedPerServer)"}
@@ -183,14 +185,14 @@ func (s *state) returned(now time.Time, m message.Returned, out []effect) []effe
 		return out
 	}
 	s.free(m.Call, r)
-	d, w := message.Dispatch{Call: m.Call, Request: m.Request}, s.wants(m.Request)
-	if next := s.pick(w); next != nil && next != r.at && s.room() {
+	d := message.Dispatch{Call: m.Call, Request: m.Request}
+	if next := s.pick(s.class(m.Request), m.Request); next != nil && next != r.at && s.room(m.Request) {
 		return s.give(now, next, queued{Dispatch: d, since: now}, out)
 	}
-	if r.at.leaving && s.mayServe(w) {
+	if r.at.leaving && s.mayServe(s.class(m.Request)) {
 		return s.dispatch(now, queued{Dispatch: d, since: now}, out)
 	}
-	fault := s.unavailableFault(now, w)
+	fault := s.unavailableFault(now)
 	fault.Message += ": " + m.Reason
 	return append(out, s.answer(d, fault))
 }
@@ -216,11 +218,11 @@ func (s *state) pump(now time.Time, out []effect) []effect {
 	}
 	rest := s.queue[:0]
 	for _, q := range s.queue {
-		w := s.wants(q.Request)
+		can := s.class(q.Request)
 		sl := (*slot)(nil)
-		if s.room() {
-			if sl = s.pick(w); sl == nil {
-				out = s.grow(now, w, out)
+		if s.room(q.Request) {
+			if sl = s.pick(can, q.Request); sl == nil {
+				out = s.grow(now, can, out)
 			}
 		}
 		if sl == nil {
@@ -272,26 +274,25 @@ func (s *state) failQueue(name protocol.FaultName, text string, out []effect) []
 func (s *state) failHopeless(now time.Time, out []effect) []effect {
 	rest := s.queue[:0]
 	for _, q := range s.queue {
-		w := s.wants(q.Request)
-		if s.mayServe(w) {
+		if s.mayServe(s.class(q.Request)) {
 			rest = append(rest, q)
 			continue
 		}
-		out = append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
+		out = append(out, s.answer(q.Dispatch, s.unavailableFault(now)))
 	}
 	clear(s.queue[len(rest):])
 	s.queue = rest
 	return out
 }
 
-// mayServe reports whether such a call may wait for a backend: one is ready but busy, or in its first start,
+// mayServe reports whether a call of the class may wait for a backend: one is ready but busy, or in its first start,
 // or replaces another. After a loss calls fail at once (contract.md section 2).
-func (s *state) mayServe(w wanted) bool {
+func (s *state) mayServe(can message.Can) bool {
 	for _, sl := range s.slots {
-		if sl.leaving || !w.replicaIs(sl) || sl.can != w.can && !sl.main {
+		if sl.leaving || sl.can != can && !sl.main {
 			continue
 		}
-		if sl.phase == message.Ready && sl.can == w.can || !sl.wasReady && !sl.hasFailed {
+		if sl.phase == message.Ready && sl.can == can || !sl.wasReady && !sl.hasFailed {
 			return true
 		}
 	}
@@ -305,15 +306,11 @@ func (s *state) unavailableName() protocol.FaultName {
 	return protocol.ServerUnavailable
 }
 
-// unavailableFault says why the server cannot carry out such a call and when it is tried next (S3.2.3, S4.3.3).
-func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
+// unavailableFault says why the server cannot be called and when it is tried next (S3.2.3, S4.3.3).
+func (s *state) unavailableFault(now time.Time) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable()}
-	if w.replica > 0 {
-		f.Name = protocol.ServerUnavailable
-		f.Message = fmt.Sprintf("replica %d of %s", w.replica-1, f.Message)
-	}
 	for _, sl := range s.slots {
-		if sl.leaving || !w.replicaIs(sl) {
+		if sl.leaving {
 			continue
 		}
 		if sl.phase == message.NeedsLogin && sl.main {

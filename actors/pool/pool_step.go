@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -27,6 +28,7 @@ type state struct {
 	turn    int     // round robin
 	running map[message.CallRef]*run
 	parked  int                         // calls among them that wait for a client's answer
+	waiting int                         // likewise, for the end of a task
 	leased  bool                        // one running call at a time on each connection
 	modern  bool                        // the server takes each call with its own capabilities: one connection carries all classes
 	eras    map[string]message.KnownEra // by identity of the replicas
@@ -49,6 +51,7 @@ type state struct {
 type run struct {
 	at     *slot
 	parked bool
+	waits  bool // it makes the server do nothing (message.Request.Waits)
 }
 
 // slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls.
@@ -63,7 +66,7 @@ type slot struct {
 	since       time.Time
 	nextAttempt time.Time
 	incarnation uint64
-	inFlight    int // calls, without those that are parked
+	inFlight    int // calls, without those that wait
 	wasReady    bool
 	hasFailed   bool
 	leaving     bool // replaced: takes no new calls
@@ -165,7 +168,12 @@ func (s *state) start(now time.Time, out []effect) []effect {
 }
 
 // replicas is how many backends the configuration wants.
-func (s *state) replicas() int { return s.server.ReplicaCount() }
+func (s *state) replicas() int {
+	if len(s.server.URLs) > 0 {
+		return len(s.server.URLs)
+	}
+	return max(1, s.server.Replicas)
+}
 
 // spawnAll starts the main backends.
 func (s *state) spawnAll(now time.Time, out []effect) []effect {
@@ -227,10 +235,6 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		out = s.lostCalls(sl, out)
 	}
 	was := sl.phase
-	if m.Phase == message.Ready && was == message.Ready && sl.incarnation == m.Incarnation {
-		sl.reason = m.Reason // only that has changed
-		return out
-	}
 	sl.phase, sl.reason, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.NextAttempt, m.Incarnation, now
 	switch m.Phase {
 	case message.Syncing:
@@ -390,7 +394,7 @@ func (s *state) report() status.Server {
 	case string(message.NeedsLogin):
 		r.Hint = "the server wants credentials: set its headers in the configuration"
 	case string(message.Waiting):
-		r.Hint = "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart " + s.server.Name + " tries at once"
+		r.Hint = fmt.Sprintf("it is tried again by itself; see what it says: goblin-actor status (server %s)", s.server.Name)
 	}
 	return r
 }

@@ -236,7 +236,7 @@ func (s *deskState) progress(now time.Time, m message.Progress, out []effect) []
 	if v == nil {
 		return out
 	}
-	for _, e := range v.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
+	for _, e := range v.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: v.Token})
 		out = s.pass(v, forward{nil, frame, e.Frame.Newline, transport.WeightProgress, "progress"}, out)
 	}

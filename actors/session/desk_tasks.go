@@ -19,24 +19,27 @@ const needsTasks = `{"extensions":{"` + message.ExtensionTasks + `":{}}}`
 func taskTarget(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch {
-	case !slices.ContainsFunc(view.Servers(), func(server *catalog.Server) bool { return offers(server, message.ExtensionTasks, true) }):
+	case !slices.ContainsFunc(view.Servers(), modernTasks):
 		return target{}, protocol.NoMethod(x.Frame.MethodText())
 	case !declares(x.Params.MetaCapabilities.Of(raw), message.ExtensionTasks):
 		return target{}, undeclaredTasks()
 	}
 	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
-	server, own := taskServer(view, id)
+	server, own := taskServer(view, id, modernTasks)
 	if server == nil {
 		return target{}, protocol.BadParams("Unknown task: " + id)
 	}
 	return target{server: server, original: own, span: x.Params.TaskID}, nil
 }
 
-// taskServer finds the server a public task id leads to, and its own id; nil if there is none in view.
-func taskServer(view *catalog.View, id string) (server *catalog.Server, own string) {
+// modernTasks reports whether a server has the extension.
+func modernTasks(server *catalog.Server) bool { return offers(server, message.ExtensionTasks, true) }
+
+// taskServer finds the server a public task id leads to, and its own id; nil if there is none in view that has tasks.
+func taskServer(view *catalog.View, id string, has func(*catalog.Server) bool) (server *catalog.Server, own string) {
 	name, own, _ := strings.Cut(id, "/")
 	for _, server := range view.Servers() {
-		if server.Name == name && own != "" && offers(server, message.ExtensionTasks, true) {
+		if server.Name == name && own != "" && has(server) {
 			return server, own
 		}
 	}
@@ -69,9 +72,5 @@ func publicTask(edits []protocol.Edit, v *visit, info *protocol.ResultInfo, f *p
 	case v.Method != protocol.MethodToolsCall || info.KindOf(v.Method, f) != protocol.ResultTask:
 		return edits
 	}
-	span := protocol.Member(f.Raw, f.Result, "taskId")
-	if own, ok := protocol.Unquote(span.Of(f.Raw)); ok {
-		edits = append(edits, protocol.Edit{Span: span, With: protocol.Quote(v.Server + "/" + own)})
-	}
-	return edits
+	return publicID(edits, f.Raw, protocol.Member(f.Raw, f.Result, "taskId"), v.Server)
 }

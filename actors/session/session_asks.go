@@ -42,7 +42,8 @@ func (s *state) ask(now time.Time, m message.Ask, out []effect) []effect {
 	s.questions[s.lastAsk] = question{m.Seq, m.Key, m.From}
 	h.Step(now, call.Asked{}, s.scratch[:0])
 	id := strconv.AppendUint(nil, s.lastAsk, 10)
-	frame := protocol.AppendEdited(nil, m.Frame.Raw, protocol.Edit{Span: m.Frame.ID, With: id})
+	edits := publicID([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
+	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
 	out = append(out, act(forward{h.x, frame, m.Frame.Newline, transport.WeightAnswer, ""}))
 	return s.clock.by(now, h.Deadline(), out)
 }
@@ -84,6 +85,9 @@ func (s *state) response(now time.Time, x *transport.Exchange, out []effect) []e
 	}
 	delete(s.questions, number)
 	answer := message.Answer{Key: q.key, Result: x.Frame.ResultBytes()}
+	if h := s.calls[q.seq]; h != nil {
+		answer.Result = h.ownReply(&x.Frame)
+	}
 	if x.Frame.Kind == protocol.KindError {
 		answer.Result, answer.Error = nil, x.Frame.ErrorBytes()
 	}

@@ -37,7 +37,7 @@ func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []ef
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original, Replica: t.replica}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original}
 	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.span, original
 	}
@@ -47,6 +47,8 @@ func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []ef
 		Seq: s.seq, ID: id, Token: x.Params.ProgressToken.Of(x.Frame.Raw), Server: t.server.Name, Item: t.original,
 		Method: x.Frame.M, State: call.Queued, Began: now, Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
 	}}
+	s.prepareTask(r, t)
+	h.asTask, h.Limits.Patient = r.AsTask, r.Waits()
 	s.calls[s.seq] = h
 	s.byID[string(id)] = s.seq
 	out = s.clock.by(now, h.Deadline(), out)
@@ -59,7 +61,7 @@ type target struct {
 	original string         // as its server calls it
 	span     protocol.Span  // where the client's name for it stands
 	entry    *catalog.Entry // nil for a URI that only a template knows
-	replica  int            // counted from 1; 0 = any
+	task     *task          // what a request about a task is about; nil = it is about none
 }
 
 // resolve finds the item in the view (architecture.md section 2: no call asks the registry).
@@ -67,15 +69,7 @@ func resolve(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault
 	raw := x.Frame.Raw
 	switch x.Frame.M {
 	case protocol.MethodToolsCall:
-		t, fault := resolveEntry(raw, x.Params.Name, "params.name", view.Tool)
-		if fault != nil {
-			return t, fault
-		}
-		name, _ := protocol.Unquote(x.Params.Name.Of(raw))
-		if t.replica = view.Replica(name) + 1; t.replica > t.server.Rules.ReplicaCount() {
-			return target{}, protocol.NoTool(name)
-		}
-		return t, nil
+		return resolveEntry(raw, x.Params.Name, "params.name", view.Tool)
 	case protocol.MethodPromptsGet:
 		return resolveEntry(raw, x.Params.Name, "params.name", view.Prompt)
 	case protocol.MethodResourcesRead:
@@ -138,12 +132,17 @@ func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effe
 
 // effect carries out what a call's step wants done.
 func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []effect {
+	s.taskGone(h, e)
+	if h.survey != nil {
+		return s.looked(h, e, out)
+	}
 	switch e.Kind {
 	case call.Deliver:
 		frame, edits := &e.Frame, make([]protocol.Edit, 1, 2)
 		edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
 		if frame.Kind == protocol.KindResult {
-			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.Method, frame)...)
+			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.resultOf(), frame)...)
+			edits = h.taskEdits(edits, frame)
 		}
 		out = append(out, edited(h.x, frame, edits, frame.Memory))
 		return append(out, answered(now, &h.Call, frame))
@@ -182,7 +181,7 @@ func (s *state) progress(now time.Time, m message.Progress, out []effect) []effe
 	if h == nil {
 		return out
 	}
-	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
+	for _, e := range h.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
 		out = append(out, act(forward{h.x, frame, e.Frame.Newline, transport.WeightProgress, "progress"}))
 	}

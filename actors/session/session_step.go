@@ -24,7 +24,6 @@ const openWait = time.Minute
 // state is all a session knows. Written by step only.
 type state struct {
 	id        string
-	node      string // of this gateway
 	transport string
 	key       catalog.Key
 	limits    config.Limits
@@ -64,6 +63,8 @@ type state struct {
 	rootsOf     map[string]kernel.Reference // pools of servers that asked for the roots
 	subs        map[resource]*subscription
 	subscribing map[uint64]subscribing // by seq
+	tasks       map[string]*task       // by public id
+	lastTask    uint64
 }
 
 // held is a call with what its holder needs to answer it.
@@ -72,14 +73,17 @@ type held struct {
 	x      *transport.Exchange
 	view   *catalog.View   // the view it was looked up in: names in its result are made from it
 	server *catalog.Server // whose pool has it
+	asTask bool            // a tools/call that is to be done as a task
+	survey *survey         // it asks about a task on behalf of this; nil = the client's own call
+	place  int             // there
 }
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		id: o.ID, node: o.Node, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
+		id: o.ID, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
 		expect: o.Expect, calls: map[uint64]*held{}, byID: map[string]uint64{},
 		questions: map[uint64]question{}, rootsOf: map[string]kernel.Reference{},
-		subs: map[resource]*subscription{}, subscribing: map[uint64]subscribing{}, owner: o.Gateway,
+		subs: map[resource]*subscription{}, subscribing: map[uint64]subscribing{}, owner: o.Gateway, tasks: map[string]*task{},
 	}
 }
 
@@ -103,6 +107,10 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.ask(now, m, out)
 	case message.AskWithdrawn:
 		return s.askWithdrawn(now, m, out)
+	case message.TaskMade:
+		s.taskMade(m)
+	case message.TaskNote:
+		return s.taskNote(m, out)
 	case message.ElicitationDone:
 		return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
 	case message.ResourceUpdated:
@@ -225,7 +233,7 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 	for _, seq := range sortedKeys(s.calls) {
 		h := s.calls[seq]
 		out = append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
-		out = s.event(now, seq, call.Broken{Fault: endedWith(fault, &h.Call)}, out)
+		out = s.event(now, seq, call.Broken{Fault: fault}, out)
 	}
 	for _, x := range s.wait {
 		out = append(out, act(refuse{x, 503, fault}))
@@ -240,13 +248,6 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 		out = append(out, act(closeStream{stream}))
 	}
 	return append(out, act(endReplay{}), tell(s.registry, message.Unsubscribe{Who: s.self}))
-}
-
-// endedWith is fault for one call: it names the server, and what a server has had is not to be sent again.
-func endedWith(fault *protocol.Fault, c *call.Call) *protocol.Fault {
-	f := *fault
-	f.Server, f.Retryable = c.Server, c.State == call.Queued
-	return &f
 }
 
 // report is what the session tells people. The id is a secret; eight characters name it.

@@ -20,6 +20,7 @@ type Server struct {
 	Version      string                                               // answered to initialize; "" = the newest legacy one
 	Refuse       error                                                // when set, every connection closes with it
 	Logging      bool                                                 // declares logging
+	Tasks        bool                                                 // declares tasks for tools/call; Handle has to do them
 	Mute         bool                                                 // never answers initialize
 	Handle       func(p *transport.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
 
@@ -126,6 +127,9 @@ func (s *Server) answer(peer *transport.Peer, f protocol.Frame) {
 		logging := ""
 		if s.Logging {
 			logging = `,"logging":{}`
+		}
+		if s.Tasks {
+			logging += `,"tasks":{"requests":{"tools":{"call":{}}}}`
 		}
 		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}%s},"serverInfo":{"name":"fake","version":"1"},"instructions":%q}`, version, logging, s.Instructions)
 	case protocol.MethodPing:

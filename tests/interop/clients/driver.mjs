@@ -78,6 +78,25 @@ const ops = {
     const options = { signal, ...progress && { onprogress: (p) => say({ of: id, progress: p.progress }) } };
     return v2 ? client.callTool(params, options) : client.callTool(params, undefined, options);
   },
+  // A call as a task of 2025-11-25, v1 only: what the stream of the SDK says, then its task as a list has it.
+  async task({ client }, { name, arguments: args, cancel }) {
+    const { tasks } = client.experimental, told = { statuses: [] };
+    await client.listTools(); // a client learns there which tools are tasks
+    for await (const m of tasks.callToolStream({ name, arguments: args })) {
+      if (m.type === "error") {
+        if (!cancel) throw m.error;
+        told.error = m.error.message;
+      }
+      if (m.type === "result") told.text = m.result.content[0].text;
+      if (m.type === "taskCreated") {
+        told.id = m.task.taskId;
+        if (cancel) await tasks.cancelTask(told.id);
+      }
+      if (m.task && told.statuses.at(-1) !== m.task.status) told.statuses.push(m.task.status);
+    }
+    told.listed = (await tasks.listTasks()).tasks.filter((t) => t.taskId === told.id).map((t) => t.status);
+    return told;
+  },
   async read({ client }, { uri }) { return (await client.readResource({ uri })).contents[0]; },
   async prompt({ client }, { name, arguments: args }) { return (await client.getPrompt({ name, arguments: args })).messages[0].content.text; },
   async complete({ client }, { ref, argument }) { return (await client.complete({ ref, argument })).completion.values; },

@@ -1,0 +1,88 @@
+package backend
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+const (
+	maxTasks  = 4096 // of one connection that are remembered, the newest; of older ones nothing is told any more
+	maxTaskID = 256  // bytes of a server's task id
+)
+
+// task is what a legacy server made of a call: what it says of it later goes to who made the call.
+// MCP 2025-11-25, basic/utilities/tasks.
+type task struct {
+	id     string // the server's own
+	token  uint32 // the progress token of the call, which stays valid: our id of it
+	holder kernel.Reference
+}
+
+// taskMade takes the result of a call that was to be done as a task, and tells its holder if it is done as one.
+func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Frame, out []effect) []effect {
+	id, ok := protocol.Unquote(protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId").Of(f.Raw))
+	switch {
+	case !ok: // done at once, or nonsense: its client may judge
+		return s.done(now, p, *f, out)
+	case id == "" || len(id) > maxTaskID:
+		return s.faulty(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out)
+	}
+	s.tasks = slices.DeleteFunc(s.tasks, func(t task) bool { return t.id == id })
+	if len(s.tasks) >= maxTasks {
+		s.tasks = slices.Delete(s.tasks, 0, 1)
+	}
+	s.tasks = append(s.tasks, task{id, token, p.call.Holder})
+	out = append(out, tell(p.call.Holder, message.TaskMade{Seq: p.call.Seq, ID: id, Home: message.Home{Backend: s.self, Incarnation: *s.incarnation}}))
+	return s.done(now, p, *f, out)
+}
+
+// homeless reports whether the task that the request is about went with the process that made it. What is behind a URL
+// may have kept its tasks.
+func (s *state) homeless(r *message.Request) bool {
+	return s.kind == "stdio" && r.Home != nil && *r.Home != message.Home{Backend: s.self, Incarnation: *s.incarnation}
+}
+
+// waitsFor returns our id of the newest request that waits for the end of a task, 0 = none. raw is the task's id as JSON.
+func (s *state) waitsFor(raw []byte) uint32 {
+	newest := uint32(0)
+	id, ok := protocol.Unquote(raw)
+	if !ok {
+		return 0
+	}
+	for n, p := range s.pending {
+		if p.own == nil && p.request.Frame.M == protocol.MethodTasksResult && p.request.Item == id {
+			newest = max(newest, n)
+		}
+	}
+	return newest
+}
+
+// taskStatus goes to the client whose task it is.
+func (s *state) taskStatus(e *transport.Received, out []effect) []effect {
+	return s.taskNote(protocol.Member(e.Frame.Raw, e.Frame.Params, "taskId"), e, out)
+}
+
+// taskNote passes on what the server says of the task that has its id at the span; of a task nobody made, nothing.
+func (s *state) taskNote(span protocol.Span, e *transport.Received, out []effect) []effect {
+	id, ok := protocol.Unquote(span.Of(e.Frame.Raw))
+	i := slices.IndexFunc(s.tasks, func(t task) bool { return t.id == id })
+	if !ok || i < 0 {
+		return out
+	}
+	return append(out, tell(s.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: id, Frame: e.Frame}))
+}
+
+// taskProgress passes on the progress of a call that has become a task.
+func (s *state) taskProgress(token uint32, e *transport.Received, out []effect) []effect {
+	i := slices.IndexFunc(s.tasks, func(t task) bool { return t.token == token })
+	if i < 0 {
+		return out
+	}
+	return append(out, tell(s.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: s.tasks[i].id, Frame: e.Frame}))
+}

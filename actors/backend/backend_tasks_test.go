@@ -1,0 +1,151 @@
+package backend
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// aboutTask is a legacy client's request about a task, as a session would dispatch it.
+func aboutTask(t *testing.T, method, id string) *message.Request {
+	t.Helper()
+	r := &message.Request{Server: "fake", Item: id, Caller: message.Caller{Can: message.CanForm}}
+	if err := r.Frame.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{"taskId":%q}}`, method, id)); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func asTask(t *testing.T) *message.Request {
+	r := legacyRequest(t, message.CanForm)
+	r.AsTask = true
+	return r
+}
+
+// tasked is a server on stdio whose calls become tasks with these ids, one after the other; it answers nothing else.
+func tasked(t *testing.T, ids ...string) (*bench, *actortest.Server) {
+	t.Helper()
+	server := &actortest.Server{Tools: []string{"add"}, Tasks: true, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+		if f.M == protocol.MethodToolsCall && len(ids) > 0 {
+			_ = p.Send(protocol.AppendResult(nil, id, fmt.Appendf(nil, `{"task":{"taskId":%q}}`, ids[0])))
+			ids = ids[1:]
+		}
+	}}
+	b := start(t, server, cfg())
+	synctest.Wait()
+	return b, server
+}
+
+// A question that names its task goes to who waits for that task, whatever else runs, and to nobody else. One that names none
+// is no task's.
+func TestQuestionsOfTasks(t *testing.T) {
+	const named = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":%q}},`
+	tests := []struct {
+		name, task string
+		want       uint64 // the call that is asked; 0 = nobody
+	}{
+		{"the task of one who waits", "a", 1}, {"the other's", "b", 2}, {"a task nobody waits for", "c", 0}, {"no task", "", 3},
+	}
+	for _, test := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			b, server := tasked(t)
+			defer b.stop()
+			b.call(1, aboutTask(t, "tasks/result", "a"))
+			b.call(2, aboutTask(t, "tasks/result", "b"))
+			b.call(3, legacyRequest(t, message.CanForm))
+			b.pool.Got()
+			meta := ""
+			if test.task != "" {
+				meta = fmt.Sprintf(named, test.task)
+			}
+			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{` + meta + `"message":"?"}}`))
+			synctest.Wait()
+			got := uint64(0)
+			if _, asks := b.outcomes(); len(asks) == 1 {
+				got = asks[0].Seq
+			}
+			if refused := len(server.Answers()) == 1; got != test.want || refused != (test.want == 0) {
+				t.Errorf("%s: call %d was asked, want %d; refused: %v", test.name, got, test.want, refused)
+			}
+			if _, lease := b.parkedOf(); test.task != "" && lease != 0 {
+				t.Errorf("%s: the server counts as one that asks without saying for which call", test.name)
+			}
+		})
+	}
+}
+
+// What the server says of a task on its own goes to who made the call, as long as the connection lives; ids that no
+// server needs end the call.
+func TestNotesOfTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, server := tasked(t, "a", "", strings.Repeat("x", maxTaskID+1))
+		defer b.stop()
+		b.call(1, asTask(t))
+		made := actortest.Of[message.TaskMade](b.holder)
+		b.call(2, asTask(t))
+		b.call(3, asTask(t))
+		ends, _ := b.outcomes()
+		if len(made) != 1 || made[0].Seq != 1 || made[0].ID != "a" || made[0].Home.Incarnation != 1 {
+			t.Fatalf("made: %+v", made)
+		}
+		if len(ends) != 2 || !strings.Contains(ends[0], "an id of 0 bytes") || !strings.Contains(ends[1], "an id of 257 bytes") {
+			t.Errorf("ends: %q", ends)
+		}
+		token := server.Got("tools/call")[0].IDBytes()
+		for _, note := range []string{
+			`"tasks/status","params":{"taskId":"a"}`, `"tasks/status","params":{"taskId":"b"}`, `"tasks/status"`,
+			`"progress","params":{"progressToken":` + string(token) + `}`, `"progress","params":{"progressToken":99}`,
+			`"message","params":{"data":1,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"a"}}}`,
+		} {
+			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/` + note[1:] + `}`))
+		}
+		synctest.Wait()
+		notes := actortest.Of[message.TaskNote](b.holder)
+		var got []string
+		for _, n := range notes {
+			got = append(got, n.Server+"/"+n.ID+" "+n.Frame.MethodText())
+		}
+		if strings.Join(got, ", ") != "fake/a notifications/tasks/status, fake/a notifications/progress, fake/a notifications/message" {
+			t.Errorf("told: %v", got)
+		}
+		home := made[0].Home
+		r := aboutTask(t, "tasks/get", "a")
+		r.Home = &home
+		b.call(4, r)
+		server.Last().Close(nil)
+		time.Sleep(time.Minute)
+		b.call(5, r)
+		ends, _ = b.outcomes()
+		if len(ends) != 2 || !strings.HasPrefix(ends[0], "4 BACKEND_DISCONNECTED") || !strings.HasPrefix(ends[1], "5 INVALID_PARAMS Unknown task") {
+			t.Errorf("ends: %q", ends)
+		}
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"a"}}`))
+		synctest.Wait()
+		if notes := actortest.Of[message.TaskNote](b.holder); len(notes) != 0 {
+			t.Error("a new process told of an old one's task")
+		}
+	})
+}
+
+// However many tasks a server makes, the newest are remembered.
+func TestTasksAreBounded(t *testing.T) {
+	s := newState(Options{Server: cfg(), Kind: "stdio"}, kernel.Reference{}, new(uint64))
+	for i := range maxTasks + 10 {
+		var f protocol.Frame
+		if err := f.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"%d"}}}`, i)); err != nil {
+			t.Fatal(err)
+		}
+		s.taskMade(time.Time{}, uint32(i), &pending{request: &message.Request{}}, &f, nil)
+	}
+	if len(s.tasks) != maxTasks || s.tasks[0].id != "10" {
+		t.Errorf("%d tasks, the oldest %s", len(s.tasks), s.tasks[0].id)
+	}
+}

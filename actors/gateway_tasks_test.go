@@ -1,0 +1,185 @@
+package actors
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+const related = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"7"}}`
+
+// working is a server of 2025-11-25 whose calls become the task 7, which asks once and is done when it was answered. When
+// it is asked how far the task is, it tells of it, too.
+func working() *actortest.Server {
+	const task = `{"taskId":"7","status":"working","ttl":null}`
+	s := &actortest.Server{Tools: []string{"dig"}, Tasks: true, Version: protocol.Version20251125}
+	var waiting, token []byte
+	said := func(p *transport.Peer, method, params string) {
+		_ = p.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/` + method + `","params":{` + params + `}}`))
+	}
+	s.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+		var params protocol.Params
+		_ = params.Scan(&f)
+		if f.M != protocol.MethodToolsCall && string(params.TaskID.Of(f.Raw)) != `"7"` {
+			_ = p.Send(protocol.AppendError(nil, id, -32602, "no such task", nil))
+			return
+		}
+		switch f.M {
+		case protocol.MethodToolsCall:
+			if !protocol.Member(f.Raw, f.Params, "task").Present() {
+				_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+				return
+			}
+			token = params.ProgressToken.Of(f.Raw)
+			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"task":`+task+`,`+related+`}`)))
+		case protocol.MethodTasksResult:
+			waiting = id
+			_ = p.Send([]byte(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"deeper?","requestedSchema":{},` + related + `}}`))
+		case protocol.MethodTasksGet:
+			said(p, "tasks/status", `"taskId":"7","status":"working"`)
+			said(p, "progress", `"progressToken":`+string(token)+`,"progress":1,`+related)
+			said(p, "message", `"level":"info","data":"digging",`+related)
+			said(p, "tasks/status", `"taskId":"8","status":"working"`)
+			_ = p.Send(protocol.AppendResult(nil, id, []byte(task)))
+		case protocol.MethodTasksCancel:
+			_ = p.Send(protocol.AppendResult(nil, id, []byte(task)))
+			_ = p.Send(protocol.AppendResult(nil, waiting, []byte(`{"content":[],`+related+`}`)))
+		}
+	}
+	return s
+}
+
+func hello(version string) string {
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":` + allCapabilities + `,"clientInfo":{"name":"t","version":"1"}}}`
+}
+
+func (h *house) want(line string, want ...string) {
+	h.t.Helper()
+	if got := h.send(line); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		h.t.Errorf("%s: got\n%s\nwant\n%s", line, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A legacy server's tasks are known to legacy clients by its name and their id; all the rest is as it came.
+func TestLegacyTasks(t *testing.T) {
+	const public = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"two/7"}}`
+	within(func(t *testing.T) {
+		one, two := working(), working()
+		h := open(t, map[string]*actortest.Server{"one": one, "two": two}, nil)
+		defer h.close()
+		h.ready()
+		if got := h.one(hello(protocol.Version20251125)); !strings.Contains(got, `"capabilities":{"tasks":{"cancel":{},"list":{},"requests":{"tools":{"call":{}}}},`) {
+			t.Errorf("initialize: %s", got)
+		}
+		h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		h.want(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"two/7"}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown task: two/7","data":{"code":"INVALID_PARAMS","server":null,"retryable":false}}}`)
+		h.want(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"two_dig","arguments":{},"task":{"ttl":1000},"_meta":{"progressToken":"p"}}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"two/7","status":"working","ttl":null},`+public+`}}`)
+		h.want(`{"jsonrpc":"2.0","id":2,"method":"tasks/result","params":{"taskId":"two/7"}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"deeper?","requestedSchema":{},`+public+`}}`)
+		time.Sleep(2 * time.Minute) // it may take its time
+		h.want(`{"jsonrpc":"2.0","id":1,"result":{"action":"decline",` + public + `}}`)
+		if got := two.Answers(); len(got) != 1 || string(got[0].Raw) != `{"jsonrpc":"2.0","id":"q","result":{"action":"decline",`+related+`}}` {
+			t.Errorf("the server was answered %d times: %s", len(got), got[0].Raw)
+		}
+		h.want(`{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"two/7"}}`,
+			`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"two/7","status":"working"}}`,
+			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,`+public+`}}`,
+			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"digging",`+public+`}}`,
+			`{"jsonrpc":"2.0","id":3,"result":{"taskId":"two/7","status":"working","ttl":null}}`)
+		h.want(`{"jsonrpc":"2.0","id":4,"method":"tasks/cancel","params":{"taskId":"two/7"}}`,
+			`{"jsonrpc":"2.0","id":4,"result":{"taskId":"two/7","status":"working","ttl":null}}`, `{"jsonrpc":"2.0","id":2,"result":{"content":[],`+public+`}}`)
+		for _, id := range []string{"7", "one/7", "three/7", "two/", ""} {
+			if got := h.one(fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":"tasks/cancel","params":{"taskId":%q}}`, id)); !strings.Contains(got, "-32602") {
+				t.Errorf("tasks/cancel %q: %s", id, got)
+			}
+		}
+		got := h.send(`{"jsonrpc":"2.0","id":10,"method":"tasks/list"}`)
+		if last := got[len(got)-1]; last != `{"jsonrpc":"2.0","id":10,"result":{"tasks":[{"taskId":"two/7","status":"working","ttl":null}]}}` {
+			t.Errorf("tasks/list: %s", last)
+		}
+		if len(one.Got("tasks/get"))+len(one.Got("tasks/cancel")) != 0 {
+			t.Error("the other server was asked")
+		}
+		r := parseModern(t, h.one(modern(11, "tasks/get", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, `,"taskId":"two/7"`)))
+		if r.Error == nil || r.Error.Code != -32601 {
+			t.Errorf("tasks/get of a modern client: %+v", r)
+		}
+		h.one(modern(12, "tools/call", `{}`, `,"name":"one_dig","arguments":{},"task":{}`))
+		if sent := string(one.Got("tools/call")[0].Raw); strings.Contains(sent, `"task"`) {
+			t.Errorf("a modern client's call became a task: %s", sent)
+		}
+	})(t)
+}
+
+// A process takes its tasks with it: what waits for one is told, and no other task is taken for it.
+func TestTasksOfALostServer(t *testing.T) {
+	within(func(t *testing.T) {
+		server := working()
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.ready()
+		h.one(hello(protocol.Version20251125))
+		h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_dig","task":{}}}`)
+		h.one(`{"jsonrpc":"2.0","id":2,"method":"tasks/result","params":{"taskId":"one/7"}}`) // its question
+		time.Sleep(time.Minute)
+		server.Last().Close(io.EOF)
+		time.Sleep(time.Minute)
+		if got := strings.Join(h.got(), "\n"); !strings.Contains(got, `"id":2,"error":{"code":-310`) {
+			t.Errorf("tasks/result: %s", got)
+		}
+		for _, want := range []string{"restarted", "Unknown task: one/7"} {
+			if got := h.one(`{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"one/7"}}`); !strings.Contains(got, "-32602") || !strings.Contains(got, want) {
+				t.Errorf("tasks/get: %s, want %s", got, want)
+			}
+		}
+		h.want(`{"jsonrpc":"2.0","id":4,"method":"tasks/list"}`, `{"jsonrpc":"2.0","id":4,"result":{"tasks":[]}}`)
+		if n := len(server.Got("tasks/get")); n != 0 {
+			t.Errorf("the new process was asked %d times", n)
+		}
+	})(t)
+}
+
+// Clients of versions without tasks get none, whatever they send.
+func TestNoTasksBefore20251125(t *testing.T) {
+	within(func(t *testing.T) {
+		server := working()
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.ready()
+		if got := h.one(hello(protocol.Version20250618)); strings.Contains(got, `"tasks"`) {
+			t.Errorf("initialize: %s", got)
+		}
+		h.want(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"task":{},"name":"one_dig"}}`, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+		if got := h.one(`{"jsonrpc":"2.0","id":2,"method":"tasks/list"}`); !strings.Contains(got, "-32601") {
+			t.Errorf("tasks/list: %s", got)
+		}
+	})(t)
+}
+
+// A task belongs to the session that made it; nobody else can guess it.
+func TestTasksOfAnotherSession(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": working()}, nil)
+	mine, other := w.open("/mcp"), w.open("/mcp")
+	say := func(session, body string) string { return w.do("POST", "/mcp", body, "Mcp-Session-Id", session).body }
+	if got := say(mine, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_dig","task":{}}}`); !strings.Contains(got, `"taskId":"one/7"`) {
+		t.Fatal(got)
+	}
+	for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
+		if got := say(other, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{"taskId":"one/7"}}`); !strings.Contains(got, "-32602") {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+	if got := say(other, `{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`); !strings.Contains(got, `{"tasks":[]}`) {
+		t.Errorf("tasks/list: %s", got)
+	}
+	if got := say(mine, `{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"one/7"}}`); !strings.Contains(got, `"taskId":"one/7"`) {
+		t.Errorf("its own: %s", got)
+	}
+}

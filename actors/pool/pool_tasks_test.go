@@ -1,0 +1,65 @@
+package pool
+
+import (
+	"testing"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+func (w *world) about(seq uint64, m protocol.Method, home *message.Home) {
+	r := &message.Request{Server: "fake", Home: home}
+	r.Frame.M = m
+	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
+}
+
+// Requests about a task go to the replica that made it; when that has gone, another may say that it does not know it.
+func TestTasksHaveAHome(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 3)
+	for i := range 3 {
+		w.phase(i, message.Ready)
+	}
+	home := &message.Home{Backend: w.backends[1]}
+	for seq := range uint64(4) {
+		w.about(seq, protocol.MethodTasksGet, home)
+		if w.sent[seq] != w.backends[1] {
+			t.Fatalf("request %d went elsewhere", seq)
+		}
+	}
+	w.phase(1, message.Waiting)
+	w.about(4, protocol.MethodTasksGet, home)
+	if at := w.sent[4]; at != w.backends[0] && at != w.backends[2] {
+		t.Error("nobody was asked in its place")
+	}
+}
+
+// Who waits for the end of a task takes no slot and stops nobody, neither where calls are limited nor where they are leased.
+func TestWaitingForATaskTakesNoSlot(t *testing.T) {
+	for _, server := range []config.Server{{MaxConcurrent: 1, Queue: queue}, {Isolation: isolationLeased, Queue: queue}} {
+		w := newWorld(t, server, 1)
+		w.phase(0, message.Ready)
+		w.about(1, protocol.MethodTasksResult, nil)
+		w.dispatch(2)
+		w.about(3, protocol.MethodTasksResult, nil)
+		if len(w.sent) != 3 {
+			t.Fatalf("%+v: %d sent, want 3", server, len(w.sent))
+		}
+		w.dispatch(4)
+		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}, Yes: true, Certain: true})
+		if len(w.sent) != 3 {
+			t.Errorf("%+v: two calls run at once", server)
+		}
+		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}, Certain: true})
+		w.end(2)
+		if _, runs := w.sent[4]; !runs {
+			t.Errorf("%+v: the next call waits", server)
+		}
+		for _, seq := range []uint64{1, 3, 4} {
+			w.end(seq)
+		}
+		if sl := w.s.slots[0]; sl.inFlight != 0 || w.s.parked != 0 || w.s.waiting != 0 || len(w.s.running) != 0 {
+			t.Errorf("%+v: left %d in flight, %d parked, %d waiting", server, sl.inFlight, w.s.parked, w.s.waiting)
+		}
+	}
+}

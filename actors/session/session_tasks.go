@@ -1,0 +1,196 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// Tasks of legacy servers pass through to clients of the one version that has them in its core. MCP 2025-11-25,
+// basic/utilities/tasks. Clients know a task as <server>/<the server's own id>, and a session knows only the tasks of its own
+// calls: nobody else's can be read, cancelled or listed. They are forgotten with it.
+
+// maxTasks is how many tasks a session knows, the newest.
+const maxTasks = 1024
+
+// task is what a call of the client has become.
+type task struct {
+	number uint64 // in the order they were made
+	server string
+	own    string // the server's own id
+	token  []byte // the progress token of its call, raw, which stays valid; nil = it wants no progress
+	home   message.Home
+}
+
+// legacyTasks reports whether a server can be asked to do tools/call as a task, in the manner of 2025-11-25.
+func legacyTasks(server *catalog.Server) bool {
+	if server.Protocol != protocol.Version20251125 || len(server.Capabilities) == 0 {
+		return false
+	}
+	raw := server.Capabilities
+	span := protocol.Span{End: uint32(len(raw))}
+	for _, key := range []string{"tasks", "requests", "tools", "call"} {
+		if span = protocol.Member(raw, span, key); !span.Present() || raw[span.Off] != '{' {
+			return false
+		}
+	}
+	return true
+}
+
+// offersTasks reports whether the client's version has tasks, and a server in view.
+func (s *state) offersTasks() bool {
+	return s.version == protocol.Version20251125 && slices.ContainsFunc(s.view.Servers(), legacyTasks)
+}
+
+// taskRequest answers tasks/list and passes on what names a task of the session.
+func (s *state) taskRequest(now time.Time, x *transport.Exchange, out []effect) []effect {
+	if !s.offersTasks() {
+		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
+	}
+	if x.Frame.M == protocol.MethodTasksList {
+		return s.listTasks(now, x, out)
+	}
+	id, _ := protocol.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
+	t := s.tasks[id]
+	if t == nil || s.serverOf(t) == nil {
+		return s.fault(x, protocol.BadParams("Unknown task: "+cut(id, 300)), out)
+	}
+	return s.forward(now, x, target{server: s.serverOf(t), original: t.own, span: x.Params.TaskID, task: t}, out)
+}
+
+// serverOf is the server that has the task, nil if it is in view no more.
+func (s *state) serverOf(t *task) *catalog.Server {
+	for _, server := range s.view.Servers() {
+		if server.Name == t.server {
+			return server
+		}
+	}
+	return nil
+}
+
+// prepareTask makes what the request is for its server as to tasks: one about a task says where that is, one that is to
+// become a task says so. A task that the client would never hear of is not begun.
+func (s *state) prepareTask(r *message.Request, t target) {
+	switch {
+	case t.task != nil:
+		r.Home = &t.task.home
+	case r.Frame.M != protocol.MethodToolsCall || !legacyTasks(t.server) || !protocol.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
+	case s.version == protocol.Version20251125:
+		r.AsTask = true
+	default:
+		r.Plain()
+	}
+}
+
+// taskMade notes that a call has become a task; the oldest of too many is forgotten.
+func (s *state) taskMade(m message.TaskMade) {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return
+	}
+	public := publicTaskID(h.Server, m.ID)
+	delete(s.tasks, public)
+	if len(s.tasks) >= maxTasks {
+		oldest := public
+		for id, t := range s.tasks {
+			if s.tasks[oldest] == nil || t.number < s.tasks[oldest].number {
+				oldest = id
+			}
+		}
+		delete(s.tasks, oldest)
+	}
+	s.lastTask++
+	s.tasks[public] = &task{number: s.lastTask, server: h.Server, own: m.ID, token: slices.Clone(h.Token), home: m.Home}
+}
+
+// taskGone forgets a task that is no more: its server says so, or the gateway in its place.
+func (s *state) taskGone(h *held, e *call.Effect) {
+	if h.Method != protocol.MethodTasksGet {
+		return
+	}
+	if code, _ := protocol.ErrorNumber(&e.Frame); e.Kind == call.Deliver && e.Frame.Kind == protocol.KindError && code == -32602 ||
+		e.Kind == call.Fail && e.Fault.Name == protocol.InvalidParams {
+		delete(s.tasks, publicTaskID(h.Server, h.Item))
+	}
+}
+
+// taskNote tells the client what the server says of a task: on the stream of a request that waits for its end, if there is
+// one, else on a stream that belongs to no request.
+func (s *state) taskNote(m message.TaskNote, out []effect) []effect {
+	t := s.tasks[publicTaskID(m.Server, m.ID)]
+	if t == nil {
+		return out
+	}
+	edits := taskEdits(nil, m.Frame.Raw, m.Frame.Params, m.Server)
+	switch m.Frame.M {
+	case protocol.NotificationProgress:
+		token := protocol.Member(m.Frame.Raw, m.Frame.Params, "progressToken")
+		if t.token == nil || !token.Present() {
+			return out
+		}
+		edits = append(edits, protocol.Edit{Span: token, With: t.token})
+	case protocol.NotificationMessage:
+		if !s.wantsLog(&m.Frame) {
+			return out
+		}
+	}
+	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
+	for _, seq := range sortedKeys(s.calls) {
+		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == m.Server && h.Item == m.ID {
+			return append(out, act(forward{h.x, frame, m.Frame.Newline, transport.WeightLog, ""}))
+		}
+	}
+	return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))
+}
+
+// resultOf is the method whose result the call has: that of a task is of the call that began it.
+func (h *held) resultOf() protocol.Method {
+	if h.Method == protocol.MethodTasksResult {
+		return protocol.MethodToolsCall
+	}
+	return h.Method
+}
+
+// taskEdits make the ids of tasks public in a result: of a call that became a task, or about one.
+func (h *held) taskEdits(edits []protocol.Edit, f *protocol.Frame) []protocol.Edit {
+	switch {
+	case h.asTask:
+		edits = publicID(edits, f.Raw, protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId"), h.Server)
+	case h.Method == protocol.MethodTasksGet || h.Method == protocol.MethodTasksCancel:
+		return taskEdits(edits, f.Raw, f.Result, h.Server)
+	case h.Method != protocol.MethodTasksResult:
+		return edits
+	}
+	return publicID(edits, f.Raw, protocol.RelatedTask(f.Raw, f.Result), h.Server)
+}
+
+// taskEdits do so in an object that is a task, or says which it belongs to.
+func taskEdits(edits []protocol.Edit, raw []byte, object protocol.Span, server string) []protocol.Edit {
+	edits = publicID(edits, raw, protocol.Member(raw, object, "taskId"), server)
+	return publicID(edits, raw, protocol.RelatedTask(raw, object), server)
+}
+
+// publicID makes a server's own task id, at span, the one that clients know.
+func publicID(edits []protocol.Edit, raw []byte, span protocol.Span, server string) []protocol.Edit {
+	if own, ok := protocol.Unquote(span.Of(raw)); ok {
+		return append(edits, protocol.Edit{Span: span, With: protocol.Quote(publicTaskID(server, own))})
+	}
+	return edits
+}
+
+func publicTaskID(server, own string) string { return server + "/" + own }
+
+// ownReply is the result of the client's answer to a question with the task's id as the server knows it.
+func (h *held) ownReply(f *protocol.Frame) []byte {
+	span := protocol.RelatedTask(f.Raw, f.Result)
+	if id, ok := protocol.Unquote(span.Of(f.Raw)); !ok || h.Method != protocol.MethodTasksResult || id != publicTaskID(h.Server, h.Item) {
+		return f.ResultBytes()
+	}
+	span.Off, span.End = span.Off-f.Result.Off, span.End-f.Result.Off
+	return protocol.AppendEdited(nil, f.ResultBytes(), protocol.Edit{Span: span, With: protocol.Quote(h.Item)})
+}

@@ -1,0 +1,63 @@
+package interop
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// taskTold is what clients/driver.mjs says of a call that became a task.
+type taskTold struct {
+	ID, Text, Error  string
+	Statuses, Listed []string
+}
+
+// A tool that is a task only, and asks in the middle: the SDK whose tasks the specification of 2025-11-25 grew up with, on both
+// sides, over both transports. MCP 2025-11-25, basic/utilities/tasks.
+func TestTasks(t *testing.T) {
+	servers := map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}}
+	g := serve(t, servers)
+	typescript := startDriver(t, "v1")
+	for name, where := range map[string]map[string]any{
+		"http":  {"via": "http", "url": g.url},
+		"stdio": {"via": "stdio", "command": binary, "args": []string{"stdio", "--config", writeConfig(t, t.TempDir(), servers)}},
+	} {
+		p, err := dialNode(t.Context(), typescript, where, manner{answers: answers{form: map[string]any{"interpretation": "snake"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := p.(*node)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, server := range []string{"local", "web"} {
+				t.Run(server, func(t *testing.T) {
+					t.Parallel()
+					askedTask(t, client, server)
+				})
+			}
+			t.Run("cancelled", func(t *testing.T) {
+				t.Parallel()
+				var told taskTold
+				err := client.do(t.Context(), "task", map[string]any{"name": "local_simulate-research-query", "arguments": map[string]any{"topic": "gold"}, "cancel": true}, &told)
+				if err != nil || told.Text != "" || len(told.Listed) != 1 || told.Listed[0] != "cancelled" {
+					t.Errorf("%+v, %v", told, err)
+				}
+			})
+		})
+	}
+}
+
+// askedTask has a task ask its client what it means, and checks what becomes of it.
+func askedTask(t *testing.T, client *node, server string) {
+	var told taskTold
+	err := client.do(t.Context(), "task", map[string]any{"name": server + "_simulate-research-query", "arguments": map[string]any{"topic": "python", "ambiguous": true}}, &told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(told.ID, server+"/") || !strings.Contains(told.Text, "python (snake)") || !slices.Equal(told.Statuses, []string{"working", "input_required"}) {
+		t.Errorf("%+v", told)
+	}
+	if len(told.Listed) != 1 || told.Listed[0] != "completed" {
+		t.Errorf("tasks/list says %v of it", told.Listed)
+	}
+}
