@@ -109,33 +109,49 @@ func (r *ResultInfo) large() [2]Span {
 	return [2]Span{r.Content, r.Structured}
 }
 
-// ToLegacyResult appends the edits that make a modern server's result one for a legacy client: without resultType, ttlMs and
-// cacheScope; a tool call's structured content that is no object becomes a text block, unless the content says the same
+// ToLegacyResult appends the edits that make a modern server's result one for a legacy client: without resultType, ttlMs,
+// cacheScope and _meta's serverInfo, which legacy peers say once; a tool call's structured content that is no object becomes a text block, unless the content says the same
 // already. The result must be complete (KindOf). Edits of id and inside content can be made in the same AppendEdited.
 func ToLegacyResult(edits []Edit, m Method, f *Frame, r *ResultInfo) []Edit {
+	edits, meta := dropServerInfo(edits, f.Raw, r.Meta)
 	wishes := [...]wish{
 		{name: "resultType", have: r.ResultType},
 		{name: "ttlMs", have: r.TTL},
 		{name: "cacheScope", have: r.CacheScope},
+		{name: "_meta", have: r.Meta, want: meta},
 		{name: "structuredContent", have: r.Structured, want: r.Structured.Of(f.Raw)},
 		{name: "content", key: memberContent, have: r.Content, want: r.Content.Of(f.Raw)},
 	}
-	all := wishes[:3]
+	all := wishes[:4]
 	if m == MethodToolsCall {
 		all = wishes[:]
 		text := f.Raw[:0]
 		if r.Structured.Present() && f.Raw[r.Structured.Off] != '{' {
-			wishes[3].want, text = nil, r.Structured.Of(f.Raw)
+			wishes[4].want, text = nil, r.Structured.Of(f.Raw)
 		}
 		switch {
 		case !r.Content.Present() || len(text) > 0 && f.Raw[r.Content.Off] != '[':
-			wishes[4].want = textContent(text)
+			wishes[5].want = textContent(text)
 		case len(text) > 0 && !saysText(f.Raw, r.Content, text):
 			edits = append(edits, appendElement(f.Raw, r.Content, textBlock(text)))
 		}
 	}
 	edits, _ = grant(edits, f.Raw, f.Result, r.large(), !r.Odd, all)
 	return edits
+}
+
+// dropServerInfo takes serverInfo out of the _meta that is there, and returns what is to become of _meta: it stays where it
+// is, or nothing was left in it.
+func dropServerInfo(edits []Edit, raw []byte, meta Span) ([]Edit, []byte) {
+	if !meta.Present() || raw[meta.Off] != '{' || !Member(raw, meta, keyMetaServerInfo).Present() {
+		return edits, meta.Of(raw)
+	}
+	before := len(edits)
+	edits, left := dropMembers(edits, raw, meta, [2]Span{}, func(key []byte) bool { return sameKey(key, keyMetaServerInfo) })
+	if !left {
+		return edits[:before], nil
+	}
+	return edits, meta.Of(raw)
 }
 
 // textContent is a content that says the text, or nothing when it is empty.

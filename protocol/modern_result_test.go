@@ -74,7 +74,11 @@ func TestToLegacyResult(t *testing.T) {
 		m          Method
 		have, want string
 	}{
-		{MethodToolsCall, `{"resultType":"complete","content":[],` + serverMeta + `}`, `{"content":[],` + serverMeta + `}`},
+		{MethodToolsCall, `{"resultType":"complete","content":[],` + serverMeta + `}`, `{"content":[]}`},
+		{MethodToolsCall, `{` + serverMeta + `,"content":[]}`, `{"content":[]}`},
+		{MethodToolsCall, `{"content":[],"_meta":{"a":1,"io.modelcontextprotocol/serverInfo":{},"b":[2]}}`, `{"content":[],"_meta":{"a":1,"b":[2]}}`},
+		{MethodPromptsGet, `{"messages":[],"_meta":{"io.modelcontextprotocol\/serverInfo":null,"b":2}}`, `{"messages":[],"_meta":{"b":2}}`},
+		{MethodToolsCall, `{"content":[],"_meta":{"a":1}}`, ``},
 		{MethodToolsCall, `{"content":[],"resultType":"complete","structuredContent":{"a":1}}`, `{"content":[],"structuredContent":{"a":1}}`},
 		{MethodToolsCall, `{"content":[],"resultType":"complete","structuredContent":["a"]}`, `{"content":[{"type":"text","text":"[\"a\"]"}]}`},
 		{MethodToolsCall, `{"structuredContent":3,"content":[ {"type":"image"} ]}`, `{"content":[ {"type":"image"} ,{"type":"text","text":"3"}]}`},

@@ -26,6 +26,7 @@ type Entry struct {
 	Original string // name, URI or template text the server gave
 	Server   *Server
 	Raw      []byte             // the item's JSON, rewritten: public name, _meta keys
+	Other    []byte             // Raw for clients of the era that is not the server's; nil = the same
 	Source   []byte             // the item's JSON as the server gave it
 	Template *protocol.Template // kind Templates only; nil when its text is no RFC 6570 template
 	Bindings *protocol.Bindings // kind Tools only: arguments that travel in headers too (modern HTTP); nil = none

@@ -15,6 +15,6 @@
 //
 //	next := catalog.Build(previous, sources, naming, asked)
 //	view, _ := next.View(catalog.Key{})
-//	page, fault := view.Page(protocol.Tools, cursor)
+//	page, fault := view.Page(protocol.Tools, modern, cursor)
 //	entry, fault := view.Tool("files_read_file") // entry.Server.Pool takes the call, under the name entry.Original
 package catalog

@@ -131,7 +131,7 @@ func pages(t testing.TB, v *View, kind protocol.ItemKind) (items []string, count
 // page1 fetches one page.
 func page1(t testing.TB, v *View, kind protocol.ItemKind, cursor string) (items []string, next string) {
 	t.Helper()
-	result, fault := v.Page(kind, cursor)
+	result, fault := v.Page(kind, false, cursor)
 	if fault != nil {
 		t.Fatalf("Page(%s, %q): %v", kind, cursor, fault)
 	}

@@ -16,7 +16,7 @@ type list struct {
 	entries []*Entry
 	sorted  bool // by public name; else in the server's order
 	size    int  // items a page
-	pages   []page
+	pages   [2][]page // for legacy clients, for modern ones; the same where no item differs
 }
 
 // page is one ready result, made when first asked for.
@@ -29,26 +29,37 @@ func newList(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *l
 	if size <= 0 {
 		size = max(1, len(entries))
 	}
-	return &list{kind: kind, entries: entries, sorted: sorted, size: size, pages: make([]page, max(1, (len(entries)+size-1)/size))}
+	l := &list{kind: kind, entries: entries, sorted: sorted, size: size}
+	pages := max(1, (len(entries)+size-1)/size)
+	l.pages[0] = make([]page, pages)
+	l.pages[1] = l.pages[0]
+	if slices.ContainsFunc(entries, func(e *Entry) bool { return e.Other != nil }) {
+		l.pages[1] = make([]page, pages)
+	}
+	return l
 }
 
 // page returns the result for a cursor. Pages that start where ours do are made once; only a cursor from another
 // snapshot can lie between them.
-func (l *list) page(cursor string) ([]byte, *protocol.Fault) {
+func (l *list) page(modern bool, cursor string) ([]byte, *protocol.Fault) {
 	from, ok := l.start(cursor)
 	if !ok {
 		return nil, protocol.BadParams("Invalid cursor: start again without one")
 	}
-	if n := from / l.size; from%l.size == 0 && n < len(l.pages) {
-		p := &l.pages[n]
-		p.once.Do(func() { p.result = l.render(from) })
+	pages := l.pages[0]
+	if modern {
+		pages = l.pages[1]
+	}
+	if n := from / l.size; from%l.size == 0 && n < len(pages) {
+		p := &pages[n]
+		p.once.Do(func() { p.result = l.render(modern, from) })
 		return p.result, nil
 	}
-	return l.render(from), nil
+	return l.render(modern, from), nil
 }
 
 // render builds the result object with the items from there on.
-func (l *list) render(from int) []byte {
+func (l *list) render(modern bool, from int) []byte {
 	to := min(from+l.size, len(l.entries))
 	from = min(from, to)
 	next := ""
@@ -57,7 +68,7 @@ func (l *list) render(from int) []byte {
 	}
 	size := len(next) + len(l.kind.ResultKey()) + 32
 	for _, e := range l.entries[from:to] {
-		size += len(e.Raw) + 1
+		size += len(e.of(modern)) + 1
 	}
 	out := make([]byte, 0, size)
 	out = append(append(append(out, `{"`...), l.kind.ResultKey()...), `":[`...)
@@ -65,7 +76,7 @@ func (l *list) render(from int) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, e.Raw...)
+		out = append(out, e.of(modern)...)
 	}
 	out = append(out, ']')
 	if next != "" {

@@ -24,8 +24,8 @@ func TestPages(t *testing.T) {
 		if count != want || len(items) != 10 || !slices.IsSorted(items) {
 			t.Errorf("size %d: %d pages, %d items", size, count, len(items))
 		}
-		one, _ := v.Page(protocol.Tools, "")
-		two, _ := v.Page(protocol.Tools, "")
+		one, _ := v.Page(protocol.Tools, false, "")
+		two, _ := v.Page(protocol.Tools, false, "")
 		if &one[0] != &two[0] {
 			t.Errorf("size %d: the page was made twice", size)
 		}
@@ -34,8 +34,38 @@ func TestPages(t *testing.T) {
 	for kind, want := range map[protocol.ItemKind]string{
 		protocol.Tools: `{"tools":[]}`, protocol.Prompts: `{"prompts":[]}`, protocol.Resources: `{"resources":[]}`, protocol.Templates: `{"resourceTemplates":[]}`,
 	} {
-		if got, fault := v.Page(kind, ""); fault != nil || string(got) != want {
+		if got, fault := v.Page(kind, false, ""); fault != nil || string(got) != want {
 			t.Errorf("got %s, %v", got, fault)
+		}
+	}
+}
+
+// Clients of each era get a tool as they can read it, the same bytes as of old where nothing differs.
+func TestPagesOfBothEras(t *testing.T) {
+	const legacy, modern = `{"name":"a","execution":{"taskSupport":"required"}}`, `{"name":"a","outputSchema":{"type":"array"}}`
+	plain := `{"name":"a"}`
+	for _, c := range []struct{ protocol, tool, legacy, modern string }{
+		{protocol.Version20251125, legacy, legacy, plain}, {protocol.Version20260728, modern, plain, modern},
+		{protocol.Version20251125, modern, modern, modern}, {protocol.Version20260728, legacy, legacy, legacy}, {"", legacy, legacy, legacy},
+	} {
+		o := server(t, "s", 0).add(protocol.Tools, c.tool)
+		o.Server.Protocol = c.protocol
+		s := snapshot(standard(stylePrefix), o)
+		v, _ := s.View(Key{Server: "s"})
+		for modern, want := range map[bool]string{false: c.legacy, true: c.modern} {
+			if got, _ := v.Page(protocol.Tools, modern, ""); string(got) != `{"tools":[`+want+`]}` {
+				t.Errorf("%s, modern %v: %s, want %s", c.protocol, modern, got, want)
+			}
+		}
+		old, _ := s.main.Page(protocol.Tools, false, "")
+		again, _ := s.main.Page(protocol.Tools, true, "")
+		if same := &old[0] == &again[0]; same != (c.legacy == c.modern) {
+			t.Errorf("%s %s: one page for both: %v", c.protocol, c.tool, same)
+		}
+		o.Server = &Server{Name: "s", Protocol: protocol.Version20250326} // it comes back speaking another era
+		changed := following(s, standard(stylePrefix), o).Generation[protocol.Tools] != s.Generation[protocol.Tools]
+		if want := c.protocol != protocol.Version20251125; changed != want {
+			t.Errorf("%s %s: the list counts as changed: %v", c.protocol, c.tool, changed)
 		}
 	}
 }
@@ -51,15 +81,15 @@ func TestBadCursor(t *testing.T) {
 		if cursor == good+"A" {
 			continue // another key is still a key
 		}
-		result, fault := v.Page(protocol.Tools, cursor)
+		result, fault := v.Page(protocol.Tools, false, cursor)
 		if fault == nil || fault.Name != protocol.InvalidParams || fault.Code(true) != -32602 || result != nil {
 			t.Errorf("Page(%.40q) = %s, %v", cursor, result, fault)
 		}
 	}
-	if _, fault := v.Page(protocol.Prompts, good); fault == nil {
+	if _, fault := v.Page(protocol.Prompts, false, good); fault == nil {
 		t.Error("a cursor of another list was taken")
 	}
-	if result, fault := v.Page(protocol.Tools, encode([]byte("g\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01zzz"))); fault != nil || string(result) != `{"tools":[]}` {
+	if result, fault := v.Page(protocol.Tools, false, encode([]byte("g\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01zzz"))); fault != nil || string(result) != `{"tools":[]}` {
 		t.Errorf("after the end: %s, %v", result, fault)
 	}
 }

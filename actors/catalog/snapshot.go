@@ -124,7 +124,7 @@ func sameShown(a, b *offer, kind protocol.ItemKind) bool {
 
 func sameEntries(a, b []*Entry) bool {
 	return slices.EqualFunc(a, b, func(x, y *Entry) bool {
-		return x == y || x.Public == y.Public && x.Server.Name == y.Server.Name && bytes.Equal(x.Raw, y.Raw)
+		return x == y || x.Public == y.Public && x.Server.Name == y.Server.Name && bytes.Equal(x.Raw, y.Raw) && bytes.Equal(x.Other, y.Other)
 	})
 }
 

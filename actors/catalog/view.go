@@ -13,7 +13,7 @@ type View struct {
 	Generation [protocol.ItemKinds]uint64 // the Snapshot.Version in which this kind last changed in this view
 
 	snapshot     *Snapshot
-	pass         bool // names, URIs, bytes and order are the server's own
+	pass         bool // names, URIs, order and, within its era, bytes are the server's own
 	servers      []*Server
 	lists        [protocol.ItemKinds]*list
 	names        [2]names // Tools, Prompts
@@ -91,8 +91,32 @@ func (v *View) entry(it *item, previous *Snapshot) *Entry {
 	default:
 		e.Raw = rewrite(it)
 	}
+	e.Other = other(e)
 	e.Bindings = bindings(e)
 	return e
+}
+
+// other returns the item as clients of the era that is not its server's can read it; nil when it is the same.
+func other(e *Entry) []byte {
+	as := protocol.ModernItem
+	switch {
+	case e.Server.Protocol == "":
+		return nil
+	case protocol.IsModern(e.Server.Protocol):
+		as = protocol.LegacyItem
+	}
+	if raw := as(e.Kind, e.Raw); !bytes.Equal(raw, e.Raw) {
+		return raw
+	}
+	return nil
+}
+
+// of returns the item as clients of an era see it.
+func (e *Entry) of(modern bool) []byte {
+	if e.Other != nil && protocol.IsModern(e.Server.Protocol) != modern {
+		return e.Other
+	}
+	return e.Raw
 }
 
 // bindings compiles a tool's x-mcp-header annotations; nil when it has none, or none that are valid.
@@ -143,16 +167,16 @@ func (v *View) Snapshot() *Snapshot { return v.snapshot }
 // Servers returns the servers in view, in the order of the configuration. Not to be written to.
 func (v *View) Servers() []*Server { return v.servers }
 
-// PassThrough reports whether names, URIs and items are the server's own, byte for byte.
+// PassThrough reports whether names, URIs and, to clients of the server's era, items are the server's own, byte for byte.
 func (v *View) PassThrough() bool { return v.pass }
 
 // Entries returns the items of a kind in list order. Not to be written to.
 func (v *View) Entries(kind protocol.ItemKind) []*Entry { return v.lists[kind].entries }
 
-// Page returns the result object of a list request, ready to be sent: shared bytes nobody writes to.
-// An empty cursor (or none) asks for the first page. A cursor that is not ours is an InvalidParams fault.
-func (v *View) Page(kind protocol.ItemKind, cursor string) ([]byte, *protocol.Fault) {
-	return v.lists[kind].page(cursor)
+// Page returns the result object of a list request of a client, modern or legacy, ready to be sent: shared bytes nobody
+// writes to. An empty cursor (or none) asks for the first page. A cursor that is not ours is an InvalidParams fault.
+func (v *View) Page(kind protocol.ItemKind, modern bool, cursor string) ([]byte, *protocol.Fault) {
+	return v.lists[kind].page(modern, cursor)
 }
 
 // Instructions returns those of the servers in view, each under its server's name, cut at 8 KiB.

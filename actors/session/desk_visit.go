@@ -86,7 +86,7 @@ func (s *deskState) list(view *catalog.View, x *transport.Exchange, kind protoco
 	if x.Params.Cursor.Present() && !ok {
 		return append(out, act(deny{x, protocol.BadParams("params.cursor: want a string")}))
 	}
-	page, fault := view.Page(kind, cursor)
+	page, fault := view.Page(kind, true, cursor)
 	if fault != nil {
 		return append(out, act(deny{x, fault}))
 	}

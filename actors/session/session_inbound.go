@@ -109,7 +109,7 @@ func (s *state) list(x *transport.Exchange, kind protocol.ItemKind, out []effect
 	if x.Params.Cursor.Present() && !ok {
 		return s.fault(x, protocol.BadParams("params.cursor: want a string"), out)
 	}
-	page, fault := s.view.Page(kind, cursor)
+	page, fault := s.view.Page(kind, false, cursor)
 	if fault != nil {
 		return s.fault(x, fault, out)
 	}
