@@ -93,21 +93,29 @@ func (s *deskState) comeBack(now time.Time, m message.Visit, out []effect) []eff
 		return append(out, act(deny{x, badState()}))
 	}
 	v.xs = append(v.xs, x)
-	v.Token, v.ID = x.Params.ProgressToken.Of(x.Frame.Raw), x.Frame.IDBytes()
+	v.ID = x.Frame.IDBytes()
+	caller.ClientKey = v.caller.ClientKey // whose books it is in
+	v.caller = caller                     // what it declares now counts, not what it declared before
 	s.byID[idOf(x)] = v.Seq
 	out = append(out, act(watch{x, v.Seq}))
-	kept := v.kept
-	v.kept = nil
-	for _, f := range kept {
-		if f.key != "progress" { // the old token is dead
-			out = s.pass(v, f, out)
-		}
-	}
+	out = s.wantLevel(x, out)
+	out = s.passKept(v, x, out)
 	out = s.answers(now, v, x, out)
 	if len(v.asks) > 0 { // some are still open, or new ones came meanwhile
-		return s.park(now, v, out)
+		return s.askAgain(now, v, out)
 	}
 	return s.clock.by(now, v.Deadline(), out)
+}
+
+// askAgain parks a call anew with the questions that are still open, if the client still declares that it answers them.
+func (s *deskState) askAgain(now time.Time, v *visit, out []effect) []effect {
+	for _, key := range s.keys(v) {
+		f := v.asks[key].Frame
+		if q := protocol.QuestionOf(f.Raw, f.M, f.Params); !v.caller.Can.Answers(q) {
+			return s.cannotAnswer(now, v, q, out)
+		}
+	}
+	return s.park(now, v, out)
 }
 
 // answers passes the retry's answers on to the server. What fits no open question is ignored; what makes no sense
@@ -170,13 +178,16 @@ func (s *deskState) askWithdrawn(now time.Time, m message.AskWithdrawn, out []ef
 func (s *deskState) relay(now time.Time, v *visit, f *protocol.Frame, info *protocol.ResultInfo, out []effect) []effect {
 	raw := f.Raw
 	refused, q := false, protocol.QuestionUnknown
-	err := protocol.InputRequests(raw, info.InputRequests, func(_ []byte, m protocol.Method, params protocol.Span) bool {
-		q = protocol.QuestionOf(raw, m, params)
-		refused = !v.caller.Can.Answers(q)
-		return !refused
-	})
+	var err error
+	if info.InputRequests.Present() { // there may be a state alone
+		err = protocol.InputRequests(raw, info.InputRequests, func(_ []byte, m protocol.Method, params protocol.Span) bool {
+			q = protocol.QuestionOf(raw, m, params)
+			refused = !v.caller.Can.Answers(q)
+			return !refused
+		})
+	}
 	switch {
-	case err != nil:
+	case err != nil, refused && q == protocol.QuestionUnknown:
 		return s.event(now, v.Seq, call.Broken{Fault: senseless(v)}, out)
 	case refused:
 		return s.cannotAnswer(now, v, q, out)

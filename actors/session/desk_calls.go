@@ -230,52 +230,6 @@ func (s *deskState) departed(now time.Time, m departed, out []effect) []effect {
 	return s.event(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
 }
 
-// progress goes to everyone who waits, under the token of the newest request; what comes between rounds is kept.
-func (s *deskState) progress(now time.Time, m message.Progress, out []effect) []effect {
-	v := s.calls[m.Seq]
-	if v == nil {
-		return out
-	}
-	for _, e := range v.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0]) {
-		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: v.Token})
-		out = s.pass(v, forward{nil, frame, e.Frame.Newline, transport.WeightProgress, "progress"}, out)
-	}
-	return out
-}
-
-// log passes a call's log line on if the request asked for lines so grave. MCP 2026-07-28, server/utilities/logging.
-func (s *deskState) log(now time.Time, m message.Log, out []effect) []effect {
-	v := s.calls[m.Seq]
-	if v == nil || v.level >= len(levels) {
-		return out
-	}
-	var params protocol.Params
-	if params.Scan(&m.Frame) != nil {
-		return out
-	}
-	name, _ := protocol.Unquote(params.Level.Of(m.Frame.Raw))
-	if i := slices.Index(levels, name); i < v.level {
-		return out
-	}
-	return s.pass(v, forward{nil, m.Frame.Raw, m.Frame.Newline, transport.WeightLog, ""}, out)
-}
-
-// pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
-func (s *deskState) pass(v *visit, f forward, out []effect) []effect {
-	if len(v.xs) == 0 {
-		if len(v.kept) >= keptMessages {
-			v.kept = slices.Delete(v.kept, 0, 1)
-		}
-		v.kept = append(v.kept, f)
-		return out
-	}
-	for _, x := range v.xs {
-		f.x = x
-		out = append(out, act(f))
-	}
-	return out
-}
-
 // seal makes the state the client brings back.
 func (s *deskState) seal(now time.Time, v *visit, kind seal.Kind, inner []byte) (string, error) {
 	if v.digest == ([32]byte{}) && len(v.xs) > 0 { // every retry asks the same, so any of those who wait will do

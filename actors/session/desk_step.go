@@ -72,7 +72,6 @@ type visit struct {
 	view   *catalog.View
 	server *catalog.Server
 	caller message.Caller
-	level  int      // log lines below it are not wanted; len(levels) = none are
 	digest [32]byte // of what it asks; made when the first state is sealed
 
 	round   uint32                 // of the state that was given out last; 0 = none
@@ -80,7 +79,7 @@ type visit struct {
 	lastKey int
 	named   []string // keys that servers gave
 	gen     uint64   // of the window's and the grace's timers
-	kept    []forward
+	kept    []said   // since the last stream ended, oldest first
 }
 
 // outcome is an answer that may be asked for again, by the same sealed state.
@@ -125,7 +124,7 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 	case message.Progress:
 		return s.progress(now, m, out)
 	case message.Log:
-		return s.log(now, m, out)
+		return s.log(m, out)
 	case message.Ask:
 		return s.ask(now, m, out)
 	case message.AskWithdrawn:

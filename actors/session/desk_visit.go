@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"slices"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -133,14 +132,14 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	s.seq++
 	rules := &t.server.Rules
 	v := &visit{
-		xs: []*transport.Exchange{x}, view: view, server: t.server, caller: caller, level: len(levels),
+		xs: []*transport.Exchange{x}, view: view, server: t.server, caller: caller,
 		Call: call.Call{
-			Seq: s.seq, ID: x.Frame.IDBytes(), Token: x.Params.ProgressToken.Of(raw), Server: t.server.Name, Item: t.original,
+			Seq: s.seq, ID: x.Frame.IDBytes(), Server: t.server.Name, Item: t.original,
 			Method: x.Frame.M, State: call.Queued, Began: now,
 			Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
 		},
 	}
-	out = s.wantLevel(v, out)
+	out = s.wantLevel(x, out)
 	use.inFlight++
 	s.calls[s.seq] = v
 	s.byID[idOf(x)] = s.seq
@@ -210,18 +209,4 @@ func host(remote string) string {
 		}
 	}
 	return remote
-}
-
-// wantLevel has the servers log as verbosely as the request asks for.
-func (s *deskState) wantLevel(v *visit, out []effect) []effect {
-	i := slices.Index(levels, v.caller.LogLevel)
-	if i < 0 {
-		return out
-	}
-	v.level = i
-	if i >= s.level {
-		return out
-	}
-	s.level = i
-	return append(out, tell(s.owner, message.WantLevel{Session: s.self, Level: levels[i]}))
 }

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// said is what a server says of a call before its answer: progress or a log line. Each request that waits for the
+// call gets it in its own manner: progress under its own token, log lines as grave as it asked for.
+type said struct {
+	frame protocol.Frame
+	token protocol.Span // the gateway's token; absent in log lines
+	level int           // of a log line
+}
+
+// progress is a sign of life, and goes to everyone who waits; what comes between rounds is kept.
+func (s *deskState) progress(now time.Time, m message.Progress, out []effect) []effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	s.scratch = v.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0])
+	return s.pass(v, said{frame: m.Frame, token: m.Token}, out)
+}
+
+// log passes a call's log line on. MCP 2026-07-28, server/utilities/logging.
+func (s *deskState) log(m message.Log, out []effect) []effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	var params protocol.Params
+	if params.Scan(&m.Frame) != nil {
+		return out
+	}
+	name, _ := protocol.Unquote(params.Level.Of(m.Frame.Raw))
+	return s.pass(v, said{frame: m.Frame, level: slices.Index(levels, name)}, out)
+}
+
+// pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
+func (s *deskState) pass(v *visit, m said, out []effect) []effect {
+	if len(v.xs) == 0 {
+		if len(v.kept) >= keptMessages {
+			v.kept = slices.Delete(v.kept, 0, 1)
+		}
+		v.kept = append(v.kept, m)
+		return out
+	}
+	for _, x := range v.xs {
+		out = m.to(x, out)
+	}
+	return out
+}
+
+// passKept gives a request that comes back what was said since the call had nobody to hear it.
+func (s *deskState) passKept(v *visit, x *transport.Exchange, out []effect) []effect {
+	kept := v.kept
+	v.kept = nil
+	for _, m := range kept {
+		out = m.to(x, out)
+	}
+	return out
+}
+
+// to writes it to one request, unless that did not ask for it.
+func (m said) to(x *transport.Exchange, out []effect) []effect {
+	if m.token.Present() {
+		token := x.Params.ProgressToken.Of(x.Frame.Raw)
+		if token == nil {
+			return out
+		}
+		frame := protocol.AppendEdited(nil, m.frame.Raw, protocol.Edit{Span: m.token, With: token})
+		return append(out, act(forward{x, frame, m.frame.Newline, transport.WeightProgress, "progress"}))
+	}
+	if m.level < wantedLevel(x) {
+		return out
+	}
+	return append(out, act(forward{x, m.frame.Raw, m.frame.Newline, transport.WeightLog, ""}))
+}
+
+// wantedLevel is the least grave log level a request asks for; len(levels) = it wants no log lines.
+func wantedLevel(x *transport.Exchange) int {
+	name, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(x.Frame.Raw))
+	if i := slices.Index(levels, name); i >= 0 {
+		return i
+	}
+	return len(levels)
+}
+
+// wantLevel has the servers log as verbosely as the request asks for.
+func (s *deskState) wantLevel(x *transport.Exchange, out []effect) []effect {
+	i := wantedLevel(x)
+	if i >= s.level {
+		return out
+	}
+	s.level = i
+	return append(out, tell(s.owner, message.WantLevel{Session: s.self, Level: levels[i]}))
+}
