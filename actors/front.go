@@ -61,6 +61,9 @@ func isMessages(path string) bool { return strings.HasSuffix(path, "/messages") 
 func (f front) Open(stream *transport.EventStream) {
 	if strings.HasSuffix(stream.Origin.Path, "/sse") {
 		key, fault := viewOf(stream.Origin.Path)
+		if fault == nil && stream.Origin.Project != "" {
+			fault = protocol.NoProject(stream.Origin.Project)
+		}
 		if fault != nil {
 			message.RefuseStream(stream, 404, fault)
 			return
@@ -113,7 +116,7 @@ func viewOf(path string) (catalog.Key, *protocol.Fault) {
 	switch {
 	case !isEndpoint(end) || name == "":
 	case kind == "p":
-		return catalog.Key{}, &protocol.Fault{Name: protocol.UnknownProject, Message: "Unknown project: " + name}
+		return catalog.Key{}, protocol.NoProject(name)
 	case kind == "s":
 		return catalog.Key{Server: name}, nil
 	}

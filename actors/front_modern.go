@@ -31,6 +31,10 @@ func (g *Gateway) modern(x *transport.Exchange, key catalog.Key, header func(str
 		message.RefuseModern(x, fault)
 		return
 	}
+	if fault = message.UnknownProject(x); fault != nil {
+		message.RefuseModern(x, fault)
+		return
+	}
 	if x.Frame.M == protocol.MethodSubscriptionsListen {
 		g.self.Tell(message.OpenListen{Exchange: x, View: key})
 		return

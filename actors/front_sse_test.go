@@ -190,7 +190,7 @@ func TestHTTPWithSSEFull(t *testing.T) {
 	if resp.StatusCode != 200 {
 		t.Fatal(resp.StatusCode)
 	}
-	if got := w.do("GET", "/sse", "", "Accept", "text/event-stream"); got.status != 503 || !strings.Contains(got.body, "SHUTTING_DOWN") {
+	if got := w.do("GET", "/sse", "", "Accept", "text/event-stream"); got.status != 503 || !strings.Contains(got.body, "OVERLOADED") {
 		t.Errorf("full house: %d %s", got.status, got.body)
 	}
 }

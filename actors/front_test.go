@@ -83,9 +83,9 @@ func (w *web) settle(g *Gateway, servers int) {
 }
 
 type reply struct {
-	status  int
-	session string
-	body    string
+	status              int
+	session, retryAfter string
+	body                string
 }
 
 // do sends one HTTP request; headers are pairs.
@@ -109,7 +109,7 @@ func (w *web) do(method, path, body string, headers ...string) reply {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return reply{resp.StatusCode, resp.Header.Get("Mcp-Session-Id"), string(text)}
+	return reply{resp.StatusCode, resp.Header.Get("Mcp-Session-Id"), resp.Header.Get("Retry-After"), string(text)}
 }
 
 const initializeFrame = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
@@ -141,6 +141,10 @@ func TestSessionsOverHTTP(t *testing.T) {
 		{"another endpoint", "POST", "/s/one/mcp", ping, id, nil, 404, "opened on /mcp"},
 		{"unknown project", "POST", "/p/x/mcp", initializeFrame, "", nil, 404, "UNKNOWN_PROJECT"},
 		{"unknown server", "POST", "/s/x/mcp", initializeFrame, "", nil, 404, "no such server"},
+		{"unknown project in a session", "POST", "/mcp", ping, id, []string{"Goblin-Project", "x"}, 200, `"code":-32602,"message":"Unknown project: x"`},
+		{"unknown project in _meta", "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"goblin-actor/project":"x"}}}`, id, nil, 200, "UNKNOWN_PROJECT"},
+		{"unknown project by its other key", "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"projectId":"x"}}}`, id, nil, 200, "UNKNOWN_PROJECT"},
+		{"unknown project of HTTP+SSE", "GET", "/sse", "", "", []string{"Goblin-Project", "x", "Accept", "text/event-stream"}, 404, "UNKNOWN_PROJECT"},
 		{"second initialize", "POST", "/mcp", initializeFrame, id, nil, 400, "-32600"},
 		{"version nobody speaks", "POST", "/mcp", ping, id, []string{"MCP-Protocol-Version", "1999-01-01"}, 400, "1999-01-01"},
 		{"version of the session", "POST", "/mcp", ping, id, []string{"MCP-Protocol-Version", "2025-11-25"}, 200, `"result":{}`},
@@ -166,6 +170,47 @@ func TestSessionsOverHTTP(t *testing.T) {
 				t.Errorf("got %d %s, want %d %s", got.status, got.body, test.status, test.want)
 			}
 		})
+	}
+}
+
+// An initialize that is refused opens no session: none is named, none is left to count against limits.maxSessions.
+func TestRefusedInitialize(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, func(c *config.Config) { c.Limits.MaxSessions = 1 })
+	tests := []struct {
+		name, path, body string
+		headers          []string
+		status           int
+		want             string
+	}{
+		{"unknown server", "/s/x/mcp", initializeFrame, nil, 404, "no such server"},
+		{"no version", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, nil, 200, "params.protocolVersion"},
+		{"unknown project", "/mcp", initializeFrame, []string{"Goblin-Project", "x"}, 200, "UNKNOWN_PROJECT"},
+	}
+	for _, test := range tests {
+		for range 3 {
+			got := w.do("POST", test.path, test.body, test.headers...)
+			if got.status != test.status || !strings.Contains(got.body, test.want) || got.session != "" {
+				t.Errorf("%s: got %d %q %s, want %d, no session, %s", test.name, got.status, got.session, got.body, test.status, test.want)
+			}
+		}
+	}
+	w.open("/mcp")
+}
+
+// A modern request that names a project is not answered for all servers either.
+func TestUnknownProjectOfAModernRequest(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, nil)
+	headers := []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}
+	list := func(meta string) string {
+		return strings.Replace(modern(1, "tools/list", "{}", ""), `"_meta":{`, `"_meta":{`+meta, 1)
+	}
+	for name, got := range map[string]reply{
+		"header": w.do("POST", "/mcp", list(""), append(headers, "Goblin-Project", "x")...),
+		"_meta":  w.do("POST", "/mcp", list(`"goblin-actor/project":"x",`), headers...),
+	} {
+		if got.status != 200 || !strings.Contains(got.body, `"id":1,"error":{"code":-32602,"message":"Unknown project: x","data":{"code":"UNKNOWN_PROJECT"`) {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
 	}
 }
 
@@ -214,8 +259,8 @@ func TestTheLeastRecentlyUsedSessionMakesRoom(t *testing.T) {
 		}
 		defer resp.Body.Close()
 	}
-	if got := w.do("POST", "/mcp", initializeFrame); got.status != 503 {
-		t.Errorf("full house: %d %s, want 503", got.status, got.body)
+	if got := w.do("POST", "/mcp", initializeFrame); got.status != 503 || got.retryAfter != "5" || !strings.Contains(got.body, "OVERLOADED") {
+		t.Errorf("full house: %d, Retry-After %q, %s; want 503, 5, OVERLOADED", got.status, got.retryAfter, got.body)
 	}
 }
 

@@ -51,7 +51,7 @@ type Gateway struct {
 	desks  int // how many
 	turn   atomic.Uint64
 	sealer atomic.Pointer[seal.Sealer] // of requestState; nil until the state file has been read, and no desk stands before
-	node   string                      // names this process in sealed states
+	node   string                      // names this process in sealed states and to other gateways
 }
 
 // Start spawns the actors and returns at once; servers start in the background. Stop ends it. The error wraps
@@ -163,7 +163,10 @@ type (
 		number uint64
 		expect int // servers to wait for
 	}
-	refuseListen struct{ open message.OpenListen }
+	refuseListen struct {
+		open message.OpenListen
+		why  kernel.Why
+	}
 	stopChild    struct{ child kernel.Reference }
 	startSession struct {
 		first  message.OpenSession // its initialize, or its stream, is the session's first message
@@ -172,8 +175,11 @@ type (
 		limits config.Limits
 		expect int // servers to wait for
 	}
-	refuseSession struct{ open message.OpenSession }
-	wakeAfter     struct {
+	refuseSession struct {
+		open message.OpenSession
+		why  kernel.Why
+	}
+	wakeAfter struct {
 		d   time.Duration
 		msg any
 	}
@@ -213,14 +219,14 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 	case startSession:
 		g.startSession(self, a)
 	case refuseSession:
-		a.open.Abandon(kernel.Overloaded)
+		a.open.Abandon(a.why)
 	case startStore:
 		self.Reference().Tell(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
 		self.Reference().Tell(registryStarted{registry.Spawn(self, a.naming, g.Log)})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
-			Server: a.server, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras,
+			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: mathrand.Uint64(), Open: g.Open,
 		})
@@ -234,7 +240,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 		})
 		self.Reference().Tell(sessionStarted{ref})
 	case refuseListen:
-		a.open.Abandon(kernel.Overloaded)
+		a.open.Abandon(a.why)
 	case stopChild:
 		self.StopChild(a.child)
 	case wakeAfter:
@@ -262,7 +268,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 // startSession spawns a session and hands it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
-		ID: session.NewID(), Transport: "http", View: a.view, Limits: a.limits, Expect: a.expect, Version: g.Version,
+		ID: session.NewID(), Node: g.node, Transport: "http", View: a.view, Limits: a.limits, Expect: a.expect, Version: g.Version,
 		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Log: g.Log,
 	}
 	switch {

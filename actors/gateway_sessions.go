@@ -11,21 +11,21 @@ import (
 // open spawns a session, when there is room for one.
 func (s *state) open(m message.OpenSession, out []effect) []effect {
 	if s.draining {
-		return append(out, act(refuseSession{m}))
+		return append(out, act(refuseSession{m, kernel.Gone}))
 	}
 	if s.registry.IsZero() && len(s.early) < maxWaitingNew {
 		s.early = append(s.early, m)
 		return out
 	}
 	if s.registry.IsZero() {
-		return append(out, act(refuseSession{m}))
+		return append(out, act(refuseSession{m, kernel.Overloaded}))
 	}
 	if len(s.sessions)+s.opening < s.config.Limits.MaxSessions {
 		s.opening++
 		return append(out, act(startSession{first: m, view: m.View, limits: s.config.Limits}))
 	}
 	if len(s.waiting) >= maxWaitingNew {
-		return append(out, act(refuseSession{m}))
+		return append(out, act(refuseSession{m, kernel.Overloaded}))
 	}
 	s.waiting = append(s.waiting, m)
 	return s.ask(out)
@@ -33,8 +33,11 @@ func (s *state) open(m message.OpenSession, out []effect) []effect {
 
 // openListen spawns the actor of a listen stream; it counts as a session.
 func (s *state) openListen(m message.OpenListen, out []effect) []effect {
-	if s.draining || s.registry.IsZero() || len(s.sessions)+s.opening >= s.config.Limits.MaxSessions {
-		return append(out, act(refuseListen{m}))
+	if s.draining || s.registry.IsZero() {
+		return append(out, act(refuseListen{m, kernel.Gone}))
+	}
+	if len(s.sessions)+s.opening >= s.config.Limits.MaxSessions {
+		return append(out, act(refuseListen{m, kernel.Overloaded}))
 	}
 	s.opening++
 	s.streams++
@@ -84,7 +87,7 @@ func (s *state) makeRoom(out []effect) []effect {
 	}
 	for len(s.waiting) > leaving {
 		last := len(s.waiting) - 1
-		out = append(out, act(refuseSession{s.waiting[last]}))
+		out = append(out, act(refuseSession{s.waiting[last], kernel.Overloaded}))
 		s.waiting = s.waiting[:last]
 	}
 	s.survey = nil

@@ -37,6 +37,9 @@ func TestWhatAConsoleIsTold(t *testing.T) {
 		if again, err := h.gateway.Items(t.Context(), items.Version); again != nil || err != nil {
 			t.Errorf("Items of the version known: %+v, %v, want nothing", again, err)
 		}
+		if s, err := h.gateway.Status(t.Context()); err != nil || s.Calls == nil || s.Subscriptions == nil {
+			t.Errorf("without calls: %v, %v, %v; in JSON that is null and not []", s.Calls, s.Subscriptions, err)
+		}
 		h.one(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
 		h.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_add","arguments":{}}}`)
 		s, err := h.gateway.Status(t.Context())

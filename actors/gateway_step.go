@@ -184,7 +184,7 @@ func (s *state) drain(m message.DrainAll, out []effect) []effect {
 		out = append(out, tell(desk, message.DrainSession{}))
 	}
 	for _, waiting := range s.waiting {
-		out = append(out, act(refuseSession{waiting}))
+		out = append(out, act(refuseSession{waiting, kernel.Gone}))
 	}
 	s.waiting = nil
 	return s.drained(out)

@@ -207,6 +207,7 @@ func TestErrorsOfOurOwn(t *testing.T) {
 	tests := []struct{ name, line, want string }{
 		{"unknown tool", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_sub"}}`, // S2.5.2, S3.2.2
 			`"error":{"code":-32602,"message":"Tool not found: one_sub"`},
+		{"unknown replica", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one:add@1"}}`, `"error":{"code":-32602,"message":"Tool not found: one:add@1"`},
 		{"unknown resource", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///nowhere"}}`, // S0.5.2, S0.9.1
 			`"error":{"code":-32002,"message":"Resource not found: file:///nowhere"`},
 		{"unknown prompt", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}`, `"code":-32602,"message":"Prompt not found: x"`},

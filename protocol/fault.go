@@ -151,6 +151,11 @@ func NoResource(uri string) *Fault {
 	return &Fault{Name: ResourceNotFound, Message: "Resource not found: " + uri, URI: uri}
 }
 
+// NoProject says that there is no project of that name. A request that names one is never answered for all servers.
+func NoProject(name string) *Fault {
+	return &Fault{Name: UnknownProject, Message: "Unknown project: " + name}
+}
+
 // NoMethod says that the method is unknown here.
 func NoMethod(method string) *Fault {
 	return &Fault{Name: MethodNotFound, Message: "Method not found: " + method}

@@ -22,6 +22,7 @@ type Options struct {
 	Screen  tcell.Screen     // nil = the terminal of this process
 	Palette string           // name of a palette; "" = "colour", with NO_COLOR in the environment "mono"
 	View    string           // the first view; "" = overview
+	Ends    bool             // leaving ends the gateway: the user is told
 	Now     func() time.Time // nil = time.Now
 }
 
@@ -51,6 +52,7 @@ type App struct {
 	unhook func() bool // ends the wait for the caller's ctx
 
 	palette Palette
+	ends    bool // leaving ends the gateway
 	now     func() time.Time
 
 	picture *Picture
@@ -102,7 +104,7 @@ func Run(ctx context.Context, source status.Source, o Options) error {
 
 func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), screen: tview.NewApplication(), source: source, done: make(chan struct{}),
-		now: o.Now, picture: nothing(), mode: modeBrowse, looking: make(chan bool, 1), outcomes: make(chan outcome, 16)}
+		now: o.Now, ends: o.Ends, picture: nothing(), mode: modeBrowse, looking: make(chan bool, 1), outcomes: make(chan outcome, 16)}
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {
 		a.now = time.Now
@@ -163,8 +165,11 @@ func (a *App) take(p *Picture) {
 // view is the one that is shown.
 func (a *App) view() *view { return a.trail[len(a.trail)-1] }
 
-// open goes to a view.
+// open goes to a view. Who asks for the one that is shown keeps it as it is.
 func (a *App) open(v *view) {
+	if now := a.view(); now.kind == v.kind && now.server == v.server && now.session == v.session {
+		return
+	}
 	a.before = a.view()
 	a.trail = append(a.trail, v)
 	if len(a.trail) > maxTrail {

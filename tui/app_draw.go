@@ -11,6 +11,7 @@ import (
 const (
 	headHeight = 8 // the line about the gateway
 	hintHeight = 7 // the hint bar
+	lastHeight = 5 // the last line, when there is nothing to be said in it but how to get help and how to leave
 	sideWidth  = 100
 )
 
@@ -33,13 +34,13 @@ func (a *App) Draw(screen tcell.Screen) {
 		a.drawHead(screen, w)
 		top++
 	}
-	if a.mode != modeBrowse && a.mode != modeHelp || a.flashing() || h >= hintHeight {
+	if a.mode != modeBrowse && a.mode != modeHelp || a.flashing() || h >= lastHeight {
 		bottom--
 		a.drawLast(screen, bottom, w)
 	}
 	if h >= hintHeight {
 		bottom--
-		a.drawHints(screen, bottom, w)
+		a.drawHints(screen, bottom, w, hintView)
 	}
 	if a.mode == modeHelp {
 		a.drawHelp(screen, top, bottom, w)
@@ -58,9 +59,32 @@ func (a *App) Draw(screen tcell.Screen) {
 	}
 	a.rule(screen, 0, top, tableW, a.view().title())
 	a.view().table.draw(screen, 0, top+1, tableW, tableBottom-top-1, &a.palette, a.now())
+	if why := a.empty(); why != "" && tableBottom-top > 2 {
+		put(screen, 0, top+2, tableW, why, a.palette.Hint, nil, a.palette.Hint)
+	}
 	if a.panel {
 		a.drawPanel(screen, panelX, panelY, panelW, bottom-panelY)
 	}
+}
+
+// empty says why there are no rows; "" = there are.
+func (a *App) empty() string {
+	v := a.view()
+	switch t := v.table; {
+	case len(t.shown) > 0:
+		return ""
+	case a.picture.Now.IsZero():
+		return "nothing is known yet"
+	case t.query != "" && t.invert:
+		return fmt.Sprintf("every row contains %q; esc clears the filter", plain(t.query))
+	case t.query != "":
+		return fmt.Sprintf("no row contains %q; esc clears the filter", plain(t.query))
+	case t.onlyFaults:
+		return "all is well; ctrl-z shows everything"
+	case v.of() != "":
+		return "no " + v.kind.Name + " of " + v.of()
+	}
+	return "no " + v.kind.Name
 }
 
 // rule draws a line with a title in it.
@@ -103,14 +127,14 @@ func (a *App) how() (string, Health) {
 	p := a.picture
 	switch {
 	case p.Lost != nil:
-		return fmt.Sprintf("does not answer since %s, tried again every second: %s", span(a.now().Sub(p.Since)), plain(p.Lost.Error())), Bad
+		return fmt.Sprintf("no answer for %s, asked again every second: %s", span(a.now().Sub(p.Since)), plain(p.Lost.Error())), Bad
 	case p.Now.IsZero():
 		return "…", Quiet
 	}
 	up := "  up " + span(p.Now.Sub(p.Started).Truncate(1e9))
 	switch {
 	case p.Draining:
-		return "draining" + up, Warn
+		return "draining, " + plural(len(p.Calls), "call") + " to go" + up, Warn
 	case !p.Ready:
 		return "starting, waits for " + plain(strings.Join(p.Waiting, ", ")) + up, Warn
 	case len(p.Failed) > 0:
@@ -119,17 +143,17 @@ func (a *App) how() (string, Health) {
 	return "ready" + up, Good
 }
 
-// drawHints shows the keys that do something here.
-func (a *App) drawHints(screen tcell.Screen, y, w int) {
+// drawHints shows the keys that do something here, as far as there is room.
+func (a *App) drawHints(screen tcell.Screen, y, w int, which hint) {
 	x := 0
 	for i := range actions {
 		act := &actions[i]
-		if !act.hint || act.disabled != nil && act.disabled(a) != "" {
+		if act.hint != which || act.disabled != nil && act.disabled(a) != "" {
 			continue
 		}
 		label := act.label
-		if act.dangerous {
-			label = string(a.view().kind.Danger)
+		if act.says != nil {
+			label = act.says(a)
 		}
 		if x+width(act.key)+1+width(label) > w {
 			return
@@ -141,7 +165,7 @@ func (a *App) drawHints(screen tcell.Screen, y, w int) {
 
 func (a *App) flashing() bool { return a.flash != "" && a.now().Sub(a.flashed) < flashTime }
 
-// drawLast draws the last line: what is typed, what is asked, or what was said.
+// drawLast draws the last line: what is typed, what is asked, what was said, or else how to get help and how to leave.
 func (a *App) drawLast(screen tcell.Screen, y, w int) {
 	switch {
 	case a.mode == modeCommand || a.mode == modeFilter:
@@ -151,6 +175,8 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 		put(screen, 0, y, w, a.confirm, a.palette.Health[Bad], nil, a.palette.Match)
 	case a.flashing():
 		put(screen, 0, y, w, a.flash, a.palette.Health[a.flashHealth], nil, a.palette.Match)
+	default:
+		a.drawHints(screen, y, w, hintLast)
 	}
 }
 
@@ -166,8 +192,14 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 			all = panelLines(r.Detail(), w)
 		}
 	}
-	a.rule(screen, x, y, w, title)
 	a.panelTop = max(0, min(a.panelTop, len(all)-(h-1)))
+	switch more := len(all) - (h - 1) - a.panelTop; {
+	case more > 0:
+		title = fmt.Sprintf("%s  ] %s more", title, plural(more, "line"))
+	case a.panelTop > 0:
+		title += "  [ scrolls back"
+	}
+	a.rule(screen, x, y, w, title)
 	query := fold(a.view().table.query)
 	if a.view().table.invert {
 		query = nil

@@ -90,13 +90,7 @@ func (a *App) back(*tcell.EventKey) {
 	}
 }
 
-func (a *App) lastView(*tcell.EventKey) {
-	if a.before == nil {
-		a.say("-: there was no view before", Warn)
-		return
-	}
-	a.open(a.before)
-}
+func (a *App) lastView(*tcell.EventKey) { a.open(a.before) }
 
 func (a *App) describe() {
 	a.panel = !a.panel

@@ -74,7 +74,7 @@ func TestALostGateway(t *testing.T) {
 	p := *samplePicture()
 	p.Lost, p.Since = errGone, noon.Add(-5*time.Second)
 	s.app.take(&p)
-	s.has("does not answer since 5.0s")
+	s.has("no answer for 5.0s")
 	s.has("connection refused")
 	s.has("3 ready, 1 waiting")
 	s.app.take(samplePicture())

@@ -43,7 +43,7 @@ const (
 
 var inks = map[tcell.Color]string{
 	tcell.ColorBlack: "#1e2430", tcell.ColorGreen: "#a3be8c", tcell.ColorYellow: "#ebcb8b", tcell.ColorRed: "#e06c75",
-	tcell.ColorGray: "#7b869c", tcell.ColorAqua: "#88c0d0", tcell.ColorSilver: "#c8cfdb",
+	tcell.ColorGray: "#8d98ad", tcell.ColorAqua: "#88c0d0", tcell.ColorSilver: "#c8cfdb",
 }
 
 // svg draws a screen. Text is text: it can be searched and copied.

@@ -31,7 +31,7 @@ func actorRow(a status.Actor) Row {
 	}
 	return Row{
 		ID: a.Name, Health: health, Server: serverOfActor(a),
-		Cells: []Cell{colored(a.Name, health), text(a.Kind), count(a.Depth), count(a.Handled), faults(a.Refused), faults(a.Panics), faults(a.Restarts), text(a.Last)},
+		Cells: []Cell{colored(a.Name, health), text(a.Kind), count(a.Depth), count(a.Handled), faults(a.Refused), faults(a.Panics), faults(a.Restarts), text(strings.TrimPrefix(a.Last, "message."))},
 		Detail: func() []Field {
 			n := func(v uint64) string { return strconv.FormatUint(v, 10) }
 			return fields(Field{"actor", a.Name}, Field{"kind", a.Kind}, Field{"messages queued", strconv.Itoa(a.Depth)}, Field{"messages handled", n(a.Handled)},

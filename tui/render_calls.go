@@ -27,7 +27,7 @@ var callsKind = &Kind{
 
 func callRow(p *Picture, c status.Call, i int) Row {
 	health := callHealth(c, p.Now)
-	client := cmp.Or(p.client(c.Session), c.Session)
+	client := cmp.Or(c.Client, p.client(c.Session), c.Session)
 	waits := waitsFor(c, client)
 	left := until(c.Deadline, p.Now)
 	if c.State == "parked" {
@@ -49,7 +49,7 @@ func callRow(p *Picture, c status.Call, i int) Row {
 func waitsFor(c status.Call, client string) string {
 	switch c.State {
 	case "parked":
-		return client + " to answer"
+		return "answer of " + client
 	case "queued":
 		return "a free place at " + c.Server
 	}

@@ -36,12 +36,12 @@ func overviewRows(p *Picture) []Row {
 		if healthOf(s.State) != Bad {
 			continue
 		}
-		why := s.Reason
+		how := s.State
 		if s.NextAttempt.After(p.Now) {
-			why += " (again in " + span(s.NextAttempt.Sub(p.Now)) + ")"
+			how += ", again in " + span(s.NextAttempt.Sub(p.Now))
 		}
 		rows = append(rows, Row{ID: "fault/" + s.Name, Goto: "backends", Server: s.Name, Health: Bad, Detail: detailOf(p, serversKind, s.Name),
-			Cells: []Cell{colored("✗ "+s.Name, Bad), {}, colored(s.State+": "+why, Bad)}})
+			Cells: []Cell{colored("✗ "+s.Name, Bad), {}, colored(how+": "+s.Reason, Bad)}})
 	}
 	return rows
 }

@@ -12,7 +12,7 @@ var serversKind = &Kind{
 	Name: "servers", Enter: "backends", Danger: status.Restart,
 	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S'}, {Name: "READY", Right: true}, {Name: "RUN", Sort: 'R', Right: true},
 		{Name: "QUEUE", Sort: 'Q', Right: true}, {Name: "TOOLS", Sort: 'T', Right: true}, {Name: "PROM", Right: true, Wide: true},
-		{Name: "RES", Right: true, Wide: true}, {Name: "TEMPL", Right: true, Wide: true}, {Name: "NEXT", Right: true}, {Name: "REASON", Flex: true}},
+		{Name: "RES", Right: true, Wide: true}, {Name: "TEMPL", Right: true, Wide: true}, {Name: "SUBS", Sort: 'W', Right: true, Wide: true}, {Name: "NEXT", Right: true}, {Name: "REASON", Flex: true}},
 	Rows: func(p *Picture) []Row {
 		rows := make([]Row, len(p.Servers))
 		for i, s := range p.Servers {
@@ -31,18 +31,26 @@ func serverRow(p *Picture, s status.Server) Row {
 	return Row{
 		ID: s.Name, Server: s.Name, Health: health,
 		Cells: []Cell{text(s.Name), colored(s.State, health), {Text: fmt.Sprintf("%d/%d", s.ReadyCount, s.Replicas), Number: float64(s.ReadyCount), Trend: true},
-			count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), next, colored(s.Reason, health)},
+			count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), count(s.Subscribers), next, colored(s.Reason, health)},
 		Detail: func() []Field {
 			return fields(
 				Field{"server", s.Name}, Field{"state", s.State}, Field{"reason", s.Reason}, Field{"hint", s.Hint},
-				Field{"next attempt", instant(s.NextAttempt)}, Field{"description", s.Description},
+				Field{"stderr", stderrOf(p, s.Name)}, Field{"next attempt", instant(s.NextAttempt)}, Field{"description", s.Description},
 				Field{"replicas", fmt.Sprintf("%d of %d ready", s.ReadyCount, s.Replicas)},
 				Field{"calls", fmt.Sprintf("%d running, %d queued", s.InFlight, s.Queued)},
 				Field{"offers", fmt.Sprintf("%s, %s, %s, %s", plural(s.Tools, "tool"), plural(s.Prompts, "prompt"), plural(s.Resources, "resource"), plural(s.Templates, "template"))},
-				Field{"stderr", stderrOf(p, s.Name)},
+				Field{"subscriptions", subscriptionsOf(s)},
 			)
 		},
 	}
+}
+
+// subscriptionsOf tells how many subscriptions clients have, and how many the server knows of: clients share them.
+func subscriptionsOf(s status.Server) string {
+	if s.Subscribers == 0 && s.Subscribed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of clients, %d at the server", s.Subscribers, s.Subscribed)
 }
 
 // stderrOf returns the last lines of a server's stderr.

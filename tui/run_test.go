@@ -140,7 +140,7 @@ func TestRun(t *testing.T) {
 	s.key(tcell.KeyEnter, 0)
 	s.await("goblin_in_flight")
 	s.source.set(true)
-	s.await("does not answer since")
+	s.await("no answer for")
 	s.source.set(false)
 	s.await("the gateway answers again")
 	for _, size := range [][2]int{{20, 5}, {1, 1}, {500, 2}, {2, 100}, {80, 24}} {

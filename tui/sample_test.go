@@ -13,11 +13,11 @@ func samplePicture() *Picture {
 		Version: "v0.3.0", Started: ago(3*time.Hour + 12*time.Minute), Now: noon, Listen: []string{"127.0.0.1:8730"}, Ready: true, Failed: []string{"issues"},
 		Catalog: status.Catalog{Version: 41, Tools: 6, Prompts: 2, Resources: 4, Templates: 2},
 		Servers: []status.Server{
-			{Name: "files", State: "ready", ReadyCount: 1, Replicas: 1, InFlight: 1, Tools: 3, Resources: 3, Templates: 1, Settled: true, Description: "The notes on this machine"},
+			{Name: "files", State: "ready", ReadyCount: 1, Replicas: 1, InFlight: 1, Tools: 3, Resources: 3, Templates: 1, Subscribed: 1, Subscribers: 1, Settled: true, Description: "The notes on this machine"},
 			{Name: "github", State: "ready", ReadyCount: 2, Replicas: 2, InFlight: 2, Queued: 1, Tools: 3, Prompts: 2, Templates: 1, Settled: true},
 			{Name: "issues", State: "waiting", Reason: "exit status 1: Error: ISSUES_TOKEN is not set", Hint: "it is tried again by itself", Replicas: 1,
 				NextAttempt: noon.Add(7500 * time.Millisecond), Settled: true, FailedFirst: true},
-			{Name: "memory", State: "ready", ReadyCount: 1, Replicas: 1, Resources: 1, Settled: true},
+			{Name: "memory", State: "ready", ReadyCount: 1, Replicas: 1, Resources: 1, Subscribed: 1, Subscribers: 1, Settled: true},
 			{Name: "old", State: "disabled", Settled: true},
 		},
 		Backends: []status.Backend{
@@ -32,13 +32,13 @@ func samplePicture() *Picture {
 		Sessions: []status.Session{
 			{ID: "1ak3v7qd", Client: "editor 1.98.2", Protocol: "2025-11-25", Transport: "http", Since: ago(2 * time.Hour), LastSeen: ago(2 * time.Second), InFlight: 2, Streams: 1},
 			{ID: "1azz07pb", Client: "desktop 0.12", Protocol: "2025-06-18", Transport: "stdio", Since: ago(40 * time.Minute), LastSeen: ago(4 * time.Minute)},
-			{ID: "listen", Protocol: "2026-07-28", Transport: "http", Since: ago(70 * time.Second), LastSeen: ago(70 * time.Second), Streams: 1},
+			{ID: "listen", Client: "agent 2.1", Protocol: "2026-07-28", Transport: "http", Since: ago(70 * time.Second), LastSeen: ago(70 * time.Second), Streams: 1},
 		},
 		Calls: []status.Call{
 			{ID: "session/1ak3v7qd/17", Session: "1ak3v7qd", Server: "github", Method: "tools/call", Item: "create_issue", State: "parked", Began: ago(48 * time.Second), Deadline: noon.Add(252 * time.Second)},
 			{ID: "session/1ak3v7qd/18", Session: "1ak3v7qd", Server: "files", Method: "resources/read", Item: "file:///home/ada/notes/milk.md", State: "written", Began: ago(800 * time.Millisecond), Deadline: noon.Add(59 * time.Second)},
-			{ID: "desk/0/4", Session: "desk", Server: "github", Method: "tools/call", Item: "search_code", State: "written", Began: ago(3 * time.Second), Deadline: noon.Add(57 * time.Second)},
-			{ID: "desk/1/2", Session: "desk", Server: "github", Method: "tools/call", Item: "search_code", State: "queued", Began: ago(2 * time.Second)},
+			{ID: "desk/0/4", Session: "desk", Client: "agent 2.1", Server: "github", Method: "tools/call", Item: "search_code", State: "written", Began: ago(3 * time.Second), Deadline: noon.Add(57 * time.Second)},
+			{ID: "desk/1/2", Session: "desk", Client: "agent 2.1", Server: "github", Method: "tools/call", Item: "search_code", State: "queued", Began: ago(2 * time.Second)},
 		},
 		Subscriptions: []status.Subscription{
 			{Session: "1ak3v7qd", Server: "files", URI: "resource://files/file:///home/ada/notes/milk.md", OwnURI: "file:///home/ada/notes/milk.md"},

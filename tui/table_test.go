@@ -122,7 +122,7 @@ func TestWaitsFor(t *testing.T) {
 	for _, r := range callsKind.Rows(samplePicture()) {
 		got = append(got, r.Cells[5].Text)
 	}
-	want := []string{"editor 1.98.2 to answer", "files", "github", "a free place at github"}
+	want := []string{"answer of editor 1.98.2", "files", "github", "a free place at github"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

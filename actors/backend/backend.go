@@ -18,6 +18,7 @@ import (
 type Options struct {
 	Server   config.Server
 	Replica  int
+	Node     string // names this gateway to other gateways; never empty
 	Pool     kernel.Reference
 	Open     func(transport.Sink) transport.Link // opens one connection; called for every incarnation
 	Kind     string                              // stdio | http | sse, for people
@@ -165,6 +166,11 @@ type (
 		ticket uint32
 	}
 	ttlExpired struct { // a list is no longer fresh
+		gen     uint64
+		kind    protocol.ItemKind
+		fetches int
+	}
+	listDue struct { // the pause before a list that could not be fetched is asked for again is over
 		gen     uint64
 		kind    protocol.ItemKind
 		fetches int

@@ -84,5 +84,7 @@ func (s *state) progress(e *transport.Received, out []effect) []effect {
 	if !ok || p.own != nil {
 		return out
 	}
-	return append(out, tell(p.call.Holder, message.Progress{Seq: p.call.Seq, Frame: e.Frame, Token: params.Token}))
+	return append(out, tell(p.call.Holder, message.Progress{
+		Seq: p.call.Seq, Frame: e.Frame, Token: params.Token, Behind: s.behind(p, &e.Frame, e.Frame.Params),
+	}))
 }

@@ -83,7 +83,8 @@ func (s *state) initialize(out []effect) []effect {
 	if protocol.IsLegacy(s.server.Protocol) {
 		version = s.server.Protocol
 	}
-	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.announce.Capabilities(), clientInfo)
+	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s,"_meta":{%s}}`, version, s.announce.Capabilities(), clientInfo,
+		protocol.NodeMember(s.node))
 	out = s.request(protocol.MethodInitialize, params, (*state).initialized, append(out, act(setVersion{""})))
 	s.probe.initialize = s.lastID
 	return out
@@ -245,6 +246,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []ef
 		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
 	}
 	s.decided(now, message.EraLegacy)
+	s.peer = protocol.NodeOf(f.Raw, r.Meta)
 	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
 	s.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Info: r.ServerInfo.Of(f.Raw), Instructions: instructions,
@@ -267,6 +269,7 @@ func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out [
 		return s.lose(now, "the answer to server/discover makes no sense: "+err.Error(), out)
 	}
 	s.decided(now, message.EraModern)
+	s.peer = protocol.NodeOf(f.Raw, r.Meta)
 	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
 	s.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Instructions: instructions,

@@ -242,7 +242,7 @@ func TestErasAreFoundOut(t *testing.T) {
 func TestModernServerInfo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{}
-		b := startOn(t, Options{Server: auto(), Open: server.Open, Kind: "stdio", Catalog: true, Announce: message.CanForm | message.CanRoots})
+		b := startOn(t, Options{Server: auto(), Node: "n", Open: server.Open, Kind: "stdio", Catalog: true, Announce: message.CanForm | message.CanRoots})
 		defer b.stop()
 		synctest.Wait()
 		changes := actortest.Of[message.BackendChanged](b.pool)
@@ -251,7 +251,7 @@ func TestModernServerInfo(t *testing.T) {
 			t.Errorf("info %+v", info)
 		}
 		want := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
-			`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}},"io.modelcontextprotocol/clientInfo":` + clientInfo + `}}}`
+			`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}},"io.modelcontextprotocol/clientInfo":` + clientInfo + `,"goblin-actor/node":"n"}}}`
 		if got := string(server.Got("server/discover")[0].Frame.Raw); got != want {
 			t.Errorf("probe\n%s, want\n%s", got, want)
 		}

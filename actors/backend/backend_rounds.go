@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"goblin-actor/actors/message"
@@ -31,6 +32,7 @@ type round struct {
 	open      int                      // questions without answer
 	due       bool                     // the next request could go out, but for the connection
 	parked    bool                     // the pool was told that the call waits for its client
+	reached   float64                  // pending.reached, over all requests so far
 	urls      [][]byte                 // elicitationIds, raw JSON, that we made up for questions of mode url
 }
 
@@ -49,6 +51,7 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 		p.round = q
 	}
 	q.number++
+	q.reached = p.reached
 	q.responses, q.open, q.due = nil, 0, false
 	q.state = r.RequestState.Of(f.Raw)
 	if q.number > maxRounds {
@@ -175,7 +178,7 @@ func (s *state) sendRound(q *round, out []effect) []effect {
 		return out
 	}
 	delete(s.rounds, q.call)
-	return s.writeCall(&pending{call: q.call, request: q.request, round: q}, out)
+	return s.writeCall(&pending{call: q.call, request: q.request, round: q, reached: q.reached}, out)
 }
 
 // sendRounds writes what waited for the connection. A server that has become legacy cannot take it.
@@ -198,6 +201,21 @@ func (s *state) roundDue(m roundDue, out []effect) []effect {
 		return out
 	}
 	return s.again(q, out)
+}
+
+// behind reports whether a step of progress is none for a legacy client: its call is one, but the server begins to count
+// anew with each request, and progress must grow. MCP 2025-11-25, basic/utilities/progress.
+func (s *state) behind(p *pending, f *protocol.Frame, params protocol.Span) bool {
+	if s.era != message.EraModern || p.request.Modern {
+		return false
+	}
+	value, err := strconv.ParseFloat(string(protocol.Member(f.Raw, params, "progress").Of(f.Raw)), 64)
+	if err != nil {
+		return false // it is the client's to say what it thinks of that
+	}
+	before := p.reached
+	p.reached = max(before, value)
+	return p.round != nil && before > 0 && value <= before
 }
 
 // forgetRound takes a waiting call and its questions out of the tables.

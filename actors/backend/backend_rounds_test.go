@@ -120,6 +120,38 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 	})
 }
 
+// The server counts its progress anew with every request, but to a legacy client it is one call, and progress must grow.
+func TestProgressGrowsOverRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) {
+			n++
+			for step := 1; step <= n+1; step++ {
+				g.Note("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, g.ID(), step))
+			}
+			if n < 3 {
+				g.Result(`{"resultType":"input_required","requestState":"again"}`)
+				return
+			}
+			g.Result(finished)
+		}}
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, legacyRequest(t, message.CanAll))
+		time.Sleep(2 * time.Second) // the pauses between requests without a question
+		synctest.Wait()
+		var got []string
+		for _, msg := range b.holder.Got() {
+			if p, ok := msg.(message.Progress); ok && !p.Behind {
+				got = append(got, string(p.Frame.Raw[strings.Index(string(p.Frame.Raw), `"progress":`):]))
+			}
+		}
+		if want := []string{`"progress":1}}`, `"progress":2}}`, `"progress":3}}`, `"progress":4}}`}; !slices.Equal(got, want) {
+			t.Errorf("progress %v, want %v", got, want)
+		}
+	})
+}
+
 // An error cannot be put into input responses: to sampling and roots it ends the call.
 func TestAClientThatWillNotThink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

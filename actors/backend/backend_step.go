@@ -42,6 +42,7 @@ type state struct {
 	server  config.Server
 	replica int
 	kind    string
+	node    string // of this gateway
 	pool    kernel.Reference
 	self    kernel.Reference
 	rng     *rand.Rand
@@ -68,6 +69,8 @@ type state struct {
 	listenMeta []byte // likewise, of streams of changes
 
 	info     *message.ServerInfo
+	peer     string // the server's node: it is a gateway like this one; "" = it is none
+	circle   bool   // it has listed what came from here
 	greeting uint32 // ticket of notifications/initialized while the server over HTTP has not taken it; else 0
 	opening  bool   // its stream for what belongs to no request is being opened, and nothing else is sent yet
 	lastID   uint32
@@ -105,6 +108,7 @@ type pending struct {
 	parked  bool                                                                    // the pool was told that it waits
 	certain bool                                                                    // the questions came on its own stream
 	round   *round                                                                  // what its modern server asked so far; nil = nothing
+	reached float64                                                                 // the highest progress its legacy client was told; 0 = none
 	mended  bool                                                                    // it was sent once more with other headers
 	query   uint64                                                                  // the pool's number for it; 0 = nobody is told
 	own     func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect // the gateway's own request: takes its answer
@@ -112,7 +116,7 @@ type pending struct {
 
 func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 	return &state{
-		server: o.Server, replica: o.Replica, kind: o.Kind, pool: o.Pool, self: self,
+		server: o.Server, replica: o.Replica, node: o.Node, kind: o.Kind, pool: o.Pool, self: self,
 		rng:   rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
 		phase: message.Idle, incarnation: incarnation,
 		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{}, known: o.Known, rounds: map[message.CallRef]*round{},
@@ -176,6 +180,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.ownExpired(now, m, out)
 	case ttlExpired:
 		return s.ttlExpired(m, out)
+	case listDue:
+		return s.listDue(m, out)
 	case roundDue:
 		return s.roundDue(m, out)
 	case burstOver:
@@ -232,7 +238,7 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
 	s.warned.noise, s.warned.id = false, false
 	s.era, s.bindings, s.rechecked, s.streams = message.EraUnknown, nil, false, streams{}
-	s.atLarge, s.moved, s.tasks = false, moved{}, nil
+	s.atLarge, s.moved, s.peer, s.circle, s.tasks = false, moved{}, "", false, nil
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
 	if s.server.StartTimeout > 0 {
@@ -296,22 +302,13 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 	s.failures++
 	pause := time.Duration(0)
 	if !wasReady {
-		pause = jitter(s.rng, s.pause())
+		pause = jitter(s.rng, s.backoff(s.failures))
 	} else {
 		s.failures = 0
 	}
 	s.nextAttempt = now.Add(pause)
 	out = s.enter(now, phase, reason, out)
 	return append(out, act(wakeAfter{pause, wake{*s.incarnation}}))
-}
-
-// pause is the longest wait before the next attempt, doubling with each failure in a row.
-func (s *state) pause() time.Duration {
-	d := max(s.server.Reconnect.Min, time.Millisecond)
-	for i := 1; i < s.failures && d < s.server.Reconnect.Max; i++ {
-		d *= 2
-	}
-	return min(d, max(s.server.Reconnect.Max, s.server.Reconnect.Min))
 }
 
 // shut closes the connection, if one is open; its later events are ignored.

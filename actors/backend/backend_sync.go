@@ -22,9 +22,12 @@ const (
 type listing struct {
 	wanted  bool // the server has this kind
 	running bool
-	dirty   bool // changed while it was being fetched: fetch again
-	again   bool // to be fetched again for another reason
-	asked   bool // the server said that it changed
+	dirty   bool   // changed while it was being fetched: fetch again
+	again   bool   // to be fetched again for another reason
+	asked   bool   // the server said that it changed
+	failed  string // why it could not be fetched the last time; "" = it could
+	tries   int    // that failed, in a row
+	has     int    // items of the last one that was fetched
 	fetches int
 	ttl     time.Duration // how long a modern server calls it fresh, the least of its pages; 0 = it does not
 	pages   int
@@ -50,6 +53,9 @@ func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 		meta = s.listenMeta
 	}
 	b := append([]byte(`{"_meta":`), meta...)
+	if m == protocol.MethodServerDiscover {
+		b = append(append(append(b[:len(b)-1], ','), protocol.NodeMember(s.node)...), '}')
+	}
 	if len(params) > len("{}") {
 		return append(append(b, ','), params[1:]...)
 	}
@@ -154,6 +160,10 @@ func (s *state) page(kind protocol.ItemKind, out []effect) []effect {
 func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []effect) []effect {
 	l := &s.lists[kind]
 	if f.Kind == protocol.KindError {
+		if code, _ := protocol.ErrorNumber(f); code == codeNoMethod { // it has promised more than it has
+			out = append(out, act(logged{slog.LevelDebug, "the server does not have a list that it has promised", []any{"kind", kind.String()}}))
+			return s.listDone(now, kind, out)
+		}
 		return s.pageFailed(now, kind, errorText(f), out)
 	}
 	var r protocol.ResultInfo
@@ -201,16 +211,19 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
 	items, asked := l.items, l.asked
-	l.running, l.items = false, nil
+	l.running, l.items, l.failed, l.tries = false, nil, "", 0
 	l.asked = l.dirty
+	items, out = s.circled(kind, items, out)
+	asked = asked && !s.circle // or gateways that list each other would tell each other of changes without end
 	if kind == protocol.Tools {
 		items, out = s.compile(items, out)
 	}
+	l.has = len(items)
 	out = s.listed(kind, items, asked, out)
 	if l.dirty || l.again {
 		return s.fetch(kind, out)
 	}
-	out = s.keepFresh(kind, out)
+	out = s.explain(s.keepFresh(kind, out))
 	if kind == protocol.Tools && len(s.mending) > 0 {
 		out = s.mended(now, "", out)
 	}
@@ -226,18 +239,23 @@ func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out [
 	}))
 }
 
-// pageFailed: the first sync takes what it cannot list as empty; a later one keeps what was known.
+// pageFailed keeps what was known of the list and asks again later.
 func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, out []effect) []effect {
 	l := &s.lists[kind]
-	out = append(out, act(logged{slog.LevelWarn, "the server's list could not be fetched", []any{"kind", kind.String(), "err", text}}))
-	if s.phase == message.Syncing {
-		l.items = nil
-		return s.listDone(now, kind, out)
+	level := slog.LevelWarn
+	if l.failed == text {
+		level = slog.LevelDebug
 	}
-	l.running, l.items = false, nil
+	out = append(out, act(logged{level, "the server's list could not be fetched", []any{"kind", kind.String(), "err", text}}))
+	l.running, l.items, l.failed = false, nil, text
+	l.tries++
+	if s.phase == message.Syncing {
+		return s.readyWhenSynced(now, s.listLater(kind, out))
+	}
 	if l.dirty || l.again {
 		return s.fetch(kind, out)
 	}
+	out = s.explain(s.listLater(kind, out))
 	if kind == protocol.Tools && len(s.mending) > 0 {
 		return s.mended(now, text, out)
 	}
@@ -263,8 +281,12 @@ func (s *state) readyWhenSynced(now time.Time, out []effect) []effect {
 			return out
 		}
 	}
+	missing, some := s.unlisted()
+	if missing != "" && !some {
+		return s.lose(now, missing, out)
+	}
 	s.readySince, s.failures = now, 0
-	out = s.enter(now, message.Ready, "", out)
+	out = s.enter(now, message.Ready, missing, out)
 	out = s.tellLevel(out)
 	held := s.held
 	s.held = nil

@@ -78,8 +78,11 @@ func (c *Call) Deadline() time.Time {
 type (
 	// Sent: the server has the request.
 	Sent struct{}
-	// Heard: the server reported progress.
-	Heard struct{ Frame protocol.Frame }
+	// Heard: the server reported progress. Behind: the client knows of more, so it is a sign of life only.
+	Heard struct {
+		Frame  protocol.Frame
+		Behind bool
+	}
 	// Logged: the server sent a log line that belongs to the call.
 	Logged struct{ Frame protocol.Frame }
 	// Asked: the server asks the client something and waits.

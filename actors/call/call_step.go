@@ -17,7 +17,7 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 		c.begin(now)
 	case Heard:
 		c.heard = now
-		if c.Token != nil {
+		if c.Token != nil && !e.Behind {
 			out = append(out, Effect{Kind: Forward, Frame: e.Frame})
 		}
 	case Logged:

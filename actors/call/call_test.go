@@ -42,6 +42,8 @@ func TestStep(t *testing.T) {
 		{"progress without token resets the clock and goes nowhere", "", []at{
 			{0, Sent{}, nil}, {29 * time.Second, Heard{}, nil}, {45 * time.Second, Tick{}, nil}}},
 		{"progress with token is forwarded", "7", []at{{0, Sent{}, nil}, {1, Heard{}, []EffectKind{Forward}}}},
+		{"progress the client knows is a sign of life only", "7", []at{
+			{0, Sent{}, nil}, {29 * time.Second, Heard{Behind: true}, nil}, {45 * time.Second, Tick{}, nil}}},
 		{"absolute clock whatever the progress", "7", []at{
 			{0, Sent{}, nil}, {25 * time.Second, Heard{}, []EffectKind{Forward}},
 			{49 * time.Second, Heard{}, []EffectKind{Forward}}, {50*time.Second - 1, Tick{}, nil},

@@ -133,7 +133,7 @@ func publics(items []*item) (list []string) {
 // Replica returns n when name asks for a tool by server:tool@n, -1 when the caller does not mind which replica.
 func (v *View) Replica(name string) int {
 	n := &v.names[0]
-	if n.public[name] != nil || !strings.Contains(name, "@") {
+	if !strings.Contains(name, "@") || n.public[name] != nil {
 		return -1
 	}
 	_, replica := n.qualified(name)

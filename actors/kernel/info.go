@@ -10,7 +10,7 @@ type Info struct {
 	Name, Kind string
 	Depth      int    // messages queued now
 	Waiting    int    // goroutines in TellWait now
-	Handled    uint64 // messages handed to the logic, the kernel's own (Started, …) not counted
+	Handled    uint64 // messages handed to the logic; the kernel's own (Started, …) and Glances not counted
 	Refused    uint64 // Work abandoned because the mailbox was full
 	Dropped    uint64 // LogLines dropped
 	Panics     uint64

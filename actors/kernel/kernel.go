@@ -34,6 +34,10 @@ const (
 // Classed is a message that is not Work.
 type Classed interface{ Class() Class }
 
+// Glance is a message that only looks at an actor, for people: Info neither counts it nor names it as the last one.
+// Otherwise whoever looks sees little but himself.
+type Glance interface{ Glance() }
+
 // Abandoner is a message somebody waits for. Abandon is called at most once, on any goroutine, and only
 // when the message will never be handled (or its handler panicked); it must not block.
 type Abandoner interface{ Abandon(Why) }

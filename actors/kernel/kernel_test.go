@@ -198,6 +198,7 @@ func TestActors(t *testing.T) {
 		Spawn(s, SpawnOptions{Name: "a", Kind: "session"}, on(func(Self, any) {}))
 		r.Tell("first")
 		synctest.Wait()
+		r.Tell(glance{})
 		r.Tell(g)
 		synctest.Wait()
 		for i := range 5 {
@@ -216,6 +217,11 @@ func TestActors(t *testing.T) {
 		close(g)
 	})
 }
+
+// glance only looks: it is neither counted nor named.
+type glance struct{}
+
+func (glance) Glance() {}
 
 // An actor whose handler calls runtime.Goexit, as t.FailNow does, is restarted like one that panicked.
 func TestGoexit(t *testing.T) {

@@ -88,8 +88,10 @@ func (m *mailbox) next() (entry, delivery) {
 			return e, outdated
 		}
 		m.dirty = true
-		m.counts.handled++
-		m.counts.last = reflect.TypeOf(e.msg)
+		if _, looks := e.msg.(Glance); !looks {
+			m.counts.handled++
+			m.counts.last = reflect.TypeOf(e.msg)
+		}
 		return e, userMessage
 	}
 	if m.dirty && m.flusher && m.phase == open && !m.suspended {

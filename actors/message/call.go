@@ -35,6 +35,7 @@ type Request struct {
 	Original []byte          // raw JSON string that replaces Target: the server's own name or URI
 	Caller   Caller
 	Server   string // name of the server it goes to
+	Replica  int    // the replica that has to carry it out, counted from 1; 0 = any
 	Item     string // tool, prompt or URI as the server calls it; for logs, errors and metrics
 
 	// Modern says which era the frame is written in, and how questions come back. False: a legacy frame; every
@@ -57,6 +58,8 @@ type Progress struct {
 	Seq   uint64
 	Frame protocol.Frame
 	Token protocol.Span // params.progressToken, inside Frame.Raw
+
+	Behind bool // a sign of life only: the client was told of more already
 }
 
 // Log carries a notifications/message frame that belongs to the call.

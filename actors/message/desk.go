@@ -39,9 +39,7 @@ type OpenListen struct {
 }
 
 // Abandon tells the client to come back.
-func (o OpenListen) Abandon(kernel.Why) {
-	RefuseModern(o.Exchange, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true})
-}
+func (o OpenListen) Abandon(why kernel.Why) { RefuseModern(o.Exchange, noRoom(why)) }
 
 // RefuseModern answers a modern request with a fault of ours; some faults have an HTTP status of their own.
 func RefuseModern(x *transport.Exchange, fault *protocol.Fault) {

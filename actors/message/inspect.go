@@ -14,6 +14,9 @@ type Inspect struct{ Reply func(part any) }
 
 func (Inspect) Class() kernel.Class { return kernel.Urgent }
 
+// Glance implements kernel.Glance.
+func (Inspect) Glance() {}
+
 // Abandon ends the wait for an actor that has gone.
 func (i Inspect) Abandon(kernel.Why) { i.Reply(nil) }
 
@@ -37,6 +40,9 @@ type GetCatalog struct {
 
 func (GetCatalog) Class() kernel.Class { return kernel.Urgent }
 
+// Glance implements kernel.Glance.
+func (GetCatalog) Glance() {}
+
 // Abandon answers with nothing: the gateway is going.
 func (g GetCatalog) Abandon(kernel.Why) { g.Reply <- nil }
 
@@ -57,6 +63,9 @@ type GetStatus struct {
 	Context context.Context
 	Reply   chan<- *status.Snapshot // capacity 1
 }
+
+// Glance implements kernel.Glance.
+func (GetStatus) Glance() {}
 
 // Abandon answers with nothing: the gateway is going.
 func (g GetStatus) Abandon(kernel.Why) {

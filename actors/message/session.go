@@ -48,6 +48,18 @@ func RefuseNoSession(x *transport.Exchange) {
 	RefuseFault(x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it ended or never was; send initialize to begin a new one"})
 }
 
+// UnknownProject is the answer to a request that names a project, in the header Goblin-Project or in _meta; nil = it names
+// none. No name is known, as projects are not built, and without them it would be answered for all servers.
+func UnknownProject(x *transport.Exchange) *protocol.Fault {
+	if x.Origin.Project != "" {
+		return protocol.NoProject(x.Origin.Project)
+	}
+	if name, ok := protocol.Unquote(x.Params.Project.Of(x.Frame.Raw)); ok {
+		return protocol.NoProject(name)
+	}
+	return nil
+}
+
 // RefuseFault answers with an HTTP status and the fault as JSON-RPC error, with the request's id when it has one.
 func RefuseFault(x *transport.Exchange, status int, fault *protocol.Fault) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
@@ -70,9 +82,21 @@ type OpenSession struct {
 	View     catalog.Key
 }
 
+// comeBack is how long a client that found no room waits before it tries again.
+const comeBack = 5 * time.Second
+
+// noRoom is what a client is told that cannot have a session or a listen stream.
+func noRoom(why kernel.Why) *protocol.Fault {
+	if why == kernel.Overloaded {
+		return &protocol.Fault{Name: protocol.Overloaded, Message: "there are as many sessions as may be, and all are in use (limits.maxSessions)",
+			Retryable: true, RetryAfter: comeBack}
+	}
+	return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new sessions now", Retryable: true, RetryAfter: comeBack}
+}
+
 // Abandon tells the client to come back.
-func (o OpenSession) Abandon(kernel.Why) {
-	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new sessions now", Retryable: true}
+func (o OpenSession) Abandon(why kernel.Why) {
+	fault := noRoom(why)
 	if o.Stream != nil {
 		RefuseStream(o.Stream, 503, fault)
 		return

@@ -14,7 +14,9 @@ import (
 
 // survey asks every actor that has something to tell and puts the answers together. It runs outside the actor.
 func (m *monitor) survey(ctx context.Context) *status.Snapshot {
-	picture := &status.Snapshot{Version: m.version, Started: m.started}
+	picture := &status.Snapshot{Version: m.version, Started: m.started,
+		Servers: []status.Server{}, Backends: []status.Backend{}, Sessions: []status.Session{}, Calls: []status.Call{}, // in JSON nobody is [], not null
+		Subscriptions: []status.Subscription{}}
 	infos := m.system.Actors()
 	parts := make(chan any, len(infos))
 	asked := 0

@@ -17,6 +17,7 @@ import (
 // Options say which server a pool is.
 type Options struct {
 	Server   config.Server
+	Node     string // names this gateway to other gateways
 	Limits   config.Limits
 	Registry kernel.Reference
 	Gateway  kernel.Reference            // who passes on log lines that belong to no call
@@ -124,7 +125,7 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	}
 	open, kind := opener(a.server, a.replica)
 	ref := backend.Spawn(self, name, backend.Options{
-		Server: a.server, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,
+		Server: a.server, Node: p.Node, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,
 		Announce: a.announce, Catalog: a.catalog, Metrics: p.Metrics, Known: a.known,
 		Log: p.Log.With("replica", a.replica), Seed: p.Seed + uint64(a.number),
 	})

@@ -17,15 +17,15 @@ const (
 
 // dispatch gives a call to a backend, or queues it, or answers it.
 func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
-	can := s.class(q.Request)
+	w := s.wants(q.Request)
 	if s.room(q.Request) {
-		if sl := s.pick(can, q.Request); sl != nil {
+		if sl := s.pick(w, q.Request); sl != nil {
 			return s.give(now, sl, q, out)
 		}
-		out = s.grow(now, can, out)
+		out = s.grow(now, w, out)
 	}
-	if !s.mayServe(can) {
-		return append(out, s.answer(q.Dispatch, s.unavailableFault(now)))
+	if !s.mayServe(w) {
+		return append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
 	}
 	if len(s.queue) >= s.server.Queue.Size {
 		return append(out, s.answer(q.Dispatch, &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
@@ -38,13 +38,21 @@ func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
 	return s.arm(now, out)
 }
 
-// class is the set of questions whose connections a call may use; CanAll means the main ones.
-func (s *state) class(r *message.Request) message.Can {
-	if s.server.Isolation == isolationClass && !s.modern {
-		return r.Caller.Can
-	}
-	return message.CanAll
+// wanted says which connections a call may use.
+type wanted struct {
+	can     message.Can // those of that set of questions; CanAll means the main ones
+	replica int         // those of that replica, counted from 1; 0 = any
 }
+
+func (s *state) wants(r *message.Request) wanted {
+	if s.server.Isolation == isolationClass && !s.modern {
+		return wanted{r.Caller.Can, r.Replica}
+	}
+	return wanted{message.CanAll, r.Replica}
+}
+
+// replicaIs reports whether the slot's replica is the one that is wanted, if any is.
+func (w wanted) replicaIs(sl *slot) bool { return w.replica == 0 || w.replica == sl.replica+1 }
 
 // room reports whether the call may run beside those that do. Calls that wait, at a question or for the end of a task, do
 // not count.
@@ -52,21 +60,21 @@ func (s *state) room(r *message.Request) bool {
 	return s.server.MaxConcurrent == 0 || r.Waits() || len(s.running)-s.parked-s.waiting < s.server.MaxConcurrent
 }
 
-// takes reports whether the slot could take a call of the class now.
-func (s *state) takes(sl *slot, can message.Can, r *message.Request) bool {
-	return sl.phase == message.Ready && !sl.leaving && sl.can == can && (!s.leased || r.AboutTask() || sl.inFlight == 0)
+// takes reports whether the slot could take such a call now.
+func (s *state) takes(sl *slot, w wanted, r *message.Request) bool {
+	return sl.phase == message.Ready && !sl.leaving && sl.can == w.can && w.replicaIs(sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
 }
 
-// pick chooses among the backends that take a call of the class: the one that made the task it is about, else in turn, or
-// the least busy (S4.2.1). nil: none.
-func (s *state) pick(can message.Can, r *message.Request) *slot {
+// pick chooses among the backends that take such a call: the one that made the task it is about, else in turn, or the
+// least busy (S4.2.1). nil: none.
+func (s *state) pick(w wanted, r *message.Request) *slot {
 	if r.Home != nil {
-		if sl := s.slotOf(r.Home.Backend); sl != nil && s.takes(sl, can, r) {
+		if sl := s.slotOf(r.Home.Backend); sl != nil && s.takes(sl, w, r) {
 			return sl
 		}
 	}
 	if len(s.slots) == 1 { // the usual case
-		if sl := s.slots[0]; s.takes(sl, can, r) {
+		if sl := s.slots[0]; s.takes(sl, w, r) {
 			return sl
 		}
 		return nil
@@ -74,7 +82,7 @@ func (s *state) pick(can message.Can, r *message.Request) *slot {
 	var best *slot
 	for i := range s.slots {
 		sl := s.slots[(s.turn+1+i)%len(s.slots)]
-		if !s.takes(sl, can, r) {
+		if !s.takes(sl, w, r) {
 			continue
 		}
 		if best == nil || s.server.Balance == "least-busy" && sl.inFlight < best.inFlight {
@@ -86,13 +94,13 @@ func (s *state) pick(can message.Can, r *message.Request) *slot {
 
 // grow starts another connection when the calls of a class have none yet, or when every leased one is busy and
 // maxBackends allows more.
-func (s *state) grow(now time.Time, can message.Can, out []effect) []effect {
+func (s *state) grow(now time.Time, w wanted, out []effect) []effect {
 	if s.fault != "" || s.leader() == nil {
 		return out
 	}
 	n, coming := 0, false
 	for _, sl := range s.slots {
-		if sl.can == can && !sl.leaving {
+		if sl.can == w.can && !sl.leaving {
 			n++
 			coming = coming || !sl.wasReady && !sl.hasFailed
 		}
@@ -100,10 +108,14 @@ func (s *state) grow(now time.Time, can message.Can, out []effect) []effect {
 	switch {
 	case n == 0: // the first client of its class
 		for replica := range s.replicas() {
-			out = s.spawnSlot(now, &slot{replica: replica, can: can}, out)
+			out = s.spawnSlot(now, &slot{replica: replica, can: w.can}, out)
 		}
 	case s.leased && !coming && n < s.server.MaxBackends:
-		out = s.spawnSlot(now, &slot{replica: n % s.replicas(), can: can}, out)
+		replica := n % s.replicas()
+		if w.replica > 0 {
+			replica = w.replica - 1
+		}
+		out = s.spawnSlot(now, &slot{replica: replica, can: w.can}, out)
 	}
 	return out
 }
@@ -185,14 +197,14 @@ func (s *state) returned(now time.Time, m message.Returned, out []effect) []effe
 		return out
 	}
 	s.free(m.Call, r)
-	d := message.Dispatch{Call: m.Call, Request: m.Request}
-	if next := s.pick(s.class(m.Request), m.Request); next != nil && next != r.at && s.room(m.Request) {
+	d, w := message.Dispatch{Call: m.Call, Request: m.Request}, s.wants(m.Request)
+	if next := s.pick(w, m.Request); next != nil && next != r.at && s.room(m.Request) {
 		return s.give(now, next, queued{Dispatch: d, since: now}, out)
 	}
-	if r.at.leaving && s.mayServe(s.class(m.Request)) {
+	if r.at.leaving && s.mayServe(w) {
 		return s.dispatch(now, queued{Dispatch: d, since: now}, out)
 	}
-	fault := s.unavailableFault(now)
+	fault := s.unavailableFault(now, w)
 	fault.Message += ": " + m.Reason
 	return append(out, s.answer(d, fault))
 }
@@ -218,11 +230,11 @@ func (s *state) pump(now time.Time, out []effect) []effect {
 	}
 	rest := s.queue[:0]
 	for _, q := range s.queue {
-		can := s.class(q.Request)
+		w := s.wants(q.Request)
 		sl := (*slot)(nil)
 		if s.room(q.Request) {
-			if sl = s.pick(can, q.Request); sl == nil {
-				out = s.grow(now, can, out)
+			if sl = s.pick(w, q.Request); sl == nil {
+				out = s.grow(now, w, out)
 			}
 		}
 		if sl == nil {
@@ -274,25 +286,26 @@ func (s *state) failQueue(name protocol.FaultName, text string, out []effect) []
 func (s *state) failHopeless(now time.Time, out []effect) []effect {
 	rest := s.queue[:0]
 	for _, q := range s.queue {
-		if s.mayServe(s.class(q.Request)) {
+		w := s.wants(q.Request)
+		if s.mayServe(w) {
 			rest = append(rest, q)
 			continue
 		}
-		out = append(out, s.answer(q.Dispatch, s.unavailableFault(now)))
+		out = append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
 	}
 	clear(s.queue[len(rest):])
 	s.queue = rest
 	return out
 }
 
-// mayServe reports whether a call of the class may wait for a backend: one is ready but busy, or in its first start,
+// mayServe reports whether such a call may wait for a backend: one is ready but busy, or in its first start,
 // or replaces another. After a loss calls fail at once (contract.md section 2).
-func (s *state) mayServe(can message.Can) bool {
+func (s *state) mayServe(w wanted) bool {
 	for _, sl := range s.slots {
-		if sl.leaving || sl.can != can && !sl.main {
+		if sl.leaving || !w.replicaIs(sl) || sl.can != w.can && !sl.main {
 			continue
 		}
-		if sl.phase == message.Ready && sl.can == can || !sl.wasReady && !sl.hasFailed {
+		if sl.phase == message.Ready && sl.can == w.can || !sl.wasReady && !sl.hasFailed {
 			return true
 		}
 	}
@@ -306,11 +319,15 @@ func (s *state) unavailableName() protocol.FaultName {
 	return protocol.ServerUnavailable
 }
 
-// unavailableFault says why the server cannot be called and when it is tried next (S3.2.3, S4.3.3).
-func (s *state) unavailableFault(now time.Time) *protocol.Fault {
+// unavailableFault says why the server cannot carry out such a call and when it is tried next (S3.2.3, S4.3.3).
+func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable()}
+	if w.replica > 0 {
+		f.Name = protocol.ServerUnavailable
+		f.Message = fmt.Sprintf("replica %d of %s", w.replica-1, f.Message)
+	}
 	for _, sl := range s.slots {
-		if sl.leaving {
+		if sl.leaving || !w.replicaIs(sl) {
 			continue
 		}
 		if sl.phase == message.NeedsLogin && sl.main {

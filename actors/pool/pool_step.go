@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -168,12 +167,7 @@ func (s *state) start(now time.Time, out []effect) []effect {
 }
 
 // replicas is how many backends the configuration wants.
-func (s *state) replicas() int {
-	if len(s.server.URLs) > 0 {
-		return len(s.server.URLs)
-	}
-	return max(1, s.server.Replicas)
-}
+func (s *state) replicas() int { return s.server.ReplicaCount() }
 
 // spawnAll starts the main backends.
 func (s *state) spawnAll(now time.Time, out []effect) []effect {
@@ -235,6 +229,10 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		out = s.lostCalls(sl, out)
 	}
 	was := sl.phase
+	if m.Phase == message.Ready && was == message.Ready && sl.incarnation == m.Incarnation {
+		sl.reason = m.Reason // only that has changed
+		return out
+	}
 	sl.phase, sl.reason, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.NextAttempt, m.Incarnation, now
 	switch m.Phase {
 	case message.Syncing:
@@ -394,7 +392,7 @@ func (s *state) report() status.Server {
 	case string(message.NeedsLogin):
 		r.Hint = "the server wants credentials: set its headers in the configuration"
 	case string(message.Waiting):
-		r.Hint = fmt.Sprintf("it is tried again by itself; see what it says: goblin-actor status (server %s)", s.server.Name)
+		r.Hint = "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart " + s.server.Name + " tries at once"
 	}
 	return r
 }

@@ -176,6 +176,37 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
+// server:tool@1 is carried out by replica 1 or by nobody.
+func TestOneReplicaAlone(t *testing.T) {
+	for _, isolation := range []string{"shared", "leased"} {
+		w := newWorld(t, config.Server{Queue: config.Queue{Size: 20, Timeout: time.Second}, Isolation: isolation, MaxBackends: 3}, 3)
+		for i := range 3 {
+			w.phase(i, message.Ready)
+		}
+		ask := func(seq uint64) {
+			w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Replica: 2}})
+		}
+		for seq := range uint64(10) {
+			ask(seq)
+			if w.sent[seq] != w.backends[1] {
+				t.Fatalf("%s: call %d is at %v", isolation, seq, w.sent[seq])
+			}
+			w.end(seq)
+		}
+		w.phase(1, message.Waiting)
+		ask(10)
+		if f := w.fault(10, protocol.ServerUnavailable); f.RetryAfter != 2*time.Second {
+			t.Errorf("%s: retry after %s", isolation, f.RetryAfter)
+		}
+		w.phase(2, message.Waiting)
+		w.phase(1, message.Ready)
+		ask(11)
+		if w.sent[11] != w.backends[1] {
+			t.Errorf("%s: after the return: %v", isolation, w.sent[11])
+		}
+	}
+}
+
 // S4.2.3: what no server has seen goes to another replica; an error only if all fail.
 func TestReturnedGoesElsewhere(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 2)

@@ -20,7 +20,7 @@ import (
 type DeskOptions struct {
 	Number   int    // its place among the desks; part of every sealed state
 	Desks    int    // how many there are: limits for a client are divided by it
-	Node     string // of this process; part of every sealed state
+	Node     string // of this process; part of every sealed state, and its name to other gateways
 	Limits   config.Limits
 	Expect   int    // servers to wait for, up to startWait, before requests on stdin and stdout are answered
 	Version  string // of the gateway, for serverInfo

@@ -24,7 +24,10 @@ func (s *deskState) progress(now time.Time, m message.Progress, out []effect) []
 	if v == nil {
 		return out
 	}
-	s.scratch = v.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0])
+	s.scratch = v.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0])
+	if m.Behind { // a sign of life only
+		return out
+	}
 	return s.pass(v, said{frame: m.Frame, token: m.Token}, out)
 }
 

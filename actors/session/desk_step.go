@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -72,6 +73,7 @@ type visit struct {
 	view   *catalog.View
 	server *catalog.Server
 	caller message.Caller
+	client string   // name of the client for people; made when somebody looks first
 	digest [32]byte // of what it asks; made when the first state is sealed
 
 	round   uint32                 // of the state that was given out last; 0 = none
@@ -173,8 +175,9 @@ func (s *deskState) stop(now time.Time, out []effect) []effect {
 	s.draining = true
 	out = s.serveEarly(now, out)
 	for _, seq := range sortedKeys(s.calls) {
-		out = append(out, tell(s.calls[seq].server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
-		out = s.event(now, seq, call.Broken{Fault: fault}, out)
+		v := s.calls[seq]
+		out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
+		out = s.event(now, seq, call.Broken{Fault: endedWith(fault, &v.Call)}, out)
 	}
 	return append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
 }
@@ -198,8 +201,11 @@ func (s *deskState) report() message.SessionReport {
 	var r message.SessionReport
 	for _, seq := range sortedKeys(s.calls) {
 		v := s.calls[seq]
+		if v.client == "" {
+			v.client = cmp.Or(clientName(v.caller.ClientInfo), "client without name")
+		}
 		r.Calls = append(r.Calls, status.Call{
-			ID: fmt.Sprintf("desk/%d/%d", s.number, seq), Session: "desk", Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
+			ID: fmt.Sprintf("desk/%d/%d", s.number, seq), Session: "desk", Client: v.client, Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
 		})
 	}
 	return r

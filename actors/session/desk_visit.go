@@ -28,7 +28,11 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect
 	}
 	switch x.Frame.M {
 	case protocol.MethodServerDiscover:
-		return s.result(x, s.discover(view), out)
+		peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
+		if peer != "" && peer == s.node {
+			return append(out, act(deny{x, ownServer()}))
+		}
+		return s.result(x, s.discover(view, peer != ""), out)
 	case protocol.MethodToolsList:
 		return s.list(view, x, protocol.Tools, out)
 	case protocol.MethodPromptsList:
@@ -70,12 +74,16 @@ func (s *deskState) checkHeaders(t target, x *transport.Exchange) *protocol.Faul
 	return t.entry.Bindings.Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
 }
 
-// discover is what the gateway says of itself. MCP 2026-07-28, server/discover.
-func (s *deskState) discover(view *catalog.View) []byte {
+// discover is what the gateway says of itself. MCP 2026-07-28, server/discover. Another gateway is told
+// which one it is.
+func (s *deskState) discover(view *catalog.View, gateway bool) []byte {
 	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
 	b = append(b, capabilitiesFor(view, true)...)
 	if instructions := view.Instructions(); instructions != "" {
 		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
+	}
+	if gateway {
+		b = appendNode(b, s.node)
 	}
 	return append(b, '}')
 }
@@ -117,7 +125,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use.inFlight >= limit {
 		return append(out, act(deny{x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.server.Name, Item: t.original, Modern: true}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.server.Name, Item: t.original, Replica: t.replica, Modern: true}
 	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(raw)) {
 		r.Target, r.Original = t.span, original
 	}

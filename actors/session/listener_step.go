@@ -26,6 +26,7 @@ type listenState struct {
 	self     kernel.Reference
 	registry kernel.Reference
 	info     []byte // serverInfo, raw JSON
+	client   string // its name, for people
 	since    time.Time
 
 	view  *catalog.View
@@ -54,6 +55,7 @@ type ackDue struct{}
 
 func newListenState(o ListenerOptions, self kernel.Reference) *listenState {
 	return &listenState{x: o.Exchange, key: o.View, self: self, registry: o.Registry, info: serverInfo(o.Version),
+		client: clientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
 		expect: o.Expect, subs: map[resource]*subscription{}, pending: map[uint64]resource{}}
 }
 
@@ -91,7 +93,7 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 		return append(out, tell(m.To, message.IdleSince{Session: s.self, At: now, Busy: true}))
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
-			ID: "listen", Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
+			ID: "listen", Client: s.client, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
 		}, Subscriptions: reportSubs("listen", s.subs)})
 	case kernel.Stopping:
 		return s.stop(out)

@@ -17,6 +17,7 @@ import (
 // Options say which client a session is for.
 type Options struct {
 	ID        string
+	Node      string // names this gateway to other gateways
 	Transport string // http | sse | stdio
 	View      catalog.Key
 	Limits    config.Limits

@@ -37,7 +37,7 @@ func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []ef
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original, Replica: t.replica}
 	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.span, original
 	}
@@ -61,6 +61,7 @@ type target struct {
 	original string         // as its server calls it
 	span     protocol.Span  // where the client's name for it stands
 	entry    *catalog.Entry // nil for a URI that only a template knows
+	replica  int            // counted from 1; 0 = any
 	task     *task          // what a request about a task is about; nil = it is about none
 }
 
@@ -69,7 +70,15 @@ func resolve(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault
 	raw := x.Frame.Raw
 	switch x.Frame.M {
 	case protocol.MethodToolsCall:
-		return resolveEntry(raw, x.Params.Name, "params.name", view.Tool)
+		t, fault := resolveEntry(raw, x.Params.Name, "params.name", view.Tool)
+		if fault != nil {
+			return t, fault
+		}
+		name, _ := protocol.Unquote(x.Params.Name.Of(raw))
+		if t.replica = view.Replica(name) + 1; t.replica > t.server.Rules.ReplicaCount() {
+			return target{}, protocol.NoTool(name)
+		}
+		return t, nil
 	case protocol.MethodPromptsGet:
 		return resolveEntry(raw, x.Params.Name, "params.name", view.Prompt)
 	case protocol.MethodResourcesRead:
@@ -181,7 +190,7 @@ func (s *state) progress(now time.Time, m message.Progress, out []effect) []effe
 	if h == nil {
 		return out
 	}
-	for _, e := range h.Step(now, call.Heard{Frame: m.Frame}, s.scratch[:0]) {
+	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
 		out = append(out, act(forward{h.x, frame, e.Frame.Newline, transport.WeightProgress, "progress"}))
 	}

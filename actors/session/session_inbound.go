@@ -56,6 +56,9 @@ func (s *state) notification(now time.Time, x *transport.Exchange, out []effect)
 
 // request answers what the gateway knows by itself and dispatches the rest.
 func (s *state) request(now time.Time, x *transport.Exchange, out []effect) []effect {
+	if fault := message.UnknownProject(x); fault != nil {
+		return s.unopened(x, fault, out)
+	}
 	if x.Frame.M == protocol.MethodInitialize {
 		return s.initialize(now, x, out)
 	}
@@ -123,7 +126,11 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	}
 	asked, ok := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
 	if !ok {
-		return s.fault(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
+		return s.unopened(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
+	}
+	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
+	if peer != "" && peer == s.node {
+		return append(s.fault(x, ownServer(), out), act(leave{}))
 	}
 	if s.view == nil || s.expect > 0 {
 		if len(s.wait) > 0 {
@@ -139,8 +146,17 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
 	s.client = clientName(s.clientInfo)
 	s.told = s.view.Snapshot().Generation
-	out = s.result(x, s.initializeResult(), out)
+	out = s.result(x, s.initializeResult(peer != ""), out)
 	return append(out, act(logged{levelInfo, "session opened", []any{"client", s.client, "protocol", s.version, "transport", s.transport}}))
+}
+
+// unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
+// names no session, and the actor leaves, as nobody can ever use it.
+func (s *state) unopened(x *transport.Exchange, f *protocol.Fault, out []effect) []effect {
+	if s.transport != "http" || s.initialized || len(s.wait) > 0 {
+		return s.fault(x, f, out)
+	}
+	return append(out, act(refuse{x, 200, f}), act(leave{}))
 }
 
 // capabilities are what clients of every era are told.
@@ -156,8 +172,8 @@ func (s *state) announced() []byte {
 }
 
 // initializeResult is what the gateway says of itself: it has a handler for everything it names, and servers come
-// and go (architecture.md section 7).
-func (s *state) initializeResult() []byte {
+// and go (architecture.md section 7). Another gateway is told which one it is.
+func (s *state) initializeResult(gateway bool) []byte {
 	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
 	b = append(append(b, `,"capabilities":`...), s.announced()...)
 	b = append(b, `,"serverInfo":{"name":"goblin-actor","version":`...)
@@ -165,7 +181,20 @@ func (s *state) initializeResult() []byte {
 	if instructions := s.view.Instructions(); instructions != "" {
 		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
 	}
+	if gateway {
+		b = appendNode(b, s.node)
+	}
 	return append(b, '}')
+}
+
+// appendNode appends the member of a result by which a gateway learns that it talks to another one.
+func appendNode(b []byte, node string) []byte {
+	return append(append(append(b, `,"_meta":{`...), protocol.NodeMember(node)...), '}')
+}
+
+// ownServer is what a gateway is told that has been given itself as a server: it would list its own lists without end.
+func ownServer() *protocol.Fault {
+	return &protocol.Fault{Name: protocol.InvalidRequest, Message: "this gateway is among its own servers; remove that entry of mcpServers"}
 }
 
 // setLevel keeps the level below which this client wants no log lines. MCP 2025-11-25, server/utilities/logging.

@@ -24,6 +24,7 @@ const openWait = time.Minute
 // state is all a session knows. Written by step only.
 type state struct {
 	id        string
+	node      string // of this gateway
 	transport string
 	key       catalog.Key
 	limits    config.Limits
@@ -80,7 +81,7 @@ type held struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		id: o.ID, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
+		id: o.ID, node: o.Node, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
 		expect: o.Expect, calls: map[uint64]*held{}, byID: map[string]uint64{},
 		questions: map[uint64]question{}, rootsOf: map[string]kernel.Reference{},
 		subs: map[resource]*subscription{}, subscribing: map[uint64]subscribing{}, owner: o.Gateway, tasks: map[string]*task{},
@@ -233,7 +234,7 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 	for _, seq := range sortedKeys(s.calls) {
 		h := s.calls[seq]
 		out = append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
-		out = s.event(now, seq, call.Broken{Fault: fault}, out)
+		out = s.event(now, seq, call.Broken{Fault: endedWith(fault, &h.Call)}, out)
 	}
 	for _, x := range s.wait {
 		out = append(out, act(refuse{x, 503, fault}))
@@ -248,6 +249,13 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 		out = append(out, act(closeStream{stream}))
 	}
 	return append(out, act(endReplay{}), tell(s.registry, message.Unsubscribe{Who: s.self}))
+}
+
+// endedWith is fault for one call: it names the server, and what a server has had is not to be sent again.
+func endedWith(fault *protocol.Fault, c *call.Call) *protocol.Fault {
+	f := *fault
+	f.Server, f.Retryable = c.Server, c.State == call.Queued
+	return &f
 }
 
 // report is what the session tells people. The id is a secret; eight characters name it.

@@ -105,6 +105,9 @@ func diagnose(out io.Writer, cfg *config.Config, s *status.Snapshot) (ill int) {
 			fmt.Fprintf(out, "%s %s: ready, protocol %s over %s; %s, %s, %s, %s\n", p.good("✓"), oneLine(server.Name, 0),
 				cmp.Or(backends.Protocol, "?"), cmp.Or(backends.Transport, "?"), count(server.Tools, "tool"), count(server.Prompts, "prompt"),
 				count(server.Resources, "resource"), count(server.Templates, "template"))
+			if server.Reason != "" {
+				fmt.Fprintf(out, "    %s %s; it is asked again\n", p.warn("!"), oneLine(server.Reason, 300))
+			}
 			if backends.Noise > 0 {
 				fmt.Fprintf(out, "    %s it printed %s on stdout that are no messages; they are skipped, but its log belongs on stderr\n", p.warn("!"), count(backends.Noise, "line"))
 			}
@@ -165,6 +168,8 @@ func explain(server config.Server, seen status.Server, backend status.Backend) (
 		return "nobody answers at its URL", "start that server, mend url, or look whether a proxy or firewall is in between"
 	case has("certificate", "tls", "x509"):
 		return "its certificate is not trusted", "mend the certificate, or add its authority to the system's"
+	case has("could not be listed"):
+		return "it runs, but does not say what it offers", "look at its own log; the gateway goes on asking"
 	case has("starttimeout", "not ready within"):
 		return "it runs, but did not finish its handshake and lists in time", "raise startTimeout (a first npx download takes long), and run the command by hand: does it wait for input or print to stdout?"
 	case has("protocol version"):

@@ -46,7 +46,7 @@ only one there is. A gateway that goes away is waited for.`,
 			}
 			ctx, cancel := interruptible(cmd)
 			defer cancel()
-			return look(ctx, source, view)
+			return look(ctx, source, tui.Options{View: view})
 		},
 	}
 	cmd.Flags().StringVar(&connect, "connect", "", "the gateway: its port, loopback address or admin socket (default: the only one there is)")
@@ -63,8 +63,8 @@ func needTerminal(cmd *cobra.Command) error {
 }
 
 // look shows the console until the user leaves or ctx ends.
-func look(ctx context.Context, source status.Source, view string) error {
-	if err := tui.Run(ctx, source, tui.Options{View: view}); err != nil {
+func look(ctx context.Context, source status.Source, o tui.Options) error {
+	if err := tui.Run(ctx, source, o); err != nil {
 		return &exitError{exitFailed, fmt.Errorf("the console: %w", err), "is TERM set? without a terminal: goblin-actor status"}
 	}
 	return nil
@@ -76,7 +76,7 @@ func console(ctx context.Context, source status.Source, log *slog.Logger) (left 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := look(ctx, source, ""); err != nil {
+		if err := look(ctx, source, tui.Options{Ends: true}); err != nil {
 			log.Error("the console has ended", "err", err)
 		}
 	}()

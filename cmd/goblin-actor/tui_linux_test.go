@@ -88,7 +88,7 @@ func TestConsoleOutlivesItsGateway(t *testing.T) {
 	cmd := p.start(p.term, "tui", "--view", "servers")
 	p.screen(120, 30, "servers[2]", "notes", "ready")
 	kill()
-	p.screen(120, 30, "does not answer since")
+	p.screen(120, 30, "no answer for")
 	kill = start()
 	p.screen(120, 30, "the gateway answers again")
 	kill()

@@ -66,8 +66,8 @@ func (s *bridgeState) received(gen, ticket uint64, f protocol.Frame) {
 func (s *bridgeState) answered(gen uint64, i *bridgeItem, f protocol.Frame) {
 	switch i.kind {
 	case bridgeRequest:
-		if f.Kind == protocol.KindError && gen == s.gen && isShuttingDown(&f) {
-			s.pushFront(*i) // not carried out: the next gateway will
+		if f.Kind == protocol.KindError && gen == s.gen && isNotBegun(&f) {
+			s.pushFront(*i) // the next gateway will carry it out
 			s.lostOn(gen, errBridgeDraining)
 			return
 		}
@@ -121,6 +121,19 @@ func isNotFound(f *protocol.Frame) bool {
 func isShuttingDown(f *protocol.Frame) bool {
 	e := &RPCError{}
 	return json.Unmarshal(f.ErrorBytes(), e) == nil && e.Name() == string(protocol.ShuttingDown)
+}
+
+// isNotBegun reports isShuttingDown of a request no server has had: a call that was cut off in the middle says the same, but
+// not that it may be sent again.
+func isNotBegun(f *protocol.Frame) bool {
+	e := &RPCError{}
+	if json.Unmarshal(f.ErrorBytes(), e) != nil || e.Name() != string(protocol.ShuttingDown) {
+		return false
+	}
+	var data struct {
+		Retryable bool `json:"retryable"`
+	}
+	return json.Unmarshal(e.Data, &data) == nil && data.Retryable
 }
 
 // notSent handles what certainly never reached the gateway: it waits for the next one.

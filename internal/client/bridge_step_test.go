@@ -240,11 +240,11 @@ func TestBridgeDrain(t *testing.T) {
 	b.link(1, transport.Written{Ticket: 3})
 	b.say(`"id":2,"method":"tools/call"`)
 	b.out = nil
-	b.hear(1, 4, `"id":2,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN"}}`)
+	b.hear(1, 4, `"id":2,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN","retryable":true}}`)
 	b.want()
 	b.after(0)
 	b.want("OpenUp{2}", "send 2 #5")
-	b.hear(2, 5, `"id":0,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN"}}`)
+	b.hear(2, 5, `"id":0,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN","retryable":true}}`)
 	b.want("Drop{2}")
 	b.say(`"method":"notifications/cancelled","params":{"requestId":1}`)
 	b.want(`send 1 #6 "method":"notifications/cancelled"`)
@@ -256,6 +256,21 @@ func TestBridgeDrain(t *testing.T) {
 	b.want("OpenUp{3}", "send 3 #7")
 	b.hear(3, 7, `"id":0,"result":{"protocolVersion":"2024-11-05"}`)
 	b.want("End " + errBridgeVersion.Error())
+}
+
+// A call the gateway cut off while it drained may have been carried out: the client is told, nobody gets it again.
+func TestBridgeDrainCutsOff(t *testing.T) {
+	b := newBridgeTalk(t)
+	b.ready()
+	b.now = b.now.Add(bridgeLong)
+	b.say(`"id":1,"method":"tools/call"`)
+	b.link(1, transport.Written{Ticket: 3})
+	b.out = nil
+	cut := `"id":1,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN","retryable":false}}`
+	b.hear(1, 3, cut)
+	b.want("tell " + cut)
+	b.after(0)
+	b.want()
 }
 
 // A question of the new session with the id of one the client still thinks about gets another id.

@@ -15,6 +15,7 @@ var pending = []struct {
 	{"mcpServers.*.isolation", "principal", "all clients share one connection"},
 	{"mcpServers.*.isolation", "session", "all clients share one connection"},
 	{"mcpServers.*.forwardHeaders", "", "no header of a client reaches the server"},
+	{"mcpServers.*.labels", "", "no client can prefer a replica by them"},
 	{"mcpServers.*.startup", "lazy", "the server starts with the gateway"},
 }
 

@@ -183,6 +183,14 @@ type Server struct {
 	Fault string
 }
 
+// ReplicaCount is how many replicas the server has: its URLs, or its processes. At least 1.
+func (s *Server) ReplicaCount() int {
+	if len(s.URLs) > 0 {
+		return len(s.URLs)
+	}
+	return max(1, s.Replicas)
+}
+
 // LogValue keeps everything that may be secret out of logs.
 func (s Server) LogValue() slog.Value { return slog.StringValue(s.Name) }
 

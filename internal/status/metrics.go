@@ -30,7 +30,6 @@ const (
 //
 // Values that are states rather than counts (in flight, queue depth, sessions) come from the Snapshot: see WriteSnapshot.
 type Metrics struct {
-	set           *metrics.Set // gauges registered with Gauge
 	notifications [maxMethods][deliveries]atomic.Uint64
 	bytes         [sides][directions]atomic.Uint64
 
@@ -41,7 +40,7 @@ type Metrics struct {
 
 // NewMetrics returns empty metrics.
 func NewMetrics() *Metrics {
-	return &Metrics{set: metrics.NewSet(), servers: map[string]*ServerMetrics{}, types: map[string]bool{}}
+	return &Metrics{servers: map[string]*ServerMetrics{}, types: map[string]bool{}}
 }
 
 // Server returns the counters of one server, the same for the same name; made on first use. Takes a lock: keep the result.
@@ -102,16 +101,6 @@ func (m *Metrics) Bytes(side Side, direction Direction, n int) {
 	m.bytes[side][direction].Add(uint64(n))
 }
 
-// Gauge has f asked for the value of name at every Write; name includes its labels: `goblin_parked_calls`,
-// `goblin_subscriptions{server="files"}`. A second Gauge of a name replaces the first; a nil f removes it.
-// f is called from the goroutine of Write and must not block.
-func (m *Metrics) Gauge(name string, f func() float64) {
-	m.set.UnregisterMetric(name)
-	if f != nil {
-		m.set.NewGauge(name, f)
-	}
-}
-
 // Write writes everything as Prometheus text (version 0.0.4), the process and Go runtime families last.
 // Returns the first error of w.
 func (m *Metrics) Write(w io.Writer) error {
@@ -122,7 +111,6 @@ func (m *Metrics) Write(w io.Writer) error {
 	writeReads(&b, servers)
 	m.writeNotifications(&b)
 	m.writeBytes(&b)
-	m.set.WritePrometheus(&b)
 	metrics.WriteProcessMetrics(&b)
 	metrics.WriteFDMetrics(&b)
 	_, err := io.WriteString(w, b.String())

@@ -17,6 +17,13 @@ func WriteSnapshot(w io.Writer, s *Snapshot) error {
 	writeServerStates(&b, s.Servers)
 	writeBackendStates(&b, s.Backends)
 	writeSessions(&b, s.Sessions)
+	parked := 0
+	for _, c := range s.Calls {
+		if c.State == "parked" {
+			parked++
+		}
+	}
+	sample(&b, "goblin_parked_calls", "gauge", "", float64(parked))
 	writeActors(&b, s.Actors)
 	sample(&b, "goblin_catalog_version", "gauge", "", float64(s.Catalog.Version))
 	_, err := io.WriteString(w, b.String())
@@ -67,7 +74,12 @@ func writeBackendStates(b *strings.Builder, backends []Backend) {
 }
 
 func writeSessions(b *strings.Builder, sessions []Session) {
-	counts := map[string]int{}
+	counts := map[string]int{} // a kind that has none now is 0 and not missing
+	for _, transport := range []string{"http", "stdio"} {
+		counts[fmt.Sprintf("{transport=%q,era=\"legacy\"}", transport)] = 0
+		counts[fmt.Sprintf("{transport=%q,era=\"modern\"}", transport)] = 0
+	}
+	counts[`{transport="sse",era="legacy"}`] = 0
 	for _, s := range sessions {
 		era := "legacy"
 		if s.Protocol >= firstModern {

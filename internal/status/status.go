@@ -86,8 +86,9 @@ type Session struct {
 
 // Call is a call in flight.
 type Call struct {
-	ID       string    `json:"id,omitempty"` // names it in an Action
-	Session  string    `json:"session"`
+	ID       string    `json:"id,omitempty"`     // names it in an Action
+	Session  string    `json:"session"`          // "desk": of a client without session
+	Client   string    `json:"client,omitempty"` // name and version of a client without session
 	Server   string    `json:"server"`
 	Method   string    `json:"method"`
 	Item     string    `json:"item,omitempty"`

@@ -317,7 +317,7 @@ func (x *serverExchange) writePlain(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	h := &ctx.Response.Header
-	if session != "" {
+	if session != "" && !v.refusal { // what was refused has opened none
 		h.Set("Mcp-Session-Id", session)
 	}
 	if v.refusal {

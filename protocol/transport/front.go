@@ -105,7 +105,8 @@ func (x *Exchange) Refuse(status int, body []byte, retryAfter time.Duration) {
 	x.port.refuse(status, body, retryAfter)
 }
 
-// SetSession names the session in the answer's Mcp-Session-Id header; call it before Answer. A no-op on stdio.
+// SetSession names the session in the answer's Mcp-Session-Id header, unless it is refused; call it before Answer. A
+// no-op on stdio.
 func (x *Exchange) SetSession(id string) { x.port.setSession(id) }
 
 // OnGone has f called once, from a transport goroutine, if the client leaves before the answer was written.

@@ -130,7 +130,11 @@ func TestDrainIsBounded(t *testing.T) {
 	began := time.Now()
 	_ = g.cmd.Process.Signal(syscall.SIGTERM)
 	for range 20 {
-		(<-running).wants(t, "a call that never ends", -31007, "SHUTTING_DOWN")
+		a := <-running
+		a.wants(t, "a call that never ends", -31007, "SHUTTING_DOWN")
+		if !strings.Contains(a.last(), `"server":"good","retryable":false`) { // the server has had it
+			t.Errorf("a call that never ends: %s", a)
+		}
 	}
 	<-g.exited
 	if took := time.Since(began); took > 5*time.Second {

@@ -93,6 +93,9 @@ func TestServersThatMisbehave(t *testing.T) {
 	g.logged(t, "WARN", "server=bad-items", "left out")
 	g.logged(t, "WARN", "server=bad-list", "could not be fetched")
 	g.logged(t, "WARN", "server=list-error", "index is broken")
+	if b := g.server(t, "list-error"); !containsAll(b.Reason, []string{"its tools could not be listed", "index is broken"}) {
+		t.Errorf("list-error: reason %q", b.Reason)
+	}
 	g.fits(t, 150<<20)
 }
 

@@ -1,0 +1,43 @@
+package backend
+
+import (
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol/transport"
+)
+
+// Two gateways that list each other must not tell each other of a change for ever: when what came from here comes back,
+// only a list that differs counts. Nor does an item travel through gateways without end.
+func TestCircledLists(t *testing.T) {
+	o := &opening{t: t, s: newState(Options{Server: cfg(), Node: "me", Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
+	o.step(kernel.Started{})
+	o.step(message.Connect{})
+	o.want(linkEvent{1, transport.Opened{}}, "initialize")
+	o.want(o.frame(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"_meta":{"goblin-actor/node":"peer"}}}`),
+		"notifications/initialized", "tools/list")
+	list := func(id, items string) (told message.Listed) {
+		t.Helper()
+		for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":`+id+`,"result":{"tools":[`+items+`]}}`), nil) {
+			if m, ok := e.msg.(message.Listed); ok {
+				told = m
+			}
+		}
+		return told
+	}
+	first := list("3", `{"name":"a"},{"name":"b","_meta":{"goblin-actor/nodes":["1","2","3","4","5","6","7","8"]}},{"name":"c","_meta":{"goblin-actor/nodes":["x"]}}`)
+	if len(first.Items) != 2 || string(first.Items[0]) != `{"_meta":{"goblin-actor/nodes":["peer"]},"name":"a"}` ||
+		string(first.Items[1]) != `{"name":"c","_meta":{"goblin-actor/nodes":["peer","x"]}}` {
+		t.Fatalf("got %q", first.Items)
+	}
+	o.want(o.frame(changed), "tools/list")
+	if again := list("4", `{"name":"a"}`); len(again.Items) != 1 || !again.Asked {
+		t.Errorf("a gateway's change: got %q, asked %v, want one item and that it was asked", again.Items, again.Asked)
+	}
+	o.want(o.frame(changed), "tools/list")
+	if again := list("5", `{"name":"a"},{"name":"d","_meta":{"goblin-actor/nodes":["x","me"]}}`); len(again.Items) != 1 || again.Asked {
+		t.Errorf("in a circle: got %q, asked %v, want one item and that it was not", again.Items, again.Asked)
+	}
+}

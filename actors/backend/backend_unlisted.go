@@ -1,0 +1,69 @@
+package backend
+
+import (
+	"strings"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// A server that offers nothing because its lists cannot be fetched is not ready, whatever its handshake says: it is
+// connected to again. One that fails to give some of them serves with the others, says which are missing, and is asked
+// for these again.
+
+// listLater sets the time at which a list that could not be fetched is asked for again.
+func (s *state) listLater(kind protocol.ItemKind, out []effect) []effect {
+	l := &s.lists[kind]
+	return append(out, act(wakeAfter{jitter(s.rng, s.backoff(l.tries)), listDue{*s.incarnation, kind, l.fetches}}))
+}
+
+// listDue asks for it again, unless that has been done meanwhile.
+func (s *state) listDue(m listDue, out []effect) []effect {
+	l := &s.lists[m.kind]
+	if m.gen != *s.incarnation || s.phase != message.Ready || l.running || l.fetches != m.fetches {
+		return out
+	}
+	return s.fetch(m.kind, out)
+}
+
+// unlisted says which of the lists the server promised could not be fetched, "" = none, and whether there is
+// anything in the others.
+func (s *state) unlisted() (missing string, some bool) {
+	var kinds []string
+	why := ""
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		switch l := &s.lists[kind]; {
+		case !l.wanted || !s.catalog:
+		case l.failed == "":
+			some = some || l.has > 0
+		default:
+			kinds, why = append(kinds, kind.String()), l.failed
+		}
+	}
+	if len(kinds) == 0 {
+		return "", some
+	}
+	return "its " + strings.Join(kinds, " and ") + " could not be listed: " + why, some
+}
+
+// explain tells the pool when what is missing has changed.
+func (s *state) explain(out []effect) []effect {
+	reason, _ := s.unlisted()
+	if s.phase != message.Ready || reason == s.reason {
+		return out
+	}
+	s.reason = reason
+	return append(out, tell(s.pool, message.BackendChanged{
+		Backend: s.self, Replica: s.replica, Phase: s.phase, Incarnation: *s.incarnation, Reason: reason, Info: s.info, Known: s.known,
+	}))
+}
+
+// backoff is the longest wait after so many failures in a row: reconnect.min, doubled with each, at most reconnect.max.
+func (s *state) backoff(failures int) time.Duration {
+	d := max(s.server.Reconnect.Min, time.Millisecond)
+	for i := 1; i < failures && d < s.server.Reconnect.Max; i++ {
+		d *= 2
+	}
+	return min(d, max(s.server.Reconnect.Max, s.server.Reconnect.Min))
+}

@@ -1,0 +1,116 @@
+package backend
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol/transport"
+)
+
+// syncing drives a backend up to its first sync, of tools (id 3) and prompts (id 4).
+func syncing(t *testing.T) *opening {
+	o := &opening{t: t, s: newState(Options{Server: cfg(), Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
+	o.step(kernel.Started{})
+	o.step(message.Connect{})
+	o.want(linkEvent{1, transport.Opened{}}, "initialize")
+	o.want(o.frame(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}}}}`),
+		"notifications/initialized", "tools/list", "prompts/list")
+	return o
+}
+
+// outcome is what a step told the pool: the last phase with its reason, and the kinds of the lists.
+func (o *opening) outcome(msg any) (changed message.BackendChanged, listed []string, later []listDue) {
+	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
+		switch m := e.msg.(type) {
+		case message.BackendChanged:
+			changed = m
+		case message.Listed:
+			listed = append(listed, m.Kind.String())
+		}
+		if w, ok := e.act.(wakeAfter); ok {
+			if due, ok := w.msg.(listDue); ok {
+				later = append(later, due)
+			}
+		}
+	}
+	return changed, listed, later
+}
+
+const (
+	broken3 = `{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"index is broken"}}`
+	broken4 = `{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"index is broken"}}`
+	empty4  = `{"jsonrpc":"2.0","id":4,"result":{"prompts":[]}}`
+)
+
+// A server whose lists cannot be fetched is not ready, whatever its handshake says.
+func TestNothingListed(t *testing.T) {
+	for second, want := range map[string]string{
+		broken4: `its tools and prompts could not be listed: "index is broken" (-32603)`,
+		empty4:  `its tools could not be listed: "index is broken" (-32603)`,
+	} {
+		o := syncing(t)
+		o.step(o.frame(broken3))
+		changed, _, _ := o.outcome(o.frame(second))
+		if changed.Phase != message.Waiting || changed.Reason != want {
+			t.Errorf("%s %q, want waiting %q", changed.Phase, changed.Reason, want)
+		}
+	}
+}
+
+// Of one that gives some of its lists the missing ones are named, asked for again, and keep what was known.
+func TestSomeListed(t *testing.T) {
+	o := syncing(t)
+	_, listed, later := o.outcome(o.frame(broken3))
+	if len(listed) > 0 || len(later) != 1 {
+		t.Fatalf("told the pool of %q, and set %d times to ask again", listed, len(later))
+	}
+	changed, _, _ := o.outcome(o.frame(`{"jsonrpc":"2.0","id":4,"result":{"prompts":[{"name":"p"}]}}`))
+	if changed.Phase != message.Ready || !strings.Contains(changed.Reason, "its tools could not be listed") {
+		t.Fatalf("%s %q", changed.Phase, changed.Reason)
+	}
+	o.want(listDue{gen: 2, kind: later[0].kind, fetches: 1})
+	o.want(listDue{gen: 1, kind: later[0].kind, fetches: 2})
+	o.want(later[0], "tools/list")
+	o.want(later[0])
+	_, _, again := o.outcome(o.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"index is broken"}}`))
+	if len(again) != 1 {
+		t.Fatalf("set %d times to ask again", len(again))
+	}
+	o.want(again[0], "tools/list")
+	changed, listed, later = o.outcome(o.frame(`{"jsonrpc":"2.0","id":6,"result":{"tools":[{"name":"a"}]}}`))
+	if changed.Phase != message.Ready || changed.Reason != "" || len(listed) != 1 || len(later) > 0 {
+		t.Errorf("%s %q, lists %q, %d times to ask again", changed.Phase, changed.Reason, listed, len(later))
+	}
+}
+
+// A server that has promised a list it does not have has none, and is ready.
+func TestListNotThere(t *testing.T) {
+	o := syncing(t)
+	o.step(o.frame(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}`))
+	changed, _, later := o.outcome(o.frame(empty4))
+	if changed.Phase != message.Ready || changed.Reason != "" || len(later) > 0 {
+		t.Errorf("%s %q, %d times to ask again", changed.Phase, changed.Reason, len(later))
+	}
+}
+
+// A change of a list that could not be fetched is not lost.
+func TestChangeNotFetched(t *testing.T) {
+	o := syncing(t)
+	o.step(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`))
+	o.want(o.frame(empty4), "ready")
+	o.want(o.frame(changed), "tools/list")
+	_, listed, later := o.outcome(o.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"index is broken"}}`))
+	if len(listed) > 0 || len(later) != 1 {
+		t.Fatalf("told the pool of %q, and set %d times to ask again", listed, len(later))
+	}
+	o.want(later[0], "tools/list")
+	for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":6,"result":{"tools":[]}}`), nil) {
+		if m, ok := e.msg.(message.Listed); ok && m.Asked {
+			return
+		}
+	}
+	t.Error("the server's change was not told")
+}

@@ -1,0 +1,144 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol/transport"
+)
+
+// ringed starts gateways that have the servers of links as URLs, and each a process of its own besides; links[i] are the
+// gateways that the i-th lists, by their place.
+func ringed(t *testing.T, version string, links ...[]int) ([]*web, []*Gateway, []*actortest.Server) {
+	t.Helper()
+	listeners := make([]net.Listener, len(links))
+	for i := range links {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners[i] = l
+	}
+	webs, gateways, owns := make([]*web, len(links)), make([]*Gateway, len(links)), make([]*actortest.Server, len(links))
+	for i, peers := range links {
+		cfg := config.Default()
+		own := config.DefaultServer()
+		own.Name, own.Written, own.Command = "own", "own", "fake"
+		cfg.Servers = append(cfg.Servers, own)
+		for _, to := range peers {
+			peer := config.DefaultServer()
+			peer.Name, peer.Order, peer.Protocol = "gw"+string(rune('a'+to)), len(cfg.Servers), version
+			peer.URLs = []string{"http://" + listeners[to].Addr().String() + "/mcp"}
+			cfg.Servers = append(cfg.Servers, peer)
+		}
+		owns[i] = &actortest.Server{Tools: []string{"tool" + string(rune('a'+i))}}
+		gateways[i], webs[i] = serveOn(t, listeners[i], &cfg, owns[i])
+	}
+	return webs, gateways, owns
+}
+
+// serveOn serves a gateway on the listener; its commands are all the one fake, its URLs real.
+func serveOn(t *testing.T, l net.Listener, cfg *config.Config, fake *actortest.Server) (*Gateway, *web) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	budget := transport.NewBudget(1 << 30)
+	g, err := Start(cfg, Options{Version: "test", Log: log, Open: func(s config.Server, _ int) (func(transport.Sink) transport.Link, string) {
+		if len(s.URLs) == 0 {
+			return fake.Open, "stdio"
+		}
+		o := transport.HTTPOptions{URL: s.URLs[0], MaxMessageBytes: 1 << 20, Budget: budget}
+		return func(sink transport.Sink) transport.Link { return transport.OpenHTTP(o, sink) }, "http"
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := transport.NewServer(g.Front(), transport.ServerOptions{MaxMessageBytes: 1 << 20}, log)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := g.Stop(ctx, 0); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		<-served
+	})
+	return g, &web{t, "http://" + l.Addr().String()}
+}
+
+// tools waits until the gateway lists exactly these.
+func (w *web) tools(want ...string) {
+	w.t.Helper()
+	slices.Sort(want)
+	session := w.open("/mcp")
+	var got []string
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		var list struct {
+			Result struct{ Tools []struct{ Name string } }
+		}
+		body := w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "Mcp-Session-Id", session).body
+		if err := json.Unmarshal([]byte(body), &list); err != nil {
+			w.t.Fatalf("%v: %s", err, body)
+		}
+		got = nil
+		for _, tool := range list.Result.Tools {
+			got = append(got, tool.Name)
+		}
+		if slices.Equal(got, want) {
+			return
+		}
+	}
+	w.t.Fatalf("tools %q, want %q", got, want)
+}
+
+// A gateway that is told to be its own server says so, instead of listing its own lists for ever.
+func TestGatewayAmongItsOwnServers(t *testing.T) {
+	for _, version := range []string{"auto", "legacy", "modern"} {
+		t.Run(version, func(t *testing.T) {
+			webs, gateways, _ := ringed(t, version, []int{0})
+			webs[0].settle(gateways[0], 2)
+			webs[0].tools("own_toola")
+			s, err := gateways[0].Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b := s.Servers[slices.IndexFunc(s.Servers, func(s status.Server) bool { return s.Name == "gwa" })]; b.State != "waiting" || !strings.Contains(b.Reason, "this gateway is among its own servers") {
+				t.Errorf("state %s, reason %q", b.State, b.Reason)
+			}
+		})
+	}
+}
+
+// Gateways may list each other: each offers what the others have, once, and nothing of its own through them.
+func TestGatewaysInACircle(t *testing.T) {
+	for _, version := range []string{"legacy", "modern"} {
+		t.Run("two, "+version, func(t *testing.T) {
+			webs, _, owns := ringed(t, version, []int{1}, []int{0})
+			webs[0].tools("own_toola", "gwb_own_toolb")
+			webs[1].tools("own_toolb", "gwa_own_toola")
+			owns[0].SetTools(true, "toola", "more")
+			webs[1].tools("own_toolb", "gwa_own_toola", "gwa_own_more")
+			webs[0].tools("own_toola", "own_more", "gwb_own_toolb")
+		})
+		t.Run("three, "+version, func(t *testing.T) {
+			webs, _, owns := ringed(t, version, []int{1}, []int{2}, []int{0})
+			webs[2].tools("own_toolc", "gwa_own_toola", "gwa_gwb_own_toolb")
+			owns[2].SetTools(true, "toolc", "more")
+			webs[0].tools("own_toola", "gwb_own_toolb", "gwb_gwc_own_toolc", "gwb_gwc_own_more")
+			webs[1].tools("own_toolb", "gwc_own_toolc", "gwc_own_more", "gwc_gwa_own_toola")
+			webs[2].tools("own_toolc", "own_more", "gwa_own_toola", "gwa_gwb_own_toolb")
+		})
+	}
+}
