@@ -20,7 +20,8 @@ const (
 // Options are how a console looks; the zero value is right for a terminal.
 type Options struct {
 	Screen  tcell.Screen     // nil = the terminal of this process
-	Palette string           // name of a palette; "" = "colour", with NO_COLOR in the environment "mono"
+	Palette string           // name of a palette; "" = "colour". NO_COLOR in the environment makes it "mono", whatever else is asked for
+	Skin    map[string]Paint // by name of a part, laid over the palette; not with NO_COLOR
 	View    string           // the first view; "" = overview
 	Ends    bool             // leaving ends the gateway: the user is told
 	Now     func() time.Time // nil = time.Now
@@ -109,11 +110,10 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	if a.now == nil {
 		a.now = time.Now
 	}
-	name := cmp.Or(o.Palette, "colour")
-	if o.Palette == "" && os.Getenv("NO_COLOR") != "" {
-		name = "mono"
+	a.palette = paletteOf(cmp.Or(o.Palette, "colour"), o.Skin)
+	if os.Getenv("NO_COLOR") != "" {
+		a.palette = palettes["mono"]
 	}
-	a.palette = palettes[name]
 	a.pump = &pump{source: source, now: a.now, hurry: make(chan struct{}, 1), metrics: a.wantsMetrics(),
 		show: func(p *Picture) { a.screen.QueueUpdateDraw(func() { a.take(p) }) }}
 	a.newInput()

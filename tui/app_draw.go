@@ -23,7 +23,7 @@ func (a *App) Draw(screen tcell.Screen) {
 	}
 	_, _, w, h := a.GetRect()
 	for y := range h {
-		fill(screen, 0, y, w, tcell.StyleDefault)
+		fill(screen, 0, y, w, a.palette.Health[Plain])
 	}
 	screen.HideCursor()
 	if w < 1 || h < 1 {
@@ -211,7 +211,7 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 			n++
 		}
 		if n < w {
-			put(screen, x+n, y+1+i, w-n, line.text, tcell.StyleDefault, marks(line.text, query), a.palette.Match)
+			put(screen, x+n, y+1+i, w-n, line.text, a.palette.Health[Plain], marks(line.text, query), a.palette.Match)
 		}
 	}
 }
@@ -265,7 +265,7 @@ func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 		line := all[a.helpTop+y-top-1]
 		n := put(screen, 0, y, w, line.label, a.palette.Key, nil, a.palette.Key) + 1
 		if n < w {
-			put(screen, n, y, w-n, line.text, tcell.StyleDefault, nil, tcell.StyleDefault)
+			put(screen, n, y, w-n, line.text, a.palette.Health[Plain], nil, a.palette.Match)
 		}
 	}
 }

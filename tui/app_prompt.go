@@ -9,9 +9,10 @@ import (
 
 // newInput makes the line in which commands and filters are typed.
 func (a *App) newInput() {
-	a.input = tview.NewInputField().SetFieldStyle(tcell.StyleDefault).SetLabelStyle(a.palette.Key).
+	a.input = tview.NewInputField().SetFieldStyle(a.palette.Health[Plain]).SetLabelStyle(a.palette.Key).
 		SetAcceptanceFunc(func(text string, _ rune) bool { return len(text) <= maxPlain })
-	a.input.SetBackgroundColor(tcell.ColorDefault)
+	_, ground, _ := a.palette.Health[Plain].Decompose()
+	a.input.SetBackgroundColor(ground)
 	a.input.SetChangedFunc(func(text string) {
 		if a.mode == modeFilter {
 			a.view().setFilter(text)

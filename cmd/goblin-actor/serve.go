@@ -19,6 +19,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/transport"
+	"goblin-actor/tui"
 )
 
 // newServe returns the command that runs the gateway over HTTP.
@@ -36,13 +37,19 @@ A change of the configuration file, or SIGHUP, reloads it.`,
   goblin-actor serve --config goblin.yaml
   goblin-actor serve --config claude_desktop_config.json --listen 127.0.0.1:9000`,
 		Args: takes(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.skin != "" && !o.tui {
+				return usageError("add --tui", "--skin is for the console")
+			}
+			return serve(cmd, o)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
 	flags.StringArrayVar(&o.listen, "listen", nil, "address to listen on, instead of the configuration's (may be given several times)")
 	flags.BoolVar(&o.tui, "tui", false, "show the console; leaving it ends the gateway")
 	flags.BoolVar(&o.demo, "demo", false, "run the demo servers, whatever configuration there is")
+	addSkin(cmd, &o.skin)
 	addStateDir(cmd, &o.stateDir)
 	return cmd
 }
@@ -52,6 +59,7 @@ type serveOptions struct {
 	listen []string
 	demo   bool
 	tui    bool
+	skin   string
 
 	stateDir string
 }
@@ -62,8 +70,9 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		return err
 	}
 	errOut := cmd.ErrOrStderr()
+	look := tui.Options{Ends: true}
 	if o.tui {
-		if err := needTerminal(cmd); err != nil {
+		if err := prepare(cmd, &look, o.skin); err != nil {
 			return err
 		}
 		errOut = quietOnTerminal(errOut)
@@ -92,7 +101,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}
 	if o.tui {
-		left, stop = console(cmd.Context(), source, log)
+		left, stop = console(cmd.Context(), source, look, log)
 	} else {
 		greet(cmd, cfg, addresses[0])
 	}

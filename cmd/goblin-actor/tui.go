@@ -17,7 +17,7 @@ import (
 )
 
 func newTUI() *cobra.Command {
-	var connect, view string
+	var connect, view, skin string
 	cmd := &cobra.Command{
 		Use:   "tui",
 		Short: "Look at a running gateway",
@@ -27,13 +27,15 @@ Press ? for the keys. "goblin-actor serve --tui" does the same for a gateway of 
 It asks the gateway's admin socket: that of the port --connect names, the socket --connect is the path of, or the
 only one there is. A gateway that goes away is waited for.`,
 		Example: `  goblin-actor tui
-  goblin-actor tui --connect 8730 --view calls`,
+  goblin-actor tui --connect 8730 --view calls
+  goblin-actor tui --skin ./dark.yaml`,
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(tui.Views(), view) {
 				return usageError("views: "+strings.Join(tui.Views(), " "), "--view %q is no view", view)
 			}
-			if err := needTerminal(cmd); err != nil {
+			look := tui.Options{View: view}
+			if err := prepare(cmd, &look, skin); err != nil {
 				return err
 			}
 			path, err := adminSocket(connect, os.Getenv)
@@ -46,12 +48,21 @@ only one there is. A gateway that goes away is waited for.`,
 			}
 			ctx, cancel := interruptible(cmd)
 			defer cancel()
-			return look(ctx, source, tui.Options{View: view})
+			return show(ctx, source, look)
 		},
 	}
 	cmd.Flags().StringVar(&connect, "connect", "", "the gateway: its port, loopback address or admin socket (default: the only one there is)")
 	cmd.Flags().StringVar(&view, "view", "overview", "the first view")
+	addSkin(cmd, &skin)
 	return cmd
+}
+
+// prepare reads the skin that skin or the environment names, and refuses to go on without a terminal.
+func prepare(cmd *cobra.Command, look *tui.Options, skin string) error {
+	if err := skinned(look, skin, cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	return needTerminal(cmd)
 }
 
 // needTerminal refuses to draw into a file.
@@ -62,8 +73,8 @@ func needTerminal(cmd *cobra.Command) error {
 	return nil
 }
 
-// look shows the console until the user leaves or ctx ends.
-func look(ctx context.Context, source status.Source, o tui.Options) error {
+// show shows the console until the user leaves or ctx ends.
+func show(ctx context.Context, source status.Source, o tui.Options) error {
 	if err := tui.Run(ctx, source, o); err != nil {
 		return &exitError{exitFailed, fmt.Errorf("the console: %w", err), "is TERM set? without a terminal: goblin-actor status"}
 	}
@@ -71,12 +82,12 @@ func look(ctx context.Context, source status.Source, o tui.Options) error {
 }
 
 // console runs the console of "serve --tui". left is closed when the user has left it; stop ends it and waits for that.
-func console(ctx context.Context, source status.Source, log *slog.Logger) (left <-chan struct{}, stop func()) {
+func console(ctx context.Context, source status.Source, look tui.Options, log *slog.Logger) (left <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := look(ctx, source, tui.Options{Ends: true}); err != nil {
+		if err := show(ctx, source, look); err != nil {
 			log.Error("the console has ended", "err", err)
 		}
 	}()

@@ -56,19 +56,10 @@ func reason(err error) string {
 // Parse parses data, called name in the Report. env answers `${VAR}` (os.LookupEnv outside tests).
 // The Config is nil when the Report has faults. Parse never panics, reads no file and ends within seconds on any input.
 func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, Report) {
-	d := &decoder{file: name, env: env, report: Report{origins: map[string]origin{}}, reported: map[string]bool{}}
-	source, fault := decodeText(data)
-	if fault == nil {
-		fault = checkShape(source)
-	}
-	if fault != nil {
-		d.fault(fault.line, fault.column, "", fault.message, fault.hint)
-		return nil, d.finish()
-	}
-	d.lines = bytes.Split(source, []byte("\n"))
+	d := newDecoder(name, env)
 	cfg := Default()
 	cfg.Path = name
-	if root := parseTree(source, d.fault, d.warn); root != nil {
+	if root := d.root(data); root != nil {
 		d.fields(reflect.ValueOf(&cfg).Elem(), "", root, place{})
 		d.check(&cfg)
 	}
@@ -77,6 +68,24 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 		return nil, report
 	}
 	return &cfg, report
+}
+
+func newDecoder(name string, env func(string) (string, bool)) *decoder {
+	return &decoder{file: name, env: env, report: Report{origins: map[string]origin{}}, reported: map[string]bool{}}
+}
+
+// root parses the file; nil when it is empty or, with the fault reported, when it is no YAML we read.
+func (d *decoder) root(data []byte) *node {
+	source, fault := decodeText(data)
+	if fault == nil {
+		fault = checkShape(source)
+	}
+	if fault != nil {
+		d.fault(fault.line, fault.column, "", fault.message, fault.hint)
+		return nil
+	}
+	d.lines = bytes.Split(source, []byte("\n"))
+	return parseTree(source, d.fault, d.warn)
 }
 
 // Find is the file to load: flag (`--config`), $GOBLIN_CONFIG, ./goblin.yaml, $XDG_CONFIG_HOME/goblin-actor/config.yaml
@@ -89,16 +98,7 @@ func Find(flag string, getenv func(string) string) (path string, ok bool) {
 		}
 	}
 	candidates := []string{"goblin.yaml"}
-	base := getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(base) { // the XDG specification: a relative one is ignored
-		base = ""
-		for _, name := range []string{"HOME", "USERPROFILE"} {
-			if home := getenv(name); base == "" && home != "" {
-				base = filepath.Join(home, ".config")
-			}
-		}
-	}
-	if base != "" {
+	if base := configHome(getenv); base != "" {
 		candidates = append(candidates, filepath.Join(base, "goblin-actor", "config.yaml"))
 	}
 	for _, candidate := range candidates {
@@ -107,6 +107,19 @@ func Find(flag string, getenv func(string) string) (path string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// configHome is where users keep their configurations; "" = unknown.
+func configHome(getenv func(string) string) string {
+	if base := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(base) { // the XDG specification: a relative one is ignored
+		return base
+	}
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		if home := getenv(name); home != "" {
+			return filepath.Join(home, ".config")
+		}
+	}
+	return ""
 }
 
 // isDesktopFile tells whether name is the config of Claude Desktop, whose other keys are none of our business.

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Skin is how the console paints, by what is painted; what is missing is painted as ever.
+type Skin map[string]Paint
+
+// Paint is one style of a skin. It is the whole of it: what is not set is not on.
+type Paint struct {
+	Foreground string // name of a colour, "default", or "#rrggbb"; "" = the terminal's own
+	Background string // likewise; "" = that of "plain"
+	Bold       bool
+	Dim        bool
+	Italic     bool
+	Underline  bool
+	Reverse    bool
+}
+
+const (
+	colorWanted = "a colour"
+	colorHint   = `a name like green or default, or "#rrggbb" in quotes: # begins a comment`
+)
+
+// SkinPath is where the skin called name is looked for: a name with a separator or an ending is a file, other names
+// are files of $XDG_CONFIG_HOME/goblin-actor/skins (where that variable is not set, ~/.config); "" = nowhere.
+func SkinPath(name string, getenv func(string) string) string {
+	if strings.ContainsAny(name, `/\`) || filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml" {
+		return name
+	}
+	if base := configHome(getenv); base != "" {
+		return filepath.Join(base, "goblin-actor", "skins", name+".yaml")
+	}
+	return ""
+}
+
+// LoadSkin reads and parses the skin file at path; the faults are those of ParseSkin, or why it cannot be read.
+func LoadSkin(path string, parts, colors []string) (Skin, Report) {
+	data, err := readFile(path)
+	if err != nil {
+		f := &Finding{File: path, Message: "cannot be read: " + reason(err), cause: err}
+		if errors.Is(err, fs.ErrNotExist) {
+			f.Message, f.Hint = "no such file", "a skin is a file, or a name: of one that is built in, or of a file in skins/ of the user's config directory"
+		}
+		return nil, Report{Faults: []*Finding{f}}
+	}
+	return ParseSkin(path, data, parts, colors)
+}
+
+// ParseSkin parses data, called name in the Report. parts are what can be painted, colors the names of colours.
+// The Skin is nil when the Report has faults. It never panics and ends within seconds on any input.
+func ParseSkin(name string, data []byte, parts, colors []string) (Skin, Report) {
+	d := newDecoder(name, func(string) (string, bool) { return "", false })
+	skin := Skin{}
+	if root := d.root(data); root != nil && d.wantMapping(root, place{}) {
+		for _, m := range root.members {
+			if !slices.Contains(parts, m.key) {
+				d.fault(m.line, m.column, m.key, "unknown part of the screen", unknownKeyHint(m.key, parts))
+				continue
+			}
+			skin[m.key] = d.paint(m.value, colors, place{m.key, m.key})
+		}
+	}
+	report := d.finish()
+	if len(report.Faults) > 0 {
+		return nil, report
+	}
+	return skin, report
+}
+
+// paint reads a colour alone, or a mapping of colours and attributes.
+func (d *decoder) paint(n *node, colors []string, at place) Paint {
+	var p Paint
+	if n.kind != mapping {
+		d.paintColor(&p.Foreground, n, colors, at)
+		return p
+	}
+	words := map[string]*string{"fgColor": &p.Foreground, "bgColor": &p.Background}
+	switches := map[string]*bool{"bold": &p.Bold, "dim": &p.Dim, "italic": &p.Italic, "underline": &p.Underline, "reverse": &p.Reverse}
+	for _, m := range n.members {
+		here := at.key(m.key)
+		switch {
+		case words[m.key] != nil:
+			d.paintColor(words[m.key], m.value, colors, here)
+		case switches[m.key] != nil:
+			d.boolean(switches[m.key], m.value, here)
+		default:
+			d.fault(m.line, m.column, here.path, "unknown key", unknownKeyHint(m.key, append(sortedKeys(words), sortedKeys(switches)...)))
+		}
+	}
+	if reflect.ValueOf(p).IsZero() && n.members == nil {
+		d.fault(n.line, n.column, at.path, "says nothing", "leave it out, or name a colour")
+	}
+	return p
+}
+
+func (d *decoder) paintColor(to *string, n *node, colors []string, at place) {
+	if n.empty() {
+		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, colorWanted), colorHint)
+		return
+	}
+	s, ok := d.scalar(n, colorWanted, at)
+	if !ok {
+		return
+	}
+	*to = strings.ToLower(s)
+	if slices.Contains(colors, *to) || isHexColor(*to) {
+		return
+	}
+	hint := colorHint
+	if near := nearest(*to, colors); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
+	}
+	d.unfit(n, colorWanted, hint, at)
+}
+
+// isHexColor tells #rrggbb, in small letters.
+func isHexColor(s string) bool {
+	return len(s) == 7 && s[0] == '#' && strings.Trim(s[1:], "0123456789abcdef") == ""
+}

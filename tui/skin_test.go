@@ -1,0 +1,68 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gdamore/tcell/v2"
+)
+
+// A skin paints the parts it names, and the ground under all others.
+func TestSkin(t *testing.T) {
+	skin := map[string]Paint{
+		"plain":    {Foreground: "white", Background: "#102030"},
+		"bad":      {Foreground: "#ff5555", Underline: true},
+		"selected": {Foreground: "black", Background: "aqua"},
+	}
+	s := sit(t, 80, 24, Options{Skin: skin})
+	s.press(":servers<enter><down>d")
+	s.draw()
+	ground := tcell.NewHexColor(0x102030)
+	found := map[tcell.Style]bool{}
+	for y := range 24 {
+		for x := range 80 {
+			_, style, _ := s.screen.Get(x, y)
+			found[style] = true
+			if _, bg, _ := style.Decompose(); bg != ground && bg != tcell.ColorAqua && bg != tcell.ColorYellow {
+				t.Fatalf("at %d,%d the background is %v", x, y, bg)
+			}
+		}
+	}
+	for name, want := range map[string]tcell.Style{
+		"plain":    tcell.StyleDefault.Foreground(tcell.ColorWhite).Background(ground),
+		"bad":      tcell.StyleDefault.Foreground(tcell.NewHexColor(0xff5555)).Background(ground).Underline(true),
+		"selected": tcell.StyleDefault.Foreground(tcell.ColorBlack).Background(tcell.ColorAqua),
+		"good":     tcell.StyleDefault.Foreground(tcell.ColorGreen).Background(ground), // not named: as ever
+	} {
+		if !found[want] {
+			t.Errorf("nothing is painted as %s", name)
+		}
+	}
+}
+
+// NO_COLOR wins over every skin and palette.
+func TestSkinWithoutColour(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	s := sit(t, 80, 24, Options{Palette: "colour", Skin: map[string]Paint{"plain": {Background: "red"}}})
+	if s.app.palette != palettes["mono"] {
+		t.Error("with NO_COLOR a skin is used")
+	}
+}
+
+func TestCheckSkin(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		skin map[string]Paint
+		want string
+	}{
+		{"nothing", nil, ""},
+		{"attributes only", map[string]Paint{"selected": {Reverse: true}, "match": {Underline: true}}, ""},
+		{"no selection", map[string]Paint{"selected": {}}, "selected: looks like plain"},
+		{"matches like the rest", map[string]Paint{"plain": {Foreground: "red"}, "match": {Foreground: "red"}}, "match: looks like plain"},
+	} {
+		err := CheckSkin(c.skin)
+		if got := ""; err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want)) || err == nil && c.want != got {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
