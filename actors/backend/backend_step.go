@@ -49,7 +49,8 @@ type state struct {
 
 	phase       message.Phase
 	since       time.Time
-	reason      string
+	reason      string // clients may see it
+	lastLine    string // on stderr, of the process that has ended: not for clients
 	incarnation *uint64
 	linked      bool // a connection of this incarnation is open
 	failures    int  // in a row
@@ -220,7 +221,7 @@ func (s *state) missing() string {
 func (s *state) enter(now time.Time, p message.Phase, reason string, out []effect) []effect {
 	s.phase, s.since, s.reason = p, now, reason
 	changed := message.BackendChanged{
-		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: *s.incarnation, Reason: reason, NextAttempt: s.nextAttempt,
+		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: *s.incarnation, Reason: reason, LastLine: s.lastLine, NextAttempt: s.nextAttempt,
 	}
 	switch p {
 	case message.Ready:
@@ -234,6 +235,7 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []effec
 // connect begins a new incarnation.
 func (s *state) connect(now time.Time, out []effect) []effect {
 	*s.incarnation++
+	s.lastLine = ""
 	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
 	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
 	s.warned.noise, s.warned.id = false, false
@@ -277,6 +279,9 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 		return append(out, act(logged{slog.LevelDebug, "server wrote to stderr", []any{"line", e.Line}}))
 	case transport.Closed:
 		s.linked = false
+		if n := len(e.Stderr); n > 0 {
+			s.lastLine = e.Stderr[n-1]
+		}
 		if s.diedOfIt() {
 			return s.reopen(now, message.EraLegacy, out)
 		}
@@ -350,7 +355,7 @@ func (s *state) stop(now time.Time, reason string, out []effect) []effect {
 // report is what the backend tells people.
 func (s *state) report() status.Backend {
 	b := status.Backend{
-		Server: s.server.Name, Replica: s.replica, State: string(s.phase), Reason: s.reason, Incarnation: *s.incarnation,
+		Server: s.server.Name, Replica: s.replica, State: string(s.phase), Reason: message.Explain(s.reason, s.lastLine), Incarnation: *s.incarnation,
 		Transport: s.kind, PID: s.pid, NextAttempt: s.nextAttempt, Since: s.since, InFlight: len(s.byCall) + len(s.rounds), Noise: s.noise,
 		Stderr: append([]string(nil), s.stderr...),
 	}
@@ -360,14 +365,10 @@ func (s *state) report() status.Backend {
 	return b
 }
 
-// closedReason says why a connection ended, with the process's last words.
+// closedReason says why a connection ended. What the process wrote on stderr is not for clients: it may hold secrets.
 func closedReason(e transport.Closed) string {
-	reason := "the connection was closed"
 	if e.Err != nil {
-		reason = e.Err.Error()
+		return e.Err.Error()
 	}
-	if n := len(e.Stderr); n > 0 {
-		reason += "; its last line on stderr: " + e.Stderr[n-1]
-	}
-	return reason
+	return "the connection was closed"
 }

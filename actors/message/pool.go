@@ -42,7 +42,8 @@ type BackendChanged struct {
 	Replica     int
 	Phase       Phase
 	Incarnation uint64 // counts connections of this backend, from 1
-	Reason      string // why it is not ready; empty when ready
+	Reason      string // why it is not ready, or what is missing although it is; clients may see it
+	LastLine    string // what the process wrote on stderr before it ended: for whoever runs the gateway, never for clients
 	NextAttempt time.Time
 	Info        *ServerInfo // set while syncing and when ready
 	Known       KnownEra    // when ready: the era that was found; unknown = it was configured
@@ -50,6 +51,14 @@ type BackendChanged struct {
 }
 
 func (BackendChanged) Class() kernel.Class { return kernel.Outcome }
+
+// Explain is a reason with the process's last line on stderr, for whoever runs the gateway.
+func Explain(reason, lastLine string) string {
+	if lastLine == "" {
+		return reason
+	}
+	return reason + "; its last line on stderr: " + lastLine
+}
 
 // ServerInfo is what a server said of itself in its handshake. Immutable.
 type ServerInfo struct {

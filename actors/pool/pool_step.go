@@ -61,7 +61,8 @@ type slot struct {
 	can         message.Can // what it announces; slots that are not main serve the class of clients with just that set
 	ref         kernel.Reference
 	phase       message.Phase
-	reason      string
+	reason      string // clients may see it
+	lastLine    string // on stderr: not for clients
 	since       time.Time
 	nextAttempt time.Time
 	incarnation uint64
@@ -233,7 +234,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		sl.reason = m.Reason // only that has changed
 		return out
 	}
-	sl.phase, sl.reason, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.NextAttempt, m.Incarnation, now
+	sl.phase, sl.reason, sl.lastLine, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.LastLine, m.NextAttempt, m.Incarnation, now
 	switch m.Phase {
 	case message.Syncing:
 		out = s.speaks(sl, m.Info, out)
@@ -250,7 +251,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 	case message.Waiting, message.NeedsLogin:
 		sl.hasFailed = true
 		out = append(out, act(logged{slog.LevelWarn, "server is not available", []any{
-			"replica", sl.replica, "was", string(was), "reason", m.Reason, "nextAttempt", m.NextAttempt.Format(time.RFC3339)}}))
+			"replica", sl.replica, "was", string(was), "reason", message.Explain(m.Reason, m.LastLine), "nextAttempt", m.NextAttempt.Format(time.RFC3339)}}))
 		out = s.failHopeless(now, out)
 	case message.Stopped:
 		return out
@@ -385,7 +386,7 @@ func (s *state) report() status.Server {
 			r.ReadyCount++
 		}
 		if r.State != string(message.Ready) {
-			r.State, r.Reason, r.NextAttempt = string(sl.phase), sl.reason, sl.nextAttempt
+			r.State, r.Reason, r.NextAttempt = string(sl.phase), message.Explain(sl.reason, sl.lastLine), sl.nextAttempt
 		}
 	}
 	switch r.State {

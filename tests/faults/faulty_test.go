@@ -237,6 +237,7 @@ func (f *faulty) call(r request) {
 	case "never":
 		return
 	case "exit":
+		fmt.Fprintln(os.Stderr, "fatal: the password is hunter2")
 		os.Exit(5)
 	case "stopped": // answers, and then does nothing any more
 		f.result(r.ID, done)

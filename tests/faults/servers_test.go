@@ -207,7 +207,11 @@ func TestServersThatGoAway(t *testing.T) {
 	c := connect(t, g, "")
 	for _, do := range []string{"exit", "close-stdout"} {
 		before := g.server(t, "odd").Incarnation
-		c.call(t, "odd", do, 0).wants(t, do, -31003, "BACKEND_DISCONNECTED")
+		a := c.call(t, "odd", do, 0)
+		a.wants(t, do, -31003, "BACKEND_DISCONNECTED")
+		if strings.Contains(a.last(), "hunter2") { // what a process says as it dies is for whoever runs the gateway
+			t.Errorf("%s: the client was told %s", do, a)
+		}
 		c.works(t, "good")
 		waitFor(t, 10*time.Second, "odd to be back", func() (bool, string) {
 			b := g.server(t, "odd")
@@ -215,6 +219,7 @@ func TestServersThatGoAway(t *testing.T) {
 		})
 		c.works(t, "odd")
 	}
+	g.logged(t, "WARN", "server is not available", "server=odd", "hunter2")
 	c.call(t, "odd", "never", 0).wants(t, "never", -31006, "TIMEOUT")
 	c.call(t, "odd", "stopped", 0) // it answers, and then is stopped
 	c.call(t, "odd", "", 0).wants(t, "stopped", -31006, "TIMEOUT")
