@@ -280,8 +280,8 @@ func TestCancelOverStdio(t *testing.T) {
 			if got := h.send(cancel(1)); len(got) != 0 || len(server.Got("notifications/cancelled")) != 1 {
 				t.Errorf("cancelled call: got %v, the server heard of it %d times, want once", got, len(server.Got("notifications/cancelled")))
 			}
-			if got := h.send(cancel(2)); len(got) != 1 || !strings.Contains(got[0], `"id":2,"result"`) {
-				t.Errorf("cancelled stream: %v, want its end", got)
+			if got := h.send(cancel(2)); len(got) != 0 {
+				t.Errorf("cancelled stream: %v, want nothing more for it", got)
 			}
 			server.SetTools(true, "ask", "more")
 			time.Sleep(time.Second)

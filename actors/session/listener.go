@@ -48,6 +48,8 @@ func (l *listener) Do(self kernel.Self, e effect) {
 		a.x.Answer(a.frame, a.newline)
 	case forward:
 		a.x.Notify(a.frame, a.newline, a.weight, a.key)
+	case accept:
+		a.x.Accept()
 	case deny:
 		message.RefuseModern(a.x, a.fault)
 	case watch:

@@ -42,6 +42,7 @@ type listenState struct {
 	begun   bool // the wish has been read
 	acked   bool
 	early   []effect // what came before the acknowledgment, which must be first
+	over    bool     // nothing more is to be said: the client has left or cancelled, or has its answer
 }
 
 // Keys of _meta. MCP 2026-07-28, basic.
@@ -82,10 +83,12 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 	case message.ResourceUpdated:
 		return s.updated(m, out)
 	case departed:
+		s.over = true
 		return append(out, act(leave{}))
-	case message.Withdrawal:
+	case message.Withdrawal: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
 		if idOf(s.x) == (clientID{m.Remote, m.RequestID}) {
-			return append(out, act(leave{}))
+			s.over = true
+			return append(out, act(accept{s.x}), act(leave{}))
 		}
 	case message.DrainSession:
 		return append(out, act(leave{}))
@@ -104,6 +107,9 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 // published takes the first catalog, or compares a newer one with what the client was told.
 func (s *listenState) published(snapshot *catalog.Snapshot, out []effect) []effect {
 	view, ok := snapshot.View(s.key)
+	if !ok && !s.begun {
+		return s.refuse(&protocol.Fault{Name: protocol.InvalidRequest, Message: "no such server: " + s.key.Server}, out)
+	}
 	if !ok {
 		return append(out, act(leave{}))
 	}
@@ -170,7 +176,7 @@ func (s *listenState) wish(server *catalog.Server, uri, public string, out []eff
 
 // refuse ends the stream before it has begun.
 func (s *listenState) refuse(fault *protocol.Fault, out []effect) []effect {
-	s.begun = true
+	s.begun, s.over = true, true
 	return append(out, act(deny{s.x, fault}), act(leave{}))
 }
 
@@ -297,7 +303,8 @@ func (s *listenState) updated(m message.ResourceUpdated, out []effect) []effect 
 	return s.tell(act(forward{s.x, frame, m.Frame.Newline, transport.WeightState, sub.public}), out)
 }
 
-// stop ends the stream gracefully: a result, then the end.
+// stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
+// would have to be the acknowledgment.
 func (s *listenState) stop(out []effect) []effect {
 	var pools []kernel.Reference
 	for _, r := range slices.SortedFunc(maps.Keys(s.subs), func(a, b resource) int { return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.uri, b.uri)) }) {
@@ -307,6 +314,12 @@ func (s *listenState) stop(out []effect) []effect {
 		}
 	}
 	out = append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
+	switch {
+	case s.over:
+		return out
+	case !s.acked:
+		return append(out, act(deny{s.x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
+	}
 	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
 	result = append(append(result, `,"`+metaServerInfo+`":`...), s.info...)
 	return append(out, act(answer{s.x, protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), false}))
