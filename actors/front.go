@@ -26,11 +26,10 @@ func (f front) Post(x *transport.Exchange) {
 		message.RefuseFault(x, 404, fault)
 		return
 	}
-	header := func(name string) string {
-		if name == protocol.HeaderVersion {
-			return x.Origin.Version
-		}
-		return x.Origin.Header.Get(name)
+	header := x.Origin.Repeated()
+	if x.Batch != nil && protocol.IsModern(x.Origin.Version) {
+		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "a batch: a modern client sends one message a request"})
+		return
 	}
 	if x.Batch == nil && !isMessages(x.Origin.Path) && protocol.EraOf(header, &x.Frame, &x.Params) {
 		f.modern(x, key, header)

@@ -125,29 +125,44 @@ func findMeta(key []byte) field {
 //
 // It fails, with a *ParseError of code -32602, when a key it looks for stands there twice in any spelling (ErrDuplicate), or,
 // with methods we know, when its value has the wrong type (ErrShape); with other methods, and of what modern requests must
-// say in _meta, such a value counts as absent.
+// say in _meta, such a value counts as absent. What is right stands in p all the same; of two with one key the first.
 func (p *Params) Scan(f *Frame) error {
 	*p = Params{}
 	s := paramScan{raw: f.Raw, strict: f.M != MethodOther}
-	err := s.top(p, f.Params)
+	s.top(p, f.Params)
 	p.Odd = s.odd
-	return err
+	return s.err
 }
 
 type paramScan struct {
 	raw    []byte
-	strict bool // wrong types are errors
-	odd    bool // see Params.Odd
+	strict bool  // wrong types are errors
+	odd    bool  // see Params.Odd
+	err    error // the first
 }
 
-func (s *paramScan) top(p *Params, params Span) error {
+// note returns the field of the walker's key; 0 when it is none of ours, or stands there twice.
+func (s *paramScan) note(keys *keyTable, seen *sight, w *walker) field {
+	field := keys.note(seen, w.key)
+	if seen.twice {
+		seen.twice = false
+		s.fail(&ParseError{Code: codeInvalidParams, Msg: "params: a key we route on stands there twice", Offset: w.keyAt, Kind: ErrDuplicate})
+		return 0
+	}
+	return field
+}
+
+func (s *paramScan) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+func (s *paramScan) top(p *Params, params Span) {
 	var seen sight
 	var ref Span
 	for w := walkMembers(s.raw, params); w.next(); {
-		field := paramKeys.note(&seen, w.key)
-		if seen.twice {
-			return s.duplicate(&w)
-		}
+		field := s.note(paramKeys, &seen, &w)
 		s.odd = s.odd || seen.odd
 		var to *Span
 		want := wantString
@@ -187,25 +202,16 @@ func (s *paramScan) top(p *Params, params Span) error {
 		case paramRef:
 			to, want = &ref, wantObject
 		}
-		if err := s.take(to, want, "params.", paramKeys.names[field], w.value); err != nil {
-			return err
-		}
+		s.take(to, want, "params.", paramKeys.names[field], w.value)
 	}
-	if ref.Present() {
-		if err := s.ref(p, ref); err != nil {
-			return err
-		}
-	}
-	return s.meta(p, p.Meta)
+	s.ref(p, ref)
+	s.meta(p, p.Meta)
 }
 
-func (s *paramScan) ref(p *Params, ref Span) error {
+func (s *paramScan) ref(p *Params, ref Span) {
 	var seen sight
 	for w := walkMembers(s.raw, ref); w.next(); {
-		field := refKeys.note(&seen, w.key)
-		if seen.twice {
-			return s.duplicate(&w)
-		}
+		field := s.note(refKeys, &seen, &w)
 		to := &p.RefURI
 		switch field {
 		case 0:
@@ -213,21 +219,15 @@ func (s *paramScan) ref(p *Params, ref Span) error {
 		case refName:
 			to = &p.RefName
 		}
-		if err := s.take(to, wantString, "params.ref.", refKeys.names[field], w.value); err != nil {
-			return err
-		}
+		s.take(to, wantString, "params.ref.", refKeys.names[field], w.value)
 	}
-	return nil
 }
 
-func (s *paramScan) meta(p *Params, meta Span) error {
+func (s *paramScan) meta(p *Params, meta Span) {
 	var seen sight
 	var project, projectID Span
 	for w := walkMembers(s.raw, meta); w.next(); {
-		field := metaKeys.note(&seen, w.key)
-		if seen.twice {
-			return s.duplicate(&w)
-		}
+		field := s.note(metaKeys, &seen, &w)
 		s.odd = s.odd || seen.odd
 		var to *Span
 		want := wantString
@@ -254,16 +254,14 @@ func (s *paramScan) meta(p *Params, meta Span) error {
 			to, want = &p.SubscriptionID, wantID
 		}
 		// Of what every modern request must say, a wrong type is as good as nothing: CheckModern has the right answer to both.
-		said := paramScan{raw: s.raw, strict: s.strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo}
-		if err := said.take(to, want, "params._meta.", metaKeys.names[field], w.value); err != nil {
-			return err
-		}
-		s.odd = s.odd || said.odd
+		strict := s.strict
+		s.strict = strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo
+		s.take(to, want, "params._meta.", metaKeys.names[field], w.value)
+		s.strict = strict
 	}
 	if p.Project = project; !project.Present() {
 		p.Project = projectID
 	}
-	return nil
 }
 
 // What a member has to be.
@@ -278,7 +276,7 @@ const (
 func (w wanted) String() string { return [...]string{"string", "object", "string or integer"}[w] }
 
 // take sets to to the value if it is what is wanted.
-func (s *paramScan) take(to *Span, want wanted, where, name string, value Span) error {
+func (s *paramScan) take(to *Span, want wanted, where, name string, value Span) {
 	c := s.raw[value.Off]
 	ok := false
 	switch want {
@@ -291,15 +289,10 @@ func (s *paramScan) take(to *Span, want wanted, where, name string, value Span) 
 	}
 	if ok {
 		*to = value
-		return nil
+		return
 	}
 	s.odd = true
-	if c == 'n' || !s.strict {
-		return nil
+	if c != 'n' && s.strict {
+		s.fail(&ParseError{Code: codeInvalidParams, Msg: where + name + ": want " + want.String(), Offset: int(value.Off), Kind: ErrShape})
 	}
-	return &ParseError{Code: codeInvalidParams, Msg: where + name + ": want " + want.String(), Offset: int(value.Off), Kind: ErrShape}
-}
-
-func (s *paramScan) duplicate(w *walker) error {
-	return &ParseError{Code: codeInvalidParams, Msg: "params: a key we route on stands there twice", Offset: w.keyAt, Kind: ErrDuplicate}
 }

@@ -45,10 +45,10 @@ func (h *frontHeader) scan(raw []byte) refused {
 			return refusedMalformed
 		}
 		name := line[:colon]
-		if !h.take(name, trimBlanks(line[colon+1:])) {
-			return refusedMalformed
+		if hasFold(name, "mcp-") && !equalFold(name, "mcp-session-id") && namedBefore(block[:len(block)-len(raw)-len(line)-2], name) {
+			return refusedRepeated
 		}
-		if hasFold(name, "mcp-") && namedBefore(block[:len(block)-len(raw)-len(line)-2], name) {
+		if !h.take(name, trimBlanks(line[colon+1:])) {
 			return refusedMalformed
 		}
 	}

@@ -30,7 +30,7 @@ func (x *Exchange) Split() ([]*Exchange, error) {
 	b.open = len(members)
 	good := members[:0]
 	for _, member := range members {
-		if answer := member.scanParams(); answer != nil {
+		if answer, _ := member.scanParams(); answer != nil {
 			member.Refuse(http.StatusBadRequest, answer, 0)
 			continue
 		}

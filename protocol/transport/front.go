@@ -32,6 +32,20 @@ type Origin struct {
 	Header    http.Header // Mcp-* headers of a request of 2026-07-28 and later, and those of ServerOptions.Keep; may be nil
 }
 
+// Repeated returns what reads the headers that repeat what a modern message says, for protocol.EraOf and its checks; nil
+// on stdio.
+func (o *Origin) Repeated() func(name string) string {
+	if o.Path == "" {
+		return nil
+	}
+	return func(name string) string {
+		if name == protocol.HeaderVersion {
+			return o.Version
+		}
+		return o.Header.Get(name)
+	}
+}
+
 // Exchange is one message of a client and the way back to it. Methods may be called from any goroutine and never block.
 //
 //	x.Answer(frame)       the one final answer: ends the exchange; AnswerPieces likewise

@@ -195,6 +195,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	texts := [refusedKinds]string{
 		refusedMalformed:  "malformed HTTP request",
+		refusedRepeated:   "Header mismatch: a header of MCP stands there twice",
 		refusedHeaderSize: "too many or too long headers",
 		refusedTimeout:    "the request came too slowly",
 		refusedHost:       "this Host is not served here; add it to allowedHosts",
@@ -206,8 +207,10 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 		refusedMessage:    "no JSON-RPC message",
 	}
 	for why, text := range texts {
-		fault := &protocol.Fault{Name: protocol.InvalidRequest, Message: text}
+		fault, id := &protocol.Fault{Name: protocol.InvalidRequest, Message: text}, rawNull
 		switch refused(why) {
+		case refusedRepeated: // only modern clients send such headers (MCP 2026-07-28, streamable-http, server validation)
+			fault.Name, id = protocol.HeaderMismatch, nil
 		case refusedSize:
 			fault = &protocol.Fault{Name: protocol.MessageTooLarge}
 		case refusedBudget:
@@ -217,7 +220,7 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 		case refusedInternal:
 			fault = &protocol.Fault{Name: protocol.InternalFault}
 		}
-		bodies[why] = fault.AppendTo(nil, rawNull, false)
+		bodies[why] = fault.AppendTo(nil, id, id == nil)
 	}
 	return bodies
 }()

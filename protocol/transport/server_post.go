@@ -53,43 +53,49 @@ func (s *Server) refuseBody(ctx *fasthttp.RequestCtx, c *serverConn, why refused
 }
 
 // parse fills in the message. When it is none, parse returns what to answer at once instead: HTTP 400 for what is no
-// JSON-RPC, with the id if it can be read and is a request's (on stdio nothing else would end the client's waiting), the
-// request's own error (HTTP 200, as all of them) for wrong params.
+// JSON-RPC, with the id if it can be read and is a request's (on stdio nothing else would end the client's waiting).
 func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 	if protocol.IsBatch(raw) {
 		x.Batch = raw
 		return nil, 0
 	}
 	if err := x.Frame.Parse(raw); err != nil {
-		id := rawNull
+		var id []byte
 		if x.Frame.Method.Present() && x.Frame.ID.Present() {
 			id = x.Frame.IDBytes()
 		}
-		return parseFault(err).AppendTo(nil, id, false), http.StatusBadRequest
+		modern := x.Origin.Version >= modernVersions
+		return parseFault(err).AppendTo(nil, orNull(id, modern), modern), http.StatusBadRequest
 	}
-	if answer := x.scanParams(); answer != nil {
-		if x.Frame.Kind == protocol.KindRequest {
-			return answer, http.StatusOK
-		}
-		return answer, http.StatusBadRequest
-	}
-	return nil, 0
+	return x.scanParams()
 }
 
-// scanParams fills in Params; when they have the wrong shape it returns what to answer.
-func (x *Exchange) scanParams() (answer []byte) {
+// orNull is the id of an error whose message had none that could be read: null, or nothing at all in an answer to a
+// modern client (MCP 2026-07-28, basic, error responses).
+func orNull(id []byte, modern bool) []byte {
+	if id == nil && !modern {
+		return rawNull
+	}
+	return id
+}
+
+// scanParams fills in Params; when they have the wrong shape it returns what to answer, and with which HTTP status: a
+// request's errors have 200 as all of them, but for what the modern era wants otherwise.
+func (x *Exchange) scanParams() (answer []byte, status int) {
 	if !x.Frame.Params.Present() {
-		return nil
+		return nil, 0
 	}
 	err := x.Params.Scan(&x.Frame)
 	if err == nil {
-		return nil
+		return nil, 0
 	}
-	id := rawNull
-	if x.Frame.Kind == protocol.KindRequest {
-		id = x.Frame.IDBytes()
+	parse, ok := errors.AsType[*protocol.ParseError](err)
+	if x.Frame.Kind != protocol.KindRequest || !ok {
+		modern := x.Origin.Version >= modernVersions
+		return parseFault(err).AppendTo(nil, orNull(nil, modern), modern), http.StatusBadRequest
 	}
-	return parseFault(err).AppendTo(nil, id, false)
+	fault, modern := protocol.CheckMisfit(x.Origin.Repeated(), &x.Frame, &x.Params, parse)
+	return fault.AppendTo(nil, x.Frame.IDBytes(), modern), fault.Status(modern)
 }
 
 func parseFault(err error) *protocol.Fault {

@@ -11,6 +11,7 @@ type refused uint8
 const (
 	refusedNothing    refused = iota
 	refusedMalformed          // headers two parsers could read in two ways, a bad request line, a truncated body
+	refusedRepeated           // a header that repeats what a message says, twice: nobody can tell which one counts
 	refusedHeaderSize         // too many or too long headers
 	refusedTimeout            // header or body came too slowly
 	refusedHost               // Host is not one of ours
@@ -33,6 +34,7 @@ var refusals = [refusedKinds]struct {
 	word   string
 }{
 	refusedMalformed:  {http.StatusBadRequest, "malformed"},
+	refusedRepeated:   {http.StatusBadRequest, "repeated"},
 	refusedHeaderSize: {http.StatusRequestHeaderFieldsTooLarge, "header_size"},
 	refusedTimeout:    {http.StatusRequestTimeout, "timeout"},
 	refusedHost:       {http.StatusForbidden, "host"},
