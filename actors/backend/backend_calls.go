@@ -251,7 +251,7 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effe
 	}
 	if q := s.rounds[m.Call]; q != nil {
 		s.forgetRound(q)
-		return s.stopWhenDrained(now, append(out, s.endedCall(m.Call)))
+		return s.stopWhenDrained(now, append(s.cancelTask(q, out), s.endedCall(m.Call)))
 	}
 	for i, p := range s.mending {
 		if p.call == m.Call {
@@ -344,6 +344,11 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []eff
 		out = append(out, s.returned(p.call, p.request, reason))
 	}
 	s.mending = nil
+	for _, q := range s.rounds {
+		if q.task != nil && q.task.flying { // it is asked for again
+			q.task.flying, q.due = false, true
+		}
+	}
 	maps.DeleteFunc(s.asks, func(_ uint64, a *ask) bool { return a.round == nil })
 	return s.abandonStreams(reason, out)
 }

@@ -23,8 +23,8 @@ var canSets = func() (sets [message.CanAll + 1][]byte) {
 // modernCapabilities is the raw JSON object that declares the set to a modern server. Nobody writes to it.
 func modernCapabilities(can message.Can) []byte { return canSets[can&message.CanAll] }
 
-// listenCapabilities are those of a stream of changes: it may tell of tasks.
-func listenCapabilities(can message.Can) []byte {
+// taskCapabilities are those of who may be told of tasks: a stream of changes, a call that must become one.
+func taskCapabilities(can message.Can) []byte {
 	own := []byte(`{"extensions":{"` + message.ExtensionTasks + `":{}}`)
 	if rest := modernCapabilities(can); len(rest) > len("{}") {
 		return append(append(own, ','), rest[1:]...)
@@ -76,7 +76,11 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 	}
 	switch {
 	case s.era == message.EraModern && q != nil:
-		return protocol.AppendRetry(nil, &r.Frame, &r.Params, s.modernMeta(r, token), q.responses, q.state, edits...)
+		meta := s.modernMeta(r, token)
+		if q.tasks {
+			meta.Capabilities = taskCapabilities(r.Caller.Can)
+		}
+		return protocol.AppendRetry(nil, &r.Frame, &r.Params, meta, q.responses, q.state, edits...)
 	case s.era == message.EraModern:
 		meta := s.modernMeta(r, token)
 		if r.Modern { // what the client brings back from the server's own question
@@ -176,7 +180,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	case p.request.Modern:
 		return s.done(now, p, *f, out)
 	case kind == protocol.ResultTask:
-		return s.faulty(now, p, "the server answered with a task, which the client did not ask for", out)
+		return s.follow(now, p, f, out)
 	}
 	var room [8]protocol.Edit
 	return s.doneEdited(now, p, f, protocol.ToLegacyResult(room[:0], m, f, &r), out)
@@ -195,8 +199,15 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 		out = s.recheck(out)
 		return s.faulty(now, p, "the server refused the protocol version of the request: "+errorText(f), out)
 	}
-	if r.Modern {
+	switch {
+	case r.Modern:
 		return s.done(now, p, *f, out)
+	case wantsTasks(f) && r.Frame.M == protocol.MethodToolsCall && (p.round == nil || !p.round.tasks) && s.phase == message.Ready:
+		if p.round == nil {
+			p.round = &round{call: p.call, request: r, due: true}
+		}
+		p.round.tasks = true
+		return s.writeCall(p, out)
 	}
 	var room [8]protocol.Edit
 	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), false), out)

@@ -34,6 +34,8 @@ type round struct {
 	parked    bool                     // the pool was told that the call waits for its client
 	reached   float64                  // pending.reached, over all requests so far
 	urls      [][]byte                 // elicitationIds, raw JSON, that we made up for questions of mode url
+	tasks     bool                     // the request is sent as one of a client that has declared tasks
+	task      *poll                    // what the call has become; nil = no task
 }
 
 // question is one of a round's while they are being collected.
@@ -65,17 +67,10 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 		return s.faulty(now, p, why, out)
 	}
 	s.rounds[q.call] = q
-	q.open = len(questions)
-	if q.open > 0 {
-		q.empty, q.parked = 0, true
-		out = append(out, tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true, Certain: true}))
-	}
-	for _, asked := range questions {
-		out = s.put(q, f, asked, out)
-	}
 	switch {
-	case q.open > 0:
-		return out
+	case len(questions) > 0:
+		q.empty = 0
+		return s.pose(q, f, questions, out)
 	case len(q.responses) > 0:
 		return s.again(q, out)
 	}
@@ -85,6 +80,16 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 	}
 	pause := emptyPause << (2 * (q.empty - 1))
 	return append(out, act(wakeAfter{pause, roundDue{q.call, q.number}}))
+}
+
+// pose asks the client of a call, which waits meanwhile.
+func (s *state) pose(q *round, f *protocol.Frame, questions []question, out []effect) []effect {
+	q.open, q.parked = len(questions), true
+	out = append(out, tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true, Certain: true}))
+	for _, asked := range questions {
+		out = s.put(q, f, asked, out)
+	}
+	return out
 }
 
 // questions collects what is asked; why says what is wrong with it. Roots of a client that has none are answered with
@@ -97,6 +102,9 @@ func (s *state) questions(q *round, f *protocol.Frame, r *protocol.ResultInfo) (
 		if len(q.responses) >= maxQuestions {
 			why = fmt.Sprintf("the server asks more than %d questions at once", maxQuestions)
 			return false
+		}
+		if q.task != nil && q.task.put[string(key)] {
+			return true
 		}
 		response := protocol.InputResponse{Key: slices.Clone(key)}
 		kind := protocol.QuestionOf(f.Raw, m, params)
@@ -155,6 +163,7 @@ func (s *state) answerRound(now time.Time, a *ask, m message.Answer, out []effec
 // endRound ends a call with the client's own error to a question.
 func (s *state) endRound(now time.Time, q *round, raw []byte, out []effect) []effect {
 	s.forgetRound(q)
+	out = s.cancelTask(q, out)
 	var f protocol.Frame
 	if err := f.Parse(answerFrame([]byte("0"), nil, raw)); err != nil {
 		panic("own error frame: " + err.Error()) // raw is part of a parsed frame
@@ -177,6 +186,9 @@ func (s *state) sendRound(q *round, out []effect) []effect {
 	if !s.linked || s.era != message.EraModern || s.phase != message.Ready && s.phase != message.Draining {
 		return out
 	}
+	if q.task != nil {
+		return s.sendPoll(q, out)
+	}
 	delete(s.rounds, q.call)
 	return s.writeCall(&pending{call: q.call, request: q.request, round: q, reached: q.reached}, out)
 }
@@ -194,7 +206,7 @@ func (s *state) sendRounds(out []effect) []effect {
 	return out
 }
 
-// roundDue: the pause after an input_required without questions is over.
+// roundDue: the pause after an input_required without questions, or before a task is asked for, is over.
 func (s *state) roundDue(m roundDue, out []effect) []effect {
 	q := s.rounds[m.call]
 	if q == nil || q.number != m.number || q.due || q.open > 0 {
@@ -234,7 +246,7 @@ func (s *state) failRounds(name protocol.FaultName, reason string, out []effect)
 		q := s.rounds[call]
 		s.forgetRound(q)
 		fault := &protocol.Fault{Name: name, Server: s.server.Name,
-			Message: fmt.Sprintf("server %s was lost while its question was being answered: %s", s.server.Name, reason)}
+			Message: fmt.Sprintf("server %s was lost in the middle of the call: %s", s.server.Name, reason)}
 		out = append(out, tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}), s.endedCall(call))
 	}
 	return out

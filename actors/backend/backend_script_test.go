@@ -118,7 +118,7 @@ func (r *script) event() transport.Event {
 		}
 		return transport.Received{Frame: f, Ticket: ticket * uint64(r.rng.IntN(2)), Last: true}
 	}
-	switch r.rng.IntN(21) {
+	switch r.rng.IntN(24) {
 	case 0, 1, 2, 3, 4:
 		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"protocolVersion":"2025-11-25","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"tools":[{"name":"a"}]}}`, ticket)
 	case 16:
@@ -131,6 +131,13 @@ func (r *script) event() transport.Event {
 		return frame(`{"jsonrpc":"2.0","id":%d,"error":{"code":%d,"message":"no"}}`, ticket, []int{-32020, -32021, -32022, -32601}[r.rng.IntN(4)])
 	case 20:
 		return transport.Ended{Ticket: ticket, Err: &transport.StatusError{Code: []int{401, 404, 503}[r.rng.IntN(3)]}}
+	case 21:
+		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"resultType":"task","taskId":"t","task":{"taskId":"t"}}}`, ticket)
+	case 22:
+		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"status":%q,"result":{},"error":{"code":1,"message":"no"},"inputRequests":{"k%d":{"method":"sampling/createMessage","params":{}}}}}`,
+			ticket, []string{"working", "input_required", "input_required", "completed", "failed", "cancelled"}[r.rng.IntN(6)], r.rng.IntN(5))
+	case 23:
+		return frame(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32021,"message":"no","data":{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`, ticket)
 	case 5:
 		return frame(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32603,"message":"no"}}`, ticket)
 	case 6:
@@ -180,6 +187,7 @@ func TestRandomScripts(t *testing.T) {
 				q := request(t, callFrame)
 				q.Caller.Can = message.CanAll
 				q.Modern = rng.IntN(3) == 0
+				q.AsTask = !q.Modern && rng.IntN(3) == 0
 				r.step(message.Send{Call: message.CallRef{Seq: seq}, Request: q})
 			case 2:
 				if seq > 0 {

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxTasks  = 4096 // of one connection that are remembered, the newest; of older ones nothing is told any more
-	maxTaskID = 256  // bytes of a server's task id
+	maxTaskID = 1024 // bytes of a server's task id
 )
 
 // task is what a legacy server made of a call: what it says of it later goes to who made the call.

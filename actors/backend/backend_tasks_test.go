@@ -96,7 +96,7 @@ func TestNotesOfTasks(t *testing.T) {
 		if len(made) != 1 || made[0].Seq != 1 || made[0].ID != "a" || made[0].Home.Incarnation != 1 {
 			t.Fatalf("made: %+v", made)
 		}
-		if len(ends) != 2 || !strings.Contains(ends[0], "an id of 0 bytes") || !strings.Contains(ends[1], "an id of 257 bytes") {
+		if len(ends) != 2 || !strings.Contains(ends[0], "an id of 0 bytes") || !strings.Contains(ends[1], "an id of 1025 bytes") {
 			t.Errorf("ends: %q", ends)
 		}
 		token := server.Got("tools/call")[0].IDBytes()

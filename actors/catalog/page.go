@@ -14,8 +14,8 @@ import (
 type list struct {
 	kind    protocol.ItemKind
 	entries []*Entry
-	sorted  bool // by public name; else in the server's order
-	size    int  // items a page
+	sorted  bool      // by public name; else in the server's order
+	size    int       // items a page
 	pages   [2][]page // for legacy clients, for modern ones; the same where no item differs
 }
 

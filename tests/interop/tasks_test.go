@@ -47,6 +47,36 @@ func TestTasks(t *testing.T) {
 	}
 }
 
+// A modern server's tool that is a task only, called by clients that know nothing of it: they get what has come of it, one of them
+// after a question. Extension io.modelcontextprotocol/tasks.
+func TestTasksOfModernServers(t *testing.T) {
+	needNode(t)
+	g := serve(t, map[string]any{
+		"local": map[string]any{"command": binary, "args": []string{"demo", "conformance", "--protocol", modernVersion}},
+		"web":   map[string]any{"url": demoHTTP(t, "conformance", modernVersion)},
+	})
+	form := answers{form: map[string]any{"name": "Goblin"}}
+	old, err := goSDKOverHTTP(t.Context(), g.url, manner{"2025-06-18", form})
+	if err != nil {
+		t.Fatal(err)
+	}
+	typescript, err := dialNode(t.Context(), startDriver(t, "v1"), map[string]any{"via": "http", "url": g.url}, manner{answers: form})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range []string{"local", "web"} {
+		for name, client := range map[string]peer{"go-sdk": old, "typescript": typescript} {
+			if pieces, err := client.call(t.Context(), server+"_test_tool_with_task", nil, nil); err != nil || text(pieces) != "Hello, Goblin!" {
+				t.Errorf("%s, %s: %q, %v", name, server, text(pieces), err)
+			}
+			steps := 0
+			if pieces, err := client.call(t.Context(), server+"_failing_job", nil, func(float64) { steps++ }); err == nil || text(pieces) != "this job always fails" || steps == 0 {
+				t.Errorf("%s, %s: %q, %v; %d steps", name, server, text(pieces), err, steps)
+			}
+		}
+	}
+}
+
 // askedTask has a task ask its client what it means, and checks what becomes of it.
 func askedTask(t *testing.T, client *node, server string) {
 	var told taskTold

@@ -1,0 +1,206 @@
+package backend
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// How a modern server's task is followed. Extension io.modelcontextprotocol/tasks.
+const (
+	firstPoll   = time.Second // when the server does not say how often it may be asked
+	shortPoll   = 100 * time.Millisecond
+	longPoll    = 30 * time.Second
+	maxFailures = 3 // requests about one task in a row that get no answer
+)
+
+// poll is the task that a legacy client's call to a modern server has become. Its client knows nothing of it: it is asked for
+// until it ends, and lives on when the connection breaks.
+type poll struct {
+	id       []byte          // taskId, raw JSON
+	pause    time.Duration   // between two requests
+	flying   bool            // a request about it waits for its answer
+	told     int             // answers so far: the progress the client is told
+	rounds   int             // of questions
+	put      map[string]bool // raw keys of questions that were put to the client: they are told again until the answer is in
+	failures int
+}
+
+// follow takes a task for an answer that comes later.
+func (s *state) follow(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
+	id := protocol.Member(f.Raw, f.Result, "taskId").Of(f.Raw)
+	if text, ok := protocol.Unquote(id); !ok || text == "" || len(text) > maxTaskID {
+		return s.faulty(now, p, fmt.Sprintf("the server answered with a task that has no id of 1 to %d bytes", maxTaskID), out)
+	}
+	q := p.round
+	if q == nil {
+		q = &round{call: p.call, request: p.request}
+	}
+	q.task = &poll{id: slices.Clone(id), pause: firstPoll, put: map[string]bool{}}
+	q.responses, q.open, q.due = nil, 0, false
+	s.rounds[q.call] = q
+	return s.rest(q, q.task.pauseOf(f), out)
+}
+
+// pauseOf is how long to wait before the next request, as the server wishes, within bounds.
+func (t *poll) pauseOf(f *protocol.Frame) time.Duration {
+	ms, err := strconv.ParseFloat(string(protocol.Member(f.Raw, f.Result, "pollIntervalMs").Of(f.Raw)), 64)
+	if err == nil {
+		t.pause = time.Duration(min(max(ms, float64(shortPoll.Milliseconds())), float64(longPoll.Milliseconds()))) * time.Millisecond
+	}
+	return t.pause
+}
+
+// rest waits before the next request.
+func (s *state) rest(q *round, pause time.Duration, out []effect) []effect {
+	q.number++
+	return append(out, act(wakeAfter{pause, roundDue{q.call, q.number}}))
+}
+
+// sendPoll asks how far the task is, or passes on what its client answered.
+func (s *state) sendPoll(q *round, out []effect) []effect {
+	q.due, q.task.flying = false, true
+	m, more := protocol.MethodTasksGet, []byte(nil)
+	if len(q.responses) > 0 {
+		m, more = protocol.MethodTasksUpdate, protocol.AppendInputResponses([]byte(`,"inputResponses":`), q.responses)
+	}
+	return s.expireOwn(s.requestOfTask(q, m, more, func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect {
+		return s.polled(now, q, f, out)
+	}, out))
+}
+
+// requestOfTask sends a request about the task in the name of the call's client.
+func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own func(*state, time.Time, *protocol.Frame, []effect) []effect, out []effect) []effect {
+	id := s.nextID()
+	s.pending[id] = &pending{own: own}
+	meta := s.modernMeta(q.request, nil)
+	meta.Capabilities = taskCapabilities(q.request.Caller.Can)
+	params := append(meta.AppendMeta([]byte(`{"_meta":`)), `,"taskId":`...)
+	params = append(append(append(params, q.task.id...), more...), '}')
+	name, _ := protocol.Unquote(q.task.id)
+	return append(out, act(write{transport.Outgoing{
+		Ticket: uint64(id), Frame: protocol.AppendRequest(nil, uint64(id), m.String(), params), Request: true, Method: m.String(), Name: name,
+	}}))
+}
+
+// polled takes the answer to a request about a task.
+func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []effect) []effect {
+	t := q.task
+	if s.rounds[q.call] != q || !t.flying {
+		return out // its call has ended meanwhile
+	}
+	t.flying = false
+	if f.Kind == protocol.KindError {
+		code, _ := protocol.ErrorNumber(f)
+		if t.failures++; code == -32603 && t.failures <= maxFailures { // or there was no answer
+			return s.rest(q, t.pause, out)
+		}
+		return s.dropTask(now, q, "the server made a task of the call, and would not tell of it: "+errorText(f), out)
+	}
+	t.failures = 0
+	if len(q.responses) > 0 { // it has the answers
+		q.responses = nil
+		return s.rest(q, min(t.pause, emptyPause), out)
+	}
+	status, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "status").Of(f.Raw))
+	switch status {
+	case "working":
+		return s.rest(q, t.pauseOf(f), s.heartbeat(q, f, out))
+	case "input_required":
+		return s.taskAsks(now, q, f, s.heartbeat(q, f, out))
+	case "completed":
+		return s.taskEnded(now, q, "result", f, out)
+	case "failed":
+		return s.taskEnded(now, q, "error", f, out)
+	case "cancelled":
+		return s.dropTask(now, q, "the server made a task of the call, and cancelled it", out)
+	}
+	return s.dropTask(now, q, fmt.Sprintf("the server says of the call's task that it is %.32q", status), out)
+}
+
+// heartbeat tells the client that its call goes on, and what the server says of it.
+func (s *state) heartbeat(q *round, f *protocol.Frame, out []effect) []effect {
+	q.task.told++
+	params := fmt.Appendf(nil, `{"progressToken":0,"progress":%d`, q.task.told)
+	if text := protocol.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw); len(text) > 0 && text[0] == '"' {
+		params = append(append(params, `,"message":`...), text...)
+	}
+	var frame protocol.Frame
+	var p protocol.Params
+	raw := protocol.AppendNotification(nil, protocol.NotificationProgress.String(), append(params, '}'))
+	if frame.Parse(raw) != nil || p.Scan(&frame) != nil {
+		return out
+	}
+	return append(out, tell(q.call.Holder, message.Progress{Seq: q.call.Seq, Frame: frame, Token: p.Token}))
+}
+
+// taskAsks puts the task's questions to the client, each once.
+func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []effect) []effect {
+	var r protocol.ResultInfo
+	if r.Scan(f) != nil {
+		return s.dropTask(now, q, "the server's result makes no sense", out)
+	}
+	questions, why := s.questions(q, f, &r)
+	if why != "" {
+		return s.dropTask(now, q, why, out)
+	}
+	if len(q.responses) == 0 {
+		return s.rest(q, q.task.pauseOf(f), out)
+	}
+	if q.task.rounds++; q.task.rounds > maxRounds {
+		return s.dropTask(now, q, fmt.Sprintf("the server's task asked %d times and would not end", maxRounds), out)
+	}
+	for _, response := range q.responses {
+		q.task.put[string(response.Key)] = true
+	}
+	if len(questions) == 0 {
+		return s.again(q, out)
+	}
+	return s.pose(q, f, questions, out)
+}
+
+// taskEnded answers the call with what has come of its task: the member of the answer, as if it had come at once.
+func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Frame, out []effect) []effect {
+	var g protocol.Frame
+	var r protocol.ResultInfo
+	raw := append([]byte(`{"jsonrpc":"2.0","id":0,"`+member+`":`), protocol.Member(f.Raw, f.Result, member).Of(f.Raw)...)
+	if g.Parse(append(raw, '}')) != nil {
+		return s.dropTask(now, q, "the server's task ended without "+member, out)
+	}
+	s.forgetRound(q)
+	p := &pending{call: q.call, request: q.request, round: q}
+	if g.Kind == protocol.KindError {
+		return s.doneEdited(now, p, &g, protocol.TranslateError(nil, q.request.Frame.M, &g, nil, false), out)
+	}
+	if r.Scan(&g) != nil || r.KindOf(q.request.Frame.M, &g) != protocol.ResultComplete {
+		return s.faulty(now, p, "the result of the server's task makes no sense", out)
+	}
+	return s.doneEdited(now, p, &g, protocol.ToLegacyResult(nil, q.request.Frame.M, &g, &r), out)
+}
+
+// dropTask ends a call whose task cannot be followed to its end, and tells the server.
+func (s *state) dropTask(now time.Time, q *round, why string, out []effect) []effect {
+	s.forgetRound(q)
+	return s.faulty(now, &pending{call: q.call, request: q.request}, why, s.cancelTask(q, out))
+}
+
+// cancelTask tells the server that nobody waits for the task of a call any more, if it became one. Its answer does not matter.
+func (s *state) cancelTask(q *round, out []effect) []effect {
+	if q.task == nil || !s.linked || s.era != message.EraModern || s.phase != message.Ready && s.phase != message.Draining {
+		return out
+	}
+	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []effect) []effect { return out }
+	return s.expireOwn(s.requestOfTask(q, protocol.MethodTasksCancel, nil, ignore, out))
+}
+
+// wantsTasks reports whether a modern server refuses the call of a client that has not declared tasks.
+func wantsTasks(f *protocol.Frame) bool {
+	required := protocol.Member(f.Raw, protocol.Member(f.Raw, f.Error, "data"), "requiredCapabilities")
+	code, _ := protocol.ErrorNumber(f)
+	return code == codeCapabilityRequired && protocol.Member(f.Raw, protocol.Member(f.Raw, required, "extensions"), message.ExtensionTasks).Present()
+}
