@@ -48,6 +48,9 @@ func (s *state) plan(now time.Time) message.Era {
 	if s.forced != message.EraUnknown {
 		return s.forced
 	}
+	if s.mute { // if it lives now and is modern, it refuses, and is asked
+		return message.EraLegacy
+	}
 	if s.known.Era == message.EraLegacy && now.Sub(s.known.At) >= legacyAge {
 		return message.EraUnknown
 	}

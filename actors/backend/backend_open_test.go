@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
@@ -259,4 +260,51 @@ func TestModernServerInfo(t *testing.T) {
 			t.Errorf("the connection names version %q", v)
 		}
 	})
+}
+
+// A program that ends at once, as one without its variables does, costs two processes the first time, for it may be the
+// question for its era that it dies of; from then on one an attempt. Once it lives its era is found out all the same.
+func TestEndsWithoutAWord(t *testing.T) {
+	for name, answer := range map[string]struct {
+		is   string
+		then []string
+	}{
+		"legacy": {welcome, []string{"notifications/initialized", "tools/list"}},
+		"modern": {`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &opening{t: t, s: newState(Options{Server: auto(), Node: "n", Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
+			o.step(kernel.Started{})
+			o.step(message.Connect{})
+			gen := uint64(1)
+			starts := func(method string) {
+				t.Helper()
+				o.want(linkEvent{gen, transport.Opened{}}, method)
+				o.want(linkEvent{gen, transport.Written{Ticket: 1}})
+			}
+			ends := func(phase message.Phase) {
+				t.Helper()
+				o.want(linkEvent{gen, transport.Closed{Err: &transport.ExitError{Code: 1}}})
+				if o.s.phase != phase {
+					t.Fatalf("the process of attempt %d ended: %s, want %s", gen, o.s.phase, phase)
+				}
+				o.step(wake{gen})
+				gen++
+			}
+			starts("server/discover")
+			ends(message.Connecting)
+			for range 3 {
+				starts("initialize")
+				ends(message.Waiting)
+			}
+			starts("initialize")
+			e := o.frame(answer.is)
+			e.gen = gen
+			o.want(e, answer.then...)
+			if name == "modern" {
+				gen++
+				starts("server/discover")
+			}
+		})
+	}
 }

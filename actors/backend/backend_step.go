@@ -65,6 +65,8 @@ type state struct {
 	known  message.KnownEra // what the next one begins with
 	forced message.Era      // what the next one alone begins with, as this one is spoilt; unknown = known
 	probe  probe
+	spoke  bool   // this incarnation's server has written something
+	mute   bool   // the server ended without a word in both eras: one process is enough for the next attempt
 	meta   []byte // _meta of our own requests to a modern server
 
 	listenMeta []byte // likewise, of streams of changes
@@ -235,7 +237,7 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []effec
 // connect begins a new incarnation.
 func (s *state) connect(now time.Time, out []effect) []effect {
 	*s.incarnation++
-	s.lastLine = ""
+	s.lastLine, s.spoke = "", false
 	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
 	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
 	s.warned.noise, s.warned.id = false, false
@@ -253,6 +255,7 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 func (s *state) link(now time.Time, event transport.Event, out []effect) []effect {
 	switch e := event.(type) {
 	case transport.Received:
+		s.spoke, s.mute = true, false
 		return s.received(now, &e, out)
 	case transport.Written:
 		return s.wrote(e.Ticket, out)
@@ -270,6 +273,7 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 	case transport.ListenFailed:
 		return s.streamed(now, append(out, act(logged{slog.LevelDebug, "listen stream failed", []any{"err", e.Err, "final", e.Final}})))
 	case transport.Noise:
+		s.spoke, s.mute = true, false
 		return s.noised(now, e, out)
 	case transport.Stderr:
 		s.stderr = append(s.stderr, e.Line)
@@ -285,6 +289,7 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 		if s.diedOfIt() {
 			return s.reopen(now, message.EraLegacy, out)
 		}
+		s.mute = s.mute || s.phase == message.Handshaking && s.probe.fresh && !s.spoke
 		return s.lose(now, closedReason(e), out)
 	}
 	return out
