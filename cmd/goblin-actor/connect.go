@@ -130,6 +130,7 @@ var rpcHints = map[string]string{
 	"OVERLOADED":            "too many calls of this client run; try again",
 	"TIMEOUT":               "the server took too long; its timeout and maxTimeout are set in the configuration",
 	"SHUTTING_DOWN":         "the gateway is going down; try again when it is back",
+	"MESSAGE_TOO_LARGE":     "the gateway takes messages up to limits.maxMessageBytes of its configuration",
 }
 
 // codeHints are what one can do about an error of a server, which has a number only.

@@ -21,6 +21,9 @@ func (s *bridgeState) link(gen uint64, event transport.Event) {
 		if gen == s.gen {
 			s.heard = s.now
 		}
+		if i := s.away[e.Ticket]; i != nil && isRefusal(&e) {
+			e.Frame = withID(e.Frame, i.frame.IDBytes())
+		}
 		s.received(gen, e.Ticket, e.Frame)
 	case transport.Written:
 		if i := s.away[e.Ticket]; i != nil && i.frame.Kind == protocol.KindRequest && s.gate == e.Ticket {
@@ -40,6 +43,17 @@ func (s *bridgeState) link(gen uint64, event transport.Event) {
 		s.closed(gen, e.Err)
 	}
 	s.pump()
+}
+
+// withID is an error for the request with that raw id; the frame itself when it cannot be one.
+func withID(f protocol.Frame, id []byte) protocol.Frame {
+	raw := append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...)
+	raw = append(append(raw, f.ErrorBytes()...), '}')
+	var named protocol.Frame
+	if named.Parse(raw) != nil {
+		return f
+	}
+	return named
 }
 
 // received sorts a message of the gateway.

@@ -120,12 +120,18 @@ func TestBridgePasses(t *testing.T) {
 	b.hear(1, 0, `"id":77,"result":{}`)
 	b.want(`tell "method":"notifications/progress"`, `tell "id":2,"result":{"a" : 1}}`, `tell "id":1,"error":{"code":-1`)
 
+	// What the gateway would not read has no id in its refusal; it came to one request all the same.
+	b.say(`"id":3,"method":"tools/call"`)
+	b.want(`send 1 #6`)
+	b.link(1, transport.Received{Ticket: 6, Last: true, Status: 413, Frame: b.frame(`"id":null,"error":{"code":-32600,"message":"Message too large"}`)})
+	b.want(`tell "id":3,"error":{"code":-32600,"message":"Message too large"}}`)
+
 	// Questions and answers.
 	b.hear(1, 0, `"id":1,"method":"roots/list"`)
 	b.want(`tell "id":1,"method":"roots/list"`)
 	b.say(`"id":1,"result":{"roots":[]}`)
 	b.say(`"id":1,"result":{"roots":[]}`)
-	b.want(`send 1 #6 "id":1,"result":{"roots":[]}`)
+	b.want(`send 1 #7 "id":1,"result":{"roots":[]}`)
 	b.end()
 	b.want("End <nil>")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -83,6 +84,22 @@ func TestDialFails(t *testing.T) {
 	defer web.Close()
 	if _, err := Dial(t.Context(), web.URL, Options{}); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no MCP endpoint") {
 		t.Errorf("a web server: %v", err)
+	}
+
+	// Refusals without an id, as a request gets them that was not read.
+	status := http.StatusNotFound
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no","data":{"code":"INVALID_REQUEST"}}}`)
+	}))
+	defer gateway.Close()
+	if _, err := Dial(t.Context(), gateway.URL, Options{}); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no MCP endpoint") {
+		t.Errorf("a path the gateway does not have: %v", err)
+	}
+	status = http.StatusForbidden
+	if _, err := Dial(t.Context(), gateway.URL, Options{}); err == nil || err.Error() != "no (-32600)" {
+		t.Errorf("a Host that is not allowed: %v", err)
 	}
 
 	addr, stop := listen(t, demo.NewClock(), "127.0.0.1:0")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"strconv"
 
 	"goblin-actor/protocol"
@@ -16,6 +17,10 @@ import (
 func (c *Client) sink(_ context.Context, e transport.Event) error {
 	switch e := e.(type) {
 	case transport.Received:
+		if isRefusal(&e) {
+			c.settle(e.Ticket, outcome{err: c.refusal(&e)})
+			return nil
+		}
 		c.received(&e.Frame)
 	case transport.Written:
 		if !c.http {
@@ -34,6 +39,21 @@ func (c *Client) sink(_ context.Context, e transport.Event) error {
 		c.end(e.Err)
 	}
 	return nil
+}
+
+// isRefusal reports the answer to a request that is an error without its id: the gateway could not, or would not, read that
+// far (too large, a path it does not have …).
+func isRefusal(e *transport.Received) bool {
+	return e.Ticket != 0 && e.Last && e.Frame.Kind == protocol.KindError && (!e.Frame.ID.Present() || string(e.Frame.IDBytes()) == "null")
+}
+
+// refusal is what such an answer says; of a path that is not there its status.
+func (c *Client) refusal(e *transport.Received) error {
+	rpc := &RPCError{}
+	if e.Status == http.StatusNotFound || json.Unmarshal(e.Frame.ErrorBytes(), rpc) != nil {
+		return fmt.Errorf("%s: %w", c.where, &transport.StatusError{Code: e.Status, Body: e.Frame.Raw})
+	}
+	return rpc
 }
 
 func (c *Client) lost(err error) {
