@@ -68,17 +68,19 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 		}
 		return s.reply(protocol.AppendError(nil, rawID, -32600, text, nil), out)
 	}
-	if p.asking >= maxAsking {
+	if len(p.asks) >= maxAsking {
 		text := fmt.Sprintf("more than %d questions of one call at once", maxAsking)
 		return s.reply(protocol.AppendError(nil, rawID, -31010, text, nil), out)
 	}
 	s.lastAsk++
 	s.asks[s.lastAsk] = &ask{rawID: rawID, method: e.Frame.M, id: id}
+	p.asks = append(p.asks, s.lastAsk)
+	delete(s.running, id)
 	s.remember(&e.Frame, p)
 	s.moved = moved{id, now}
 	out = append(out, tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.lastAsk, From: s.self, Frame: e.Frame}))
-	switch p.asking++; {
-	case p.asking > 1:
+	switch {
+	case len(p.asks) > 1:
 		return out
 	case certain:
 		p.certain = true
@@ -102,17 +104,13 @@ func (s *state) asker(now time.Time, e *transport.Received) (id uint32, p *pendi
 	if task.Present() {
 		return 0, nil, true
 	}
-	running := 0
-	for other := range s.pending {
-		if q := s.pending[other]; q.own == nil && q.asking == 0 && !q.request.AboutTask() {
-			running, id = running+1, other
-		}
-	}
 	last := s.pending[s.moved.id]
 	switch {
-	case running > 1:
+	case len(s.running) > 1:
 		return 0, nil, false
-	case running == 1:
+	case len(s.running) == 1:
+		for id = range s.running {
+		}
 	case last != nil && last.own == nil && now.Sub(s.moved.at) < burst:
 		id = s.moved.id
 	case len(s.byCall) == 1:
@@ -124,6 +122,13 @@ func (s *state) asker(now time.Time, e *transport.Received) (id uint32, p *pendi
 	return id, s.pending[id], false
 }
 
+// runs notes that a call may ask now.
+func (s *state) runs(id uint32, p *pending) {
+	if !p.request.AboutTask() {
+		s.running[id] = struct{}{}
+	}
+}
+
 // parks tells the pool that a call waits for its client.
 func (s *state) parks(p *pending, out []effect) []effect {
 	p.parked = true
@@ -133,15 +138,20 @@ func (s *state) parks(p *pending, out []effect) []effect {
 // burstOver: a call that has asked has had time to ask more; another may run now.
 func (s *state) burstOver(m burstOver, out []effect) []effect {
 	p := s.pending[m.id]
-	if m.gen != *s.incarnation || p == nil || p.asking == 0 || p.parked {
+	if m.gen != *s.incarnation || p == nil || len(p.asks) == 0 || p.parked {
 		return out
 	}
 	return s.parks(p, out)
 }
 
-// replied counts an answered question, and tells the pool when it was the last.
-func (s *state) replied(p *pending, out []effect) []effect {
-	if p.asking--; p.asking > 0 || !p.parked {
+// replied forgets an answered question, and tells the pool when it was the last.
+func (s *state) replied(key uint64, id uint32, p *pending, out []effect) []effect {
+	p.asks = slices.DeleteFunc(p.asks, func(k uint64) bool { return k == key })
+	if len(p.asks) > 0 {
+		return out
+	}
+	s.runs(id, p)
+	if !p.parked {
 		return out
 	}
 	p.parked = false
@@ -161,7 +171,7 @@ func (s *state) answerAsk(now time.Time, m message.Answer, out []effect) []effec
 	out = s.reply(answerFrame(a.rawID, m.Result, m.Error), out)
 	if p := s.pending[a.id]; p != nil {
 		s.moved = moved{a.id, now}
-		out = s.replied(p, out)
+		out = s.replied(m.Key, a.id, p, out)
 	}
 	return out
 }
@@ -190,7 +200,7 @@ func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
 		delete(s.asks, key)
 		if p := s.pending[a.id]; p != nil {
 			out = append(out, tell(p.call.Holder, message.AskWithdrawn{Seq: p.call.Seq, Key: key}))
-			out = s.replied(p, out)
+			out = s.replied(key, a.id, p, out)
 		}
 		break
 	}
@@ -199,7 +209,7 @@ func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
 
 // refuseAsks answers the open questions of a call that ends without the server: the server must not wait for ever.
 func (s *state) refuseAsks(id uint32, out []effect) []effect {
-	for _, key := range s.asksOf(id) {
+	for _, key := range s.takeAsks(id) {
 		a := s.asks[key]
 		delete(s.asks, key)
 		if a.method == protocol.MethodElicitationCreate {
@@ -213,22 +223,16 @@ func (s *state) refuseAsks(id uint32, out []effect) []effect {
 
 // dropAsks forgets the open questions of a call that the server has answered without waiting for them.
 func (s *state) dropAsks(id uint32) {
-	for _, key := range s.asksOf(id) {
+	for _, key := range s.takeAsks(id) {
 		delete(s.asks, key)
 	}
 }
 
-func (s *state) asksOf(id uint32) []uint64 {
-	if len(s.asks) == 0 {
-		return nil
+// takeAsks returns the numbers of a pending call's open questions, oldest first, and forgets that they are its.
+func (s *state) takeAsks(id uint32) (keys []uint64) {
+	if p := s.pending[id]; p != nil {
+		keys, p.asks = p.asks, nil
 	}
-	var keys []uint64
-	for key, a := range s.asks {
-		if a.id == id && a.round == nil {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
 	return keys
 }
 

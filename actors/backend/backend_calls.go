@@ -52,6 +52,7 @@ func (s *state) writeCall(p *pending, out []effect) []effect {
 	p.written = false
 	s.pending[id] = p
 	s.byCall[p.call] = id
+	s.runs(id, p)
 	s.moved = moved{}
 	return append(out, act(write{s.outgoing(id, p)}))
 }
@@ -78,6 +79,7 @@ func (s *state) remove(id uint32, p *pending) {
 	delete(s.pending, id)
 	if p.own == nil {
 		delete(s.byCall, p.call)
+		delete(s.running, id)
 	}
 }
 
@@ -292,8 +294,7 @@ func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []effect
 			return s.lose(now, "the server loses its session over the same request again and again", out)
 		}
 		s.held = append(s.held, message.Send{Call: p.call, Request: p.request})
-		delete(s.pending, id)
-		delete(s.byCall, p.call)
+		s.remove(id, p)
 	}
 	if s.phase != message.Ready {
 		return s.lose(now, "the server refuses the session it has just begun", out)
@@ -310,7 +311,7 @@ func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []effect
 func (s *state) abandonPending(name protocol.FaultName, reason string, out []effect) []effect {
 	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
 		p := s.pending[id]
-		delete(s.pending, id)
+		s.remove(id, p)
 		if p.own != nil {
 			if p.query != 0 {
 				out = append(out, tell(s.pool, message.Queried{Backend: s.self, Key: p.query, Fault: &protocol.Fault{
@@ -318,7 +319,6 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []eff
 			}
 			continue
 		}
-		delete(s.byCall, p.call)
 		switch {
 		case !p.written && p.round != nil: // its client has answered: that is not asked again
 			s.rounds[p.call] = p.round

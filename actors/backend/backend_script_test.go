@@ -35,6 +35,7 @@ func (r *script) step(msg any) {
 	for _, e := range step(r.s, r.now, msg, nil) {
 		r.effect(e)
 	}
+	r.indexed()
 }
 
 // readable is a message as a person can read it.
@@ -76,6 +77,36 @@ func (r *script) effect(e effect) {
 	case write:
 		r.log = append(r.log, "\n  → "+string(a.out.Frame))
 		r.wrote(a.out)
+	}
+}
+
+// indexed checks that the tables of who may ask, and who has asked what, say what the calls themselves do.
+func (r *script) indexed() {
+	asks := 0
+	for id, p := range r.s.pending {
+		_, runs := r.s.running[id]
+		if want := p.own == nil && len(p.asks) == 0 && !p.request.AboutTask(); runs != want {
+			r.t.Fatalf("request %d may ask: %v, want %v, after\n%+v", id, runs, want, r.log)
+		}
+		for _, key := range p.asks {
+			if a := r.s.asks[key]; a == nil || a.id != id {
+				r.t.Fatalf("question %d of request %d is %+v, after\n%+v", key, id, a, r.log)
+			}
+		}
+		asks += len(p.asks)
+	}
+	for id := range r.s.running {
+		if r.s.pending[id] == nil {
+			r.t.Fatalf("request %d has ended and may ask, after\n%+v", id, r.log)
+		}
+	}
+	for _, a := range r.s.asks {
+		if a.round != nil {
+			asks++
+		}
+	}
+	if asks != len(r.s.asks) {
+		r.t.Fatalf("%d questions are open, their calls know %d, after\n%+v", len(r.s.asks), asks, r.log)
 	}
 }
 

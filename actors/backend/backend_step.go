@@ -79,7 +79,8 @@ type state struct {
 	lastID   uint32
 	pending  map[uint32]*pending
 	byCall   map[message.CallRef]uint32
-	held     []message.Send // their session was lost before the server executed them; sent again when ready
+	running  map[uint32]struct{} // ids of the calls that may ask now: none waits at a question, or only for a task
+	held     []message.Send      // their session was lost before the server executed them; sent again when ready
 	lists    [protocol.ItemKinds]listing
 
 	announce   message.Can // the questions it tells the server it can carry
@@ -107,7 +108,7 @@ type pending struct {
 	request *message.Request // nil for the gateway's own requests
 	written bool
 	again   bool                                                                    // it was sent before, and lost with the server's session
-	asking  int                                                                     // questions of the server that wait for this call's client
+	asks    []uint64                                                                // numbers of the questions of the server that wait for this call's client, oldest first
 	parked  bool                                                                    // the pool was told that it waits
 	certain bool                                                                    // the questions came on its own stream
 	round   *round                                                                  // what its modern server asked so far; nil = nothing
@@ -126,7 +127,7 @@ func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 		meta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: modernCapabilities(o.Announce)}).AppendMeta(nil),
 
 		listenMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: taskCapabilities(o.Announce)}).AppendMeta(nil),
-		pending:    map[uint32]*pending{}, byCall: map[message.CallRef]uint32{},
+		pending:    map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{},
 	}
 }
 

@@ -10,6 +10,46 @@ import (
 	"goblin-actor/protocol/transport"
 )
 
+// BenchmarkQuestion is a call that asks, is answered and ends, beside calls that wait at a question of theirs.
+func BenchmarkQuestion(b *testing.B) {
+	frame := func(format string, args ...any) linkEvent {
+		e := transport.Received{}
+		if err := e.Frame.Parse(fmt.Appendf(nil, format, args...)); err != nil {
+			b.Fatal(err)
+		}
+		return linkEvent{0, e}
+	}
+	for _, parked := range []int{0, 100, 10_000} {
+		b.Run(fmt.Sprint(parked), func(b *testing.B) {
+			s := newState(Options{Server: cfg(), Kind: "stdio"}, kernel.Reference{}, new(uint64))
+			s.phase, s.era, s.linked = message.Ready, message.EraLegacy, true
+			r := &message.Request{Server: "fake", Item: "add", Caller: message.Caller{Can: message.CanAll}}
+			if err := r.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)); err != nil {
+				b.Fatal(err)
+			}
+			now := time.Unix(0, 0)
+			var out []effect
+			seq := uint64(0)
+			ask := func() {
+				seq++
+				out = step(s, now, message.Send{Call: message.CallRef{Seq: seq}, Request: r}, out[:0])
+				out = step(s, now, frame(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, seq), out[:0])
+			}
+			for range parked {
+				ask()
+			}
+			for b.Loop() {
+				ask()
+				out = step(s, now, message.Answer{Key: s.lastAsk, Result: []byte("{}")}, out[:0])
+				out = step(s, now, frame(`{"jsonrpc":"2.0","id":%d,"result":{}}`, s.byCall[message.CallRef{Seq: seq}]), out[:0])
+				if len(s.asks) != parked {
+					b.Fatalf("%d questions are open", len(s.asks))
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkCall is a call through the step of a backend, from Send to Done, in the four cells (client, server).
 func BenchmarkCall(b *testing.B) {
 	legacy := `{"jsonrpc":"2.0","id":"c-1","method":"tools/call","params":{"name":"fake_add","arguments":{"a":9007199254740993,"text":"the quick brown fox jumps over the lazy dog"}}}`
