@@ -23,15 +23,6 @@ var canSets = func() (sets [message.CanAll + 1][]byte) {
 // modernCapabilities is the raw JSON object that declares the set to a modern server. Nobody writes to it.
 func modernCapabilities(can message.Can) []byte { return canSets[can&message.CanAll] }
 
-// taskCapabilities are those of who may be told of tasks: a stream of changes, a call that must become one.
-func taskCapabilities(can message.Can) []byte {
-	own := []byte(`{"extensions":{"` + message.ExtensionTasks + `":{}}`)
-	if rest := modernCapabilities(can); len(rest) > len("{}") {
-		return append(append(own, ','), rest[1:]...)
-	}
-	return append(own, '}')
-}
-
 // modernMeta is what a request says of its caller: of a modern client what it said itself, word for word, never a union
 // (bridge.md section 7); of a legacy one what it declared when it initialized.
 func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta {
@@ -39,7 +30,7 @@ func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta
 	if r.Modern {
 		return protocol.ModernMeta{ClientInfo: c.ClientInfo, Capabilities: c.Capabilities, LogLevel: c.LogLevel, Token: token}
 	}
-	meta := protocol.ModernMeta{ClientInfo: c.ClientInfo, Capabilities: modernCapabilities(c.Can), LogLevel: s.levelOf(r), Token: token}
+	meta := protocol.ModernMeta{ClientInfo: c.ClientInfo, Capabilities: c.Extras.With(modernCapabilities(c.Can), false), LogLevel: s.levelOf(r), Token: token}
 	if meta.ClientInfo == nil {
 		meta.ClientInfo = []byte(clientInfo)
 	}
@@ -78,7 +69,7 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 	case s.era == message.EraModern && q != nil:
 		meta := s.modernMeta(r, token)
 		if q.tasks {
-			meta.Capabilities = taskCapabilities(r.Caller.Can)
+			meta.Capabilities = r.Caller.Extras.With(modernCapabilities(r.Caller.Can), true)
 		}
 		return protocol.AppendRetry(nil, &r.Frame, &r.Params, meta, q.responses, q.state, edits...)
 	case s.era == message.EraModern:

@@ -375,3 +375,19 @@ func TestAServerThatGoesBack(t *testing.T) {
 		}
 	})
 }
+
+// What a legacy client declares beside questions reaches a modern server with each of its requests.
+func TestWhatALegacyClientDeclares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Modern{Tools: []string{"add"}}
+		b := modern(t, server)
+		defer b.stop()
+		r := legacyRequest(t, message.CanForm)
+		r.Caller.Extras = message.ExtrasOf([]byte(`{"experimental":{"v/x":{"a":1}},"extensions":{"v/y":{}}}`))
+		b.call(1, r)
+		want := `"io.modelcontextprotocol/clientCapabilities":{"experimental":{"v/x":{"a":1}},"extensions":{"v/y":{}},"elicitation":{"form":{}}}`
+		if raw := string(server.Got("tools/call")[0].Frame.Raw); !strings.Contains(raw, want) {
+			t.Errorf("sent %s, want %s in it", raw, want)
+		}
+	})
+}

@@ -79,7 +79,8 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own func
 	id := s.nextID()
 	s.pending[id] = &pending{own: own}
 	meta := s.modernMeta(q.request, nil)
-	meta.Capabilities = taskCapabilities(q.request.Caller.Can)
+	caller := &q.request.Caller
+	meta.Capabilities = caller.Extras.With(modernCapabilities(caller.Can), true)
 	params := append(meta.AppendMeta([]byte(`{"_meta":`)), `,"taskId":`...)
 	params = append(append(append(params, q.task.id...), more...), '}')
 	name, _ := protocol.Unquote(q.task.id)

@@ -126,7 +126,7 @@ func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{}, known: o.Known, rounds: map[message.CallRef]*round{},
 		meta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: modernCapabilities(o.Announce)}).AppendMeta(nil),
 
-		listenMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: taskCapabilities(o.Announce)}).AppendMeta(nil),
+		listenMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: message.Extras{}.With(modernCapabilities(o.Announce), true)}).AppendMeta(nil),
 		pending:    map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{},
 	}
 }

@@ -19,6 +19,7 @@ type Caller struct {
 	ClientInfo   []byte // raw JSON of the client's Implementation; nil = unknown
 	LogLevel     string // modern: level this request asked for; "" = none
 	Can          Can    // what Capabilities say about questions
+	Extras       Extras // legacy: what else Capabilities tell modern servers
 }
 
 // CallRef names a call: the actor that holds it and its number there.

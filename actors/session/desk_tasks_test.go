@@ -78,6 +78,9 @@ func TestExtensionsTold(t *testing.T) {
 	}{
 		{nil, true, ``},
 		{[]catalog.Server{{Name: "one"}, {Name: "two", Capabilities: []byte(`{"extensions":7}`)}}, true, ``},
+		{[]catalog.Server{{Name: "one", Capabilities: []byte(`{"experimental":{"x":{}}}`)}}, false, `"experimental":{"x":{}},`},
+		{[]catalog.Server{{Name: "one", Capabilities: []byte(`{"experimental":true}`)}}, true, ``},
+		{[]catalog.Server{{Name: "one", Capabilities: []byte(`{"experimental":{"x":{}}}`)}, {Name: "two"}}, true, ``},
 		{[]catalog.Server{modern}, true, `"extensions":{"io.modelcontextprotocol/tasks":{"a":1},"vendor/x":{}},`},
 		{[]catalog.Server{modern}, false, `"extensions":{"vendor/x":{}},`},
 		{[]catalog.Server{modern, other}, true, `"extensions":{"io.modelcontextprotocol/tasks":{"a":1},"io.modelcontextprotocol/ui":{}},`},

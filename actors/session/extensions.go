@@ -42,13 +42,24 @@ func capabilitiesFor(view *catalog.View, modern bool) []byte {
 	if len(view.Servers()) > 1 {
 		maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(manyServers, name) })
 	}
-	if len(all) == 0 {
-		return []byte(capabilities)
+	told := message.Extras{Experimental: experimentalOf(view)}
+	if text, err := json.Marshal(all); err == nil && len(all) > 0 {
+		told.Extensions = text
 	}
-	text, err := json.Marshal(all)
-	if err != nil {
-		return []byte(capabilities) // what was unmarshalled marshals
+	return told.With([]byte(capabilities), false)
+}
+
+// experimentalOf is what the only server in view announces as experimental, nil = nothing: nobody knows what methods belong
+// to it, and they go to the server that is seen alone.
+func experimentalOf(view *catalog.View) []byte {
+	servers := view.Servers()
+	if len(servers) != 1 || len(servers[0].Capabilities) == 0 {
+		return nil
 	}
-	b := append([]byte(`{"extensions":`), text...)
-	return append(append(b, ','), capabilities[1:]...)
+	raw := servers[0].Capabilities
+	object := protocol.Member(raw, protocol.Span{End: uint32(len(raw))}, "experimental").Of(raw)
+	if len(object) <= len("{}") || object[0] != '{' {
+		return nil
+	}
+	return object
 }

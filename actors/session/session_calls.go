@@ -108,7 +108,7 @@ func resolveEntry(raw []byte, span protocol.Span, path string, find func(string)
 }
 
 func (s *state) caller() message.Caller {
-	return message.Caller{ClientKey: s.id, Project: s.key.Project, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can}
+	return message.Caller{ClientKey: s.id, Project: s.key.Project, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
 }
 
 func (s *state) ref(seq uint64) message.CallRef { return message.CallRef{Holder: s.self, Seq: seq} }

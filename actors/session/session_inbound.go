@@ -142,7 +142,7 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	s.initialized, s.path = true, x.Origin.Path
 	s.version = protocol.Negotiate(asked)
 	s.capabilities = slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw))
-	s.can = message.CanOf(s.capabilities)
+	s.can, s.extras = message.CanOf(s.capabilities), message.ExtrasOf(s.capabilities)
 	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
 	s.client = clientName(s.clientInfo)
 	s.told = s.view.Snapshot().Generation

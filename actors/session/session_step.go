@@ -40,9 +40,10 @@ type state struct {
 	version      string      // negotiated
 	capabilities []byte      // raw JSON, as declared
 	can          message.Can // what they say about questions
-	clientInfo   []byte      // raw JSON
-	client       string      // name and version, for people
-	level        int         // index into levels; log lines below it are not passed on
+	extras       message.Extras
+	clientInfo   []byte // raw JSON
+	client       string // name and version, for people
+	level        int    // index into levels; log lines below it are not passed on
 	since        time.Time
 	lastSeen     time.Time
 
