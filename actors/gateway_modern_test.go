@@ -3,6 +3,7 @@ package actors
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -290,4 +291,34 @@ func TestCancelOverStdio(t *testing.T) {
 			}
 		}))
 	}
+}
+
+// A cancellation right behind its request does not overtake it on any way: not to the desk or the listener, not to the
+// pool, not to the backend.
+func TestCancelRightBehindItsRequest(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.ready()
+		const each = 200
+		var lines []string
+		for i := range each {
+			cancel := func(id int) string {
+				return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id)
+			}
+			lines = append(lines, modernCall(2*i, "{}", ""), cancel(2*i))
+			lines = append(lines, modern(2*i+1, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true}`), cancel(2*i+1))
+		}
+		ended := map[string]bool{}
+		for _, line := range h.send(lines...) {
+			if id := regexp.MustCompile(`"id":(\d+),"result"`).FindStringSubmatch(line); id != nil {
+				ended[id[1]] = true
+			}
+		}
+		calls, cancelled := len(server.Got("tools/call")), len(server.Got("notifications/cancelled"))
+		if len(ended) != each || calls != cancelled {
+			t.Errorf("%d of %d streams ended, %d of %d calls cancelled", len(ended), each, cancelled, calls)
+		}
+	})(t)
 }

@@ -23,7 +23,8 @@ type Withdraw struct {
 	Reason string
 }
 
-func (Withdraw) Class() kernel.Class { return kernel.Urgent }
+// Class: never refused, and never before its own Send.
+func (Withdraw) Class() kernel.Class { return kernel.Outcome }
 
 // Drain: take no more calls, let the running ones finish, then stop.
 type Drain struct{}

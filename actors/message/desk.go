@@ -30,7 +30,8 @@ type Withdrawal struct {
 	RequestID string
 }
 
-func (Withdrawal) Class() kernel.Class { return kernel.Urgent }
+// Class: never refused, and never before its own Visit or OpenListen.
+func (Withdrawal) Class() kernel.Class { return kernel.Outcome }
 
 // OpenListen asks the gateway for an actor that serves a subscriptions/listen stream.
 type OpenListen struct {

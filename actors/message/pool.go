@@ -25,7 +25,8 @@ type Cancel struct {
 	Reason string
 }
 
-func (Cancel) Class() kernel.Class { return kernel.Urgent }
+// Class: never refused, and never before its own Dispatch.
+func (Cancel) Class() kernel.Class { return kernel.Outcome }
 
 // Reconfigure gives a pool its new configuration. Transport says the connections must be replaced.
 type Reconfigure struct {
