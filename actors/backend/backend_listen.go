@@ -21,47 +21,9 @@ const (
 	listenLong  = 10 * time.Second // a stream that lived for so long did not fail
 )
 
-// streams is what a modern server tells of changes: one stream with all kinds it offers and the URIs wanted now. When
-// these change, a new one is opened, and only when it is acknowledged the old one is closed (bridge.md section 4).
-type streams struct {
-	now  *stream // acknowledged; nil = none
-	next *stream // opened, not acknowledged yet
-	old  *stream // replaced, still heard for overlapTime
-
-	wanted  map[string]bool   // URIs the pool wants updates of
-	queries map[uint64]string // the pool's subscribes that wait for an acknowledgment, and their URIs
-	refused bool              // the server does not do this at all
-	missed  bool              // changes may have been missed: there was no stream for a while
-	attempt int               // counts pauses, so that a timer knows its own
-	broken  int               // streams in a row that lived for a short time only
-	late    overlap
-}
-
-// stream is one subscriptions/listen request. MCP 2026-07-28, basic/patterns/subscriptions.
-type stream struct {
-	id    uint32
-	since time.Time                // when it was acknowledged; zero = not yet
-	asked []string                 // URIs, those of tasks too
-	kinds [protocol.ItemKinds]bool // acknowledged
-	uris  map[string]bool          // acknowledged
-}
-
-// overlap collects what two streams may both tell, so that it is passed on once.
-type overlap struct {
-	armed bool
-	kinds [protocol.ItemKinds]bool
-	uris  map[string]message.Updated
-}
-
-// tells reports whether the server has promised to say when lists of the kind change.
-func (l *streams) tells(kind protocol.ItemKind) bool { return l.now != nil && l.now.kinds[kind] }
-
-// overlapping reports whether two streams may tell the same.
-func (l *streams) overlapping() bool { return l.old != nil || l.now != nil && l.next != nil }
-
 // listenFirst opens the stream before the lists are fetched, so that no change falls between the two.
 func (s *state) listenFirst(now time.Time, out []effect) []effect {
-	s.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}}
+	s.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, pipe: s.kind != "http"}
 	if s.catalog {
 		out = s.listenAnew(out)
 	}
@@ -72,12 +34,16 @@ func (s *state) listenFirst(now time.Time, out []effect) []effect {
 	return append(out, act(wakeAfter{settleTime, settled{*s.incarnation}}))
 }
 
-// filter is what the server is asked to tell; nil when there is nothing to ask for.
+// filter is what the server is asked to tell on the next stream; nil when there is nothing to ask for.
 func (s *state) filter() (filter []byte, uris []string) {
 	type changes struct{ ListChanged bool }
 	var has struct{ Tools, Prompts, Resources changes }
-	_ = json.Unmarshal(s.info.Capabilities, &has) // what makes no sense is not offered
 	uris = slices.Sorted(maps.Keys(s.streams.wanted))
+	if s.streams.beside() {
+		uris = slices.DeleteFunc(uris, s.streams.asked)
+	} else {
+		_ = json.Unmarshal(s.info.Capabilities, &has) // what makes no sense is not offered
+	}
 	if has == (struct{ Tools, Prompts, Resources changes }{}) && len(uris) == 0 {
 		return nil, nil
 	}
@@ -110,13 +76,13 @@ func (s *state) listenAnew(out []effect) []effect {
 	}
 	filter, uris := s.filter()
 	if filter == nil {
-		if l.now != nil {
+		if l.now != nil && !l.beside() {
 			out = s.closeStream(l.now, out)
 			l.now = nil
 		}
 		return out
 	}
-	st := &stream{asked: uris}
+	st := &stream{asked: uris, extra: l.beside()}
 	params := append(append([]byte(`{"notifications":`), filter...), '}')
 	out = s.request(protocol.MethodSubscriptionsListen, params, func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect {
 		return s.streamEnded(now, st, f, out)
@@ -127,9 +93,18 @@ func (s *state) listenAnew(out []effect) []effect {
 	return s.armOverlap(out)
 }
 
+// closeOld ends what was replaced.
+func (s *state) closeOld(out []effect) []effect {
+	for _, st := range s.streams.old {
+		out = s.closeStream(st, out)
+	}
+	s.streams.old = nil
+	return out
+}
+
 // isStream reports whether the request is one of our streams.
 func (s *state) isStream(id uint32) bool {
-	return slices.ContainsFunc([]*stream{s.streams.now, s.streams.next, s.streams.old}, func(st *stream) bool { return st != nil && st.id == id })
+	return slices.ContainsFunc(s.streams.all(), func(st *stream) bool { return st.id == id })
 }
 
 // closeStream ends a stream; what the server still says about it is not heard.
@@ -153,7 +128,8 @@ func (s *state) want(m message.Query, out []effect) []effect {
 	switch {
 	case l.refused:
 		return s.wantAnswered(m.Key, params.URI, false, out)
-	case l.wanted[params.URI] && l.next == nil && l.now != nil && l.now.uris[params.URI]:
+	case l.promised(params.URI):
+		l.wanted[params.URI] = true
 		return s.wantAnswered(m.Key, params.URI, true, out)
 	}
 	l.wanted[params.URI] = true
@@ -217,35 +193,27 @@ func (s *state) acknowledged(now time.Time, e *transport.Received, params *proto
 			st.uris[uri] = true
 		}
 	}
-	if l.old != nil {
-		out = s.closeStream(l.old, out)
+	first := l.now == nil
+	l.paused = false
+	if l.next = nil; st.extra {
+		l.more = append(l.more, st)
+	} else {
+		out = s.closeOld(out)
+		if l.old = l.more; !first {
+			l.old = append(l.old, l.now)
+		}
+		l.now, l.more = st, nil
 	}
-	l.old, l.now, l.next = l.now, st, nil
 	out = s.settleQueries(st, out)
-	if l.missed || l.old == nil && !s.opening {
+	if l.missed || first && !s.opening {
 		out = s.catchUp(st, l.missed, out)
-		l.missed = false
+		l.missed = l.missed && l.outdated()
 	}
 	if l.outdated() {
 		out = s.listenAnew(out)
 	}
 	out = s.armOverlap(out)
 	return s.streamed(now, out)
-}
-
-// outdated reports whether what is wanted has changed since the stream was opened.
-func (l *streams) outdated() bool {
-	for uri := range l.wanted {
-		if !slices.Contains(l.now.asked, uri) {
-			return true
-		}
-	}
-	for uri := range l.now.uris {
-		if !l.wanted[uri] {
-			return true
-		}
-	}
-	return false
 }
 
 // catchUp: there was no stream for a while, so everything it would have told of may have changed. Resources nobody
@@ -276,7 +244,10 @@ func (s *state) streamTimer(now time.Time, msg any, out []effect) []effect {
 			return s.overlapOver(out)
 		}
 	case relisten:
-		if m.gen == *s.incarnation && m.attempt == l.attempt && l.now == nil && l.next == nil {
+		if m.gen != *s.incarnation || m.attempt != l.attempt {
+			return out
+		}
+		if l.paused = false; l.now == nil || l.outdated() {
 			return s.listenAnew(out)
 		}
 	case ackExpired:
@@ -320,14 +291,19 @@ func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []
 			l.refused = true // it acknowledged nothing and was done
 		}
 	default:
-		if st == l.old {
-			l.old = nil
+		l.old = slices.DeleteFunc(l.old, func(old *stream) bool { return old == st })
+		if !slices.Contains(l.more, st) {
+			return out
 		}
+		l.more, l.missed = slices.DeleteFunc(l.more, func(more *stream) bool { return more == st }), true
+		if now.Sub(st.since) >= listenLong {
+			l.broken = 0
+		}
+	}
+	if l.refused || l.next != nil || l.paused {
 		return out
 	}
-	if l.refused || l.next != nil {
-		return out
-	}
+	l.paused = true
 	pause := listenMax
 	if l.broken < 6 {
 		pause = listenMin << l.broken

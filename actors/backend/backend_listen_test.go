@@ -59,15 +59,21 @@ func both(t *testing.T, like *actortest.Modern, f func(t *testing.T, server *act
 	t.Helper()
 	for _, http := range []bool{false, true} {
 		t.Run(map[bool]string{false: "stdio", true: "http"}[http], func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := &actortest.Modern{HTTP: http, Tools: like.Tools, Changes: like.Changes, Known: like.Known}
-				b := modern(t, server)
-				defer b.stop()
-				b.pool.Got()
-				f(t, server, b)
-			})
+			one(t, http, like, f)
 		})
 	}
+}
+
+// one runs f with a server on stdio, or one behind HTTP.
+func one(t *testing.T, http bool, like *actortest.Modern, f func(t *testing.T, server *actortest.Modern, b *bench)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Modern{HTTP: http, Tools: like.Tools, Changes: like.Changes, Known: like.Known, Forgets: like.Forgets}
+		b := modern(t, server)
+		defer b.stop()
+		b.pool.Got()
+		f(t, server, b)
+	})
 }
 
 // The stream stands before the lists are fetched, so that no change falls between the two.
@@ -85,9 +91,9 @@ func TestChangesAreListenedFor(t *testing.T) {
 	})
 }
 
-// New URIs: a new stream is opened, acknowledged, and only then the old one is closed; what both tell is passed on once.
+// New URIs over HTTP: a new stream is opened, acknowledged, and only then the old one is closed; what both tell is passed on once.
 func TestMakeBeforeBreak(t *testing.T) {
-	both(t, &actortest.Modern{Changes: true, Known: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+	one(t, true, &actortest.Modern{Changes: true, Known: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
 		b.wantHeard("acknowledged", "query 1 yes")
 		if n := server.Streams(); n != 2 {
@@ -119,6 +125,61 @@ func TestMakeBeforeBreak(t *testing.T) {
 		streams := server.Got("subscriptions/listen")
 		if last := string(streams[len(streams)-1].Frame.Raw); !strings.Contains(last, `"resourceSubscriptions":["file:///b"]`) || server.Streams() != 1 {
 			t.Errorf("%d streams, the last one asks for %s", server.Streams(), last)
+		}
+	})
+}
+
+// New URIs over stdio: each gets a stream beside the others and none is closed, as the server would forget who listens to
+// lists. What is wanted again is there already. Beyond maxBeside one stream takes the place of all.
+func TestStreamsBesideEachOther(t *testing.T) {
+	var known []string
+	for i := range maxBeside + 1 {
+		known = append(known, fmt.Sprintf("file:///%02d", i))
+	}
+	one(t, false, &actortest.Modern{Changes: true, Forgets: true, Known: known}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, known[0])
+		b.ask(2, protocol.MethodResourcesUnsubscribe, known[0])
+		b.subscribe(3, known[1])
+		b.subscribe(4, known[0])
+		b.wantHeard("acknowledged", "query 1 yes", "query 2 yes", "query 3 yes", "query 4 yes")
+		if n := server.Streams(); n != 3 {
+			t.Fatalf("%d streams, want one for lists and one for each URI", n)
+		}
+		server.Tell("notifications/resources/updated", `,"uri":"file:///00"`)
+		server.Tell("notifications/resources/updated", `,"uri":"file:///01"`)
+		server.Tell("notifications/tools/list_changed", "")
+		synctest.Wait()
+		b.wantHeard("at once", "updated file:///00", "updated file:///01", "0 tools asked true")
+		for i, uri := range known[2:] {
+			b.subscribe(uint64(i), uri)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.heardOf()
+		if n := server.Streams(); n != 1 {
+			t.Fatalf("%d streams beyond the limit, want one", n)
+		}
+		for _, uri := range known {
+			server.Tell("notifications/resources/updated", fmt.Sprintf(`,"uri":%q`, uri))
+			synctest.Wait()
+			b.wantHeard("beyond the limit", "updated "+uri)
+		}
+	})
+}
+
+// One of several streams ends: it is opened again after a pause, and its resources may have changed meanwhile.
+func TestOneOfSeveralStreamsHeals(t *testing.T) {
+	one(t, false, &actortest.Modern{Changes: true, Known: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		b.subscribe(2, "file:///b")
+		b.heardOf()
+		server.Got("subscriptions/listen")[1].Result(`{"resultType":"complete"}`)
+		time.Sleep(listenMin)
+		synctest.Wait()
+		b.wantHeard("after the pause", "updated file:///a")
+		streams := server.Got("subscriptions/listen")
+		if last := string(streams[len(streams)-1].Frame.Raw); len(streams) != 4 || !strings.Contains(last, `"notifications":{"resourceSubscriptions":["file:///a"]}`) {
+			t.Errorf("%d streams, the last one asks for %s", len(streams), last)
 		}
 	})
 }

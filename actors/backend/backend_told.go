@@ -14,14 +14,13 @@ import (
 // a string of our number; without one by the HTTP response it came on, else the only one there is. nil: none of ours.
 func (s *state) heard(e *transport.Received, params *protocol.Params) *stream {
 	l := &s.streams
+	all := l.all()
 	id, named := parseID(params.SubscriptionID.Of(e.Frame.Raw))
 	if !named {
 		id = uint32(e.Ticket)
 	}
-	for _, st := range []*stream{l.now, l.next, l.old} {
-		if st != nil && st.id == id {
-			return st
-		}
+	if i := slices.IndexFunc(all, func(st *stream) bool { return st.id == id }); i >= 0 {
+		return all[i]
 	}
 	if params.SubscriptionID.Present() || e.Ticket != 0 {
 		return nil
@@ -107,10 +106,7 @@ func (s *state) overlapOver(out []effect) []effect {
 	l := &s.streams
 	late := l.late
 	l.late = overlap{}
-	if l.old != nil {
-		out = s.closeStream(l.old, out)
-		l.old = nil
-	}
+	out = s.closeOld(out)
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if late.kinds[kind] {
 			out = s.changed(kind, out)

@@ -21,6 +21,7 @@ type Modern struct {
 	TTL      int            // ttlMs of lists
 	Known    []string       // URIs whose subscription it acknowledges
 	Deaf     bool           // never answers subscriptions/listen
+	Forgets  bool           // on stdio the end of one stream ends the changes of lists on all
 	Listen   func(Got)      // takes over subscriptions/listen
 	Refuse   error          // when set, every connection closes with it
 	Discover func(Got) bool // takes over server/discover when it returns true
@@ -31,6 +32,7 @@ type Modern struct {
 	peers   []*transport.Peer
 	got     []Got
 	streams []Got // subscriptions/listen that are open
+	forgot  bool  // which of them wanted changes of lists
 }
 
 // Got is a frame the server got, and where its answer goes.
@@ -134,12 +136,23 @@ func (s *Modern) SetTools(names ...string) {
 	s.Tell("notifications/tools/list_changed", "")
 }
 
-// Tell sends a notification on every open stream; members are those of params besides _meta, with a comma in front.
+// Tell sends a notification on every open stream that was opened for it; members are those of params besides _meta, with
+// a comma in front.
 func (s *Modern) Tell(method, members string) {
 	s.mu.Lock()
-	streams := slices.Clone(s.streams)
+	streams, wanted := slices.Clone(s.streams), strings.TrimPrefix(members, `,"uri":`)
+	kind, ofList := strings.CutSuffix(strings.TrimPrefix(method, "notifications/"), "/list_changed")
+	if ofList {
+		wanted = `"` + kind + `ListChanged":true`
+	}
+	if ofList && s.forgot {
+		streams = nil
+	}
 	s.mu.Unlock()
 	for _, g := range streams {
+		if !strings.Contains(string(g.Params.Notifications.Of(g.Frame.Raw)), wanted) {
+			continue
+		}
 		g.Note(method, fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}`, g.ID(), members))
 	}
 }
@@ -195,11 +208,12 @@ func (s *Modern) serve(peer *transport.Peer) {
 
 // drop forgets the streams that were cancelled, in either way.
 func (s *Modern) drop(peer *transport.Peer, g *Got) {
-	canceled := peer.Canceled()
+	canceled, before := peer.Canceled(), len(s.streams)
 	s.streams = slices.DeleteFunc(s.streams, func(st Got) bool {
 		named := g.Frame.M == protocol.NotificationCancelled && string(g.Params.RequestID.Of(g.Frame.Raw)) == string(st.ID())
 		return named || slices.Contains(canceled, st.Out.Ticket)
 	})
+	s.forgot = s.forgot || s.Forgets && !s.HTTP && len(s.streams) < before
 }
 
 func (s *Modern) answer(g Got) {
@@ -285,6 +299,7 @@ func (s *Modern) listen(g Got) {
 		acked = append(acked, `"resourceSubscriptions":[`+strings.Join(uris, ",")+`]`)
 	}
 	s.mu.Lock()
+	s.forgot = s.forgot && !strings.Contains(filter, "ListChanged")
 	s.streams = append(s.streams, g)
 	s.mu.Unlock()
 	g.Note("notifications/subscriptions/acknowledged",

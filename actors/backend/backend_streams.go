@@ -1,0 +1,103 @@
+package backend
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// maxBeside is how many streams may stand beside the first one.
+const maxBeside = 32
+
+// streams is what a modern server tells of changes: one stream with all kinds it offers and the URIs wanted now. When
+// these change, a new one is opened, and only when it is acknowledged the old one is closed (bridge.md section 4).
+//
+// Over stdio no stream is closed for that: what is wanted later has a stream of its own beside the others, and what is
+// wanted no more is told in vain. For at the end of any stream some servers forget what the others of the same connection
+// were opened for (go-sdk 1.8.0, mcp/server.go, subscriptionsListen). Beyond maxBeside one stream takes the place of all.
+type streams struct {
+	now  *stream   // acknowledged; nil = none
+	more []*stream // likewise, beside it
+	next *stream   // opened, not acknowledged yet
+	old  []*stream // replaced, still heard for overlapTime
+	pipe bool      // over stdio
+
+	wanted  map[string]bool   // URIs the pool wants updates of
+	queries map[uint64]string // the pool's subscribes that wait for an acknowledgment, and their URIs
+	refused bool              // the server does not do this at all
+	missed  bool              // changes may have been missed: there was no stream for a while
+	paused  bool              // before a stream is opened again
+	attempt int               // counts pauses, so that a timer knows its own
+	broken  int               // streams in a row that lived for a short time only
+	late    overlap
+}
+
+// stream is one subscriptions/listen request. MCP 2026-07-28, basic/patterns/subscriptions.
+type stream struct {
+	id    uint32
+	since time.Time                // when it was acknowledged; zero = not yet
+	asked []string                 // URIs, those of tasks too
+	extra bool                     // it was opened to stand beside the others
+	kinds [protocol.ItemKinds]bool // acknowledged
+	uris  map[string]bool          // acknowledged
+}
+
+// overlap collects what two streams may both tell, so that it is passed on once.
+type overlap struct {
+	armed bool
+	kinds [protocol.ItemKinds]bool
+	uris  map[string]message.Updated
+}
+
+// tells reports whether the server has promised to say when lists of the kind change.
+func (l *streams) tells(kind protocol.ItemKind) bool { return l.now != nil && l.now.kinds[kind] }
+
+// overlapping reports whether two streams may tell the same.
+func (l *streams) overlapping() bool {
+	return len(l.old) > 0 || l.now != nil && l.next != nil && !l.next.extra
+}
+
+// all are the streams that are open, the newest last.
+func (l *streams) all() []*stream {
+	all := append(slices.Clone(l.old), l.now)
+	all = append(append(all, l.more...), l.next)
+	return slices.DeleteFunc(all, func(st *stream) bool { return st == nil })
+}
+
+// beside reports whether the next stream is to stand beside the others.
+func (l *streams) beside() bool { return l.pipe && l.now != nil && len(l.more) < maxBeside }
+
+// lasting are the acknowledged streams that are not about to be closed.
+func (l *streams) lasting() []*stream {
+	if l.now == nil {
+		return l.more
+	}
+	return append(slices.Clone(l.more), l.now)
+}
+
+// asked reports whether one of them was opened for the URI.
+func (l *streams) asked(uri string) bool {
+	return slices.ContainsFunc(l.lasting(), func(st *stream) bool { return slices.Contains(st.asked, uri) })
+}
+
+// promised reports whether the server has said yes to the URI and nothing is about to end that.
+func (l *streams) promised(uri string) bool {
+	return (l.next == nil || l.next.extra) && slices.ContainsFunc(l.lasting(), func(st *stream) bool { return st.uris[uri] })
+}
+
+// outdated reports whether what is wanted has changed since the streams were opened.
+func (l *streams) outdated() bool {
+	for uri := range l.wanted {
+		if !l.asked(uri) {
+			return true
+		}
+	}
+	for uri := range l.now.uris {
+		if !l.wanted[uri] && !l.pipe {
+			return true
+		}
+	}
+	return false
+}
