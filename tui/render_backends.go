@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,7 +50,7 @@ func backendRow(p *Picture, b status.Backend, name string) Row {
 				Field{"protocol", b.Protocol}, Field{"pid", pid.Text},
 				Field{"connections made", strconv.FormatUint(b.Incarnation, 10)}, Field{"calls running", strconv.Itoa(b.InFlight)},
 				Field{"noise", fmt.Sprintf("%s on stdout that were no message", plural(b.Noise, "line"))},
-				Field{"stderr", strings.Join(b.Stderr, "\n")},
+				Field{"stderr", strings.Join(slices.Compact(slices.Clone(b.Stderr)), "\n")},
 			)
 		},
 	}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"goblin-actor/internal/status"
@@ -53,7 +54,7 @@ func subscriptionsOf(s status.Server) string {
 	return fmt.Sprintf("%d of clients, %d at the server", s.Subscribers, s.Subscribed)
 }
 
-// stderrOf returns the last lines of a server's stderr.
+// stderrOf returns the last lines of a server's stderr; one that every start repeats stands there once.
 func stderrOf(p *Picture, server string) string {
 	var all []string
 	for _, b := range p.Backends {
@@ -61,5 +62,5 @@ func stderrOf(p *Picture, server string) string {
 			all = append(all, b.Stderr...)
 		}
 	}
-	return strings.Join(all, "\n")
+	return strings.Join(slices.Compact(all), "\n")
 }

@@ -26,7 +26,7 @@ func samplePicture() *Picture {
 			{Server: "github", State: "ready", Incarnation: 1, Protocol: "2026-07-28", Transport: "http", Since: ago(3 * time.Hour), InFlight: 1},
 			{Server: "github", Replica: 1, State: "ready", Incarnation: 4, Protocol: "2026-07-28", Transport: "http", Since: ago(11 * time.Minute), InFlight: 1},
 			{Server: "issues", State: "waiting", Reason: "exit status 1: Error: ISSUES_TOKEN is not set", Incarnation: 9, Transport: "stdio", Since: ago(22 * time.Second),
-				NextAttempt: noon.Add(7500 * time.Millisecond), Stderr: []string{"Error: ISSUES_TOKEN is not set", "    at main (index.js:12)"}},
+				NextAttempt: noon.Add(7500 * time.Millisecond), Stderr: []string{"Error: ISSUES_TOKEN is not set", "Error: ISSUES_TOKEN is not set", "    at main (index.js:12)"}},
 			{Server: "memory", State: "ready", Incarnation: 1, Protocol: "2025-06-18", Transport: "stdio", PID: 41240, Since: ago(3 * time.Hour)},
 		},
 		Sessions: []status.Session{

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,7 +118,7 @@ func diagnose(out io.Writer, cfg *config.Config, s *status.Snapshot) (ill int) {
 			cause, todo := explain(configOf(cfg, server.Name), server, backends)
 			fmt.Fprintf(out, "%s %s: %s: %s\n    cause: %s\n    to do: %s\n", p.bad("✗"), oneLine(server.Name, 0), server.State,
 				oneLine(cmp.Or(server.Reason, "it has not answered yet"), 300), cause, todo)
-			for _, line := range backends.Stderr {
+			for _, line := range slices.Compact(slices.Clone(backends.Stderr)) { // every start says the same
 				fmt.Fprintf(out, "    stderr: %s\n", oneLine(line, 200))
 			}
 		}
@@ -175,7 +177,7 @@ func explain(server config.Server, seen status.Server, backend status.Backend) (
 	case has("protocol version"):
 		return "no version of the protocol in common", "update the server, or set protocol: to a version both know"
 	case has("exit status", "signal", "exited", "closed its stdout"):
-		return "the program ended by itself", "run it by hand: " + oneLine(strings.TrimSpace(server.Command+" "+strings.Join(server.Args, " ")), 120) + "; its last words are below"
+		return "the program ended by itself", "run it by hand: " + oneLine(shellWords(append([]string{server.Command}, server.Args...), runtime.GOOS), 200) + "; its last words are below"
 	case has("http status 5"):
 		return "the server, or a proxy before it, is in trouble", "look at its own log; the gateway goes on trying"
 	case has("http status 404", "http status 405"):
@@ -184,4 +186,23 @@ func explain(server config.Server, seen status.Server, backend status.Backend) (
 		return "it has not answered in the time given", "give it more with --timeout; a first npx download takes long"
 	}
 	return "see what it said", "run it by hand, or look at its log"
+}
+
+// shellPlain are the characters that no shell reads anything into.
+const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
+
+// shellWords writes words so that the shell of the system takes them as they are.
+func shellWords(words []string, system string) string {
+	written := make([]string, len(words))
+	for i, word := range words {
+		switch {
+		case word != "" && strings.Trim(word, shellPlain) == "":
+			written[i] = word
+		case system == "windows":
+			written[i] = `"` + strings.ReplaceAll(word, `"`, `\"`) + `"`
+		default:
+			written[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(written, " ")
 }
