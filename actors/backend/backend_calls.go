@@ -110,6 +110,14 @@ func (s *state) answered(now time.Time, e *transport.Received, out []effect) []e
 		return s.strayAnswer(e.Frame.ID.Of(e.Frame.Raw), ok && id <= s.lastID, out)
 	}
 	s.dropAsks(id)
+	if e.Frame.Kind == protocol.KindError {
+		return s.doubt(now, e, s.settleOne(now, id, p, e, out))
+	}
+	return s.settleOne(now, id, p, e, out)
+}
+
+// settleOne gives an answer to who waits for it.
+func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Received, out []effect) []effect {
 	if p.own != nil {
 		return s.answeredOwn(now, id, p, e, out)
 	}
@@ -151,7 +159,7 @@ func (s *state) wrongID(now time.Time, e *transport.Received, out []effect) []ef
 			return s.answeredOwn(now, uint32(e.Ticket), p, e, out)
 		}
 		s.remove(uint32(e.Ticket), p)
-		if s.estranged(&transport.StatusError{Code: e.Status}) {
+		if s.estranged(e.Status) {
 			out = s.recheck(out)
 		}
 		return s.failed(now, p, protocol.InternalFault, "the server refused the request: "+errorText(&e.Frame), out)
@@ -231,7 +239,7 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 	case status != nil && s.vendor(id) && (status.Code == 400 || status.Code == 404 || status.Code == 405):
 		// A go-sdk server with sessions answers methods it does not know with text (protocol.md E.2 no. 9).
 		name, text = protocol.MethodNotFound, "Method not found: "+s.pending[id].request.Frame.MethodText()
-	case status != nil && s.estranged(status):
+	case status != nil && s.estranged(status.Code):
 		out = s.recheck(out)
 	}
 	return s.fail(now, id, name, text, out)

@@ -307,27 +307,3 @@ func (s *state) compile(items [][]byte, out []effect) ([][]byte, []effect) {
 	})
 	return items, out
 }
-
-// recheck asks a server that no longer behaves as a modern one whether it still is; calls go on meanwhile.
-func (s *state) recheck(out []effect) []effect {
-	if s.rechecked || s.phase != message.Ready || s.era != message.EraModern {
-		return out
-	}
-	s.rechecked = true
-	return s.expireOwn(s.request(protocol.MethodServerDiscover, nil, (*state).rechecks, out))
-}
-
-// rechecks takes the answer: a server that is no longer modern is opened again, and asked.
-func (s *state) rechecks(now time.Time, f *protocol.Frame, out []effect) []effect {
-	s.rechecked = false
-	if v := judge(f); v.era == message.EraModern || s.phase != message.Ready {
-		return out
-	}
-	s.known = message.KnownEra{}
-	return s.lose(now, "the server no longer speaks "+s.info.Version, out)
-}
-
-// estranged reports whether an HTTP status without JSON-RPC may mean that the server has gone back to a legacy era.
-func (s *state) estranged(status *transport.StatusError) bool {
-	return s.era == message.EraModern && (status.Code == 400 || status.Code == 404 || status.Code == 405)
-}

@@ -13,6 +13,7 @@ import (
 // Error codes of the modern era. MCP 2026-07-28, schema.
 const (
 	codeNoMethod           = -32601 // JSON-RPC 2.0
+	codeInvalidParams      = -32602
 	codeHeaderMismatch     = -32020
 	codeCapabilityRequired = -32021
 	codeUnsupportedVersion = -32022

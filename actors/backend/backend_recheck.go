@@ -1,0 +1,60 @@
+package backend
+
+import (
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// doubt looks at an error over HTTP for what it says of the server's era: a server may be replaced while we are connected,
+// and what comes then fails again and again (bridge.md section 5: asked again when an assumption fails). Processes are
+// opened anew whenever they are replaced.
+func (s *state) doubt(now time.Time, e *transport.Received, out []effect) []effect {
+	if s.kind == "stdio" || s.phase != message.Ready {
+		return out
+	}
+	switch code, _ := protocol.ErrorNumber(&e.Frame); {
+	case s.era == message.EraLegacy && judge(&e.Frame).era == message.EraModern:
+		s.known = message.KnownEra{}
+		return s.lose(now, "the server no longer speaks "+s.info.Version, out)
+	case s.estranged(e.Status) && !saysModern(code):
+		return s.recheck(out)
+	}
+	return out
+}
+
+// saysModern reports whether a modern server answers with this error and HTTP 400 or 404: its own errors, an unknown
+// method, or what is wrong with params.
+func saysModern(code int) bool {
+	switch code {
+	case codeHeaderMismatch, codeCapabilityRequired, codeUnsupportedVersion, codeNoMethod, codeInvalidParams:
+		return true
+	}
+	return false
+}
+
+// recheck asks a server that no longer behaves as a modern one whether it still is; calls go on meanwhile.
+func (s *state) recheck(out []effect) []effect {
+	if s.rechecked || s.phase != message.Ready || s.era != message.EraModern {
+		return out
+	}
+	s.rechecked = true
+	return s.expireOwn(s.request(protocol.MethodServerDiscover, nil, (*state).rechecks, out))
+}
+
+// rechecks takes the answer: a server that is no longer modern is opened again, and asked.
+func (s *state) rechecks(now time.Time, f *protocol.Frame, out []effect) []effect {
+	s.rechecked = false
+	if v := judge(f); v.era == message.EraModern || s.phase != message.Ready {
+		return out
+	}
+	s.known = message.KnownEra{}
+	return s.lose(now, "the server no longer speaks "+s.info.Version, out)
+}
+
+// estranged reports whether an HTTP status without a modern error may mean that the server has gone back to a legacy era.
+func (s *state) estranged(status int) bool {
+	return s.era == message.EraModern && (status == 400 || status == 404 || status == 405)
+}
