@@ -6,14 +6,44 @@ import "bytes"
 // cannot be told, or when it may have been a request. So whoever waits for the answer learns at once that there is none.
 // head is how the text begins, tail how it ends; both may be the whole. It does not allocate.
 func BrokenAnswerID(head, tail []byte) []byte {
+	id, method, answer := brokenEnvelope(head)
+	if method || !answer {
+		return nil
+	}
+	return idOrTail(id, tail)
+}
+
+// BrokenRequestID returns the id of what was meant as a request but is no message that Parse accepts, raw; nil when it
+// cannot be told, or when it was no request. head and tail are as for BrokenAnswerID, so that whoever asked learns at once
+// that there is no answer. It does not allocate.
+func BrokenRequestID(head, tail []byte) []byte {
+	id, method, answer := brokenEnvelope(head)
+	if !method || answer {
+		return nil
+	}
+	return idOrTail(id, tail)
+}
+
+// idOrTail is the id, or else that in the tail; nil when there is none, or none that is valid.
+func idOrTail(id, tail []byte) []byte {
+	if id == nil {
+		id = tailID(tail)
+	}
+	if !validID(id) {
+		return nil
+	}
+	return id
+}
+
+// brokenEnvelope reads a message's members as far as they can be read: the first id, whether there is a method, and
+// whether it looks like an answer. Text that is whole and has no method does, too.
+func brokenEnvelope(head []byte) (id []byte, method, answer bool) {
 	s := scanner{raw: trimSpace(head)}
 	raw := s.raw
 	if len(raw) == 0 || raw[0] != '{' {
-		return nil
+		return nil, false, false
 	}
 	s.open(1)
-	var id []byte
-	answer := false
 	for i := s.space(1); ; i = s.space(i + 1) {
 		key := i
 		if i >= len(raw) || raw[i] != '"' {
@@ -28,7 +58,7 @@ func BrokenAnswerID(head, tail []byte) []byte {
 		}
 		switch name {
 		case "method":
-			return nil
+			method = true
 		case "result", "error":
 			answer = true
 		}
@@ -40,20 +70,12 @@ func BrokenAnswerID(head, tail []byte) []byte {
 			id = raw[at:i:i]
 		}
 		if i = s.space(i); i >= len(raw) || raw[i] != ',' {
-			answer = answer || i == len(raw)-1 && raw[i] == '}' // whole, and without a method
+			whole := i == len(raw)-1 && raw[i] == '}'
+			answer = answer || whole && !method
 			break
 		}
 	}
-	if !answer {
-		return nil
-	}
-	if id == nil {
-		id = tailID(tail)
-	}
-	if !validID(id) {
-		return nil
-	}
-	return id
+	return id, method, answer
 }
 
 // tailID returns the value of the member "id" when it is the last one, or the last but "jsonrpc", as some serializers

@@ -42,6 +42,29 @@ func TestBrokenAnswerID(t *testing.T) {
 	}
 }
 
+func TestBrokenRequestID(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	deep := strings.Repeat("[", 600) + strings.Repeat("]", 600)
+	for _, c := range []struct{ name, head, tail, want string }{
+		{"too deep", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":` + deep + `}}`, `]]}}`, "7"},
+		{"too deep, id last", `{"method":"tools/call","params":{"a":` + deep + `},"jsonrpc":"2.0","id":"a"}`, `]]},"jsonrpc":"2.0","id":"a"}`, `"a"`},
+		{"cut off", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"text":"` + long, long, "7"},
+		{"cut off, method first", `{"jsonrpc":"2.0","method":"tools/call","id":7,"params":{"text":"` + long, long, "7"},
+		{"cut off, id last", `{"method":"tools/call","params":{"text":"` + long, long + `"}},"jsonrpc":"2.0","id":7}`, "7"},
+		{"cut off in the method", `{"jsonrpc":"2.0","id":7,"method":"` + long, long + `"}`, "7"},
+		{"a notification", `{"jsonrpc":"2.0","method":"x","params":{"text":"` + long, `","id":7}}`, ""},
+		{"an answer", `{"jsonrpc":"2.0","id":7,"result":{"text":"` + long, `"}}`, ""},
+		{"cut off before it shows what it is", `{"jsonrpc":"2.0","id":7,"params":{"text":"` + long, `"}}`, ""},
+		{"an id of no kind", `{"jsonrpc":"2.0","id":{},"method":"x","params":"` + long, `"}}`, ""},
+		{"no object", `[` + deep, `]`, ""},
+		{"nothing", ``, ``, ""},
+	} {
+		if got := string(BrokenRequestID([]byte(c.head), []byte(c.tail))); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // Whatever the bytes, an id found is a valid one.
 func FuzzBrokenAnswerID(f *testing.F) {
 	f.Add(`{"jsonrpc":"2.0","id":7,"result":{"text":"`, `"id":7}`)
@@ -49,6 +72,9 @@ func FuzzBrokenAnswerID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, head, tail string) {
 		if id := BrokenAnswerID([]byte(head), []byte(tail)); id != nil && (!validID(id) || Valid(id) != nil) {
 			t.Errorf("BrokenAnswerID(%q, %q) = %q", head, tail, id)
+		}
+		if id := BrokenRequestID([]byte(head), []byte(tail)); id != nil && (!validID(id) || Valid(id) != nil) {
+			t.Errorf("BrokenRequestID(%q, %q) = %q", head, tail, id)
 		}
 	})
 }

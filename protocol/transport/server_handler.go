@@ -191,6 +191,9 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	}
 }
 
+// refusalFaults are what refusalBodies say, for a message whose id is known. Nobody writes to them.
+var refusalFaults [refusedKinds]*protocol.Fault
+
 // refusalBodies are JSON-RPC errors without an id (MCP 2025-11-25: the body of an HTTP error may be one).
 var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	texts := [refusedKinds]string{
@@ -220,6 +223,7 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 		case refusedInternal:
 			fault = &protocol.Fault{Name: protocol.InternalFault}
 		}
+		refusalFaults[why] = fault
 		bodies[why] = fault.AppendTo(nil, id, id == nil)
 	}
 	return bodies

@@ -64,6 +64,9 @@ func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 		if x.Frame.Method.Present() && x.Frame.ID.Present() {
 			id = x.Frame.IDBytes()
 		}
+		if errors.Is(err, protocol.ErrDepth) {
+			id = protocol.BrokenRequestID(raw, raw)
+		}
 		modern := x.Origin.Version >= modernVersions
 		return parseFault(err).AppendTo(nil, orNull(id, modern), modern), http.StatusBadRequest
 	}

@@ -155,10 +155,10 @@ func (s *stdioFront) finish(failure error) {
 func (s *stdioFront) read(in io.Reader) error {
 	r := bufio.NewReaderSize(in, bodyFirst)
 	for {
-		line, why, err := s.line(r)
+		line, why, id, err := s.line(r)
 		switch {
 		case why != refusedNothing:
-			s.say(refusalBodies[why], false)
+			s.say(refusalFaults[why].AppendTo(nil, orNull(id, false), false), false)
 		case len(bytes.TrimSpace(line.bytes)) > 0:
 			s.take(line)
 		default:
@@ -173,27 +173,45 @@ func (s *stdioFront) read(in io.Reader) error {
 	}
 }
 
+// lineEnds is how many bytes of both ends of a line that is not taken are searched for its id.
+const lineEnds = 4 << 10
+
 // line reads one line into memory of its own, which grows as bytes come. A line that is too long, or for which there
-// is no budget, is read to its end and forgotten.
-func (s *stdioFront) line(r *bufio.Reader) (b body, why refused, err error) {
+// is no budget, is read to its end and forgotten, but for its id if it was a request: nobody shall wait for its answer.
+func (s *stdioFront) line(r *bufio.Reader) (b body, why refused, id []byte, err error) {
 	b.budget = s.o.Budget
+	var head, tail []byte
 	for {
 		part, err := r.ReadSlice('\n')
 		if why == refusedNothing {
-			why = s.add(&b, part)
+			if why = s.add(&b, part); why != refusedNothing {
+				head = appendHead(appendHead(nil, b.bytes), part)
+				b.release()
+				b.bytes = nil
+			}
+		}
+		if why != refusedNothing {
+			tail = append(tail, part...)
+			tail = append(tail[:0], tail[max(0, len(tail)-lineEnds):]...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if b.bytes = bytes.TrimRight(b.bytes, "\r\n"); len(b.bytes) > s.limit {
-			why = refusedSize
-		}
 		if why != refusedNothing {
-			b.release()
-			return body{}, why, err
+			return body{}, why, protocol.BrokenRequestID(head, tail), err
 		}
-		return b, refusedNothing, err
+		if b.bytes = bytes.TrimRight(b.bytes, "\r\n"); len(b.bytes) > s.limit { // by a byte or two
+			id = bytes.Clone(protocol.BrokenRequestID(b.bytes, b.bytes))
+			b.release()
+			return body{}, refusedSize, id, err
+		}
+		return b, refusedNothing, nil, err
 	}
+}
+
+// appendHead appends what still belongs to the beginning of a line.
+func appendHead(head, part []byte) []byte {
+	return append(head, part[:min(len(part), lineEnds-len(head))]...)
 }
 
 func (s *stdioFront) add(b *body, part []byte) refused {

@@ -47,6 +47,12 @@ func (r *stdioRun) line(t *testing.T) string {
 	return strings.TrimSuffix(line, "\n")
 }
 
+// call is a request of so many bytes.
+func call(id string, size int) string {
+	text := `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"text":""}}`
+	return strings.Replace(text, `""`, `"`+strings.Repeat("x", size-len(text))+`"`, 1)
+}
+
 // protocol.md S1; a line is a message, garbage is answered and the next line read.
 func TestStdioLines(t *testing.T) {
 	const tooLarge = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Message too large","data":{"code":"MESSAGE_TOO_LARGE","server":null,"retryable":false}}}`
@@ -68,9 +74,14 @@ func TestStdioLines(t *testing.T) {
 		{"half a message", `{"jsonrpc":"2.0",` + "\n" + ping, []string{"null -32700", pong}},
 		{"two on a line", ping + ping + "\n" + ping, []string{"null -32700", pong}},
 		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}\n" + ping, []string{"null -32700", pong}},
-		{"too long", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 70<<10) + `"}` + "\n" + ping, []string{tooLarge, pong}},
+		{"too long", strings.Repeat("x", 70<<10) + "\n" + ping, []string{tooLarge, pong}},
+		{"a request that is too long", `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"text":"` + strings.Repeat("x", 70<<10) + `"}}` + "\n" + ping, []string{`"a" -32600`, pong}},
+		{"a request that is too long, id last", `{"method":"tools/call","params":{"text":"` + strings.Repeat("x", 200<<10) + `"},"jsonrpc":"2.0","id":7}` + "\n" + ping, []string{`7 -32600`, pong}},
+		{"a request one too long", call("7", 60<<10+1), []string{`7 -32600`}},
+		{"a notification that is too long", `{"jsonrpc":"2.0","method":"x","params":{"text":"` + strings.Repeat("x", 70<<10) + `","id":7}}` + "\n" + ping, []string{tooLarge, pong}},
+		{"a request that is too deep", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}}` + "\n" + ping, []string{`7 -32600`, pong}},
 		{"as long as allowed", ping + strings.Repeat(" ", 60<<10-len(ping)), []string{pong}},
-		{"one longer", ping + strings.Repeat(" ", 60<<10-len(ping)+1) + "\n" + ping, []string{tooLarge, pong}},
+		{"one longer", ping + strings.Repeat(" ", 60<<10-len(ping)+1) + "\n" + ping, []string{"1 -32600", pong}},
 		{"batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, []string{`{"batch":1}`}},
 	}
 	for _, test := range tests {
