@@ -3,7 +3,6 @@ package actors
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -310,15 +309,14 @@ func TestCancelRightBehindItsRequest(t *testing.T) {
 			lines = append(lines, modernCall(2*i, "{}", ""), cancel(2*i))
 			lines = append(lines, modern(2*i+1, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true}`), cancel(2*i+1))
 		}
-		ended := map[string]bool{}
-		for _, line := range h.send(lines...) {
-			if id := regexp.MustCompile(`"id":(\d+),"result"`).FindStringSubmatch(line); id != nil {
-				ended[id[1]] = true
-			}
+		h.send(lines...)
+		if calls, cancelled := len(server.Got("tools/call")), len(server.Got("notifications/cancelled")); calls != cancelled {
+			t.Errorf("%d of %d calls cancelled", cancelled, calls)
 		}
-		calls, cancelled := len(server.Got("tools/call")), len(server.Got("notifications/cancelled"))
-		if len(ended) != each || calls != cancelled {
-			t.Errorf("%d of %d streams ended, %d of %d calls cancelled", len(ended), each, cancelled, calls)
+		server.SetTools(true, "ask", "more")
+		time.Sleep(time.Second)
+		if got := h.got(); len(got) != 0 {
+			t.Errorf("%d streams have not ended: %.300q", len(got), got)
 		}
 	})(t)
 }
