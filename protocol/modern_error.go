@@ -15,6 +15,14 @@ func ErrorNumber(f *Frame) (int, bool) {
 	return int(n), ok && int64(int(n)) == n
 }
 
+// IsError reports whether an error answer has what every error must have: an integer for a code, and a message. // JSON-RPC
+// 2.0, section 5.1; MCP 2025-11-25, schema, Error
+func IsError(f *Frame) bool {
+	_, ok := ErrorNumber(f)
+	text := Member(f.Raw, f.Error, "message").Of(f.Raw)
+	return ok && text != nil && text[0] == '"'
+}
+
 // integer reads a raw JSON number that is an integer, however it is spelled, and not beyond what every decoder can hold exactly.
 func integer(raw []byte) (int64, bool) {
 	if len(raw) == 0 || raw[0] != '-' && raw[0]-'0' > 9 {

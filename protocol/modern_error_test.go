@@ -82,3 +82,15 @@ func FuzzTranslateError(f *testing.F) {
 		}
 	})
 }
+
+func TestIsError(t *testing.T) {
+	for have, want := range map[string]bool{
+		`{"code":0,"message":""}`: true, `{"code":-32603,"message":"x","data":7}`: true, `{"code":1.0,"message":"x"}`: true,
+		`{"code":1.5,"message":"x"}`: false, `{"code":"1","message":"x"}`: false, `{"message":"x"}`: false,
+		`{"code":1}`: false, `{"code":1,"message":7}`: false, `{}`: false,
+	} {
+		if got := IsError(mustParse(t, failure(have))); got != want {
+			t.Errorf("%s: %v, want %v", have, got, want)
+		}
+	}
+}

@@ -123,10 +123,12 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Rec
 	}
 	s.remove(id, p)
 	switch {
+	case e.Frame.Kind == protocol.KindError && !protocol.IsError(&e.Frame): // many clients take it for no answer at all
+		return s.faulty(now, p, "the server's error makes no sense: "+errorText(&e.Frame), out)
 	case s.era == message.EraModern:
 		return s.answeredModern(now, p, &e.Frame, out)
 	case p.request.Modern && e.Frame.Kind == protocol.KindError:
-		return s.refusedLegacy(now, p, &e.Frame, out)
+		return s.refusedForModern(now, p, &e.Frame, out)
 	case p.request.Modern:
 		return s.doneEdited(now, p, &e.Frame, lift(p.request.Frame.M, &e.Frame), out)
 	case p.request.AsTask && e.Frame.Kind == protocol.KindResult:

@@ -192,7 +192,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	}
 	switch {
 	case r.Modern:
-		return s.done(now, p, *f, out)
+		return s.refusedForModern(now, p, f, out)
 	case wantsTasks(f) && r.Frame.M == protocol.MethodToolsCall && (p.round == nil || !p.round.tasks) && s.phase == message.Ready:
 		if p.round == nil {
 			p.round = &round{call: p.call, request: r, due: true}
@@ -204,8 +204,9 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), false), out)
 }
 
-// refusedLegacy takes a legacy server's error to a modern client's call.
-func (s *state) refusedLegacy(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
+// refusedForModern takes a server's error to a modern client's call. Numbers that mean something else to that client, or
+// must not reach it, are translated, whatever the server's era (MCP 2026-07-28, basic, error codes).
+func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
 	if protocol.URLElicitations(f, func(protocol.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
 	}

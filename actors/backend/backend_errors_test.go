@@ -1,0 +1,57 @@
+package backend
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// A modern client gets no error number that its version reserves or has given up, and nobody an error that is none: its
+// client would wait for another answer (MCP 2026-07-28, basic, error codes).
+func TestErrorsThatNobodyMayGet(t *testing.T) {
+	for _, c := range []struct {
+		name, error, modern, legacy string // part of what the clients get
+	}{
+		{"a tool's own", `{"code":-5,"message":"x"}`, `"code":-5,`, `"code":-5,`},
+		{"code 0", `{"code":0,"message":"x"}`, `"code":0,`, `"code":0,`},
+		{"given up", `{"code":-32002,"message":"x"}`, `"code":-32603`, `"code":-32002`},
+		{"reserved", `{"code":-32050,"message":"x"}`, `"originalCode":-32050`, `"originalCode":-32050`},
+		{"a capability is missing", `{"code":-32021,"message":"x","data":{"requiredCapabilities":{"roots":{}}}}`, `"code":-32021,`, `"originalCode":-32021`},
+		{"a code that is no number", `{"code":"x","message":"m"}`, "INTERNAL_ERROR", "INTERNAL_ERROR"},
+		{"no message", `{"code":1}`, "INTERNAL_ERROR", "INTERNAL_ERROR"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) {
+				_ = g.Peer.Send([]byte(`{"jsonrpc":"2.0","id":` + string(g.ID()) + `,"error":` + c.error + `}`))
+			}}
+			b := modern(t, server)
+			defer b.stop()
+			b.call(1, modernRequest(t, ""))
+			b.call(2, legacyRequest(t, 0))
+			if ends, _ := b.outcomes(); len(ends) != 2 || !strings.Contains(ends[0], c.modern) || !strings.Contains(ends[1], c.legacy) {
+				t.Errorf("%s: got %v, want %s and %s", c.name, ends, c.modern, c.legacy)
+			}
+		})
+		synctest.Test(t, func(t *testing.T) { // legacy, legacy: byte for byte, if it is an error
+			server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+				_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + c.error + `}`))
+			}}
+			b := start(t, server, cfg())
+			defer b.stop()
+			synctest.Wait()
+			b.holder.Got()
+			b.call(1, legacyRequest(t, 0))
+			want := c.error
+			if c.modern == "INTERNAL_ERROR" {
+				want = c.modern
+			}
+			if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], want) {
+				t.Errorf("%s: got %v, want %s", c.name, ends, want)
+			}
+		})
+	}
+}
