@@ -175,6 +175,10 @@ type (
 		kind    protocol.ItemKind
 		fetches int
 	}
+	lookDue struct { // it is time to ask how far a followed task is
+		gen uint64
+		id  uint32 // of the request that waits for its end
+	}
 	roundDue struct { // the pause before a request is sent again is over
 		call   message.CallRef
 		number int

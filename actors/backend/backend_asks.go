@@ -124,7 +124,7 @@ func (s *state) asker(now time.Time, e *transport.Received) (id uint32, p *pendi
 
 // runs notes that a call may ask now.
 func (s *state) runs(id uint32, p *pending) {
-	if !p.request.AboutTask() {
+	if !p.namesTask() {
 		s.running[id] = struct{}{}
 	}
 }

@@ -122,6 +122,11 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Rec
 		return s.answeredOwn(now, id, p, e, out)
 	}
 	s.remove(id, p)
+	if p.request.Follow && p.task == "" && s.era == message.EraLegacy && e.Frame.Kind == protocol.KindResult {
+		if out, done := s.followLegacy(now, id, p, &e.Frame, out); done {
+			return out
+		}
+	}
 	switch {
 	case e.Frame.Kind == protocol.KindError && !protocol.IsError(&e.Frame): // many clients take it for no answer at all
 		return s.faulty(now, p, "the server's error makes no sense: "+errorText(&e.Frame), out)
@@ -204,6 +209,8 @@ func (s *state) notSent(now time.Time, e transport.NotSent, out []effect) []effe
 		return s.lose(now, e.Err.Error(), out)
 	case p.round != nil: // its client has answered: that is not asked again
 		s.rounds[p.call] = p.round
+	case p.task != "": // the call itself was written long ago
+		out = s.failed(now, p, protocol.BackendDisconnected, e.Err.Error(), out)
 	default:
 		out = append(out, s.returned(p.call, p.request, e.Err.Error()))
 	}
@@ -276,8 +283,9 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effe
 		return out
 	}
 	out = s.refuseAsks(id, out)
-	s.remove(id, s.pending[id])
-	out = s.cancelRequest(id, m.Reason, append(out, s.endedCall(m.Call)))
+	p := s.pending[id]
+	s.remove(id, p)
+	out = s.cancelRequest(id, m.Reason, s.dropFollowed(p, append(out, s.endedCall(m.Call))))
 	return s.stopWhenDrained(now, out)
 }
 
@@ -299,7 +307,7 @@ func (s *state) cancelRequest(id uint32, reason string, out []effect) []effect {
 func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []effect) []effect {
 	id := uint32(e.Ticket)
 	if p := s.pending[id]; p != nil && p.own == nil {
-		if p.again {
+		if p.again || p.task != "" {
 			p.written = true // it ends here
 			return s.lose(now, "the server loses its session over the same request again and again", out)
 		}

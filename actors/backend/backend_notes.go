@@ -79,7 +79,7 @@ func (s *state) progress(e *transport.Received, out []effect) []effect {
 	id, ok := parseID(params.Token.Of(e.Frame.Raw))
 	p := s.pending[id]
 	if ok && p == nil {
-		return s.taskProgress(id, e, out)
+		return s.taskProgress(id, e, params.Token, out)
 	}
 	if !ok || p.own != nil {
 		return out

@@ -50,10 +50,16 @@ func (s *state) follow(now time.Time, p *pending, f *protocol.Frame, out []effec
 // pauseOf is how long to wait before the next request, as the server wishes, within bounds.
 func (t *poll) pauseOf(f *protocol.Frame) time.Duration {
 	ms, err := strconv.ParseFloat(string(protocol.Member(f.Raw, f.Result, "pollIntervalMs").Of(f.Raw)), 64)
-	if err == nil {
-		t.pause = time.Duration(min(max(ms, float64(shortPoll.Milliseconds())), float64(longPoll.Milliseconds()))) * time.Millisecond
-	}
+	t.pause = pollPause(ms, err, t.pause)
 	return t.pause
+}
+
+// pollPause is a wish in milliseconds within bounds; with an error it is otherwise.
+func pollPause(ms float64, err error, otherwise time.Duration) time.Duration {
+	if err != nil {
+		return otherwise
+	}
+	return time.Duration(min(max(ms, float64(shortPoll.Milliseconds())), float64(longPoll.Milliseconds()))) * time.Millisecond
 }
 
 // rest waits before the next request.
@@ -111,9 +117,11 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []effect)
 	status, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "status").Of(f.Raw))
 	switch status {
 	case "working":
-		return s.rest(q, t.pauseOf(f), s.heartbeat(q, f, out))
+		t.told++
+		return s.rest(q, t.pauseOf(f), heartbeat(q.call, t.told, f, out))
 	case "input_required":
-		return s.taskAsks(now, q, f, s.heartbeat(q, f, out))
+		t.told++
+		return s.taskAsks(now, q, f, heartbeat(q.call, t.told, f, out))
 	case "completed":
 		return s.taskEnded(now, q, "result", f, out)
 	case "failed":
@@ -124,10 +132,9 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []effect)
 	return s.dropTask(now, q, fmt.Sprintf("the server says of the call's task that it is %.32q", status), out)
 }
 
-// heartbeat tells the client that its call goes on, and what the server says of it.
-func (s *state) heartbeat(q *round, f *protocol.Frame, out []effect) []effect {
-	q.task.told++
-	params := fmt.Appendf(nil, `{"progressToken":0,"progress":%d`, q.task.told)
+// heartbeat tells the client that its call goes on, for the n-th time, and what the server says of its task.
+func heartbeat(call message.CallRef, n int, f *protocol.Frame, out []effect) []effect {
+	params := fmt.Appendf(nil, `{"progressToken":0,"progress":%d`, n)
 	if text := protocol.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw); len(text) > 0 && text[0] == '"' {
 		params = append(append(params, `,"message":`...), text...)
 	}
@@ -137,7 +144,7 @@ func (s *state) heartbeat(q *round, f *protocol.Frame, out []effect) []effect {
 	if frame.Parse(raw) != nil || p.Scan(&frame) != nil {
 		return out
 	}
-	return append(out, tell(q.call.Holder, message.Progress{Seq: q.call.Seq, Frame: frame, Token: p.Token}))
+	return append(out, tell(call.Holder, message.Progress{Seq: call.Seq, Frame: frame, Token: p.Token}))
 }
 
 // taskAsks puts the task's questions to the client, each once.

@@ -85,7 +85,7 @@ func (r *script) indexed() {
 	asks := 0
 	for id, p := range r.s.pending {
 		_, runs := r.s.running[id]
-		if want := p.own == nil && len(p.asks) == 0 && !p.request.AboutTask(); runs != want {
+		if want := p.own == nil && len(p.asks) == 0 && !p.namesTask(); runs != want {
 			r.t.Fatalf("request %d may ask: %v, want %v, after\n%+v", id, runs, want, r.log)
 		}
 		for _, key := range p.asks {
@@ -219,6 +219,7 @@ func TestRandomScripts(t *testing.T) {
 				q.Caller.Can = message.CanAll
 				q.Modern = rng.IntN(3) == 0
 				q.AsTask = !q.Modern && rng.IntN(3) == 0
+				q.Follow = !q.AsTask && rng.IntN(3) == 0
 				r.step(message.Send{Call: message.CallRef{Seq: seq}, Request: q})
 			case 2:
 				if seq > 0 {

@@ -114,6 +114,9 @@ type pending struct {
 	round   *round                                                                  // what its modern server asked so far; nil = nothing
 	reached float64                                                                 // the highest progress its legacy client was told; 0 = none
 	mended  bool                                                                    // it was sent once more with other headers
+	task    string                                                                  // legacy: the task that we asked for in the client's place, whose end it waits for; "" = none
+	token   uint32                                                                  // the progress token of that task
+	told    int                                                                     // how often the client was told that it goes on
 	query   uint64                                                                  // the pool's number for it; 0 = nobody is told
 	own     func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect // the gateway's own request: takes its answer
 }
@@ -186,6 +189,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.ttlExpired(m, out)
 	case listDue:
 		return s.listDue(m, out)
+	case lookDue:
+		return s.lookDue(m, out)
 	case roundDue:
 		return s.roundDue(m, out)
 	case burstOver:

@@ -48,15 +48,18 @@ func (s *state) homeless(r *message.Request) bool {
 	return s.kind == "stdio" && r.Home != nil && *r.Home != message.Home{Backend: s.self, Incarnation: *s.incarnation}
 }
 
+// namesTask reports whether what the server asks in the request names a task.
+func (p *pending) namesTask() bool { return p.task != "" || p.request.AboutTask() }
+
 // waitsFor returns our id of the newest request that waits for the end of a task, 0 = none. raw is the task's id as JSON.
 func (s *state) waitsFor(raw []byte) uint32 {
 	newest := uint32(0)
 	id, ok := protocol.Unquote(raw)
-	if !ok {
+	if !ok || id == "" {
 		return 0
 	}
 	for n, p := range s.pending {
-		if p.own == nil && p.request.Frame.M == protocol.MethodTasksResult && p.request.Item == id {
+		if p.own == nil && (p.task == id || p.request.Frame.M == protocol.MethodTasksResult && p.request.Item == id) {
 			newest = max(newest, n)
 		}
 	}
@@ -79,7 +82,10 @@ func (s *state) taskNote(span protocol.Span, e *transport.Received, out []effect
 }
 
 // taskProgress passes on the progress of a call that has become a task.
-func (s *state) taskProgress(token uint32, e *transport.Received, out []effect) []effect {
+func (s *state) taskProgress(token uint32, e *transport.Received, span protocol.Span, out []effect) []effect {
+	if p := s.followedBy(token); p != nil {
+		return append(out, tell(p.call.Holder, message.Progress{Seq: p.call.Seq, Frame: e.Frame, Token: span}))
+	}
 	i := slices.IndexFunc(s.tasks, func(t task) bool { return t.token == token })
 	if i < 0 {
 		return out

@@ -44,6 +44,7 @@ type Request struct {
 	// input_required comes back as Done, and the holder relays it; a legacy server's question is an Ask all the same.
 	Modern bool
 
+	Follow bool  // a tools/call that we want done as a task by a legacy server, and its client answered with what comes of it
 	AsTask bool  // legacy: a tools/call that the server is to do as a task (MCP 2025-11-25, basic/utilities/tasks)
 	Home   *Home // of the legacy task that it is about; nil = there is none
 }

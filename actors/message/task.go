@@ -60,16 +60,29 @@ func (r *Request) AboutTask() bool {
 
 // Plain takes away what asks for a task: the server is to answer as ever. Nobody else has the request yet.
 func (r *Request) Plain() {
-	edit, ok := protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "task")
+	if edit, ok := protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "task"); ok {
+		r.respell(edit)
+	}
+}
+
+// Followed asks for a task in the client's place, for a tool that is done in no other way: the client gets what comes of
+// it. Nobody else has the request yet.
+func (r *Request) Followed() {
+	r.Follow = r.Frame.Params.Present() && r.respell(protocol.InsertMember(r.Frame.Raw, r.Frame.Params, []byte(`"task":{}`)))
+}
+
+// respell makes an edit in a tools/call.
+func (r *Request) respell(edit protocol.Edit) bool {
 	var f protocol.Frame
 	var params protocol.Params
-	if !ok || f.Parse(protocol.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
-		return
+	if f.Parse(protocol.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
+		return false
 	}
 	if r.Target.Present() { // it stands elsewhere in the new frame
 		r.Target = params.Name
 	}
 	r.Frame, r.Params = f, params
+	return true
 }
 
 // Waits reports whether the request makes the server do nothing: it is answered when a task has ended.

@@ -130,7 +130,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 		r.Target, r.Original = t.span, original
 	}
 	if x.Frame.M == protocol.MethodToolsCall && legacyTasks(t.server) {
-		r.Plain() // no client of this era could ask for its task
+		withoutTasks(r, t.entry)
 	}
 	if m.State != nil {
 		if fault := s.unwrap(m.State, r); fault != nil {

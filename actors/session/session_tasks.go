@@ -79,11 +79,23 @@ func (s *state) prepareTask(r *message.Request, t target) {
 	switch {
 	case t.task != nil:
 		r.Home = &t.task.home
-	case r.Frame.M != protocol.MethodToolsCall || !legacyTasks(t.server) || !protocol.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
-	case s.version == protocol.Version20251125:
+	case r.Frame.M != protocol.MethodToolsCall || !legacyTasks(t.server):
+	case s.version == protocol.Version20251125 && protocol.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
 		r.AsTask = true
 	default:
-		r.Plain()
+		withoutTasks(r, t.entry)
+	}
+}
+
+// withoutTasks prepares a call of a client that wants no task, or knows none: it gets none, whatever the tool is.
+func withoutTasks(r *message.Request, tool *catalog.Entry) {
+	r.Plain()
+	if tool == nil {
+		return
+	}
+	execution := protocol.Member(tool.Source, protocol.Span{End: uint32(len(tool.Source))}, "execution")
+	if support, _ := protocol.Unquote(protocol.Member(tool.Source, execution, "taskSupport").Of(tool.Source)); support == "required" {
+		r.Followed()
 	}
 }
 

@@ -180,3 +180,40 @@ func TestTasksResultIsPatient(t *testing.T) {
 		t.Errorf("not answered until %v", at)
 	}
 }
+
+// Who asks for a task of 2025-11-25, and for whom it is asked.
+func TestPrepareTask(t *testing.T) {
+	has := &catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125}
+	none := &catalog.Server{Name: "two", Capabilities: []byte(`{}`), Protocol: protocol.Version20251125}
+	required := []byte(`{"name":"a","execution":{"taskSupport":"required"}}`)
+	optional := []byte(`{"name":"a","execution":{"taskSupport":"optional"}}`)
+	const plain, asks = `{"name":"a"}`, `{"name":"a","task":{"ttl":1}}`
+	for _, c := range []struct {
+		name, version  string
+		server         *catalog.Server
+		tool           []byte
+		params, sent   string
+		asTask, follow bool
+	}{
+		{"asked for", protocol.Version20251125, has, optional, asks, asks, true, false},
+		{"not asked for", protocol.Version20251125, has, optional, plain, plain, false, false},
+		{"not asked for, the tool is nothing else", protocol.Version20251125, has, required, plain, `{"task":{},"name":"a"}`, false, true},
+		{"asked for by a client that has none", protocol.Version20250618, has, optional, asks, plain, false, false},
+		{"likewise, the tool is nothing else", protocol.Version20250618, has, required, asks, `{"task":{},"name":"a"}`, false, true},
+		{"of a server that has none", protocol.Version20251125, none, required, asks, asks, false, false},
+	} {
+		r := &message.Request{}
+		if err := r.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + c.params + `}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Params.Scan(&r.Frame); err != nil {
+			t.Fatal(err)
+		}
+		r.Target = r.Params.Name
+		s := &state{version: c.version}
+		s.prepareTask(r, target{server: c.server, entry: &catalog.Entry{Source: c.tool}})
+		if got := string(r.Frame.ParamsBytes()); got != c.sent || r.AsTask != c.asTask || r.Follow != c.follow || string(r.Target.Of(r.Frame.Raw)) != `"a"` {
+			t.Errorf("%s: sent %s, a task: %v, followed: %v", c.name, got, r.AsTask, r.Follow)
+		}
+	}
+}

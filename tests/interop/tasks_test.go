@@ -47,6 +47,27 @@ func TestTasks(t *testing.T) {
 	}
 }
 
+// A legacy server's tool that is a task only, called by clients that know nothing of such tasks: they get what has come of it, after a
+// question in the manner of their era.
+func TestToolsThatAreTasksOnly(t *testing.T) {
+	g := serve(t, map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}})
+	for _, version := range []string{"2025-06-18", legacyVersion, ""} {
+		client, err := goSDKOverHTTP(t.Context(), g.url, manner{version, answers{form: map[string]any{"interpretation": "snake"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, server := range []string{"local", "web"} {
+			t.Run(client.version()+" "+server, func(t *testing.T) {
+				t.Parallel()
+				pieces, err := client.call(t.Context(), server+"_simulate-research-query", map[string]any{"topic": "python", "ambiguous": true}, nil)
+				if err != nil || !strings.Contains(text(pieces), "python (snake)") {
+					t.Errorf("%q, %v", text(pieces), err)
+				}
+			})
+		}
+	}
+}
+
 // A modern server's tool that is a task only, called by clients that know nothing of it: they get what has come of it, one of them
 // after a question. Extension io.modelcontextprotocol/tasks.
 func TestTasksOfModernServers(t *testing.T) {

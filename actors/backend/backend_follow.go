@@ -1,0 +1,78 @@
+package backend
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// followLegacy goes on with a call whose legacy server has made the task of it that we asked for in the client's place: it
+// waits for the task's end, and asks now and then how far it is, so that the client knows that its call goes on. done:
+// the server made one. MCP 2025-11-25, basic/utilities/tasks, result retrieval.
+func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protocol.Frame, out []effect) (_ []effect, done bool) {
+	span := protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId")
+	id, ok := protocol.Unquote(span.Of(f.Raw))
+	if !ok {
+		return out, false
+	}
+	if id == "" || len(id) > maxTaskID {
+		return s.faulty(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out), true
+	}
+	n := s.nextID()
+	p.task, p.token, p.written = id, token, true
+	s.pending[n], s.byCall[p.call] = p, n
+	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), p.taskParams())
+	out = append(out, act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
+	return append(out, act(wakeAfter{legacyPause(f, protocol.Member(f.Raw, f.Result, "task")), lookDue{*s.incarnation, n}})), true
+}
+
+func (p *pending) taskParams() []byte {
+	return append(protocol.AppendQuoted([]byte(`{"taskId":`), p.task), '}')
+}
+
+// legacyPause is how long to wait before the next look at the task, as the server wishes, within bounds.
+func legacyPause(f *protocol.Frame, task protocol.Span) time.Duration {
+	ms, err := strconv.ParseFloat(string(protocol.Member(f.Raw, task, "pollInterval").Of(f.Raw)), 64)
+	return pollPause(ms, err, firstPoll)
+}
+
+// lookDue asks how far the task of a call is. An error does not matter: the request that waits for its end will tell.
+func (s *state) lookDue(m lookDue, out []effect) []effect {
+	p := s.pending[m.id]
+	if m.gen != *s.incarnation || p == nil || p.task == "" {
+		return out
+	}
+	return s.expireOwn(s.request(protocol.MethodTasksGet, p.taskParams(), func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
+		if s.pending[m.id] != p {
+			return out
+		}
+		pause := firstPoll
+		if f.Kind == protocol.KindResult {
+			p.told++
+			pause, out = legacyPause(f, f.Result), heartbeat(p.call, p.told, f, out)
+		}
+		return append(out, act(wakeAfter{pause, m}))
+	}, out))
+}
+
+// dropFollowed tells a legacy server that nobody waits for the task of a call any more, if we asked for one.
+func (s *state) dropFollowed(p *pending, out []effect) []effect {
+	if p.task == "" {
+		return out
+	}
+	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []effect) []effect { return out }
+	return s.expireOwn(s.request(protocol.MethodTasksCancel, p.taskParams(), ignore, out))
+}
+
+// followedBy returns the call whose task reports progress under the token.
+func (s *state) followedBy(token uint32) *pending {
+	for _, p := range s.pending {
+		if p.task != "" && p.token == token {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package backend
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// followed is a legacy server that makes a task of what asks for one, and a call to it that does so in its client's place. ends
+// ends the task.
+func followed(t *testing.T, r *message.Request) (b *bench, server *actortest.Server, ends func(member string)) {
+	t.Helper()
+	var waiting []byte
+	server = &actortest.Server{Tools: []string{"add"}, Tasks: true}
+	server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+		switch f.M {
+		case protocol.MethodToolsCall:
+			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"task":{"taskId":"a","status":"working","pollInterval":2000}}`)))
+		case protocol.MethodTasksResult:
+			waiting = id
+		case protocol.MethodTasksGet:
+			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"taskId":"a","status":"working","statusMessage":"digging"}`)))
+		}
+	}
+	b = start(t, server, cfg())
+	synctest.Wait()
+	r.Followed()
+	b.pool.Got()
+	b.call(1, r)
+	return b, server, func(member string) {
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":` + string(waiting) + `,` + member + `}`))
+		synctest.Wait()
+	}
+}
+
+// A tool that is a task only is one for a client that knows nothing of tasks, too: it hears that its call goes on, is asked
+// what the task asks, and gets what comes of it, in its own era.
+func TestTheTaskOfAClientThatKnowsNone(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		request func(*testing.T) *message.Request
+		member  string
+		want    string
+	}{
+		{"legacy", func(t *testing.T) *message.Request { return legacyRequest(t, message.CanForm) }, `"result":{"content":[]}`, `1 {"content":[]}`},
+		{"legacy, failed", func(t *testing.T) *message.Request { return legacyRequest(t, message.CanForm) }, `"error":{"code":-7,"message":"no"}`, `1 {"code":-7,"message":"no"}`},
+		{"modern", func(t *testing.T) *message.Request { return modernRequest(t, "") }, `"result":{"content":[]}`, `1 {"content":[]}`},
+		{"a task again", func(t *testing.T) *message.Request { return legacyRequest(t, message.CanForm) }, `"result":{"task":{"taskId":"b"}}`, `1 {"task":{"taskId":"b"}}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b, server, ends := followed(t, test.request(t))
+			defer b.stop()
+			call := server.Got("tools/call")[0]
+			if raw := string(call.Raw); !strings.Contains(raw, `"task":{}`) || !strings.Contains(raw, `"name":"add"`) {
+				t.Errorf("%s: sent %s", test.name, raw)
+			}
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + string(call.IDBytes()) + `,"progress":9}}`))
+			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"a"}}}}`))
+			synctest.Wait()
+			var told []string
+			var asked []message.Ask
+			for _, msg := range b.holder.Got() {
+				switch m := msg.(type) {
+				case message.Progress:
+					told = append(told, string(m.Frame.ParamsBytes()))
+				case message.Ask:
+					asked = append(asked, m)
+				}
+			}
+			if !slices.Equal(told, []string{`{"progressToken":0,"progress":1,"message":"digging"}`, `{"progressToken":` + string(call.IDBytes()) + `,"progress":9}`}) {
+				t.Errorf("%s: told %q", test.name, told)
+			}
+			if len(asked) != 1 || asked[0].Seq != 1 {
+				t.Fatalf("%s: asked %+v", test.name, asked)
+			}
+			b.answer(asked[0], `{"action":"decline"}`, "")
+			ends(test.member)
+			if got, _ := b.outcomes(); !slices.Equal(got, []string{test.want}) || len(server.Answers()) != 1 {
+				t.Errorf("%s: got %q, want %s; %d answers to its question", test.name, got, test.want, len(server.Answers()))
+			}
+			gets := len(server.Got("tasks/get"))
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if n := len(server.Got("tasks/get")); n != gets || len(server.Got("tasks/result")) != 1 {
+				t.Errorf("%s: it is asked after its end", test.name)
+			}
+		})
+	}
+}
+
+// A call that is withdrawn takes its task along; one whose server dies ends, and is not made again.
+func TestTheEndOfAFollowedTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, server, _ := followed(t, legacyRequest(t, message.CanForm))
+		defer b.stop()
+		b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
+		synctest.Wait()
+		if got := server.Got("tasks/cancel"); len(got) != 1 || !strings.Contains(string(got[0].Raw), `"taskId":"a"`) || len(server.Got("notifications/cancelled")) != 1 {
+			t.Errorf("%d tasks were cancelled", len(got))
+		}
+		r := legacyRequest(t, message.CanForm)
+		r.Followed()
+		b.call(2, r)
+		server.Last().Close(io.EOF)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got, _ := b.outcomes(); len(got) != 1 || !strings.HasPrefix(got[0], "2 BACKEND_DISCONNECTED") || len(server.Got("tools/call")) != 2 {
+			t.Errorf("got %q after %d calls", got, len(server.Got("tools/call")))
+		}
+		if n := len(actortest.Of[message.Ended](b.pool)); n != 2 {
+			t.Errorf("pool got %d Ended", n)
+		}
+	})
+}
