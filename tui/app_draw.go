@@ -246,7 +246,6 @@ func panelLines(all []Field, w int) []panelLine {
 
 // drawHelp lists all keys, those of the view first.
 func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
-	a.rule(screen, 0, top, w, "keys; any other key closes this")
 	var all []panelLine
 	if letters := sortLetters(a.view().kind); letters != "" {
 		all = append(all, panelLine{"in " + a.view().kind.Name + ", shift and", letters})
@@ -261,6 +260,14 @@ func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 		}
 	}
 	a.helpTop = max(0, min(a.helpTop, len(all)-(bottom-top-1)))
+	title := "keys; any other key closes this"
+	switch more := len(all) - (bottom - top - 1) - a.helpTop; {
+	case more > 0:
+		title = "keys; ↓ " + plural(more, "line") + " more; any other key closes this"
+	case a.helpTop > 0:
+		title = "keys; ↑ scrolls back; any other key closes this"
+	}
+	a.rule(screen, 0, top, w, title)
 	for y := top + 1; y < bottom && a.helpTop+y-top-1 < len(all); y++ {
 		line := all[a.helpTop+y-top-1]
 		n := put(screen, 0, y, w, line.label, a.palette.Key, nil, a.palette.Key) + 1

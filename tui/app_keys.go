@@ -44,6 +44,9 @@ func (a *App) dispatch(e *tcell.EventKey) {
 		act.do(a, e)
 		return
 	}
+	if e.Key() == tcell.KeyRune {
+		a.say(fmt.Sprintf("%s does nothing; ? lists the keys, ctrl-c leaves", plain(string(e.Rune()))), Warn)
+	}
 }
 
 func (a *App) helpKey(e *tcell.EventKey) {

@@ -23,6 +23,7 @@ func TestLastLine(t *testing.T) {
 		{"small", 20, 5, Options{}, ":calls<enter>", "? help  ctrl-c quit"},
 		{"too low", 20, 4, Options{}, "", "backends       5  4…"},
 		{"nowhere to go back to", 80, 24, Options{}, "<esc>", "esc: this is where it began; ctrl-c or :quit leaves"},
+		{"a key that is none", 80, 24, Options{}, "q", "q does nothing; ? lists the keys, ctrl-c leaves"},
 		{"no view before", 80, 24, Options{}, "-", "-: there was no view before"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,6 +77,22 @@ func TestPanelSaysThereIsMore(t *testing.T) {
 	s.press("]]]]]]")
 	s.has("issues  [ scrolls back")
 	s.has("offers: 0 tools")
+}
+
+// So is what does not fit of the help.
+func TestHelpSaysThereIsMore(t *testing.T) {
+	s := sit(t, 80, 24, Options{})
+	s.press("?")
+	s.has("keys; ↓ ")
+	s.hasNot("draw the screen anew")
+	s.press("<pgdn><pgdn>")
+	s.has("keys; ↑ scrolls back")
+	s.has("draw the screen anew")
+	s.press("q")
+	s.has("overview[10]")
+	s = sit(t, 120, 40, Options{})
+	s.press("?")
+	s.has("─ keys; any other key closes this")
 }
 
 // Asking for the view that is shown does not pile it up.
