@@ -57,7 +57,7 @@ func (a *App) Draw(screen tcell.Screen) {
 			panelY, panelW = tableBottom, w
 		}
 	}
-	a.rule(screen, 0, top, tableW, a.view().title())
+	a.rule(screen, 0, top, tableW, a.view().title(), "")
 	a.view().table.draw(screen, 0, top+1, tableW, tableBottom-top-1, &a.palette, a.now())
 	if why := a.empty(); why != "" && tableBottom-top > 2 {
 		put(screen, 0, top+2, tableW, why, a.palette.Hint, nil, a.palette.Hint)
@@ -87,8 +87,8 @@ func (a *App) empty() string {
 	return "no " + v.kind.Name
 }
 
-// rule draws a line with a title in it.
-func (a *App) rule(screen tcell.Screen, x, y, w int, title string) {
+// rule draws a line with a title in it, and a note at its end that goes before the title where there is no room for both.
+func (a *App) rule(screen tcell.Screen, x, y, w int, title, note string) {
 	for i := range w {
 		screen.Put(x+i, y, "─", a.palette.Frame)
 	}
@@ -96,6 +96,10 @@ func (a *App) rule(screen tcell.Screen, x, y, w int, title string) {
 		return
 	}
 	screen.Put(x+1, y, " ", a.palette.Frame)
+	if n := width(note); note != "" && n+8 < w {
+		w -= n + 3
+		put(screen, x+w, y, n+2, " "+note+" ", a.palette.Key, nil, a.palette.Key)
+	}
 	n := put(screen, x+2, y, w-3, title, a.palette.Title, nil, a.palette.Title)
 	screen.Put(x+2+n, y, " ", a.palette.Frame)
 }
@@ -193,13 +197,14 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 		}
 	}
 	a.panelTop = max(0, min(a.panelTop, len(all)-(h-1)))
+	note := ""
 	switch more := len(all) - (h - 1) - a.panelTop; {
 	case more > 0:
-		title = fmt.Sprintf("%s  ] %s more", title, plural(more, "line"))
+		note = "] " + plural(more, "line") + " more"
 	case a.panelTop > 0:
-		title += "  [ scrolls back"
+		note = "[ scrolls back"
 	}
-	a.rule(screen, x, y, w, title)
+	a.rule(screen, x, y, w, title, note)
 	query := fold(a.view().table.query)
 	if a.view().table.invert {
 		query = nil
@@ -260,14 +265,14 @@ func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 		}
 	}
 	a.helpTop = max(0, min(a.helpTop, len(all)-(bottom-top-1)))
-	title := "keys; any other key closes this"
+	note := ""
 	switch more := len(all) - (bottom - top - 1) - a.helpTop; {
 	case more > 0:
-		title = "keys; ↓ " + plural(more, "line") + " more; any other key closes this"
+		note = "↓ " + plural(more, "line") + " more"
 	case a.helpTop > 0:
-		title = "keys; ↑ scrolls back; any other key closes this"
+		note = "↑ scrolls back"
 	}
-	a.rule(screen, 0, top, w, title)
+	a.rule(screen, 0, top, w, "keys; any other key closes this", note)
 	for y := top + 1; y < bottom && a.helpTop+y-top-1 < len(all); y++ {
 		line := all[a.helpTop+y-top-1]
 		n := put(screen, 0, y, w, line.label, a.palette.Key, nil, a.palette.Key) + 1

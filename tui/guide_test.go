@@ -73,9 +73,9 @@ func TestEmptyTables(t *testing.T) {
 func TestPanelSaysThereIsMore(t *testing.T) {
 	s := sit(t, 80, 16, Options{})
 	s.press(":servers<enter><down><down>d")
-	s.has("issues  ] 3 lines more")
+	s.has(" ] 3 lines more ─")
 	s.press("]]]]]]")
-	s.has("issues  [ scrolls back")
+	s.has(" [ scrolls back ─")
 	s.has("offers: 0 tools")
 }
 
@@ -83,10 +83,10 @@ func TestPanelSaysThereIsMore(t *testing.T) {
 func TestHelpSaysThereIsMore(t *testing.T) {
 	s := sit(t, 80, 24, Options{})
 	s.press("?")
-	s.has("keys; ↓ ")
+	s.has(" lines more ─")
 	s.hasNot("draw the screen anew")
 	s.press("<pgdn><pgdn>")
-	s.has("keys; ↑ scrolls back")
+	s.has(" ↑ scrolls back ─")
 	s.has("draw the screen anew")
 	s.press("q")
 	s.has("overview[10]")
