@@ -28,6 +28,19 @@ type ServerGone struct{ Server string }
 
 func (ServerGone) Class() kernel.Class { return kernel.Outcome }
 
+// Confirm asks for one Confirmed when all that its sender has told before is in the catalog that clients see.
+type Confirm struct {
+	Who kernel.Reference
+	Key uint64 // comes back
+}
+
+func (Confirm) Class() kernel.Class { return kernel.Outcome }
+
+// Confirmed answers a Confirm.
+type Confirmed struct{ Key uint64 }
+
+func (Confirmed) Class() kernel.Class { return kernel.Outcome }
+
 // CatalogNaming changes how public names are made (a reload).
 type CatalogNaming struct{ Naming catalog.Naming }
 

@@ -40,6 +40,7 @@ type state struct {
 	subs      map[string]*subscription // by the server's own URI
 	queries   map[uint64]string        // our number → the URI it is about
 	lastQuery uint64
+	confirms  uint64 // number of the newest question to the registry
 	level     string // log level wanted by clients; "" = nobody has said
 
 	settled bool // every replica has been ready or has failed once
@@ -66,7 +67,10 @@ type slot struct {
 	since       time.Time
 	nextAttempt time.Time
 	incarnation uint64
-	inFlight    int // calls, without those that wait
+	protocol    string // version in force, when ready
+	confirm     uint64 // number of the question whether clients see its catalog; 0 = not asked
+	offered     bool   // they do: it is ready for everybody to see
+	inFlight    int    // calls, without those that wait
 	wasReady    bool
 	hasFailed   bool
 	leaving     bool // replaced: takes no new calls
@@ -120,6 +124,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.unsubscribeAll(m.Who, out)
 	case unsubscribeDue:
 		return s.unsubscribeDue(m, out)
+	case message.Confirmed:
+		return s.confirmed(m, out)
 	case message.Queried:
 		return s.queried(m, out)
 	case message.ServerLog:
@@ -235,19 +241,22 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		return out
 	}
 	sl.phase, sl.reason, sl.lastLine, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.LastLine, m.NextAttempt, m.Incarnation, now
+	sl.confirm, sl.offered = 0, false
 	switch m.Phase {
 	case message.Syncing:
 		out = s.speaks(sl, m.Info, out)
 	case message.Ready:
 		sl.wasReady = true
 		out = s.remember(sl, m.Known, out)
-		out = append(out, act(logged{slog.LevelInfo, "server is ready", []any{"replica", sl.replica, "protocol", m.Info.Version, "incarnation", m.Incarnation}}))
+		sl.protocol = m.Info.Version
 		if s.leader() == sl {
 			s.info = m.Info
 			out = s.announce(out)
 			out = s.heal(out)
 		}
-		out = s.pump(now, out)
+		s.confirms++
+		sl.confirm = s.confirms
+		out = append(s.pump(now, out), tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
 	case message.Waiting, message.NeedsLogin:
 		sl.hasFailed = true
 		out = append(out, act(logged{slog.LevelWarn, "server is not available", []any{
@@ -257,6 +266,27 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		return out
 	}
 	return s.settle(out)
+}
+
+// confirmed: clients see what the backend has listed. Before that a call by a name that was just listed fails, so nobody
+// is told that it is ready.
+func (s *state) confirmed(m message.Confirmed, out []effect) []effect {
+	for _, sl := range s.slots {
+		if sl.confirm != m.Key || sl.phase != message.Ready {
+			continue
+		}
+		sl.offered = true
+		return append(out, act(logged{slog.LevelInfo, "server is ready", []any{"replica", sl.replica, "protocol", sl.protocol, "incarnation", sl.incarnation}}))
+	}
+	return out
+}
+
+// shown is the phase of a backend as people are told it.
+func (sl *slot) shown() message.Phase {
+	if sl.phase == message.Ready && !sl.offered {
+		return message.Syncing
+	}
+	return sl.phase
 }
 
 // settle notes when every replica has been ready or has failed once.
@@ -382,11 +412,11 @@ func (s *state) report() status.Server {
 			continue
 		}
 		r.Replicas++
-		if sl.phase == message.Ready {
+		if sl.shown() == message.Ready {
 			r.ReadyCount++
 		}
 		if r.State != string(message.Ready) {
-			r.State, r.Reason, r.NextAttempt = string(sl.phase), message.Explain(sl.reason, sl.lastLine), sl.nextAttempt
+			r.State, r.Reason, r.NextAttempt = string(sl.shown()), message.Explain(sl.reason, sl.lastLine), sl.nextAttempt
 		}
 	}
 	switch r.State {

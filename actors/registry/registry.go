@@ -60,6 +60,10 @@ func (r *registry) Do(self kernel.Self, effect Effect) {
 		self.After(e.in, due{e.generation})
 	case goOn:
 		self.Reference().Tell(e)
+	case confirm:
+		for _, c := range e.who {
+			c.Who.Tell(message.Confirmed{Key: c.Key})
+		}
 	case report:
 		for _, warning := range e.warnings {
 			r.log.Warn("catalog", "warning", warning)

@@ -22,6 +22,9 @@ type state struct {
 	subscribers []kernel.Reference // in the order in which they came: desks, spawned first, are told first
 	told        int                // how many of them have been told of the snapshot
 
+	unbuilt []message.Confirm // ask for what may not be in the snapshot
+	untold  []message.Confirm // ask for what is, and that not all subscribers have been told of
+
 	dirty      bool      // something changed that is not in the snapshot
 	published  time.Time // when the last snapshot went out that changes what clients see; zero = never
 	waiting    bool      // a due is on its way
@@ -55,13 +58,15 @@ type (
 		in         time.Duration
 		generation uint64
 	}
-	report struct{ warnings []string }
+	report  struct{ warnings []string }
+	confirm struct{ who []message.Confirm }
 )
 
 func (publish) effect() {}
 func (wake) effect()    {}
 func (goOn) effect()    {}
 func (report) effect()  {}
+func (confirm) effect() {}
 
 func newState(naming catalog.Naming) *state {
 	return &state{
@@ -90,6 +95,8 @@ func (s *state) step(now time.Time, msg any, out []Effect) []Effect {
 	case message.CatalogNaming:
 		s.dirty = s.dirty || m.Naming != s.naming
 		s.naming = m.Naming
+	case message.Confirm:
+		s.unbuilt = append(s.unbuilt, m)
 	case message.Subscribe:
 		out = s.subscribe(m.Who, out)
 	case message.Unsubscribe:
@@ -103,7 +110,20 @@ func (s *state) step(now time.Time, msg any, out []Effect) []Effect {
 			out = s.tellOn(out)
 		}
 	}
-	return s.settle(now, out)
+	return s.confirmTold(s.settle(now, out))
+}
+
+// confirmTold answers those who asked for what every subscriber has been told of by now.
+func (s *state) confirmTold(out []Effect) []Effect {
+	if !s.dirty {
+		s.untold, s.unbuilt = append(s.untold, s.unbuilt...), nil
+	}
+	if len(s.untold) == 0 || s.told < len(s.subscribers) {
+		return out
+	}
+	out = append(out, confirm{s.untold})
+	s.untold = nil
+	return out
 }
 
 func (s *state) of(server string) *served {

@@ -1,0 +1,40 @@
+package pool
+
+import (
+	"testing"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+)
+
+// A server is shown as ready when clients see its catalog: a call by one of its names would fail before.
+func TestReadyWhenListed(t *testing.T) {
+	w := newWorld(t, config.Server{}, 1)
+	shows := func(when string, want message.Phase) {
+		t.Helper()
+		ready := 0
+		if want == message.Ready {
+			ready = 1
+		}
+		if r := w.s.report(); r.State != string(want) || r.ReadyCount != ready {
+			t.Errorf("%s: %s, %d ready, want %s", when, r.State, r.ReadyCount, want)
+		}
+	}
+	w.phase(0, message.Syncing)
+	w.phase(0, message.Ready)
+	shows("not in the catalog", message.Syncing)
+	w.dispatch(1)
+	if len(w.sent) != 1 {
+		t.Error("a call must not wait for that")
+	}
+	w.step(message.Confirmed{Key: 7})
+	shows("another's confirmation", message.Syncing)
+	w.step(message.Confirmed{Key: 1})
+	shows("in the catalog", message.Ready)
+	w.phase(0, message.Waiting)
+	w.phase(0, message.Ready)
+	w.step(message.Confirmed{Key: 1})
+	shows("an earlier connection's confirmation", message.Syncing)
+	w.step(message.Confirmed{Key: 2})
+	shows("its own", message.Ready)
+}

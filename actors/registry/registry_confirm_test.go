@@ -1,0 +1,56 @@
+package registry
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+)
+
+// Who asks learns that its lists are in the catalog when every subscriber has been told, not before, and once.
+func TestConfirm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		pool := actortest.NewProbe(h.system, "pool")
+		subscribers := make([]actortest.Probe, 2*slice+1)
+		for i := range subscribers {
+			subscribers[i] = h.subscriber(fmt.Sprint("s", i))
+		}
+		confirmed := func(when string, want ...uint64) {
+			t.Helper()
+			synctest.Wait()
+			var got []uint64
+			for _, c := range actortest.Of[message.Confirmed](pool) {
+				got = append(got, c.Key)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s: confirmed %v, want %v", when, got, want)
+			}
+		}
+		ask := func(key uint64) { h.registry.Tell(message.Confirm{Who: pool.Reference, Key: key}) }
+		h.rules("one", 0)
+		h.rules("two", 1)
+		h.tools("one", "a")
+		ask(1)
+		confirmed("published at once", 1)
+		for _, s := range subscribers {
+			h.seen(s)
+		}
+		h.tools("two", "b")
+		ask(2)
+		ask(3)
+		confirmed("within the pause")
+		time.Sleep(pause - 1)
+		confirmed("a nanosecond before its end")
+		time.Sleep(1)
+		confirmed("at its end", 2, 3)
+		for _, s := range subscribers {
+			h.expect(s, "by then", "one_a two_b")
+		}
+		ask(4)
+		confirmed("nothing is outstanding", 4)
+	})
+}
