@@ -2,6 +2,7 @@ package actors
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
 
 	"goblin-actor/actors/catalog"
@@ -37,12 +38,13 @@ func (s *state) startServer(server config.Server, out []effect) []effect {
 // reload applies what differs between the configuration in force and the new one.
 func (s *state) reload(next *config.Config, out []effect) []effect {
 	changes := config.Diff(s.config, next)
-	if changes.Listen {
+	if changes.Listen && !slices.Equal(next.Listen, s.bound) {
 		out = append(out, act(logged{slog.LevelWarn, "listen has changed; it takes effect at the next start", nil}))
 	}
 	if naming(next) != naming(s.config) {
 		out = append(out, tell(s.registry, message.CatalogNaming{Naming: naming(next)}))
 	}
+	out = s.limit(next.Limits, out)
 	s.config = next
 	for _, server := range changes.Removed {
 		out = s.removeServer(server.Name, out)
@@ -57,7 +59,30 @@ func (s *state) reload(next *config.Config, out []effect) []effect {
 		out = s.changeServer(server, false, out)
 	}
 	return append(out, act(logged{slog.LevelInfo, "configuration reloaded", []any{
-		"added", names(changes.Added), "removed", names(changes.Removed), "changed", names(append(slices.Clone(changes.CatalogOnly), changes.Transport...))}}))
+		"added", names(changes.Added), "removed", names(changes.Removed), "changed", names(append(slices.Clone(changes.CatalogOnly), changes.Transport...)),
+		"settings", changes.Settings}}))
+}
+
+// limit tells everybody who counts that the limits have changed. The sizes of messages and buffers are built into what is open.
+func (s *state) limit(next config.Limits, out []effect) []effect {
+	was := s.config.Limits
+	if next == was {
+		return out
+	}
+	if next.MaxMessageBytes != was.MaxMessageBytes || next.MaxBufferedBytes != was.MaxBufferedBytes {
+		out = append(out, act(logged{slog.LevelWarn, "limits.maxMessageBytes and limits.maxBufferedBytes take effect at the next start", nil}))
+	}
+	m := message.NewLimits{Limits: next}
+	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
+		out = append(out, tell(s.pools[name], m))
+	}
+	for ref := range s.sessions {
+		out = append(out, tell(ref, m))
+	}
+	for _, desk := range s.desks {
+		out = append(out, tell(desk, m))
+	}
+	return out
 }
 
 func names(servers []config.Server) []string {

@@ -28,6 +28,7 @@ type state struct {
 	early    []any                // clients that came before that: OpenSession, OpenStdio
 	snapshot *catalog.Snapshot
 	listen   []string
+	bound    []string // listen of the configuration it was started with
 
 	pools    map[string]kernel.Reference // by server
 	sessions map[kernel.Reference]bool   // listen streams too; true: it was asked to leave
@@ -50,7 +51,7 @@ type state struct {
 type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
-	return &state{config: cfg, self: self, pools: map[string]kernel.Reference{}, sessions: map[kernel.Reference]bool{}, levels: map[kernel.Reference]int{}}
+	return &state{config: cfg, bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, sessions: map[kernel.Reference]bool{}, levels: map[kernel.Reference]int{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.

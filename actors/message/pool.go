@@ -34,6 +34,16 @@ type Reconfigure struct {
 	Transport bool
 }
 
+// NewLimits tells pools, sessions and desks that the limits of the gateway have changed.
+type NewLimits struct{ Limits config.Limits }
+
+func (NewLimits) Class() kernel.Class { return kernel.State }
+
+// Key: only the newest limits count.
+func (NewLimits) Key() any { return limitsKey{} }
+
+type limitsKey struct{}
+
 // Restart asks a pool to replace its connections (an operator's wish).
 type Restart struct{}
 

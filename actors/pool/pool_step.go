@@ -155,6 +155,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.reconfigure(now, m, out)
 	case message.Restart:
 		return s.replace(now, out)
+	case message.NewLimits:
+		s.limits = m.Limits
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Stopping:

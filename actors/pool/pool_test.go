@@ -231,7 +231,7 @@ func TestReturnedGoesElsewhere(t *testing.T) {
 // limits.parkedPerServer: one more call that waits for its client is withdrawn, its holder told.
 func TestTooManyParked(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
-	w.s.limits.ParkedPerServer = 1
+	w.step(message.NewLimits{Limits: config.Limits{ParkedPerServer: 1}}) // by a reload
 	w.phase(0, message.Ready)
 	for seq := range uint64(2) {
 		w.dispatch(seq)

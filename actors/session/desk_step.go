@@ -28,6 +28,7 @@ const (
 type deskState struct {
 	number   uint32
 	node     string // this process: a state of another one leads to no call of ours
+	desks    int
 	limits   config.Limits
 	gateway  string // version, for serverInfo
 	info     []byte // serverInfo, raw JSON
@@ -95,14 +96,18 @@ type outcome struct {
 }
 
 func newDeskState(o DeskOptions, self kernel.Reference) *deskState {
-	limits := o.Limits
-	limits.MaxInFlightPerClient = share(limits.MaxInFlightPerClient, o.Desks)
-	limits.ParkedPerClient = share(limits.ParkedPerClient, o.Desks)
 	return &deskState{
-		number: uint32(o.Number), node: o.Node, limits: limits, gateway: o.Version, info: serverInfo(o.Version), sealer: o.Sealer,
+		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: shared(o.Limits, o.Desks), gateway: o.Version, info: serverInfo(o.Version), sealer: o.Sealer,
 		registry: o.Registry, owner: o.Gateway, self: self, level: len(levels),
 		expect: o.Expect, calls: map[uint64]*visit{}, byID: map[clientID]uint64{}, clients: map[string]*usage{},
 	}
+}
+
+// shared are a desk's limits.
+func shared(limits config.Limits, desks int) config.Limits {
+	limits.MaxInFlightPerClient = share(limits.MaxInFlightPerClient, desks)
+	limits.ParkedPerClient = share(limits.ParkedPerClient, desks)
+	return limits
 }
 
 // share is a desk's part of a limit for one client: requests are dealt round-robin. 0 stays 0, no limit.
@@ -159,6 +164,8 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 		return s.serveEarly(now, out)
 	case message.Abort:
 		return s.abort(now, m, out)
+	case message.NewLimits:
+		s.limits = shared(m.Limits, s.desks)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:

@@ -159,6 +159,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.serveWaiting(now, out)
 	case message.Abort:
 		return s.abort(now, m, out)
+	case message.NewLimits: // a shorter sessionIdle counts from the next look on
+		s.limits = m.Limits
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:

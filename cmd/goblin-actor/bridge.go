@@ -38,7 +38,7 @@ func (f *bridgeFlags) check(path string) error {
 func bridge(cmd *cobra.Command, address string) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	log := newLogger(config.Default().Log, cmd.ErrOrStderr())
+	log := newLogger(config.Default().Log, nil, cmd.ErrOrStderr())
 	err := client.Bridge(ctx, address, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if errors.Is(err, error(errInterrupted)) {
 		return nil

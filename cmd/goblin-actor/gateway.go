@@ -46,17 +46,25 @@ func demoConfig() (*config.Config, error) {
 	return &cfg, nil
 }
 
-// newLogger logs to w as the configuration says.
-func newLogger(c config.Log, w io.Writer) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
-		level = slog.LevelInfo
+// newLogger logs to w as the configuration says; level, which may be nil, changes what is logged later.
+func newLogger(c config.Log, level *slog.LevelVar, w io.Writer) *slog.Logger {
+	if level == nil {
+		level = new(slog.LevelVar)
 	}
+	level.Set(levelOf(c))
 	options := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
+}
+
+func levelOf(c config.Log) slog.Level {
+	level := slog.LevelInfo
+	if level.UnmarshalText([]byte(c.Level)) != nil {
+		return slog.LevelInfo
+	}
+	return level
 }
 
 // stopGrace is how long actors and children have to end after the drain.
@@ -113,11 +121,15 @@ func stdio(cmd *cobra.Command, path, stateDir string) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	log := newLogger(cfg.Log, cmd.ErrOrStderr())
+	level := new(slog.LevelVar)
+	log := newLogger(cfg.Log, level, cmd.ErrOrStderr())
 	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(stateDir, log)})
 	if err != nil {
 		return err
 	}
+	following, unfollow := context.WithCancel(ctx)
+	defer unfollow()
+	go newReloading(cfg, cfg.Listen, g, nil, level, log).follow(following)
 	err = serveStdio(ctx, g, cfg, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if stopErr := stopGateway(g, 0); stopErr != nil {
 		log.Warn("not everything ended in time", "err", stopErr)

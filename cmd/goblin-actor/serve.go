@@ -78,7 +78,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		errOut = quietOnTerminal(errOut)
 	}
 	events := new(status.Events)
-	log := slog.New(events.Record(newLogger(cfg.Log, errOut).Handler()))
+	level := new(slog.LevelVar)
+	log := slog.New(events.Record(newLogger(cfg.Log, level, errOut).Handler()))
 	listeners, err := listenAll(cfg.Listen)
 	if err != nil {
 		return err
@@ -105,10 +106,11 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	} else {
 		greet(cmd, cfg, addresses[0])
 	}
-	err = waitForEnd(ctx, cfg, o, g, failed, left, log)
+	r := newReloading(cfg, o.listen, g, server, level, log)
+	err = waitForEnd(ctx, r, failed, left, log)
 	drain(nil)
 	stop()
-	return errors.Join(err, end(cfg, g, server, socket, log))
+	return errors.Join(err, end(r.cfg.Drain, g, server, socket, log))
 }
 
 // greet says where the gateway is, on stdout for scripts.
@@ -202,10 +204,10 @@ To add your own server, write goblin.yaml here and start again:
 var errDrain = errors.New("asked for by goblin-actor drain")
 
 // waitForEnd blocks until a signal, the context or a listener ends the gateway; it reloads the configuration meanwhile.
-func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *actors.Gateway, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
+func waitForEnd(ctx context.Context, r *reloading, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	changed, stop := watchConfig(cfg.Path, log)
+	changed, stop := watchConfig(r.cfg.Path, log)
 	defer stop()
 	for {
 		select {
@@ -228,7 +230,7 @@ func waitForEnd(ctx context.Context, cfg *config.Config, o serveOptions, g *acto
 			}
 			return nil
 		case <-changed:
-			reload(cfg.Path, o, g, log)
+			r.reload()
 		}
 	}
 }
@@ -240,26 +242,10 @@ func secondSignal(signals <-chan os.Signal) {
 	os.Exit(exitInterrupted)
 }
 
-// reload reads the file again; a bad file changes nothing.
-func reload(path string, o serveOptions, g *actors.Gateway, log *slog.Logger) {
-	cfg, report := config.Load(path)
-	for _, warning := range report.Warnings {
-		log.Warn("configuration", "warning", warning.Error())
-	}
-	if err := report.Err(); err != nil {
-		log.Error("the configuration is not reloaded: mend it and save again; the running one stays in force", "err", err)
-		return
-	}
-	if len(o.listen) > 0 {
-		cfg.Listen = o.listen
-	}
-	g.Reload(cfg)
-}
-
 // end drains and stops everything. Open streams end at once, running calls may take shutdown.drain.
-func end(cfg *config.Config, g *actors.Gateway, server *transport.Server, socket *admin.Server, log *slog.Logger) error {
+func end(drain time.Duration, g *actors.Gateway, server *transport.Server, socket *admin.Server, log *slog.Logger) error {
 	started := time.Now()
-	err := stopGateway(g, cfg.Drain)
+	err := stopGateway(g, drain)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err = errors.Join(err, server.Shutdown(ctx))

@@ -5,28 +5,40 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // hostChecks decides which Host and Origin headers we answer to. It keeps browsers of strangers out: a page whose name
 // was rebound to our address still sends its own name as Host, and its own Origin
 // (MCP 2025-11-25, basic/transports, security warning; protocol.md E.2 number 15).
 type hostChecks struct {
-	origins map[string]bool // lower case: scheme://host[:port]
-	hosts   map[string]bool // lower case: host, or host:port
+	allowed atomic.Pointer[allowed]
 
 	mu     sync.RWMutex
 	listen []net.Addr // what Serve was given
 }
 
+// allowed is what the configuration allows besides. Immutable.
+type allowed struct {
+	origins map[string]bool // lower case: scheme://host[:port]
+	hosts   map[string]bool // lower case: host, or host:port
+}
+
 func newHostChecks(o ServerOptions) *hostChecks {
-	c := &hostChecks{origins: map[string]bool{}, hosts: map[string]bool{}}
-	for _, origin := range o.AllowedOrigins {
-		c.origins[strings.ToLower(strings.TrimSuffix(origin, "/"))] = true
-	}
-	for _, host := range o.AllowedHosts {
-		c.hosts[strings.ToLower(host)] = true
-	}
+	c := &hostChecks{}
+	c.allow(o.AllowedOrigins, o.AllowedHosts)
 	return c
+}
+
+func (c *hostChecks) allow(origins, hosts []string) {
+	a := &allowed{origins: map[string]bool{}, hosts: map[string]bool{}}
+	for _, origin := range origins {
+		a.origins[strings.ToLower(strings.TrimSuffix(origin, "/"))] = true
+	}
+	for _, host := range hosts {
+		a.hosts[strings.ToLower(host)] = true
+	}
+	c.allowed.Store(a)
 }
 
 func (c *hostChecks) listening(a net.Addr) {
@@ -43,8 +55,8 @@ func (c *hostChecks) host(value string, local net.Addr) bool {
 	if !ok {
 		return false
 	}
-	lower := strings.ToLower(value)
-	if c.hosts[lower] || c.hosts[name] || c.hosts["["+name+"]"] {
+	lower, hosts := strings.ToLower(value), c.allowed.Load().hosts
+	if hosts[lower] || hosts[name] || hosts["["+name+"]"] {
 		return true
 	}
 	if name == "localhost" {
@@ -74,7 +86,7 @@ func (c *hostChecks) listensOn(name string) bool {
 // listen on) or allowed. foreign: it is another site's, so the answer needs CORS headers.
 func (c *hostChecks) origin(value, host string, local net.Addr) (ok, foreign bool) {
 	lower := strings.ToLower(value)
-	if c.origins[lower] {
+	if c.allowed.Load().origins[lower] {
 		return true, true
 	}
 	scheme, rest, found := strings.Cut(lower, "://")

@@ -126,6 +126,9 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(&serverListener{Listener: l, server: s})
 }
 
+// Allow replaces ServerOptions.AllowedOrigins and AllowedHosts, for every request from now on. Safe from any goroutine.
+func (s *Server) Allow(origins, hosts []string) { s.checks.allow(origins, hosts) }
+
 // Connections returns how many client connections are open, and how many of them are event streams (GET).
 func (s *Server) Connections() (open, streams int) {
 	s.mu.Lock()

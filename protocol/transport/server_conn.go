@@ -87,6 +87,7 @@ type serverConn struct {
 	version  internedString
 	project  internedString
 	hostOK   internedString // the last Host that passed the checks
+	hostBy   *allowed       // under which rules it did
 	watcher  *watching      // of the exchange, while it waits
 
 	busy   atomic.Bool // from a request's header to its written answer; others are closed at once on Shutdown

@@ -60,12 +60,12 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 // welcome checks Host and Origin of any request (MCP 2025-11-25, basic/transports, security warning) and gives an
 // allowed foreign origin its CORS headers.
 func (s *Server) welcome(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader) refused {
-	if string(h.host) != string(c.hostOK) {
+	if rules := s.checks.allowed.Load(); string(h.host) != string(c.hostOK) || c.hostBy != rules {
 		host := string(h.host)
 		if !s.checks.host(host, c.raw.LocalAddr()) {
 			return refusedHost
 		}
-		c.hostOK = internedString(host)
+		c.hostOK, c.hostBy = internedString(host), rules
 	}
 	if h.origin == nil {
 		return refusedNothing
