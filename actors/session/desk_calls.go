@@ -190,20 +190,30 @@ func statusOf(f *protocol.Frame) int {
 
 // keep remembers an outcome, so that the same retry again gets the same answer.
 func (s *deskState) keep(now time.Time, o outcome, out []effect) []effect {
-	o.until = now.Add(keepOutcome)
-	if len(s.outcomes) >= maxOutcomes {
-		s.outcomes = slices.Delete(s.outcomes, 0, 1)
+	if len(o.frame) > maxKept {
+		return out
 	}
+	o.until = now.Add(keepOutcome)
+	s.kept += len(o.frame)
 	s.outcomes = append(s.outcomes, o)
+	for len(s.outcomes) > maxOutcomes || s.kept > maxKept {
+		s.dropOutcome()
+	}
 	if len(s.outcomes) == 1 {
 		out = append(out, act(wakeAfter{keepOutcome, tidy{}}))
 	}
 	return out
 }
 
+// dropOutcome forgets the oldest.
+func (s *deskState) dropOutcome() {
+	s.kept -= len(s.outcomes[0].frame)
+	s.outcomes = slices.Delete(s.outcomes, 0, 1)
+}
+
 func (s *deskState) tidy(now time.Time, out []effect) []effect {
 	for len(s.outcomes) > 0 && !now.Before(s.outcomes[0].until) {
-		s.outcomes = slices.Delete(s.outcomes, 0, 1)
+		s.dropOutcome()
 	}
 	if len(s.outcomes) > 0 {
 		out = append(out, act(wakeAfter{s.outcomes[0].until.Sub(now), tidy{}}))

@@ -21,6 +21,7 @@ const (
 	returnGrace  = 5 * time.Second       // a client that left may come back with the same state for so long
 	keepOutcome  = time.Minute           // an answer nobody was there to take is kept so long
 	maxOutcomes  = 1024                  // kept at once
+	maxKept      = 16 << 20              // bytes of answers kept at once; a larger one is not kept
 	keptMessages = 32                    // progress and log lines kept between rounds
 )
 
@@ -52,6 +53,7 @@ type deskState struct {
 	scratch []call.Effect
 
 	outcomes []outcome // oldest first
+	kept     int       // bytes of their answers
 
 	lastCapabilities string // read last, and what they said
 	lastCan          message.Can

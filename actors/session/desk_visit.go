@@ -24,6 +24,11 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect
 		return append(out, act(deny{x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such server: " + m.View.Server}}))
 	}
 	if m.State != nil && m.State.Kind == seal.Parked {
+		if t, fault := resolve(view, x); fault == nil { // a tool that is gone meanwhile has no headers
+			if fault := s.checkHeaders(t, x); fault != nil {
+				return append(out, act(deny{x, fault}))
+			}
+		}
 		return s.comeBack(now, m, out)
 	}
 	switch x.Frame.M {
