@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"strconv"
 
 	"goblin-actor/protocol"
@@ -50,7 +49,7 @@ func isRefusal(e *transport.Received) bool {
 // refusal is what such an answer says; of a path that is not there its status.
 func (c *Client) refusal(e *transport.Received) error {
 	rpc := &RPCError{}
-	if e.Status == http.StatusNotFound || json.Unmarshal(e.Frame.ErrorBytes(), rpc) != nil {
+	if e.Status == 404 || json.Unmarshal(e.Frame.ErrorBytes(), rpc) != nil {
 		return fmt.Errorf("%s: %w", c.where, &transport.StatusError{Code: e.Status, Body: e.Frame.Raw})
 	}
 	return rpc
