@@ -45,7 +45,7 @@ func TestConfirm(t *testing.T) {
 		confirmed("within the pause")
 		time.Sleep(pause - 1)
 		confirmed("a nanosecond before its end")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		confirmed("at its end", 2, 3)
 		for _, s := range subscribers {
 			h.expect(s, "by then", "one_a two_b")

@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"goblin-actor/protocol/transport"
 )
 
 // Exit codes; scripts rely on them.
@@ -69,21 +72,32 @@ func report(w io.Writer, err error) int {
 	return code
 }
 
-// interruptible returns the command's context, ended by the first SIGINT or SIGTERM; a second one kills the
-// process as usual. Call stop when done.
+// interruptible returns the command's context, ended by the first SIGINT or SIGTERM; a second one ends the process and
+// the servers it has started at once. Call stop when done.
 func interruptible(cmd *cobra.Command) (ctx context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
-	signals := make(chan os.Signal, 1)
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
 	go func() {
 		defer signal.Stop(signals)
 		select {
 		case <-signals:
 			cancel(errInterrupted)
-		case <-ctx.Done():
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			transport.KillProcesses()
+			os.Exit(exitInterrupted)
+		case <-done:
 		}
 	}()
-	return ctx, func() { cancel(context.Canceled) }
+	return ctx, sync.OnceFunc(func() {
+		cancel(context.Canceled)
+		close(done)
+	})
 }
 
 // errInterrupted is the cause of a context that a signal ended.

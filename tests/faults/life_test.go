@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -158,6 +159,44 @@ func TestSecondSignal(t *testing.T) {
 	_ = g.cmd.Process.Signal(syscall.SIGTERM)
 	g.wantExit = 130
 	<-g.exited
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it ended %s after the second signal", took)
+	}
+	waitFor(t, 5*time.Second, "the children to be gone", func() (bool, string) {
+		left := alive(children)
+		return len(left) == 0, fmt.Sprint(left)
+	})
+}
+
+// On stdio likewise: its servers have process groups of their own, which a terminal's signal does not reach.
+func TestSecondSignalOnStdio(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "goblin.yaml")
+	servers(map[string]any{"stubborn": bad("stubborn"), "family": bad("family")}).write(t, file)
+	cmd := exec.Command(binary, "stdio", "--config", file)
+	cmd.Env = environment(dir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var log output
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, 20*time.Second, "both servers to be ready", func() (bool, string) {
+		return strings.Count(log.String(), "server is ready") == 2, log.String()
+	})
+	children := descendants(cmd.Process.Pid)
+	if len(children) != 3 {
+		t.Errorf("%d descendants, want two servers and a grandchild", len(children))
+	}
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	began := time.Now()
+	_ = cmd.Wait()
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("it ended %s after the second signal", took)
 	}
