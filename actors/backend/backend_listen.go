@@ -40,7 +40,7 @@ func (s *state) filter() (filter []byte, uris []string) {
 	var has struct{ Tools, Prompts, Resources changes }
 	uris = slices.Sorted(maps.Keys(s.streams.wanted))
 	if s.streams.beside() {
-		uris = slices.DeleteFunc(uris, s.streams.asked)
+		uris = slices.DeleteFunc(uris, s.streams.holds)
 	} else {
 		_ = json.Unmarshal(s.info.Capabilities, &has) // what makes no sense is not offered
 	}
@@ -80,7 +80,7 @@ func (s *state) listenAnew(out []effect) []effect {
 			out = s.closeStream(l.now, out)
 			l.now = nil
 		}
-		return out
+		return s.settleHeld(out)
 	}
 	st := &stream{asked: uris, extra: l.beside()}
 	params := append(append([]byte(`{"notifications":`), filter...), '}')
@@ -162,6 +162,17 @@ func (s *state) settleQueries(st *stream, out []effect) []effect {
 			delete(l.wanted, uri)
 		}
 		out = s.wantAnswered(key, uri, st.uris[uri], out)
+	}
+	return out
+}
+
+// settleHeld answers the queries about URIs that the streams have already.
+func (s *state) settleHeld(out []effect) []effect {
+	for _, key := range slices.Sorted(maps.Keys(s.streams.queries)) {
+		if uri := s.streams.queries[key]; s.streams.holds(uri) {
+			delete(s.streams.queries, key)
+			out = s.wantAnswered(key, uri, true, out)
+		}
 	}
 	return out
 }

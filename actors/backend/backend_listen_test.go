@@ -199,6 +199,23 @@ func TestAURINobodyKnows(t *testing.T) {
 	})
 }
 
+// A URI that was refused may be asked for again, and again: every question has its answer.
+func TestAURINobodyKnowsAskedAgain(t *testing.T) {
+	both(t, &actortest.Modern{Changes: true, Known: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		for key := range uint64(2 * maxBeside) {
+			b.subscribe(key, "file:///no")
+			time.Sleep(time.Second)
+			b.wantHeard("refused", fmt.Sprintf("query %d no", key))
+		}
+		b.subscribe(100, "file:///a")
+		time.Sleep(time.Second)
+		b.wantHeard("known", "query 100 yes")
+		if n := server.Streams(); n > maxBeside+1 {
+			t.Errorf("%d streams stand, want at most %d", n, maxBeside+1)
+		}
+	})
+}
+
 // A stream that ended is opened again after a pause; what may have been missed meanwhile is made up for.
 func TestABrokenStreamHeals(t *testing.T) {
 	for _, gracefully := range []bool{false, true} {

@@ -82,13 +82,21 @@ func (l *streams) asked(uri string) bool {
 	return slices.ContainsFunc(l.lasting(), func(st *stream) bool { return slices.Contains(st.asked, uri) })
 }
 
-// promised reports whether the server has said yes to the URI and nothing is about to end that.
-func (l *streams) promised(uri string) bool {
-	return (l.next == nil || l.next.extra) && slices.ContainsFunc(l.lasting(), func(st *stream) bool { return st.uris[uri] })
+// holds reports whether one of them has it acknowledged. A URI that was refused may be asked for again.
+func (l *streams) holds(uri string) bool {
+	return slices.ContainsFunc(l.lasting(), func(st *stream) bool { return st.uris[uri] })
 }
 
-// outdated reports whether what is wanted has changed since the streams were opened.
+// promised reports whether the server has said yes to the URI and nothing is about to end that.
+func (l *streams) promised(uri string) bool {
+	return (l.next == nil || l.next.extra) && l.holds(uri)
+}
+
+// outdated reports whether what is wanted has changed since the streams were opened, or is asked for again.
 func (l *streams) outdated() bool {
+	if len(l.queries) > 0 {
+		return true
+	}
 	for uri := range l.wanted {
 		if !l.asked(uri) {
 			return true
