@@ -24,6 +24,7 @@ type Options struct {
 	Kind     string                              // stdio | http | sse, for people
 	Announce message.Can                         // the questions it tells the server it can carry
 	Catalog  bool                                // it fetches the server's lists
+	Before   uint64                              // connections that were made before, by the actor that this one replaces
 	Known    message.KnownEra                    // what is remembered of the server
 	Metrics  *status.ServerMetrics               // nil = uncounted
 	Links    *Links                              // counts open connections
@@ -36,7 +37,7 @@ const mailbox = 1024
 
 // Spawn starts the actor under its pool. Ten panics in a minute stop it for good; the pool sees it as lost.
 func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
-	incarnation := new(uint64) // outlives a restart, so that an old connection's frames are never taken for a new one's
+	incarnation := &o.Before // outlives a restart, so that an old connection's frames are never taken for a new one's
 	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
 		return &backend{Options: o, state: newState(o, self.Reference(), incarnation)}

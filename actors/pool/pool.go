@@ -71,6 +71,7 @@ type (
 		announce message.Can
 		catalog  bool
 		known    message.KnownEra
+		before   uint64 // connections that this replica has had
 	}
 	wakeAfter struct {
 		d   time.Duration
@@ -126,7 +127,7 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	open, kind := opener(a.server, a.replica)
 	ref := backend.Spawn(self, name, backend.Options{
 		Server: a.server, Node: p.Node, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,
-		Announce: a.announce, Catalog: a.catalog, Metrics: p.Metrics, Known: a.known,
+		Announce: a.announce, Catalog: a.catalog, Metrics: p.Metrics, Known: a.known, Before: a.before,
 		Log: p.Log.With("replica", a.replica), Seed: p.Seed + uint64(a.number),
 	})
 	self.Reference().Tell(spawned{a.number, ref})

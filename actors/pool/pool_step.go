@@ -40,8 +40,9 @@ type state struct {
 	subs      map[string]*subscription // by the server's own URI
 	queries   map[uint64]string        // our number → the URI it is about
 	lastQuery uint64
-	confirms  uint64 // number of the newest question to the registry
-	level     string // log level wanted by clients; "" = nobody has said
+	had       map[int]uint64 // connections there have been, by replica: counted on when it is replaced
+	confirms  uint64         // number of the newest question to the registry
+	level     string         // log level wanted by clients; "" = nobody has said
 
 	settled bool // every replica has been ready or has failed once
 	failed  bool // the first attempt failed
@@ -87,7 +88,7 @@ func newState(o Options, self kernel.Reference) *state {
 	return &state{
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]string{}, eras: known(o),
+		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]string{}, had: map[int]uint64{}, eras: known(o),
 	}
 }
 
@@ -190,7 +191,7 @@ func (s *state) spawnSlot(now time.Time, sl *slot, out []effect) []effect {
 	s.number++
 	sl.number, sl.phase, sl.since = s.number, message.Idle, now
 	s.slots = append(s.slots, sl)
-	return append(out, act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main, s.eras[identity(s.server, sl.replica)]}))
+	return append(out, act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main, s.eras[identity(s.server, sl.replica)], s.had[sl.replica]}))
 }
 
 // toAll tells every backend.
@@ -244,6 +245,9 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 	}
 	sl.phase, sl.reason, sl.lastLine, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.LastLine, m.NextAttempt, m.Incarnation, now
 	sl.confirm, sl.offered = 0, false
+	if sl.main {
+		s.had[sl.replica] = max(s.had[sl.replica], m.Incarnation)
+	}
 	switch m.Phase {
 	case message.Syncing:
 		out = s.speaks(sl, m.Info, out)
@@ -395,7 +399,7 @@ func (s *state) replace(now time.Time, out []effect) []effect {
 // report is what the pool tells people.
 func (s *state) report() status.Server {
 	r := status.Server{
-		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.running), Queued: len(s.queue), Description: s.server.Description,
+		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.running), Parked: s.parked + s.waiting, Queued: len(s.queue), Description: s.server.Description,
 		Tools: s.counts[protocol.Tools], Prompts: s.counts[protocol.Prompts], Resources: s.counts[protocol.Resources], Templates: s.counts[protocol.Templates],
 		Settled: s.settled, FailedFirst: s.failed,
 	}

@@ -185,10 +185,11 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	for _, v := range s.Servers {
 		rows = append(rows, []string{
 			oneLine(v.Name, 0), v.State, fmt.Sprintf("%d/%d", v.ReadyCount, v.Replicas), strconv.Itoa(v.Tools), strconv.Itoa(v.Prompts),
-			strconv.Itoa(v.Resources), strconv.Itoa(v.Templates), strconv.Itoa(v.InFlight), strconv.Itoa(v.Queued), serverReason(v, s.Now),
+			strconv.Itoa(v.Resources), strconv.Itoa(v.Templates), strconv.Itoa(v.InFlight - v.Parked), strconv.Itoa(v.Parked),
+			strconv.Itoa(v.Queued), serverReason(v, s.Now),
 		})
 	}
-	head := []string{"SERVER", "STATE", "READY", "TOOLS", "PROMPTS", "RESOURCES", "TEMPLATES", "RUNNING", "QUEUED", "REASON"}
+	head := []string{"SERVER", "STATE", "READY", "TOOLS", "PROMPTS", "RESOURCES", "TEMPLATES", "RUNNING", "PARKED", "QUEUED", "REASON"}
 	if err := table(w, head, rows); err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ type Server struct {
 	Hint        string    `json:"hint,omitempty"`
 	NextAttempt time.Time `json:"nextAttempt,omitzero"`
 	InFlight    int       `json:"inFlight"`
+	Parked      int       `json:"parked,omitempty"` // of these wait: at a question, or for the end of a task
 	Queued      int       `json:"queued"`
 	Replicas    int       `json:"replicas"`
 	ReadyCount  int       `json:"readyReplicas"`
