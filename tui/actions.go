@@ -17,7 +17,7 @@ type action struct {
 	help      string
 	is        func(*tcell.EventKey) bool
 	do        func(a *App, e *tcell.EventKey)
-	says      func(a *App) string // the label now, where it is not always the same; nil = label
+	says      func(a *App) string // the label now, where it is not always the same, as far as there is room; nil = label
 	dangerous bool                // asks before
 	disabled  func(a *App) string // why it cannot be done now; "" = it can. nil = always can
 	hint      hint

@@ -157,7 +157,9 @@ func (a *App) drawHints(screen tcell.Screen, y, w int, which hint) {
 		}
 		label := act.label
 		if act.says != nil {
-			label = act.says(a)
+			if now := act.says(a); x+width(act.key)+1+width(now) <= w {
+				label = now
+			}
 		}
 		if x+width(act.key)+1+width(label) > w {
 			return

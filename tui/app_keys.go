@@ -45,7 +45,7 @@ func (a *App) dispatch(e *tcell.EventKey) {
 		return
 	}
 	if e.Key() == tcell.KeyRune {
-		a.say(fmt.Sprintf("%s does nothing; ? lists the keys, ctrl-c leaves", plain(string(e.Rune()))), Warn)
+		a.say(fmt.Sprintf("%s is no key; ? helps, ctrl-c leaves", plain(string(e.Rune()))), Warn)
 	}
 }
 

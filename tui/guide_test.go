@@ -21,9 +21,10 @@ func TestLastLine(t *testing.T) {
 		{"of its own gateway", 80, 24, Options{Ends: true}, "", "? help  ctrl-c quit, ends the gateway  ctrl-z faults"},
 		{"faults only", 80, 24, Options{}, "<ctrl-z>", "? help  ctrl-c quit  ctrl-z all"},
 		{"small", 20, 5, Options{}, ":calls<enter>", "? help  ctrl-c quit"},
+		{"small, of its own gateway", 20, 5, Options{Ends: true}, "", "? help  ctrl-c quit"},
 		{"too low", 20, 4, Options{}, "", "backends       5  4…"},
 		{"nowhere to go back to", 80, 24, Options{}, "<esc>", "esc: this is where it began; ctrl-c or :quit leaves"},
-		{"a key that is none", 80, 24, Options{}, "q", "q does nothing; ? lists the keys, ctrl-c leaves"},
+		{"a key that is none", 80, 24, Options{}, "q", "q is no key; ? helps, ctrl-c leaves"},
 		{"no view before", 80, 24, Options{}, "-", "-: there was no view before"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
