@@ -1,7 +1,10 @@
 package actors
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -266,20 +269,61 @@ func TestLogLines(t *testing.T) {
 	})(t)
 }
 
-// S2.6.2, S0.9.2: a server's error reaches the caller byte for byte.
+// S2.6.2, S0.9.2: a server's error reaches the caller byte for byte; of a read it is logged.
 func TestServerErrorsPropagate(t *testing.T) {
 	within(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"ask"}, Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"message":"no <&>","code":-31999,"data":[1.0,{"b":1,"a":2}]}}`))
 		}}
-		h := open(t, map[string]*actortest.Server{"one": server}, nil)
-		defer h.close()
+		var log bytes.Buffer
+		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "stdio", Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)
 		h.initialize()
 		want := `{"jsonrpc":"2.0","id":1,"error":{"message":"no <&>","code":-31999,"data":[1.0,{"b":1,"a":2}]}}`
 		for _, line := range []string{call(1), `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"resource://one/file:///a"}}`} {
 			if got := h.one(line); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
+		}
+		h.close()
+		if want := `msg="server refused to read a resource" server=one uri=file:///a code=-31999 message="no <&>"`; !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, log.String())
+		}
+	})(t)
+}
+
+// S0.7.4, S1.58: an update reaches every client that subscribed, of either era, and no other; the server is asked once.
+func TestUpdatesReachSubscribersOnly(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
+		}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		const wanted = `,"notifications":{"resourceSubscriptions":["resource://one/file:///a"]}`
+		h.send(modern(11, "subscriptions/listen", "{}", wanted), modern(12, "subscriptions/listen", "{}", wanted),
+			modern(13, "subscriptions/listen", "{}", `,"notifications":{"resourcesListChanged":true}`))
+		time.Sleep(time.Second)
+		h.got()
+		told := func(when string, want ...string) {
+			t.Helper()
+			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
+			time.Sleep(time.Second)
+			got := h.got()
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: told %q, want %q", when, got, want)
+			}
+		}
+		const head = `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{`
+		tagged := func(id int) string {
+			return fmt.Sprintf(head+`"_meta":{"io.modelcontextprotocol/subscriptionId":%d},"uri":"resource://one/file:///a"}}`, id)
+		}
+		told("two listen", tagged(11), tagged(12))
+		h.one(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
+		told("and the session", tagged(11), tagged(12), head+`"uri":"resource://one/file:///a"}}`)
+		if n := len(server.Got("resources/subscribe")); n != 1 {
+			t.Errorf("%d subscribes upstream, want 1", n)
 		}
 	})(t)
 }

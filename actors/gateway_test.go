@@ -2,6 +2,7 @@ package actors
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,7 +68,7 @@ func openOn(t *testing.T, openers map[string]func(transport.Sink) transport.Link
 	if change != nil {
 		change(&cfg)
 	}
-	log := slog.New(slog.DiscardHandler)
+	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Version, o.Log = "test", log
 	o.Open = func(server config.Server, _ int) (func(transport.Sink) transport.Link, string) {
 		return openers[server.Name], kind
@@ -364,7 +365,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 	})(t)
 }
 
-// S3.5.1, S3.5.2: a server switched off disappears at once, switched on it is back.
+// S3.5.1, S3.5.2: a server switched off disappears at once, switched on it is back. S3.4.2: nobody names a project.
 func TestReload(t *testing.T) {
 	within(func(t *testing.T) {
 		servers := map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"b"}}}

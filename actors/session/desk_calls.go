@@ -114,7 +114,7 @@ func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []effect
 	switch e.Kind {
 	case call.Deliver:
 		out = s.deliver(now, v, &e.Frame, out)
-		return append(out, answered(now, &v.Call, &e.Frame))
+		return append(readRefused(&v.Call, &e.Frame, out), answered(now, &v.Call, &e.Frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && v.Method == protocol.MethodToolsCall {
 			fault := *e.Fault

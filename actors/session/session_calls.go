@@ -154,7 +154,7 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 			edits = h.taskEdits(edits, frame)
 		}
 		out = append(out, edited(h.x, frame, edits, frame.Memory))
-		return append(out, answered(now, &h.Call, frame))
+		return append(readRefused(&h.Call, frame, out), answered(now, &h.Call, frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && h.Method == protocol.MethodToolsCall {
 			fault := *e.Fault

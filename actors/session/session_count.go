@@ -46,6 +46,17 @@ func answered(now time.Time, of *call.Call, frame *protocol.Frame) effect {
 	return act(c)
 }
 
+// readRefused logs the error a server answers a read with; its client gets it all the same (S0.9.2).
+func readRefused(of *call.Call, frame *protocol.Frame, out []effect) []effect {
+	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
+		return out
+	}
+	text, _ := protocol.Unquote(protocol.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
+	code := cut(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
+	return append(out, act(logged{levelInfo, "server refused to read a resource",
+		[]any{"server", of.Server, "uri", cut(of.Item, 200), "code", code, "message", cut(text, 200)}}))
+}
+
 // toolFailed reports whether a result of tools/call says isError.
 func toolFailed(frame *protocol.Frame) bool {
 	return frame.Failure && string(protocol.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"

@@ -115,7 +115,7 @@ func sampleSnapshot() *Snapshot {
 	return &Snapshot{
 		Started: time.Unix(1, 0),
 		Catalog: Catalog{Version: 9},
-		Servers: []Server{{Name: "files", Queued: 3, InFlight: 2, Tools: 4, Templates: 1}},
+		Servers: []Server{{Name: "files", Queued: 3, InFlight: 2, Tools: 4, Templates: 1, Subscribed: 5, Subscribers: 6}},
 		Backends: []Backend{
 			{Server: "files", Replica: 0, State: "ready", Incarnation: 3},
 			{Server: "files", Replica: 1, State: "waiting"},
@@ -137,6 +137,8 @@ func TestSnapshotAsGauges(t *testing.T) {
 		`goblin_catalog_items{server="files",kind="tools"} 4`,
 		`goblin_catalog_items{server="files",kind="templates"} 1`,
 		`goblin_catalog_version 9`,
+		`goblin_subscriptions{server="files"} 5`, // S0.10.2
+		`goblin_subscribers{server="files"} 6`,
 		`goblin_backend_up{server="files",replica="0"} 1`,
 		`goblin_backend_up{server="files",replica="1"} 0`,
 		`goblin_backend_restarts_total{server="files",replica="0"} 2`,
