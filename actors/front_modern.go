@@ -36,6 +36,10 @@ func (g *Gateway) modern(x *transport.Exchange, key catalog.Key, header func(str
 		return
 	}
 	if x.Frame.M == protocol.MethodSubscriptionsListen {
+		if x.Origin.JSONOnly { // it would wait for ever for what it does not take
+			message.RefuseFault(x, 406, &protocol.Fault{Name: protocol.InvalidRequest, Message: "subscriptions/listen is answered with a stream: Accept must admit text/event-stream"})
+			return
+		}
 		g.self.Tell(message.OpenListen{Exchange: x, View: key})
 		return
 	}

@@ -99,3 +99,15 @@ func TestErrorsWithoutID(t *testing.T) {
 		}
 	}
 }
+
+// A listen stream is a stream: a client that takes none is told so, rather than nothing for ever.
+func TestListenWantsAStream(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
+	for accept, want := range map[string]int{"application/json": 406, "text/event-stream": 200, "application/json, text/event-stream": 200} {
+		status, answer := w.raw("/mcp", modern(1, "subscriptions/listen", "{}", `,"notifications":{}`),
+			"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen", "Accept: "+accept)
+		if status != want || want == 200 && !strings.Contains(answer, "acknowledged") || want == 406 && !strings.Contains(answer, `"id":1`) {
+			t.Errorf("Accept %s: %d %s, want %d", accept, status, answer, want)
+		}
+	}
+}
