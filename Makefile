@@ -9,7 +9,7 @@ CONFORM  := tests/conformance
 NPM      := $(shell command -v npm 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop conformance screenshots golden tui
+.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop conformance matrix screenshots golden tui
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ test: interop ## every test, foreign clients and servers included (the latter ne
 	go test ./...
 
 race: ## the tests under the race detector, three times
-	go test -race -count=3 ./...
+	go test -race -count=3 -timeout 30m ./...
 
 fuzz: ## every fuzz target for FUZZTIME (30s)
 	@set -euo pipefail; grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
@@ -70,7 +70,7 @@ check: fmt vet staticcheck cross test docs ## what a change must pass; fails too
 	git diff --exit-code -- docs
 
 matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
-	MATRIX=1 go test -count=1 -timeout 20m -run TestMatrix ./$(INTEROP)
+	go test -count=1 -v -run TestMatrix ./$(INTEROP)
 
 clean: ## removes what was built
 	rm -rf bin bench/results

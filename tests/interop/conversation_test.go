@@ -52,8 +52,10 @@ func converse(ctx context.Context, p peer, prefix, name string) (transcript, err
 	}
 	s.Echo = call("echo", map[string]any{"message": "grüße 👋"})
 	s.Sum = call("get-sum", map[string]any{"a": 2, "b": 40})
-	pieces, err := p.call(ctx, prefix+"_trigger-long-running-operation", map[string]any{"duration": 0.5, "steps": 5},
-		func(v float64) { s.Progress = append(s.Progress, v) })
+	progress := newReports()
+	pieces, err := p.call(ctx, prefix+"_trigger-long-running-operation", map[string]any{"duration": 0.5, "steps": 5}, progress.add)
+	keep("long call", err)
+	s.Progress, err = progress.wait(ctx, 1)
 	keep("long call", err)
 	s.Long = text(pieces)
 	s.Cancelled = cancels(ctx, p, prefix)

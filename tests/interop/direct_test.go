@@ -2,14 +2,12 @@ package interop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // withoutTheGateway: what is called a peer's fault goes wrong without the gateway too, where the two can meet at all.
@@ -31,52 +29,6 @@ func withoutTheGateway(t *testing.T, clients []caller, servers []*fixture) {
 			}
 		}
 	}
-	if err := forgetful(t, servers); err != nil {
-		t.Errorf("the go-sdk's server that forgets who listens: %v", err)
-	}
-}
-
-// forgetful: the go-sdk's client listens for changes of lists and for a resource, then no more for the resource, and is
-// told no change of a list from then on.
-func forgetful(t *testing.T, servers []*fixture) error {
-	t.Helper()
-	f := servers[slices.IndexFunc(servers, func(f *fixture) bool { return f.name == goSDKStdioModern })]
-	command, _ := f.servers[f.key]["command"].(string)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	p, err := goSDKOverStdio(ctx, target{command: []string{command}, dir: t.TempDir()}.cmd(), manner{})
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	told := func(patience time.Duration) error {
-		since := p.heard().count()
-		if _, err := p.call(ctx, f.change.tool, nil, nil); err != nil {
-			t.Error(err)
-		}
-		limit, stop := context.WithTimeout(ctx, patience)
-		defer stop()
-		return p.heard().wait(limit, since, f.changes+"/list_changed")
-	}
-	if err := told(10 * time.Second); err != nil {
-		return fmt.Errorf("before: %w", err)
-	}
-	session := p.(*goSDK).session
-	if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: f.watched}); err != nil {
-		return err
-	}
-	if err := p.heard().wait(ctx, 0, "updated "+f.watched); err != nil {
-		return err
-	}
-	if err := session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: f.watched}); err != nil {
-		return err
-	}
-	for range 20 { // the end of the stream takes its time
-		if told(limitedTime/10) != nil {
-			return nil
-		}
-	}
-	return errors.New("it still tells")
 }
 
 // direct has one conversation of a client with a server of the same transport.
@@ -103,7 +55,7 @@ func direct(t *testing.T, c caller, f *fixture, name string) error {
 	}
 	defer p.close()
 	conversation := &talk{peer: p, fixture: f, names: names{direct: true}, cell: "direct", limited: func(string) bool { return true },
-		prepare: func(do func() error) error { return do() }}
+		prepare: func(do func() error) error { return do() }, alone: &sync.Mutex{}}
 	if err := conversation.ready(ctx); err != nil {
 		return fmt.Errorf("ready: %w", err)
 	}

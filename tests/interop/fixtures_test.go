@@ -30,12 +30,12 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 	goSDK := func(args ...string) map[string]any { return map[string]any{"command": goServer, "args": args} }
 	one("go-sdk 1.8.0, stdio, legacy", "gostdio", legacyVersion, goSDKServer, with(goSDK(), "protocol", "legacy"))
 	one("go-sdk 1.8.0, HTTP, sessions", "gohttp", legacyVersion, goSDKServer, http(goSDKHTTP(t, goServer, "-stateless=false")))
-	one(goSDKStdioModern, "gostdiom", modernVersion, goSDKServer, with(goSDK(), "protocol", "modern"))
+	one("go-sdk 1.8.0, stdio, modern", "gostdiom", modernVersion, goSDKServer, with(goSDK(), "protocol", "modern"))
 	one("go-sdk 1.8.0, HTTP, stateless", "gohttpm", modernVersion, goSDKServer, http(goSDKHTTP(t, goServer)))
 
 	mcpGo := map[string]any{"command": testBinary(t), "env": map[string]string{beMCPGo: "1"}}
 	one("mcp-go 1.2.1, stdio, legacy", "mgstdio", legacyVersion, plainServer, with(mcpGo, "protocol", "legacy"))
-	one("mcp-go 1.2.1, HTTP, legacy", "mghttp", legacyVersion, plainServer, http(mcpGoHTTP(t, legacyVersion)))
+	one("mcp-go 1.2.1, HTTP, legacy", "mghttp", legacyVersion, shufflingServer, http(mcpGoHTTP(t, legacyVersion)))
 	one("mcp-go 1.2.1, stdio, modern", "mgstdiom", modernVersion, plainServer, mcpGo)
 	one("mcp-go 1.2.1, HTTP, modern", "mghttpm", modernVersion, plainServer, http(mcpGoHTTP(t)))
 	one("mcp-go 1.2.1, SSE", "mgsse", legacyVersion, plainServer, map[string]any{"url": mcpGoSSE(t), "type": "sse"})
@@ -146,6 +146,14 @@ func plainServer(f *fixture) *fixture {
 	f.changes, f.made = "tools", "more-{cell}"
 	f.completes, f.argument = reference{prompt: "greet"}, [3]string{"style", "br", "brief"}
 	f.log = ask{"log", nil, "logged"}
+	return f
+}
+
+// shufflingServer deals what it says at random to the response of a call and to the GET stream of its session
+// (mcp-go 1.2.1, server/streamable_http.go: both read the session's one channel).
+func shufflingServer(f *fixture) *fixture {
+	f = plainServer(f)
+	f.shuffles = true
 	return f
 }
 

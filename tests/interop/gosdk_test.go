@@ -13,17 +13,16 @@ import (
 
 // goSDK is the official Go SDK's client.
 type goSDK struct {
-	session  *mcp.ClientSession
-	ears     *ears
-	progress chan *mcp.ProgressNotificationParams
-	tokens   int
-	wanted   string // log level, modern
+	session *mcp.ClientSession
+	ears    *ears
+	tokens  tokens
+	wanted  string // log level, modern
 }
 
 //lint:file-ignore SA1019 roots, sampling and logging are deprecated as of 2026-07-28 and still to be carried
 
 func dialGoSDK(ctx context.Context, t mcp.Transport, m manner) (peer, error) {
-	p := &goSDK{ears: newEars(), progress: make(chan *mcp.ProgressNotificationParams, 1000)}
+	p := &goSDK{ears: newEars()}
 	client := mcp.NewClient(&mcp.Implementation{Name: "interop-go-sdk", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { p.ears.hear("tools/list_changed") },
 		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { p.ears.hear("prompts/list_changed") },
@@ -34,7 +33,9 @@ func dialGoSDK(ctx context.Context, t mcp.Transport, m manner) (peer, error) {
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 			p.ears.hear("log " + string(r.Params.Level))
 		},
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { p.progress <- r.Params },
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			p.tokens.tell(r.Params.ProgressToken, r.Params.Progress)
+		},
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: m.answers.form}, nil
 		},
@@ -137,34 +138,9 @@ func (p *goSDK) call(ctx context.Context, tool string, args map[string]any, prog
 	if p.wanted != "" {
 		params.Meta[mcp.MetaKeyLogLevel] = p.wanted
 	}
-	if progress == nil {
-		return p.send(ctx, params)
+	if progress != nil {
+		params.Meta["progressToken"] = p.tokens.next(progress)
 	}
-	p.tokens++
-	token := fmt.Sprintf("token-%d", p.tokens)
-	params.Meta["progressToken"] = token
-	type answer struct {
-		pieces []content
-		err    error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		pieces, err := p.send(ctx, params)
-		answered <- answer{pieces, err}
-	}()
-	for {
-		select {
-		case note := <-p.progress:
-			if note.ProgressToken == token {
-				progress(note.Progress)
-			}
-		case a := <-answered:
-			return a.pieces, a.err
-		}
-	}
-}
-
-func (p *goSDK) send(ctx context.Context, params *mcp.CallToolParams) ([]content, error) {
 	result, err := p.session.CallTool(ctx, params)
 	if err != nil {
 		return nil, err

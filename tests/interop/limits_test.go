@@ -17,8 +17,7 @@ type limit struct {
 }
 
 const (
-	inspectorName    = "inspector 2.12.0 --cli"
-	goSDKStdioModern = "go-sdk 1.8.0, stdio, modern"
+	inspectorName = "inspector 2.12.0 --cli"
 
 	mcpGoSource = "https://github.com/mark3labs/mcp-go/blob/v1.2.1/"
 	spec        = "https://modelcontextprotocol.io/specification/"
@@ -75,11 +74,6 @@ var limits = []limit{
 		direct: [][2]string{{"go-sdk 1.8.0 2026-07-28 over HTTP", "mcp-go 1.2.1, HTTP, modern"}, {"go-sdk 1.8.0 2026-07-28 over HTTP", "TypeScript v2 2.4.0, HTTP, modern"}},
 		why:    "go-sdk's client takes no input request without `params`, which these servers leave out and which may be left out",
 		proof:  "[protocol.go](https://github.com/modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/protocol.go#L119-L123)",
-	},
-	{
-		key: "h", talks: []string{"list_changed"}, applies: func(_ caller, f *fixture, _ string) bool { return f.name == goSDKStdioModern },
-		why:   "go-sdk's server over stdio forgets who listens to lists as soon as any listen stream ends; with another URI to listen to, the stream is replaced",
-		proof: "[server.go](https://github.com/modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/server.go#L1278-L1284)",
 	},
 }
 

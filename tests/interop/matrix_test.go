@@ -16,18 +16,12 @@ import (
 // abreast is how many cells are talked in at once. Most of them wait for something most of the time.
 const abreast = 16
 
-// starting is how many clients over stdio run at once: their gateways start servers, and wait for them 5 s at most.
-const starting = 4
-
 // result is how the conversations of one cell went, by name.
 type result map[string]error
 
 // TestMatrix: every client has every conversation with every server through the real binary. What does not work is the
 // fault of a peer, proven in limits_test.go, or the test fails. The matrix of it stands in docs/protocol.md.
 func TestMatrix(t *testing.T) {
-	if os.Getenv("MATRIX") == "" {
-		t.Skip("thousands of conversations with foreign programs, for minutes: make matrix runs them")
-	}
 	needNode(t)
 	servers := fixtures(t, goSDKBinary(t))
 	config := map[string]any{}
@@ -44,7 +38,7 @@ func TestMatrix(t *testing.T) {
 		results[i] = make([]result, len(servers))
 	}
 	var running sync.WaitGroup
-	free, slow := make(chan struct{}, abreast), make(chan struct{}, starting)
+	free := make(chan struct{}, abreast)
 	for j, f := range servers {
 		var began sync.Once
 		one := func(i int, began *sync.Once) {
@@ -63,11 +57,7 @@ func TestMatrix(t *testing.T) {
 		})
 		for i, c := range clients {
 			if c.way == overStdio {
-				running.Go(func() {
-					slow <- struct{}{}
-					defer func() { <-slow }()
-					one(i, &sync.Once{})
-				})
+				running.Go(func() { one(i, &sync.Once{}) })
 			}
 		}
 	}
@@ -76,7 +66,7 @@ func TestMatrix(t *testing.T) {
 		withoutTheGateway(t, clients, servers)
 	}
 	judge(t, clients, servers, results)
-	waitFor(t, 10*time.Second, "no call in flight: cancelled calls must end at the servers too", func() (bool, string) { return noneInFlight(t, g) })
+	waitFor(t, talkTime, "no call in flight: cancelled calls must end at the servers too", func() (bool, string) { return noneInFlight(t, g) })
 }
 
 // checkVersions: each server speaks the version it is forced to.
@@ -95,7 +85,7 @@ func checkVersions(t *testing.T, g *gateway, servers []*fixture) {
 // cell has all conversations of one cell; began is done once a connection to the server. Clients over stdio have a
 // gateway of their own, with that server only.
 func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) result {
-	to := target{url: g.url}
+	to, alone := target{url: g.url}, &shared
 	switch c.way {
 	case overSSE:
 		to.url = g.base + "/sse"
@@ -110,25 +100,35 @@ func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) resu
 			config[name] = server
 		}
 		to = target{command: []string{binary, "stdio", "--config", writeConfig(t, dir, config)}, dir: dir}
+		alone = &sync.Mutex{}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	p, err := c.dial(ctx, to, answers{f.form})
 	if err != nil {
 		return failedAll(&connectError{err})
 	}
 	defer p.close()
-	limited := func(name string) bool { return limitOf(c, f, name) != nil }
-	conversation := &talk{peer: p, fixture: f, limited: limited, cell: fmt.Sprintf("cell-%d", cells.Add(1)), prepare: func(do func() error) (err error) {
-		began.Do(func() { err = do() })
-		return err
-	}}
+	conversation := &talk{peer: p, fixture: f, cell: fmt.Sprintf("cell-%d", cells.Add(1)), alone: alone,
+		limited: func(name string) bool { return limitOf(c, f, name) != nil },
+		prepare: func(do func() error) (err error) {
+			began.Do(func() { err = do() })
+			return err
+		}}
+	if c.way == overStdio { // its gateway was just started, and waits for its servers for five seconds only
+		if err := conversation.until(ctx, f.lists["tools"]); err != nil {
+			return failedAll(&connectError{err})
+		}
+	}
 	went := result(conversation.hold(ctx))
 	if v := p.version(); v != c.version {
 		went["list"] = errors.Join(went["list"], fmt.Errorf("the client speaks %q, want %s", v, c.version))
 	}
 	return went
 }
+
+// shared is held by a client that wants to be the only one who changes a list on the gateway all share.
+var shared sync.Mutex
 
 // connectError is what all conversations of a cell end with whose client cannot connect.
 type connectError struct{ error }

@@ -16,12 +16,11 @@ import (
 
 // mcpGo is mcp-go's client.
 type mcpGo struct {
-	client   *client.Client
-	name     string
-	ears     *ears
-	progress chan map[string]any
-	tokens   int
-	stop     func() // of the stream that listens, modern
+	client *client.Client
+	name   string
+	ears   *ears
+	tokens tokens
+	stop   func() // of the stream that listens, modern
 }
 
 // mcpGoAnswers is what mcp-go's client says when it is asked.
@@ -42,12 +41,13 @@ func (mcpGoAnswers) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListR
 func dialMCPGo(ctx context.Context, t transport.Interface, m manner) (peer, error) {
 	said := mcpGoAnswers{m.answers}
 	c := client.NewClient(t, client.WithElicitationHandler(said), client.WithSamplingHandler(said), client.WithRootsHandler(said))
-	p := &mcpGo{client: c, ears: newEars(), progress: make(chan map[string]any, 1000)}
+	p := &mcpGo{client: c, ears: newEars()}
 	c.OnNotification(func(n mcp.JSONRPCNotification) {
 		fields := n.Params.AdditionalFields
 		switch what := strings.TrimPrefix(n.Method, "notifications/"); what {
 		case "progress":
-			p.progress <- fields
+			v, _ := fields["progress"].(float64)
+			p.tokens.tell(fields["progressToken"], v)
 		case "message":
 			p.ears.hear(fmt.Sprintf("log %v", fields["level"]))
 		case "resources/updated":
@@ -200,34 +200,9 @@ func (p *mcpGo) list(ctx context.Context, what string) (names []string, failed e
 func (p *mcpGo) call(ctx context.Context, tool string, args map[string]any, progress func(float64)) ([]content, error) {
 	var request mcp.CallToolRequest
 	request.Params.Name, request.Params.Arguments = tool, args
-	if progress == nil {
-		return p.send(ctx, request)
+	if progress != nil {
+		request.Params.Meta = &mcp.Meta{ProgressToken: p.tokens.next(progress)}
 	}
-	p.tokens++
-	token := fmt.Sprintf("token-%d", p.tokens)
-	request.Params.Meta = &mcp.Meta{ProgressToken: token}
-	type answer struct {
-		pieces []content
-		err    error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		pieces, err := p.send(ctx, request)
-		answered <- answer{pieces, err}
-	}()
-	for {
-		select {
-		case note := <-p.progress:
-			if v, ok := note["progress"].(float64); ok && note["progressToken"] == token {
-				progress(v)
-			}
-		case a := <-answered:
-			return a.pieces, a.err
-		}
-	}
-}
-
-func (p *mcpGo) send(ctx context.Context, request mcp.CallToolRequest) ([]content, error) {
 	result, err := p.client.CallTool(ctx, request)
 	if err != nil {
 		return nil, err

@@ -20,14 +20,10 @@ type driver struct {
 
 	mu      sync.Mutex
 	last    int
-	waiting map[int]waiting  // by request
-	ears    map[string]*ears // by client
-	gone    chan struct{}    // closed at the process's end
-}
-
-type waiting struct {
-	answer   chan reply
-	progress func(float64) // runs on the reader; nil = not wanted
+	waiting map[int]chan reply    // by request
+	reports map[int]func(float64) // by request; kept, as progress may come behind the answer
+	ears    map[string]*ears      // by client
+	gone    chan struct{}         // closed at the process's end
 }
 
 type reply struct {
@@ -47,7 +43,7 @@ func (e *nodeFault) Error() string { return e.Message }
 func startDriver(t *testing.T, generation string) *driver {
 	t.Helper()
 	needNode(t)
-	d := &driver{said: &output{}, waiting: map[int]waiting{}, ears: map[string]*ears{}, gone: make(chan struct{})}
+	d := &driver{said: &output{}, waiting: map[int]chan reply{}, reports: map[int]func(float64){}, ears: map[string]*ears{}, gone: make(chan struct{})}
 	cmd := exec.Command("node", "clients/driver.mjs", generation)
 	cmd.Env, cmd.Stderr = environment(t.TempDir()), d.said
 	var err error
@@ -92,15 +88,15 @@ func (d *driver) readAll(stdout io.Reader) {
 			continue
 		}
 		d.mu.Lock()
-		asked, hearing := d.waiting[message.ID+message.Of], d.ears[message.On]
+		answer, progress, hearing := d.waiting[message.ID], d.reports[message.Of], d.ears[message.On]
 		d.mu.Unlock()
 		switch {
 		case hearing != nil && message.Heard != "":
 			hearing.hear(message.Heard)
-		case message.Of != 0 && asked.progress != nil:
-			asked.progress(message.Progress)
-		case message.ID != 0 && asked.answer != nil:
-			asked.answer <- message.reply
+		case progress != nil:
+			progress(message.Progress)
+		case answer != nil:
+			answer <- message.reply
 		}
 	}
 }
@@ -117,12 +113,16 @@ func (d *driver) send(request map[string]any) error {
 }
 
 // ask sends a request to the driver and decodes its answer into result. When ctx ends the SDK's call is aborted.
+// progress runs on the reader of the driver, until the end of the test; nil = not wanted.
 func (d *driver) ask(ctx context.Context, request map[string]any, progress func(float64), result any) error {
-	w := waiting{make(chan reply, 1), progress}
+	answer := make(chan reply, 1)
 	d.mu.Lock()
 	d.last++
 	id := d.last
-	d.waiting[id] = w
+	d.waiting[id] = answer
+	if progress != nil {
+		d.reports[id] = progress
+	}
 	d.mu.Unlock()
 	defer func() {
 		d.mu.Lock()
@@ -136,7 +136,7 @@ func (d *driver) ask(ctx context.Context, request map[string]any, progress func(
 	abort := ctx.Done()
 	for {
 		select {
-		case r := <-w.answer:
+		case r := <-answer:
 			if r.Error != nil {
 				return &nodeFault{fault{r.Error.Code, r.Error.Message}}
 			}

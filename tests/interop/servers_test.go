@@ -1,7 +1,9 @@
 package interop
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,15 +18,20 @@ import (
 // snapshot asks the gateway's admin socket.
 func snapshot(t *testing.T, g *gateway) *status.Snapshot {
 	t.Helper()
-	sockets, err := filepath.Glob(filepath.Join(g.dir, "goblin-actor", "*.sock"))
-	if err != nil || len(sockets) != 1 {
-		t.Fatalf("admin sockets: %q, %v", sockets, err)
-	}
-	s, err := admin.Fetch(t.Context(), sockets[0])
+	s, err := look(t.Context(), g.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// look asks the admin socket of the gateway that has this directory.
+func look(ctx context.Context, dir string) (*status.Snapshot, error) {
+	sockets, err := filepath.Glob(filepath.Join(dir, "goblin-actor", "*.sock"))
+	if err != nil || len(sockets) != 1 {
+		return nil, fmt.Errorf("admin sockets: %q, %w", sockets, err)
+	}
+	return admin.Fetch(ctx, sockets[0])
 }
 
 func noneInFlight(t *testing.T, g *gateway) (bool, string) {

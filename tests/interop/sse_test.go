@@ -143,9 +143,14 @@ func TestSSEServerAsksWithOurIDs(t *testing.T) {
 	if tools, err := p.list(t.Context(), "tools"); err != nil || !slices.Equal(tools, []string{"pings_wait"}) {
 		t.Errorf("tools %q, %v", tools, err)
 	}
-	var progress []float64
-	if _, err := p.call(t.Context(), "pings_wait", nil, func(v float64) { progress = append(progress, v) }); err != nil || !slices.Equal(progress, []float64{1, 2, 3}) {
-		t.Errorf("progress %v, %v", progress, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	progress := newReports()
+	if _, err := p.call(ctx, "pings_wait", nil, progress.add); err != nil {
+		t.Error(err)
+	}
+	if all, err := progress.wait(ctx, 3); err != nil || !slices.Equal(all, []float64{1, 2, 3}) {
+		t.Errorf("progress %v, %v", all, err)
 	}
 	const callers, each = 8, 25
 	var calls sync.WaitGroup

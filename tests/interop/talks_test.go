@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,10 +13,10 @@ import (
 // talkNames is what every client does with every server, in this order. TestMatrix says how it went.
 var talkNames = []string{"list", "call", "progress", "cancel", "elicit", "sample", "roots", "updated", "list_changed", "not found", "complete", "log"}
 
-// talkTime bounds one conversation, the longest wait in one being the five seconds between two of server-everything's signals.
-// What a peer is known not to do gets less.
+// talkTime bounds one conversation: nothing in one takes longer than the five seconds between two of server-everything's
+// signals, but the machine may be busy. What a peer is known not to do gets less.
 const (
-	talkTime    = 20 * time.Second
+	talkTime    = time.Minute
 	limitedTime = 2 * time.Second
 )
 
@@ -42,7 +41,8 @@ type fixture struct {
 	prompt    ask
 	echo      ask
 	progress  ask
-	slow      ask // is cancelled at its first progress
+	shuffles  bool // progress may come in any order
+	slow      ask  // is cancelled at its first progress
 	elicit    ask
 	form      map[string]any // the answer to elicit
 	sample    ask
@@ -100,7 +100,12 @@ type talk struct {
 	cell    string // its own name
 	limited func(conversation string) bool
 	prepare func(func() error) error
+	alone   *sync.Mutex // of those who use one gateway, for changes of which nothing can be seen but the word that there was one
+	refused bool        // a question
 }
+
+// unseen: of this fixture's changes nothing can be seen but the word that there was one.
+func (t *talk) unseen() bool { return t.made == "" }
 
 var cells atomic.Int64
 
@@ -112,19 +117,28 @@ func (t *talk) hold(ctx context.Context) map[string]error {
 		ready = nil
 	}
 	for _, name := range talkNames {
-		patience := talkTime
-		if t.limited(name) {
-			patience = limitedTime
-		}
-		limit, cancel := context.WithTimeout(ctx, patience)
-		err := t.one(limit, name)
+		err := t.patiently(ctx, name)
 		if err != nil && ready != nil && !errors.Is(err, errNone) && (name == "updated" || name == "log" || name == "list_changed") {
 			err = fmt.Errorf("%w (before: %w)", err, ready)
 		}
 		went[name] = err
-		cancel()
 	}
 	return went
+}
+
+// patiently has one conversation. Its time begins when it has the gateway to itself, if it must.
+func (t *talk) patiently(ctx context.Context, name string) error {
+	patience := talkTime
+	if t.limited(name) {
+		patience = limitedTime
+	}
+	if name == "list_changed" && t.unseen() {
+		t.alone.Lock()
+		defer t.alone.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return t.one(ctx, name)
 }
 
 // ready sets the level, listens, and sets off what the server sends by itself.
@@ -169,11 +183,11 @@ func (t *talk) one(ctx context.Context, name string) error {
 	case "cancel":
 		return t.cancels(ctx)
 	case "elicit":
-		return t.ask(ctx, t.elicit, nil)
+		return t.question(ctx, t.elicit)
 	case "sample":
-		return t.ask(ctx, t.sample, nil)
+		return t.question(ctx, t.sample)
 	case "roots":
-		return t.ask(ctx, t.roots, nil)
+		return t.question(ctx, t.roots)
 	case "updated":
 		return t.updated(ctx)
 	case "list_changed":
@@ -208,210 +222,4 @@ func (t *talk) ask(ctx context.Context, a ask, progress func(float64)) error {
 		return fmt.Errorf("%s said %.200q, want %q in it", a.tool, said, a.want)
 	}
 	return nil
-}
-
-func (t *talk) allLists(ctx context.Context) error {
-	for _, what := range []string{"tools", "prompts", "resources", "templates"} {
-		want, ok := t.lists[what]
-		if !ok {
-			continue
-		}
-		if what == "tools" || what == "prompts" {
-			want = t.item(t.fixture, want)
-		} else {
-			want = t.uri(t.fixture, want)
-		}
-		got, err := t.list(ctx, what)
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		if !slices.Contains(got, want) {
-			return fmt.Errorf("%s: %s is not in %.400q", what, want, got)
-		}
-	}
-	return nil
-}
-
-func (t *talk) calls(ctx context.Context) error {
-	if err := t.ask(ctx, t.echo, nil); err != nil {
-		return err
-	}
-	if _, slow := t.peer.(*inspector); slow { // a process a request
-		return nil
-	}
-	if t.fixture.read != "" {
-		uri := t.uri(t.fixture, t.fixture.read)
-		if c, err := t.peer.read(ctx, uri); err != nil || c.uri != uri || c.text+c.blob == "" {
-			return fmt.Errorf("read %s: %.100q of %s, %w", uri, c.text+c.blob, c.uri, err)
-		}
-	}
-	if p := t.fixture.prompt; p.tool != "" {
-		args := map[string]string{}
-		for key, value := range p.args {
-			args[key] = fmt.Sprint(value)
-		}
-		if said, err := t.peer.prompt(ctx, t.item(t.fixture, p.tool), args); err != nil || !strings.Contains(said, p.want) {
-			return fmt.Errorf("prompt %s: %.200q, %w", p.tool, said, err)
-		}
-	}
-	return nil
-}
-
-func (t *talk) progresses(ctx context.Context) error {
-	var seen []float64
-	if err := t.ask(ctx, t.progress, func(v float64) { seen = append(seen, v) }); err != nil {
-		return err
-	}
-	if len(seen) == 0 || !slices.IsSorted(seen) {
-		return fmt.Errorf("progress: %v", seen)
-	}
-	return nil
-}
-
-// cancels ends a call at its first progress; the next call must be answered all the same. The go-sdk's server has no
-// tool that takes longer than 150 ms, so on a busy machine the answer may come first: then it is tried again.
-func (t *talk) cancels(ctx context.Context) error {
-	for range 5 {
-		err := t.cancelOne(ctx)
-		if errors.Is(err, errAnswered) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if err := t.ask(ctx, t.echo, nil); err != nil {
-			return fmt.Errorf("after the cancel: %w", err)
-		}
-		return nil
-	}
-	return errAnswered
-}
-
-var errAnswered = errors.New("the cancelled call was answered")
-
-func (t *talk) cancelOne(ctx context.Context) error {
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	began := time.Now()
-	err := t.ask(inner, t.slow, func(float64) { cancel() })
-	switch {
-	case errors.Is(err, errNone):
-		return err
-	case err == nil:
-		return errAnswered
-	case inner.Err() == nil:
-		return fmt.Errorf("before the cancel: %w", err)
-	case time.Since(began) > 2*time.Second:
-		return fmt.Errorf("the cancelled call ended after %s only: %w", time.Since(began), err)
-	}
-	return nil
-}
-
-func (t *talk) updated(ctx context.Context) error {
-	if t.watched == "" {
-		return errNone
-	}
-	if t.touch.tool != "" {
-		if err := t.ask(ctx, t.touch, nil); err != nil {
-			return err
-		}
-	}
-	return t.heard().wait(ctx, 0, "updated "+t.uri(t.fixture, t.watched))
-}
-
-// alone is held by a change of which nothing can be seen but the word that there was one.
-var alone sync.Mutex
-
-// quiet returns when nothing has been heard of the kind for longer than the gateway gathers changes.
-func (t *talk) quiet(ctx context.Context) {
-	for {
-		since := t.heard().count()
-		limit, cancel := context.WithTimeout(ctx, 400*time.Millisecond)
-		err := t.heard().wait(limit, since, t.changes+"/list_changed")
-		cancel()
-		if err != nil {
-			return
-		}
-	}
-}
-
-// listChanged: the client is told, and what is new is on the list. Others change their lists meanwhile.
-func (t *talk) listChanged(ctx context.Context) error {
-	if t.made == "" {
-		alone.Lock()
-		defer alone.Unlock()
-		t.quiet(ctx)
-	}
-	since := t.heard().count()
-	if err := t.ask(ctx, t.change, nil); err != nil {
-		return err
-	}
-	made := strings.ReplaceAll(t.made, "{cell}", t.cell)
-	for {
-		if err := t.heard().wait(ctx, since, t.changes+"/list_changed"); err != nil {
-			return err
-		}
-		since = t.heard().count()
-		items, err := t.list(ctx, t.changes)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(items, func(item string) bool { return strings.HasSuffix(item, made) }) {
-			return nil
-		}
-	}
-}
-
-// notFound: what the gateway does not find, and what the server does not. Not found is -32602 in 2026-07-28; before it
-// the specification says -32002 for resources, which not every server does.
-func (t *talk) notFound(ctx context.Context) error {
-	_, err := t.call(ctx, t.item(t.fixture, "no_such_tool"), nil, nil)
-	if f := t.fault(err); err == nil || !strings.Contains(f.Message, "no_such_tool") {
-		return fmt.Errorf("an unknown tool: %+v", f)
-	}
-	uris := []string{"resource://nobody/none:///such"}
-	if t.missing != "" {
-		uris = append(uris, t.uri(t.fixture, t.missing))
-	}
-	for _, uri := range uris {
-		_, err := t.peer.read(ctx, uri)
-		f := t.fault(err)
-		if modern := t.peer.version() >= modernVersion; err == nil || f.Code != -32602 && (modern || f.Code != -32002) {
-			return fmt.Errorf("%s for a client of %s: %+v", uri, t.peer.version(), f)
-		}
-	}
-	return nil
-}
-
-func (t *talk) completion(ctx context.Context) error {
-	of := t.completes
-	switch {
-	case of.prompt != "":
-		of.prompt = t.item(t.fixture, of.prompt)
-	case of.template != "":
-		of.template = t.uri(t.fixture, of.template)
-	default:
-		return errNone
-	}
-	values, err := t.complete(ctx, of, t.argument[0], t.argument[1])
-	if err != nil {
-		return err
-	}
-	if want := t.argument[2]; want != "" && !slices.Contains(values, want) {
-		return fmt.Errorf("completion: %q is not in %q", want, values)
-	}
-	return nil
-}
-
-func (t *talk) logs(ctx context.Context) error {
-	since := 0
-	if t.log.tool != "" {
-		since = t.heard().count()
-		if err := t.ask(ctx, t.log, nil); err != nil {
-			return err
-		}
-	} else if t.fixture.prepare == nil {
-		return errNone
-	}
-	return t.heard().wait(ctx, since, "log ")
 }

@@ -21,7 +21,7 @@ async function load() {
   return { ...Object.assign({}, ...parts), types: await import(at + "types.js") };
 }
 const sdk = await load();
-const clients = new Map(); // by "on": {client, level}
+const clients = new Map(); // by "on": {client, level, calls: tokens → ids of calls with progress}
 const running = new Map(); // by id: AbortController
 
 // What v1 names by a schema, v2 names by its method.
@@ -60,8 +60,21 @@ const ops = {
     let version; // v1 tells it to its transport only
     const told = link.setProtocolVersion?.bind(link);
     link.setProtocolVersion = (v) => { version = v; told?.(v); };
+    const calls = new Map();
+    const send = link.send.bind(link);
+    link.send = (message, ...more) => {
+      const token = message.params?._meta?.progressToken;
+      if (token !== undefined) calls.set(token, calls.newest);
+      return send(message, ...more);
+    };
+    // Progress that comes in one piece with the answer has no handler any more when its turn comes: the SDK throws it away, and says so.
+    client.onerror = (e) => {
+      const [, lost] = /unknown token: (.*)/.exec(e.message) ?? [];
+      const { progressToken, progress } = lost ? JSON.parse(lost).params : {};
+      if (calls.has(progressToken)) say({ of: calls.get(progressToken), progress });
+    };
     await client.connect(link);
-    clients.set(on, { client });
+    clients.set(on, { client, calls });
     return { server: client.getServerVersion().name, version: v2 ? client.getNegotiatedProtocolVersion() : version };
   },
   async list({ client }, { what }) {
@@ -72,7 +85,8 @@ const ops = {
       default: return (await client.listResourceTemplates()).resourceTemplates.map((t) => t.uriTemplate);
     }
   },
-  async call({ client, level }, { id, name, arguments: args, progress }, signal) {
+  async call({ client, level, calls }, { id, name, arguments: args, progress }, signal) {
+    if (progress) calls.newest = id;
     const params = { name, arguments: args };
     if (level) params._meta = { "io.modelcontextprotocol/logLevel": level };
     const options = { signal, ...progress && { onprogress: (p) => say({ of: id, progress: p.progress }) } };

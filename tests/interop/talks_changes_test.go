@@ -1,0 +1,71 @@
+package interop
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+func (t *talk) updated(ctx context.Context) error {
+	if t.watched == "" {
+		return errNone
+	}
+	if t.touch.tool != "" {
+		if err := t.ask(ctx, t.touch, nil); err != nil {
+			return err
+		}
+	}
+	return t.heard().wait(ctx, 0, "updated "+t.uri(t.fixture, t.watched))
+}
+
+// quiet returns when nothing has been heard of the kind for longer than the gateway gathers changes.
+func (t *talk) quiet(ctx context.Context) {
+	for {
+		since := t.heard().count()
+		limit, cancel := context.WithTimeout(ctx, 400*time.Millisecond)
+		err := t.heard().wait(limit, since, t.changes+"/list_changed")
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// listChanged: the client is told, and what is new is on the list. Others change their lists meanwhile.
+func (t *talk) listChanged(ctx context.Context) error {
+	if t.unseen() {
+		t.quiet(ctx)
+	}
+	since := t.heard().count()
+	if err := t.ask(ctx, t.change, nil); err != nil {
+		return err
+	}
+	made := strings.ReplaceAll(t.made, "{cell}", t.cell)
+	for {
+		if err := t.heard().wait(ctx, since, t.changes+"/list_changed"); err != nil {
+			return err
+		}
+		since = t.heard().count()
+		items, err := t.list(ctx, t.changes)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(items, func(item string) bool { return strings.HasSuffix(item, made) }) {
+			return nil
+		}
+	}
+}
+
+func (t *talk) logs(ctx context.Context) error {
+	since := 0
+	if t.log.tool != "" {
+		since = t.heard().count()
+		if err := t.ask(ctx, t.log, nil); err != nil {
+			return err
+		}
+	} else if t.fixture.prepare == nil {
+		return errNone
+	}
+	return t.heard().wait(ctx, since, "log ")
+}
