@@ -43,7 +43,8 @@ var mayImport = map[string][]string{
 	"internal/client":    {"protocol", "protocol/transport"},
 	"internal/desktop":   {"internal/config"},
 	"internal/demo":      {"protocol", "protocol/seal", "protocol/transport"},
-	"internal/actortest": {"*"}, // imported by tests only
+	"internal/actortest": {"*"},                                 // imported by tests only
+	"internal/gatetest":  {"internal/admin", "internal/status"}, // likewise
 
 	"tests/interop":     {"*"},
 	"tests/conformance": {"*"},
@@ -69,12 +70,13 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":     {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":        {"protocol"},
 	"github.com/mark3labs/mcp-go":            {"protocol", "internal/auth"},
-	"github.com/modelcontextprotocol/go-sdk": {},                                                                                  // a foreign peer in tests
-	"net/http":                               {"protocol/transport", "internal/admin", "internal/auth", "bench", "internal/demo"}, // demo: names of statuses
+	"github.com/modelcontextprotocol/go-sdk": {},                                                                                                       // a foreign peer in tests
+	"net/http":                               {"protocol/transport", "internal/admin", "internal/auth", "bench", "internal/demo", "internal/gatetest"}, // demo: names of statuses
 	"github.com/google/go-cmp":               {},
 	"pgregory.net/rapid":                     {},
 	"github.com/rogpeppe/go-internal":        {},
 	module + "/internal/actortest":           {}, // tests only
+	module + "/internal/gatetest":            {},
 	module + "/cmd":                          {},
 	module + "/bench":                        {"cmd/goblin-actor"},
 	module + "/tests":                        {},

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"goblin-actor/internal/gatetest"
 	"goblin-actor/protocol"
 )
 
@@ -74,7 +75,7 @@ func drive(ctx context.Context, url string, script func(context.Context, *driver
 // play starts a gateway, shakes hands, plays the script and ends the gateway. What the gateway keeps is kept in dir.
 func (d *driver) play(ctx context.Context, binary, dir, config string, script func(context.Context, *driver) error) (err error) {
 	cmd := exec.CommandContext(ctx, binary, "stdio", "--config", config)
-	cmd.Env, cmd.Stderr, cmd.WaitDelay = environment(dir), os.Stderr, time.Second
+	cmd.Env, cmd.Stderr, cmd.WaitDelay = gatetest.Environment(dir), os.Stderr, time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err

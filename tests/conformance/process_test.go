@@ -1,94 +1,35 @@
 package conformance
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"goblin-actor/internal/gatetest"
 	"goblin-actor/protocol"
 )
 
-const (
-	startTime = time.Minute      // for a process to serve
-	endTime   = 20 * time.Second // for it to end after SIGTERM
-)
+// startTime is how long a process may take until it serves.
+const startTime = time.Minute
 
-// output collects what a process writes to stderr. Safe for concurrent use.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-// start runs a process that must end by itself and well when it is asked to; orderly = false: it knows no such thing.
-func start(t *testing.T, orderly bool, cmd *exec.Cmd) *output {
+// announced starts a process that prints its URL on its first line, and must end well when it is asked to.
+func announced(t *testing.T, cmd *exec.Cmd) *gatetest.Process {
 	t.Helper()
-	said := &output{}
-	cmd.Stderr = said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	p := gatetest.Serve(t, cmd)
 	t.Cleanup(func() {
-		if !orderly {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			return
-		}
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		late := time.AfterFunc(endTime, func() { _ = cmd.Process.Kill() })
-		defer late.Stop()
-		if err := cmd.Wait(); err != nil {
+		if err := p.End(); err != nil {
 			t.Errorf("%s %v: %v", filepath.Base(cmd.Path), cmd.Args[1:], err)
 		}
 		if t.Failed() {
-			t.Logf("%s:\n%s", filepath.Base(cmd.Path), said)
+			t.Logf("%s:\n%s", filepath.Base(cmd.Path), p.Log)
 		}
 	})
-	return said
-}
-
-// announced starts a process that prints its URL on its first line, and returns that.
-func announced(t *testing.T, cmd *exec.Cmd) string {
-	t.Helper()
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	said := start(t, true, cmd)
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("%v printed no URL: %v\n%s", cmd.Args, err, said)
-	}
-	go func() { _, _ = io.Copy(io.Discard, stdout) }()
-	return strings.TrimSpace(line)
-}
-
-// environment gives a process directories of its own.
-func environment(dir string) []string {
-	return append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	return p
 }
 
 // fixtureCommand is the fixture as a server on stdio that speaks one version only. A legacy one asks what its client has
@@ -103,7 +44,7 @@ func fixtureHTTP(t *testing.T, version string) string {
 	if version == tasks {
 		version = protocol.Version20260728
 	}
-	return announced(t, exec.Command(gatewayBinary, "demo", "conformance", "--protocol", version, "--http", "127.0.0.1:0"))
+	return announced(t, exec.Command(gatewayBinary, "demo", "conformance", "--protocol", version, "--http", "127.0.0.1:0")).URL
 }
 
 // gosdkHTTP starts the go-sdk's everything-server over HTTP and returns its URL. With sessions it is a legacy server, without
@@ -116,13 +57,21 @@ func gosdkHTTP(t *testing.T, stateless bool) string {
 	}
 	address := l.Addr().String()
 	_ = l.Close()
-	said := start(t, false, exec.Command(gosdkBinary, "-http", address, fmt.Sprintf("-stateless=%v", stateless)))
-	waitFor(t, said, func() bool {
+	cmd, said := exec.Command(gosdkBinary, "-http", address, fmt.Sprintf("-stateless=%v", stateless)), &gatetest.Output{}
+	cmd.Stderr = said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	gatetest.WaitFor(t, startTime, "the go-sdk's server to listen", func() (bool, string) {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = conn.Close()
 		}
-		return err == nil
+		return err == nil, said.String()
 	})
 	return "http://" + address
 }
@@ -147,41 +96,14 @@ func writeConfig(dir string, server map[string]any) (string, error) {
 // must drain and exit 0.
 func serve(t *testing.T, server map[string]any) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "gc") // short: sockets have short names
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := gatetest.ShortDir(t)
 	config, err := writeConfig(dir, server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(gatewayBinary, "serve", "--config", config, "--listen", "127.0.0.1:0")
-	cmd.Env = environment(dir)
-	url := announced(t, cmd)
-	said := cmd.Stderr.(*output)
-	waitFor(t, said, func() bool {
-		resp, err := http.Get(strings.TrimSuffix(url, "/mcp") + "/readyz")
-		if err != nil {
-			return false
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
-	return url
-}
-
-// waitFor polls until done; it shows what the process said when that never comes.
-func waitFor(t *testing.T, said *output, done func() bool) {
-	t.Helper()
-	late := time.After(startTime)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-late:
-			t.Fatalf("not ready after %s:\n%s", startTime, said)
-		case <-tick.C:
-		}
-	}
+	cmd.Env = gatetest.Environment(dir)
+	p := announced(t, cmd)
+	gatetest.WaitReady(t, p.Base, startTime)
+	return p.URL
 }

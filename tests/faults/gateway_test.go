@@ -3,31 +3,34 @@
 package faults
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"goblin-actor/internal/admin"
+	"goblin-actor/internal/gatetest"
 	"goblin-actor/internal/status"
 )
 
 // binary is the gateway, built once.
 var binary string
+
+// What all tests of processes share.
+type output = gatetest.Output
+
+var (
+	environment = gatetest.Environment
+	waitFor     = gatetest.WaitFor
+	get         = gatetest.Get
+)
 
 // TestMain is the faulty servers too: `<test binary> faulty FAULT`.
 func TestMain(m *testing.M) {
@@ -44,13 +47,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "goblin-actor")
-	build := []string{"build", "-o", binary}
+	var flags []string
 	if os.Getenv("FAULTS_RACE") != "" {
-		build = append(build, "-race")
+		flags = []string{"-race"}
 	}
-	if out, err := exec.Command("go", append(build, "goblin-actor/cmd/goblin-actor")...).CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the gateway: %v\n%s", err, out)
+	if binary, err = gatetest.Build(dir, flags...); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
@@ -73,32 +75,14 @@ func with(server map[string]any, more map[string]any) map[string]any {
 	return server
 }
 
-// output collects what a process writes to stderr. Safe for concurrent use.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
 // gateway is a running `serve`.
 type gateway struct {
 	url, base, host string // http://host:port/mcp, http://host:port, host:port
 	dir, config     string
+	process         *gatetest.Process
 	cmd             *exec.Cmd
-	log             *output
+	log             *gatetest.Output
 	exited          chan struct{} // closed when it has ended
-	exit            error         // of Wait, then
 	wantExit        int
 }
 
@@ -122,41 +106,18 @@ func (s settings) write(t *testing.T, file string) {
 	}
 }
 
-func environment(dir string) []string {
-	return append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
-}
-
 // serve starts a gateway. At the end of the test it must drain, exit 0 and leave no child.
 func serve(t *testing.T, s settings) *gateway {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ga") // short: sockets have short names
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	g := &gateway{dir: dir, config: filepath.Join(dir, "goblin.json"), log: &output{}, exited: make(chan struct{})}
+	g := &gateway{dir: gatetest.ShortDir(t)}
+	g.config = filepath.Join(g.dir, "goblin.json")
 	s.write(t, g.config)
 	g.cmd = exec.Command(binary, "serve", "--config", g.config, "--listen", "127.0.0.1:0")
-	g.cmd.Env, g.cmd.Stderr = environment(dir), g.log
-	stdout, err := g.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	g.cmd.Env = environment(g.dir)
+	g.process = gatetest.Serve(t, g.cmd)
+	g.log, g.exited = g.process.Log, g.process.Exited
 	t.Cleanup(func() { g.end(t) })
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the gateway printed no URL: %v\n%s", err, g.log)
-	}
-	go func() {
-		_, _ = io.Copy(io.Discard, stdout)
-		g.exit = g.cmd.Wait()
-		close(g.exited)
-	}()
-	g.url = strings.TrimSpace(line)
-	g.base = regexp.MustCompile(`https?://[^/]+`).FindString(line)
+	g.url, g.base = g.process.URL, g.process.Base
 	g.host = strings.TrimPrefix(g.base, "http://")
 	return g
 }
@@ -164,14 +125,7 @@ func serve(t *testing.T, s settings) *gateway {
 // end drains the gateway if it still runs, and looks at what it leaves.
 func (g *gateway) end(t *testing.T) {
 	children := descendants(g.cmd.Process.Pid)
-	_ = g.cmd.Process.Signal(syscall.SIGTERM)
-	kill := time.AfterFunc(20*time.Second, func() {
-		t.Error("the gateway did not end within 20 s of SIGTERM")
-		_ = g.cmd.Process.Kill()
-	})
-	<-g.exited
-	err := g.exit
-	kill.Stop()
+	err := g.process.End()
 	var exit *exec.ExitError
 	code := 0
 	if errors.As(err, &exit) {
@@ -195,13 +149,9 @@ func (g *gateway) end(t *testing.T) {
 // snapshot asks the admin socket.
 func (g *gateway) snapshot(t *testing.T) *status.Snapshot {
 	t.Helper()
-	sockets, err := filepath.Glob(filepath.Join(g.dir, "goblin-actor", "*.sock"))
-	if err != nil || len(sockets) != 1 {
-		t.Fatalf("admin sockets: %q, %v\n%s", sockets, err, g.log)
-	}
-	s, err := admin.Fetch(t.Context(), sockets[0])
+	s, err := gatetest.Snapshot(t.Context(), g.dir)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, g.log)
 	}
 	return s
 }
@@ -226,10 +176,7 @@ func (g *gateway) ready(t *testing.T, names ...string) {
 			return b.State == "ready", b.State + " " + b.Reason
 		})
 	}
-	waitFor(t, 10*time.Second, "clients to be shown it", func() (bool, string) {
-		code, page := get(g.base + "/readyz")
-		return code == 200, page
-	})
+	gatetest.WaitReady(t, g.base, 10*time.Second)
 }
 
 // logged waits until the log has one line with all of these.
@@ -252,36 +199,6 @@ func containsAll(text string, parts []string) bool {
 		}
 	}
 	return true
-}
-
-// waitFor polls until done says so; detail is shown when it never does.
-func waitFor(t *testing.T, limit time.Duration, what string, done func() (ok bool, detail string)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ok, detail := done()
-		if ok {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited %s for %s: %s", limit, what, detail)
-		case <-tick.C:
-		}
-	}
-}
-
-func get(url string) (int, string) {
-	resp, err := http.Get(url)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(body)
 }
 
 // descendants returns the process ids below pid.

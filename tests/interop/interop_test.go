@@ -1,26 +1,28 @@
 package interop
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"goblin-actor/internal/gatetest"
 )
 
 var (
 	binary string // the gateway, built once
 	noNode string // why npm peers cannot run; "" = they can
+)
+
+// What all tests of processes share.
+type output = gatetest.Output
+
+var (
+	environment = gatetest.Environment
+	waitFor     = gatetest.WaitFor
 )
 
 func TestMain(m *testing.M) {
@@ -37,9 +39,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "goblin-actor")
-	if out, err := exec.Command("go", "build", "-o", binary, "goblin-actor/cmd/goblin-actor").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the gateway: %v\n%s", err, out)
+	if binary, err = gatetest.Build(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if _, err := exec.LookPath("node"); err != nil {
@@ -73,32 +74,12 @@ func npmServer(t *testing.T, name string, args ...string) map[string]any {
 	return map[string]any{"command": "node", "args": append([]string{dir}, args...)}
 }
 
-// output collects what a process writes to stderr. Safe for concurrent use.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
 // gateway is a running `serve`.
 type gateway struct {
 	url    string // of its MCP endpoint
 	base   string // http://host:port
 	config string
 	dir    string // its runtime and state directory
-	cmd    *exec.Cmd
-	log    *output
 }
 
 // writeConfig writes servers as a file of the kind desktop clients have.
@@ -115,86 +96,25 @@ func writeConfig(t *testing.T, dir string, servers map[string]any) string {
 	return file
 }
 
-// environment is what a gateway runs with: directories of its own.
-func environment(dir string) []string {
-	return append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
-}
-
 // serve starts a gateway over the servers and waits until it is ready. At the end of the test it must drain and exit 0.
 func serve(t *testing.T, servers map[string]any) *gateway {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ga") // short: sockets have short names
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	g := &gateway{dir: dir, config: writeConfig(t, dir, servers), log: &output{}}
-	g.cmd = exec.Command(binary, "serve", "--config", g.config, "--listen", "127.0.0.1:0")
-	g.cmd.Env, g.cmd.Stderr = environment(dir), g.log
-	stdout, err := g.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { g.end(t) })
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the gateway printed no URL: %v\n%s", err, g.log)
-	}
-	go func() { _, _ = io.Copy(io.Discard, stdout) }()
-	g.url = regexp.MustCompile(`https?://\S+`).FindString(line)
-	g.base = regexp.MustCompile(`https?://[^/]+`).FindString(line)
-	waitFor(t, 90*time.Second, "the gateway to be ready", func() (bool, string) {
-		code, body := fetch(t, g.base+"/readyz")
-		return code == 200, body
+	dir := gatetest.ShortDir(t)
+	g := &gateway{dir: dir, config: writeConfig(t, dir, servers)}
+	cmd := exec.Command(binary, "serve", "--config", g.config, "--listen", "127.0.0.1:0")
+	cmd.Env = environment(dir)
+	p := gatetest.Serve(t, cmd)
+	t.Cleanup(func() {
+		if err := p.End(); err != nil {
+			t.Errorf("the gateway's end: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("the gateway's log:\n%s", p.Log)
+		}
 	})
+	g.url, g.base = p.URL, p.Base
+	gatetest.WaitReady(t, g.base, 90*time.Second)
 	return g
-}
-
-// end drains the gateway.
-func (g *gateway) end(t *testing.T) {
-	_ = g.cmd.Process.Signal(syscall.SIGTERM)
-	ended := time.AfterFunc(20*time.Second, func() { _ = g.cmd.Process.Kill() })
-	defer ended.Stop()
-	if err := g.cmd.Wait(); err != nil {
-		t.Errorf("the gateway's end: %v", err)
-	}
-	if t.Failed() {
-		t.Logf("the gateway's log:\n%s", g.log)
-	}
-}
-
-func fetch(t *testing.T, url string) (int, string) {
-	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(body)
-}
-
-// waitFor polls until done says so; detail is shown when it never does.
-func waitFor(t *testing.T, limit time.Duration, what string, done func() (ok bool, detail string)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ok, detail := done()
-		if ok {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited %s for %s: %s", limit, what, detail)
-		case <-tick.C:
-		}
-	}
 }
 
 // command returns the gateway's binary with these arguments and directories of its own.

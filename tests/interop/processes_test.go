@@ -1,16 +1,15 @@
 package interop
 
 import (
-	"bufio"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"testing"
 	"time"
+
+	"goblin-actor/internal/gatetest"
 )
 
 func absolute(t *testing.T, path string) string {
@@ -101,22 +100,5 @@ func goSDKHTTP(t *testing.T, everything string, args ...string) string {
 // demoHTTP starts a demo server that speaks one version and returns its URL.
 func demoHTTP(t *testing.T, name, version string) string {
 	t.Helper()
-	cmd := exec.Command(binary, "demo", name, "--protocol", version, "--http", "0")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, stdout) }()
-	return regexp.MustCompile(`https?://\S+`).FindString(line)
+	return gatetest.Serve(t, exec.Command(binary, "demo", name, "--protocol", version, "--http", "0")).URL
 }

@@ -1,9 +1,7 @@
 package interop
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,27 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/internal/admin"
+	"goblin-actor/internal/gatetest"
 	"goblin-actor/internal/status"
 )
 
 // snapshot asks the gateway's admin socket.
 func snapshot(t *testing.T, g *gateway) *status.Snapshot {
 	t.Helper()
-	s, err := look(t.Context(), g.dir)
+	s, err := gatetest.Snapshot(t.Context(), g.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// look asks the admin socket of the gateway that has this directory.
-func look(ctx context.Context, dir string) (*status.Snapshot, error) {
-	sockets, err := filepath.Glob(filepath.Join(dir, "goblin-actor", "*.sock"))
-	if err != nil || len(sockets) != 1 {
-		return nil, fmt.Errorf("admin sockets: %q, %w", sockets, err)
-	}
-	return admin.Fetch(ctx, sockets[0])
 }
 
 func noneInFlight(t *testing.T, g *gateway) (bool, string) {
@@ -95,7 +84,7 @@ func TestDesktopFile(t *testing.T) {
 	if _, err := p.read(t.Context(), "resource://everything/demo://resource/static/document/features.md"); err != nil {
 		t.Error(err)
 	}
-	_, page := fetch(t, g.base+"/metrics")
+	_, page := gatetest.Get(g.base + "/metrics")
 	for _, want := range []string{
 		`mcpResourceReadsTotal{serverId="everything",mimeType="text/markdown",status="success"} 1`,
 		`goblin_calls_total{server="filesystem",method="tools/call",outcome="ok"} 1`,

@@ -1,0 +1,116 @@
+// Package gatetest runs the gateway, its clients and its servers as processes, for tests: nothing else imports it.
+package gatetest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// endTime is how long a process may take to end after SIGTERM.
+const endTime = 20 * time.Second
+
+// Build builds the gateway into dir and returns its path. Flags are those of go build.
+func Build(dir string, flags ...string) (string, error) {
+	binary := filepath.Join(dir, "goblin-actor")
+	args := append([]string{"build", "-o", binary}, flags...)
+	if out, err := exec.Command("go", append(args, "goblin-actor/cmd/goblin-actor")...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the gateway: %w\n%s", err, out)
+	}
+	return binary, nil
+}
+
+// Environment is ours, with directories of the gateway's own below dir.
+func Environment(dir string) []string {
+	return append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+}
+
+// ShortDir returns a directory that goes with the test. Its name is short, as those of sockets must be.
+func ShortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ga")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// Output collects what a process writes. Safe for concurrent use.
+type Output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// Process is a gateway or a demo server that serves over HTTP.
+type Process struct {
+	URL    string // its MCP endpoint
+	Base   string // http://host:port
+	Cmd    *exec.Cmd
+	Log    *Output       // its stderr
+	Exited chan struct{} // closed when it has ended
+	Err    error         // of Wait, then
+}
+
+// Serve starts cmd, whose first line on stdout ends with its URL, and waits for that line. The process is killed after the
+// test unless it has ended by then.
+func Serve(t *testing.T, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{Cmd: cmd, Log: &Output{}, Exited: make(chan struct{})}
+	cmd.Stderr = p.Log
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(stdout)
+	line, err := lines.ReadString('\n')
+	go func() {
+		_, _ = io.Copy(io.Discard, lines)
+		p.Err = cmd.Wait()
+		close(p.Exited)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-p.Exited
+	})
+	if err != nil {
+		t.Fatalf("%v printed no URL: %v\n%s", cmd.Args, err, p.Log)
+	}
+	_, at, _ := strings.Cut(line, "http")
+	p.URL = "http" + strings.TrimSpace(at)
+	p.Base = strings.TrimSuffix(p.URL, "/mcp")
+	return p
+}
+
+// End asks the process to end, kills it when it does not within 20 s, and returns Wait's error.
+func (p *Process) End() error {
+	_ = p.Cmd.Process.Signal(syscall.SIGTERM)
+	late := time.AfterFunc(endTime, func() { _ = p.Cmd.Process.Kill() })
+	defer late.Stop()
+	<-p.Exited
+	return p.Err
+}
