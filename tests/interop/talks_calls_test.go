@@ -10,13 +10,15 @@ import (
 	"time"
 )
 
-// until returns when the tool is on the list.
-func (t *talk) until(ctx context.Context, tool string) error {
+// listed returns when the client finds the tool on the list.
+func listed(ctx context.Context, p peer, tool string) error {
+	ctx, cancel := context.WithTimeout(ctx, talkTime)
+	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		tools, err := t.list(ctx, "tools")
-		if err == nil && slices.Contains(tools, t.item(t.fixture, tool)) {
+		tools, err := p.list(ctx, "tools")
+		if err == nil && slices.Contains(tools, tool) {
 			return nil
 		}
 		select {

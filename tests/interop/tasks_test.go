@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,11 @@ func TestTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		client := p.(*node)
+		for _, server := range []string{"local", "web"} { // over stdio the gateway waits for its servers for five seconds only
+			if err := listed(t.Context(), client, server+"_simulate-research-query"); err != nil {
+				t.Fatal(err)
+			}
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, server := range []string{"local", "web"} {
@@ -90,10 +96,15 @@ func TestTasksOfModernServers(t *testing.T) {
 			if pieces, err := client.call(t.Context(), server+"_test_tool_with_task", nil, nil); err != nil || text(pieces) != "Hello, Goblin!" {
 				t.Errorf("%s, %s: %q, %v", name, server, text(pieces), err)
 			}
-			steps := 0
-			if pieces, err := client.call(t.Context(), server+"_failing_job", nil, func(float64) { steps++ }); err == nil || text(pieces) != "this job always fails" || steps == 0 {
-				t.Errorf("%s, %s: %q, %v; %d steps", name, server, text(pieces), err, steps)
+			steps := newReports()
+			if pieces, err := client.call(t.Context(), server+"_failing_job", nil, steps.add); err == nil || text(pieces) != "this job always fails" {
+				t.Errorf("%s, %s: %q, %v", name, server, text(pieces), err)
 			}
+			limit, cancel := context.WithTimeout(t.Context(), talkTime)
+			if _, err := steps.wait(limit, 1); err != nil {
+				t.Errorf("%s, %s: %v", name, server, err)
+			}
+			cancel()
 		}
 	}
 }
