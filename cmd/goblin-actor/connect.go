@@ -76,7 +76,11 @@ func (f *gatewayFlags) answered(cmd *cobra.Command, do func(ctx context.Context,
 		return err
 	}
 	defer stop()
-	return failed(do(ctx, c))
+	err = do(ctx, c)
+	if hint := meant(ctx, c, err); hint != "" {
+		return &exitError{exitAnswered, err, hint}
+	}
+	return failed(err)
 }
 
 // failed gives an error of the client its exit code and a hint.

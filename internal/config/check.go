@@ -42,7 +42,7 @@ func (d *decoder) check(c *Config) {
 			p.Servers[i] = protocol.Slug(name)
 			if !slices.Contains(names, p.Servers[i]) {
 				hint := "servers are named under mcpServers"
-				if near := nearest(name, names); near != "" {
+				if near := Nearest(name, names); near != "" {
 					hint = fmt.Sprintf("did you mean %s?", near)
 				}
 				d.complain(d.itemPath(join("projects", p.Written)+".servers", i), fmt.Sprintf("no server %q", clip(name)), hint)

@@ -164,7 +164,7 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	}
 	known := keysOf(t, section)
 	if root {
-		if isDesktopFile(d.file) && nearest(m.key, known) == "" && !strings.HasPrefix(m.key, "/") {
+		if isDesktopFile(d.file) && Nearest(m.key, known) == "" && !strings.HasPrefix(m.key, "/") {
 			d.warn(m.line, m.column, path, "ignored: this key belongs to another program", "")
 			return
 		}

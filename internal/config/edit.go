@@ -137,7 +137,7 @@ func keyOf(text, server string) (string, error) {
 			return name, nil
 		}
 	}
-	if near := nearest(server, names); near != "" {
+	if near := Nearest(server, names); near != "" {
 		return "", fmt.Errorf("%w %q; did you mean %s?", ErrNoServer, clip(server), clip(near))
 	}
 	return "", fmt.Errorf("%w %q", ErrNoServer, clip(server))

@@ -24,7 +24,7 @@ func unknownKeyHint(key string, known []string) string {
 	if strings.HasPrefix(key, "//") || strings.HasPrefix(key, "/*") {
 		return slashHint + "; // and /* are read as text"
 	}
-	if near := nearest(key, known); near != "" {
+	if near := Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	if ours := otherNames[key]; ours != "" {
@@ -36,8 +36,8 @@ func unknownKeyHint(key string, known []string) string {
 	return "known here: " + strings.Join(known, ", ")
 }
 
-// nearest returns the candidate that word is most likely a misspelling of; "" when none is near.
-func nearest(word string, candidates []string) string {
+// Nearest returns the candidate that word is most likely a misspelling of; "" when none is near.
+func Nearest(word string, candidates []string) string {
 	best, least := "", 1+min(3, max(1, utf8.RuneCountInString(word)/3))
 	for _, c := range candidates {
 		if strings.EqualFold(plainKey(c), plainKey(word)) {

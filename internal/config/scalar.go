@@ -98,7 +98,7 @@ func (d *decoder) word(to *string, f field, n *node, at place) {
 	if !slices.Contains(f.oneof, s) {
 		want := strings.Join(f.oneof[:len(f.oneof)-1], ", ") + " or " + f.oneof[len(f.oneof)-1]
 		hint := ""
-		if near := nearest(n.text, f.oneof); near != "" {
+		if near := Nearest(n.text, f.oneof); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)
 		}
 		d.unfit(n, want, hint, at)

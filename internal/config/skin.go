@@ -115,7 +115,7 @@ func (d *decoder) paintColor(to *string, n *node, colors []string, at place) {
 		return
 	}
 	hint := colorHint
-	if near := nearest(*to, colors); near != "" {
+	if near := Nearest(*to, colors); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	d.unfit(n, colorWanted, hint, at)

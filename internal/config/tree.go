@@ -314,7 +314,7 @@ func (b *treeBuilder) alias(n *node, a *ast.AliasNode, path string) *node {
 	value, ok := b.anchors[name]
 	if !ok {
 		hint := "quote it if the text was meant"
-		if near := nearest(name, slices.Sorted(maps.Keys(b.anchors))); near != "" {
+		if near := Nearest(name, slices.Sorted(maps.Keys(b.anchors))); near != "" {
 			hint = fmt.Sprintf("did you mean *%s?", near)
 		}
 		b.fault(n.line, n.column, path, fmt.Sprintf("no anchor %q before this alias", clip(name)), hint)

@@ -185,8 +185,8 @@ func TestNearest(t *testing.T) {
 		"timout": "timeout", "tiemout": "timeout", "TIMEOUT": "timeout", "max-concurrent": "maxConcurrent", "ulr": "url",
 		"evn": "env", "frobnicate": "", "": "", "x": "", "starttimeouts": "startTimeout",
 	} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		if got := Nearest(word, known); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
 	}
 }
