@@ -18,8 +18,9 @@ import (
 
 // web is a gateway on a real socket.
 type web struct {
-	t   *testing.T
-	url string
+	t       *testing.T
+	url     string
+	gateway *Gateway
 }
 
 // serveWeb starts it over the servers; open, if given, takes their place.
@@ -65,7 +66,7 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 		}
 		<-served
 	})
-	w := &web{t, "http://" + l.Addr().String()}
+	w := &web{t, "http://" + l.Addr().String(), g}
 	w.settle(g, len(cfg.Servers))
 	return w
 }
@@ -175,7 +176,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 
 // An initialize that is refused opens no session: none is named, none is left to count against limits.maxSessions.
 func TestRefusedInitialize(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, func(c *config.Config) { c.Limits.MaxSessions = 1 })
+	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, nil)
 	tests := []struct {
 		name, path, body string
 		headers          []string
@@ -194,7 +195,16 @@ func TestRefusedInitialize(t *testing.T) {
 			}
 		}
 	}
-	w.open("/mcp")
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		s, err := w.gateway.Status(t.Context())
+		if err == nil && len(s.Sessions) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("sessions left: %+v, %v", s, err)
+		}
+	}
 }
 
 // A modern request that names a project is not answered for all servers either.

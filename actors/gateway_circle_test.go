@@ -75,7 +75,7 @@ func serveOn(t *testing.T, l net.Listener, cfg *config.Config, fake *actortest.S
 		}
 		<-served
 	})
-	return g, &web{t, "http://" + l.Addr().String()}
+	return g, &web{t, "http://" + l.Addr().String(), g}
 }
 
 // tools waits until the gateway lists exactly these.
