@@ -111,3 +111,17 @@ func TestListenWantsAStream(t *testing.T) {
 		}
 	}
 }
+
+// The endpoint of a server that is not there is not found, in either era.
+func TestOneServerThatIsNotThere(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
+	for method, rest := range map[string]string{"server/discover": "", "tools/list": "", "subscriptions/listen": `,"notifications":{"toolsListChanged":true}`} {
+		status, answer := w.raw("/s/nobody/mcp", modern(1, method, "{}", rest), "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: "+method)
+		if status != 404 || !strings.Contains(answer, `"id":1`) || !strings.Contains(answer, `"server":"nobody"`) {
+			t.Errorf("%s: %d %s", method, status, answer)
+		}
+	}
+	if r := w.do("POST", "/s/nobody/mcp", initializeFrame); r.status != 404 || !strings.Contains(r.body, `"server":"nobody"`) {
+		t.Errorf("initialize: %d %s", r.status, r.body)
+	}
+}

@@ -161,6 +161,11 @@ func NoMethod(method string) *Fault {
 	return &Fault{Name: MethodNotFound, Message: "Method not found: " + method}
 }
 
+// NoServer says that the endpoint of one server alone is of none that there is: HTTP 404.
+func NoServer(name string) *Fault {
+	return &Fault{Name: InvalidRequest, Message: "no such server: " + name, Server: name, status: 404}
+}
+
 // BadParams says what is wrong with a request's params.
 func BadParams(message string) *Fault {
 	return &Fault{Name: InvalidParams, Message: message}

@@ -21,7 +21,7 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect
 	}
 	view, ok := s.snapshot.View(m.View)
 	if !ok {
-		return append(out, act(deny{x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such server: " + m.View.Server}}))
+		return append(out, act(deny{x, protocol.NoServer(m.View.Server)}))
 	}
 	if m.State != nil && m.State.Kind == seal.Parked {
 		if t, fault := resolve(view, x); fault == nil { // a tool that is gone meanwhile has no headers

@@ -108,7 +108,7 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 func (s *listenState) published(snapshot *catalog.Snapshot, out []effect) []effect {
 	view, ok := snapshot.View(s.key)
 	if !ok && !s.begun {
-		return s.refuse(&protocol.Fault{Name: protocol.InvalidRequest, Message: "no such server: " + s.key.Server}, out)
+		return s.refuse(protocol.NoServer(s.key.Server), out)
 	}
 	if !ok {
 		return append(out, act(leave{}))

@@ -186,7 +186,7 @@ func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []effec
 	view, ok := snapshot.View(s.key)
 	if !ok {
 		for _, x := range s.wait { // there is no such server or project; or it is gone
-			out = append(out, act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such server: " + s.key.Server, Server: s.key.Server}}))
+			out = append(out, act(refuse{x, 404, protocol.NoServer(s.key.Server)}))
 		}
 		s.wait = nil
 		return append(out, act(leave{}))
