@@ -132,6 +132,9 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	if peer != "" && peer == s.node {
 		return append(s.fault(x, ownServer(), out), act(leave{}))
 	}
+	if s.nowhere {
+		return append(out, act(refuse{x, 404, protocol.NoServer(s.key.Server)}), act(leave{}))
+	}
 	if s.view == nil || s.expect > 0 {
 		if len(s.wait) > 0 {
 			return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))

@@ -47,6 +47,8 @@ type state struct {
 	since        time.Time
 	lastSeen     time.Time
 
+	nowhere bool // the newest Snapshot has no view for key
+
 	view *catalog.View              // nil until the first Snapshot came
 	told [protocol.ItemKinds]uint64 // generations the client was told of
 	wait []*transport.Exchange      // initialize that came too early to be answered; at most one
@@ -184,8 +186,11 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 // published takes a newer catalog, and tells the client what changed.
 func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []effect) []effect {
 	view, ok := snapshot.View(s.key)
-	if !ok {
-		for _, x := range s.wait { // there is no such server or project; or it is gone
+	if s.nowhere = !ok; s.nowhere {
+		if s.transport == "http" && !s.initialized && len(s.wait) == 0 {
+			return out // the initialize is on its way, and is to be told why
+		}
+		for _, x := range s.wait {
 			out = append(out, act(refuse{x, 404, protocol.NoServer(s.key.Server)}))
 		}
 		s.wait = nil
