@@ -17,6 +17,7 @@ of many MCP servers behind one endpoint.
 
 Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 answered with an error,
 130 interrupted.`,
+		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
