@@ -116,7 +116,7 @@ func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) resu
 			return err
 		}}
 	if c.way == overStdio { // its gateway was just started, and waits for its servers for five seconds only
-		if err := listed(ctx, p, names{}.item(f, f.lists["tools"])); err != nil {
+		if err := eventually(ctx, conversation.allLists); err != nil {
 			return failedAll(&connectError{err})
 		}
 	}

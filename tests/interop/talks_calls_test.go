@@ -10,22 +10,33 @@ import (
 	"time"
 )
 
-// listed returns when the client finds the tool on the list.
-func listed(ctx context.Context, p peer, tool string) error {
+// eventually tries until it goes well, for talkTime at most.
+func eventually(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, talkTime)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		tools, err := p.list(ctx, "tools")
-		if err == nil && slices.Contains(tools, tool) {
+		err := try(ctx)
+		if err == nil {
 			return nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not on the list of tools: %.400q, %w", tool, tools, err)
+			return err
 		}
+	}
+}
+
+// listed fails until the client finds the tool on the list.
+func listed(p peer, tool string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		tools, err := p.list(ctx, "tools")
+		if err == nil && !slices.Contains(tools, tool) {
+			err = fmt.Errorf("%s is not on the list of tools: %.400q", tool, tools)
+		}
+		return err
 	}
 }
 

@@ -29,7 +29,7 @@ func TestTasks(t *testing.T) {
 		}
 		client := p.(*node)
 		for _, server := range []string{"local", "web"} { // over stdio the gateway waits for its servers for five seconds only
-			if err := listed(t.Context(), client, server+"_simulate-research-query"); err != nil {
+			if err := eventually(t.Context(), listed(client, server+"_simulate-research-query")); err != nil {
 				t.Fatal(err)
 			}
 		}
