@@ -14,6 +14,7 @@ const (
 	httpLinkIdleConns = 128              // connections kept for the next exchange
 	httpLinkIdleFor   = 60 * time.Second // at most this long
 	httpLinkHot       = time.Millisecond // idle for less: not worth a look, which is a twentieth of an exchange
+	httpLinkTrusted   = 3 * time.Second  // idle for more: the server may be about to close it
 )
 
 // httpLinkPool keeps the connections to one address that no exchange holds. The last one back is the first out.
@@ -129,18 +130,19 @@ func (p *httpLinkPool) close() {
 }
 
 // fresh reports whether an idle connection can be used: open, and with nothing to read, since nothing was asked.
-// A Node server closes a connection that was idle for 5 s, and the next request on it would be lost for no fault at all.
+// A Node server closes a connection that was idle for 5 s, and the next request on it would be lost for no fault at all;
+// a look right before that would find it open still.
 func (c *httpLinkConn) fresh() bool {
 	idle := time.Since(c.since)
 	if idle < httpLinkHot {
 		return true
 	}
-	if c.raw == nil {
+	if c.raw == nil || idle >= httpLinkTrusted {
 		return false
 	}
 	c.stale = false
 	if err := c.raw.Read(c.look); err != nil {
 		return false
 	}
-	return !c.stale && httpLinkTrusts(idle)
+	return !c.stale
 }

@@ -79,6 +79,27 @@ func TestHTTPRoundTripStale(t *testing.T) {
 	}
 }
 
+// A connection that its server may be about to close is not used again, although it is open.
+func TestHTTPRoundTripIdle(t *testing.T) {
+	url := httpLinkRaw(t, func(conn net.Conn, body []byte, n int) bool {
+		_, _ = io.WriteString(conn, httpLinkRawAnswer(body))
+		return true
+	})
+	l, _ := httpLinkTestOpen(t, HTTPOptions{URL: url})
+	pool := &l.(*httpLink).trip.(*httpLinkPlain).pool
+	for idle, want := range map[time.Duration]bool{httpLinkTrusted - time.Second: true, httpLinkTrusted: false} {
+		conn, _, err := pool.get(&httpLinkCall{}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.since = time.Now().Add(-idle)
+		if got := conn.fresh(); got != want {
+			t.Errorf("idle for %s: fresh = %v, want %v", idle, got, want)
+		}
+		conn.Close()
+	}
+}
+
 // A request that was written is never written again, whatever becomes of it.
 func TestHTTPRoundTripNeverTwice(t *testing.T) {
 	for name, answer := range map[string]string{

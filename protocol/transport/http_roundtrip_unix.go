@@ -4,7 +4,6 @@ package transport
 
 import (
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +14,3 @@ func httpLinkIsStale(fd uintptr) bool {
 	_, _, err := unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	return err != syscall.EAGAIN
 }
-
-// httpLinkTrusts: looking is enough, however long the connection was idle.
-func httpLinkTrusts(time.Duration) bool { return true }
