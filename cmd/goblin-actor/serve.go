@@ -98,7 +98,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	g.Listening(addresses)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Drain: func() { drain(errDrain) }}
-	socket := openSocket(listeners[0], source, log)
+	socket := openSocket(listeners[0], source, user(g, cfg, log), log)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}
 	if o.tui {
@@ -175,12 +175,12 @@ func frontOptions(cfg *config.Config, g *actors.Gateway) transport.ServerOptions
 }
 
 // openSocket opens the admin socket of the port; a gateway without one works all the same.
-func openSocket(l net.Listener, source status.Source, log *slog.Logger) *admin.Server {
+func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
 	if err == nil {
 		var socket *admin.Server
-		if socket, err = admin.Listen(path, source, log); err == nil {
+		if socket, err = admin.Listen(path, source, user, log); err == nil {
 			return socket
 		}
 	}

@@ -4,14 +4,15 @@
 //	/statusz, and parts of it: /serverz /backendz /sessionz /callz /subscriptionz /actorz
 //	/catalogz                              what clients are offered; ?known=<version> answers 304 when that is the newest
 //	/eventz                                log lines as server-sent events; ?once ends after those remembered, ?after=<number> skips
-//	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}
+//	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
+//	POST /actions/call {"tool": …, "arguments": …}    POST /actions/read {"uri": …}
 //	/debug/pprof/                          these on the socket only
 //
 // The socket is for its owner alone: mode 0600 in a directory of mode 0700, so nothing on it asks who is calling.
 // The package owns no state but the listener; what it tells comes from a Source (the gateway) and from status.Metrics,
 // and it asks for each request anew. A Source that does not answer in time makes the request fail, not hang.
 //
-//	srv, err := admin.Listen(path, source, log)             // serves until Close
+//	srv, err := admin.Listen(path, source, user, log)       // serves until Close
 //	defer srv.Close()
 //	transport.ServerOptions{Other: admin.Public(gateway, metrics)}
 //	snapshot, err := admin.Fetch(ctx, path)                 // the other end

@@ -48,7 +48,7 @@ func TestRemoteSaysWhatTheGatewaySays(t *testing.T) {
 	log.Info("second\nline", "k", "v")
 	local := status.Local{Gateway: g, Counters: status.NewMetrics(), Log: events}
 	path := filepath.Join(shortDir(t), "s")
-	s, err := Listen(path, local, slog.New(slog.DiscardHandler))
+	s, err := Listen(path, local, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestRemoteSaysWhatTheGatewaySays(t *testing.T) {
 func TestEventsGoOn(t *testing.T) {
 	events := new(status.Events)
 	log := slog.New(events.Record(slog.NewTextHandler(io.Discard, nil)))
-	srv := httptest.NewServer(private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Log: events}))
+	srv := httptest.NewServer(private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Log: events}, nil))
 	defer srv.Close()
 	log.Info("known")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -127,7 +127,7 @@ func TestEventsGoOn(t *testing.T) {
 }
 
 func TestBadRequestsOnTheSocket(t *testing.T) {
-	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()})
+	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil)
 	for _, c := range []struct {
 		method, path, body string
 		code               int

@@ -36,13 +36,13 @@ type Server struct {
 
 // Listen opens the socket at path and serves on it until Close. The directory is made, or made private, mode 0700;
 // the socket gets 0600; one that a dead process left behind is removed.
-func Listen(path string, src status.Source, log *slog.Logger) (*Server, error) {
+func Listen(path string, src status.Source, user User, log *slog.Logger) (*Server, error) {
 	l, err := listen(path)
 	if err != nil {
 		return nil, fmt.Errorf("admin socket %s: %w", path, err)
 	}
 	s := &Server{path: path, done: make(chan struct{}), http: &http.Server{
-		Handler:           private(src),
+		Handler:           private(src, user),
 		ReadHeaderTimeout: 5 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),

@@ -1,0 +1,52 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/status"
+)
+
+// A call or a read goes to the User as it stands in the body, and its answer back; what is neither is told what is wanted.
+func TestUse(t *testing.T) {
+	var got Use
+	h := private(local(told{s: &status.Snapshot{}}), func(_ context.Context, u Use) (Answer, error) {
+		got = u
+		switch u.Tool + u.URI {
+		case "gone":
+			return Answer{}, errors.New("the gateway is stopping")
+		case "missing":
+			return Answer{Error: json.RawMessage(`{"code":-31001}`)}, nil
+		}
+		return Answer{Result: json.RawMessage(`{"n":1e400}`)}, nil
+	})
+	for _, c := range []struct {
+		verb, body string
+		code       int
+		want       string // in the answer
+		args       string
+	}{
+		{"call", `{"tool":"a","arguments":{"n":12345678901234567890}}`, 200, `{"result":{"n":1e400}}`, `{"n":12345678901234567890}`},
+		{"call", `{"tool":"a"}`, 200, `{"result":{"n":1e400}}`, ""},
+		{"read", `{"uri":"notes://x"}`, 200, `{"result":{"n":1e400}}`, ""},
+		{"call", `{"tool":"missing"}`, 200, `{"error":{"code":-31001}}`, ""},
+		{"call", `{"tool":"gone"}`, 503, "stopping", ""},
+		{"call", `{"uri":"x"}`, 400, `want an object like {"tool"`, ""},
+		{"call", `{"tool":"a","arguments":[1]}`, 400, "arguments: not an object", ""},
+		{"read", `{"tool":"a"}`, 400, `want an object like {"uri"`, ""},
+		{"read", `{}`, 400, `want an object like {"uri"`, ""},
+		{"read", `nonsense`, 400, "invalid character", ""},
+		{"read", `{"uri":"` + strings.Repeat("x", maxUseBytes) + `"}`, 400, "too large", ""},
+	} {
+		got = Use{}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("POST", "/actions/"+c.verb, strings.NewReader(c.body)))
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) || string(got.Arguments) != c.args {
+			t.Errorf("%s %.60s: %d %s, arguments %s; want %d with %s, arguments %s", c.verb, c.body, w.Code, w.Body, got.Arguments, c.code, c.want, c.args)
+		}
+	}
+}
