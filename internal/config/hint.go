@@ -22,7 +22,7 @@ var otherNames = map[string]string{
 // unknownKeyHint says what may have been meant by key where only known are allowed.
 func unknownKeyHint(key string, known []string) string {
 	if strings.HasPrefix(key, "//") || strings.HasPrefix(key, "/*") {
-		return slashHint + "; // and /* are read as text. goblin-actor config import takes the servers of a file that has them"
+		return slashHint + "; // and /* are read as text"
 	}
 	if near := Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
