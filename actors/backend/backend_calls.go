@@ -151,6 +151,9 @@ func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *transport.R
 		}
 	}
 	delete(s.pending, id)
+	if id == s.rechecking {
+		return s.rechecked(now, &e.Frame, e.Status, out)
+	}
 	return p.own(s, now, &e.Frame, out)
 }
 
@@ -236,9 +239,6 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 	if e.Err != nil {
 		text = e.Err.Error()
 	}
-	if errors.Is(e.Err, transport.ErrFrameTooLarge) {
-		name = protocol.MessageTooLarge
-	}
 	status, _ := errors.AsType[*transport.StatusError](e.Err)
 	switch {
 	case errors.Is(e.Err, transport.ErrFrameTooLarge):
@@ -248,6 +248,8 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 	case status != nil && s.vendor(id) && (status.Code == 400 || status.Code == 404 || status.Code == 405):
 		// A go-sdk server with sessions answers methods it does not know with text (protocol.md E.2 no. 9).
 		name, text = protocol.MethodNotFound, "Method not found: "+s.pending[id].request.Frame.MethodText()
+	case status != nil && s.estranged(status.Code) && id == s.rechecking:
+		return s.leftEra(now, out)
 	case status != nil && s.estranged(status.Code):
 		out = s.recheck(out)
 	}

@@ -216,10 +216,19 @@ func (s *state) turnedAway(now time.Time, status int, text string, out []effect)
 	switch {
 	case status == 401 || status == 403:
 		return s.retreat(now, message.NeedsLogin, "the server wants a login: "+text, out), true
-	case status == 408 || status == 425 || status == 429 || status >= 500:
+	case saysNothing(status):
 		return s.lose(now, text, out), true
 	}
 	return out, false
+}
+
+// saysNothing reports whether a server answers so in any era: it wants a login, is overloaded, or ill.
+func saysNothing(status int) bool {
+	switch status {
+	case 401, 403, 408, 425, 429:
+		return true
+	}
+	return status >= 500
 }
 
 // decided: the server has shown its era. A late answer to the other question is swallowed.

@@ -17,8 +17,7 @@ func (s *state) doubt(now time.Time, e *transport.Received, out []effect) []effe
 	}
 	switch code, _ := protocol.ErrorNumber(&e.Frame); {
 	case s.era == message.EraLegacy && judge(&e.Frame).era == message.EraModern:
-		s.known = message.KnownEra{}
-		return s.lose(now, "the server no longer speaks "+s.info.Version, out)
+		return s.leftEra(now, out)
 	case s.estranged(e.Status) && !saysModern(code):
 		return s.recheck(out)
 	}
@@ -37,19 +36,35 @@ func saysModern(code int) bool {
 
 // recheck asks a server that no longer behaves as a modern one whether it still is; calls go on meanwhile.
 func (s *state) recheck(out []effect) []effect {
-	if s.rechecked || s.phase != message.Ready || s.era != message.EraModern {
+	if s.rechecking != 0 || s.phase != message.Ready || s.era != message.EraModern {
 		return out
 	}
-	s.rechecked = true
-	return s.expireOwn(s.request(protocol.MethodServerDiscover, nil, (*state).rechecks, out))
+	out = s.expireOwn(s.request(protocol.MethodServerDiscover, nil, (*state).unanswered, out))
+	s.rechecking = s.lastID
+	return out
 }
 
-// rechecks takes the answer: a server that is no longer modern is opened again, and asked.
-func (s *state) rechecks(now time.Time, f *protocol.Frame, out []effect) []effect {
-	s.rechecked = false
-	if v := judge(f); v.era == message.EraModern || s.phase != message.Ready {
+// unanswered: nothing came of the question, which says nothing. The next call that fails in that way asks again.
+func (s *state) unanswered(_ time.Time, _ *protocol.Frame, out []effect) []effect {
+	s.rechecking = 0
+	return out
+}
+
+// rechecked takes the answer. Only a definite one changes the era: a server that is overloaded or ill is asked again when
+// it matters (bridge.md section 5).
+func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []effect) []effect {
+	s.rechecking = 0
+	switch code, _ := protocol.ErrorNumber(f); {
+	case judge(f).era == message.EraModern, code == codeHeaderMismatch, code == codeCapabilityRequired:
+		return out
+	case saysNothing(status), code == codeInternal && !s.estranged(status):
 		return out
 	}
+	return s.leftEra(now, out)
+}
+
+// leftEra: the server speaks another era than it did. It is opened again, and asked.
+func (s *state) leftEra(now time.Time, out []effect) []effect {
 	s.known = message.KnownEra{}
 	return s.lose(now, "the server no longer speaks "+s.info.Version, out)
 }

@@ -88,3 +88,69 @@ func TestAServerThatMovesOn(t *testing.T) {
 		}
 	})
 }
+
+// Whether a server still is modern is told by a definite answer only; one that is overloaded, ill or silent has an outage, and keeps its
+// connection and its era.
+func TestAnOutageIsNoOtherEra(t *testing.T) {
+	says := func(status, code int, data string) func(actortest.Got) bool {
+		return func(g actortest.Got) bool {
+			var f protocol.Frame
+			if err := f.Parse(protocol.AppendError(nil, g.ID(), code, "no", []byte(data))); err != nil {
+				t.Error(err)
+			}
+			_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: status})
+			return true
+		}
+	}
+	ends := func(err error) func(actortest.Got) bool {
+		return func(g actortest.Got) bool {
+			_ = g.Peer.Tell(transport.Ended{Ticket: g.Out.Ticket, Err: err})
+			return true
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		says  func(actortest.Got) bool // to server/discover
+		stays bool
+	}{
+		{"502", httpStatus(502), true},
+		{"429", httpStatus(429), true},
+		{"401", httpStatus(401), true},
+		{"nothing in time", func(actortest.Got) bool { return true }, true},
+		{"a response without an answer", ends(transport.ErrNoAnswer), true},
+		{"503 as JSON", says(503, -32000, `null`), true},
+		{"an internal error", says(200, codeInternal, `null`), true},
+		{"an error that modern servers alone have", says(400, codeHeaderMismatch, `null`), true},
+		{"modern versions", says(400, codeUnsupportedVersion, `{"supported":["2026-07-28"]}`), true},
+		{"legacy versions", says(400, codeUnsupportedVersion, `{"supported":["2025-11-25"]}`), false},
+		{"no such method", says(200, codeNoMethod, `null`), false},
+		{"400 as JSON", says(400, codeInternal, `null`), false},
+		{"404", httpStatus(404), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &actortest.Modern{HTTP: true, Tools: []string{"add"}}
+				b := modern(t, server)
+				defer b.stop()
+				time.Sleep(steady)
+				b.phases()
+				opened, asked := server.Opened(), len(server.Got("server/discover"))
+				server.Handle, server.Discover = func(g actortest.Got) { httpStatus(404)(g) }, c.says
+				b.call(1, legacyRequest(t, 0))
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
+				if stays := server.Opened() == opened && len(b.phases()) == 0; stays != c.stays || len(server.Got("server/discover")) == asked {
+					t.Fatalf("it is opened %d times; want it to stay: %v", server.Opened(), c.stays)
+				}
+				if !c.stays {
+					return
+				}
+				asked = len(server.Got("server/discover"))
+				b.call(2, legacyRequest(t, 0))
+				if n := len(server.Got("server/discover")); n != asked+1 {
+					t.Errorf("the next call asks %d times, want once", n-asked)
+				}
+			})
+		})
+	}
+}

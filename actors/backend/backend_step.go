@@ -95,11 +95,11 @@ type state struct {
 	tasks      []task          // what legacy calls have become; newest last
 
 	// Modern servers.
-	rounds    map[message.CallRef]*round    // calls that wait for their client's answers, or for their next request to go out
-	bindings  map[string]*protocol.Bindings // by tool; those that have any, of a server over HTTP
-	mending   []*pending                    // calls refused for their headers: sent once more with the annotations now listed
-	rechecked bool                          // the server is being asked whether it is still modern
-	streams   streams
+	rounds     map[message.CallRef]*round    // calls that wait for their client's answers, or for their next request to go out
+	bindings   map[string]*protocol.Bindings // by tool; those that have any, of a server over HTTP
+	mending    []*pending                    // calls refused for their headers: sent once more with the annotations now listed
+	rechecking uint32                        // id of the question whether the server is still modern; 0 = it is not being asked
+	streams    streams
 }
 
 // pending is a request that waits for the server's answer, by the id we gave it.
@@ -247,7 +247,7 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
 	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
 	s.warned.noise, s.warned.id = false, false
-	s.era, s.bindings, s.rechecked, s.streams = message.EraUnknown, nil, false, streams{}
+	s.era, s.bindings, s.rechecking, s.streams = message.EraUnknown, nil, 0, streams{}
 	s.atLarge, s.moved, s.peer, s.circle, s.tasks = false, moved{}, "", false, nil
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))

@@ -14,6 +14,7 @@ import (
 const (
 	codeNoMethod           = -32601 // JSON-RPC 2.0
 	codeInvalidParams      = -32602
+	codeInternal           = -32603
 	codeHeaderMismatch     = -32020
 	codeCapabilityRequired = -32021
 	codeUnsupportedVersion = -32022
