@@ -199,10 +199,11 @@ func (s *deskState) keep(now time.Time, o outcome, out []effect) []effect {
 	for len(s.outcomes) > maxOutcomes || s.kept > maxKept {
 		s.dropOutcome()
 	}
-	if len(s.outcomes) == 1 {
-		out = append(out, act(wakeAfter{keepOutcome, tidy{}}))
+	if s.tidying {
+		return out
 	}
-	return out
+	s.tidying = true
+	return append(out, act(wakeAfter{keepOutcome, tidy{}}))
 }
 
 // dropOutcome forgets the oldest.
@@ -215,7 +216,7 @@ func (s *deskState) tidy(now time.Time, out []effect) []effect {
 	for len(s.outcomes) > 0 && !now.Before(s.outcomes[0].until) {
 		s.dropOutcome()
 	}
-	if len(s.outcomes) > 0 {
+	if s.tidying = len(s.outcomes) > 0; s.tidying {
 		out = append(out, act(wakeAfter{s.outcomes[0].until.Sub(now), tidy{}}))
 	}
 	return out

@@ -42,6 +42,24 @@ func TestOutcomesAreBounded(t *testing.T) {
 	check("many small ones", maxOutcomes, 12)
 }
 
+// One clock runs for them, however often they push each other out.
+func TestOutcomesHaveOneClock(t *testing.T) {
+	d := newDeskScript(t, 1)
+	clocks := 0
+	for seq := range uint64(5) {
+		clocks += len(d.s.keep(d.now, outcome{seq: seq, frame: make([]byte, maxKept)}, nil))
+	}
+	if clocks != 1 {
+		t.Errorf("%d clocks run", clocks)
+	}
+	if next := d.s.tidy(d.now.Add(keepOutcome), nil); len(next) != 0 || len(d.s.outcomes) != 0 {
+		t.Errorf("%d outcomes are left, %d clocks", len(d.s.outcomes), len(next))
+	}
+	if again := d.s.keep(d.now, outcome{}, nil); len(again) != 1 {
+		t.Errorf("%d clocks run for the next, want one", len(again))
+	}
+}
+
 // A retry's headers must repeat its arguments like those of any request (MCP 2026-07-28, streamable-http, server validation).
 func TestARetrysHeadersAreChecked(t *testing.T) {
 	d := newDeskScript(t, 1)

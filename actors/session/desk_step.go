@@ -54,6 +54,7 @@ type deskState struct {
 
 	outcomes []outcome // oldest first
 	kept     int       // bytes of their answers
+	tidying  bool      // a tidy is on its way
 
 	lastCapabilities string // read last, and what they said
 	lastCan          message.Can
