@@ -44,11 +44,19 @@ type wanted struct {
 	replica int         // those of that replica, counted from 1; 0 = any
 }
 
+// wants also says that a task is asked for at its own replica: another would say that it does not know it, and it would be
+// forgotten. When the connection has been replaced, nobody can tell which that is.
 func (s *state) wants(r *message.Request) wanted {
+	w := wanted{message.CanAll, r.Replica}
 	if s.server.Isolation == isolationClass && !s.modern {
-		return wanted{r.Caller.Can, r.Replica}
+		w.can = r.Caller.Can
 	}
-	return wanted{message.CanAll, r.Replica}
+	if r.Home != nil && s.replicas() > 1 {
+		if sl := s.slotOf(r.Home.Backend); sl != nil {
+			w.replica = sl.replica + 1
+		}
+	}
+	return w
 }
 
 // replicaIs reports whether the slot's replica is the one that is wanted, if any is.

@@ -3,6 +3,7 @@ package pool
 import (
 	"testing"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -14,9 +15,10 @@ func (w *world) about(seq uint64, m protocol.Method, home *message.Home) {
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 }
 
-// Requests about a task go to the replica that made it; when that has gone, another may say that it does not know it.
+// Requests about a task go to the replica that made it: another would say that it does not know the task, which would be
+// forgotten for that. When the connection has been replaced, any may say so.
 func TestTasksHaveAHome(t *testing.T) {
-	w := newWorld(t, config.Server{Queue: queue}, 3)
+	w := newWorld(t, config.Server{Queue: queue, Replicas: 3}, 3)
 	for i := range 3 {
 		w.phase(i, message.Ready)
 	}
@@ -28,9 +30,13 @@ func TestTasksHaveAHome(t *testing.T) {
 		}
 	}
 	w.phase(1, message.Waiting)
-	w.about(4, protocol.MethodTasksGet, home)
-	if at := w.sent[4]; at != w.backends[0] && at != w.backends[2] {
-		t.Error("nobody was asked in its place")
+	w.about(5, protocol.MethodTasksGet, home)
+	if w.fault(5, protocol.ServerUnavailable); w.sent[5] != (kernel.Reference{}) {
+		t.Error("another was asked")
+	}
+	w.about(6, protocol.MethodTasksGet, &message.Home{})
+	if w.sent[6] == (kernel.Reference{}) {
+		t.Error("nobody was asked about a task whose connection has been replaced")
 	}
 }
 
