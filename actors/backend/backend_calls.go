@@ -107,7 +107,7 @@ func (s *state) answered(now time.Time, e *transport.Received, out []effect) []e
 	}
 	p := s.pending[id]
 	if !ok || p == nil {
-		return s.strayAnswer(e.Frame.ID.Of(e.Frame.Raw), ok && id <= s.lastID, out)
+		return s.orphaned(id, &e.Frame, s.strayAnswer(e.Frame.ID.Of(e.Frame.Raw), ok && id <= s.lastID, out))
 	}
 	s.dropAsks(id)
 	if e.Frame.Kind == protocol.KindError {
@@ -287,6 +287,7 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effe
 	out = s.refuseAsks(id, out)
 	p := s.pending[id]
 	s.remove(id, p)
+	s.orphan(id, p)
 	out = s.cancelRequest(id, m.Reason, s.dropFollowed(p, append(out, s.endedCall(m.Call))))
 	return s.stopWhenDrained(now, out)
 }

@@ -24,13 +24,14 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 	n := s.nextID()
 	p.task, p.token, p.written = id, token, true
 	s.pending[n], s.byCall[p.call] = p, n
-	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), p.taskParams())
+	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(id))
 	out = append(out, act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
 	return append(out, act(wakeAfter{legacyPause(f, protocol.Member(f.Raw, f.Result, "task")), lookDue{*s.incarnation, n}})), true
 }
 
-func (p *pending) taskParams() []byte {
-	return append(protocol.AppendQuoted([]byte(`{"taskId":`), p.task), '}')
+// taskParams are those of a request that names a task and nothing else.
+func taskParams(id string) []byte {
+	return append(protocol.AppendQuoted([]byte(`{"taskId":`), id), '}')
 }
 
 // legacyPause is how long to wait before the next look at the task, as the server wishes, within bounds.
@@ -45,7 +46,7 @@ func (s *state) lookDue(m lookDue, out []effect) []effect {
 	if m.gen != *s.incarnation || p == nil || p.task == "" {
 		return out
 	}
-	return s.expireOwn(s.request(protocol.MethodTasksGet, p.taskParams(), func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
+	return s.expireOwn(s.request(protocol.MethodTasksGet, taskParams(p.task), func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
 		if s.pending[m.id] != p {
 			return out
 		}
@@ -63,8 +64,7 @@ func (s *state) dropFollowed(p *pending, out []effect) []effect {
 	if p.task == "" {
 		return out
 	}
-	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []effect) []effect { return out }
-	return s.expireOwn(s.request(protocol.MethodTasksCancel, p.taskParams(), ignore, out))
+	return s.cancelUnknown(p.task, out)
 }
 
 // followedBy returns the call whose task reports progress under the token.

@@ -202,8 +202,7 @@ func (s *state) cancelTask(q *round, out []effect) []effect {
 	if q.task == nil || !s.linked || s.era != message.EraModern || s.phase != message.Ready && s.phase != message.Draining {
 		return out
 	}
-	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []effect) []effect { return out }
-	return s.expireOwn(s.requestOfTask(q, protocol.MethodTasksCancel, nil, ignore, out))
+	return s.expireOwn(s.requestOfTask(q, protocol.MethodTasksCancel, nil, ignored, out))
 }
 
 // wantsTasks reports whether a modern server refuses the call of a client that has not declared tasks.

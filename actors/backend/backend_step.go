@@ -69,7 +69,7 @@ type state struct {
 	mute   bool   // the server ended without a word in both eras: one process is enough for the next attempt
 	meta   []byte // _meta of our own requests to a modern server
 
-	listenMeta []byte // likewise, of streams of changes
+	tasksMeta []byte // likewise, of those that need the extension of tasks
 
 	info     *message.ServerInfo
 	peer     string // the server's node: it is a gateway like this one; "" = it is none
@@ -93,6 +93,7 @@ type state struct {
 	moved      moved           // the call that asked last
 	elicited   []elicitation   // url elicitations that may be reported complete later; newest last
 	tasks      []task          // what legacy calls have become; newest last
+	orphans    []uint32        // ids of calls that were given up and may become tasks yet; newest last
 
 	// Modern servers.
 	rounds     map[message.CallRef]*round    // calls that wait for their client's answers, or for their next request to go out
@@ -129,8 +130,8 @@ func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{}, known: o.Known, rounds: map[message.CallRef]*round{},
 		meta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: modernCapabilities(o.Announce)}).AppendMeta(nil),
 
-		listenMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: message.Extras{}.With(modernCapabilities(o.Announce), true)}).AppendMeta(nil),
-		pending:    map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{},
+		tasksMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: message.Extras{}.With(modernCapabilities(o.Announce), true)}).AppendMeta(nil),
+		pending:   map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{},
 	}
 }
 
@@ -148,6 +149,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.withdraw(now, m, out)
 	case message.Answer:
 		return s.answerAsk(now, m, out)
+	case message.DropTask:
+		return s.dropTaskMade(m, out)
 	case message.Query:
 		return s.query(m, out)
 	case message.Stale:
@@ -248,7 +251,7 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
 	s.warned.noise, s.warned.id = false, false
 	s.era, s.bindings, s.rechecking, s.streams = message.EraUnknown, nil, 0, streams{}
-	s.atLarge, s.moved, s.peer, s.circle, s.tasks = false, moved{}, "", false, nil
+	s.atLarge, s.moved, s.peer, s.circle, s.tasks, s.orphans = false, moved{}, "", false, nil, nil
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
 	if s.server.StartTimeout > 0 {

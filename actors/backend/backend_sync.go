@@ -49,8 +49,8 @@ func (s *state) request(m protocol.Method, params []byte, own func(*state, time.
 // withMeta is the params of a request of ours to a modern server, nil = none: it carries everything with it.
 func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 	meta := s.meta
-	if m == protocol.MethodSubscriptionsListen {
-		meta = s.listenMeta
+	if m == protocol.MethodSubscriptionsListen || m == protocol.MethodTasksCancel {
+		meta = s.tasksMeta
 	}
 	b := append([]byte(`{"_meta":`), meta...)
 	if m == protocol.MethodServerDiscover {

@@ -34,6 +34,14 @@ type TaskMade struct {
 	Home Home
 }
 
+// DropTask tells a backend that nobody will ever ask for a task that was made on its connection.
+type DropTask struct {
+	ID          string // the server's own
+	Incarnation uint64
+}
+
+func (DropTask) Class() kernel.Class { return kernel.Outcome }
+
 // TaskNote is what a legacy server says of a task on its own: its status, its progress, a log line. It goes to who
 // made the call, and may be lost: nobody may rely on it (MCP 2025-11-25, basic/utilities/tasks, task notifications).
 type TaskNote struct {

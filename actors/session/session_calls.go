@@ -130,7 +130,9 @@ func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effe
 	if h.State == call.Ended {
 		s.dropQuestions(seq)
 		delete(s.calls, seq)
-		delete(s.byID, string(h.ID))
+		if h.survey == nil { // whose looks share the id of a request that is not in the table
+			delete(s.byID, string(h.ID))
+		}
 		return s.leaveWhenDrained(out)
 	}
 	if _, sent := event.(call.Sent); sent {

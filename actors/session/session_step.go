@@ -112,7 +112,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.AskWithdrawn:
 		return s.askWithdrawn(now, m, out)
 	case message.TaskMade:
-		s.taskMade(m)
+		return s.taskMade(m, out)
 	case message.TaskNote:
 		return s.taskNote(m, out)
 	case message.ElicitationDone:

@@ -99,11 +99,12 @@ func withoutTasks(r *message.Request, tool *catalog.Entry) {
 	}
 }
 
-// taskMade notes that a call has become a task; the oldest of too many is forgotten.
-func (s *state) taskMade(m message.TaskMade) {
+// taskMade notes that a call has become a task; the oldest of too many is forgotten. That of a call that has been given up
+// meanwhile is nobody's.
+func (s *state) taskMade(m message.TaskMade, out []effect) []effect {
 	h := s.calls[m.Seq]
 	if h == nil {
-		return
+		return append(out, tell(m.Home.Backend, message.DropTask{ID: m.ID, Incarnation: m.Home.Incarnation}))
 	}
 	public := publicTaskID(h.Server, m.ID)
 	delete(s.tasks, public)
@@ -118,6 +119,7 @@ func (s *state) taskMade(m message.TaskMade) {
 	}
 	s.lastTask++
 	s.tasks[public] = &task{number: s.lastTask, server: h.Server, own: m.ID, token: slices.Clone(h.Token), home: m.Home}
+	return out
 }
 
 // taskGone forgets a task that is no more: its server says so, or the gateway in its place.

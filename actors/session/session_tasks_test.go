@@ -217,3 +217,25 @@ func TestPrepareTask(t *testing.T) {
 		}
 	}
 }
+
+// A task that comes when its call has been given up is nobody's: the connection that made it is told.
+func TestATaskThatComesTooLate(t *testing.T) {
+	k := newTaskScript(t)
+	out := k.step(message.TaskMade{Seq: 99, ID: "7", Home: message.Home{Incarnation: 3}})
+	if len(out) != 1 || out[0].msg != (message.DropTask{ID: "7", Incarnation: 3}) || len(k.s.tasks) != 0 {
+		t.Errorf("effects %+v, tasks %v", out, k.s.tasks)
+	}
+}
+
+// The looks of a tasks/list do not take another request of the same id out of the table: it can still be cancelled.
+func TestListTasksUnderAnIDInUse(t *testing.T) {
+	k := newTaskScript(t)
+	k.make("7")
+	_, first := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"one/7"}}`)
+	_, looks := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`)
+	k.result(looks[0].Call.Seq, `"result":{"taskId":"7","status":"working"}`)
+	k.ask(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	if k.s.calls[first[0].Call.Seq] != nil {
+		t.Error("the request goes on after its cancellation")
+	}
+}

@@ -129,7 +129,7 @@ func (s *Server) answer(peer *transport.Peer, f protocol.Frame) {
 			logging = `,"logging":{}`
 		}
 		if s.Tasks {
-			logging += `,"tasks":{"requests":{"tools":{"call":{}}}}`
+			logging += `,"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}`
 		}
 		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}%s},"serverInfo":{"name":"fake","version":"1"},"instructions":%q}`, version, logging, s.Instructions)
 	case protocol.MethodPing:

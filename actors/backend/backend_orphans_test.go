@@ -1,0 +1,128 @@
+package backend
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+)
+
+func (b *bench) withdraw(seq uint64) {
+	b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: seq}})
+	synctest.Wait()
+}
+
+// A task that a legacy server makes of a call after that was given up is cancelled, once; what was no task is not.
+func TestTasksOfCallsThatWereGivenUp(t *testing.T) {
+	followed := func(t *testing.T) *message.Request {
+		r := legacyRequest(t, 0)
+		r.Followed()
+		return r
+	}
+	plain := func(t *testing.T) *message.Request { return legacyRequest(t, 0) }
+	const task = `"result":{"task":{"taskId":"a","status":"working"}}`
+	for _, c := range []struct {
+		name    string
+		request func(*testing.T) *message.Request
+		late    string
+		want    int
+	}{
+		{"a client's task", asTask, task, 1},
+		{"a task that was asked for in its place", followed, task, 1},
+		{"a result", asTask, `"result":{"content":[]}`, 0},
+		{"an error", asTask, `"error":{"code":-1,"message":"cancelled","task":{"taskId":"a"}}`, 0},
+		{"without id", asTask, `"result":{"task":{"taskId":""}}`, 0},
+		{"with an id too long", asTask, `"result":{"task":{"taskId":"` + strings.Repeat("x", maxTaskID+1) + `"}}`, 0},
+		{"nobody asked for a task", plain, task, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, server := tasked(t)
+				defer b.stop()
+				b.call(1, c.request(t))
+				b.withdraw(1)
+				id := server.Got("tools/call")[0].IDBytes()
+				for range 2 {
+					_ = server.Last().Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, id, c.late))
+					synctest.Wait()
+				}
+				got := server.Got("tasks/cancel")
+				if len(got) != c.want || c.want > 0 && string(got[0].ParamsBytes()) != `{"taskId":"a"}` {
+					t.Errorf("cancelled %d times, want %d: %+v", len(got), c.want, got)
+				}
+			})
+		})
+	}
+}
+
+// Likewise a modern server's on stdio.
+func TestModernTasksOfCallsThatWereGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var late actortest.Got
+		server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) { late = g }}
+		b := modern(t, server)
+		defer b.stop()
+		b.call(1, legacyRequest(t, 0))
+		b.withdraw(1)
+		late.Result(`{"resultType":"task","taskId":"a","status":"working"}`)
+		synctest.Wait()
+		got := server.Got("tasks/cancel")
+		if len(got) != 1 {
+			t.Fatalf("cancelled %d times", len(got))
+		}
+		if raw := string(got[0].Frame.Raw); !strings.Contains(raw, `"taskId":"a"`) || !strings.Contains(raw, `"extensions":{"io.modelcontextprotocol/tasks":{}}`) {
+			t.Errorf("sent %s", raw)
+		}
+	})
+}
+
+// A task whose client gave its call up while the task was on its way is cancelled on the connection that made it, and nothing
+// is passed on of it any more.
+func TestTasksThatAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, server := tasked(t, "a")
+		defer b.stop()
+		b.call(1, asTask(t))
+		b.holder.Got()
+		for _, incarnation := range []uint64{0, 2, 1} {
+			b.backend.Tell(message.DropTask{ID: "a", Incarnation: incarnation})
+		}
+		synctest.Wait()
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"a","status":"cancelled"}}`))
+		synctest.Wait()
+		if n, notes := len(server.Got("tasks/cancel")), actortest.Of[message.TaskNote](b.holder); n != 1 || len(notes) != 0 {
+			t.Errorf("cancelled %d times; told %+v", n, notes)
+		}
+	})
+}
+
+// Calls that were given up are remembered within bounds, and not at all where no task can come of them.
+func TestOrphansAreBounded(t *testing.T) {
+	s := &state{era: message.EraLegacy}
+	for id := range uint32(maxOrphans + 2) {
+		r := &message.Request{AsTask: true}
+		r.Frame.M = protocol.MethodToolsCall
+		s.orphan(id, &pending{request: r})
+		s.orphan(1000, &pending{request: &message.Request{}})
+		s.orphan(1001, &pending{request: r, task: "a"})
+	}
+	if len(s.orphans) != maxOrphans || s.orphans[0] != 2 {
+		t.Errorf("%d are remembered, the oldest is %d", len(s.orphans), s.orphans[0])
+	}
+}
+
+// A server that does not take tasks/cancel is not sent it.
+func TestServersWithoutTasksCancel(t *testing.T) {
+	for capabilities, want := range map[string]int{`{"tasks":{"cancel":{}}}`: 2, `{"tasks":{"requests":{}}}`: 0, `{}`: 0, ``: 0} {
+		s := &state{era: message.EraLegacy, phase: message.Ready, incarnation: new(uint64), pending: map[uint32]*pending{}, info: &message.ServerInfo{Capabilities: []byte(capabilities)}}
+		s.server.Timeout = 1
+		out := s.cancelUnknown("a", nil)
+		if len(out) != want {
+			t.Errorf("%s: %d effects, want %d", capabilities, len(out), want)
+		}
+	}
+}
