@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"goblin-actor/actors/message"
@@ -122,7 +121,7 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Rec
 		return s.answeredOwn(now, id, p, e, out)
 	}
 	s.remove(id, p)
-	if p.request.Follow && p.task == "" && s.era == message.EraLegacy && e.Frame.Kind == protocol.KindResult {
+	if p.request.Follow && p.task == nil && s.era == message.EraLegacy && e.Frame.Kind == protocol.KindResult {
 		if out, done := s.followLegacy(now, id, p, &e.Frame, out); done {
 			return out
 		}
@@ -212,7 +211,7 @@ func (s *state) notSent(now time.Time, e transport.NotSent, out []effect) []effe
 		return s.lose(now, e.Err.Error(), out)
 	case p.round != nil: // its client has answered: that is not asked again
 		s.rounds[p.call] = p.round
-	case p.task != "": // the call itself was written long ago
+	case p.task != nil: // the call itself was written long ago
 		out = s.failed(now, p, protocol.BackendDisconnected, e.Err.Error(), out)
 	default:
 		out = append(out, s.returned(p.call, p.request, e.Err.Error()))
@@ -262,55 +261,12 @@ func (s *state) vendor(id uint32) bool {
 	return p != nil && p.own == nil && p.request.Frame.M == protocol.MethodOther
 }
 
-// withdraw cancels a call: its slot is free at once, a late answer is ignored (protocol.md E.4 no. 28d).
-func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effect {
-	for i, h := range s.held {
-		if h.Call == m.Call {
-			s.held = append(s.held[:i], s.held[i+1:]...)
-			return append(out, tell(s.pool, message.Ended{Backend: s.self, Call: m.Call}))
-		}
-	}
-	if q := s.rounds[m.Call]; q != nil {
-		s.forgetRound(q)
-		return s.stopWhenDrained(now, append(s.cancelTask(q, out), s.endedCall(m.Call)))
-	}
-	for i, p := range s.mending {
-		if p.call == m.Call {
-			s.mending = slices.Delete(s.mending, i, i+1)
-			return s.stopWhenDrained(now, append(out, s.endedCall(m.Call)))
-		}
-	}
-	id, ok := s.byCall[m.Call]
-	if !ok {
-		return out
-	}
-	out = s.refuseAsks(id, out)
-	p := s.pending[id]
-	s.remove(id, p)
-	s.orphan(id, p)
-	out = s.cancelRequest(id, m.Reason, s.dropFollowed(p, append(out, s.endedCall(m.Call))))
-	return s.stopWhenDrained(now, out)
-}
-
-// cancelRequest tells the server that an answer is no longer wanted. A modern server behind HTTP is told by the end of
-// the response alone. MCP 2026-07-28, basic/patterns/cancellation.
-func (s *state) cancelRequest(id uint32, reason string, out []effect) []effect {
-	if s.era != message.EraModern || s.kind != "http" {
-		params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
-		if reason != "" {
-			params = append(append(params, `,"reason":`...), protocol.Quote(reason)...)
-		}
-		out = s.notify(protocol.NotificationCancelled, append(params, '}'), out)
-	}
-	return append(out, act(giveUp{uint64(id)}))
-}
-
 // sessionLost: an HTTP server has forgotten us. The request it says so for was not executed and is kept, once: a server
 // that says so again is broken, and must not be asked in a circle. The rest is lost.
 func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []effect) []effect {
 	id := uint32(e.Ticket)
 	if p := s.pending[id]; p != nil && p.own == nil {
-		if p.again || p.task != "" {
+		if p.again || p.task != nil {
 			p.written = true // it ends here
 			return s.lose(now, "the server loses its session over the same request again and again", out)
 		}

@@ -9,6 +9,13 @@ import (
 	"goblin-actor/protocol/transport"
 )
 
+// followed is the task that a legacy server has made of a call, as we asked it to in the client's place.
+type followed struct {
+	id       string // the server's own
+	token    uint32 // its progress token: our id of the call
+	reported bool   // the server tells of its progress; else our looks at it are what the client is told
+}
+
 // followLegacy goes on with a call whose legacy server has made the task of it that we asked for in the client's place: it
 // waits for the task's end, and asks now and then how far it is, so that the client knows that its call goes on. done:
 // the server made one. MCP 2025-11-25, basic/utilities/tasks, result retrieval.
@@ -22,7 +29,7 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 		return s.faulty(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out), true
 	}
 	n := s.nextID()
-	p.task, p.token, p.written = id, token, true
+	p.task, p.written = &followed{id: id, token: token}, true
 	s.pending[n], s.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(id))
 	out = append(out, act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
@@ -43,17 +50,17 @@ func legacyPause(f *protocol.Frame, task protocol.Span) time.Duration {
 // lookDue asks how far the task of a call is. An error does not matter: the request that waits for its end will tell.
 func (s *state) lookDue(m lookDue, out []effect) []effect {
 	p := s.pending[m.id]
-	if m.gen != *s.incarnation || p == nil || p.task == "" {
+	if m.gen != *s.incarnation || p == nil || p.task == nil {
 		return out
 	}
-	return s.expireOwn(s.request(protocol.MethodTasksGet, taskParams(p.task), func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
+	return s.expireOwn(s.request(protocol.MethodTasksGet, taskParams(p.task.id), func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
 		if s.pending[m.id] != p {
 			return out
 		}
 		pause := firstPoll
 		if f.Kind == protocol.KindResult {
-			p.told++
-			pause, out = legacyPause(f, f.Result), heartbeat(p.call, p.told, f, out)
+			pause = legacyPause(f, f.Result)
+			p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
 		}
 		return append(out, act(wakeAfter{pause, m}))
 	}, out))
@@ -61,16 +68,16 @@ func (s *state) lookDue(m lookDue, out []effect) []effect {
 
 // dropFollowed tells a legacy server that nobody waits for the task of a call any more, if we asked for one.
 func (s *state) dropFollowed(p *pending, out []effect) []effect {
-	if p.task == "" {
+	if p.task == nil {
 		return out
 	}
-	return s.cancelUnknown(p.task, out)
+	return s.cancelUnknown(p.task.id, out)
 }
 
 // followedBy returns the call whose task reports progress under the token.
 func (s *state) followedBy(token uint32) *pending {
 	for _, p := range s.pending {
-		if p.task != "" && p.token == token {
+		if p.task != nil && p.task.token == token {
 			return p
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"goblin-actor/protocol/transport"
 )
 
-// followed is a legacy server that makes a task of what asks for one, and a call to it that does so in its client's place. ends
+// followedCall is a legacy server that makes a task of what asks for one, and a call to it that does so in its client's place. ends
 // ends the task.
-func followed(t *testing.T, r *message.Request) (b *bench, server *actortest.Server, ends func(member string)) {
+func followedCall(t *testing.T, r *message.Request) (b *bench, server *actortest.Server, ends func(member string)) {
 	t.Helper()
 	var waiting []byte
 	server = &actortest.Server{Tools: []string{"add"}, Tasks: true}
@@ -56,7 +56,7 @@ func TestTheTaskOfAClientThatKnowsNone(t *testing.T) {
 		{"a task again", func(t *testing.T) *message.Request { return legacyRequest(t, message.CanForm) }, `"result":{"task":{"taskId":"b"}}`, `1 {"task":{"taskId":"b"}}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b, server, ends := followed(t, test.request(t))
+			b, server, ends := followedCall(t, test.request(t))
 			defer b.stop()
 			call := server.Got("tools/call")[0]
 			if raw := string(call.Raw); !strings.Contains(raw, `"task":{}`) || !strings.Contains(raw, `"name":"add"`) {
@@ -101,7 +101,7 @@ func TestTheTaskOfAClientThatKnowsNone(t *testing.T) {
 // A call that is withdrawn takes its task along; one whose server dies ends, and is not made again.
 func TestTheEndOfAFollowedTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, server, _ := followed(t, legacyRequest(t, message.CanForm))
+		b, server, _ := followedCall(t, legacyRequest(t, message.CanForm))
 		defer b.stop()
 		b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
 		synctest.Wait()
@@ -121,4 +121,59 @@ func TestTheEndOfAFollowedTask(t *testing.T) {
 			t.Errorf("pool got %d Ended", n)
 		}
 	})
+}
+
+// The client is told of more and more, whether it hears of our looks at the task or of the server's own progress; what it has
+// heard of already keeps its call alive, and no more.
+func TestProgressOfAFollowedTaskGrows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, server, ends := followedCall(t, legacyRequest(t, 0))
+		defer b.stop()
+		token := string(server.Got("tools/call")[0].IDBytes())
+		report := func(n string) {
+			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":` + n + `}}`))
+			synctest.Wait()
+		}
+		time.Sleep(3500 * time.Millisecond) // two looks
+		report("1")
+		report("7.5")
+		time.Sleep(time.Second)
+		report("7.5")
+		report("1e300")
+		var told, life []string
+		for _, m := range actortest.Of[message.Progress](b.holder) {
+			value := string(protocol.Member(m.Frame.Raw, m.Frame.Params, "progress").Of(m.Frame.Raw))
+			if m.Behind {
+				life = append(life, value)
+			} else {
+				told = append(told, value)
+			}
+		}
+		if want := []string{"1", "2", "7.5", "1e300"}; !slices.Equal(told, want) {
+			t.Errorf("told %v, want %v", told, want)
+		}
+		if want := []string{"1", "8", "7.5"}; !slices.Equal(life, want) {
+			t.Errorf("signs of life %v, want %v", life, want)
+		}
+		ends(`"result":{"content":[]}`)
+	})
+}
+
+// A look is a step, as long as numbers have room for one.
+func TestHeartbeatsGrow(t *testing.T) {
+	var f protocol.Frame
+	if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		reached, want float64
+		text          string
+		behind        bool
+	}{{0, 1, "1", false}, {0.5, 1, "1", false}, {50, 51, "51", false}, {999999, 1e6, "1e+06", false}, {1e300, 1e300, "1e+300", true}} {
+		got, out := heartbeat(message.CallRef{}, c.reached, false, &f, nil)
+		m := out[0].msg.(message.Progress)
+		if text := string(protocol.Member(m.Frame.Raw, m.Frame.Params, "progress").Of(m.Frame.Raw)); got != c.want || text != c.text || m.Behind != c.behind {
+			t.Errorf("after %v: %v, said %s, behind %v; want %v, %s, %v", c.reached, got, text, m.Behind, c.want, c.text, c.behind)
+		}
+	}
 }

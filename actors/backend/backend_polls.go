@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -25,7 +26,6 @@ type poll struct {
 	id       []byte          // taskId, raw JSON
 	pause    time.Duration   // between two requests
 	flying   bool            // a request about it waits for its answer
-	told     int             // answers so far: the progress the client is told
 	rounds   int             // of questions
 	put      map[string]bool // raw keys of questions that were put to the client: they are told again until the answer is in
 	failures int
@@ -41,6 +41,7 @@ func (s *state) follow(now time.Time, p *pending, f *protocol.Frame, out []effec
 	if q == nil {
 		q = &round{call: p.call, request: p.request}
 	}
+	q.reached = p.reached
 	q.task = &poll{id: slices.Clone(id), pause: firstPoll, put: map[string]bool{}}
 	q.responses, q.open, q.due = nil, 0, false
 	s.rounds[q.call] = q
@@ -81,7 +82,7 @@ func (s *state) sendPoll(q *round, out []effect) []effect {
 }
 
 // requestOfTask sends a request about the task in the name of the call's client.
-func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own func(*state, time.Time, *protocol.Frame, []effect) []effect, out []effect) []effect {
+func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own taker, out []effect) []effect {
 	id := s.nextID()
 	s.pending[id] = &pending{own: own}
 	meta := s.modernMeta(q.request, nil)
@@ -117,11 +118,11 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []effect)
 	status, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "status").Of(f.Raw))
 	switch status {
 	case "working":
-		t.told++
-		return s.rest(q, t.pauseOf(f), heartbeat(q.call, t.told, f, out))
+		q.reached, out = heartbeat(q.call, q.reached, false, f, out)
+		return s.rest(q, t.pauseOf(f), out)
 	case "input_required":
-		t.told++
-		return s.taskAsks(now, q, f, heartbeat(q.call, t.told, f, out))
+		q.reached, out = heartbeat(q.call, q.reached, false, f, out)
+		return s.taskAsks(now, q, f, out)
 	case "completed":
 		return s.taskEnded(now, q, "result", f, out)
 	case "failed":
@@ -132,9 +133,12 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []effect)
 	return s.dropTask(now, q, fmt.Sprintf("the server says of the call's task that it is %.32q", status), out)
 }
 
-// heartbeat tells the client that its call goes on, for the n-th time, and what the server says of its task.
-func heartbeat(call message.CallRef, n int, f *protocol.Frame, out []effect) []effect {
-	params := fmt.Appendf(nil, `{"progressToken":0,"progress":%d`, n)
+// heartbeat tells the client that its call goes on, a step further than it was told before (reached), and what the server says
+// of its task. quiet: it is a sign of life only, since the server tells of its progress itself. It returns what is reached now.
+func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Frame, out []effect) (float64, []effect) {
+	step := math.Floor(reached) + 1
+	behind := quiet || step <= reached // beyond 2^53
+	params := strconv.AppendFloat([]byte(`{"progressToken":0,"progress":`), step, 'g', -1, 64)
 	if text := protocol.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw); len(text) > 0 && text[0] == '"' {
 		params = append(append(params, `,"message":`...), text...)
 	}
@@ -142,9 +146,13 @@ func heartbeat(call message.CallRef, n int, f *protocol.Frame, out []effect) []e
 	var p protocol.Params
 	raw := protocol.AppendNotification(nil, protocol.NotificationProgress.String(), append(params, '}'))
 	if frame.Parse(raw) != nil || p.Scan(&frame) != nil {
-		return out
+		return reached, out
 	}
-	return append(out, tell(call.Holder, message.Progress{Seq: call.Seq, Frame: frame, Token: p.Token}))
+	out = append(out, tell(call.Holder, message.Progress{Seq: call.Seq, Frame: frame, Token: p.Token, Behind: behind}))
+	if behind {
+		return reached, out
+	}
+	return step, out
 }
 
 // taskAsks puts the task's questions to the client, each once.

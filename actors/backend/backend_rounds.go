@@ -215,10 +215,11 @@ func (s *state) roundDue(m roundDue, out []effect) []effect {
 	return s.again(q, out)
 }
 
-// behind reports whether a step of progress is none for a legacy client: its call is one, but the server begins to count
-// anew with each request, and progress must grow. MCP 2025-11-25, basic/utilities/progress.
+// behind reports whether a step of progress is none for the client: a legacy client's call is one, but the server begins to
+// count anew with each request; of a task that is followed the client was told by us, too. Progress must grow. MCP 2025-11-25,
+// basic/utilities/progress.
 func (s *state) behind(p *pending, f *protocol.Frame, params protocol.Span) bool {
-	if s.era != message.EraModern || p.request.Modern {
+	if !p.request.Follow && (s.era != message.EraModern || p.request.Modern) {
 		return false
 	}
 	value, err := strconv.ParseFloat(string(protocol.Member(f.Raw, params, "progress").Of(f.Raw)), 64)
@@ -227,7 +228,7 @@ func (s *state) behind(p *pending, f *protocol.Frame, params protocol.Span) bool
 	}
 	before := p.reached
 	p.reached = max(before, value)
-	return p.round != nil && before > 0 && value <= before
+	return (p.round != nil || p.request.Follow) && before > 0 && value <= before
 }
 
 // forgetRound takes a waiting call and its questions out of the tables.

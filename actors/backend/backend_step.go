@@ -108,19 +108,20 @@ type pending struct {
 	call    message.CallRef  // zero for the gateway's own requests
 	request *message.Request // nil for the gateway's own requests
 	written bool
-	again   bool                                                                    // it was sent before, and lost with the server's session
-	asks    []uint64                                                                // numbers of the questions of the server that wait for this call's client, oldest first
-	parked  bool                                                                    // the pool was told that it waits
-	certain bool                                                                    // the questions came on its own stream
-	round   *round                                                                  // what its modern server asked so far; nil = nothing
-	reached float64                                                                 // the highest progress its legacy client was told; 0 = none
-	mended  bool                                                                    // it was sent once more with other headers
-	task    string                                                                  // legacy: the task that we asked for in the client's place, whose end it waits for; "" = none
-	token   uint32                                                                  // the progress token of that task
-	told    int                                                                     // how often the client was told that it goes on
-	query   uint64                                                                  // the pool's number for it; 0 = nobody is told
-	own     func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect // the gateway's own request: takes its answer
+	again   bool      // it was sent before, and lost with the server's session
+	asks    []uint64  // numbers of the questions of the server that wait for this call's client, oldest first
+	parked  bool      // the pool was told that it waits
+	certain bool      // the questions came on its own stream
+	round   *round    // what its modern server asked so far; nil = nothing
+	reached float64   // the highest progress its client was told, where we have to know; 0 = none
+	mended  bool      // it was sent once more with other headers
+	task    *followed // legacy: what it has become, whose end it waits for; nil = no task that we asked for
+	query   uint64    // the pool's number for it; 0 = nobody is told
+	own     taker     // the gateway's own request: takes its answer
 }
+
+// taker takes the answer to a request of the gateway's own, or a fault of ours as an error frame.
+type taker func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect
 
 func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 	return &state{

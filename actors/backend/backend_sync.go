@@ -35,8 +35,8 @@ type listing struct {
 	items   [][]byte
 }
 
-// request sends a request of the gateway's own; own takes its answer, or a fault of ours as an error frame.
-func (s *state) request(m protocol.Method, params []byte, own func(*state, time.Time, *protocol.Frame, []effect) []effect, out []effect) []effect {
+// request sends a request of the gateway's own.
+func (s *state) request(m protocol.Method, params []byte, own taker, out []effect) []effect {
 	id := s.nextID()
 	s.pending[id] = &pending{own: own}
 	if s.era == message.EraModern || m == protocol.MethodServerDiscover {

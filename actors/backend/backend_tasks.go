@@ -49,7 +49,7 @@ func (s *state) homeless(r *message.Request) bool {
 }
 
 // namesTask reports whether what the server asks in the request names a task.
-func (p *pending) namesTask() bool { return p.task != "" || p.request.AboutTask() }
+func (p *pending) namesTask() bool { return p.task != nil || p.request.AboutTask() }
 
 // waitsFor returns our id of the newest request that waits for the end of a task, 0 = none. raw is the task's id as JSON.
 func (s *state) waitsFor(raw []byte) uint32 {
@@ -59,7 +59,7 @@ func (s *state) waitsFor(raw []byte) uint32 {
 		return 0
 	}
 	for n, p := range s.pending {
-		if p.own == nil && (p.task == id || p.request.Frame.M == protocol.MethodTasksResult && p.request.Item == id) {
+		if p.own == nil && (p.task != nil && p.task.id == id || p.request.Frame.M == protocol.MethodTasksResult && p.request.Item == id) {
 			newest = max(newest, n)
 		}
 	}
@@ -84,7 +84,10 @@ func (s *state) taskNote(span protocol.Span, e *transport.Received, out []effect
 // taskProgress passes on the progress of a call that has become a task.
 func (s *state) taskProgress(token uint32, e *transport.Received, span protocol.Span, out []effect) []effect {
 	if p := s.followedBy(token); p != nil {
-		return append(out, tell(p.call.Holder, message.Progress{Seq: p.call.Seq, Frame: e.Frame, Token: span}))
+		p.task.reported = true
+		return append(out, tell(p.call.Holder, message.Progress{
+			Seq: p.call.Seq, Frame: e.Frame, Token: span, Behind: s.behind(p, &e.Frame, e.Frame.Params),
+		}))
 	}
 	i := slices.IndexFunc(s.tasks, func(t task) bool { return t.token == token })
 	if i < 0 {

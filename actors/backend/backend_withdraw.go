@@ -2,6 +2,7 @@ package backend
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"goblin-actor/actors/message"
@@ -11,6 +12,49 @@ import (
 // maxOrphans bounds the calls that are remembered after they were given up, the newest.
 const maxOrphans = 64
 
+// withdraw cancels a call: its slot is free at once, a late answer is ignored (protocol.md E.4 no. 28d).
+func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effect {
+	for i, h := range s.held {
+		if h.Call == m.Call {
+			s.held = append(s.held[:i], s.held[i+1:]...)
+			return append(out, tell(s.pool, message.Ended{Backend: s.self, Call: m.Call}))
+		}
+	}
+	if q := s.rounds[m.Call]; q != nil {
+		s.forgetRound(q)
+		return s.stopWhenDrained(now, append(s.cancelTask(q, out), s.endedCall(m.Call)))
+	}
+	for i, p := range s.mending {
+		if p.call == m.Call {
+			s.mending = slices.Delete(s.mending, i, i+1)
+			return s.stopWhenDrained(now, append(out, s.endedCall(m.Call)))
+		}
+	}
+	id, ok := s.byCall[m.Call]
+	if !ok {
+		return out
+	}
+	out = s.refuseAsks(id, out)
+	p := s.pending[id]
+	s.remove(id, p)
+	s.orphan(id, p)
+	out = s.cancelRequest(id, m.Reason, s.dropFollowed(p, append(out, s.endedCall(m.Call))))
+	return s.stopWhenDrained(now, out)
+}
+
+// cancelRequest tells the server that an answer is no longer wanted. A modern server behind HTTP is told by the end of
+// the response alone. MCP 2026-07-28, basic/patterns/cancellation.
+func (s *state) cancelRequest(id uint32, reason string, out []effect) []effect {
+	if s.era != message.EraModern || s.kind != "http" {
+		params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
+		if reason != "" {
+			params = append(append(params, `,"reason":`...), protocol.Quote(reason)...)
+		}
+		out = s.notify(protocol.NotificationCancelled, append(params, '}'), out)
+	}
+	return append(out, act(giveUp{uint64(id)}))
+}
+
 // Servers may make a task of a call that was given up before they hear of that. Nobody will ever ask for such a task, so it
 // is cancelled; notifications/cancelled does not reach tasks (MCP 2025-11-25, basic/utilities/cancellation). Where the end of
 // the response is what tells the server (HTTP), its answer is not heard any more, and the task is left to its ttl.
@@ -18,7 +62,7 @@ const maxOrphans = 64
 // orphan remembers a call that is given up, if its server may yet make a task of it.
 func (s *state) orphan(id uint32, p *pending) {
 	r := p.request
-	if r.Frame.M != protocol.MethodToolsCall || p.task != "" || s.era != message.EraModern && !r.AsTask && !r.Follow {
+	if r.Frame.M != protocol.MethodToolsCall || p.task != nil || s.era != message.EraModern && !r.AsTask && !r.Follow {
 		return
 	}
 	if len(s.orphans) >= maxOrphans {
