@@ -15,15 +15,17 @@ import (
 // basic/utilities/tasks. Clients know a task as <server>/<the server's own id>, and a session knows only the tasks of its own
 // calls: nobody else's can be read, cancelled or listed. They are forgotten with it.
 
-// maxTasks is how many tasks a session knows, the newest.
-const maxTasks = 1024
+const (
+	maxTasks     = 1024 // that a session knows, the newest
+	maxTaskToken = 1024 // bytes of a progress token, as JSON, that a task keeps beyond its call
+)
 
 // task is what a call of the client has become.
 type task struct {
 	number uint64 // in the order they were made
 	server string
 	own    string // the server's own id
-	token  []byte // the progress token of its call, raw, which stays valid; nil = it wants no progress
+	token  []byte // the progress token of its call, raw, which stays valid; nil = it wants no progress, or is longer than maxTaskToken
 	home   message.Home
 }
 
@@ -118,7 +120,11 @@ func (s *state) taskMade(m message.TaskMade, out []effect) []effect {
 		delete(s.tasks, oldest)
 	}
 	s.lastTask++
-	s.tasks[public] = &task{number: s.lastTask, server: h.Server, own: m.ID, token: slices.Clone(h.Token), home: m.Home}
+	t := &task{number: s.lastTask, server: h.Server, own: m.ID, home: m.Home}
+	if len(h.Token) <= maxTaskToken { // a longer one would stay for as long as the session, outside of limits.maxBufferedBytes
+		t.token = slices.Clone(h.Token)
+	}
+	s.tasks[public] = t
 	return out
 }
 

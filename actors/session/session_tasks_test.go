@@ -1,11 +1,13 @@
 package session
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -109,6 +111,19 @@ func TestTasksOfASessionAreBounded(t *testing.T) {
 	}
 	if len(k.s.tasks) != maxTasks {
 		t.Errorf("%d tasks are kept", len(k.s.tasks))
+	}
+}
+
+// A task keeps the progress token of its call for as long as the session lasts, so it does not keep one without end.
+func TestTasksKeepNoEndlessToken(t *testing.T) {
+	k := newTaskScript(t)
+	for size, want := range map[int]int{0: 0, maxTaskToken: maxTaskToken, maxTaskToken + 1: 0} {
+		k.s.seq++
+		k.s.calls[k.s.seq] = &held{Call: call.Call{Server: "one", Token: bytes.Repeat([]byte{'7'}, size)}}
+		k.step(message.TaskMade{Seq: k.s.seq, ID: "endless"})
+		if got := len(k.s.tasks["one/endless"].token); got != want {
+			t.Errorf("of a token of %d bytes %d are kept, want %d", size, got, want)
+		}
 	}
 }
 
