@@ -20,6 +20,7 @@ type target struct {
 	method string
 	params []string // client i sends params[i % len]
 	tail   []byte   // of every right answer
+	modern string   // the tool that its clients, which are of 2026-07-28, call; "" = they have sessions
 	static bool     // no handshake, and every answer has the first request's id
 	breaks bool     // an answer it cuts short is counted and not fatal: see ReverseProxy
 
@@ -43,6 +44,10 @@ func (t *target) connect(n int) error {
 		}
 		c := &client{wire: w}
 		t.clients = append(t.clients, c)
+		if t.modern != "" {
+			c.request = newModernCall(t.at.url.Host, t.at.url.Path, t.modern)
+			continue
+		}
 		version := ""
 		if !t.static {
 			version = protocolVersion

@@ -10,7 +10,7 @@ import (
 )
 
 // Kinds are what Run can measure.
-var Kinds = []string{"calls", "big", "list", "idle"}
+var Kinds = []string{"calls", "big", "list", "idle", "cells"}
 
 // Targets to compare the gateway with.
 const (
@@ -29,7 +29,7 @@ var Comparable = []string{Direct, ReverseProxy, Forwarder, WholeForwarder}
 // Options say what to measure. Default completes them.
 type Options struct {
 	Kind        string        // one of Kinds
-	Concurrency []int         // clients at once, one row each; default 1, 8, 64 (big: 8; list: 8)
+	Concurrency []int         // clients at once, one row each; default 1, 8, 64 (big, list and cells: 8)
 	Duration    time.Duration // measured time of each target at each concurrency, all rounds together; default 10 s
 	Rounds      int           // rounds the duration is cut into; default 5
 	HTTP, Stdio int           // servers of each kind behind the gateway; default 1 and 1

@@ -32,6 +32,8 @@ func Run(ctx context.Context, o Options, progress io.Writer) (*Report, error) {
 		return report, err
 	case "list":
 		err = s.list(report)
+	case "cells":
+		err = s.cells(report)
 	default:
 		err = s.calls(report)
 	}

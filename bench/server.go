@@ -22,12 +22,13 @@ const (
 
 // ServerOptions says what a raw server offers.
 type ServerOptions struct {
-	Tools int // tools listed besides echo and big; 0 = none
+	Tools  int  // tools listed besides echo and big; 0 = none
+	Modern bool // it speaks 2026-07-28 only
 }
 
 // rawServer answers MCP requests from ready bytes: tails follow the id, up to the closing brace.
 type rawServer struct {
-	initialize, list, small, big, empty []byte
+	initialize, discover, list, small, big, empty []byte // discover, initialize: nil = in the other era
 }
 
 func newRawServer(o ServerOptions) *rawServer {
@@ -42,6 +43,9 @@ func newRawServer(o ServerOptions) *rawServer {
 		tools = append(tools, fmt.Sprintf(`{"name":"tool_%03d","title":"Tool number %d","description":"does what tools of its kind do, `+
 			`with two arguments","inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"where"},`+
 			`"depth":{"type":"integer","description":"how deep","default":1}},"required":["path"]}}`, i, i))
+	}
+	if o.Modern {
+		return newModernServer(tools)
 	}
 	return &rawServer{
 		initialize: tail(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`),
@@ -69,9 +73,13 @@ func (s *rawServer) answer(raw []byte) (id, tail []byte, err error) {
 		return nil, nil, nil
 	}
 	id = f.ID.Of(raw)
-	switch f.M {
-	case protocol.MethodInitialize:
+	switch {
+	case f.M == protocol.MethodInitialize && s.initialize != nil:
 		return id, s.initialize, nil
+	case f.M == protocol.MethodServerDiscover && s.discover != nil:
+		return id, s.discover, nil
+	}
+	switch f.M {
 	case protocol.MethodToolsList:
 		return id, s.list, nil
 	case protocol.MethodToolsCall:

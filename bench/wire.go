@@ -160,7 +160,11 @@ const firstID = 100_000_000
 // newRequest returns a POST of one JSON-RPC request to host and path. Session and version may be empty.
 func newRequest(host, path, session, version, method, params string) *request {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, firstID, method, params)
-	text := postHead(host, path, session, version, len(body)) + body
+	return requestOf(postHead(host, path, session, version, len(body)), body)
+}
+
+func requestOf(head, body string) *request {
+	text := head + body
 	return &request{text: []byte(text), at: len(text) - len(body) + len(`{"jsonrpc":"2.0","id":`), id: firstID}
 }
 

@@ -24,7 +24,8 @@ them in interleaved rounds, and reports medians and ratios.
   calls   tools/call of 200 bytes
   big     tools/call with a result of 1 MiB
   list    tools/list of 1000 tools from 20 servers, against a static handler that writes the same bytes
-  idle    memory of sessions that hold a stream open`,
+  idle    memory of sessions that hold a stream open
+  cells   calls of clients of each era to servers of each era; "× direct" is × the calls of legacy clients to legacy servers`,
 		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64",
 		Args:      takes(1, 1, "what to measure: "+strings.Join(bench.Kinds, ", ")),
 		ValidArgs: bench.Kinds,
@@ -39,7 +40,7 @@ them in interleaved rounds, and reports medians and ratios.
 	flags := cmd.Flags()
 	flags.BoolVar(&self, "self", false, "measure a gateway started for this run")
 	flags.StringSliceVar(&o.Compare, "compare", []string{bench.Direct, bench.ReverseProxy}, "what to compare with: "+strings.Join(bench.Comparable, ", "))
-	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "clients at once, one measurement each (default 1,8,64; big and list: 8)")
+	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "clients at once, one measurement each (default 1,8,64; big, list and cells: 8)")
 	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time of each target at each concurrency")
 	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds the duration is cut into")
 	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: sessions at once")
@@ -95,6 +96,7 @@ func newBenchServer() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak stdio instead of HTTP")
 	cmd.Flags().IntVar(&o.Tools, "tools", 0, "list so many tools")
+	cmd.Flags().BoolVar(&o.Modern, "modern", false, "speak 2026-07-28 only")
 	return cmd
 }
 

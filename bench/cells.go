@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const modernVersion = "2026-07-28"
+
+// newModernServer answers as a server of 2026-07-28 does.
+func newModernServer(tools []string) *rawServer {
+	modern := func(result string) []byte { return tail(`{"resultType":"complete",` + strings.TrimPrefix(result, "{")) }
+	return &rawServer{
+		discover: modern(`{"supportedVersions":["` + modernVersion + `"],"capabilities":{"tools":{}},"ttlMs":3600000,"cacheScope":"public"}`),
+		list:     modern(`{"tools":[` + strings.Join(tools, ",") + `],"ttlMs":3600000,"cacheScope":"public"}`),
+		small:    modern(textResult(smallBytes - 80)),
+		big:      modern(textResult(bigBytes)),
+		empty:    tail(`{}`),
+	}
+}
+
+// newModernCall returns a POST of one tools/call that carries all it needs, as there is no session.
+func newModernCall(host, path, tool string) *request {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
+		`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		firstID, strings.TrimSuffix(callParams(tool), "}"), modernVersion)
+	head := postHead(host, path, "", modernVersion, len(body))
+	own := "Mcp-Method: tools/call\r\nMcp-Name: " + tool + "\r\n"
+	return requestOf(strings.Replace(head, "Content-Length:", own+"Content-Length:", 1), body)
+}
+
+// cells measures small calls through one gateway in the four cells of client era and server era, for processes and for
+// URLs apart. The first cell of each, legacy and legacy, is what the others are divided by.
+func (s *setup) cells(report *Report) error {
+	servers := map[string]any{}
+	for _, era := range []string{"legacy", "modern"} {
+		args := []string{"server"}
+		if era == "modern" {
+			args = append(args, "--modern")
+		}
+		if s.o.HTTP > 0 {
+			web, err := s.helper(args...)
+			if err != nil {
+				return err
+			}
+			servers["h"+era] = map[string]any{"url": web.url.String(), "type": "http", "maxConcurrent": 0}
+		}
+		if s.o.Stdio > 0 {
+			args = append([]string{"bench"}, append(args, "--stdio")...)
+			servers["s"+era] = map[string]any{"command": s.o.Program, "args": args, "maxConcurrent": 0}
+		}
+	}
+	g, err := s.gateway(servers)
+	if err != nil {
+		return err
+	}
+	for _, kind := range []string{"h", "s"} {
+		if servers[kind+"legacy"] == nil {
+			continue
+		}
+		var targets []*target
+		for _, client := range []string{"legacy", "modern"} {
+			for _, server := range []string{"legacy", "modern"} {
+				t := cell(g.process, kind, client, server)
+				if err := t.learn(); err != nil {
+					return err
+				}
+				targets = append(targets, t)
+			}
+		}
+		report.Bytes = len(answerHead) + idDigits + len(targets[0].tail)
+		if err := s.rows(report, targets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cell(at *process, kind, client, server string) *target {
+	tool := kind + server + "_echo"
+	t := &target{
+		name: fmt.Sprintf("%s client, %s %s server", client, server, map[string]string{"h": "HTTP", "s": "stdio"}[kind]),
+		at:   at, method: "tools/call", params: []string{callParams(tool)}, scrape: true,
+	}
+	if client == "modern" {
+		t.modern = tool
+	}
+	return t
+}
+
+// learn makes one call and keeps what follows the id: the gateway adds what the client's era wants. It must hold the
+// server's content, whatever the cell.
+func (t *target) learn() error {
+	if err := t.connect(1); err != nil {
+		return err
+	}
+	defer t.disconnect()
+	c := t.clients[0]
+	body, err := c.exchange(c.request.next())
+	if err := c.expect(t.name, 200, body, err); err != nil {
+		return err
+	}
+	content := strings.Trim(textResult(smallBytes-80), "{}")
+	if len(body) < len(answerHead)+idDigits || !bytes.Contains(body, []byte(content)) {
+		return fmt.Errorf("%s: %.300q", t.name, body)
+	}
+	t.tail = slices.Clone(body[len(answerHead)+idDigits:])
+	return nil
+}
