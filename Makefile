@@ -36,7 +36,7 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
 	  done; done
 
-bench: build ## bench BENCH (calls, big, list, idle) against direct and a reverse proxy; report in bench/results
+bench: build ## bench BENCH (calls, big, list, idle, cells) against direct and a reverse proxy; report in bench/results
 	./bin/goblin-actor bench $(BENCH) --self --compare direct,reverse-proxy --out bench/results/$(BENCH)
 
 fmt: ## fails when a file is not gofmt'ed

@@ -139,25 +139,27 @@ func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []effect
 	return out
 }
 
-// modern is the server's answer as a modern client wants it; the id is still the gateway's own.
-func (s *deskState) modern(v *visit, f *protocol.Frame) []protocol.Edit {
+// modern appends the edits that make the server's answer what a modern client wants.
+func (s *deskState) modern(edits []protocol.Edit, v *visit, f *protocol.Frame) []protocol.Edit {
 	if f.Kind != protocol.KindResult {
-		return nil
+		return edits
 	}
 	var info protocol.ResultInfo
 	if info.Scan(f) != nil {
-		return nil
+		return edits
 	}
-	edits := publicTask(protocol.ToModernResult(nil, v.Method, f, &info, s.info), v, &info, f)
+	edits = publicTask(protocol.ToModernResult(edits, v.Method, f, &info, s.info), v, &info, f)
 	return append(edits, catalog.RewriteResult(v.view, v.server, v.Method, f)...)
 }
 
 // deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
 // it is lost on the way.
 func (s *deskState) deliver(now time.Time, v *visit, frame *protocol.Frame, out []effect) []effect {
-	edits := s.modern(v, frame)
-	under := func(id []byte) []protocol.Edit {
-		return append([]protocol.Edit{{Span: frame.ID, With: id}}, edits...)
+	s.edits = s.modern(append(s.edits[:0], protocol.Edit{Span: frame.ID}), v, frame)
+	defer clear(s.edits)
+	under := func(id []byte) []protocol.Edit { // until the next one
+		s.edits[0].With = id
+		return s.edits
 	}
 	status := statusOf(frame)
 	for _, x := range v.xs {

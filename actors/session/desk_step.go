@@ -51,6 +51,7 @@ type deskState struct {
 	seq     uint64
 	clock   clock
 	scratch []call.Effect
+	edits   []protocol.Edit // of the answer at hand
 
 	outcomes []outcome // oldest first
 	kept     int       // bytes of their answers

@@ -56,6 +56,7 @@ type serverExchange struct {
 	session string
 	queue   outboxQueue
 	gone    []func()
+	goneOne [1]func() // room for the one there usually is
 	replay  *Replay // nil: what the connection loses is lost
 	track   *track  // of replay, once the stream is open
 }
@@ -154,6 +155,9 @@ func (x *serverExchange) onGone(f func()) {
 		}
 		x.mu.Unlock()
 		return
+	}
+	if x.gone == nil {
+		x.gone = x.goneOne[:0]
 	}
 	x.gone = append(x.gone, f)
 	x.mu.Unlock()

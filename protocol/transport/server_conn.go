@@ -86,6 +86,8 @@ type serverConn struct {
 	session  internedString
 	version  internedString
 	project  internedString
+	method   internedString // Mcp-Method, Mcp-Name
+	name     internedString
 	hostOK   internedString // the last Host that passed the checks
 	hostBy   *allowed       // under which rules it did
 	watcher  *watching      // of the exchange, while it waits

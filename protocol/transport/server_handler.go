@@ -150,12 +150,7 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeade
 		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
 	}
 	if o.Version >= modernVersions { // the headers that repeat what the body says
-		o.Header = make(http.Header)
-		for key, value := range ctx.Request.Header.All() {
-			if len(key) > 4 && strings.EqualFold(string(key[:4]), "Mcp-") {
-				o.Header.Add(string(key), string(value))
-			}
-		}
+		o.Header = c.repeated(&ctx.Request.Header)
 	}
 	for _, name := range s.options.Keep {
 		for _, value := range ctx.Request.Header.PeekAll(name) {
@@ -166,6 +161,28 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeade
 		}
 	}
 	return o
+}
+
+// repeated copies the headers of the modern era that repeat what the body says: all that begin with Mcp-.
+func (c *serverConn) repeated(h *fasthttp.RequestHeader) http.Header {
+	header := make(http.Header, 2)
+	values := make([]string, 0, 2) // of the two that nearly every request has, and no other
+	for key, value := range h.All() {
+		n := len(values)
+		switch string(key) {
+		case protocol.HeaderMethod:
+			values = append(values, c.method.of(value))
+			header[protocol.HeaderMethod] = values[n : n+1 : n+1]
+		case protocol.HeaderName:
+			values = append(values, c.name.of(value))
+			header[protocol.HeaderName] = values[n : n+1 : n+1]
+		default:
+			if len(key) > 4 && strings.EqualFold(string(key[:4]), "Mcp-") {
+				header.Add(string(key), string(value))
+			}
+		}
+	}
+	return header
 }
 
 // refuse answers a request that the Front will not see. A connection whose body has not been read is closed: what
