@@ -14,8 +14,9 @@ import (
 
 // Bounds of a server's lists: what is beyond them is left out with a warning.
 const (
-	maxPages = 1000
-	maxItems = 100_000
+	maxPages     = 1000
+	maxItems     = 100_000
+	maxListBytes = 128 << 20 // of its pages, which are in memory as long as their items; the page that goes beyond it is the last
 )
 
 // listing is one kind of list while it is fetched.
@@ -31,6 +32,8 @@ type listing struct {
 	fetches int
 	ttl     time.Duration // how long a modern server calls it fresh, the least of its pages; 0 = it does not
 	pages   int
+	bytes   int    // of these pages
+	came    bool   // it was fetched once since the connection was opened
 	cursor  string // raw JSON of the page being fetched
 	items   [][]byte
 }
@@ -137,7 +140,7 @@ func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
 // fetch asks for the first page.
 func (s *state) fetch(kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
-	l.running, l.dirty, l.again, l.pages, l.cursor, l.items, l.ttl = true, false, false, 0, "", nil, 0
+	l.running, l.dirty, l.again, l.pages, l.bytes, l.cursor, l.items, l.ttl = true, false, false, 0, 0, "", nil, 0
 	l.fetches++
 	return s.page(kind, out)
 }
@@ -180,6 +183,7 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 		protocol.Tools: r.Tools, protocol.Prompts: r.Prompts, protocol.Resources: r.Resources, protocol.Templates: r.Templates,
 	}[kind]
 	full := false
+	l.bytes += len(f.Raw)
 	if span.Present() {
 		err := protocol.Items(f.Raw, span, func(item protocol.Item) bool {
 			if full = len(l.items) >= maxItems; !full {
@@ -197,9 +201,9 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 	next := string(r.NextCursor.Of(f.Raw))
 	switch {
 	case next == "" || next == "null":
-	case full || l.pages >= maxPages || next == l.cursor:
+	case full || l.pages >= maxPages || l.bytes > maxListBytes || next == l.cursor:
 		out = append(out, act(logged{slog.LevelWarn, "the server's list does not end; the rest is left out",
-			[]any{"kind", kind.String(), "pages", l.pages, "items", len(l.items)}}))
+			[]any{"kind", kind.String(), "pages", l.pages, "bytes", l.bytes, "items", len(l.items)}}))
 	default:
 		l.cursor = next
 		return s.page(kind, out)
@@ -211,7 +215,7 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
 	items, asked := l.items, l.asked
-	l.running, l.items, l.failed, l.tries = false, nil, "", 0
+	l.running, l.came, l.items, l.failed, l.tries = false, true, nil, "", 0
 	l.asked = l.dirty
 	items, out = s.circled(kind, items, out)
 	asked = asked && !s.circle // or gateways that list each other would tell each other of changes without end
@@ -221,7 +225,7 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []
 	l.has = len(items)
 	out = s.listed(kind, items, asked, out)
 	if l.dirty || l.again {
-		return s.fetch(kind, out)
+		return s.readyWhenSynced(now, s.fetch(kind, out)) // a server that always says so is ready all the same
 	}
 	out = s.explain(s.keepFresh(kind, out))
 	if kind == protocol.Tools && len(s.mending) > 0 {
@@ -271,13 +275,13 @@ func (s *state) ownExpired(now time.Time, m ownExpired, out []effect) []effect {
 	return s.fail(now, m.ticket, protocol.Timeout, "no answer within "+s.server.Timeout.String(), out)
 }
 
-// readyWhenSynced enters Ready once no list of the first sync is outstanding.
+// readyWhenSynced enters Ready once no list of the first sync is outstanding; one that came and has changed since is not.
 func (s *state) readyWhenSynced(now time.Time, out []effect) []effect {
 	if s.phase != message.Syncing {
 		return out
 	}
 	for i := range s.lists {
-		if s.lists[i].running {
+		if s.lists[i].running && !s.lists[i].came {
 			return out
 		}
 	}

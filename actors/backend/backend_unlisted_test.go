@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
 
@@ -113,4 +114,26 @@ func TestChangeNotFetched(t *testing.T) {
 		}
 	}
 	t.Error("the server's change was not told")
+}
+
+// What a server lists is bounded in bytes too: its pages are in memory as long as it is connected.
+func TestListOfManyBytes(t *testing.T) {
+	o := syncing(t)
+	page := `{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"more"}}`
+	o.s.lists[protocol.Tools].bytes = maxListBytes - len(page)
+	o.want(o.frame(page), "tools/list")
+	_, listed, _ := o.outcome(o.frame(strings.Replace(page, `"id":3`, `"id":5`, 1)))
+	if len(listed) != 1 || o.s.lists[protocol.Tools].running || o.s.lists[protocol.Tools].has != 2 {
+		t.Errorf("told the pool of %q; %d items, running %v", listed, o.s.lists[protocol.Tools].has, o.s.lists[protocol.Tools].running)
+	}
+}
+
+// A server that says with each list that it has changed is ready with what it listed first.
+func TestListThatAlwaysChanges(t *testing.T) {
+	o := syncing(t)
+	o.want(o.frame(empty4))
+	o.want(o.frame(changed))
+	o.want(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), "tools/list", "ready")
+	o.want(o.frame(changed))
+	o.want(o.frame(`{"jsonrpc":"2.0","id":5,"result":{"tools":[]}}`), "tools/list")
 }
