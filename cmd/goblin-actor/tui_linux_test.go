@@ -64,11 +64,7 @@ func TestServeWithConsole(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("serve --tui ended with %v", err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !strings.Contains(p.shown.String(), "\x1b[?1049l") {
-		t.Error("the terminal did not get its screen back")
-	}
+	p.await("\x1b[?1049l") // the terminal has its screen back
 }
 
 // A console that is attached says that its gateway has died, and goes on when another one answers.
