@@ -70,11 +70,14 @@ func resolve(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault
 	raw := x.Frame.Raw
 	switch x.Frame.M {
 	case protocol.MethodToolsCall:
-		t, fault := resolveEntry(raw, x.Params.Name, "params.name", view.Tool)
+		name := ""
+		t, fault := resolveEntry(raw, x.Params.Name, "params.name", func(called string) (*catalog.Entry, *protocol.Fault) {
+			name = called // unquoted once a call: that allocates
+			return view.Tool(called)
+		})
 		if fault != nil {
 			return t, fault
 		}
-		name, _ := protocol.Unquote(x.Params.Name.Of(raw))
 		if t.replica = view.Replica(name) + 1; t.replica > t.server.Rules.ReplicaCount() {
 			return target{}, protocol.NoTool(name)
 		}
