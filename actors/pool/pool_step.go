@@ -8,7 +8,6 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
 
@@ -287,14 +286,6 @@ func (s *state) confirmed(m message.Confirmed, out []effect) []effect {
 	return out
 }
 
-// shown is the phase of a backend as people are told it.
-func (sl *slot) shown() message.Phase {
-	if sl.phase == message.Ready && !sl.offered {
-		return message.Syncing
-	}
-	return sl.phase
-}
-
 // settle notes when every replica has been ready or has failed once.
 func (s *state) settle(out []effect) []effect {
 	all, failed := true, true
@@ -394,42 +385,4 @@ func (s *state) replace(now time.Time, out []effect) []effect {
 		return s.failQueue(s.unavailableName(), s.whyUnavailable(), out)
 	}
 	return s.spawnAll(now, out)
-}
-
-// report is what the pool tells people.
-func (s *state) report() status.Server {
-	r := status.Server{
-		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.running), Parked: s.parked + s.waiting, Queued: len(s.queue), Description: s.server.Description,
-		Tools: s.counts[protocol.Tools], Prompts: s.counts[protocol.Prompts], Resources: s.counts[protocol.Resources], Templates: s.counts[protocol.Templates],
-		Settled: s.settled, FailedFirst: s.failed,
-	}
-	for _, sub := range s.subs {
-		r.Subscribers += len(sub.subscribers)
-		if sub.active {
-			r.Subscribed++
-		}
-	}
-	if s.fault != "" {
-		r.State, r.Reason, r.Hint = string(message.Misconfigured), s.fault, "mend the configuration: goblin-actor config check"
-		return r
-	}
-	for _, sl := range s.slots {
-		if sl.leaving || !sl.main {
-			continue
-		}
-		r.Replicas++
-		if sl.shown() == message.Ready {
-			r.ReadyCount++
-		}
-		if r.State != string(message.Ready) {
-			r.State, r.Reason, r.NextAttempt = string(sl.shown()), message.Explain(sl.reason, sl.lastLine), sl.nextAttempt
-		}
-	}
-	switch r.State {
-	case string(message.NeedsLogin):
-		r.Hint = "the server wants credentials: set its headers in the configuration"
-	case string(message.Waiting):
-		r.Hint = "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart " + s.server.Name + " tries at once"
-	}
-	return r
 }
