@@ -189,7 +189,7 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 		f := ownFault(text)
 		return p.own(s, now, &f, out)
 	}
-	return s.failed(now, p, name, text, out)
+	return s.failed(now, p, name, text, s.dropFollowed(p, out))
 }
 
 // notSent: nothing reached the server, so the pool may try elsewhere. A URL that cannot be reached is a lost connection.
@@ -251,6 +251,11 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 		return s.leftEra(now, out)
 	case status != nil && s.estranged(status.Code):
 		out = s.recheck(out)
+	case status == nil:
+		var done bool
+		if out, done = s.awaitAgain(id, out); done {
+			return out
+		}
 	}
 	return s.fail(now, id, name, text, out)
 }

@@ -14,6 +14,7 @@ type followed struct {
 	id       string // the server's own
 	token    uint32 // its progress token: our id of the call
 	reported bool   // the server tells of its progress; else our looks at it are what the client is told
+	lost     int    // responses that ended before the task did, since the server last said how far it is
 }
 
 // followLegacy goes on with a call whose legacy server has made the task of it that we asked for in the client's place: it
@@ -28,12 +29,30 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 	if id == "" || len(id) > maxTaskID {
 		return s.faulty(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out), true
 	}
-	n := s.nextID()
 	p.task, p.written = &followed{id: id, token: token}, true
+	return s.awaitTask(p, legacyPause(f, protocol.Member(f.Raw, f.Result, "task")), out), true
+}
+
+// awaitTask asks for the end of the task of a call, and looks at it after the pause.
+func (s *state) awaitTask(p *pending, pause time.Duration, out []effect) []effect {
+	n := s.nextID()
 	s.pending[n], s.byCall[p.call] = p, n
-	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(id))
+	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(p.task.id))
 	out = append(out, act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
-	return append(out, act(wakeAfter{legacyPause(f, protocol.Member(f.Raw, f.Result, "task")), lookDue{*s.incarnation, n}})), true
+	return append(out, act(wakeAfter{pause, lookDue{*s.incarnation, n}}))
+}
+
+// awaitAgain goes on with a call whose response ended before its task did: what stands between us and the server may close what
+// is quiet for long. It reports whether it did. The task runs on, and asking for its result again executes nothing.
+func (s *state) awaitAgain(id uint32, out []effect) (_ []effect, done bool) {
+	p := s.pending[id]
+	if p.task == nil || p.task.lost >= maxFailures {
+		return out, false
+	}
+	p.task.lost++
+	out = s.refuseAsks(id, out)
+	s.remove(id, p)
+	return s.awaitTask(p, firstPoll, out), true
 }
 
 // taskParams are those of a request that names a task and nothing else.
@@ -59,7 +78,7 @@ func (s *state) lookDue(m lookDue, out []effect) []effect {
 		}
 		pause := firstPoll
 		if f.Kind == protocol.KindResult {
-			pause = legacyPause(f, f.Result)
+			p.task.lost, pause = 0, legacyPause(f, f.Result)
 			p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
 		}
 		return append(out, act(wakeAfter{pause, m}))

@@ -177,3 +177,49 @@ func TestHeartbeatsGrow(t *testing.T) {
 		}
 	}
 }
+
+// A response that ends before its task does is asked for again, as often as the server says meanwhile that the task goes on; when it
+// does not, or refuses, the call ends and the task with it.
+func TestTheResponseOfAFollowedTaskBreaks(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		looks  bool // the server says how far the task is
+		err    error
+		breaks int
+		want   string // how the call ends; "" = with the task's result
+	}{
+		{"and the task goes on", true, transport.ErrNoAnswer, 10, ""},
+		{"thrice at once", false, transport.ErrNoAnswer, maxFailures, ""},
+		{"once more", false, transport.ErrNoAnswer, maxFailures + 1, "1 BACKEND_DISCONNECTED"},
+		{"with a status", true, &transport.StatusError{Code: 500}, 1, "1 BACKEND_DISCONNECTED"},
+		{"as it is too large", true, transport.ErrFrameTooLarge, 1, "1 MESSAGE_TOO_LARGE"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b, server, ends := followedCall(t, legacyRequest(t, 0))
+			defer b.stop()
+			for range c.breaks {
+				waits := server.Got("tasks/result")
+				ticket, _ := parseID(waits[len(waits)-1].IDBytes())
+				_ = server.Last().Tell(transport.Ended{Ticket: uint64(ticket), Err: c.err})
+				synctest.Wait()
+				if c.looks {
+					time.Sleep(firstPoll + time.Millisecond)
+				}
+			}
+			want, cancelled := c.want, 1
+			if want == "" {
+				want, cancelled = `1 {"content":[]}`, 0
+				ends(`"result":{"content":[]}`)
+			}
+			if got, _ := b.outcomes(); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+				t.Errorf("%s: got %q, want %s", c.name, got, want)
+			}
+			if n := len(server.Got("tasks/cancel")); n != cancelled || len(server.Got("tools/call")) != 1 {
+				t.Errorf("%s: cancelled %d times, want %d", c.name, n, cancelled)
+			}
+			if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+				t.Errorf("%s: pool got %d Ended", c.name, n)
+			}
+		})
+	}
+}
