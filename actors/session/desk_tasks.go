@@ -27,7 +27,7 @@ func taskTarget(view *catalog.View, x *transport.Exchange) (target, *protocol.Fa
 	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
 	server, own := taskServer(view, id, modernTasks)
 	if server == nil {
-		return target{}, protocol.BadParams("Unknown task: " + id)
+		return target{}, protocol.BadParams("Unknown task: " + cut(id, 300))
 	}
 	return target{server: server, original: own, span: x.Params.TaskID}, nil
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"goblin-actor/actors/call"
@@ -45,6 +46,7 @@ func TestTaskTarget(t *testing.T) {
 		{"of another server", declared, "two/7", []catalog.Server{modern, plain}, "", protocol.InvalidParams},
 		{"of a legacy server", declared, "old/7", []catalog.Server{legacy, modern}, "", protocol.InvalidParams},
 		{"without server", declared, "7", []catalog.Server{modern}, "", protocol.InvalidParams},
+		{"without end", declared, strings.Repeat("x", 1000), []catalog.Server{modern}, "", protocol.InvalidParams},
 		{"without id", declared, "one/", []catalog.Server{modern}, "", protocol.InvalidParams},
 		{"not declared", `{}`, "one/7", []catalog.Server{modern}, "", protocol.ClientCannotAnswer},
 		{"declared as nothing", `{"extensions":{"io.modelcontextprotocol/tasks":null}}`, "one/7", []catalog.Server{modern}, "", protocol.ClientCannotAnswer},
@@ -64,6 +66,8 @@ func TestTaskTarget(t *testing.T) {
 			t.Errorf("%s: %q", c.name, got.original)
 		case fault != nil && fault.Name != c.fault:
 			t.Errorf("%s: %v, want %q", c.name, fault, c.fault)
+		case fault != nil && len(fault.Message) > 350:
+			t.Errorf("%s: the error has %d bytes", c.name, len(fault.Message))
 		}
 	}
 }
