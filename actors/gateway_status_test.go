@@ -12,6 +12,24 @@ import (
 	"goblin-actor/protocol/transport"
 )
 
+func TestStatus(t *testing.T) {
+	within(func(t *testing.T) {
+		h := open(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Refuse: errors.New("no such program")}}, nil)
+		defer h.close()
+		h.initialize()
+		s, err := h.gateway.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.Ready || len(s.Failed) != 1 || s.Failed[0] != "two" || len(s.Servers) != 2 || len(s.Sessions) != 1 || s.Catalog.Tools != 1 {
+			t.Errorf("status %+v", s)
+		}
+		if s.Servers[1].State != "waiting" || s.Servers[1].Reason != "no such program" {
+			t.Errorf("server two: %+v", s.Servers[1])
+		}
+	})(t)
+}
+
 // What a console is told: the catalog once, calls with a name for actions, subscriptions, and no session's secret.
 func TestWhatAConsoleIsTold(t *testing.T) {
 	within(func(t *testing.T) {

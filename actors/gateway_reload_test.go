@@ -1,0 +1,94 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// S3.5.1, S3.5.2: a server switched off disappears at once, switched on it is back. S3.4.2: nobody names a project.
+func TestReload(t *testing.T) {
+	within(func(t *testing.T) {
+		servers := map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"b"}}}
+		var first config.Config
+		h := open(t, servers, func(c *config.Config) { first = *c })
+		defer h.close()
+		h.initialize()
+		off := first
+		off.Servers = append([]config.Server(nil), first.Servers...)
+		off.Servers[1].Disabled = true
+		h.gateway.Reload(&off)
+		time.Sleep(time.Second)
+		h.got()
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); len(got) != 1 {
+			t.Errorf("switched off: %v", got)
+		}
+		h.gateway.Reload(&first)
+		time.Sleep(time.Second)
+		h.got()
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)); len(got) != 2 {
+			t.Errorf("switched on again: %v", got)
+		}
+		if n := servers["one"].Opened(); n != 1 {
+			t.Errorf("the other server was connected %d times, want once", n)
+		}
+	})(t)
+}
+
+// A reload changes the limits of clients of both eras that are here already.
+func TestReloadLimits(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}} // never answers
+		var first config.Config
+		h := open(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) { first = *c })
+		defer h.close()
+		h.initialize()
+		reload := func(calls int) {
+			next := first
+			next.Limits.MaxInFlightPerClient = calls
+			h.gateway.Reload(&next)
+			synctest.Wait()
+			h.got()
+		}
+		legacy := func(id int) []string {
+			return h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_ask"}}`, id))
+		}
+		legacy(1)
+		h.send(modernCall(2, "{}", ""))
+		reload(1)
+		for id, got := range map[int][]string{3: legacy(3), 4: h.send(modernCall(4, "{}", ""))} {
+			if len(got) != 1 || !strings.Contains(got[0], "OVERLOADED") {
+				t.Errorf("call %d beyond the new limit: %v", id, got)
+			}
+		}
+		reload(100)
+		if got := append(legacy(5), h.send(modernCall(6, "{}", ""))...); len(got) != 0 {
+			t.Errorf("within the newest limit: %v", got)
+		}
+	})(t)
+}
+
+// Another listen waits for a restart; the one we listen on, written back, waits for nothing.
+func TestReloadListen(t *testing.T) {
+	ours, other := config.Default(), config.Default()
+	other.Listen = []string{"127.0.0.1:1"}
+	s := newState(&ours, kernel.Reference{})
+	for i, next := range []*config.Config{&other, &ours, &other} {
+		warned := slices.ContainsFunc(s.reload(next, nil), func(e effect) bool {
+			l, ok := e.act.(logged)
+			return ok && strings.HasPrefix(l.text, "listen has changed")
+		})
+		if want := next == &other; warned != want {
+			t.Errorf("reload %d: warned %v, want %v", i, warned, want)
+		}
+	}
+}
