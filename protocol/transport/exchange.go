@@ -57,8 +57,8 @@ type serverExchange struct {
 	queue   outboxQueue
 	gone    []func()
 	goneOne [1]func() // room for the one there usually is
-	replay  *Replay // nil: what the connection loses is lost
-	track   *track  // of replay, once the stream is open
+	replay  *Replay   // nil: what the connection loses is lost
+	track   *track    // of replay, once the stream is open
 }
 
 func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, path []byte) *serverExchange {
