@@ -14,6 +14,20 @@ const (
 	maxTTL = 24 * time.Hour
 )
 
+// A list that changes all the time is fetched no faster than this.
+const (
+	listRest = 20 * time.Millisecond // between one and the next
+	listRate = 16 << 20              // bytes a second
+)
+
+// restList has a list that changed while it was fetched fetched again, after a pause that grows with it.
+func (s *state) restList(kind protocol.ItemKind, out []effect) []effect {
+	l := &s.lists[kind]
+	l.resting = true
+	pause := max(listRest, time.Duration(l.bytes)*time.Second/listRate)
+	return append(out, act(wakeAfter{pause, listDue{*s.incarnation, kind, l.fetches}}))
+}
+
 // fresh notes a page's ttlMs, raw JSON: the list is as fresh as its stalest page. What makes no sense counts as none.
 // MCP 2026-07-28, server/utilities/caching.
 func (l *listing) fresh(raw []byte) {
@@ -55,7 +69,7 @@ func (s *state) resync(kind protocol.ItemKind, out []effect) []effect {
 	switch {
 	case !l.wanted || !s.catalog:
 		return out
-	case l.running:
+	case l.running, l.resting:
 		l.again = true
 		return out
 	}

@@ -23,7 +23,8 @@ const (
 type listing struct {
 	wanted  bool // the server has this kind
 	running bool
-	dirty   bool   // changed while it was being fetched: fetch again
+	resting bool   // it is fetched again after a pause
+	dirty   bool   // changed while it was being fetched, or in the pause: fetch again
 	again   bool   // to be fetched again for another reason
 	asked   bool   // the server said that it changed
 	failed  string // why it could not be fetched the last time; "" = it could
@@ -130,7 +131,7 @@ func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
 	}
 	l.wanted = true
 	l.asked = true
-	if l.running {
+	if l.running || l.resting {
 		l.dirty = true
 		return out
 	}
@@ -140,7 +141,7 @@ func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
 // fetch asks for the first page.
 func (s *state) fetch(kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
-	l.running, l.dirty, l.again, l.pages, l.bytes, l.cursor, l.items, l.ttl = true, false, false, 0, 0, "", nil, 0
+	l.running, l.resting, l.dirty, l.again, l.pages, l.bytes, l.cursor, l.items, l.ttl = true, false, false, false, 0, 0, "", nil, 0
 	l.fetches++
 	return s.page(kind, out)
 }
@@ -225,7 +226,7 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []
 	l.has = len(items)
 	out = s.listed(kind, items, asked, out)
 	if l.dirty || l.again {
-		return s.readyWhenSynced(now, s.fetch(kind, out)) // a server that always says so is ready all the same
+		return s.readyWhenSynced(now, s.explain(s.restList(kind, out))) // a server that always says so is ready all the same
 	}
 	out = s.explain(s.keepFresh(kind, out))
 	if kind == protocol.Tools && len(s.mending) > 0 {
@@ -255,9 +256,6 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 	l.tries++
 	if s.phase == message.Syncing {
 		return s.readyWhenSynced(now, s.listLater(kind, out))
-	}
-	if l.dirty || l.again {
-		return s.fetch(kind, out)
 	}
 	out = s.explain(s.listLater(kind, out))
 	if kind == protocol.Tools && len(s.mending) > 0 {

@@ -15,13 +15,15 @@ import (
 // listLater sets the time at which a list that could not be fetched is asked for again.
 func (s *state) listLater(kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
+	l.resting = l.dirty || l.again // what changes in the meantime is fetched then, not at once
 	return append(out, act(wakeAfter{jitter(s.rng, s.backoff(l.tries)), listDue{*s.incarnation, kind, l.fetches}}))
 }
 
-// listDue asks for it again, unless that has been done meanwhile.
+// listDue asks for it again, unless that has been done meanwhile. While other lists are still to come for the first time
+// it is asked for as well, or nobody would do so later.
 func (s *state) listDue(m listDue, out []effect) []effect {
 	l := &s.lists[m.kind]
-	if m.gen != *s.incarnation || s.phase != message.Ready || l.running || l.fetches != m.fetches {
+	if m.gen != *s.incarnation || s.phase != message.Ready && s.phase != message.Syncing || l.running || l.fetches != m.fetches {
 		return out
 	}
 	return s.fetch(m.kind, out)

@@ -128,12 +128,35 @@ func TestListOfManyBytes(t *testing.T) {
 	}
 }
 
-// A server that says with each list that it has changed is ready with what it listed first.
+// A server that says with each list that it has changed is ready with what it listed first, and is not asked without pause.
 func TestListThatAlwaysChanges(t *testing.T) {
 	o := syncing(t)
 	o.want(o.frame(empty4))
 	o.want(o.frame(changed))
-	o.want(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), "tools/list", "ready")
+	o.s.lists[protocol.Tools].bytes = 2 * listRate
+	var pauses []wakeAfter
+	for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), nil) {
+		if w, ok := e.act.(wakeAfter); ok {
+			pauses = append(pauses, w)
+		}
+	}
+	if len(pauses) != 1 || pauses[0].d < 2*time.Second || pauses[0].d > 3*time.Second || o.s.phase != message.Ready {
+		t.Fatalf("pauses %v after 32 MiB, %s; want one of two seconds, ready", pauses, o.s.phase)
+	}
 	o.want(o.frame(changed))
-	o.want(o.frame(`{"jsonrpc":"2.0","id":5,"result":{"tools":[]}}`), "tools/list")
+	o.want(pauses[0].msg, "tools/list")
+	o.want(o.frame(`{"jsonrpc":"2.0","id":5,"result":{"tools":[]}}`))
+	o.want(o.frame(changed), "tools/list")
+}
+
+// A list that fails while others are still to come for the first time is asked for again all the same.
+func TestListFailsEarly(t *testing.T) {
+	o := syncing(t)
+	_, _, later := o.outcome(o.frame(broken3))
+	if len(later) != 1 {
+		t.Fatalf("set %d times to ask again", len(later))
+	}
+	o.want(later[0], "tools/list")
+	o.want(o.frame(`{"jsonrpc":"2.0","id":4,"result":{"prompts":[{"name":"p"}]}}`))
+	o.want(o.frame(`{"jsonrpc":"2.0","id":5,"result":{"tools":[]}}`), "ready")
 }
