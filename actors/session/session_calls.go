@@ -32,7 +32,7 @@ func (s *state) dispatch(now time.Time, x *transport.Exchange, out []effect) []e
 func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []effect) []effect {
 	id := x.Frame.IDBytes()
 	if _, taken := s.byID[string(id)]; taken {
-		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + quote(string(id)) + " is in use by a call in flight"}}))
+		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + cut(string(id), 100) + " is in use by a call in flight"}}))
 	}
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)

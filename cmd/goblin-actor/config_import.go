@@ -98,7 +98,8 @@ type importer struct {
 
 	listen []string // where the gateway of our file would be reached
 
-	looked  int // at how many files
+	looked  int      // at how many files
+	absent  []string // those that are not there, with their clients
 	taken   int
 	copied  bool              // a value of env or headers that is no reference
 	secrets map[string]string // by the variable that stands for it
@@ -111,6 +112,9 @@ func (in *importer) client(client desktop.Client, path string, asked bool) error
 	var err error
 	if path == "" {
 		if path, err = client.Find(host); err != nil && !asked {
+			if path != "" {
+				in.absent = append(in.absent, client.Title+": "+path)
+			}
 			return nil
 		}
 	}
@@ -120,6 +124,7 @@ func (in *importer) client(client desktop.Client, path string, asked bool) error
 	}
 	if !f.Exists() {
 		if !asked {
+			in.absent = append(in.absent, client.Title+": "+path)
 			return nil
 		}
 		return &exitError{exitFailed, fmt.Errorf("%s: there is no %s", client.Title, path), "--file names its file, where it is somewhere else"}
@@ -230,9 +235,14 @@ func describeEntry(e config.Entry) string {
 func (in *importer) finish(dryRun bool) error {
 	out, errOut := in.cmd.OutOrStdout(), in.cmd.ErrOrStderr()
 	switch {
+	case in.looked == 0 && len(in.absent) == 0: // what was asked for is not there; that has been said
+		return nil
 	case in.looked == 0:
-		_, err := fmt.Fprintln(out, "no client's file was read")
-		return err
+		fmt.Fprintln(out, "no client's file was read; these are not there:")
+		for _, file := range in.absent {
+			fmt.Fprintln(out, "  "+clean(file))
+		}
+		return nil
 	case in.taken == 0:
 		_, err := fmt.Fprintln(out, "nothing to take")
 		return err
