@@ -74,7 +74,7 @@ func TestEmptyTables(t *testing.T) {
 func TestPanelSaysThereIsMore(t *testing.T) {
 	s := sit(t, 80, 16, Options{})
 	s.press(":servers<enter><down><down>d")
-	s.has(" ] 3 lines more ─")
+	s.has(" ] 5 lines more ─")
 	s.press("]]]]]]")
 	s.has(" [ scrolls back ─")
 	s.has("offers: 0 tools")

@@ -15,7 +15,7 @@ func samplePicture() *Picture {
 		Servers: []status.Server{
 			{Name: "files", State: "ready", ReadyCount: 1, Replicas: 1, InFlight: 1, Tools: 3, Resources: 3, Templates: 1, Subscribed: 1, Subscribers: 1, Settled: true, Description: "The notes on this machine"},
 			{Name: "github", State: "ready", ReadyCount: 2, Replicas: 2, InFlight: 2, Queued: 1, Tools: 3, Prompts: 2, Templates: 1, Settled: true},
-			{Name: "issues", State: "waiting", Reason: "exit status 1: Error: ISSUES_TOKEN is not set", Hint: "it is tried again by itself", Replicas: 1,
+			{Name: "issues", State: "waiting", Reason: "process exited with code 1; stderr: Error: ISSUES_TOKEN is not set", Hint: "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart issues tries at once", Replicas: 1,
 				NextAttempt: noon.Add(7500 * time.Millisecond), Settled: true, FailedFirst: true},
 			{Name: "memory", State: "ready", ReadyCount: 1, Replicas: 1, Resources: 1, Subscribed: 1, Subscribers: 1, Settled: true},
 			{Name: "old", State: "disabled", Settled: true},
@@ -25,7 +25,7 @@ func samplePicture() *Picture {
 				Stderr: []string{"Secure MCP Filesystem Server running on stdio"}},
 			{Server: "github", State: "ready", Incarnation: 1, Protocol: "2026-07-28", Transport: "http", Since: ago(3 * time.Hour), InFlight: 1},
 			{Server: "github", Replica: 1, State: "ready", Incarnation: 4, Protocol: "2026-07-28", Transport: "http", Since: ago(11 * time.Minute), InFlight: 1},
-			{Server: "issues", State: "waiting", Reason: "exit status 1: Error: ISSUES_TOKEN is not set", Incarnation: 9, Transport: "stdio", Since: ago(22 * time.Second),
+			{Server: "issues", State: "waiting", Reason: "process exited with code 1; stderr: Error: ISSUES_TOKEN is not set", Incarnation: 9, Transport: "stdio", Since: ago(22 * time.Second),
 				NextAttempt: noon.Add(7500 * time.Millisecond), Stderr: []string{"Error: ISSUES_TOKEN is not set", "Error: ISSUES_TOKEN is not set", "    at main (index.js:12)"}},
 			{Server: "memory", State: "ready", Incarnation: 1, Protocol: "2025-06-18", Transport: "stdio", PID: 41240, Since: ago(3 * time.Hour)},
 		},
@@ -91,7 +91,7 @@ func sampleEvents() []status.Event {
 		{Number: 1, Time: at(11520), Level: "INFO", Message: "server is ready", Server: "files", Fields: "replica=0 protocol=2025-11-25 incarnation=1"},
 		{Number: 2, Time: at(11519.4), Level: "INFO", Message: "server is ready", Server: "github", Fields: "replica=0 protocol=2026-07-28 incarnation=1"},
 		{Number: 3, Time: at(660.2), Level: "WARN", Message: "server is not available", Server: "github", Fields: "replica=1 was=ready reason=connection lost"},
-		{Number: 4, Time: at(22.5), Level: "WARN", Message: "server is not available", Server: "issues", Fields: "replica=0 was=handshaking reason=exit status 1: Error: ISSUES_TOKEN is not set"},
+		{Number: 4, Time: at(22.5), Level: "WARN", Message: "server is not available", Server: "issues", Fields: "replica=0 was=handshaking reason=process exited with code 1; stderr: Error: ISSUES_TOKEN is not set"},
 		{Number: 5, Time: at(1.25), Level: "ERROR", Message: "the configuration is not reloaded: mend it and save again", Fields: "err=mcpServers.old.command: empty"},
 	}
 }

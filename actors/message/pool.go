@@ -68,7 +68,7 @@ func Explain(reason, lastLine string) string {
 	if lastLine == "" {
 		return reason
 	}
-	return reason + "; its last line on stderr: " + lastLine
+	return reason + "; stderr: " + lastLine
 }
 
 // ServerInfo is what a server said of itself in its handshake. Immutable.
