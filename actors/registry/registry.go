@@ -21,10 +21,6 @@ type registry struct {
 	log   *slog.Logger
 }
 
-// New returns what kernel.Spawn needs to start a registry that names things like this. It must be used for one actor
-// only: what the servers offer and who has subscribed outlives a panic and the restart after it.
-func New(naming catalog.Naming) func(kernel.Self) kernel.Logic[Effect] { return build(naming, nil) }
-
 // Spawn starts the registry as a child of parent, on its goroutine. log may be nil: then the parent's system's logger is used.
 // It may panic 10 times in 10 seconds before it stops.
 func Spawn(parent kernel.Self, naming catalog.Naming, log *slog.Logger) kernel.Reference {
@@ -33,6 +29,7 @@ func Spawn(parent kernel.Self, naming catalog.Naming, log *slog.Logger) kernel.R
 	}, build(naming, log))
 }
 
+// build is for one actor only: what the servers offer and who has subscribed outlives a panic and the restart after it.
 func build(naming catalog.Naming, log *slog.Logger) func(kernel.Self) kernel.Logic[Effect] {
 	s := newState(naming)
 	return func(self kernel.Self) kernel.Logic[Effect] {

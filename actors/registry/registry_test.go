@@ -32,7 +32,7 @@ func newHouse(t *testing.T) *house {
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	system := kernel.New(kernel.Options{Logger: logger})
 	t.Cleanup(func() { actortest.Stop(t, system) })
-	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, New(naming))
+	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, build(naming, nil))
 	return &house{t, system, ref, log}
 }
 

@@ -227,12 +227,8 @@ func (s *deskState) relayed(now time.Time, v *visit, raw []byte, out []effect) [
 func urlRequests(f *protocol.Frame) []protocol.InputRequest {
 	var requests []protocol.InputRequest
 	protocol.URLElicitations(f, func(params protocol.Span) bool {
-		var ask protocol.Frame
-		raw := protocol.AppendRequest(nil, 0, protocol.MethodElicitationCreate.String(), params.Of(f.Raw))
-		if ask.Parse(raw) == nil {
-			key := fmt.Sprintf("q%d", len(requests)+1)
-			requests = append(requests, protocol.InputRequest{Key: key, Value: protocol.AppendInputRequest(nil, &ask)})
-		}
+		key := fmt.Sprintf("q%d", len(requests)+1)
+		requests = append(requests, protocol.InputRequest{Key: key, Value: protocol.AppendURLRequest(nil, f, params)})
 		return true
 	})
 	return requests

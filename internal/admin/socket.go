@@ -29,7 +29,6 @@ const maxSocketPath = 103
 
 // Server is an open admin socket.
 type Server struct {
-	path string
 	http *http.Server
 	done chan struct{}
 }
@@ -41,7 +40,7 @@ func Listen(path string, src status.Source, user User, log *slog.Logger) (*Serve
 	if err != nil {
 		return nil, fmt.Errorf("admin socket %s: %w", path, err)
 	}
-	s := &Server{path: path, done: make(chan struct{}), http: &http.Server{
+	s := &Server{done: make(chan struct{}), http: &http.Server{
 		Handler:           private(src, user),
 		ReadHeaderTimeout: 5 * time.Second,
 		MaxHeaderBytes:    16 << 10,
@@ -55,9 +54,6 @@ func Listen(path string, src status.Source, user User, log *slog.Logger) (*Serve
 	}()
 	return s, nil
 }
-
-// Path returns where the socket is.
-func (s *Server) Path() string { return s.path }
 
 // Close ends the socket and every connection on it at once, and removes the file. Blocks until the listener is gone.
 func (s *Server) Close() error {

@@ -41,7 +41,6 @@ type Client struct {
 	options Options
 	http    bool   // notifications are accepted with an HTTP answer; elsewhere being written is all
 	where   string // for error messages: the URL, or "the gateway"
-	hello   json.RawMessage
 
 	link   transport.Link
 	linkMu sync.Mutex // a Link is called from one goroutine at a time
@@ -145,15 +144,11 @@ func (c *Client) initialize(ctx context.Context) error {
 	if err := json.Unmarshal(result, &answer); err != nil || !protocol.IsLegacy(answer.ProtocolVersion) {
 		return fmt.Errorf("initialize: %s speaks protocol version %q, which is not known here", c.where, answer.ProtocolVersion)
 	}
-	c.hello = result
 	c.linkMu.Lock()
 	c.link.SetVersion(answer.ProtocolVersion)
 	c.linkMu.Unlock()
 	return c.notify(ctx, protocol.NotificationInitialized, nil)
 }
-
-// Hello returns the raw result of initialize: serverInfo, capabilities, instructions.
-func (c *Client) Hello() json.RawMessage { return c.hello }
 
 // Listen opens the stream for what belongs to no request, so that Options.OnNotification hears of it. On a pipe it
 // is open anyway.

@@ -81,9 +81,6 @@ func TestMethods(t *testing.T) {
 		if got, err := c.Prompt(ctx, "summarize_notes", []byte(`{"style":"brief"}`)); err != nil || !strings.Contains(string(got), "brief") {
 			t.Errorf("Prompt = %s, %v", got, err)
 		}
-		if !strings.Contains(string(c.Hello()), `"name":"notes"`) {
-			t.Errorf("Hello = %s", c.Hello())
-		}
 		_, err := c.Read(ctx, "note:///nope")
 		if e, ok := errors.AsType[*RPCError](err); !ok || e.Code != -32002 || string(e.Data) != `{"uri":"note:///nope"}` {
 			t.Errorf("Read of nothing = %#v", err)
