@@ -2,8 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -22,41 +20,23 @@ func ServeForwarder(in io.Reader, out io.Writer, target string, whole bool) erro
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "http://%s/mcp\n", l.Addr())
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		_ = l.Close()
-	}()
-	for {
-		client, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return nil
-		}
+	return accept(in, out, func(client net.Conn) {
+		defer client.Close()
+		server, err := net.Dial("tcp", to.Host)
 		if err != nil {
-			return err
+			return
 		}
+		defer server.Close()
 		go func() {
-			defer client.Close()
-			server, err := net.Dial("tcp", to.Host)
-			if err != nil {
-				return
-			}
-			defer server.Close()
-			go func() {
-				move(server, client, nil)
-				_ = server.Close()
-			}()
-			if whole {
-				move(client, server, answerLength)
-			} else {
-				move(client, server, nil)
-			}
+			move(server, client, nil)
+			_ = server.Close()
 		}()
-	}
+		if whole {
+			move(client, server, answerLength)
+		} else {
+			move(client, server, nil)
+		}
+	})
 }
 
 // move copies until src ends, with one buffer and nothing clever. With length it waits for so many bytes of a message.

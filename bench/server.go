@@ -129,6 +129,12 @@ func ServeStdio(in io.Reader, out io.Writer, o ServerOptions) error {
 
 // ServeHTTP answers streamable HTTP on a free loopback port, any path, and prints its URL on out. It ends when in does.
 func ServeHTTP(in io.Reader, out io.Writer, o ServerOptions) error {
+	return accept(in, out, newRawServer(o).serve)
+}
+
+// accept listens on a free loopback port, prints its URL on out and has every connection served by a goroutine of its own,
+// until in ends.
+func accept(in io.Reader, out io.Writer, serve func(net.Conn)) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -138,7 +144,6 @@ func ServeHTTP(in io.Reader, out io.Writer, o ServerOptions) error {
 		_, _ = io.Copy(io.Discard, in)
 		_ = l.Close()
 	}()
-	s := newRawServer(o)
 	for {
 		conn, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -147,7 +152,7 @@ func ServeHTTP(in io.Reader, out io.Writer, o ServerOptions) error {
 		if err != nil {
 			return err
 		}
-		go s.serve(conn)
+		go serve(conn)
 	}
 }
 
