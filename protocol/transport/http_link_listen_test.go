@@ -142,9 +142,10 @@ func TestHTTPLinkListenRefused(t *testing.T) {
 					t.Errorf("%#v", failed)
 				}
 				<-asked
-				time.Sleep(20 * time.Millisecond)
-				if len(asked) != 0 {
+				select {
+				case <-asked:
 					t.Error("asked again")
+				case <-time.After(20 * time.Millisecond):
 				}
 			})
 		})

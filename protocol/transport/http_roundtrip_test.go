@@ -13,6 +13,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,22 +58,38 @@ func httpLinkRawAnswer(body []byte) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
 }
 
-// A server that closes connections when they have been idle, or at once, without saying so, costs nobody a call.
+// A server that closes connections when they have been idle, or at once, without saying so, costs nobody a call that comes
+// httpLinkHot later; one that comes sooner may be lost, for a look at every connection costs all calls a twentieth.
 func TestHTTPRoundTripStale(t *testing.T) {
 	var requests atomic.Int32
+	var closing sync.WaitGroup // counted before the answer that is a connection's last
 	url := httpLinkRaw(t, func(conn net.Conn, body []byte, n int) bool {
 		requests.Add(1)
+		last := n == 2 // keep-alive was promised
+		if last {
+			closing.Add(1)
+			defer closing.Done()
+		}
 		_, _ = io.WriteString(conn, httpLinkRawAnswer(body))
-		return n < 2 // keep-alive was promised
+		if last {
+			_ = conn.Close()
+		}
+		return !last
 	})
 	l, r := httpLinkTestOpen(t, HTTPOptions{URL: url})
+	pool := &l.(*httpLink).trip.(*httpLinkPlain).pool
 	const calls = 100
 	for i := uint64(1); i <= calls; i++ {
 		l.Send(httpLinkTestRequest(i))
 		if _, ok := httpLinkTestEnd(r, i).(Received); !ok {
 			t.Fatalf("call %d was lost:\n%s", i, linkDump(r.all()[len(r.all())-3:]))
 		}
-		time.Sleep(2 * time.Millisecond) // the server's FIN arrives
+		closing.Wait() // on loopback the end is there when Close returns
+		for cooled := false; !cooled; time.Sleep(httpLinkHot) {
+			pool.mu.Lock() // what is idle for less than that is taken without a look
+			cooled = len(pool.idle) == 1 && time.Since(pool.idle[0].since) >= httpLinkHot
+			pool.mu.Unlock()
+		}
 	}
 	if got := requests.Load(); got != calls {
 		t.Errorf("%d requests for %d calls", got, calls)
