@@ -222,7 +222,7 @@ func TestServersThatGoAway(t *testing.T) {
 	g.logged(t, "WARN", "server is not available", "server=odd", "hunter2")
 	c.call(t, "odd", "never", 0).wants(t, "never", -31006, "TIMEOUT")
 	c.call(t, "odd", "stopped", 0) // it answers, and then is stopped
-	for range 100 { // the stop follows its answer: what comes between the two is answered too
+	for range 100 {                // the stop follows its answer: what comes between the two is answered too
 		if a := c.call(t, "odd", "", 0); !strings.Contains(a.last(), `"result"`) {
 			a.wants(t, "stopped", -31006, "TIMEOUT")
 			break
