@@ -7,9 +7,11 @@ BENCH    ?= calls
 INTEROP  := tests/interop
 CONFORM  := tests/conformance
 NPM      := $(shell command -v npm 2>/dev/null)
+PYTHON   := $(shell command -v python3 2>/dev/null)
+VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop conformance matrix screenshots golden tui
+.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +25,7 @@ run: build ## the gateway with its demo servers, or with ./goblin.yaml if there 
 tui: build ## the gateway with its console
 	./bin/goblin-actor serve --tui
 
-test: interop ## every test, foreign clients and servers included (the latter need npm)
+test: interop ## every test, foreign clients and servers included (the latter need npm and Python)
 	go test ./...
 
 race: ## the tests under the race detector, three times
@@ -69,13 +71,21 @@ golden: ## rewrites the expected screens of the console; read the diff before co
 check: fmt vet staticcheck cross test docs ## what a change must pass; fails too when a generated page was not up to date
 	git diff --exit-code -- docs
 
+SEED  ?= 1
+HOURS ?= 1
+sim: ## HOURS simulated hours from SEED on; a story that breaks a law is shortened, printed and kept
+	go test -count=1 -timeout 24h -v ./tests/sim -run 'TestSeeds$$' -from $(SEED) -seeds 1 -hours $(HOURS) -shorten 200
+
+sim-mutants: ## takes mended faults' mends out, one after the other, and says which seed of the simulated world notices (an hour)
+	go test -count=1 -timeout 3h -v ./tests/sim -run TestMutants -mutants
+
 matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
 	go test -count=1 -v -run TestMatrix ./$(INTEROP)
 
 clean: ## removes what was built
 	rm -rf bin bench/results
 
-interop: $(INTEROP)/node_modules/.package-lock.json
+interop: $(INTEROP)/node_modules/.package-lock.json $(VENVS)
 
 # The pinned npm peers of tests/interop. Without npm or network the interop tests say so and skip; with CI=true this fails.
 $(INTEROP)/node_modules/.package-lock.json: $(INTEROP)/package.json $(INTEROP)/package-lock.json
@@ -84,6 +94,15 @@ ifdef NPM
 	@touch -c $@
 else
 	@test "$$CI" != true && echo "npm not found: the interop tests will be skipped"
+endif
+
+# The pinned Python peers, one environment for each set of versions that goes together. Without Python or network, likewise.
+$(INTEROP)/python/.venv-%/installed: $(INTEROP)/python/%.txt
+ifdef PYTHON
+	rm -rf $(@D) && { { python3 -m venv $(@D) && $(@D)/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $< && touch $@; } || \
+	{ test "$$CI" != true && echo "pip install failed: the tests with Python peers will be skipped"; }; }
+else
+	@test "$$CI" != true && echo "python3 not found: the tests with Python peers will be skipped"
 endif
 
 conformance: $(CONFORM)/node_modules/.package-lock.json ## the official MCP conformance suites, with the matrix of their results

@@ -2,11 +2,14 @@
 //
 //	gateway ── registry            the catalog of all servers
 //	        ├─ pool/<server>       one a server ── backend/<replica>.<n>   one a connection
-//	        ├─ session/<id>        one a client
-//	        └─ monitor             pictures of all the others
+//	        ├─ session/<id>        one a client that has a session
+//	        ├─ desk/<n>            a few, for all clients that have none
+//	        ├─ listen/<n>          one a stream of such a client
+//	        └─ store               the state file
+//	monitor                        beside it: pictures of all the others
 //
 //	g, err := actors.Start(cfg, actors.Options{Version: "1.0", Log: log})
 //	server := transport.NewServer(g.Front(), …)
 //	…
-//	err = g.Stop(ctx) // drains, then ends every actor and every child process
+//	err = g.Stop(ctx, 10*time.Second) // drains for so long, then ends every actor and every child process
 package actors

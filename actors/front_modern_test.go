@@ -125,3 +125,18 @@ func TestOneServerThatIsNotThere(t *testing.T) {
 		t.Errorf("initialize: %d %s", r.status, r.body)
 	}
 }
+
+// Clients that name a task in the body alone are served; one that names another in the header is not.
+func TestTasksWithoutNameHeader(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		headers := []string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: " + method}
+		body := modern(1, method, `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, `,"taskId":"one/t","inputResponses":{}`)
+		if status, answer := w.raw("/mcp", body, headers...); strings.Contains(answer, "-32020") || status == 400 {
+			t.Errorf("%s: %d %s", method, status, answer)
+		}
+		if status, answer := w.raw("/mcp", body, append(headers, "Mcp-Name: one/u")...); status != 400 || !strings.Contains(answer, "-32020") {
+			t.Errorf("%s, another in the header: %d %s", method, status, answer)
+		}
+	}
+}

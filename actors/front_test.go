@@ -52,7 +52,7 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := transport.NewServer(g.Front(), transport.ServerOptions{MaxMessageBytes: 1 << 20}, log)
+	s := transport.NewServer(g.Front(), transport.ServerOptions{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {

@@ -3,10 +3,10 @@ package actors
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
@@ -37,6 +37,7 @@ type Options struct {
 	Log     *slog.Logger
 	Open    pool.Opener // how to reach servers; nil = processes and URLs
 	State   string      // path of the state file; "" = what is learned is kept in memory
+	Fate    kernel.Fate // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -61,7 +62,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		system:  kernel.New(kernel.Options{Logger: o.Log}),
+		system:  kernel.New(kernel.Options{Logger: o.Log, Fate: o.Fate}),
 		metrics: status.NewMetrics(),
 		budget:  transport.NewBudget(cfg.Limits.MaxBufferedBytes),
 		links:   &backend.Links{},
@@ -84,6 +85,9 @@ func (g *Gateway) Metrics() *status.Metrics { return g.metrics }
 
 // Budget counts the bytes the gateway's buffers hold.
 func (g *Gateway) Budget() *transport.Budget { return g.budget }
+
+// Mailboxes says how full the actors' mailboxes are.
+func (g *Gateway) Mailboxes() []kernel.Mailbox { return g.system.Mailboxes() }
 
 // Reload puts cfg in force. It returns at once; what fails is logged and shown in the status.
 func (g *Gateway) Reload(cfg *config.Config) { g.self.Tell(message.Reload{Config: cfg}) }
@@ -191,7 +195,7 @@ type (
 	}
 )
 
-// What the shell tells the state of the children it has spawned; before anything the children say.
+// What the shell tells the state of the children it has spawned, before anything else: they may have ended already.
 type (
 	storeStarted    struct{ ref kernel.Reference }
 	registryStarted struct{ ref kernel.Reference }
@@ -202,12 +206,6 @@ type (
 	sessionStarted struct{ ref kernel.Reference }
 	deskStarted    struct{ ref kernel.Reference }
 )
-
-func (registryStarted) Class() kernel.Class { return kernel.Urgent }
-func (storeStarted) Class() kernel.Class    { return kernel.Urgent }
-func (poolStarted) Class() kernel.Class     { return kernel.Urgent }
-func (sessionStarted) Class() kernel.Class  { return kernel.Urgent }
-func (deskStarted) Class() kernel.Class     { return kernel.Urgent }
 
 func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
 func act(a any) effect                         { return effect{act: a} }
@@ -221,16 +219,16 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 	case refuseSession:
 		a.open.Abandon(a.why)
 	case startStore:
-		self.Reference().Tell(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
+		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
-		self.Reference().Tell(registryStarted{registry.Spawn(self, a.naming, g.Log)})
+		self.Next(registryStarted{registry.Spawn(self, a.naming, g.Log)})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras,
 			Budget: g.budget, Links: g.links,
-			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: mathrand.Uint64(), Open: g.Open,
+			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
 		})
-		self.Reference().Tell(poolStarted{a.server.Name, ref})
+		self.Next(poolStarted{a.server.Name, ref})
 	case startDesks:
 		g.startDesks(self, a)
 	case startListener:
@@ -238,7 +236,7 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, View: a.open.View, Expect: a.expect, Version: g.Version,
 			Registry: g.state.registry, Log: g.Log,
 		})
-		self.Reference().Tell(sessionStarted{ref})
+		self.Next(sessionStarted{ref})
 	case refuseListen:
 		a.open.Abandon(a.why)
 	case stopChild:
@@ -252,6 +250,13 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 	}
 }
 
+// seed returns what a pool's jitter begins with.
+func seed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.NativeEndian.Uint64(b[:])
+}
+
 // startDesks spawns one desk a core.
 func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 	sealer := seal.New(a.key)
@@ -261,7 +266,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Version: g.Version, Sealer: sealer, Registry: g.state.registry,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})
-		self.Reference().Tell(deskStarted{ref})
+		self.Next(deskStarted{ref})
 	}
 }
 
@@ -278,7 +283,7 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		o.Transport = "sse"
 	}
 	ref := session.Spawn(self, o)
-	self.Reference().Tell(sessionStarted{ref})
+	self.Next(sessionStarted{ref})
 	if a.stdio != nil {
 		a.stdio <- ref
 		return

@@ -132,7 +132,11 @@ func TestCancelWhileParked(t *testing.T) {
 		h.can = allCapabilities
 		h.initialize()
 		h.send(call(7))
-		h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+		if got := h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`); len(got) != 1 || !strings.Contains(got[0], `"params":{"requestId":1,`) {
+			t.Errorf("the client got %q, want its question withdrawn", got)
+		}
+		time.Sleep(time.Second) // the server had the time to do without
+		synctest.Wait()
 		if back := server.Answers(); len(back) != 1 || !strings.Contains(string(back[0].Raw), `"action":"cancel"`) {
 			t.Errorf("the server's question: %v", back)
 		}
@@ -164,6 +168,8 @@ func TestParkedCallExpires(t *testing.T) {
 		if len(got) != 2 || !strings.Contains(got[0], "notifications/cancelled") || !strings.Contains(got[1], `"TIMEOUT"`) {
 			t.Errorf("got %v, want the question withdrawn and the call timed out", got)
 		}
+		time.Sleep(time.Second)
+		synctest.Wait()
 		if back := server.Answers(); len(back) != 1 || back[0].Kind != protocol.KindError {
 			t.Errorf("the server's question: %v", back)
 		}
@@ -265,6 +271,33 @@ func TestLogLines(t *testing.T) {
 		line("critical")
 		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], `"critical"`) {
 			t.Errorf("in a call: %v, want the critical only", got)
+		}
+	})(t)
+}
+
+// A process says for no line which call it belongs to. While one call waits for its client, the lines are those of the call
+// that runs; a modern client gets no others.
+func TestLogLinesBesideAParkedCall(t *testing.T) {
+	within(func(t *testing.T) {
+		server := asking(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}`)
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.ready()
+		const level = `"io.modelcontextprotocol/logLevel":"info",`
+		call := func(id int) string {
+			return strings.Replace(modernCall(id, allCapabilities, ""), `"_meta":{`, `"_meta":{`+level, 1)
+		}
+		h.send(call(1))
+		time.Sleep(time.Second)
+		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], "input_required") {
+			t.Fatalf("the first call: %q", got)
+		}
+		server.Handle = func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			_ = p.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"of the second"}}`))
+			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+		}
+		if got := h.send(call(2)); len(got) != 2 || !strings.Contains(got[0], "of the second") {
+			t.Errorf("the second call: %q, want its line and its answer", got)
 		}
 	})(t)
 }

@@ -80,6 +80,41 @@ func TestALegacyClientOnAModernServer(t *testing.T) {
 	})
 }
 
+// A client cancels its call while it is asked: the question is withdrawn by the id the client knows it by, and its late answer
+// is nobody's. A modern server cannot withdraw it, as it has answered already.
+func TestACancelWithdrawsTheQuestion(t *testing.T) {
+	eachTransport(t, func(t *testing.T, http bool) {
+		server := inTwoRounds(http)
+		h := openModern(t, server, Options{})
+		h.can = `{"elicitation":{},"sampling":{}}`
+		defer h.close()
+		h.initialize()
+		h.send(`{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"one_ask","arguments":{}}}`)
+		got := h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}`)
+		if len(got) != 2 || !strings.Contains(got[0], `"notifications/cancelled","params":{"requestId":1,`) || !strings.Contains(got[1], `"notifications/cancelled","params":{"requestId":2,`) {
+			t.Errorf("the client got %q, want both questions withdrawn", got)
+		}
+		if got := h.send(`{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{}}}`); len(got) != 0 || len(server.Got("tools/call")) != 1 {
+			t.Errorf("after a late answer: client got %q, server %d requests", got, len(server.Got("tools/call")))
+		}
+	})
+}
+
+// A modern server hears of no more than the client's version has, whatever it declares, and so it does not ask.
+func TestAClientWhoseVersionCannotBeAsked(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Modern{Tools: []string{"ask"}}
+		h := openModern(t, server, Options{})
+		defer h.close()
+		h.ready()
+		h.one(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"elicitation":{},"sampling":{}},"clientInfo":{"name":"t","version":"1"}}}`)
+		h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_ask","arguments":{}}}`)
+		if sent := string(server.Got("tools/call")[0].Frame.Raw); !strings.Contains(sent, `clientCapabilities":{"sampling":{}}`) {
+			t.Errorf("the server got %s, want no elicitation", sent)
+		}
+	})(t)
+}
+
 // bridge.md section 3: modern client, modern server. Nothing of ours waits while the client thinks.
 func TestAModernClientOnAModernServer(t *testing.T) {
 	eachTransport(t, func(t *testing.T, http bool) {
@@ -122,10 +157,45 @@ func TestALegacyClientSubscribesToAModernServer(t *testing.T) {
 	})
 }
 
+// What a modern server says of a resource comes to a legacy client without the mark of our stream, which its version does not
+// know, and to a modern client with the mark of its own; whatever else the server says in _meta stays.
+func TestTheMarkOfAStreamStaysOnIt(t *testing.T) {
+	eachTransport(t, func(t *testing.T, http bool) {
+		server := &actortest.Modern{HTTP: http, Changes: true, Offers: []string{"file:///a"}, Known: []string{"file:///a"}}
+		h := openModern(t, server, Options{})
+		defer h.close()
+		h.initialize()
+		h.send(modern(11, "subscriptions/listen", "{}", `,"notifications":{"resourceSubscriptions":["resource://one/file:///a"]}`))
+		if got := h.send(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`); len(got) != 1 || strings.Contains(got[0], "error") {
+			t.Fatalf("subscribe: %q", got)
+		}
+		time.Sleep(time.Second)
+		h.got()
+		const head = `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{`
+		server.Tell("notifications/resources/updated", `,"uri":"file:///a"`)
+		got := h.got()
+		slices.Sort(got)
+		want := []string{head + `"_meta":{"io.modelcontextprotocol/subscriptionId":11},"uri":"resource://one/file:///a"}}`, head + `"uri":"resource://one/file:///a"}}`}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		stream := server.Got("subscriptions/listen")
+		last := stream[len(stream)-1]
+		last.Note("notifications/resources/updated", fmt.Sprintf(`{"uri":"file:///a","_meta":{"x":1.0,"io.modelcontextprotocol/subscriptionId":%s}}`, last.ID()))
+		got = h.got()
+		slices.Sort(got)
+		want = []string{head + `"uri":"resource://one/file:///a","_meta":{"io.modelcontextprotocol/subscriptionId":11,"x":1.0}}}`, head + `"uri":"resource://one/file:///a","_meta":{"x":1.0}}}`}
+		if !slices.Equal(got, want) {
+			t.Errorf("with more in _meta: got %q, want %q", got, want)
+		}
+	})
+}
+
 // The era found is remembered: after a restart nobody is asked again.
 func TestErasOutliveTheGateway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	start := func(server *actortest.Server) []string {
+	start := func() []string {
+		server := &actortest.Modern{Tools: []string{"a"}}
 		var methods []string
 		within(func(t *testing.T) {
 			h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "stdio", Options{State: path}, nil)
@@ -140,10 +210,58 @@ func TestErasOutliveTheGateway(t *testing.T) {
 		})(t)
 		return methods
 	}
-	if got := start(&actortest.Server{Tools: []string{"a"}}); !slices.Equal(got, []string{"server/discover", "initialize"}) {
+	if got := start(); !slices.Equal(got, []string{"server/discover", "initialize"}) {
 		t.Fatalf("the first time the server got %v", got)
 	}
-	if got := start(&actortest.Server{Tools: []string{"a"}}); !slices.Equal(got, []string{"initialize"}) {
+	if got := start(); !slices.Equal(got, []string{"server/discover"}) {
 		t.Errorf("the second time the server got %v, want no question", got)
 	}
+}
+
+// A modern server's URL is given to an older one, which refuses every request in its own manner: it is asked what it speaks, and
+// from then on calls come through.
+func TestAServerReplacedByAnOlderOne(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}}
+		h := openModern(t, server, Options{})
+		defer h.close()
+		h.initialize()
+		if got := h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_add","arguments":{}}}`); !strings.Contains(got, "modern") {
+			t.Fatalf("the first call got %s", got)
+		}
+		refused := func(g actortest.Got) bool { // as servers made with the Python SDK 1 do
+			if !strings.Contains(string(g.Frame.Raw), "io.modelcontextprotocol/protocolVersion") {
+				return false
+			}
+			var f protocol.Frame
+			if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Missing session ID"}}`)); err != nil {
+				t.Error(err)
+			}
+			_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: 400})
+			return true
+		}
+		server.Discover = refused
+		server.Handle = func(g actortest.Got) {
+			if !refused(g) {
+				g.Result(`{"content":[{"type":"text","text":"legacy"}]}`)
+			}
+		}
+		server.Other = func(g actortest.Got) bool {
+			if g.Frame.M != protocol.MethodInitialize {
+				return false
+			}
+			g.Result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`)
+			return true
+		}
+		if got := h.one(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_add","arguments":{}}}`); !strings.Contains(got, "Missing session ID") {
+			t.Errorf("the call that meets it got %s", got)
+		}
+		time.Sleep(10 * time.Second)
+		h.got()
+		h.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"one_add","arguments":{}}}`)
+		time.Sleep(10 * time.Second) // for a connection of the client's own: a legacy server's are by class
+		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], "legacy") {
+			t.Errorf("the next call got %s", got)
+		}
+	})(t)
 }

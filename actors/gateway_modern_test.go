@@ -200,7 +200,7 @@ func TestBadStates(t *testing.T) {
 		if n := len(server.Answers()); n != 0 {
 			t.Errorf("the server got %d answers", n)
 		}
-		time.Sleep(10 * time.Minute) // limits.parkedCall
+		time.Sleep(10*time.Minute + time.Second) // limits.parkedCall
 		h.got()
 		if back := server.Answers(); len(back) != 1 || !strings.Contains(string(back[0].Raw), `"action":"cancel"`) {
 			t.Errorf("after parkedCall the server got %v, want its question cancelled", back)
@@ -224,13 +224,54 @@ func TestAModernClientThatCannotAnswer(t *testing.T) {
 		if r.Error == nil || r.Error.Code != -32021 || string(r.Error.Data["requiredCapabilities"]) != `{"sampling":{}}` {
 			t.Errorf("got %+v, want -32021 naming sampling", r)
 		}
-		if back := server.Answers(); len(back) != 1 || back[0].Kind != protocol.KindError {
-			t.Errorf("the server's question: %v", back)
+		if back := server.Answers(); len(back) != 0 {
+			t.Errorf("the server's question was answered beside the cancellation: %v", back)
 		}
 		if n := len(server.Got("notifications/cancelled")); n != 1 {
 			t.Errorf("%d cancellations, want 1", n)
 		}
 	})(t)
+}
+
+// A completion has no way to hold a question: the server's is refused, and the completion ends as the server wants. Neither
+// can an error stand for one. MCP 2026-07-28, basic/patterns/mrtr, supported requests.
+func TestACompletionThatAsks(t *testing.T) {
+	tests := []struct{ name, frame, answer, want string }{
+		{"a question", `{"jsonrpc":"2.0","id":"b",` + elicit + `}`, `"result":{"completion":{"values":["x"]}}`, `"values":["x"]`},
+		{"an error that is one", "", `"error":{"code":-32042,"message":"log in","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.invalid/","message":"log in"}]}}`, `"code":-32603`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, within(func(t *testing.T) {
+			server := &actortest.Server{Prompts: []string{"p"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+				if test.frame != "" {
+					_ = p.Send([]byte(test.frame))
+					return
+				}
+				_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,` + test.answer + `}`))
+			}}
+			h := open(t, map[string]*actortest.Server{"one": server}, nil)
+			defer h.close()
+			h.ready()
+			got := h.send(modern(1, "completion/complete", allCapabilities, `,"ref":{"type":"ref/prompt","name":"one_p"},"argument":{"name":"a","value":"x"}`))
+			if test.frame != "" {
+				time.Sleep(time.Second)
+				if got = append(got, h.got()...); len(got) != 0 {
+					t.Fatalf("the client got %q, want the completion to go on", got)
+				}
+				if back := server.Answers(); len(back) != 1 || back[0].Kind != protocol.KindError {
+					t.Fatalf("the server's question: %v, want an error", back)
+				}
+				if n := len(server.Got("notifications/cancelled")); n != 0 {
+					t.Fatalf("the completion was cancelled %d times", n)
+				}
+				_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":` + string(server.Got("completion/complete")[0].IDBytes()) + `,` + test.answer + `}`))
+				got = h.got()
+			}
+			if len(got) != 1 || !strings.Contains(got[0], test.want) {
+				t.Errorf("at the end %q, want %s", got, test.want)
+			}
+		}))
+	}
 }
 
 // MCP 2026-07-28, subscriptions: the acknowledgment is first, every message is tagged with the request's id.

@@ -22,7 +22,7 @@ func (s *state) enabled() int {
 }
 
 func naming(c *config.Config) catalog.Naming {
-	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, PageSize: c.PageSize, MetaTools: c.MetaTools != "false"}
+	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted, PageSize: c.PageSize, MetaTools: c.MetaTools != "false"}
 }
 
 func (s *state) startServer(server config.Server, out []effect) []effect {
@@ -31,6 +31,9 @@ func (s *state) startServer(server config.Server, out []effect) []effect {
 	}
 	if server.Disabled {
 		return append(out, act(logged{slog.LevelInfo, "server is disabled", []any{"server", server.Name}}))
+	}
+	if _, stops := s.leaving[server.Name]; stops {
+		return out // poolGone will
 	}
 	return append(out, act(startPool{server, s.config.Limits, s.loaded.Eras}))
 }
@@ -76,7 +79,7 @@ func (s *state) limit(next config.Limits, out []effect) []effect {
 	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
 		out = append(out, tell(s.pools[name], m))
 	}
-	for ref := range s.sessions {
+	for _, ref := range s.sessions.All() {
 		out = append(out, tell(ref, m))
 	}
 	for _, desk := range s.desks {
@@ -111,5 +114,18 @@ func (s *state) removeServer(name string, out []effect) []effect {
 		return out
 	}
 	delete(s.pools, name)
+	s.leaving[name] = ref
 	return append(out, tell(s.registry, message.ServerGone{Server: name}), act(stopChild{ref}))
+}
+
+// poolGone forgets a pool. Only now nothing more comes of it: the catalog is told once more, and a server that was switched
+// on again meanwhile gets its new one.
+func (s *state) poolGone(name string, out []effect) []effect {
+	delete(s.leaving, name)
+	out = append(out, tell(s.registry, message.ServerGone{Server: name}))
+	i := slices.IndexFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name })
+	if i < 0 || s.config.Servers[i].Disabled || s.draining {
+		return out
+	}
+	return s.startServer(s.config.Servers[i], out)
 }

@@ -20,7 +20,7 @@ func (s *state) open(m message.OpenSession, out []effect) []effect {
 	if s.registry.IsZero() {
 		return append(out, act(refuseSession{m, kernel.Overloaded}))
 	}
-	if len(s.sessions)+s.opening < s.config.Limits.MaxSessions {
+	if s.sessions.Len()+s.opening < s.config.Limits.MaxSessions {
 		s.opening++
 		return append(out, act(startSession{first: m, view: m.View, limits: s.config.Limits}))
 	}
@@ -36,7 +36,7 @@ func (s *state) openListen(m message.OpenListen, out []effect) []effect {
 	if s.draining || s.registry.IsZero() {
 		return append(out, act(refuseListen{m, kernel.Gone}))
 	}
-	if len(s.sessions)+s.opening >= s.config.Limits.MaxSessions {
+	if s.sessions.Len()+s.opening >= s.config.Limits.MaxSessions {
 		return append(out, act(refuseListen{m, kernel.Overloaded}))
 	}
 	s.opening++
@@ -55,7 +55,7 @@ func (s *state) ask(out []effect) []effect {
 	}
 	s.polling, s.survey = true, nil
 	s.gen++
-	for ref := range s.sessions {
+	for _, ref := range s.sessions.All() {
 		out = append(out, tell(ref, message.SinceWhen{To: s.self}))
 	}
 	return append(out, act(wakeAfter{surveyTime, surveyOver{s.gen}}))
@@ -70,22 +70,15 @@ func (s *state) makeRoom(out []effect) []effect {
 	s.polling = false
 	s.gen++
 	idle := slices.DeleteFunc(s.survey, func(a message.IdleSince) bool {
-		asked, known := s.sessions[a.Session]
-		return a.Busy || asked || !known
+		return a.Busy || s.asked[a.Session] || !s.sessions.Has(a.Session)
 	})
 	slices.SortFunc(idle, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
 	n := min(len(idle), len(s.waiting))
 	for _, a := range idle[:n] {
-		s.sessions[a.Session] = true
+		s.asked[a.Session] = true
 		out = append(out, tell(a.Session, message.CloseIfIdle{}))
 	}
-	leaving := 0
-	for _, asked := range s.sessions {
-		if asked {
-			leaving++
-		}
-	}
-	for len(s.waiting) > leaving {
+	for len(s.waiting) > len(s.asked) {
 		last := len(s.waiting) - 1
 		out = append(out, act(refuseSession{s.waiting[last], kernel.Overloaded}))
 		s.waiting = s.waiting[:last]
@@ -94,7 +87,7 @@ func (s *state) makeRoom(out []effect) []effect {
 	return out
 }
 
-// childStopped forgets a session or a pool; a client that waits gets the session's place.
+// childStopped forgets a session, a pool or a desk; a client that waits gets the session's place.
 func (s *state) childStopped(m kernel.ChildStopped, out []effect) []effect {
 	if m.Child == s.registry {
 		return append(out, act(logged{slog.LevelError, "the registry has failed; restart the gateway", []any{"err", m.Err}}))
@@ -105,14 +98,21 @@ func (s *state) childStopped(m kernel.ChildStopped, out []effect) []effect {
 			return append(out, tell(s.registry, message.ServerGone{Server: name}))
 		}
 	}
-	if _, ok := s.sessions[m.Child]; !ok {
-		return out
+	for name, ref := range s.leaving {
+		if ref == m.Child {
+			return s.poolGone(name, out)
+		}
 	}
-	delete(s.sessions, m.Child)
 	if _, set := s.levels[m.Child]; set {
 		delete(s.levels, m.Child)
 		out = s.chooseLevel(out)
 	}
+	if !s.sessions.Remove(m.Child) {
+		delete(s.serving, m.Child)
+		s.desks = slices.DeleteFunc(s.desks, func(desk kernel.Reference) bool { return desk == m.Child })
+		return s.drained(out)
+	}
+	delete(s.asked, m.Child)
 	out = append(out, tell(s.registry, message.Unsubscribe{Who: m.Child}))
 	if len(s.waiting) > 0 && !s.draining {
 		next := s.waiting[0]

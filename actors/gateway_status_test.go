@@ -2,11 +2,13 @@ package actors
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -26,6 +28,59 @@ func TestStatus(t *testing.T) {
 		}
 		if s.Servers[1].State != "waiting" || s.Servers[1].Reason != "no such program" {
 			t.Errorf("server two: %+v", s.Servers[1])
+		}
+	})(t)
+}
+
+// A server with connections of its own for classes of clients is told apart by every scraper: each series is there once, also
+// while connections are replaced, and what is counted never goes back.
+func TestSeriesOfClasses(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+		}}
+		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "http", Options{}, func(c *config.Config) {
+			c.Servers[0].Isolation, c.Servers[0].Command, c.Servers[0].URLs = "class", "", []string{"http://fake.test/mcp"}
+		})
+		defer h.close()
+		h.ready()
+		for range 2 {
+			if err := h.gateway.Act(t.Context(), status.Action{Verb: "restart", Server: "one"}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		got := h.send(modernCall(1, `{"elicitation":{"form":{}}}`, ""), modernCall(2, `{"sampling":{}}`, ""))
+		if time.Sleep(time.Minute); len(got)+len(h.got()) != 2 {
+			t.Fatal("the calls are not answered")
+		}
+		for _, restarts := range []string{"2", "3"} { // after the third, classes have no connection until they call
+			s, err := h.gateway.Status(t.Context())
+			if err != nil || restarts == "2" && len(s.Backends) < 3 {
+				t.Fatalf("%d connections, %v; want one of each class and that of the catalog", len(s.Backends), err)
+			}
+			var b strings.Builder
+			if err := status.WriteSnapshot(&b, s); err != nil {
+				t.Fatal(err)
+			}
+			series := map[string]string{}
+			for line := range strings.Lines(b.String()) {
+				name, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
+				if _, twice := series[name]; twice {
+					t.Errorf("twice: %s", line)
+				}
+				series[name] = value
+			}
+			if got := series[`goblin_backend_restarts_total{server="one",replica="0"`]; got != restarts {
+				t.Errorf("%s restarts, want %s", got, restarts)
+			}
+			if up, ready := series[`goblin_backend_up{server="one",replica="0"`], series[`goblin_backend_connections{server="one",replica="0",state="ready"`]; up != "1" || ready != strconv.Itoa(len(s.Backends)) {
+				t.Errorf("up %s, %s connections ready; want 1 and %d", up, ready, len(s.Backends))
+			}
+			if err := h.gateway.Act(t.Context(), status.Action{Verb: "restart", Server: "one"}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
 		}
 	})(t)
 }

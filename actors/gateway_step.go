@@ -31,11 +31,13 @@ type state struct {
 	bound    []string // listen of the configuration it was started with
 
 	pools    map[string]kernel.Reference // by server
-	sessions map[kernel.Reference]bool   // listen streams too; true: it was asked to leave
+	leaving  map[string]kernel.Reference // pools that have been told to stop, by server: the next one has to wait for their name
+	sessions kernel.Crowd                // listen streams too
+	asked    map[kernel.Reference]bool   // sessions that were asked to leave
 	desks    []kernel.Reference
 	streams  uint64                   // listen streams ever opened
 	opening  int                      // sessions being spawned
-	levels   map[kernel.Reference]int // log levels sessions have set, as indices into logLevels
+	levels   map[kernel.Reference]int // log levels sessions have set, as indices into protocol.LogLevels
 	level    string                   // the most verbose of them; "" = none
 
 	waiting []message.OpenSession // clients that wait for a session to make room
@@ -44,14 +46,15 @@ type state struct {
 	polling bool
 
 	draining bool
-	done     chan<- struct{} // closed when drained; nil = nobody waits
+	serving  map[kernel.Reference]bool // desks whose clients wait for answers, while it drains
+	done     chan<- struct{}           // closed when drained; nil = nobody waits
 }
 
 // surveyOver: the sessions asked have had their time.
 type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
-	return &state{config: cfg, bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, sessions: map[kernel.Reference]bool{}, levels: map[kernel.Reference]int{}}
+	return &state{config: cfg, bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]int{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -73,11 +76,11 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case sessionStarted:
 		s.opening--
 		if !m.ref.IsZero() {
-			s.sessions[m.ref] = false
+			s.sessions.Add(m.ref)
 		}
 	case message.IdleSince:
 		s.survey = append(s.survey, m)
-		if len(s.survey) >= len(s.sessions) {
+		if len(s.survey) >= s.sessions.Len() {
 			return s.makeRoom(out)
 		}
 	case surveyOver:
@@ -85,14 +88,18 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 			return s.makeRoom(out)
 		}
 	case message.WantLevel:
-		s.levels[m.Session] = slices.Index(logLevels, m.Level)
+		if m.Level == "" {
+			delete(s.levels, m.Session)
+		} else {
+			s.levels[m.Session] = slices.Index(protocol.LogLevels, m.Level)
+		}
 		return s.chooseLevel(out)
 	case message.Withdrawal: // only from stdin: it may mean one of the streams there
-		for ref := range s.sessions {
+		for _, ref := range s.sessions.All() {
 			out = append(out, tell(ref, m))
 		}
 	case message.ServerLog:
-		for ref := range s.sessions {
+		for _, ref := range s.sessions.All() {
 			out = append(out, tell(ref, m))
 		}
 	case message.Published:
@@ -118,6 +125,9 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		s.listen = m.Addresses
 	case message.DrainAll:
 		return s.drain(m, out)
+	case message.Drained:
+		delete(s.serving, m.Desk)
+		return s.drained(out)
 	case kernel.ChildStopped:
 		return s.childStopped(m, out)
 	case message.GetCatalog:
@@ -128,21 +138,23 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	return out
 }
 
-// logLevels are the log levels of MCP, from the most verbose on. MCP 2025-11-25, server/utilities/logging.
-var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
-// chooseLevel tells the servers the most verbose level any session wants; sessions filter for themselves.
+// chooseLevel tells the servers the most verbose level any session wants, or that none wants any more; sessions filter for
+// themselves.
 func (s *state) chooseLevel(out []effect) []effect {
-	best := len(logLevels)
+	best := len(protocol.LogLevels)
 	for _, level := range s.levels {
 		if level >= 0 {
 			best = min(best, level)
 		}
 	}
-	if best == len(logLevels) || logLevels[best] == s.level {
+	level := ""
+	if best < len(protocol.LogLevels) {
+		level = protocol.LogLevels[best]
+	}
+	if level == s.level {
 		return out
 	}
-	s.level = logLevels[best]
+	s.level = level
 	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
 		out = append(out, tell(s.pools[name], message.SetLevel{Level: s.level}))
 	}
@@ -172,16 +184,17 @@ func (s *state) begun(now time.Time, registry kernel.Reference, out []effect) []
 	return out
 }
 
-// drain asks every session to leave when its calls have ended.
+// drain asks every session to leave when its calls have ended, and every desk to say so.
 func (s *state) drain(m message.DrainAll, out []effect) []effect {
 	if s.draining {
 		return append(out, act(closeDone{m.Done}))
 	}
-	s.draining, s.done = true, m.Done
-	for ref := range s.sessions {
+	s.draining, s.done, s.serving = true, m.Done, map[kernel.Reference]bool{}
+	for _, ref := range s.sessions.All() {
 		out = append(out, tell(ref, message.DrainSession{}))
 	}
 	for _, desk := range s.desks {
+		s.serving[desk] = true
 		out = append(out, tell(desk, message.DrainSession{}))
 	}
 	for _, waiting := range s.waiting {
@@ -192,7 +205,7 @@ func (s *state) drain(m message.DrainAll, out []effect) []effect {
 }
 
 func (s *state) drained(out []effect) []effect {
-	if !s.draining || s.done == nil || len(s.sessions) > 0 {
+	if !s.draining || s.done == nil || s.sessions.Len()+len(s.serving) > 0 {
 		return out
 	}
 	done := s.done

@@ -183,3 +183,63 @@ func TestTasksOfAnotherSession(t *testing.T) {
 		t.Errorf("its own: %s", got)
 	}
 }
+
+// A tool that is a task only, for a client that knows none, at servers who do not answer tasks/result with the end of the task:
+// Python's SDK 1 has nothing to say of one that failed, FastMCP 2 makes a result of the task and does not wait for its end.
+func TestTasksWhoseEndIsOddlyTold(t *testing.T) {
+	const (
+		made   = `"result":{"task":{"taskId":"7","status":"working","pollInterval":500}}`
+		stub   = `"result":{"_meta":{"modelcontextprotocol.io/task":{"taskId":"7","status":"working"}},"content":[],"isError":false}`
+		early  = `"error":{"code":-32602,"message":"Task not completed yet"}`
+		empty  = `"result":{` + related + `}`
+		result = `"result":{"content":[{"type":"text","text":"dug"}]}`
+		works  = `"result":{"taskId":"7","status":"working","pollInterval":500}`
+		failed = `"result":{"taskId":"7","status":"failed","statusMessage":"boom"}`
+	)
+	tests := []struct {
+		name       string
+		call       string
+		ends, gets []string // the answers to tasks/result and tasks/get, the last again and again
+		want       string
+	}{
+		{"an empty end of a failed task", made, []string{empty}, []string{failed}, `{"content":[{"type":"text","text":"boom"}],"isError":true}`},
+		{"an empty end of another", made, []string{empty}, []string{`"result":{"taskId":"7","status":"completed"}`}, `{` + related + `}`},
+		{"an empty end, and no task", made, []string{empty}, []string{`"error":{"code":-32602,"message":"gone"}`}, `{` + related + `}`},
+		{"no end yet", made, []string{early, early, result}, []string{works}, `{"content":[{"type":"text","text":"dug"}]}`},
+		{"a task in a result", stub, []string{early, result}, []string{works}, `{"content":[{"type":"text","text":"dug"}]}`},
+		{"a refusal of a task that has ended", made, []string{early}, []string{failed}, `"code":-32602,"message":"Task not completed yet"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, within(func(t *testing.T) {
+			next := func(list *[]string) string {
+				first := (*list)[0]
+				if len(*list) > 1 {
+					*list = (*list)[1:]
+				}
+				return first
+			}
+			server := &actortest.Server{Tools: []string{`{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`}, Tasks: true}
+			server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+				answer := test.call
+				switch f.M {
+				case protocol.MethodTasksResult:
+					answer = next(&test.ends)
+				case protocol.MethodTasksGet:
+					answer = next(&test.gets)
+				}
+				_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,` + answer + `}`))
+			}
+			h := open(t, map[string]*actortest.Server{"one": server}, nil)
+			defer h.close()
+			h.initialize()
+			got := h.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_dig","arguments":{}}}`)
+			time.Sleep(10 * time.Second)
+			if got = append(got, h.got()...); len(got) != 1 || !strings.Contains(got[0], test.want) {
+				t.Errorf("got %q, want %s", got, test.want)
+			}
+			if n := len(server.Got("tools/call")) + len(server.Got("tasks/result")) + len(server.Got("tasks/get")); n > 12 {
+				t.Errorf("the server was asked %d times", n)
+			}
+		}))
+	}
+}

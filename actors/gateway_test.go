@@ -68,8 +68,10 @@ func openOn(t *testing.T, openers map[string]func(transport.Sink) transport.Link
 	}
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Version, o.Log = "test", log
-	o.Open = func(server config.Server, _ int) (func(transport.Sink) transport.Link, string) {
-		return openers[server.Name], kind
+	if o.Open == nil {
+		o.Open = func(server config.Server, _ int) (func(transport.Sink) transport.Link, string) {
+			return openers[server.Name], kind
+		}
 	}
 	g, err := Start(&cfg, o)
 	if err != nil {

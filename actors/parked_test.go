@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
 )
 
 // Ten thousand calls wait for their clients: each holds at most 8 KiB and no goroutine; all expire; nothing is left.
@@ -56,6 +59,75 @@ func TestTenThousandParkedCalls(t *testing.T) {
 			t.Errorf("%d of the server's questions were answered, want %d", n, calls)
 		}
 	})(t)
+}
+
+// A client that comes back with no answer gives its call up without a word. The oldest such call makes room for the next
+// question: it is cancelled at its server, and whoever comes back for it after all is told so.
+func TestCallsThatWereGivenUpMakeRoom(t *testing.T) {
+	within(func(t *testing.T) {
+		server := asks(elicit)
+		desks := runtime.GOMAXPROCS(0) // of which a client on stdin and stdout has one: two of its calls may wait
+		h := open(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
+			c.Limits.ParkedPerClient = 2 * desks
+			c.Servers[0].MaxConcurrent = 0
+		})
+		defer h.close()
+		h.ready()
+		var first string
+		for i := range 10 {
+			h.send(modernCall(i, allCapabilities, ""))
+			time.Sleep(time.Second)
+			got := h.got()
+			if len(got) != 1 || !strings.Contains(got[0], "input_required") {
+				t.Fatalf("call %d: got %q, want a question", i, got)
+			}
+			if i == 0 {
+				first = parseModern(t, got[0]).Result.RequestState
+			}
+		}
+		if s, err := h.gateway.Status(t.Context()); err != nil || len(s.Calls) != 2 {
+			t.Errorf("%d calls in the status (%v), want 2", len(s.Calls), err)
+		}
+		if n := len(server.Got("notifications/cancelled")); n != 8 {
+			t.Errorf("%d calls were cancelled at the server, want 8", n)
+		}
+		answer := fmt.Sprintf(`,"requestState":%q,"inputResponses":{"q1":{"action":"accept","content":{}}}`, first)
+		if r := parseModern(t, h.one(modernCall(99, allCapabilities, answer))); r.Error == nil || !strings.Contains(r.Error.Message, "parkedPerClient") {
+			t.Errorf("the first client, back at last: %+v", r)
+		}
+	})(t)
+}
+
+// Programs of one machine have one address and are counted each for itself.
+func TestProgramsOfOneMachine(t *testing.T) {
+	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+		if strings.Contains(string(f.Raw), `"wait"`) {
+			return
+		}
+		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+	}}
+	w := serveWeb(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) { c.Limits.MaxInFlightPerClient = 1 })
+	call := func(name, what string) string {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},` +
+			`"io.modelcontextprotocol/clientInfo":{"name":"` + name + `","version":"1"}},"name":"one_ask","arguments":{"a":"` + what + `"}}}`
+		_, answer := w.raw("/mcp", body, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: one_ask")
+		return answer
+	}
+	desks := runtime.GOMAXPROCS(0) // each takes one call of a client
+	for range desks {
+		go call("a", "wait")
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(server.Got("tools/call")) < desks; {
+		if time.Now().After(deadline) {
+			t.Fatal("the calls did not arrive")
+		}
+	}
+	if got := call("a", "go"); !strings.Contains(got, "OVERLOADED") {
+		t.Errorf("the same program once more: %s", got)
+	}
+	if got := call("b", "go"); !strings.Contains(got, `"content":[]`) {
+		t.Errorf("another program: %s", got)
+	}
 }
 
 func heap() int {

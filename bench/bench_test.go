@@ -113,15 +113,15 @@ func TestCallsOfEveryTarget(t *testing.T) {
 			var names []string
 			for _, row := range report.Rows {
 				names = append(names, row.Target)
-				if row.Calls == 0 || row.PerSecond <= 0 || row.P99 < row.P50 || row.ToDirect <= 0 || row.ToProxy <= 0 {
+				if row.Calls == 0 || row.PerSecond <= 0 || row.P99 < row.P50 || row.ToBase <= 0 || row.ToProxy <= 0 {
 					t.Errorf("row %+v", row)
 				}
 			}
 			if got := strings.Join(names, "; "); got != "direct; gateway, http; reverse-proxy; forwarder; whole-forwarder" {
 				t.Errorf("targets: %s", got)
 			}
-			if report.Rows[0].ToDirect != 1 {
-				t.Errorf("direct is %g times direct", report.Rows[0].ToDirect)
+			if report.Rows[0].ToBase != 1 {
+				t.Errorf("direct is %g times direct", report.Rows[0].ToBase)
 			}
 			if report.Bytes < size-20 || report.Bytes > size+100 {
 				t.Errorf("an answer has %d bytes, want about %d", report.Bytes, size)
@@ -255,6 +255,33 @@ func TestOptionsNameEveryFault(t *testing.T) {
 	for _, want := range []string{"speed", "concurrency", "duration", "nginx"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+}
+
+// Rounds in which nothing came to its end say nothing, and the report of the others is written all the same.
+func TestRoundsWithoutCalls(t *testing.T) {
+	none, some := round{elapsed: time.Second}, round{calls: 10, elapsed: time.Second, tenths: []uint32{5}}
+	for _, c := range []struct {
+		base, other []round
+		want        float64
+	}{
+		{[]round{none, none}, []round{none, some}, 0},
+		{[]round{none, some}, []round{some, none}, 0},
+		{[]round{none, some}, []round{some, some}, 1},
+		{[]round{{}, some}, []round{{}, some}, 1},
+	} {
+		report := &Report{Kind: "list", Base: "static", Rows: rowsOf([]*target{{name: "static handler", rounds: c.base}, {name: "gateway", rounds: c.other}}, 1)}
+		if got := report.Rows[1].ToBase; got != c.want {
+			t.Errorf("%+v to %+v: %g, want %g", c.other, c.base, got, c.want)
+		}
+		dir := t.TempDir()
+		if err := report.Save(dir); err != nil {
+			t.Error(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "report.md"))
+		if err != nil || !strings.Contains(string(text), "× static") || strings.Contains(string(text), "NaN") {
+			t.Errorf("%v, %s", err, text)
 		}
 	}
 }

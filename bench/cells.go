@@ -70,7 +70,7 @@ func (s *setup) cells(report *Report) error {
 				targets = append(targets, t)
 			}
 		}
-		report.Bytes = len(answerHead) + idDigits + len(targets[0].tail)
+		report.Bytes, report.Base = len(answerHead)+idDigits+len(targets[0].tail), "legacy"
 		if err := s.rows(report, targets); err != nil {
 			return err
 		}

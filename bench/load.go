@@ -108,7 +108,13 @@ type round struct {
 	rss     int64
 }
 
-func (r round) rate() float64 { return float64(r.calls) / r.elapsed.Seconds() }
+// rate is calls per second; 0 for a round that did not run.
+func (r round) rate() float64 {
+	if r.elapsed <= 0 {
+		return 0
+	}
+	return float64(r.calls) / r.elapsed.Seconds()
+}
 
 // run has all clients call for d and returns what happened; the first wrong answer ends it.
 func (t *target) run(ctx context.Context, d time.Duration) (round, error) {

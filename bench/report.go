@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ type Report struct {
 	Rounds  int       `json:"rounds,omitempty"`
 	Seconds float64   `json:"seconds,omitempty"` // measured time of each target at each concurrency
 	Bytes   int       `json:"bytes,omitempty"`   // of one answer
+	Base    string    `json:"base,omitempty"`    // what the targets are divided by
 	Rows    []Row     `json:"rows,omitempty"`
 	Idle    *Idle     `json:"idle,omitempty"`
 }
@@ -46,7 +48,7 @@ type Row struct {
 	PerSecond   float64 `json:"callsPerSecond"`   // median of the rounds
 	P50         float64 `json:"p50Micros"`
 	P99         float64 `json:"p99Micros"`
-	ToDirect    float64 `json:"toDirect"`                 // median of the rounds' ratios
+	ToBase      float64 `json:"toBase"`                   // median of the rounds' ratios to the base of the report
 	ToProxy     float64 `json:"toReverseProxy,omitempty"` // likewise
 	CPU         float64 `json:"cpuMicrosPerCall,omitempty"`
 	Mallocs     float64 `json:"allocsPerCall,omitempty"`
@@ -64,7 +66,7 @@ func rowsOf(targets []*target, clients int) []Row {
 		}
 	}
 	for _, t := range targets {
-		row := Row{Target: t.name, Concurrency: clients, ToDirect: ratio(t.rounds, base), ToProxy: ratio(t.rounds, proxy)}
+		row := Row{Target: t.name, Concurrency: clients, ToBase: ratio(t.rounds, base), ToProxy: ratio(t.rounds, proxy)}
 		var tenths []uint32
 		var rates []float64
 		var cpu time.Duration
@@ -89,11 +91,14 @@ func rowsOf(targets []*target, clients int) []Row {
 	return rows
 }
 
-// ratio is the median of the ratios of rounds that ran next to each other; 0 when there is nothing to divide by.
+// ratio is the median of the ratios of rounds that ran next to each other; 0 when there is nothing to divide by: a round
+// of the base in which no call came to its end tells nothing.
 func ratio(rounds, base []round) float64 {
 	var ratios []float64
 	for i := range min(len(rounds), len(base)) {
-		ratios = append(ratios, rounds[i].rate()/base[i].rate())
+		if base[i].calls > 0 {
+			ratios = append(ratios, rounds[i].rate()/base[i].rate())
+		}
 	}
 	return median(ratios)
 }
@@ -135,11 +140,14 @@ func cpuModel() string {
 	return ""
 }
 
-var columns = []string{"target", "clients", "calls/s", "p50 µs", "p99 µs", "× direct", "× proxy", "CPU µs/call", "allocs/call", "RSS MiB", "broken"}
+// columns are the titles; base is what the targets are divided by.
+func columns(base string) []string {
+	return []string{"target", "clients", "calls/s", "p50 µs", "p99 µs", "× " + cmp.Or(base, Direct), "× proxy", "CPU µs/call", "allocs/call", "RSS MiB", "broken"}
+}
 
 func (r Row) cells() []string {
 	return []string{r.Target, fmt.Sprint(r.Concurrency), fmt.Sprintf("%.0f", r.PerSecond), fmt.Sprintf("%.1f", r.P50), fmt.Sprintf("%.1f", r.P99),
-		number("%.2f", r.ToDirect), number("%.2f", r.ToProxy), number("%.1f", r.CPU), number("%.1f", r.Mallocs), number("%.1f", r.RSS), number("%.0f", float64(r.Broken))}
+		number("%.2f", r.ToBase), number("%.2f", r.ToProxy), number("%.1f", r.CPU), number("%.1f", r.Mallocs), number("%.1f", r.RSS), number("%.0f", float64(r.Broken))}
 }
 
 // number formats v; "–" where nothing was measured.
@@ -155,7 +163,7 @@ func (r *Report) table() [][]string {
 	if r.Idle != nil {
 		return r.Idle.table()
 	}
-	rows := [][]string{columns}
+	rows := [][]string{columns(r.Base)}
 	for _, row := range r.Rows {
 		rows = append(rows, row.cells())
 	}

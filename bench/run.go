@@ -80,7 +80,7 @@ func (s *setup) calls(report *Report) error {
 	if s.o.Kind == "big" {
 		tool, tail = "big", raw.big
 	}
-	report.Bytes = len(answerHead) + idDigits + len(tail)
+	report.Bytes, report.Base = len(answerHead)+idDigits+len(tail), Direct
 	targets, err := s.callTargets(tool, tail)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (s *setup) list(report *Report) error {
 	if err != nil {
 		return err
 	}
-	report.Bytes = len(answer)
+	report.Bytes, report.Base = len(answer), "static"
 	file := filepath.Join(s.dir, "list.json")
 	if err := os.WriteFile(file, answer, 0o600); err != nil {
 		return err

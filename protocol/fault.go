@@ -24,6 +24,7 @@ const (
 	Timeout             FaultName = "TIMEOUT"               // idle or absolute limit; the server was told to cancel
 	ShuttingDown        FaultName = "SHUTTING_DOWN"
 	NeedsLogin          FaultName = "NEEDS_LOGIN"          // LoginURL says where
+	Cancelled           FaultName = "CANCELLED"            // by the client, whose HTTP exchange has to end with something
 	ClientCannotAnswer  FaultName = "CLIENT_CANNOT_ANSWER" // modern client; Required says what it would have to declare
 	Overloaded          FaultName = "OVERLOADED"           // too much in flight or parked for this client
 	RequestStateInvalid FaultName = "REQUEST_STATE_INVALID"
@@ -110,6 +111,8 @@ func standardMessage(f *Fault) string {
 		return "The gateway is shutting down"
 	case NeedsLogin:
 		return server + " needs a login"
+	case Cancelled:
+		return "Request cancelled"
 	case ClientCannotAnswer:
 		return "The server asks what this client has not declared it can answer"
 	case Overloaded:
@@ -138,16 +141,18 @@ func standardMessage(f *Fault) string {
 
 // NoTool says that no tool has the public name.
 func NoTool(name string) *Fault {
+	name = clipTo(name, maxNamed)
 	return &Fault{Name: ToolNotFound, Message: "Tool not found: " + name, Tool: name}
 }
 
 // NoPrompt says that no prompt has the public name.
 func NoPrompt(name string) *Fault {
-	return &Fault{Name: PromptNotFound, Message: "Prompt not found: " + name}
+	return &Fault{Name: PromptNotFound, Message: "Prompt not found: " + clipTo(name, maxNamed)}
 }
 
 // NoResource says that nobody owns the URI.
 func NoResource(uri string) *Fault {
+	uri = clipTo(uri, maxNamed)
 	return &Fault{Name: ResourceNotFound, Message: "Resource not found: " + uri, URI: uri}
 }
 
@@ -197,6 +202,8 @@ func (f *Fault) Code(modern bool) int {
 		return -31007
 	case NeedsLogin:
 		return -31008
+	case Cancelled:
+		return -31009
 	case Overloaded:
 		return -31010
 	case ClientCannotAnswer:
@@ -244,15 +251,20 @@ func (f *Fault) AppendTo(dst, rawID []byte, modern bool) []byte {
 	return AppendError(dst, rawID, f.Code(modern), clip(f.Error()), f.appendData(nil))
 }
 
-// maxEcho is how many bytes of a client's own text an error repeats, so that a huge name costs nobody its size again.
-const maxEcho = 4 << 10
+// How many bytes of a client's own text an error repeats, so that a huge one costs nobody its size again.
+const (
+	maxEcho  = 4 << 10
+	maxNamed = 1 << 10 // of a name or URI that nobody has
+)
 
-// clip cuts s to maxEcho bytes, at a character.
-func clip(s string) string {
-	if len(s) <= maxEcho {
+func clip(s string) string { return clipTo(s, maxEcho) }
+
+// clipTo cuts s to so many bytes, at a character.
+func clipTo(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxEcho], "") + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // appendData appends error.data:

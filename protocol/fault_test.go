@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // Contract: the table of the gateway's own errors. Code for legacy, for modern clients, HTTP status.
@@ -20,7 +21,7 @@ func TestFaultCodes(t *testing.T) {
 		{"RESOURCE_NOT_FOUND", -32002, -32602, 200}, {"AMBIGUOUS_URI", -32602, -32602, 200},
 		{"SERVER_UNAVAILABLE", -31001, -31001, 200}, {"NO_BACKENDS_AVAILABLE", -31002, -31002, 200},
 		{"BACKEND_DISCONNECTED", -31003, -31003, 200}, {"QUEUE_FULL", -31004, -31004, 200}, {"QUEUE_TIMEOUT", -31005, -31005, 200},
-		{"TIMEOUT", -31006, -31006, 200}, {"SHUTTING_DOWN", -31007, -31007, 200}, {"NEEDS_LOGIN", -31008, -31008, 200},
+		{"TIMEOUT", -31006, -31006, 200}, {"SHUTTING_DOWN", -31007, -31007, 200}, {"NEEDS_LOGIN", -31008, -31008, 200}, {"CANCELLED", -31009, -31009, 200},
 		{"CLIENT_CANNOT_ANSWER", -32021, -32021, 400}, {"OVERLOADED", -31010, -31010, 200},
 		{"REQUEST_STATE_INVALID", -32602, -32602, 200}, {"UNKNOWN_PROJECT", -32602, -32602, 200}, {"MESSAGE_TOO_LARGE", -32600, -32600, 413},
 		{"HEADER_MISMATCH", -32020, -32020, 400}, {"UNSUPPORTED_PROTOCOL_VERSION", -32022, -32022, 400},
@@ -148,6 +149,21 @@ func TestUnquote(t *testing.T) {
 	for _, raw := range []string{``, `"`, `a`, `1`, `null`, `"\x"`, `"\u12"`, `"\"`} {
 		if got, ok := Unquote([]byte(raw)); ok {
 			t.Errorf("Unquote(%s) = %q", raw, got)
+		}
+	}
+}
+
+// What nobody has is named in the error, but not at any length, and never by half a character.
+func TestNamesNobodyHas(t *testing.T) {
+	for _, of := range []func(string) *Fault{NoTool, NoPrompt, NoResource} {
+		if f := of("short"); !strings.HasSuffix(f.Message, ": short") {
+			t.Errorf("%s", f.Message)
+		}
+		f := of("x" + strings.Repeat("ü", 1<<20))
+		for _, text := range []string{f.Message, f.Tool, f.URI} {
+			if len(text) > maxNamed+40 || !utf8.ValidString(text) {
+				t.Errorf("%s: %d bytes, valid: %v", f.Name, len(text), utf8.ValidString(text))
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 		return NoMethod(f.MethodText())
 	}
 	if header != nil {
-		if source := NameHeader(f.M, p); source.Present() || header(HeaderName) != "" && named(f.M) {
+		if source, given := NameHeader(f.M, p), header(HeaderName) != ""; given && named(f.M) || source.Present() && demandsName(f.M) {
 			if fault := checkHeader(HeaderName, header(HeaderName), f.Raw, source); fault != nil {
 				return fault
 			}
@@ -93,13 +93,24 @@ func modernMethod(m Method) bool {
 	return false
 }
 
-// named reports whether requests of the method carry Mcp-Name.
+// named reports whether requests of the method may carry Mcp-Name.
 func named(m Method) bool {
 	switch m {
 	case MethodToolsCall, MethodPromptsGet, MethodResourcesRead, MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
 		return true
 	}
 	return false
+}
+
+// demandsName reports whether requests of the method are refused without Mcp-Name. The extension for tasks tells clients to send
+// it, for whoever routes by it, but says nothing of servers, and FastMCP 4 does not send it; the conformance suite wants it
+// not demanded. One that says something else than the body is refused all the same. // SEP-2663, routing headers
+func demandsName(m Method) bool {
+	switch m {
+	case MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
+		return false
+	}
+	return named(m)
 }
 
 // NameHeader returns the value of params that the header Mcp-Name repeats, absent for methods without the header.
@@ -184,13 +195,4 @@ func checkShape(f *Frame, p *Params) *Fault {
 		return badMeta("Invalid params: _meta has no known io.modelcontextprotocol/logLevel")
 	}
 	return nil
-}
-
-// isLevel reports whether the raw JSON string is a log level. // RFC 5424, 6.2.1
-func isLevel(raw []byte) bool {
-	switch string(raw) {
-	case `"debug"`, `"info"`, `"notice"`, `"warning"`, `"error"`, `"critical"`, `"alert"`, `"emergency"`:
-		return true
-	}
-	return false
 }

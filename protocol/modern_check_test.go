@@ -85,6 +85,8 @@ var modernChecks = []struct {
 	{"list", "tools/list", modernParams(``), under("Mcp-Method: tools/list", "Mcp-Name: whatever"), 0, 0, ""},
 	{"read", "resources/read", modernParams(`,"uri":"x://é"`), under("Mcp-Method: resources/read", "Mcp-Name: =?base64?eDovL8Op?="), 0, 0, ""},
 	{"task", "tasks/get", modernParams(`,"taskId":"t"`), under("Mcp-Method: tasks/get", "Mcp-Name: t"), 0, 0, ""},
+	{"task without name header", "tasks/get", modernParams(`,"taskId":"t"`), under("Mcp-Method: tasks/get"), 0, 0, ""},
+	{"task, another in the header", "tasks/cancel", modernParams(`,"taskId":"t"`), under("Mcp-Method: tasks/cancel", "Mcp-Name: u"), -32020, 400, "'u' does not match body value 't'"},
 	{"no meta", "tools/list", `{}`, nil, -32602, 400, "protocolVersion"},
 	{"no capabilities", "tools/list", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, under(), -32602, 400, "clientCapabilities"},
 	{"null capabilities", "tools/list", strings.Replace(modernParams(``), "{}", "null", 1), under(), -32602, 400, "clientCapabilities"},
@@ -119,7 +121,7 @@ var modernChecks = []struct {
 }
 
 // behindHeaders are the faults that come to light on stdio, where no header is wrong before.
-var behindHeaders = map[string]int{"other version header": -32022, "of a vendor, wrong header": -32601, "name in the header only": -32602}
+var behindHeaders = map[string]int{"task, another in the header": 0, "other version header": -32022, "of a vendor, wrong header": -32601, "name in the header only": -32602}
 
 // E3, E4, H9 to H12, H14, H15: the checks in their order, with code and status.
 func TestCheckModern(t *testing.T) {

@@ -40,9 +40,9 @@ var (
 	emptyObject        = []byte("{}")
 )
 
-// asks reports whether a server may answer the method with input_required. // MCP 2026-07-28, basic/patterns/mrtr, supported
+// MayAsk reports whether a server may answer the method with input_required. // MCP 2026-07-28, basic/patterns/mrtr, supported
 // requests
-func asks(m Method) bool {
+func MayAsk(m Method) bool {
 	return m == MethodToolsCall || m == MethodPromptsGet || m == MethodResourcesRead
 }
 
@@ -62,7 +62,7 @@ func ToLegacyRequest(edits []Edit, f *Frame, p *Params, token []byte) []Edit {
 		{name: "requestState", have: p.RequestState},
 	}
 	wishes := all[:]
-	if !asks(f.M) {
+	if !MayAsk(f.M) {
 		wishes = all[:1]
 	}
 	known := [2]Span{p.Arguments, p.Meta}
@@ -141,7 +141,7 @@ func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit
 		drop = append(drop, "task") // MCP 2025-11-25, basic/utilities/tasks
 	}
 	all := wishes[:]
-	if !asks(f.M) {
+	if !MayAsk(f.M) {
 		all = wishes[:5]
 	}
 	if !p.Meta.Present() {
@@ -175,14 +175,6 @@ func (meta *ModernMeta) capabilities() []byte {
 	}
 	return meta.Capabilities
 }
-
-var quotedLevels = map[string][]byte{
-	"debug": []byte(`"debug"`), "info": []byte(`"info"`), "notice": []byte(`"notice"`), "warning": []byte(`"warning"`),
-	"error": []byte(`"error"`), "critical": []byte(`"critical"`), "alert": []byte(`"alert"`), "emergency": []byte(`"emergency"`),
-}
-
-// quotedLevel returns a log level as raw JSON, nil when there is no such level.
-func quotedLevel(level string) []byte { return quotedLevels[level] }
 
 // AppendMeta appends the object _meta of a request of our own to a modern server.
 func (meta *ModernMeta) AppendMeta(dst []byte) []byte {

@@ -27,7 +27,7 @@ var (
 // KindOf says what the result of a request means. input_required where it is not allowed (anything but tools/call,
 // prompts/get and resources/read), or with neither requests nor state, is ResultUnknown. // MCP 2026-07-28, basic/patterns/mrtr
 func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
-	requires := asks(m) && (r.InputRequests.Present() || r.RequestState.Present())
+	requires := MayAsk(m) && (r.InputRequests.Present() || r.RequestState.Present())
 	switch text := r.ResultType.Of(f.Raw); {
 	case text == nil:
 		if requires && !r.Content.Present() && !r.Messages.Present() && !r.Contents.Present() {

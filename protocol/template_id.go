@@ -49,6 +49,9 @@ func (t *Template) ExpandUnderscore(server, id string) (uri string, ok bool) {
 	return uri, true
 }
 
+// EffortOfID is Effort for ExpandUnderscore.
+func (t *Template) EffortOfID(id string) int { return 2 * t.steps * (len(id) + 1) }
+
 // compileIDs makes the pattern from the pieces with all variables defined.
 func compileIDs(pieces []piece) *idPattern {
 	w := idWriter{}

@@ -30,7 +30,10 @@ func TestTemplateMatch(t *testing.T) {
 		{"resource://db/mcp://database/{table}/{id}", []string{"resource://db/mcp://database/users/42"}, []string{"mcp://database/users/42"}},
 		// Regressions: {+path}, {?q} and values with slashes must match.
 		{"file:///{+path}", []string{"file:///a/b/c.txt", "file:///", "file:///a?b#c"}, []string{"file://a"}},
-		{"file:///{path*}", []string{"file:///a,b,c"}, []string{"file:///a/b"}},
+		{"file:///{path*}", []string{"file:///a,b,c", "file:///a", "file:///a/b/c.txt"}, []string{"file:///a?b", "file:///a/b#c"}},
+		{"docs://{repo}/{path*}/raw", []string{"docs://r/a/b/raw", "docs://r/a/raw"}, []string{"docs://r/a/b", "docs://r"}},
+		{"x://{user-id}/{a b}", []string{"x://1/2"}, []string{"x://1", "x://1/2/3"}},
+		{"x://s{?user-id, page}", []string{"x://s?user-id=1&page=2", "x://s"}, []string{"x://s?user_id=1"}},
 		{"file://{/path*}", []string{"file:///a/b/c", "file://", "file:///a"}, []string{"file:///a?b"}},
 		{"x://s{/a,b}", []string{"x://s/1/2", "x://s/1"}, []string{"x://s/1/2/3"}},
 		{"x://s{?q,page}", []string{"x://s", "x://s?q=1", "x://s?page=2&q=1", "x://s?q=", "x://s?q=a/b"}, []string{"x://s?other=1", "x://s?", "x://s?q=1#f"}},
@@ -91,6 +94,8 @@ func TestTemplateMatchUnderscore(t *testing.T) {
 		{"x://s{a,b}", "db_x___s1_2", "x://s1,2"},
 		{"git+ssh://{host}", "db_git_ssh___h", "git+ssh://h"},
 		{"x://{a:3}", "db_x___abcd", ""},
+		{"x://{user-id}/{b}", "db_x___1_2", "x://1/2"},
+		{"x://s{?user-id}", "db_x___s_user-id_1", ""},
 		{"{name}", "db_x", "x"},
 	}
 	for _, c := range cases {

@@ -10,7 +10,7 @@ import (
 func samplePicture() *Picture {
 	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
 	s := &status.Snapshot{
-		Version: "v0.3.0", Started: ago(3*time.Hour + 12*time.Minute), Now: noon, Listen: []string{"127.0.0.1:8730"}, Ready: true, Failed: []string{"issues"},
+		Version: "v0.1.0", Started: ago(3*time.Hour + 12*time.Minute), Now: noon, Listen: []string{"127.0.0.1:8730"}, Ready: true, Failed: []string{"issues"},
 		Catalog: status.Catalog{Version: 41, Tools: 6, Prompts: 2, Resources: 4, Templates: 2},
 		Servers: []status.Server{
 			{Name: "files", State: "ready", ReadyCount: 1, Replicas: 1, InFlight: 1, Tools: 3, Resources: 3, Templates: 1, Subscribed: 1, Subscribers: 1, Settled: true, Description: "The notes on this machine"},

@@ -24,6 +24,7 @@ type Options struct {
 	Kind     string                              // stdio | http | sse, for people
 	Announce message.Can                         // the questions it tells the server it can carry
 	Catalog  bool                                // it fetches the server's lists
+	Legacy   bool                                // the server is spoken to in a legacy era only, whatever it is configured to
 	Before   uint64                              // connections that were made before, by the actor that this one replaces
 	Known    message.KnownEra                    // what is remembered of the server
 	Metrics  *status.ServerMetrics               // nil = uncounted
@@ -156,6 +157,14 @@ type linkEvent struct {
 	event transport.Event
 }
 
+// Size is what it holds.
+func (e linkEvent) Size() int {
+	if r, ok := e.event.(transport.Received); ok {
+		return len(r.Frame.Raw)
+	}
+	return 0
+}
+
 // Messages of the backend to itself.
 type (
 	wake         struct{ gen uint64 } // the pause is over
@@ -185,6 +194,10 @@ type (
 		number int
 	}
 	burstOver struct { // a call that has asked has had time to ask more
+		gen uint64
+		id  uint32
+	}
+	leftOver struct { // a server has had time to end a call that was cancelled while it asked
 		gen uint64
 		id  uint32
 	}

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -48,6 +47,10 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 	default:
 		return s.reply(protocol.AppendError(nil, rawID, -32601, "Method not found: "+e.Frame.MethodText(), nil), out)
 	}
+	if asks := s.left[uint32(e.Ticket)]; asks != nil && len(asks) < maxAsking {
+		s.left[uint32(e.Ticket)] = append(asks, &ask{rawID: rawID, method: e.Frame.M})
+		return out
+	}
 	id, p, certain := s.asker(now, e)
 	if e.Frame.M == protocol.MethodRootsList {
 		s.rootsAsked = true
@@ -91,8 +94,7 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 }
 
 // asker finds the call a question belongs to: the one that waits for the end of the task it names, or whose HTTP
-// response it came on, which are certain; else the only one that runs, those that wait at a question of theirs aside;
-// else the one that has just asked, or the only one there is (architecture.md section 7).
+// response it came on, which are certain; else the speaker.
 func (s *state) asker(now time.Time, e *transport.Received) (id uint32, p *pending, certain bool) {
 	task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params)
 	if id := s.waitsFor(task.Of(e.Frame.Raw)); id != 0 {
@@ -104,10 +106,17 @@ func (s *state) asker(now time.Time, e *transport.Received) (id uint32, p *pendi
 	if task.Present() {
 		return 0, nil, true
 	}
+	id, p = s.speaker(now)
+	return id, p, false
+}
+
+// speaker is the call that a server is most likely to talk about when it does not say so: the only one that runs, those that
+// wait at a question of theirs aside; else the one that has just asked, or the only one there is. nil: nobody can tell.
+func (s *state) speaker(now time.Time) (id uint32, p *pending) {
 	last := s.pending[s.moved.id]
 	switch {
 	case len(s.running) > 1:
-		return 0, nil, false
+		return 0, nil
 	case len(s.running) == 1:
 		for id = range s.running {
 		}
@@ -117,9 +126,9 @@ func (s *state) asker(now time.Time, e *transport.Received) (id uint32, p *pendi
 		for _, id = range s.byCall {
 		}
 	default:
-		return 0, nil, false
+		return 0, nil
 	}
-	return id, s.pending[id], false
+	return id, s.pending[id]
 }
 
 // runs notes that a call may ask now.
@@ -193,6 +202,7 @@ func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
 		return out
 	}
 	id := string(params.RequestID.Of(e.Frame.Raw))
+	s.leftWithdrawn(id)
 	for key, a := range s.asks {
 		if string(a.rawID) != id || a.round != nil {
 			continue
@@ -210,15 +220,18 @@ func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
 // refuseAsks answers the open questions of a call that ends without the server: the server must not wait for ever.
 func (s *state) refuseAsks(id uint32, out []effect) []effect {
 	for _, key := range s.takeAsks(id) {
-		a := s.asks[key]
+		out = s.refuse(s.asks[key], out)
 		delete(s.asks, key)
-		if a.method == protocol.MethodElicitationCreate {
-			out = s.reply(protocol.AppendResult(nil, a.rawID, []byte(`{"action":"cancel"}`)), out)
-			continue
-		}
-		out = s.reply(protocol.AppendError(nil, a.rawID, -1, "the call was cancelled before its client answered", nil), out)
 	}
 	return out
+}
+
+// refuse answers a question in the place of a client that will not.
+func (s *state) refuse(a *ask, out []effect) []effect {
+	if a.method == protocol.MethodElicitationCreate {
+		return s.reply(protocol.AppendResult(nil, a.rawID, []byte(`{"action":"cancel"}`)), out)
+	}
+	return s.reply(protocol.AppendError(nil, a.rawID, -1, "the call was cancelled before its client answered", nil), out)
 }
 
 // dropAsks forgets the open questions of a call that the server has answered without waiting for them.
@@ -238,8 +251,22 @@ func (s *state) takeAsks(id uint32) (keys []uint64) {
 
 // remember notes whom a url elicitation was put to.
 func (s *state) remember(f *protocol.Frame, p *pending) {
-	id := protocol.Member(f.Raw, f.Params, "elicitationId").Of(f.Raw)
-	if f.M != protocol.MethodElicitationCreate || id == nil || len(id) > 1024 {
+	if f.M == protocol.MethodElicitationCreate {
+		s.rememberURL(protocol.Member(f.Raw, f.Params, "elicitationId").Of(f.Raw), p)
+	}
+}
+
+// rememberURLs notes whom the URLs in an error -32042 were told to: its client waits for the word that they were visited.
+func (s *state) rememberURLs(f *protocol.Frame, p *pending) {
+	protocol.URLElicitations(f, func(params protocol.Span) bool {
+		s.rememberURL(protocol.Member(f.Raw, params, "elicitationId").Of(f.Raw), p)
+		return true
+	})
+}
+
+// rememberURL notes the id, raw JSON, of a url elicitation; nil = there is none.
+func (s *state) rememberURL(id []byte, p *pending) {
+	if id == nil || len(id) > 1024 {
 		return
 	}
 	if len(s.elicited) >= maxElicited {
@@ -279,40 +306,10 @@ func (s *state) query(m message.Query, out []effect) []effect {
 	return s.expireOwn(out)
 }
 
-// tellLevel sets the server's log level, when it has one and the gateway has a wish. Its answer does not matter.
-func (s *state) tellLevel(out []effect) []effect {
-	if s.level == "" || s.phase != message.Ready || s.era == message.EraModern {
-		return out
-	}
-	var has struct{ Logging *json.RawMessage }
-	if json.Unmarshal(s.info.Capabilities, &has) != nil || has.Logging == nil {
-		return out
-	}
-	params := append([]byte(`{"level":`), protocol.Quote(s.level)...)
-	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []effect) []effect { return out }
-	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignore, out))
-}
-
 // expireOwn sets the clock of the request of ours that was just written.
 func (s *state) expireOwn(out []effect) []effect {
 	if s.server.Timeout <= 0 {
 		return out
 	}
 	return append(out, act(wakeAfter{s.server.Timeout, ownExpired{*s.incarnation, s.lastID}}))
-}
-
-// rootsResult answers roots/list with the roots of the configuration. MCP 2025-11-25, client/roots.
-func rootsResult(roots []string) []byte {
-	type root struct {
-		URI string `json:"uri"`
-	}
-	list := make([]root, 0, len(roots))
-	for _, uri := range roots {
-		list = append(list, root{uri})
-	}
-	result, err := json.Marshal(map[string]any{"roots": list})
-	if err != nil {
-		panic("roots: " + err.Error()) // strings always marshal
-	}
-	return result
 }

@@ -31,14 +31,29 @@ func (s *state) nextID() uint32 {
 
 // send writes a call, or returns it when this backend cannot take it.
 func (s *state) send(m message.Send, out []effect) []effect {
-	if s.phase != message.Ready {
+	switch {
+	case s.phase != message.Ready:
 		return append(out, s.returned(m.Call, m.Request, "not ready: "+string(s.phase)))
+	case s.reach.lost != "":
+		return append(out, s.returned(m.Call, m.Request, s.reach.lost))
 	}
-	if s.homeless(m.Request) {
-		fault := protocol.BadParams("Unknown task: the server that made it was restarted")
-		return append(out, tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}), s.endedCall(m.Call))
+	var fault *protocol.Fault
+	switch {
+	case s.homeless(m.Request):
+		fault = protocol.BadParams("Unknown task: the server that made it was restarted")
+	case s.foreign(m.Request):
+		fault = &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true,
+			Message: "the connection of " + s.server.Name + " that asked, in the version 2026-07-28 of the protocol, is gone"}
+	default:
+		return s.write(m, out)
 	}
-	return s.write(m, out)
+	return append(out, tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}), s.endedCall(m.Call))
+}
+
+// foreign reports whether the request brings back a state that a modern connection to the server gave: a legacy one does not
+// know it, and would carry the call out anew.
+func (s *state) foreign(r *message.Request) bool {
+	return s.era == message.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.lifts
 }
 
 func (s *state) write(m message.Send, out []effect) []effect {
@@ -62,6 +77,7 @@ func (s *state) returned(call message.CallRef, r *message.Request, reason string
 
 // wrote: from now on the request may have been executed, so it is never given to another backend.
 func (s *state) wrote(ticket uint64, out []effect) []effect {
+	s.reached(ticket)
 	p := s.pending[uint32(ticket)]
 	if p == nil || p.written {
 		return out
@@ -106,6 +122,7 @@ func (s *state) answered(now time.Time, e *transport.Received, out []effect) []e
 	}
 	p := s.pending[id]
 	if !ok || p == nil {
+		delete(s.left, id)
 		return s.orphaned(id, &e.Frame, s.strayAnswer(e.Frame.ID.Of(e.Frame.Raw), ok && id <= s.lastID, out))
 	}
 	s.dropAsks(id)
@@ -121,24 +138,36 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Rec
 		return s.answeredOwn(now, id, p, e, out)
 	}
 	s.remove(id, p)
-	if p.request.Follow && p.task == nil && s.era == message.EraLegacy && e.Frame.Kind == protocol.KindResult {
-		if out, done := s.followLegacy(now, id, p, &e.Frame, out); done {
+	f := &e.Frame
+	if p.task != nil {
+		var done bool
+		if f, out, done = s.taskTold(p, f, out); done {
 			return out
 		}
 	}
-	switch {
-	case e.Frame.Kind == protocol.KindError && !protocol.IsError(&e.Frame): // many clients take it for no answer at all
-		return s.faulty(now, p, "the server's error makes no sense: "+errorText(&e.Frame), out)
-	case s.era == message.EraModern:
-		return s.answeredModern(now, p, &e.Frame, out)
-	case p.request.Modern && e.Frame.Kind == protocol.KindError:
-		return s.refusedForModern(now, p, &e.Frame, out)
-	case p.request.Modern:
-		return s.doneEdited(now, p, &e.Frame, lift(p.request.Frame.M, &e.Frame), out)
-	case p.request.AsTask && e.Frame.Kind == protocol.KindResult:
-		return s.taskMade(now, id, p, &e.Frame, out)
+	if p.request.Follow && p.task == nil && s.era == message.EraLegacy && f.Kind == protocol.KindResult {
+		if out, done := s.followLegacy(now, id, p, f, out); done {
+			return out
+		}
 	}
-	return s.done(now, p, e.Frame, out)
+	out = s.mention(p, f, out)
+	switch {
+	case f.Kind == protocol.KindError && !protocol.IsError(f): // many clients take it for no answer at all
+		return s.faulty(now, p, "the server's error makes no sense: "+errorText(f), out)
+	case s.era == message.EraModern:
+		return s.answeredModern(now, p, f, out)
+	case p.request.Modern && f.Kind == protocol.KindError:
+		return s.refusedForModern(now, p, f, out)
+	case p.request.Modern:
+		edits := lift(p.request.Frame.M, f)
+		s.lifts = s.lifts || len(edits) > 0
+		return s.doneEdited(now, p, f, edits, out)
+	case p.request.AsTask && f.Kind == protocol.KindResult:
+		return s.taskMade(now, id, p, f, out)
+	case f.Kind == protocol.KindError:
+		s.rememberURLs(f, p)
+	}
+	return s.done(now, p, *f, out)
 }
 
 // answeredOwn takes the answer to a request of ours. While the connection opens, some HTTP statuses say more than it.
@@ -150,31 +179,36 @@ func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *transport.R
 		}
 	}
 	delete(s.pending, id)
+	if id == s.probe.initialize {
+		s.probe.session = e.Session
+	}
 	if id == s.rechecking {
 		return s.rechecked(now, &e.Frame, e.Status, out)
 	}
 	return p.own(s, now, &e.Frame, out)
 }
 
-// wrongID fails the call whose HTTP response carried somebody else's answer. An error without id is its own.
+// wrongID fails the call whose HTTP response carried somebody else's answer. An error without id is its own; so is one with an
+// HTTP status of failure, whatever id it has: the Python SDK's servers call it "server-error". A modern server does neither.
 func (s *state) wrongID(now time.Time, e *transport.Received, out []effect) []effect {
 	p := s.pending[uint32(e.Ticket)]
 	if p == nil {
 		return out
 	}
 	raw := e.Frame.ID.Of(e.Frame.Raw)
-	if e.Frame.Kind == protocol.KindError && (raw == nil || string(raw) == "null") {
+	if e.Frame.Kind == protocol.KindError && (raw == nil || string(raw) == "null" || e.Status >= 400) {
 		if p.own != nil {
 			return s.answeredOwn(now, uint32(e.Ticket), p, e, out)
 		}
 		s.remove(uint32(e.Ticket), p)
+		out = s.failed(now, p, protocol.InternalFault, "the server refused the request: "+errorText(&e.Frame), out)
 		if s.estranged(e.Status) {
 			out = s.recheck(out)
 		}
-		return s.failed(now, p, protocol.InternalFault, "the server refused the request: "+errorText(&e.Frame), out)
+		return s.doubt(now, e, out)
 	}
 	out = append(out, act(logged{slog.LevelWarn, "server answered with a wrong id", []any{"got", string(raw), "want", e.Ticket}}))
-	return s.fail(now, uint32(e.Ticket), protocol.InternalFault, "the server answered with a wrong id", out)
+	return s.recheck(s.fail(now, uint32(e.Ticket), protocol.InternalFault, "the server answered with a wrong id", out))
 }
 
 // fail ends one pending request with a fault of ours.
@@ -192,38 +226,11 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 	return s.failed(now, p, name, text, s.dropFollowed(p, out))
 }
 
-// notSent: nothing reached the server, so the pool may try elsewhere. A URL that cannot be reached is a lost connection.
-func (s *state) notSent(now time.Time, e transport.NotSent, out []effect) []effect {
-	id := uint32(e.Ticket)
-	p := s.pending[id]
-	if p == nil {
-		return out
-	}
-	if s.isStream(id) { // it is tried again by itself; calls may still come through
-		return s.fail(now, id, protocol.BackendDisconnected, e.Err.Error(), out)
-	}
-	if p.own != nil && s.kind == "stdio" && errors.Is(e.Err, transport.ErrLinkClosed) {
-		return out // Closed follows, and knows how the process ended
-	}
-	s.remove(id, p)
-	switch {
-	case p.own != nil:
-		return s.lose(now, e.Err.Error(), out)
-	case p.round != nil: // its client has answered: that is not asked again
-		s.rounds[p.call] = p.round
-	case p.task != nil: // the call itself was written long ago
-		out = s.failed(now, p, protocol.BackendDisconnected, e.Err.Error(), out)
-	default:
-		out = append(out, s.returned(p.call, p.request, e.Err.Error()))
-	}
-	if s.kind != "stdio" && s.phase == message.Ready {
-		return s.lose(now, e.Err.Error(), out)
-	}
-	return s.stopWhenDrained(now, out)
-}
-
 // ended: the HTTP response was over before an answer.
 func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
+	if s.hello != 0 && e.Ticket == uint64(s.hello) {
+		s.hello = 0
+	}
 	if s.greeting != 0 && e.Ticket == uint64(s.greeting) && s.phase == message.Syncing {
 		return s.settle(now, out)
 	}
@@ -234,16 +241,13 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 	if s.phase == message.Handshaking {
 		return s.openingEnded(now, id, e.Err, out)
 	}
-	text, name := "the response ended without an answer", protocol.BackendDisconnected
-	if e.Err != nil {
-		text = e.Err.Error()
-	}
+	text, name := s.noAnswer(e.Err), protocol.BackendDisconnected
 	status, _ := errors.AsType[*transport.StatusError](e.Err)
 	switch {
 	case errors.Is(e.Err, transport.ErrFrameTooLarge):
 		name = protocol.MessageTooLarge
 	case status != nil && status.Code == 401:
-		name, text = protocol.NeedsLogin, "the server wants a login: "+text
+		name, text = protocol.NeedsLogin, "the server wants a login: "+status.Error()
 	case status != nil && s.vendor(id) && (status.Code == 400 || status.Code == 404 || status.Code == 405):
 		// A go-sdk server with sessions answers methods it does not know with text (protocol.md E.2 no. 9).
 		name, text = protocol.MethodNotFound, "Method not found: "+s.pending[id].request.Frame.MethodText()
@@ -289,28 +293,19 @@ func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []effect
 	return s.connect(now, s.shut(out))
 }
 
-// abandonPending answers everything that waits: what was written has failed, what was not goes back to the pool.
+// abandonPending answers everything that waits. Whether it was written does not matter: over HTTP bytes leave before that is
+// told, so only the connection's own word that nothing of a request was sent lets that be tried elsewhere.
 func (s *state) abandonPending(name protocol.FaultName, reason string, out []effect) []effect {
 	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
 		p := s.pending[id]
 		s.remove(id, p)
 		if p.own != nil {
 			if p.query != 0 {
-				out = append(out, tell(s.pool, message.Queried{Backend: s.self, Key: p.query, Fault: &protocol.Fault{
-					Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was lost: " + reason}}))
+				out = append(out, s.queryFailed(p.query, reason))
 			}
 			continue
 		}
-		switch {
-		case !p.written && p.round != nil: // its client has answered: that is not asked again
-			s.rounds[p.call] = p.round
-			continue
-		case !p.written:
-			out = append(out, s.returned(p.call, p.request, reason))
-			continue
-		}
-		fault := &protocol.Fault{Name: name, Server: s.server.Name,
-			Message: fmt.Sprintf("server %s was lost while it worked on the call: %s", s.server.Name, reason)}
+		fault := s.fault(p, name, fmt.Sprintf("server %s was lost while it worked on the call: %s", s.server.Name, reason))
 		out = append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}),
 			tell(s.pool, message.Ended{Backend: s.self, Call: p.call}))
 	}
@@ -333,6 +328,12 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []eff
 	}
 	maps.DeleteFunc(s.asks, func(_ uint64, a *ask) bool { return a.round == nil })
 	return s.abandonStreams(reason, out)
+}
+
+// queryFailed answers a question of the pool's that got no answer.
+func (s *state) queryFailed(key uint64, reason string) effect {
+	return tell(s.pool, message.Queried{Backend: s.self, Key: key, Fault: &protocol.Fault{
+		Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was lost: " + reason}})
 }
 
 // reply writes an answer of ours.

@@ -15,14 +15,20 @@ type followed struct {
 	token    uint32 // its progress token: our id of the call
 	reported bool   // the server tells of its progress; else our looks at it are what the client is told
 	lost     int    // responses that ended before the task did, since the server last said how far it is
+
+	odd  *protocol.Frame // what the server answered when it was asked for the task's end, and need not be it; nil = nothing
+	rest bool            // nothing is asked for a while, since the task goes on
 }
 
 // followLegacy goes on with a call whose legacy server has made the task of it that we asked for in the client's place: it
 // waits for the task's end, and asks now and then how far it is, so that the client knows that its call goes on. done:
 // the server made one. MCP 2025-11-25, basic/utilities/tasks, result retrieval.
 func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protocol.Frame, out []effect) (_ []effect, done bool) {
-	span := protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId")
-	id, ok := protocol.Unquote(span.Of(f.Raw))
+	task := protocol.Member(f.Raw, f.Result, "task")
+	if !task.Present() { // FastMCP 2 makes a result without content of it
+		task = protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "_meta"), "modelcontextprotocol.io/task")
+	}
+	id, ok := protocol.Unquote(protocol.Member(f.Raw, task, "taskId").Of(f.Raw))
 	if !ok {
 		return out, false
 	}
@@ -30,12 +36,13 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 		return s.faulty(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out), true
 	}
 	p.task, p.written = &followed{id: id, token: token}, true
-	return s.awaitTask(p, legacyPause(f, protocol.Member(f.Raw, f.Result, "task")), out), true
+	return s.awaitTask(p, legacyPause(f, task), out), true
 }
 
 // awaitTask asks for the end of the task of a call, and looks at it after the pause.
 func (s *state) awaitTask(p *pending, pause time.Duration, out []effect) []effect {
 	n := s.nextID()
+	p.task.odd, p.task.rest = nil, false
 	s.pending[n], s.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(p.task.id))
 	out = append(out, act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
@@ -69,8 +76,12 @@ func legacyPause(f *protocol.Frame, task protocol.Span) time.Duration {
 // lookDue asks how far the task of a call is. An error does not matter: the request that waits for its end will tell.
 func (s *state) lookDue(m lookDue, out []effect) []effect {
 	p := s.pending[m.id]
-	if m.gen != *s.incarnation || p == nil || p.task == nil {
+	switch {
+	case m.gen != *s.incarnation || p == nil || p.task == nil || p.task.odd != nil:
 		return out
+	case p.task.rest:
+		s.remove(m.id, p)
+		return s.awaitTask(p, firstPoll, out)
 	}
 	return s.expireOwn(s.request(protocol.MethodTasksGet, taskParams(p.task.id), func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
 		if s.pending[m.id] != p {

@@ -28,11 +28,15 @@ func (s *state) restList(kind protocol.ItemKind, out []effect) []effect {
 	return append(out, act(wakeAfter{pause, listDue{*s.incarnation, kind, l.fetches}}))
 }
 
-// fresh notes a page's ttlMs, raw JSON: the list is as fresh as its stalest page. What makes no sense counts as none.
-// MCP 2026-07-28, server/utilities/caching.
+// fresh notes a page's ttlMs, raw JSON: the list is as fresh as its stalest page. None, and what makes no sense, is 0: stale
+// at once. Then it is fetched again when somebody asks for it (backend_stale.go). MCP 2026-07-28, server/utilities/caching.
 func (l *listing) fresh(raw []byte) {
 	ms, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || ms <= 0 {
+		l.stale = true
+	}
+	if l.stale {
+		l.ttl = 0
 		return
 	}
 	ttl := maxTTL

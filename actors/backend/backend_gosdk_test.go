@@ -164,7 +164,8 @@ func TestGoSDKServers(t *testing.T) {
 		version        string
 		opened         uint64
 	}{
-		{"stdio", "auto", process, message.KnownEra{}, protocol.Version20260728, 1},
+		{"stdio", "auto", process, message.KnownEra{}, protocol.Version20251125, 1},
+		{"stdio, forced to be modern", "modern", process, message.KnownEra{}, protocol.Version20260728, 1},
 		{"stdio, forced to be legacy", "2025-06-18", process, message.KnownEra{}, protocol.Version20250618, 1},
 		{"http with sessions", "auto", serve(false), message.KnownEra{}, protocol.Version20251125, 1},
 		{"http with sessions, believed modern", "auto", serve(false), message.KnownEra{Era: message.EraModern}, protocol.Version20251125, 1},
@@ -226,8 +227,8 @@ func (r *real) changes(t *testing.T) {
 	})
 }
 
-// A process that was asked and then told to initialize is spoilt (go-sdk: "duplicate initialize"): a fresh one is
-// opened for the era that is left. Here the first answer is lost, so that both questions reach it.
+// A process that was told to initialize may be spoilt for the other era: a fresh one is opened for it. Here the first answer
+// is lost, so that both questions reach the first.
 func TestASpoiltProcess(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -253,7 +254,53 @@ func TestASpoiltProcess(t *testing.T) {
 	r := &real{bench: startOn(t, Options{Server: auto(), Open: open, Kind: "stdio", Catalog: true})}
 	defer r.stop()
 	eventually(t, "ready", func() bool { r.look(); return r.last.Phase == message.Ready })
-	if r.last.Info.Version != protocol.Version20251125 || r.last.Known.Era != message.EraLegacy || opened != 2 {
-		t.Errorf("speaks %s, era %s, after %d processes; want legacy after 2", r.last.Info.Version, r.last.Known.Era, opened)
+	if r.last.Info.Version != protocol.Version20260728 || r.last.Known.Era != message.EraModern || opened != 2 {
+		t.Errorf("speaks %s, era %s, after %d processes; want modern after 2", r.last.Info.Version, r.last.Known.Era, opened)
+	}
+}
+
+// A method that has "session" in its name comes back in go-sdk's refusal, and is no reason to believe that the session is lost:
+// another client's call goes on.
+func TestAMethodNamedAfterSessions(t *testing.T) {
+	server, called, release := goSDKServer(), make(chan struct{}), make(chan struct{})
+	server.AddTool(&mcp.Tool{Name: "wait", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		close(called)
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "waited"}}}, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	defer web.Close()
+	r := &real{bench: startOn(t, Options{Server: cfg(), Kind: "http", Catalog: true, Open: func(sink transport.Sink) transport.Link {
+		return transport.OpenHTTP(transport.HTTPOptions{URL: web.URL, MaxMessageBytes: 1 << 20}, sink)
+	}})}
+	defer r.stop()
+	eventually(t, "ready", func() bool { r.look(); return r.last.Phase == message.Ready })
+	send := func(seq uint64, frame string) {
+		q := request(t, frame)
+		q.Target, q.Item, q.Original = protocol.Span{}, "wait", nil
+		r.backend.Tell(message.Send{Call: message.CallRef{Holder: r.holder.Reference, Seq: seq}, Request: q})
+	}
+	var ends []string
+	wait := func(n int) {
+		eventually(t, "an end", func() bool {
+			e, _ := r.outcomes()
+			ends = append(ends, e...)
+			return len(ends) == n
+		})
+	}
+	send(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{}}}`)
+	<-called
+	send(2, `{"jsonrpc":"2.0","id":2,"method":"sessions/list","params":{"x":1}}`)
+	wait(1)
+	close(release)
+	wait(2)
+	if !strings.HasPrefix(ends[0], "2 METHOD_NOT_FOUND") || !strings.HasPrefix(ends[1], "1 {") || !strings.Contains(ends[1], "waited") {
+		t.Errorf("ends %q, want the second call refused and the first one answered", ends)
+	}
+	if r.look(); r.last.Incarnation != 1 {
+		t.Errorf("%d connections, want 1", r.last.Incarnation)
 	}
 }

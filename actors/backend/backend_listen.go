@@ -339,8 +339,7 @@ func (s *state) streamCancelled(now time.Time, e *transport.Received, params *pr
 // abandonStreams: the connection is lost, and all streams with it.
 func (s *state) abandonStreams(reason string, out []effect) []effect {
 	for _, key := range slices.Sorted(maps.Keys(s.streams.queries)) {
-		out = append(out, tell(s.pool, message.Queried{Backend: s.self, Key: key, Fault: &protocol.Fault{
-			Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was lost: " + reason}}))
+		out = append(out, s.queryFailed(key, reason))
 	}
 	s.streams = streams{}
 	return out

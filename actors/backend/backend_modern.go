@@ -193,6 +193,8 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	switch {
 	case r.Modern:
 		return s.refusedForModern(now, p, f, out)
+	case protocol.URLElicitations(f, func(protocol.Span) bool { return true }):
+		return s.done(now, p, *f, out) // a server of both eras; the client's version has the number
 	case wantsTasks(f) && r.Frame.M == protocol.MethodToolsCall && (p.round == nil || !p.round.tasks) && s.phase == message.Ready:
 		if p.round == nil {
 			p.round = &round{call: p.call, request: r, due: true}
@@ -207,7 +209,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 // refusedForModern takes a server's error to a modern client's call. Numbers that mean something else to that client, or
 // must not reach it, are translated, whatever the server's era (MCP 2026-07-28, basic, error codes).
 func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
-	if protocol.URLElicitations(f, func(protocol.Span) bool { return true }) {
+	if protocol.MayAsk(p.request.Frame.M) && protocol.URLElicitations(f, func(protocol.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
 	}
 	if code, _ := protocol.ErrorNumber(f); code == codeCapabilityRequired {
@@ -250,8 +252,7 @@ func (s *state) faulty(now time.Time, p *pending, text string, out []effect) []e
 
 // failed ends a call with a fault of ours. The call is in no table any more.
 func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text string, out []effect) []effect {
-	fault := &protocol.Fault{Name: name, Server: s.server.Name, Message: text}
-	out = append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}), s.endedCall(p.call))
+	out = append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: s.fault(p, name, text)}), s.endedCall(p.call))
 	return s.stopWhenDrained(now, out)
 }
 

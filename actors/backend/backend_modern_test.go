@@ -211,7 +211,12 @@ func TestAnswersAModernServerMustNotGive(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := &actortest.Modern{Handle: func(g actortest.Got) { g.Result(test.result) }, Other: func(g actortest.Got) bool { g.Result(test.result); return true }}
+				server := &actortest.Modern{Handle: func(g actortest.Got) { g.Result(test.result) }, Other: func(g actortest.Got) bool {
+					if g.Frame.M != protocol.MethodInitialize {
+						g.Result(test.result)
+					}
+					return g.Frame.M != protocol.MethodInitialize
+				}}
 				b := modern(t, server)
 				defer b.stop()
 				r := request(t, test.frame)
@@ -388,6 +393,28 @@ func TestWhatALegacyClientDeclares(t *testing.T) {
 		want := `"io.modelcontextprotocol/clientCapabilities":{"experimental":{"v/x":{"a":1}},"extensions":{"v/y":{}},"elicitation":{"form":{}}}`
 		if raw := string(server.Got("tools/call")[0].Frame.Raw); !strings.Contains(raw, want) {
 			t.Errorf("sent %s, want %s in it", raw, want)
+		}
+	})
+}
+
+// The state that a modern connection to a server gave is not for a legacy one: it does not know it, and would carry the call
+// out anew.
+func TestAStateOfTheOtherEra(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"add"}}
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		r := request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fake_add","arguments":{},"requestState":"theirs","inputResponses":{"a":{"action":"accept"}}}}`)
+		r.Modern = true
+		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Request: r})
+		synctest.Wait()
+		failed := actortest.Of[message.Failed](b.holder)
+		if n := len(server.Got("tools/call")); n != 0 || len(failed) != 1 || failed[0].Fault.Name != protocol.ServerUnavailable {
+			t.Errorf("%d calls reached the server; told %+v", n, failed)
+		}
+		if ended := actortest.Of[message.Ended](b.pool); len(ended) != 1 {
+			t.Errorf("the pool was told %v: a slot is lost", ended)
 		}
 	})
 }

@@ -17,7 +17,7 @@ func (s *state) notified(now time.Time, e *transport.Received, out []effect) []e
 	case protocol.NotificationProgress:
 		return s.progress(e, out)
 	case protocol.NotificationMessage:
-		return s.logLine(e, out)
+		return s.logLine(now, e, out)
 	case protocol.NotificationTasksStatus:
 		return s.taskStatus(e, out)
 	case protocol.NotificationResourcesUpdated:
@@ -36,17 +36,18 @@ func (s *state) notified(now time.Time, e *transport.Received, out []effect) []e
 	return out
 }
 
-// logLine goes to the call it belongs to: the one whose response it came on, else the only one there is. What
-// belongs to no call is told to the pool.
-func (s *state) logLine(e *transport.Received, out []effect) []effect {
+// logLine goes to the call it belongs to: the one whose response it came on, else the speaker. What belongs to no call is
+// told to the pool.
+func (s *state) logLine(now time.Time, e *transport.Received, out []effect) []effect {
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {
 		return s.taskNote(task, e, out)
 	}
 	p := s.pending[uint32(e.Ticket)]
-	if e.Ticket == 0 && len(s.byCall) == 1 {
-		for _, id := range s.byCall {
-			p = s.pending[id]
-		}
+	if e.Ticket == 0 {
+		_, p = s.speaker(now)
+	}
+	if s.left[uint32(e.Ticket)] != nil {
+		return out // its client has given it up
 	}
 	if p != nil && p.own == nil {
 		if p.request.Modern && p.request.Caller.LogLevel == "" {

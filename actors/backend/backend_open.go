@@ -12,27 +12,30 @@ import (
 )
 
 const (
-	probeTime = 5 * time.Second // a process that says nothing to server/discover for so long is asked to initialize, too
+	probeTime = 5 * time.Second // a process that says nothing to initialize for so long is asked server/discover, too
 	legacyAge = 24 * time.Hour  // a server that was legacy so long ago is asked again: it would work for ever without a word
 )
 
-// probe is how far an incarnation has come in finding out the era of its server. One process speaks one era: some are
-// spoilt by the question (go-sdk: "duplicate initialize"), some pin the first era they hear (TypeScript v2), so the
-// losing era gets a fresh process. MCP 2026-07-28, basic/transports/stdio, backward compatibility.
+// probe is how far an incarnation has come in finding out the era of its server. One process speaks one era: many pin the first
+// they hear (TypeScript v2, Python's SDK 2). So a process is asked to initialize first, as with both eras the legacy one is that
+// in which more of its tools can ask (docs/decisions/0008), and may be spoilt by that, so that the other era gets a fresh one.
+// MCP 2026-07-28, basic/transports/stdio, backward compatibility. A URL is asked server/discover first: nothing is spoilt there.
 type probe struct {
 	plan       message.Era // what the incarnation began with; unknown = it asks
 	fresh      bool        // it follows one that the question had spoilt
 	discover   uint32      // id of server/discover while it is unanswered; else 0
 	initialize uint32      // id of initialize while it is unanswered; else 0
-	twice      bool        // server/discover was sent a second time
+	asked      bool        // server/discover was sent
+	twice      bool        // a second time
 	refused    string      // why initialize was refused; "" = it was not
+	session    bool        // over HTTP: its answer has named a session
 }
 
 // only is the one era the server is to be spoken to in; unknown = whichever it speaks.
 func (s *state) only() message.Era {
 	p := s.server.Protocol
 	switch {
-	case s.kind == "sse" || p == "legacy" || protocol.IsLegacy(p): // HTTP+SSE has no other
+	case s.kind == "sse" || s.legacy || p == "legacy" || protocol.IsLegacy(p): // HTTP+SSE has no other
 		return message.EraLegacy
 	case p == "modern" || protocol.IsModern(p):
 		return message.EraModern
@@ -57,26 +60,25 @@ func (s *state) plan(now time.Time) message.Era {
 	return s.known.Era
 }
 
-// handshake sends what opens the connection: initialize to a server known to be legacy, else server/discover, whose
-// answer tells.
+// handshake sends what opens the connection: initialize to a server known to be legacy, and to a process of which nothing is
+// known, else server/discover, whose answer tells.
 func (s *state) handshake(now time.Time, out []effect) []effect {
 	out = s.enter(now, message.Handshaking, "", out)
 	s.probe = probe{plan: s.plan(now), fresh: s.forced != message.EraUnknown}
 	s.forced = message.EraUnknown
-	if s.probe.plan == message.EraLegacy {
+	switch {
+	case s.probe.plan == message.EraLegacy:
 		return s.initialize(out)
+	case s.kind != "http" && s.probe.plan == message.EraUnknown:
+		return append(s.initialize(out), act(wakeAfter{probeTime, probeExpired{*s.incarnation}}))
 	}
-	out = s.discover(append(out, act(setVersion{protocol.Version20260728})))
-	if s.kind != "http" && s.probe.plan == message.EraUnknown {
-		out = append(out, act(wakeAfter{probeTime, probeExpired{*s.incarnation}}))
-	}
-	return out
+	return s.discover(append(out, act(setVersion{protocol.Version20260728})))
 }
 
 // discover asks the server what it speaks. MCP 2026-07-28, server/discover.
 func (s *state) discover(out []effect) []effect {
 	out = s.request(protocol.MethodServerDiscover, nil, (*state).discovered, out)
-	s.probe.discover = s.lastID
+	s.probe.discover, s.probe.asked = s.lastID, true
 	return out
 }
 
@@ -145,25 +147,29 @@ func (s *state) inconclusive(now time.Time, why string, out []effect) []effect {
 // silent: the process has not answered in time. It may be slow (a download) or legacy: whichever answer makes sense
 // decides.
 func (s *state) silent(out []effect) []effect {
-	if s.probe.discover == 0 || s.probe.initialize != 0 || s.probe.refused != "" {
+	if s.probe.initialize == 0 || s.probe.asked {
 		return out
 	}
-	return s.initialize(out)
+	return s.discover(out)
 }
 
-// spoilt: initialize was refused. After a question that may have spoilt the process a fresh one gets it alone; an era
-// that was only remembered is asked for again.
+// spoilt: initialize was refused. A process is asked what it speaks then, and if that does not help, a fresh one is that the
+// refusal has not spoilt; an era that was only remembered is asked for again.
 func (s *state) spoilt(now time.Time, why string, out []effect) []effect {
 	s.probe.refused = why
 	switch {
 	case s.probe.discover != 0:
 		return out // its answer decides
 	case s.only() != message.EraUnknown, s.probe.fresh:
+		s.refused = s.only() != message.EraUnknown
+	case s.kind != "http" && !s.probe.asked:
+		s.known = message.KnownEra{}
+		return s.discover(out)
+	case s.kind != "http":
+		return s.reopen(now, message.EraModern, out)
 	case s.probe.plan == message.EraLegacy:
 		s.known = message.KnownEra{}
 		return s.reopen(now, message.EraUnknown, out)
-	case s.kind != "http":
-		return s.reopen(now, message.EraLegacy, out)
 	}
 	s.known = message.KnownEra{}
 	return s.lose(now, why, out)
@@ -177,9 +183,9 @@ func (s *state) reopen(now time.Time, era message.Era, out []effect) []effect {
 	return s.connect(now, s.shut(out))
 }
 
-// diedOfIt reports whether the process has ended because of server/discover, as far as can be told.
+// diedOfIt reports whether the process has ended because of initialize, as far as can be told.
 func (s *state) diedOfIt() bool {
-	p := s.pending[s.probe.discover]
+	p := s.pending[s.probe.initialize]
 	return s.phase == message.Handshaking && s.kind != "http" && s.probe.plan == message.EraUnknown &&
 		s.only() == message.EraUnknown && p != nil && p.written
 }
@@ -255,10 +261,19 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []ef
 	}
 	version, _ := protocol.Unquote(r.Version.Of(f.Raw))
 	if !protocol.IsLegacy(version) {
+		s.refused = s.only() != message.EraUnknown
 		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
 	}
+	if s.legacy && s.kind == "http" && !s.probe.session {
+		s.refused = true
+		return s.lose(now, "without a session its legacy era has no questions", out)
+	}
+	peer := protocol.NodeOf(f.Raw, r.Meta)
+	if peer != "" && s.kind != "http" && s.only() == message.EraUnknown && s.probe.plan == message.EraUnknown {
+		return s.reopen(now, message.EraModern, out) // a gateway: in that era each question says whose it is
+	}
 	s.decided(now, message.EraLegacy)
-	s.peer = protocol.NodeOf(f.Raw, r.Meta)
+	s.peer = peer
 	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
 	s.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Info: r.ServerInfo.Of(f.Raw), Instructions: instructions,
@@ -270,7 +285,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []ef
 	if s.kind == "stdio" { // one pipe keeps the order
 		return s.syncAll(now, out)
 	}
-	s.greeting = greeting
+	s.greeting, s.hello = greeting, greeting
 	return append(out, act(wakeAfter{settleTime, settled{*s.incarnation}}))
 }
 

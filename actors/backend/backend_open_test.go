@@ -87,10 +87,22 @@ func TestErasAreFoundOut(t *testing.T) {
 		{name: "modern and legacy", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Versions: []string{"2025-11-25", "2026-07-28"}}
 		}, want: modernReady(1)},
+		{name: "both eras", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Other: initializes}
+		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
+		{name: "both eras over http", http: true, make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{HTTP: true, Other: initializes}
+		}, want: modernReady(1)},
+		{name: "a gateway", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Other: func(g actortest.Got) bool {
+				g.Result(strings.TrimSuffix(legacyWelcome, "}") + `,"_meta":{` + string(protocol.NodeMember("n")) + `}}`)
+				return true
+			}}
+		}, want: modernReady(2), wanted: []string{"initialize", "server/discover"}},
 		{name: "modern over http", http: true, make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{HTTP: true} }, want: modernReady(1)},
 		{name: "lists legacy dates only (go-sdk with sessions)", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Versions: legacyOnly, Other: initializes}
-		}, want: legacyReady(2), wanted: []string{"server/discover", "initialize"}},
+		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
 		{name: "lists legacy dates only, over http", http: true, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HTTP: true, Versions: legacyOnly, Other: initializes}
 		}, want: legacyReady(1), wanted: []string{"server/discover", "initialize", "notifications/initialized"}},
@@ -105,7 +117,7 @@ func TestErasAreFoundOut(t *testing.T) {
 		}, want: legacyReady(1)},
 		{name: "-32022 with legacy dates only", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: refuses(-32022, "no", `{"supported":["2025-06-18"]}`), Other: initializes}
-		}, want: legacyReady(2)},
+		}, want: legacyReady(1)},
 		{name: "-32022 with ours, then the answer", make: func(self **actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: func(g actortest.Got) bool {
 				if len((*self).Got("server/discover")) > 1 {
@@ -121,28 +133,21 @@ func TestErasAreFoundOut(t *testing.T) {
 		{name: "no version in common", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Versions: []string{"2031-01-01"}}
 		}, want: outcome{phase: message.Waiting, opened: 1, reason: `"2031-01-01"; supported are 2026-07-28 and 2025-11-25`}},
-		{name: "silent process, legacy", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: never, Other: initializes}
-		}, wait: probeTime, want: legacyReady(1), wanted: []string{"server/discover", "initialize", "notifications/initialized"}},
-		{name: "slow process, modern after all", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: func(g actortest.Got) bool { time.Sleep(probeTime + time.Second); return false }}
-		}, wait: probeTime + 2*time.Second, want: modernReady(1)},
-		{name: "slow process, discover is answered, initialize is a duplicate", make: func(self **actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Versions: legacyOnly, Discover: firstOnly(self, func(actortest.Got) bool { time.Sleep(probeTime + time.Second); return false }),
-				Other: func(g actortest.Got) bool { return (*self).Opened() > 1 && initializes(g) }}
-		}, wait: probeTime + 2*time.Second, want: legacyReady(2)},
-		{name: "spoilt by the question: duplicate initialize", make: func(self **actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: refuses(-32602, "what?", ""), Other: func(g actortest.Got) bool {
-				if (*self).Opened() == 1 {
-					g.Error(0, "duplicate initialize", "")
-					return true
-				}
-				return initializes(g)
-			}}
-		}, want: legacyReady(2), wanted: []string{"server/discover", "initialize", "initialize"}},
-		{name: "dies of the question", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: func(g actortest.Got) bool { g.Peer.Close(errors.New("exit status 1")); return true }, Other: initializes}
-		}, want: legacyReady(2), wanted: []string{"server/discover", "initialize"}},
+		{name: "silent process, modern", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Other: never}
+		}, wait: probeTime, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
+		{name: "slow process, legacy after all", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: refuses(-32601, "Method not found", ""), Other: func(g actortest.Got) bool { time.Sleep(probeTime + time.Second); return initializes(g) }}
+		}, wait: probeTime + 2*time.Second, want: legacyReady(1), wanted: []string{"initialize", "server/discover", "notifications/initialized"}},
+		{name: "slow process, initialize is refused, discover is answered", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Other: func(actortest.Got) bool { time.Sleep(probeTime + time.Second); return false }}
+		}, wait: probeTime + 2*time.Second, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
+		{name: "spoilt by initialize", make: func(self **actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Discover: firstOnly(self, refuses(-32602, "not initialized", ""))}
+		}, want: modernReady(2), wanted: []string{"initialize", "server/discover", "server/discover"}},
+		{name: "dies of initialize", make: func(**actortest.Modern) *actortest.Modern {
+			return &actortest.Modern{Other: func(g actortest.Got) bool { g.Peer.Close(errors.New("exit status 1")); return true }}
+		}, want: modernReady(2), wanted: []string{"initialize", "server/discover"}},
 		{name: "refuses everything", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: refuses(-32601, "no", "")}
 		}, want: outcome{phase: message.Waiting, opened: 2, reason: "refused initialize"}},
@@ -158,9 +163,9 @@ func TestErasAreFoundOut(t *testing.T) {
 			return &actortest.Modern{Other: initializes}
 		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
 		{name: "remembered legacy, long ago", known: message.KnownEra{Era: message.EraLegacy, At: time.Date(1999, 12, 30, 0, 0, 0, 0, time.UTC)},
-			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{Other: initializes} }, want: modernReady(1)},
+			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1)},
 		{name: "remembered legacy, has become modern", known: message.KnownEra{Era: message.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)},
-			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(2), wanted: []string{"initialize", "server/discover"}},
+			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
 		{name: "remembered modern, has become legacy", known: message.KnownEra{Era: message.EraModern},
 			make: func(**actortest.Modern) *actortest.Modern {
 				return &actortest.Modern{Discover: refuses(-32601, "no", ""), Other: initializes}
@@ -251,7 +256,7 @@ func TestModernServerInfo(t *testing.T) {
 		if info == nil || string(info.Info) != `{"name":"fake","version":"2"}` || info.Instructions != "be modern" {
 			t.Errorf("info %+v", info)
 		}
-		want := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		want := `{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 			`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}},"io.modelcontextprotocol/clientInfo":` + clientInfo + `,"goblin-actor/node":"n"}}}`
 		if got := string(server.Got("server/discover")[0].Frame.Raw); got != want {
 			t.Errorf("probe\n%s, want\n%s", got, want)
@@ -263,14 +268,14 @@ func TestModernServerInfo(t *testing.T) {
 }
 
 // A program that ends at once, as one without its variables does, costs two processes the first time, for it may be the
-// question for its era that it dies of; from then on one an attempt. Once it lives its era is found out all the same.
+// way it is spoken to that it dies of; from then on one an attempt. Once it lives its era is found out all the same.
 func TestEndsWithoutAWord(t *testing.T) {
 	for name, answer := range map[string]struct {
 		is   string
 		then []string
 	}{
 		"legacy": {welcome, []string{"notifications/initialized", "tools/list"}},
-		"modern": {`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, nil},
+		"modern": {`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, []string{"server/discover"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &opening{t: t, s: newState(Options{Server: auto(), Node: "n", Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
@@ -291,8 +296,10 @@ func TestEndsWithoutAWord(t *testing.T) {
 				o.step(wake{gen})
 				gen++
 			}
-			starts("server/discover")
+			starts("initialize")
 			ends(message.Connecting)
+			starts("server/discover")
+			ends(message.Waiting)
 			for range 3 {
 				starts("initialize")
 				ends(message.Waiting)
@@ -301,10 +308,6 @@ func TestEndsWithoutAWord(t *testing.T) {
 			e := o.frame(answer.is)
 			e.gen = gen
 			o.want(e, answer.then...)
-			if name == "modern" {
-				gen++
-				starts("server/discover")
-			}
 		})
 	}
 }

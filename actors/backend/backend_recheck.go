@@ -71,5 +71,5 @@ func (s *state) leftEra(now time.Time, out []effect) []effect {
 
 // estranged reports whether an HTTP status without a modern error may mean that the server has gone back to a legacy era.
 func (s *state) estranged(status int) bool {
-	return s.era == message.EraModern && (status == 400 || status == 404 || status == 405)
+	return s.era == message.EraModern && status/100 == 4 && !saysNothing(status) // Rust's says 422, others 400, 404, 405
 }

@@ -17,13 +17,19 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		status, code int
-		asked, goes  bool // whether it is still modern; that it is not
+		id           string // "" = the request's own
+		asked, goes  bool   // whether it is still modern; that it is not
 	}{
-		{"not initialized", 400, -32000, true, true},
-		{"not initialized, but modern when asked", 400, -32000, true, false},
-		{"wrong params", 400, -32602, false, false},
-		{"no such method", 404, -32601, false, false},
-		{"an error of the tool's", 200, -32000, false, false},
+		{"not initialized", 400, -32000, "", true, true},
+		{"not initialized, but modern when asked", 400, -32000, "", true, false},
+		{"wrong params", 400, -32602, "", false, false},
+		{"no such method", 404, -32601, "", false, false},
+		{"an error of the tool's", 200, -32000, "", false, false},
+		{"Missing session ID, from the Python SDK", 400, -32600, `"server-error"`, true, true},
+		{"a bad gateway that speaks JSON-RPC", 502, -32000, `"server-error"`, false, false},
+		{"no session, without id", 400, -32000, "null", true, true},
+		{"of a status nobody else uses", 422, -32600, "null", true, true},
+		{"somebody else's answer", 200, -32000, `"x"`, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -34,7 +40,11 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 				before := len(server.Got("server/discover"))
 				refuse := func(g actortest.Got) bool {
 					var f protocol.Frame
-					if err := f.Parse(protocol.AppendError(nil, g.ID(), c.code, "Bad Request", nil)); err != nil {
+					id := g.ID()
+					if c.id != "" {
+						id = []byte(c.id)
+					}
+					if err := f.Parse(protocol.AppendError(nil, id, c.code, "Bad Request", nil)); err != nil {
 						t.Error(err)
 					}
 					_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: c.status})
@@ -45,7 +55,7 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 					server.Discover, server.Other = refuse, initializes
 				}
 				b.call(1, legacyRequest(t, 0))
-				if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "Bad Request") {
+				if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "Bad Request") && c.status != 200 {
 					t.Errorf("the call ends %v, want the server's own error", ends)
 				}
 				time.Sleep(2 * settleTime)

@@ -1,8 +1,8 @@
 package backend
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -255,14 +255,7 @@ func (s *state) failRounds(name protocol.FaultName, reason string, out []effect)
 
 // roundCalls are the waiting calls, in a fixed order.
 func (s *state) roundCalls() []message.CallRef {
-	calls := make([]message.CallRef, 0, len(s.rounds))
-	for call := range s.rounds {
-		calls = append(calls, call)
-	}
-	slices.SortFunc(calls, func(a, b message.CallRef) int {
-		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Holder.Name(), b.Holder.Name()))
-	})
-	return calls
+	return slices.SortedFunc(maps.Keys(s.rounds), message.CallRef.Compare)
 }
 
 // completed tells the client that what it opened for the questions of mode url has served its purpose: legacy clients

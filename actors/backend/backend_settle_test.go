@@ -113,6 +113,23 @@ func TestOpeningOverHTTP(t *testing.T) {
 		o.want(linkEvent{1, transport.Ended{Ticket: o.note}}, "listen")
 		o.want(settled{1}, "tools/list")
 	})
+	t.Run("never sent", func(t *testing.T) { // some servers say nothing by themselves to who is not initialized: another connection is made
+		for _, late := range []bool{false, true} {
+			o := opened(t, "http", true)
+			o.want(o.frame(welcome), "notifications/initialized")
+			if late {
+				o.want(settled{1}, "listen", "tools/list")
+			}
+			o.step(linkEvent{1, transport.NotSent{Ticket: o.note, Err: errors.New("connection refused")}})
+			if o.s.phase != message.Waiting {
+				t.Errorf("late %v: %s", late, o.s.phase)
+			}
+		}
+		o := opened(t, "http", true)
+		o.want(o.frame(welcome), "notifications/initialized")
+		o.want(linkEvent{1, transport.Ended{Ticket: o.note}}, "listen")
+		o.want(linkEvent{1, transport.NotSent{Ticket: o.note, Err: errors.New("of another life")}})
+	})
 	t.Run("stdio keeps the order by itself", func(t *testing.T) {
 		o := opened(t, "stdio", true)
 		o.want(o.frame(welcome), "notifications/initialized", "tools/list")

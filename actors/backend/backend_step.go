@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -46,6 +45,7 @@ type state struct {
 	pool    kernel.Reference
 	self    kernel.Reference
 	rng     *rand.Rand
+	legacy  bool // it is spoken to in a legacy era only
 
 	phase       message.Phase
 	since       time.Time
@@ -55,19 +55,21 @@ type state struct {
 	linked      bool // a connection of this incarnation is open
 	failures    int  // in a row
 	nextAttempt time.Time
+	began       time.Time // of this incarnation
 	readySince  time.Time
 	pid         int
 	noise       int                      // lines that were no message, ever
 	warned      struct{ noise, id bool } // of this incarnation's first line that was no message, first id nobody gave out
 	stderr      []string
 
-	era    message.Era      // of this incarnation; unknown until the server has shown it
-	known  message.KnownEra // what the next one begins with
-	forced message.Era      // what the next one alone begins with, as this one is spoilt; unknown = known
-	probe  probe
-	spoke  bool   // this incarnation's server has written something
-	mute   bool   // the server ended without a word in both eras: one process is enough for the next attempt
-	meta   []byte // _meta of our own requests to a modern server
+	era     message.Era      // of this incarnation; unknown until the server has shown it
+	known   message.KnownEra // what the next one begins with
+	forced  message.Era      // what the next one alone begins with, as this one is spoilt; unknown = known
+	probe   probe
+	spoke   bool   // this incarnation's server has written something
+	refused bool   // this incarnation's server has refused the only era it is to be spoken to in
+	mute    bool   // the server ended without a word in both eras: one process is enough for the next attempt
+	meta    []byte // _meta of our own requests to a modern server
 
 	tasksMeta []byte // likewise, of those that need the extension of tasks
 
@@ -75,25 +77,31 @@ type state struct {
 	peer     string // the server's node: it is a gateway like this one; "" = it is none
 	circle   bool   // it has listed what came from here
 	greeting uint32 // ticket of notifications/initialized while the server over HTTP has not taken it; else 0
+	hello    uint32 // likewise, for as long as it may turn out that it was never sent
 	opening  bool   // its stream for what belongs to no request is being opened, and nothing else is sent yet
 	lastID   uint32
 	pending  map[uint32]*pending
 	byCall   map[message.CallRef]uint32
 	running  map[uint32]struct{} // ids of the calls that may ask now: none waits at a question, or only for a task
+	lifts    bool                // a legacy server here has asked by a result, and is given back the state it gave with it
 	held     []message.Send      // their session was lost before the server executed them; sent again when ready
 	lists    [protocol.ItemKinds]listing
 
 	announce   message.Can // the questions it tells the server it can carry
 	catalog    bool        // it fetches lists; connections that carry calls only do not
 	level      string      // log level the server is to be told; "" = none
+	levelTold  string      // what it was told over this connection; "" = nothing
 	rootsAsked bool        // the server has asked for roots: it wants to know of changes
 	lastAsk    uint64
-	asks       map[uint64]*ask // the server's questions that wait for a client, by our number
-	atLarge    bool            // the pool knows that this server asks without saying for which call
-	moved      moved           // the call that asked last
-	elicited   []elicitation   // url elicitations that may be reported complete later; newest last
-	tasks      []task          // what legacy calls have become; newest last
-	orphans    []uint32        // ids of calls that were given up and may become tasks yet; newest last
+	asks       map[uint64]*ask   // the server's questions that wait for a client, by our number
+	atLarge    bool              // the pool knows that this server asks without saying for which call
+	moved      moved             // the call that asked last
+	elicited   []elicitation     // url elicitations that may be reported complete later; newest last
+	tasks      []task            // what legacy calls have become; newest last
+	left       map[uint32][]*ask // questions of calls that were cancelled a moment ago, by our id of the call
+	orphans    []uint32          // ids of calls that were given up and may become tasks yet; newest last
+
+	reach reach
 
 	// Modern servers.
 	rounds     map[message.CallRef]*round    // calls that wait for their client's answers, or for their next request to go out
@@ -125,14 +133,14 @@ type taker func(s *state, now time.Time, f *protocol.Frame, out []effect) []effe
 
 func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 	return &state{
-		server: o.Server, replica: o.Replica, node: o.Node, kind: o.Kind, pool: o.Pool, self: self,
+		server: o.Server, replica: o.Replica, node: o.Node, kind: o.Kind, legacy: o.Legacy, pool: o.Pool, self: self,
 		rng:   rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
 		phase: message.Idle, incarnation: incarnation,
 		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{}, known: o.Known, rounds: map[message.CallRef]*round{},
 		meta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: modernCapabilities(o.Announce)}).AppendMeta(nil),
 
 		tasksMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: message.Extras{}.With(modernCapabilities(o.Announce), true)}).AppendMeta(nil),
-		pending:   map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{},
+		pending:   map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{}, left: map[uint32][]*ask{},
 	}
 }
 
@@ -154,15 +162,19 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.dropTaskMade(m, out)
 	case message.Query:
 		return s.query(m, out)
+	case message.Fetch:
+		return s.lookAgain(now, m, out)
 	case message.Stale:
 		return s.changed(m.Kind, out)
+	case message.Look:
+		return s.ask(now, out)
+	case message.NewServer:
+		return s.reconfigured(now, m.Server, out)
 	case message.SetLevel:
 		s.level = m.Level
 		return s.tellLevel(out)
 	case message.RootsChanged:
-		if s.rootsAsked && s.phase == message.Ready && s.era == message.EraLegacy {
-			return s.notify(protocol.NotificationRootsListChanged, nil, out)
-		}
+		return s.rootsChanged(out)
 	case kernel.Started:
 		s.since = now
 		out = append(out, tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.phase, Anew: true}))
@@ -176,9 +188,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 			return s.connect(now, out)
 		}
 	case startExpired:
-		if m.gen == *s.incarnation && s.starting() {
-			return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s): %s", s.server.StartTimeout, s.missing()), out)
-		}
+		return s.startExpired(now, m, out)
 	case settled:
 		if m.gen == *s.incarnation && s.phase == message.Syncing {
 			return s.settled(now, out)
@@ -197,16 +207,26 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.lookDue(m, out)
 	case roundDue:
 		return s.roundDue(m, out)
+	case leftOver:
+		return s.leftOver(m, out)
 	case burstOver:
 		return s.burstOver(m, out)
+	case reachDue:
+		return s.reachDue(now, m, out)
 	case ackExpired, relisten, overlapOver:
 		return s.streamTimer(now, m, out)
 	case message.Drain:
 		return s.drain(now, out)
 	case message.Stop:
-		return append(s.stop(now, m.Reason, out), act(leave{}))
+		return append(s.stop(now, protocol.ShuttingDown, m.Reason, out), act(leave{}))
 	case kernel.Stopping:
-		return s.stop(now, "the gateway is shutting down", out)
+		switch m.Why {
+		case kernel.WhyShutdown:
+			return s.stop(now, protocol.ShuttingDown, "the gateway is shutting down", out)
+		case kernel.WhyRestarting, kernel.WhyFailed:
+			return s.stop(now, protocol.BackendDisconnected, "an internal error of the gateway", out)
+		}
+		return s.stop(now, protocol.BackendDisconnected, "it was switched off, removed or begun anew", out)
 	case message.Inspect:
 		m.Reply(s.report())
 	}
@@ -233,7 +253,7 @@ func (s *state) missing() string {
 func (s *state) enter(now time.Time, p message.Phase, reason string, out []effect) []effect {
 	s.phase, s.since, s.reason = p, now, reason
 	changed := message.BackendChanged{
-		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: *s.incarnation, Reason: reason, LastLine: s.lastLine, NextAttempt: s.nextAttempt,
+		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: *s.incarnation, Reason: reason, LastLine: s.lastLine, NextAttempt: s.nextAttempt, Refused: s.refused,
 	}
 	switch p {
 	case message.Ready:
@@ -247,18 +267,17 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []effec
 // connect begins a new incarnation.
 func (s *state) connect(now time.Time, out []effect) []effect {
 	*s.incarnation++
-	s.lastLine, s.spoke = "", false
+	s.lastLine, s.spoke, s.refused = "", false, false
 	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
-	s.lists, s.rootsAsked, s.greeting, s.opening = [protocol.ItemKinds]listing{}, false, 0, false
+	s.lists, s.rootsAsked, s.levelTold, s.greeting, s.hello, s.opening = [protocol.ItemKinds]listing{}, false, "", 0, 0, false
 	s.warned.noise, s.warned.id = false, false
-	s.era, s.bindings, s.rechecking, s.streams = message.EraUnknown, nil, 0, streams{}
+	s.era, s.bindings, s.rechecking, s.streams, s.reach = message.EraUnknown, nil, 0, streams{}, reach{}
 	s.atLarge, s.moved, s.peer, s.circle, s.tasks, s.orphans = false, moved{}, "", false, nil, nil
+	clear(s.left)
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
-	if s.server.StartTimeout > 0 {
-		out = append(out, act(wakeAfter{s.server.StartTimeout, startExpired{*s.incarnation}}))
-	}
-	return out
+	s.began = now
+	return s.armStart(now, out)
 }
 
 // link handles what the connection told.
@@ -281,7 +300,11 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 	case transport.Listening:
 		return s.streamed(now, out)
 	case transport.ListenFailed:
-		return s.streamed(now, append(out, act(logged{slog.LevelDebug, "listen stream failed", []any{"err", e.Err, "final", e.Final}})))
+		out = append(out, act(logged{slog.LevelDebug, "listen stream failed", []any{"err", e.Err, "final", e.Final}}))
+		if !e.Final && s.phase == message.Ready {
+			return s.ask(now, out)
+		}
+		return s.streamed(now, out)
 	case transport.Noise:
 		s.spoke, s.mute = true, false
 		return s.noised(now, e, out)
@@ -297,10 +320,10 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 			s.lastLine = e.Stderr[n-1]
 		}
 		if s.diedOfIt() {
-			return s.reopen(now, message.EraLegacy, out)
+			return s.reopen(now, message.EraModern, out)
 		}
 		s.mute = s.mute || s.phase == message.Handshaking && s.probe.fresh && !s.spoke
-		return s.lose(now, closedReason(e), out)
+		return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))
 	}
 	return out
 }
@@ -353,16 +376,17 @@ func (s *state) stopWhenDrained(now time.Time, out []effect) []effect {
 	if s.phase != message.Draining || len(s.byCall)+len(s.rounds)+len(s.mending) > 0 {
 		return out
 	}
-	return append(s.stop(now, "drained", out), act(leave{}))
+	return append(s.stop(now, protocol.BackendDisconnected, "drained", out), act(leave{}))
 }
 
 // stop answers everything and closes the connection.
-func (s *state) stop(now time.Time, reason string, out []effect) []effect {
+func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out []effect) []effect {
 	if s.phase == message.Stopped {
 		return out
 	}
-	out = s.abandonPending(protocol.ShuttingDown, reason, out)
-	out = s.failRounds(protocol.ShuttingDown, reason, out)
+	out = s.cancelAll(reason, out)
+	out = s.abandonPending(name, reason, out)
+	out = s.failRounds(name, reason, out)
 	out = s.shut(out)
 	return s.enter(now, message.Stopped, reason, out)
 }
@@ -370,7 +394,7 @@ func (s *state) stop(now time.Time, reason string, out []effect) []effect {
 // report is what the backend tells people.
 func (s *state) report() status.Backend {
 	b := status.Backend{
-		Server: s.server.Name, Replica: s.replica, State: string(s.phase), Reason: message.Explain(s.reason, s.lastLine), Incarnation: *s.incarnation,
+		Server: s.server.Name, Replica: s.replica, Catalog: s.catalog, State: string(s.phase), Reason: message.Explain(s.reason, s.lastLine), Incarnation: *s.incarnation,
 		Transport: s.kind, PID: s.pid, NextAttempt: s.nextAttempt, Since: s.since, InFlight: len(s.byCall) + len(s.rounds), Noise: s.noise,
 		Stderr: append([]string(nil), s.stderr...),
 	}

@@ -48,8 +48,12 @@ type stream struct {
 type overlap struct {
 	armed bool
 	kinds [protocol.ItemKinds]bool
-	uris  map[string]message.Updated
+	uris  map[string]message.Updated // at most maxLate
+	all   bool                       // there were more
 }
+
+// maxLate is how many resources are kept by name that changed while two streams ran.
+const maxLate = 1024
 
 // tells reports whether the server has promised to say when lists of the kind change.
 func (l *streams) tells(kind protocol.ItemKind) bool { return l.now != nil && l.now.kinds[kind] }

@@ -32,6 +32,9 @@ type listing struct {
 	has     int    // items of the last one that was fetched
 	fetches int
 	ttl     time.Duration // how long a modern server calls it fresh, the least of its pages; 0 = it does not
+	stale   bool          // one of its pages is not fresh at all
+	ended   time.Time     // when the last fetch was over; zero = none was
+	awaited bool          // somebody waits for the end of the next
 	pages   int
 	bytes   int    // of these pages
 	came    bool   // it was fetched once since the connection was opened
@@ -141,7 +144,7 @@ func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
 // fetch asks for the first page.
 func (s *state) fetch(kind protocol.ItemKind, out []effect) []effect {
 	l := &s.lists[kind]
-	l.running, l.resting, l.dirty, l.again, l.pages, l.bytes, l.cursor, l.items, l.ttl = true, false, false, false, 0, 0, "", nil, 0
+	l.running, l.resting, l.dirty, l.again, l.pages, l.bytes, l.cursor, l.items, l.ttl, l.stale = true, false, false, false, 0, 0, "", nil, 0, false
 	l.fetches++
 	return s.page(kind, out)
 }
@@ -224,7 +227,7 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []
 		items, out = s.compile(items, out)
 	}
 	l.has = len(items)
-	out = s.listed(kind, items, asked, out)
+	out = s.lookedAgain(now, kind, s.listed(kind, items, asked, out))
 	if l.dirty || l.again {
 		return s.readyWhenSynced(now, s.explain(s.restList(kind, out))) // a server that always says so is ready all the same
 	}
@@ -240,7 +243,7 @@ func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out [
 		return out
 	}
 	return append(out, tell(s.pool, message.Listed{
-		Backend: s.self, Replica: s.replica, Incarnation: *s.incarnation, Kind: kind, Items: items, Asked: asked,
+		Backend: s.self, Replica: s.replica, Incarnation: *s.incarnation, Kind: kind, Items: items, Asked: asked, Silent: s.untold(kind),
 	}))
 }
 
@@ -253,6 +256,7 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 	}
 	out = append(out, act(logged{level, "the server's list could not be fetched", []any{"kind", kind.String(), "err", text}}))
 	l.running, l.items, l.failed = false, nil, text
+	out = s.lookedAgain(now, kind, out)
 	l.tries++
 	if s.phase == message.Syncing {
 		return s.readyWhenSynced(now, s.listLater(kind, out))

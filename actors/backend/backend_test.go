@@ -238,28 +238,73 @@ func TestAVersionNobodySpeaks(t *testing.T) {
 	})
 }
 
-// S0.4.4, S4.1.3: a change re-syncs its kind only; one that comes during the re-sync starts another.
+// S0.4.4, S4.1.3: a change re-syncs its kind only; one that comes during the re-sync, when what is on its way is old already,
+// starts another, whenever it comes.
 func TestListChangedDuringASync(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		page int // of tools/list, from 1, that is old when it is sent
+		size int // tools a page
+	}{
+		{"the first list", 1, 0}, {"a later list", 2, 0}, {"the first of several pages", 4, 1}, {"the last of several pages", 6, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &actortest.Server{Tools: []string{"a", "b", "c"}, Resources: []string{"file:///x"}, PageSize: tt.size}
+				server.Listing = func(page int) {
+					if page == tt.page {
+						server.SetTools(true, "d", "b", "c", "e")
+					}
+				}
+				b := start(t, server, cfg())
+				defer b.stop()
+				synctest.Wait()
+				resources := len(server.Got("resources/list"))
+				if tt.page > 1 {
+					server.SetTools(true, "a", "b", "c")
+				}
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				var last message.Listed
+				for _, l := range actortest.Of[message.Listed](b.pool) {
+					if l.Kind == protocol.Tools {
+						last = l
+					}
+				}
+				if len(last.Items) != 4 || !strings.Contains(string(last.Items[0]), `"d"`) || !last.Asked {
+					t.Errorf("last list: %s (asked %v), want d, b, c and e, asked", last.Items, last.Asked)
+				}
+				if n := len(server.Got("resources/list")); n != resources {
+					t.Errorf("resources were listed %d times more, want none", n-resources)
+				}
+			})
+		})
+	}
+}
+
+// A change that comes in the pause after a fetch is fetched when the pause is over.
+func TestListChangedInThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"a"}, Resources: []string{"file:///x"}}
+		server := &actortest.Server{Tools: []string{"a"}}
+		server.Listing = func(page int) {
+			if page == 2 {
+				server.SetTools(true, "a", "b")
+			}
+		}
 		b := start(t, server, cfg())
 		defer b.stop()
 		synctest.Wait()
-		b.pool.Got()
-		resources := len(server.Got("resources/list"))
-		server.SetTools(true, "a", "b")
+		server.SetTools(true, "a")
+		time.Sleep(listRest / 2) // the second list has come and was old; the third waits
 		server.SetTools(true, "a", "b", "c")
+		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		listed := actortest.Of[message.Listed](b.pool)
-		if len(listed) == 0 {
-			t.Fatal("nothing was listed again")
+		if last := listed[len(listed)-1]; len(last.Items) != 3 || !last.Asked {
+			t.Errorf("last list: %s (asked %v), want three tools, asked", last.Items, last.Asked)
 		}
-		last := listed[len(listed)-1]
-		if last.Kind != protocol.Tools || len(last.Items) != 3 || !last.Asked {
-			t.Errorf("last list: %s with %d items (asked %v), want tools with 3, asked", last.Kind, len(last.Items), last.Asked)
-		}
-		if n := len(server.Got("resources/list")); n != resources {
-			t.Errorf("resources were listed %d times more, want none", n-resources)
+		if n := len(server.Got("tools/list")); n != 3 {
+			t.Errorf("%d lists were fetched, want 3: one for both changes", n)
 		}
 	})
 }

@@ -58,17 +58,29 @@ func (s *state) notifiedModern(now time.Time, e *transport.Received, out []effec
 	case protocol.NotificationResourcesListChanged:
 		return s.told(protocol.Templates, s.told(protocol.Resources, out))
 	case protocol.NotificationResourcesUpdated:
-		uri, ok := protocol.Unquote(params.URI.Of(e.Frame.Raw))
-		if !ok {
-			return out
+		f, params, ok := unmarked(&e.Frame, &params)
+		if uri, named := protocol.Unquote(params.URI.Of(f.Raw)); ok && named {
+			return s.toldURI(message.Updated{URI: uri, Frame: f, Span: params.URI}, out)
 		}
-		return s.toldURI(message.Updated{URI: uri, Frame: e.Frame, Span: params.URI}, out)
 	case protocol.NotificationTasks:
-		if id, ok := protocol.Unquote(params.TaskID.Of(e.Frame.Raw)); ok {
-			return s.toldURI(message.Updated{URI: message.TaskURI(id), Frame: e.Frame, Span: params.TaskID}, out)
+		f, params, ok := unmarked(&e.Frame, &params)
+		if id, named := protocol.Unquote(params.TaskID.Of(f.Raw)); ok && named {
+			return s.toldURI(message.Updated{URI: message.TaskURI(id), Frame: f, Span: params.TaskID}, out)
 		}
 	}
 	return out
+}
+
+// unmarked is a notification without the mark of the stream it came on, which nobody but us knows.
+func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.Params, bool) {
+	edits := protocol.DropSubscriptionID(nil, f, p)
+	if len(edits) == 0 {
+		return *f, *p, true
+	}
+	var bare protocol.Frame
+	var params protocol.Params
+	ok := bare.Parse(protocol.AppendEdited(nil, f.Raw, edits...)) == nil && params.Scan(&bare) == nil
+	return bare, params, ok
 }
 
 // told: a list changed. While two streams run it is noted and passed on once.
@@ -87,6 +99,10 @@ func (s *state) toldURI(u message.Updated, out []effect) []effect {
 	}
 	if s.streams.late.uris == nil {
 		s.streams.late.uris = map[string]message.Updated{}
+	}
+	if _, known := s.streams.late.uris[u.URI]; !known && len(s.streams.late.uris) >= maxLate {
+		s.streams.late.all = true
+		return s.armOverlap(out)
 	}
 	s.streams.late.uris[u.URI] = u
 	return s.armOverlap(out)
@@ -114,6 +130,9 @@ func (s *state) overlapOver(out []effect) []effect {
 	}
 	for _, uri := range slices.Sorted(maps.Keys(late.uris)) {
 		out = append(out, tell(s.pool, late.uris[uri]))
+	}
+	if late.all {
+		out = append(out, tell(s.pool, message.AllUpdated{}))
 	}
 	return s.armOverlap(out)
 }

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -34,25 +35,49 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effe
 	if !ok {
 		return out
 	}
-	out = s.refuseAsks(id, out)
 	p := s.pending[id]
+	if len(s.left) >= maxLeft {
+		out = s.refuseAsks(id, out)
+	}
+	asks := s.takeAsks(id)
 	s.remove(id, p)
 	s.orphan(id, p)
-	out = s.cancelRequest(id, m.Reason, s.dropFollowed(p, append(out, s.endedCall(m.Call))))
-	return s.stopWhenDrained(now, out)
+	out = s.dropFollowed(p, append(out, s.endedCall(m.Call)))
+	if len(asks) > 0 {
+		return s.stopWhenDrained(now, s.leave(id, asks, m.Reason, out))
+	}
+	return s.stopWhenDrained(now, s.cancelRequest(id, m.Reason, out))
 }
 
 // cancelRequest tells the server that an answer is no longer wanted. A modern server behind HTTP is told by the end of
 // the response alone. MCP 2026-07-28, basic/patterns/cancellation.
 func (s *state) cancelRequest(id uint32, reason string, out []effect) []effect {
 	if s.era != message.EraModern || s.kind != "http" {
-		params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
-		if reason != "" {
-			params = append(append(params, `,"reason":`...), protocol.Quote(reason)...)
-		}
-		out = s.notify(protocol.NotificationCancelled, append(params, '}'), out)
+		out = s.sayCancelled(id, reason, out)
 	}
 	return append(out, act(giveUp{uint64(id)}))
+}
+
+// cancelAll tells a server behind HTTP that nobody waits for its answers any more: the end of the connection does not say so
+// (MCP 2025-11-25, basic/transports, sending messages), as it does to a process, and, of a response, to a modern server.
+func (s *state) cancelAll(reason string, out []effect) []effect {
+	if !s.linked || s.kind == "stdio" || s.era != message.EraLegacy {
+		return out
+	}
+	for _, id := range slices.Sorted(maps.Values(s.byCall)) {
+		if s.pending[id].task == nil { // what it waits for goes on without anybody
+			out = s.sayCancelled(id, reason, out)
+		}
+	}
+	return out
+}
+
+func (s *state) sayCancelled(id uint32, reason string, out []effect) []effect {
+	params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
+	if reason != "" {
+		params = append(append(params, `,"reason":`...), protocol.Quote(reason)...)
+	}
+	return s.notify(protocol.NotificationCancelled, append(params, '}'), out)
 }
 
 // Servers may make a task of a call that was given up before they hear of that. Nobody will ever ask for such a task, so it

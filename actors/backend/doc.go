@@ -8,7 +8,7 @@
 // the pool unless it was Returned; a request that may have reached the server is never written again, unless the server
 // itself asked for that (input_required, or headers it refused it for); one connection speaks one era.
 //
-// What belongs to no era is in backend_step, _calls, _withdraw, _notes, _sync, _unlisted and _circle. backend_open finds out the
+// What belongs to no era is in backend_step, _calls, _reach, _withdraw, _notes, _sync, _unlisted and _circle. backend_open finds out the
 // era, _recheck doubts it; _asks is how a legacy server asks, _rounds how a modern one does, and to the holder of a call both
 // look the same; so do tasks that are followed in a client's place, of a legacy server in _follow, of a modern one in _polls, while
 // _tasks are those that legacy clients asked for; _listen, _streams and _told are a modern server's change notifications.

@@ -11,6 +11,7 @@ type Server struct {
 	Name         string
 	Order        int              // place in the configuration
 	Pool         kernel.Reference // who takes calls for it
+	Life         uint64           // counts the pool's incarnations: each has forgotten who had subscribed to what
 	Rules        config.Server    // prefix, filters, renames, description
 	Instructions string           // from its handshake
 	Capabilities []byte           // raw JSON from its handshake; nil = not known yet
@@ -36,6 +37,7 @@ type Entry struct {
 type Naming struct {
 	Namespace config.Namespace
 	URIStyle  string // prefix | underscore | original
+	Unlisted  string // mentioned | forward; anything else refuses
 	PageSize  int    // items a page; 0 = all on one
 	MetaTools bool   // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
 }

@@ -12,21 +12,25 @@ type item struct {
 	*parsed
 	server   *Server
 	kind     protocol.ItemKind
-	name     string // own, or what the server's rules rename it to
-	prefixed bool   // tools and prompts: the public name starts with the server's prefix
-	public   string // the name or URI clients see
-	other    string // resources and templates: the other spelling clients may use; "" = none
-	entry    *Entry // nil = filtered: it keeps its names, and nobody finds it
+	name     string   // own, or what the server's rules rename it to
+	prefixed bool     // tools and prompts: the public name starts with the server's prefix
+	want     string   // what it would be called if nobody else were called so
+	public   string   // the name or URI clients see
+	other    string   // resources and templates: the other spelling clients may use; "" = none
+	judge    *judge   // what its server's rules say of expansions of a template
+	links    []string // those of parsed as clients follow them
+	entry    *Entry   // nil = filtered: it keeps its names, and nobody finds it
 }
 
 // itemsOf returns a server's items of one kind in the server's order, renamed but not yet public. Templates keep
 // their text: their expansions could not be traced back.
-func itemsOf(s *Server, kind protocol.ItemKind, l *lot) []*item {
+func itemsOf(o *offer, kind protocol.ItemKind) []*item {
+	s, l := o.server, o.lots[kind]
 	rename := filterOf(s, kind).Rename
 	block := make([]item, len(l.items))
 	list := make([]*item, len(l.items))
 	for i, p := range l.items {
-		block[i] = item{parsed: p, server: s, kind: kind, name: p.own, public: p.own}
+		block[i] = item{parsed: p, server: s, kind: kind, name: p.own, want: p.own, public: p.own, judge: o.judge}
 		if to := rename[p.own]; to != "" && kind != protocol.Templates {
 			block[i].name = to
 		}
@@ -35,36 +39,45 @@ func itemsOf(s *Server, kind protocol.ItemKind, l *lot) []*item {
 	return list
 }
 
-// inNamingOrder returns the items in the order in which they choose public names: by server as they come, within a
-// server those that get the name they ask for to the letter first (plain says so), then by own name. The order in
-// which a server happens to list its items decides nothing.
-func inNamingOrder(items []*item, plain func(*item) bool) []*item {
-	type ranked struct {
-		*item
-		bent bool
-	}
-	order := make([]ranked, len(items))
+// claim is an item that is about to get its public name.
+type claim struct {
+	*item
+	had  *item // as it was, if it is to be called the same; else nil
+	bent bool  // the name it asks for is not to the letter its own
+}
+
+// inNamingOrder returns the items in the order in which they choose public names: those first that have one, then by server
+// as they come, within a server those that get the name they ask for to the letter first (plain says so), then by own
+// name. The order in which a server happens to list its items decides nothing.
+func inNamingOrder(items []*item, had holdings, plain func(*item) bool) []claim {
+	claims := make([]claim, len(items))
 	for i, it := range items {
-		order[i] = ranked{it, !plain(it)}
+		claims[i] = claim{it, had.of(it), !plain(it)}
 	}
-	slices.SortStableFunc(order, func(a, b ranked) int {
+	slices.SortStableFunc(claims, func(a, b claim) int {
+		if c := falseFirst(a.had == nil, b.had == nil); c != 0 {
+			return c
+		}
 		if c := cmp.Compare(a.server.Order, b.server.Order); c != 0 {
 			return c
 		}
 		if c := cmp.Compare(a.server.Name, b.server.Name); c != 0 {
 			return c
 		}
-		if a.bent != b.bent {
-			if b.bent {
-				return -1
-			}
-			return 1
+		if c := falseFirst(a.bent, b.bent); c != 0 {
+			return c
 		}
 		return cmp.Compare(a.own, b.own)
 	})
-	out := make([]*item, len(order))
-	for i := range order {
-		out[i] = order[i].item
+	return claims
+}
+
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
 	}
-	return out
+	return 1
 }

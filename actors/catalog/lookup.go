@@ -101,7 +101,7 @@ func (v *View) Tool(name string) (*Entry, *protocol.Fault) {
 	if it != nil && it.entry != nil {
 		return it.entry, nil
 	}
-	fault := protocol.NoTool(clip(name, maxShown))
+	fault := protocol.NoTool(name)
 	fault.Candidates = publics(candidates)
 	return nil, fault
 }
@@ -112,12 +112,12 @@ func (v *View) Prompt(name string) (*Entry, *protocol.Fault) {
 	if it != nil && it.entry != nil {
 		return it.entry, nil
 	}
-	fault := protocol.NoPrompt(clip(name, maxShown))
+	fault := protocol.NoPrompt(name)
 	fault.Candidates = publics(candidates)
 	return nil, fault
 }
 
-// maxShown is how many bytes of a client's name or URI come back in an error.
+// maxShown is how many bytes of a URI that several servers have come back in an error.
 const maxShown = 1024
 
 // publics returns the public names of those that are not filtered.

@@ -14,22 +14,30 @@ const (
 
 // nameAll gives the tools (or prompts) of all servers their public names (contract.md section 4).
 // Filtered items take part, so that no name moves when a filter changes.
-func nameAll(items []*item, naming Naming) (warnings []string) {
+func nameAll(items []*item, naming Naming, had holdings) (warnings []string) {
 	choosePrefixed(items, naming)
 	for _, it := range items {
-		it.public = nameOf(it, naming)
+		it.want = nameOf(it, naming)
 	}
 	taken := make(map[string]*item, len(items))
-	for _, it := range inNamingOrder(items, func(it *item) bool { return it.public == plainName(it, naming) }) {
-		want := it.public
+	for _, it := range inNamingOrder(items, had, func(it *item) bool { return it.want == plainName(it, naming) }) {
+		it.public = it.want
+		if it.had != nil {
+			it.public = it.had.public
+		}
 		for n := 0; taken[it.public] != nil; n++ {
-			it.public = protocol.WithSuffix(want, seed(it, n), limit(naming))
+			it.public = protocol.WithSuffix(it.want, seed(it.item, n), limit(naming))
 		}
-		if it.public != want {
+		taken[it.public] = it.item
+	}
+	for _, it := range items {
+		if it.public == it.want {
+			continue
+		}
+		if owner := taken[it.want]; owner != nil {
 			warnings = warn(warnings, "%s %q of %s is called %q: %q belongs to %q of %s", it.kind,
-				clip(it.own, shown), it.server.Name, it.public, want, clip(taken[want].own, shown), taken[want].server.Name)
+				clip(it.own, shown), it.server.Name, it.public, it.want, clip(owner.own, shown), owner.server.Name)
 		}
-		taken[it.public] = it
 	}
 	return warnings
 }

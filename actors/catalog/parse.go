@@ -9,6 +9,7 @@ import (
 
 const (
 	maxList = 100_000  // items of one kind of one server
+	maxMade = 1000     // templates of one server that URIs are matched with
 	maxItem = 1 << 20  // bytes of one item's JSON
 	maxName = 16 << 10 // bytes of one name, URI or template text
 	shown   = 64       // bytes of a server's text in a warning
@@ -20,6 +21,7 @@ type parsed struct {
 	own      string // name, URI or template text as the server gave it
 	item     protocol.Item
 	template *protocol.Template // kind Templates only; nil when RFC 6570 does not know such a text
+	links    []link             // kind Tools only: to pages of its server
 }
 
 // lot is one server's list of one kind, parsed.
@@ -39,6 +41,7 @@ func (l *lot) same(source [][]byte) bool {
 func parseLot(server string, kind protocol.ItemKind, source [][]byte) *lot {
 	l := &lot{source: source, items: make([]*parsed, 0, min(len(source), maxList))}
 	seen := make(map[string]struct{}, cap(l.items))
+	made := 0
 	if len(source) > maxList {
 		l.warnings = warn(l.warnings, "%s: %s: %d items, only the first %d are listed", server, kind, len(source), maxList)
 	}
@@ -54,7 +57,10 @@ func parseLot(server string, kind protocol.ItemKind, source [][]byte) *lot {
 			continue
 		}
 		seen[p.own] = struct{}{}
-		if kind == protocol.Templates {
+		if made == maxMade {
+			l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: the server has more than %d", server, clip(p.own, shown), maxMade)
+		} else if kind == protocol.Templates {
+			made++
 			if p.template, err = protocol.ParseTemplate(p.own); err != nil {
 				l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: %v", server, clip(p.own, shown), err)
 			}
@@ -82,6 +88,9 @@ func parseOne(kind protocol.ItemKind, raw []byte) (*parsed, error) {
 		return nil, fmt.Errorf("%s of %d bytes, the limit is %d", member, len(own), maxName)
 	}
 	p.own = own
+	if kind == protocol.Tools {
+		p.links = linksOf(&p.item)
+	}
 	return p, nil
 }
 

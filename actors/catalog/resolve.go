@@ -12,60 +12,75 @@ import (
 type Found struct {
 	Server   *Server
 	Original string // the URI to send to the server
-	Entry    *Entry // the resource listed under it, or the template it matches
+	Entry    *Entry // the resource listed under it, or the template it matches; nil = neither
+	Unlisted bool   // only if its server has mentioned it, which its pool knows
 }
 
 // Resource finds where a URI leads (contract.md section 4), in this order: a listed resource's public URI or its
 // other spelling; an expansion of a template in either spelling; the server's own URI, if exactly one server owns
-// it. Nothing that no list and no template promises is found: no server is asked on suspicion.
+// it; a URI that names its server and that nothing promises, as far as that is allowed (unlisted.go).
 func (v *View) Resource(uri string) (Found, *protocol.Fault) {
-	if it := v.resources.spelled(uri); it != nil {
-		return Found{it.server, it.own, it.entry}, nil
-	}
-	if server, original, ok := protocol.SplitPrefixURI(uri); ok {
-		if f, ok := v.owns(server, original); ok {
+	q := v.search()
+	found, fault := q.resource(uri)
+	if fault != nil && fault.Name == protocol.ResourceNotFound {
+		if f, ok := q.unlisted(uri); ok {
 			return f, nil
 		}
 	}
-	if f, ok := v.underscored(uri); ok {
+	return found, fault
+}
+
+// promised finds what a list, a template or a tool's link promises.
+func (v *View) promised(uri string) (Found, *protocol.Fault) { return v.search().resource(uri) }
+
+func (q *search) resource(uri string) (Found, *protocol.Fault) {
+	v := q.view
+	if it := v.resources.spelled(uri); it != nil {
+		return Found{Server: it.server, Original: it.own, Entry: it.entry}, nil
+	}
+	if server, original, ok := protocol.SplitPrefixURI(uri); ok {
+		if f, ok := q.owns(server, original); ok {
+			return f, nil
+		}
+	}
+	if f, ok := q.underscored(uri); ok {
 		return f, nil
 	}
-	return v.raw(uri)
+	return q.raw(uri)
 }
 
 // owns finds a URI of the server's own: listed there, or matched by one of its templates.
-func (v *View) owns(server, original string) (Found, bool) {
+func (q *search) owns(server, original string) (Found, bool) {
+	v := q.view
 	if it := v.resources.owned[ownName{server, original}]; it != nil {
 		if it.entry == nil {
 			return Found{}, false
 		}
-		return Found{it.server, original, it.entry}, true
+		return Found{Server: it.server, Original: original, Entry: it.entry}, true
 	}
-	for _, it := range v.templates.ranked {
-		if it.server.Name == server && it.matches(original) {
-			return Found{it.server, original, it.entry}, true
+	if it := v.linked[ownName{server, original}]; it != nil && it.judge.admits("", original) {
+		return Found{Server: it.server, Original: original}, true
+	}
+	for it := range v.templates.candidates(original) {
+		if it.server.Name == server && q.matches(it, original) {
+			return Found{Server: it.server, Original: original, Entry: it.entry}, true
 		}
 	}
 	return Found{}, false
 }
 
-// matches reports whether the URI is an expansion of the template, and one its server's rules let through.
-func (it *item) matches(original string) bool {
-	return it.template.Match(original) && !blocked(&it.server.Rules.ResourceFilter, original)
-}
-
 // underscored finds an expansion of a template in style underscore; only if what it stands for is certain.
-func (v *View) underscored(id string) (Found, bool) {
+func (q *search) underscored(id string) (Found, bool) {
 	server, _, ok := strings.Cut(id, "_")
 	if !ok || !protocol.IsSlug(server) {
 		return Found{}, false
 	}
-	for _, it := range v.templates.ranked {
-		if it.server.Name != server {
+	for _, it := range q.view.templates.ranked {
+		if it.server.Name != server || !q.affords(it.server, it.template.EffortOfID(id)) {
 			continue
 		}
 		if original, ok := it.template.ExpandUnderscore(server, id); ok {
-			return v.owns(server, original)
+			return q.owns(server, original)
 		}
 	}
 	return Found{}, false
@@ -73,25 +88,31 @@ func (v *View) underscored(id string) (Found, bool) {
 
 // raw finds a server's own URI. A template listed under its own text (style original) takes its expansions before
 // anybody else; otherwise there must be one owner.
-func (v *View) raw(uri string) (Found, *protocol.Fault) {
+func (q *search) raw(uri string) (Found, *protocol.Fault) {
+	v := q.view
 	var owners []Found
 	if listed := v.resources.original[uri]; len(listed) > 0 {
 		for _, it := range listed {
-			owners = append(owners, Found{it.server, uri, it.entry})
+			owners = append(owners, Found{Server: it.server, Original: uri, Entry: it.entry})
 		}
-	} else if it := v.taker(uri); it != nil {
-		return Found{it.server, uri, it.entry}, nil
+	} else if it := q.taker(uri); it != nil {
+		return Found{Server: it.server, Original: uri, Entry: it.entry}, nil
 	}
-	for _, it := range v.templates.ranked {
+	for it := range v.templates.candidates(uri) {
 		known := func(f Found) bool { return f.Server == it.server }
-		if slices.ContainsFunc(owners, known) || v.resources.owned[ownName{it.server.Name, uri}] != nil || !it.matches(uri) {
+		if slices.ContainsFunc(owners, known) || v.resources.owned[ownName{it.server.Name, uri}] != nil || !q.matches(it, uri) {
 			continue
 		}
-		owners = append(owners, Found{it.server, uri, it.entry})
+		owners = append(owners, Found{Server: it.server, Original: uri, Entry: it.entry})
 	}
 	switch len(owners) {
 	case 0:
-		return Found{}, protocol.NoResource(clip(uri, maxShown))
+		if len(v.servers) == 1 {
+			if f, ok := q.owns(v.servers[0].Name, uri); ok {
+				return f, nil
+			}
+		}
+		return Found{}, q.none(uri)
 	case 1:
 		return owners[0], nil
 	}
@@ -99,9 +120,10 @@ func (v *View) raw(uri string) (Found, *protocol.Fault) {
 }
 
 // taker returns the template listed under its own text that takes the URI.
-func (v *View) taker(uri string) *item {
-	for _, it := range v.templates.ranked {
-		if it.public == it.own && v.resources.owned[ownName{it.server.Name, uri}] == nil && it.matches(uri) {
+func (q *search) taker(uri string) *item {
+	v := q.view
+	for it := range v.templates.candidates(uri) {
+		if it.public == it.own && v.resources.owned[ownName{it.server.Name, uri}] == nil && q.matches(it, uri) {
 			return it
 		}
 	}
@@ -142,19 +164,22 @@ func (v *View) Template(ref string) (*Entry, *protocol.Fault) {
 		f.Message = "Several servers have " + f.URI + "; use one of: " + strings.Join(f.Candidates, " ")
 		return nil, f
 	}
-	found, fault := v.Resource(ref)
+	found, fault := v.promised(ref)
+	if fault == nil && found.Entry == nil { // there is nothing to complete
+		return nil, protocol.NoResource(ref)
+	}
 	return found.Entry, fault
 }
 
 // PublicURI returns how a URI of the server's is written to clients: as it is listed; a template's expansion in the
 // style of this catalog if Resource finds the way back; else in style prefix, which always names the server.
 func (v *View) PublicURI(server *Server, original string) string {
-	public, _ := v.publicURI(server, original, true)
+	public, _ := v.publicURI(server, original, v.search())
 	return public
 }
 
-// publicURI is PublicURI; unless search is allowed what is not listed gets style prefix. It reports whether it searched.
-func (v *View) publicURI(server *Server, original string, search bool) (public string, searched bool) {
+// publicURI is PublicURI; without q, or when that is used up, what is not listed gets style prefix. It reports whether it searched.
+func (v *View) publicURI(server *Server, original string, q *search) (public string, searched bool) {
 	if v.pass {
 		return original, false
 	}
@@ -164,13 +189,13 @@ func (v *View) publicURI(server *Server, original string, search bool) (public s
 	prefixed := protocol.PrefixURI(server.Name, original)
 	styled := original
 	switch style := v.snapshot.naming.URIStyle; {
-	case style == styleUnderscore && search:
+	case style == styleUnderscore && q != nil:
 		styled = protocol.UnderscoreID(server.Name, original)
-	case style == styleOriginal && search:
+	case style == styleOriginal && q != nil:
 	default:
 		return prefixed, false
 	}
-	if f, fault := v.Resource(styled); fault == nil && f.Server.Name == server.Name && f.Original == original {
+	if f, fault := q.resource(styled); fault == nil && f.Server.Name == server.Name && f.Original == original {
 		return styled, true
 	}
 	return prefixed, true

@@ -24,7 +24,7 @@ func RewriteResultFor(v *View, server *Server, version string, m protocol.Method
 	if v.pass && !old.any() || !f.Result.Present() {
 		return nil
 	}
-	r := rewriter{view: v, server: server, raw: f.Raw, styled: maxStyled, old: old}
+	r := rewriter{view: v, server: server, raw: f.Raw, styled: maxStyled, search: search{view: v}, old: old}
 	var info protocol.ResultInfo
 	switch m {
 	case protocol.MethodToolsCall, protocol.MethodPromptsGet:
@@ -50,7 +50,8 @@ type rewriter struct {
 	server *Server
 	raw    []byte
 	edits  []protocol.Edit
-	styled int // how many URIs may still be searched for
+	styled int    // how many URIs may still be searched for
+	search search // what that may cost together
 	old    shims
 }
 
@@ -110,7 +111,11 @@ func (r *rewriter) public(original string) string {
 	if r.view.pass {
 		return original
 	}
-	public, searched := r.view.publicURI(r.server, original, r.styled > 0)
+	q := &r.search
+	if r.styled == 0 {
+		q = nil
+	}
+	public, searched := r.view.publicURI(r.server, original, q)
 	if searched {
 		r.styled--
 	}

@@ -40,6 +40,11 @@ func rewrite(it *item) []byte {
 		span, _ := named(it.kind, &it.item)
 		edits = append(edits, protocol.Edit{Span: span, With: protocol.Quote(it.public)})
 	}
+	for i, l := range it.parsed.links {
+		if it.links[i] != l.uri {
+			edits = append(edits, protocol.Edit{Span: l.at, With: protocol.Quote(it.links[i])})
+		}
+	}
 	ours := metaOf(it)
 	switch meta := it.item.Meta.Of(raw); {
 	case meta == nil: // absent or null

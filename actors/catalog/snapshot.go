@@ -14,6 +14,7 @@ import (
 type Source struct {
 	Server *Server
 	Items  [protocol.ItemKinds][][]byte // raw JSON objects in the server's order
+	Silent [protocol.ItemKinds]bool     // nobody says when that list changes
 	Asked  [protocol.ItemKinds]bool     // counts as changed, even if equal, in every view the server is in
 }
 
@@ -36,7 +37,9 @@ type Snapshot struct {
 type offer struct {
 	server     *Server
 	lots       [protocol.ItemKinds]*lot
+	judge      *judge // of its resources and templates
 	counts     [protocol.ItemKinds]int
+	silent     [protocol.ItemKinds]bool
 	generation [protocol.ItemKinds]uint64 // the Version in which the server's own view last changed
 }
 
@@ -75,7 +78,7 @@ func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 		if source.Server.Rules.Disabled || s.byName[name] != nil {
 			continue
 		}
-		o := &offer{server: source.Server}
+		o := &offer{server: source.Server, silent: source.Silent, judge: newJudge(&source.Server.Rules.ResourceFilter)}
 		old := previous.offer(name)
 		for kind, list := range source.Items {
 			if old != nil && old.lots[kind].same(list) {
@@ -114,8 +117,7 @@ func sameShown(a, b *offer, kind protocol.ItemKind) bool {
 		return true
 	}
 	shownOf := func(o *offer) []*parsed {
-		f := filterOf(o.server, kind)
-		return slices.DeleteFunc(slices.Clone(o.lots[kind].items), func(p *parsed) bool { return hides(f, p.own) })
+		return slices.DeleteFunc(slices.Clone(o.lots[kind].items), func(p *parsed) bool { return o.hides(kind, p.own) })
 	}
 	return slices.EqualFunc(shownOf(a), shownOf(b), func(x, y *parsed) bool {
 		return x == y || bytes.Equal(x.item.Raw, y.item.Raw)

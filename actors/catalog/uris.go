@@ -1,6 +1,10 @@
 package catalog
 
-import "goblin-actor/protocol"
+import (
+	"cmp"
+
+	"goblin-actor/protocol"
+)
 
 // The spellings of a resource's URI (contract.md section 4).
 const (
@@ -11,18 +15,32 @@ const (
 
 // nameURIs gives the resources (or templates) of all servers their public URIs and the other spelling of each.
 // A renamed resource is named as if its server had given the new URI.
-func nameURIs(items []*item, naming Naming) (warnings []string) {
-	ordered := inNamingOrder(items, func(*item) bool { return true })
+func nameURIs(items []*item, naming Naming, had holdings) (warnings []string) {
+	for _, it := range items {
+		it.want = it.name
+	}
+	ordered := inNamingOrder(items, had, func(*item) bool { return true })
 	ids := make(map[string]*item, len(items))
 	publics := make(map[string]*item, len(items))
-	for _, it := range ordered {
-		id := free(ids, protocol.UnderscoreID(it.server.Name, it.name), it)
+	nobody := &item{}
+	for _, claim := range ordered {
+		it, old := claim.item, claim.had
+		if old == nil {
+			old = nobody
+		}
+		id := protocol.UnderscoreID(it.server.Name, it.name)
+		switch {
+		case naming.URIStyle == styleUnderscore && old.public != "":
+			id = free(ids, id, old.public, it)
+		default:
+			id = free(ids, id, old.other, it)
+		}
 		switch naming.URIStyle {
 		case styleUnderscore:
 			it.public, it.other = id, protocol.PrefixURI(it.server.Name, it.name)
 		case styleOriginal:
 			it.public, it.other = it.name, id
-			if first := publics[it.public]; first != nil {
+			if first := publics[it.public]; first != nil && old.public == "" {
 				it.public = protocol.PrefixURI(it.server.Name, it.name)
 				warnings = warn(warnings, "%s %q of %s is listed as %q: the URI belongs to %s",
 					it.kind, clip(it.own, shown), it.server.Name, clip(it.public, 2*shown), first.server.Name)
@@ -30,14 +48,14 @@ func nameURIs(items []*item, naming Naming) (warnings []string) {
 		default:
 			it.public, it.other = protocol.PrefixURI(it.server.Name, it.name), id
 		}
-		it.public = free(publics, it.public, it)
+		it.public = free(publics, it.public, old.public, it)
 	}
 	return warnings
 }
 
-// free takes want for the item in the table, or want with a suffix made from the item when another one has it.
-func free(taken map[string]*item, want string, it *item) string {
-	got := want
+// free takes for the item what it had, "" = nothing; else want, or want with a suffix made from the item when another one has it.
+func free(taken map[string]*item, want, had string, it *item) string {
+	got := cmp.Or(had, want)
 	for n := 0; taken[got] != nil; n++ {
 		got = protocol.UnderscoreSuffix(want, seed(it, n))
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -13,6 +14,8 @@ type uris struct {
 	owned    map[ownName]*item  // by server and original; filtered ones too
 	original map[string][]*item // those of all servers that show it, in the order of the configuration
 	ranked   []*item            // templates that can match: most literal characters first, then in the order of the configuration
+	prefixes prefixes           // of ranked
+	hidden   []*item            // templates that filters keep from clients
 }
 
 func newURIs(items []*item) uris {
@@ -26,6 +29,9 @@ func newURIs(items []*item) uris {
 	for _, it := range items {
 		u.owned[ownName{it.server.Name, it.own}] = it
 		if it.entry == nil {
+			if it.template != nil {
+				u.hidden = append(u.hidden, it)
+			}
 			continue
 		}
 		u.public[it.public] = it
@@ -46,7 +52,19 @@ func newURIs(items []*item) uris {
 		return cmp.Or(cmp.Compare(b.template.Literals(), a.template.Literals()), cmp.Compare(a.server.Order, b.server.Order),
 			cmp.Compare(a.server.Name, b.server.Name), cmp.Compare(a.own, b.own))
 	})
+	u.prefixes = newPrefixes(u.ranked)
 	return u
+}
+
+// candidates are the templates that a URI may be an expansion of, in the order of ranked.
+func (u *uris) candidates(uri string) iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		for _, rank := range u.prefixes.of(uri) {
+			if !yield(u.ranked[rank]) {
+				return
+			}
+		}
+	}
 }
 
 // spelled returns the item with this public URI or other spelling.

@@ -19,29 +19,34 @@ type View struct {
 	names        [2]names // Tools, Prompts
 	resources    uris
 	templates    uris
+	linked       map[ownName]*item // pages that tools link to and no list has, by server and URI: a tool that does
 	made         map[*parsed]*item
+	silent       [protocol.ItemKinds][]*Server
 	instructions string
 }
 
+// viewOrder has what is linked to before what links: names of resources stand in tools.
+var viewOrder = [...]protocol.ItemKind{protocol.Resources, protocol.Templates, protocol.Tools, protocol.Prompts}
+
 // build makes the view of the whole catalog. Entries of previous that would come out the same are taken over.
 func (s *Snapshot) build(previous *Snapshot) *View {
-	v := &View{snapshot: s, servers: s.servers, pass: s.passes(), made: map[*parsed]*item{}}
-	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+	v := &View{snapshot: s, servers: s.servers, pass: s.passes(), made: map[*parsed]*item{}, linked: map[ownName]*item{}}
+	for _, kind := range viewOrder {
 		var items []*item
 		for _, server := range s.servers {
 			o := s.byName[server.Name]
-			items = append(items, itemsOf(server, kind, o.lots[kind])...)
+			items = append(items, itemsOf(o, kind)...)
 			s.warnings = append(s.warnings, o.lots[kind].warnings...)
 		}
 		switch {
 		case v.pass:
 		case kind == protocol.Tools || kind == protocol.Prompts:
-			s.warnings = append(s.warnings, nameAll(items, s.naming)...)
+			s.warnings = append(s.warnings, nameAll(items, s.naming, previous.holdings(kind, s.naming))...)
 		default:
-			s.warnings = append(s.warnings, nameURIs(items, s.naming)...)
+			s.warnings = append(s.warnings, nameURIs(items, s.naming, previous.holdings(kind, s.naming))...)
 		}
 		for _, it := range items {
-			if !hides(filterOf(it.server, kind), it.own) {
+			if !s.byName[it.server.Name].hides(kind, it.own) {
 				it.entry = v.entry(it, previous)
 				s.byName[it.server.Name].counts[kind]++
 			}
@@ -49,23 +54,25 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 		}
 		v.fill(kind, items)
 	}
+	v.findSilent()
 	v.instructions = instructions(v.servers, v.pass)
 	return v
 }
 
 // buildServer makes the view of one server alone: its own names, URIs and bytes in its own order.
 func (s *Snapshot) buildServer(o *offer) *View {
-	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation}
-	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		items := itemsOf(o.server, kind, o.lots[kind])
+	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation, linked: map[ownName]*item{}}
+	for _, kind := range viewOrder {
+		items := itemsOf(o, kind)
 		for _, it := range items {
 			it.name = it.own
-			if !hides(filterOf(it.server, kind), it.own) {
+			if !o.hides(kind, it.own) {
 				it.entry = v.entry(it, nil)
 			}
 		}
 		v.fill(kind, items)
 	}
+	v.findSilent()
 	v.instructions = instructions(v.servers, v.pass)
 	return v
 }
@@ -79,10 +86,11 @@ func (s *Snapshot) passes() bool {
 // entry makes what clients see of the item.
 func (v *View) entry(it *item, previous *Snapshot) *Entry {
 	e := &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, Template: it.template}
+	it.links = v.publicLinks(it)
 	switch old := previous.item(it.parsed); {
 	case v.pass:
 		e.Raw = e.Source
-	case old != nil && old.entry != nil && old.public == it.public && old.other == it.other &&
+	case old != nil && old.entry != nil && old.public == it.public && old.other == it.other && slices.Equal(old.links, it.links) &&
 		old.server.Name == it.server.Name && old.server.State == it.server.State && !previous.main.pass:
 		if old.server == it.server {
 			return old.entry

@@ -1,10 +1,14 @@
 package kernel
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 const (
-	throughput = 300 // messages after which a busy actor lets others run
-	warm       = 64  // goroutines kept for the next wake
+	slice     = 200 * time.Microsecond // after which a busy actor lets others run
+	clockEach = 8                      // messages after which it looks at the clock
+	warm      = 64                     // goroutines kept for the next wake
 )
 
 // dispatcher runs mailboxes on warm goroutines: a new goroutine for each wake would grow its stack each time,
@@ -21,7 +25,7 @@ func newDispatcher() *dispatcher {
 	return &dispatcher{work: make(chan func()), idle: make(chan struct{}, warm), quit: make(chan struct{})}
 }
 
-func (d *dispatcher) Throughput() int { return throughput }
+func (d *dispatcher) Throughput() int { return 1 } // nobody asks: our mailbox counts time
 
 // Schedule runs fn soon, on a warm goroutine if one is idle. It never blocks, and works after close too.
 func (d *dispatcher) Schedule(fn func()) {

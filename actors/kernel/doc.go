@@ -25,15 +25,17 @@
 //     third way: the message never left the sender. A message whose handling panicked is abandoned too.
 //   - Each incarnation sees Started first and Stopping last, and after a panic nothing but Stopping. Timers and results
 //     of Self.Go reach the incarnation that asked for them or none.
-//   - Messages of one sender arrive in the order they were told, except that Urgent ones overtake, and that a State
-//     message takes the place of the queued one with its key.
+//   - Messages of one sender arrive in the order they were told, except that Urgent ones overtake, and that a State or
+//     Step message takes the place of the queued one with its key.
 //   - A parent stops after its children, restarts without them, and hears of each child's end at most once.
-//   - Nothing foreign (Step, Do, Abandon, Key) is called with a lock held, so all of them may Tell.
+//   - Nothing foreign (Step, Do, Abandon, Key) is called with a lock held, so all of them may Tell. Size, Sum and the Key of
+//     what Sum returns are: they only look at their message.
 //   - After System.Stop no goroutine is left. Nothing is kept between systems, so one may live in a synctest bubble.
 //
 // # Known weaknesses
 //
-// Outcome and Urgent are not bounded here: who sends them must be bounded by work in flight. A Step that loops for
+// Outcome and Urgent are not bounded here: who sends them must be bounded by work in flight. What a peer may say unasked
+// is a message of class Step, a State that can be Summed, a LogLine, or waits in TellWait. A Logic.Step that loops for
 // ever cannot be interrupted; it costs System.Stop its context. Supervision does not back off: an actor whose Started
 // panics uses its restarts up in milliseconds, so what may fail belongs into a later message.
 package kernel

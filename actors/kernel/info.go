@@ -35,7 +35,7 @@ func (c *cell) info() Info {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := Info{
-		Name: c.name, Kind: c.kind, Depth: m.urgent.len() + m.user.len() + m.logs.len(), Waiting: m.waiters.len,
+		Name: c.name, Kind: c.kind, Depth: m.urgent.len() + m.depth, Waiting: m.waiters.len,
 		Handled: m.counts.handled, Refused: m.counts.refused, Dropped: m.counts.dropped, Panics: m.counts.panics, Restarts: c.restarted,
 	}
 	if m.counts.last != nil {
@@ -50,4 +50,23 @@ func (s *System) DeadLetters() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dead
+}
+
+// Mailbox is how full a mailbox is.
+type Mailbox struct {
+	Name         string
+	Depth, Limit int
+}
+
+// Mailboxes returns how full all mailboxes are, in no order.
+func (s *System) Mailboxes() []Mailbox {
+	var list []Mailbox
+	s.cells.Range(func(_, each any) bool {
+		c := each.(*cell)
+		c.box.mu.Lock()
+		defer c.box.mu.Unlock()
+		list = append(list, Mailbox{c.name, c.box.urgent.len() + c.box.depth, c.box.limit + keyLimit + logLimit})
+		return true
+	})
+	return list
 }

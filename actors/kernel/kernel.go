@@ -18,6 +18,7 @@ const (
 	State                // always admitted; replaces, in its place, a queued one with the same key
 	LogLine              // beyond a bound the oldest queued LogLine is dropped and counted
 	Urgent               // always admitted, and overtakes everything that is not Urgent
+	Step                 // like State, but of many with the same key only the newest is replaced: who is quick enough gets each
 )
 
 // Why tells a message the reason it will never be handled.
@@ -42,7 +43,7 @@ type Glance interface{ Glance() }
 // when the message will never be handled (or its handler panicked); it must not block.
 type Abandoner interface{ Abandon(Why) }
 
-// Keyed is a State message; Key returns a comparable value. A State message without Key has its type as key.
+// Keyed is a State or Step message; Key returns a comparable value. One without Key has its type as key.
 type Keyed interface{ Key() any }
 
 // Logic is what an actor does. All its methods are called by one goroutine at a time, in the order of the messages.

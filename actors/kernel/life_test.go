@@ -236,16 +236,13 @@ func TestBrokenSeesNothing(t *testing.T) {
 		var d diary
 		g := make(gate)
 		p := Spawn(s, SpawnOptions{Name: "p"}, d.build(func(self Self, msg any) {
-			switch m := msg.(type) {
-			case string:
+			if msg == "spawn" {
 				SpawnChild(self, SpawnOptions{Name: "c"}, d.build(func(self Self, _ any) { self.Stop() }))
-			case gate:
-				<-m
+				<-g
 				panic("after the child's end")
 			}
 		}))
 		p.Tell("spawn")
-		p.Tell(g)
 		d.expect(t, "p#1 started", "p#1 spawn", "p/c#1 started", "p/c#1 stopped")
 		close(g)
 		d.expect(t, "p#1 restarting", "p#2 started")

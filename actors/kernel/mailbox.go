@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	defaultLimit = 1024 // user lane, when SpawnOptions.Mailbox is 0
+	defaultLimit = 1024 // when SpawnOptions.Mailbox is 0
 	logLimit     = 256  // LogLines queued before the oldest is dropped
 )
 
@@ -21,20 +21,26 @@ const (
 	gone                 // the actor has stopped; messages are abandoned with Gone
 )
 
-// mailbox is an actor's queue: system > urgent > user lane with log lines in between. It answers (abandons) whatever
-// it does not deliver. It implements actor.Mailbox. Nothing foreign is called while mu is held.
+// mailbox is an actor's queue: system > urgent > all others in one lane, log lines among them, or in a fair mailbox in several
+// such lanes that take turns. It answers (abandons) whatever it does not deliver. It implements actor.Mailbox. Nothing foreign is called while mu is held.
 type mailbox struct {
 	owner   *cell
-	limit   int // of the user lane
+	limit   int // of messages in all lanes, those that are keyed and log lines not counted: they have bounds of their own
 	process func()
 
 	mu          sync.Mutex
 	system      ring // protoactor's own messages
 	urgent      ring
-	user        ring           // Work, Outcome, State
-	logs        ring           // LogLine, at most logLimit; merged with user by order
-	keys        map[any]*state // State messages in user by their key
-	waiters     waiters        // TellWait; not empty only while user is at waitLimit
+	base        lane           // all other messages, or those of nobody in a fair mailbox
+	fair        *lanes         // the others of a fair mailbox; else nil
+	depth       int            // messages in all lanes, log lines too
+	waiting     int            // those that count against limit
+	keys        map[any]*keyed // the newest State or Step of each key
+	held        int            // bytes of those messages
+	logged      int            // bytes of log lines
+	weight      int            // bytes of the messages that came by TellWait
+	spilled     []any          // log lines that lost their place to one message beside the one that put returns; to be abandoned
+	waiters     waiters        // TellWait; not empty only while there is no room, of messages or bytes
 	order       uint64
 	incarnation uint32 // the one at work, 0 before the first
 	phase       phase
@@ -46,13 +52,11 @@ type mailbox struct {
 	dirty       bool // something was delivered since the last Flush
 	counts      counts
 
-	current any // user message being handled; touched by the processing goroutine alone
+	single  bool // Fate says when the next message is handled
+	current any  // user message being handled; touched by the processing goroutine alone
 	invoker actor.MessageInvoker
 	pool    actor.Dispatcher
 }
-
-// state stands in the user lane for a State message, so that a newer one can take its place.
-type state struct{ msg, key any }
 
 // counts is what Info shows of a mailbox.
 type counts struct {
@@ -60,19 +64,22 @@ type counts struct {
 	last                              reflect.Type // of the last message handed to the actor
 }
 
-func (m *mailbox) init(owner *cell, limit int) {
+func (m *mailbox) init(owner *cell, limit int, fair bool) {
 	if limit <= 0 {
 		limit = defaultLimit
 	}
 	m.owner, m.limit = owner, limit
 	m.process = m.run // one closure for all wakes
+	if fair {
+		m.fair = &lanes{byNumber: map[uint32]*lane{}}
+	}
 }
 
 // tell is Reference.Tell.
 func (m *mailbox) tell(msg any) {
 	class := classOf(msg)
 	var key any
-	if class == State {
+	if class == State || class == Step {
 		key = keyOf(msg)
 	}
 	m.post(entry{msg: msg, class: class}, key)
@@ -84,9 +91,16 @@ func (m *mailbox) tellOwn(incarnation uint32, msg any) {
 }
 
 func (m *mailbox) post(e entry, key any) {
+	lane := m.laneOf(e.msg)
 	m.mu.Lock()
-	lost, why := m.put(e, key)
-	wake := m.wake()
+	m.admit(lane, e, key)
+}
+
+// admit queues e, releases mu, which is held, and deals with what lost its place.
+func (m *mailbox) admit(lane uint32, e entry, key any) {
+	lost, why := m.put(lane, e, key)
+	wake, spilled := m.wake(), m.spilled
+	m.spilled = nil
 	m.mu.Unlock()
 	if wake {
 		m.pool.Schedule(m.process)
@@ -94,10 +108,13 @@ func (m *mailbox) post(e entry, key any) {
 	if lost != nil {
 		m.owner.abandon(lost, why)
 	}
+	for _, msg := range spilled {
+		m.owner.abandon(msg, Overloaded)
+	}
 }
 
 // put queues e and returns the message that lost its place, if any: e's own or an older one. mu is held.
-func (m *mailbox) put(e entry, key any) (lost any, why Why) {
+func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Why) {
 	switch m.phase {
 	case closing:
 		return e.msg, StoppedWhy
@@ -106,42 +123,38 @@ func (m *mailbox) put(e entry, key any) (lost any, why Why) {
 	}
 	m.order++
 	e.order = m.order
-	switch e.class {
-	case Urgent:
+	if e.class == Urgent {
 		m.urgent.push(e)
-	case LogLine:
-		if m.logs.len() == logLimit {
-			lost, why = m.logs.pop().msg, Overloaded
-			m.counts.dropped++
-		}
-		m.logs.push(e)
-	case State:
-		return m.putState(e, key)
-	case Outcome:
-		m.user.push(e)
-	default:
-		if m.user.len() >= m.limit {
-			m.counts.refused++
-			return e.msg, Overloaded
-		}
-		m.user.push(e)
+		return nil, ""
 	}
+	l := m.laneFor(number)
+	depth, waits := l.len(), l.waits()
+	switch e.class {
+	case LogLine:
+		lost, why = m.putLog(l, e), Overloaded
+	case State, Step:
+		lost, why = m.putKeyed(l, e, key)
+	case Outcome:
+		l.user.push(e)
+	default:
+		if m.refuses(l) {
+			m.counts.refused++
+			lost, why = e.msg, Overloaded
+		} else {
+			l.user.push(e)
+		}
+	}
+	m.settle(l, depth, waits)
 	return lost, why
 }
 
-func (m *mailbox) putState(e entry, key any) (lost any, why Why) {
-	if queued, ok := m.keys[key]; ok {
-		lost, queued.msg = queued.msg, e.msg
-		return lost, Superseded
+// settle brings the books up to date after a change of a lane that had depth messages, waits of which counted. mu is held.
+func (m *mailbox) settle(l *lane, depth, waits int) {
+	m.depth += l.len() - depth
+	m.waiting += l.waits() - waits
+	if m.fair != nil && !l.turn {
+		m.taken(l)
 	}
-	if m.keys == nil {
-		m.keys = make(map[any]*state)
-	}
-	queued := &state{e.msg, key}
-	m.keys[key] = queued
-	e.msg = queued
-	m.user.push(e)
-	return nil, ""
 }
 
 // wake reports whether process must be scheduled, and notes that it is. mu is held.
@@ -155,26 +168,22 @@ func (m *mailbox) wake() bool {
 
 // deliverable reports whether a message may be handed to the actor's logic. mu is held.
 func (m *mailbox) deliverable() bool {
-	return m.phase == open && !m.suspended && m.urgent.len()+m.user.len()+m.logs.len() > 0
+	return m.phase == open && !m.suspended && m.urgent.len()+m.depth > 0
 }
 
 // close abandons all that is queued and takes nothing more; system messages still pass.
 func (m *mailbox) close(to phase) {
 	m.mu.Lock()
 	m.phase = max(m.phase, to)
-	var left []any
-	for _, lane := range []*ring{&m.urgent, &m.user, &m.logs} {
-		for lane.len() > 0 {
-			msg := lane.pop().msg
-			if s, ok := msg.(*state); ok {
-				msg = s.msg
-			}
-			left = append(left, msg)
-		}
-		*lane = ring{}
-	}
-	m.keys = nil
 	m.waiters.dismiss()
+	var left []any
+	for m.urgent.len()+m.depth > 0 {
+		left = append(left, m.take().msg)
+	}
+	m.urgent, m.base = ring{}, lane{}
+	if m.fair != nil {
+		m.fair.forget()
+	}
 	m.mu.Unlock()
 	for _, msg := range left {
 		m.owner.abandon(msg, StoppedWhy)
@@ -222,6 +231,7 @@ func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, pool actor.Disp
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.invoker, m.pool = invoker, pool
+	_, m.single = m.pool.(fated)
 }
 
 // Start is called by protoactor when its Started is queued: from now on messages are handled.
@@ -239,5 +249,5 @@ func (m *mailbox) Start() {
 func (m *mailbox) UserMessageCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.urgent.len() + m.user.len() + m.logs.len()
+	return m.urgent.len() + m.depth
 }

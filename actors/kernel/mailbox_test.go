@@ -239,6 +239,36 @@ func TestTellWaitLeavesRoom(t *testing.T) {
 	})
 }
 
+// What waits by TellWait is bounded by its bytes, too; one message may be larger than that.
+func TestTellWaitByBytes(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		g := make(gate)
+		handled := 0
+		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(_ Self, msg any) {
+			switch m := msg.(type) {
+			case gate:
+				<-m
+			case heavy:
+				handled++
+			}
+		}))
+		r.Tell(g)
+		synctest.Wait()
+		for _, size := range []int{2 * sizeTotal, 1, sizeTotal / 2, sizeTotal / 2, sizeTotal / 2, 0} {
+			go func() { _ = r.TellWait(t.Context(), heavy{newClassed(size, Outcome, ""), size}) }()
+			synctest.Wait()
+		}
+		if info := s.Actors()[0]; info.Depth != 2 || info.Waiting != 4 {
+			t.Errorf("%d queued and %d waiting, want the first and the one without a size", info.Depth, info.Waiting)
+		}
+		close(g)
+		synctest.Wait()
+		if box := &r.cell.box; handled != 6 || box.weight != 0 {
+			t.Errorf("%d handled, %d bytes in the books", handled, box.weight)
+		}
+	})
+}
+
 func TestTellWaitOnStop(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)
@@ -282,7 +312,7 @@ func (r *recorder) EscalateFailure(_, _ any)    {}
 func TestToldWhileSpawned(t *testing.T) {
 	var r recorder
 	var m mailbox
-	m.init(&cell{}, 0)
+	m.init(&cell{}, 0, false)
 	m.tell("user")
 	m.RegisterHandlers(&r, &r)
 	m.tell("user")

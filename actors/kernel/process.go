@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"runtime"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -24,14 +25,21 @@ var errGoexit = errors.New("runtime.Goexit called")
 // flush reaches the shell as a message when the mailbox ran empty.
 type flush struct{}
 
-// run handles messages until there are none. At most one goroutine per mailbox is in here.
+// run handles messages until there are none; in a simulated world one, and what comes after it is for Fate to say. At
+// most one goroutine per mailbox is in here.
 func (m *mailbox) run() {
-	for m.turn() {
+	if !m.single {
+		for m.turn() {
+		}
+		return
+	}
+	if m.turn() {
+		m.pool.Schedule(m.process)
 	}
 }
 
-// turn handles messages until none is left (false) or one panicked (true). runtime.Goexit in a handler, the way
-// of t.FailNow, counts as a panic: the goroutine is lost, the actor is not.
+// turn handles messages until none is left (false) or one panicked (true); in a simulated world it handles one (true).
+// runtime.Goexit in a handler, the way of t.FailNow, counts as a panic: the goroutine is lost, the actor is not.
 func (m *mailbox) turn() (again bool) {
 	idle := false
 	defer func() {
@@ -46,9 +54,15 @@ func (m *mailbox) turn() (again bool) {
 		m.failed(errGoexit)
 		m.pool.Schedule(m.process)
 	}()
+	var began time.Time // of a long turn; the clock costs as much as a message does
 	for i := 1; ; i++ {
-		if i%throughput == 0 {
-			runtime.Gosched()
+		if i%clockEach == 0 {
+			if now := time.Now(); began.IsZero() {
+				began = now
+			} else if now.Sub(began) > slice {
+				runtime.Gosched()
+				began = time.Time{}
+			}
 		}
 		e, what := m.next()
 		switch what {
@@ -65,6 +79,10 @@ func (m *mailbox) turn() (again bool) {
 		case nothing:
 			idle = true
 			return false
+		}
+		if m.single {
+			idle = true
+			return true
 		}
 	}
 }
@@ -118,29 +136,43 @@ func (m *mailbox) passes(msg any) bool {
 	return true
 }
 
-// take pops the first of the urgent lane, else the older of the user lane's and the log lines' first. mu is held.
+// take pops the first of the urgent lane, else of the lane whose turn it is. mu is held.
 func (m *mailbox) take() entry {
 	if m.urgent.len() > 0 {
 		return m.urgent.pop()
 	}
-	if m.logs.len() > 0 && (m.user.len() == 0 || m.logs.at(m.logs.head).order < m.user.at(m.user.head).order) {
-		return m.logs.pop()
+	l := m.nextLane()
+	depth, waits := l.len(), l.waits()
+	e := m.pop(l)
+	m.settle(l, depth, waits)
+	if e.weighed {
+		m.weight -= sizeOf(e.msg)
 	}
-	e := m.user.pop()
-	if s, ok := e.msg.(*state); ok {
-		delete(m.keys, s.key)
-		e.msg = s.msg
-	}
-	for m.user.len() < m.waitLimit() {
-		w := m.waiters.first()
-		if w == nil {
+	for w := m.waiters.first(); w != nil; w = m.waiters.first() {
+		size := 0
+		if w.entry.weighed {
+			size = sizeOf(w.entry.msg)
+		}
+		if !m.hasRoom(size) {
 			break
 		}
+		m.weight += size
 		m.waiters.remove(w)
-		m.order++
-		w.entry.order = m.order
-		m.user.push(w.entry)
+		w.entry.class = Outcome // it has waited for its room
+		m.put(w.lane, w.entry, nil)
 		close(w.done)
+	}
+	return e
+}
+
+// pop takes the older of a lane's first message and its first log line. mu is held.
+func (m *mailbox) pop(l *lane) entry {
+	if l.logs.len() > 0 && (l.user.len() == 0 || l.logs.at(l.logs.head).order < l.user.at(l.user.head).order) {
+		return m.takeLog(l)
+	}
+	e := l.user.pop()
+	if k, ok := e.msg.(*keyed); ok {
+		e.msg = m.takeKeyed(k)
 	}
 	return e
 }

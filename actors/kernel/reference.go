@@ -40,3 +40,11 @@ func (r Reference) String() string { return r.Name() }
 
 // IsZero reports whether r is the zero Reference.
 func (r Reference) IsZero() bool { return r.cell == nil }
+
+// age orders actors by when they were spawned; those that never were come first.
+func (r Reference) age() uint64 {
+	if r.cell == nil {
+		return 0
+	}
+	return r.cell.order
+}

@@ -3,9 +3,10 @@ package kernel
 // entry is a queued message.
 type entry struct {
 	msg         any
-	order       uint64 // of arrival, over the user lane and the log lines together
+	order       uint64 // of arrival, over all lanes and their log lines together
 	incarnation uint32 // 0 = for whichever incarnation comes; else timers and results of Go: for that one only
 	class       Class
+	weighed     bool // its Size counts in mailbox.weight
 }
 
 // ring is a queue in a reused buffer. Positions only grow, so a position names its entry until that is popped.

@@ -10,7 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Self is how one incarnation of an actor acts on the world. Stop, StopChild and SpawnChild are for the actor's own
+// Self is how one incarnation of an actor acts on the world. Stop, StopChild, SpawnChild and Next are for the actor's own
 // goroutine (Do, Flush, the function that makes the Logic); the rest is safe everywhere.
 type Self struct{ life *life }
 
@@ -19,6 +19,7 @@ type life struct {
 	cell    *cell
 	number  uint32
 	context actor.Context
+	next    []any // of Next; touched by the actor's goroutine alone
 
 	// Guarded by cell.box.mu.
 	ctx    context.Context // of Go; made when first needed
@@ -26,10 +27,18 @@ type life struct {
 }
 
 // Timer is a message on its way, from Self.After.
-type Timer struct{ timer *time.Timer }
+type Timer struct {
+	timer *time.Timer
+	stop  func() bool // of a simulated world, instead
+}
 
 // Stop keeps the message from being sent; false means that it is queued or handled already. The zero Timer does nothing.
-func (t Timer) Stop() bool { return t.timer != nil && t.timer.Stop() }
+func (t Timer) Stop() bool {
+	if t.stop != nil {
+		return t.stop()
+	}
+	return t.timer != nil && t.timer.Stop()
+}
 
 // Reference returns the actor's own.
 func (s Self) Reference() Reference { return Reference{s.life.cell} }
@@ -46,13 +55,13 @@ func (s Self) Logger() *slog.Logger { return s.life.cell.logger() }
 // After sends msg to the actor itself after d, as an Outcome. If the incarnation has ended by then, msg is abandoned.
 func (s Self) After(d time.Duration, msg any) Timer {
 	door, number := s.life.cell.door, s.life.number
-	return Timer{time.AfterFunc(d, func() {
+	return s.life.cell.system.after(d, func() {
 		if c := door.to.Load(); c != nil {
 			c.box.tellOwn(number, msg)
 			return
 		}
 		abandon(msg, Gone)
-	})}
+	})
 }
 
 // Go runs f on a goroutine of its own and sends what it returns to the actor, as an Outcome; nil sends nothing. ctx
@@ -95,6 +104,10 @@ func (l *life) end() {
 	l.begin()
 	l.cancel()
 }
+
+// Next has the actor handle msg as soon as the effects at hand are carried out, before anything else that waits: what Do has to
+// tell the state, such as the reference of a child that may have ended already. It is for Do.
+func (s Self) Next(msg any) { s.life.next = append(s.life.next, msg) }
 
 // Stop ends the actor after the message being handled. What is queued is abandoned.
 func (s Self) Stop() { s.life.cell.stop(WhyAsked) }

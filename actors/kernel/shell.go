@@ -74,6 +74,11 @@ func (h *shell[E]) step(msg any) {
 		out = nil
 	}
 	h.out = out
+	for l := h.self.life; len(l.next) > 0; {
+		msg := l.next[0]
+		l.next = l.next[1:]
+		h.step(msg)
+	}
 }
 
 // end gives the logic its last message. A panic in there must not stop the stopping.

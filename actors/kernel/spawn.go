@@ -10,7 +10,8 @@ import (
 type SpawnOptions struct {
 	Name     string        // of its own, may contain slashes; a child's full name is parent/Name
 	Kind     string        // for Info and metrics, like "session"
-	Mailbox  int           // messages in the user lane before Work is refused; 0 = 1024
+	Mailbox  int           // messages before Work is refused, those that are keyed and log lines not counted; 0 = 1024
+	Fair     bool          // Laned messages take turns, and each lane has an eighth of the mailbox for Work
 	Restarts int           // panics survived within Within, then it stops; 0 = 10, negative = none
 	Within   time.Duration // 0 = 10 s
 }
@@ -60,7 +61,7 @@ func newCell(s *System, parent *cell, o SpawnOptions) *cell {
 	if c.within <= 0 {
 		c.within = 10 * time.Second
 	}
-	c.box.init(c, o.Mailbox)
+	c.box.init(c, o.Mailbox, o.Fair)
 	return c
 }
 
@@ -75,7 +76,7 @@ func (c *cell) stillborn(err error) Reference {
 func props[E any](c *cell, build func(self Self) Logic[E]) *actor.Props {
 	return actor.PropsFromProducer(
 		func() actor.Actor { return &shell[E]{cell: c, build: build} },
-		actor.WithDispatcher(c.system.pool),
+		actor.WithDispatcher(c.system.dispatcherOf()),
 		actor.WithMailbox(func() actor.Mailbox { return &c.box }),
 		actor.WithSupervisor(c.system.strategy),
 	)

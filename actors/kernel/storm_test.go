@@ -153,8 +153,22 @@ func (m *model) put(c *classed) {
 			m.replaced++
 			return
 		}
+	case Step:
+		newest := -1
+		n, _ := m.count(func(q *classed) bool { return q.class == Step && q.key == c.key })
+		for i, q := range m.user {
+			if q.class == Step && q.key == c.key {
+				newest = i
+			}
+		}
+		if n >= stepLimit {
+			m.user[newest] = c
+			m.replaced++
+			return
+		}
 	case Work:
-		if len(m.user)-logs >= m.limit {
+		replaceable, _ := m.count(func(q *classed) bool { return q.class == State || q.class == Step })
+		if len(m.user)-logs-replaceable >= m.limit {
 			m.refused++
 			return
 		}
@@ -179,14 +193,17 @@ func TestMailboxModel(t *testing.T) {
 		refused, replaced, id := 0, 0, 0
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
-				class := Class(rapid.IntRange(0, 4).Draw(t, "class"))
+				class := Class(rapid.IntRange(0, 5).Draw(t, "class"))
 				key := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key")
+				if class == Step {
+					key += " step"
+				}
 				for range rapid.SampledFrom([]int{1, 3, logLimit + 1}).Draw(t, "times") {
 					id++
 					c := newClassed(id, class, key)
 					naive.put(c)
 					box.mu.Lock()
-					lost, why := box.put(entry{msg: c, class: class}, c.Key())
+					lost, why := box.put(0, entry{msg: c, class: class}, c.Key())
 					box.mu.Unlock()
 					if lost != nil && why == Superseded {
 						replaced++

@@ -15,6 +15,7 @@ import (
 // Options are the choices of a System.
 type Options struct {
 	Logger *slog.Logger // where panics and misuse are told; nil = nowhere
+	Fate   Fate         // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
 // System is a world of actors. One per process is enough: an empty one takes 3 MB and some milliseconds to make.
@@ -23,6 +24,7 @@ type System struct {
 	root     *actor.RootContext
 	pool     *dispatcher
 	strategy *supervision
+	fate     Fate // nil in the real world
 	log      *slog.Logger
 	cells    sync.Map // full name → *cell; every actor that is not gone
 	loose    census   // goroutines of Self.Go
@@ -40,7 +42,7 @@ func New(o Options) *System {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &System{log: log, pool: newDispatcher(), tops: make(map[*cell]struct{})}
+	s := &System{log: log, pool: newDispatcher(), fate: o.Fate, tops: make(map[*cell]struct{})}
 	quiet := actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) })
 	s.proto = actor.NewActorSystem(quiet)
 	// protoactor's own subscribers only log, and the one for dead letters keeps a goroutine for a second

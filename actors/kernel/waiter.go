@@ -5,6 +5,7 @@ import "context"
 // waiter is a goroutine in TellWait.
 type waiter struct {
 	entry      entry
+	lane       uint32
 	done       chan struct{} // closed when the message was taken or the actor stopped
 	dismissed  bool          // the actor stopped; written before done is closed
 	queued     bool          // guarded by the mailbox's mutex
@@ -62,36 +63,42 @@ func (m *mailbox) tellWait(ctx context.Context, msg any) error {
 	}
 	e := entry{msg: msg, class: classOf(msg)}
 	var key any
-	if e.class == State {
+	if e.class == State || e.class == Step {
 		key = keyOf(msg)
+	}
+	lane, size := m.laneOf(msg), 0
+	if e.class == Work || e.class == Outcome {
+		size = sizeOf(msg)
+		e.weighed = size > 0
 	}
 	m.mu.Lock()
 	if m.phase != open {
 		m.mu.Unlock()
 		return ErrGone
 	}
-	if (e.class == Work || e.class == Outcome) && m.user.len() >= m.waitLimit() {
-		return m.queueUp(ctx, e)
+	if e.class == Work || e.class == Outcome {
+		if !m.hasRoom(size) || size > 0 && m.waiters.len > 0 {
+			return m.queueUp(ctx, lane, e)
+		}
+		e.class = Outcome // it has its room
+		m.weight += size
 	}
-	lost, why := m.put(e, key)
-	wake := m.wake()
-	m.mu.Unlock()
-	if wake {
-		m.pool.Schedule(m.process)
-	}
-	if lost != nil {
-		m.owner.abandon(lost, why)
-	}
+	m.admit(lane, e, key)
 	return nil
 }
 
-// waitLimit is how long the user lane may be when a message that can wait is admitted. The rest is for messages that
-// cannot: else a reader with more to tell than its actor can handle keeps the lane full, and all Work is refused.
+// hasRoom reports whether a message of that size that can wait is admitted; one may be larger than all that is allowed. mu is held.
+func (m *mailbox) hasRoom(size int) bool {
+	return m.waiting < m.waitLimit() && (size == 0 || m.weight == 0 || m.weight+size <= sizeTotal)
+}
+
+// waitLimit is how many messages may count against the limit when one that can wait is admitted. The rest is for those that
+// cannot: else a reader with more to tell than its actor can handle keeps the mailbox full, and all Work is refused.
 func (m *mailbox) waitLimit() int { return m.limit - m.limit/4 }
 
 // queueUp waits for room. mu is held on entry and released.
-func (m *mailbox) queueUp(ctx context.Context, e entry) error {
-	w := &waiter{entry: e, done: make(chan struct{})}
+func (m *mailbox) queueUp(ctx context.Context, lane uint32, e entry) error {
+	w := &waiter{entry: e, lane: lane, done: make(chan struct{})}
 	m.waiters.push(w)
 	m.mu.Unlock()
 	select {

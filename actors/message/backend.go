@@ -12,10 +12,20 @@ type Connect struct{}
 type Send struct {
 	Call    CallRef
 	Request *Request
+	Pool    kernel.Reference
+	Backend kernel.Reference
 }
 
-// Abandon answers a Send the backend never handled.
-func (s Send) Abandon(why kernel.Why) { abandon(s.Call, s.Request, why) }
+// Abandon gives a Send that the backend never handled back to the pool, which counts it and may try another. One that the
+// backend has failed in the middle of may have been written.
+func (s Send) Abandon(why kernel.Why) {
+	if why == kernel.Panicked {
+		abandon(s.Call, s.Request, why)
+		s.Pool.Tell(Ended{Backend: s.Backend, Call: s.Call})
+		return
+	}
+	s.Pool.Tell(Returned{Backend: s.Backend, Call: s.Call, Request: s.Request, Reason: "it took no more: " + string(why), Full: why == kernel.Overloaded})
+}
 
 // Withdraw cancels a call the backend has written or is about to write.
 type Withdraw struct {
@@ -31,6 +41,11 @@ type Drain struct{}
 
 // Stop: answer everything pending and stop now.
 type Stop struct{ Reason string }
+
+// Look tells a backend that another connection to the same URL was lost. One that carries nothing would not notice.
+type Look struct{}
+
+func (Look) Class() kernel.Class { return kernel.State }
 
 // Query asks a server something on the gateway's own behalf (subscribe, setLevel); the answer is one Queried to the pool.
 type Query struct {

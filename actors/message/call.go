@@ -4,6 +4,8 @@
 package message
 
 import (
+	"cmp"
+
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 )
@@ -12,7 +14,7 @@ import (
 // Zero values until authentication, projects and the modern era fill them in.
 type Caller struct {
 	Principal    string // "" = anonymous
-	ClientKey    string // who is counted: session id (legacy); principal, else address (modern)
+	ClientKey    string // who is counted: session id (legacy); principal, else address, on this machine with the client's name (modern)
 	Project      string // "" = the whole catalog
 	Version      string // the protocol version the client speaks
 	Capabilities []byte // raw JSON of what the client declared; nil = nothing
@@ -26,6 +28,11 @@ type Caller struct {
 type CallRef struct {
 	Holder kernel.Reference // a session or a desk
 	Seq    uint64           // never reused by that holder
+}
+
+// Compare orders calls, for what is done to many of them at once.
+func (r CallRef) Compare(other CallRef) int {
+	return cmp.Or(cmp.Compare(r.Seq, other.Seq), cmp.Compare(r.Holder.Name(), other.Holder.Name()))
 }
 
 // Request is one MCP request on its way to a server, the same for every era. It is immutable.
@@ -43,6 +50,8 @@ type Request struct {
 	// question is an Ask. True: a frame with the modern _meta members; what a modern server answers with
 	// input_required comes back as Done, and the holder relays it; a legacy server's question is an Ask all the same.
 	Modern bool
+
+	Unlisted bool // a resources/read of what the server does not list: only if it has mentioned it
 
 	Follow bool  // a tools/call that we want done as a task by a legacy server, and its client answered with what comes of it
 	AsTask bool  // legacy: a tools/call that the server is to do as a task (MCP 2025-11-25, basic/utilities/tasks)
@@ -112,10 +121,33 @@ func (Done) callMsg()         {}
 func (Failed) callMsg()       {}
 
 func (Written) Class() kernel.Class      { return kernel.Outcome }
-func (Progress) Class() kernel.Class     { return kernel.Outcome }
-func (Log) Class() kernel.Class          { return kernel.Outcome }
 func (Ask) Class() kernel.Class          { return kernel.Outcome }
 func (Answer) Class() kernel.Class       { return kernel.Outcome }
 func (AskWithdrawn) Class() kernel.Class { return kernel.Outcome }
 func (Done) Class() kernel.Class         { return kernel.Outcome }
 func (Failed) Class() kernel.Class       { return kernel.Outcome }
+
+// Class: a server can say more of a call than anybody can hand on. Of its progress the newest counts, of its log lines
+// as many as there is room for.
+func (p Progress) Class() kernel.Class {
+	if p.Behind {
+		return kernel.State
+	}
+	return kernel.Step
+}
+
+// Key: a sign of life never takes the place of a step that the client is to see.
+func (p Progress) Key() any { return progressKey{p.Seq, p.Behind} }
+
+// Size is what it holds.
+func (p Progress) Size() int { return len(p.Frame.Raw) }
+
+type progressKey struct {
+	seq    uint64
+	behind bool
+}
+
+func (Log) Class() kernel.Class { return kernel.LogLine }
+
+// Size is what it holds.
+func (l Log) Size() int { return len(l.Frame.Raw) }

@@ -52,6 +52,20 @@ func CanOf(capabilities []byte) Can {
 	return can
 }
 
+// In is the part of what a client declares that exists in the version it speaks: no elicitation before 2025-06-18, where it has
+// no modes, and URLs and sampling with tools from 2025-11-25 on.
+func (c Can) In(version string) Can {
+	switch modes := c & (CanForm | CanURL); {
+	case version < protocol.Version20250618:
+		return c &^ (CanForm | CanURL | CanSampleTools)
+	case version < protocol.Version20251125 && modes != 0:
+		return c&^(CanURL|CanSampleTools) | CanForm
+	case version < protocol.Version20251125:
+		return c &^ CanSampleTools
+	}
+	return c
+}
+
 // Capabilities is the raw JSON object that declares the set to a legacy server.
 func (c Can) Capabilities() []byte { return c.declare(`"roots":{"listChanged":true}`) }
 

@@ -24,6 +24,9 @@ func (v Visit) Abandon(why kernel.Why) {
 	RefuseModern(v.Exchange, &protocol.Fault{Name: name, Message: "the gateway could not take the request: " + string(why), Retryable: true})
 }
 
+// Lane: at a desk whoever asks much waits for himself.
+func (v Visit) Lane() uint32 { return laneOfClient(v.Exchange) }
+
 // Withdrawal is a modern client's notifications/cancelled on stdio; RequestID as it came.
 type Withdrawal struct {
 	Remote    string
@@ -33,6 +36,9 @@ type Withdrawal struct {
 // Class: never refused, and never before its own Visit or OpenListen.
 func (Withdrawal) Class() kernel.Class { return kernel.Outcome }
 
+// Lane is that of the Visit.
+func (w Withdrawal) Lane() uint32 { return LaneOf(transport.HostOf(w.Remote)) }
+
 // OpenListen asks the gateway for an actor that serves a subscriptions/listen stream.
 type OpenListen struct {
 	Exchange *transport.Exchange
@@ -41,6 +47,11 @@ type OpenListen struct {
 
 // Abandon tells the client to come back.
 func (o OpenListen) Abandon(why kernel.Why) { RefuseModern(o.Exchange, noRoom(why)) }
+
+// Drained tells the gateway that a desk that was asked to drain has nobody left who waits for an answer.
+type Drained struct{ Desk kernel.Reference }
+
+func (Drained) Class() kernel.Class { return kernel.Outcome }
 
 // RefuseModern answers a modern request with a fault of ours; some faults have an HTTP status of their own.
 func RefuseModern(x *transport.Exchange, fault *protocol.Fault) {

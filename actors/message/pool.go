@@ -34,6 +34,11 @@ type Reconfigure struct {
 	Transport bool
 }
 
+// NewServer tells backends that their server's configuration has changed in what leaves the connection as it is.
+type NewServer struct{ Server config.Server }
+
+func (NewServer) Class() kernel.Class { return kernel.State }
+
 // NewLimits tells pools, sessions and desks that the limits of the gateway have changed.
 type NewLimits struct{ Limits config.Limits }
 
@@ -58,6 +63,7 @@ type BackendChanged struct {
 	NextAttempt time.Time
 	Info        *ServerInfo // set while syncing and when ready
 	Known       KnownEra    // when ready: the era that was found; unknown = it was configured
+	Refused     bool        // the server does not speak the only era that it was to be spoken to in
 	Anew        bool        // the actor itself has just (re)started: calls it had are lost
 }
 
@@ -87,6 +93,7 @@ type Listed struct {
 	Kind        protocol.ItemKind
 	Items       [][]byte // raw JSON objects in the server's order
 	Asked       bool     // the server said list_changed: counts as a change even if the list is equal
+	Silent      bool     // the server does not say when it changes
 }
 
 func (Listed) Class() kernel.Class { return kernel.Outcome }
@@ -94,33 +101,10 @@ func (Listed) Class() kernel.Class { return kernel.Outcome }
 // Stale: a connection that carries calls only was told that a list has changed; the one with the catalog asks again.
 type Stale struct{ Kind protocol.ItemKind }
 
-func (Stale) Class() kernel.Class { return kernel.Outcome }
+func (Stale) Class() kernel.Class { return kernel.State }
 
-// Updated: the server said a resource changed. URI is the server's own, unquoted.
-type Updated struct {
-	URI   string
-	Frame protocol.Frame
-	Span  protocol.Span // params.uri inside Frame.Raw
-}
-
-func (Updated) Class() kernel.Class { return kernel.Outcome }
-
-// UpdatedURI is the word that a resource may have changed, made by us because the server could not give it. It fails
-// for a URI that is no text, which no server can have listed, and for a task, whose state only its server knows.
-func UpdatedURI(uri string) (Updated, bool) {
-	if _, task := TaskOf(uri); task {
-		return Updated{}, false
-	}
-	params := append(protocol.AppendQuoted([]byte(`{"uri":`), uri), '}')
-	u := Updated{URI: uri}
-	var p protocol.Params
-	raw := protocol.AppendNotification(nil, protocol.NotificationResourcesUpdated.String(), params)
-	if u.Frame.Parse(raw) != nil || p.Scan(&u.Frame) != nil {
-		return Updated{}, false
-	}
-	u.Span = p.URI
-	return u, true
-}
+// Key: to ask again once is enough.
+func (s Stale) Key() any { return s }
 
 // Ended: a call left the backend; its slot is free again.
 type Ended struct {
@@ -144,19 +128,36 @@ func (Parked) Class() kernel.Class { return kernel.Outcome }
 // ran; else it was put to the one that was most likely meant.
 type Unattributed struct{ Backend kernel.Reference }
 
-func (Unattributed) Class() kernel.Class { return kernel.Outcome }
+func (Unattributed) Class() kernel.Class { return kernel.State }
 
 // SubscribeURI wants the updates of a resource; the answer is one Subscribed. URI is the server's own.
 type SubscribeURI struct {
 	Who kernel.Reference
 	Seq uint64 // of the subscriber's request
 	URI string
+
+	Unlisted bool // only if the server has mentioned it
 }
 
 // Abandon tells a subscriber that the pool never saw it.
 func (s SubscribeURI) Abandon(kernel.Why) {
-	s.Who.Tell(Subscribed{Seq: s.Seq, Fault: &protocol.Fault{Name: protocol.ServerUnavailable, Message: "the server has gone", Retryable: true}})
+	s.Who.Tell(Subscribed{Seq: s.Seq, Fault: ServerHasGone("")})
 }
+
+// ServerHasGone is what a subscriber is told whose pool is no more, or never saw the wish.
+func ServerHasGone(server string) *protocol.Fault {
+	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: server, Message: "the server has gone", Retryable: true}
+}
+
+// Resubscribe tells a pool what somebody was subscribed to at the pool before it, or before its restart. Nothing answers;
+// that something may have changed meanwhile is told when its server has said yes.
+type Resubscribe struct {
+	Who  kernel.Reference
+	URIs []string
+}
+
+// Class: one comes of each subscriber, whatever the number of its subscriptions.
+func (Resubscribe) Class() kernel.Class { return kernel.Outcome }
 
 // UnsubscribeURI no longer wants them. Nothing answers.
 type UnsubscribeURI struct {
@@ -197,9 +198,13 @@ type Returned struct {
 	Call    CallRef
 	Request *Request
 	Reason  string
+	Full    bool // the backend had no room for it
 }
 
 func (Returned) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon answers a call whose pool has gone meanwhile.
+func (r Returned) Abandon(why kernel.Why) { abandon(r.Call, r.Request, why) }
 
 // Phase is where a backend stands in its life (contract.md section 2).
 type Phase string

@@ -12,6 +12,7 @@ type ServerCatalog struct {
 	Kind   protocol.ItemKind
 	Items  [][]byte // raw JSON objects, the server's own names
 	Asked  bool     // counts as a change even if equal
+	Silent bool     // nobody says when it changes
 }
 
 func (ServerCatalog) Class() kernel.Class { return kernel.Outcome }

@@ -151,7 +151,21 @@ func (ResourceUpdated) Class() kernel.Class { return kernel.State }
 // Key: of several updates of one resource only the newest counts.
 func (u ResourceUpdated) Key() any { return updatedKey{u.Server, u.URI} }
 
+// Size is what it holds.
+func (u ResourceUpdated) Size() int { return len(u.Frame.Raw) }
+
+// Sum: a server may name any number of parts of what was subscribed to.
+func (u ResourceUpdated) Sum() any { return ResourcesUpdated{u.Server} }
+
 type updatedKey struct{ server, uri string }
+
+// ResourcesUpdated: more resources of the server have changed than can be named; each that was subscribed to may be one of them.
+type ResourcesUpdated struct{ Server string }
+
+func (ResourcesUpdated) Class() kernel.Class { return kernel.State }
+
+// Key: of each server one is enough.
+func (u ResourcesUpdated) Key() any { return u }
 
 // ServerLog is a log line of a server that belongs to no call.
 type ServerLog struct {
@@ -160,6 +174,9 @@ type ServerLog struct {
 }
 
 func (ServerLog) Class() kernel.Class { return kernel.LogLine }
+
+// Size is what it holds.
+func (l ServerLog) Size() int { return len(l.Frame.Raw) }
 
 // ElicitationDone passes notifications/elicitation/complete on to the client that was asked.
 type ElicitationDone struct{ Frame protocol.Frame }

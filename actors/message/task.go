@@ -56,6 +56,9 @@ func (TaskNote) callMsg() {}
 func (TaskMade) Class() kernel.Class { return kernel.Outcome }
 func (TaskNote) Class() kernel.Class { return kernel.LogLine }
 
+// Size is what it holds.
+func (n TaskNote) Size() int { return len(n.Frame.Raw) }
+
 // AboutTask reports whether the request is about a task. What its server asks in it names the task, so that it may run beside
 // other calls where these must not run beside each other: somebody looks how far a task is while another waits for its end.
 func (r *Request) AboutTask() bool {

@@ -40,8 +40,10 @@ const mailbox = 4096
 // Spawn starts the pool under the gateway. Ten panics in a minute stop it for good.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "pool/" + o.Server.Name, Kind: "pool", Mailbox: mailbox, Restarts: 10, Within: time.Minute}
+	life := uint64(0)
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
-		return &pool{Options: o, state: newState(o, self.Reference())}
+		life++
+		return &pool{Options: o, state: newState(o, self.Reference(), life)}
 	})
 }
 
@@ -70,6 +72,7 @@ type (
 		number   int
 		announce message.Can
 		catalog  bool
+		legacy   bool // it is spoken to in a legacy era only
 		known    message.KnownEra
 		before   uint64 // connections that this replica has had
 	}
@@ -96,8 +99,6 @@ type spawned struct {
 	number int
 	ref    kernel.Reference
 }
-
-func (spawned) Class() kernel.Class { return kernel.Urgent }
 
 func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
 func act(a any) effect                         { return effect{act: a} }
@@ -127,8 +128,8 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	open, kind := opener(a.server, a.replica)
 	ref := backend.Spawn(self, name, backend.Options{
 		Server: a.server, Node: p.Node, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,
-		Announce: a.announce, Catalog: a.catalog, Metrics: p.Metrics, Known: a.known, Before: a.before,
+		Announce: a.announce, Catalog: a.catalog, Legacy: a.legacy, Metrics: p.Metrics, Known: a.known, Before: a.before,
 		Log: p.Log.With("replica", a.replica), Seed: p.Seed + uint64(a.number),
 	})
-	self.Reference().Tell(spawned{a.number, ref})
+	self.Next(spawned{a.number, ref})
 }

@@ -17,6 +17,9 @@ const (
 
 // dispatch gives a call to a backend, or queues it, or answers it.
 func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
+	if q.Request.Unlisted && !s.mentions.has(q.Request.Item) {
+		return append(out, s.answer(q.Dispatch, unmentioned(q.Request)))
+	}
 	w := s.wants(q.Request)
 	if s.room(q.Request) {
 		if sl := s.pick(w, q.Request); sl != nil {
@@ -41,15 +44,25 @@ func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
 // wanted says which connections a call may use.
 type wanted struct {
 	can     message.Can // those of that set of questions; CanAll means the main ones
+	legacy  bool        // those that are opened for legacy clients beside a modern one
 	replica int         // those of that replica, counted from 1; 0 = any
+	at      *slot       // that one; nil = any
 }
 
-// wants also says that a task is asked for at its own replica: another would say that it does not know it, and it would be
-// forgotten. When the connection has been replaced, nobody can tell which that is.
+// wants says where a call may go: a resource is read where it was mentioned.
 func (s *state) wants(r *message.Request) wanted {
-	w := wanted{message.CanAll, r.Replica}
-	if s.server.Isolation == isolationClass && !s.modern {
-		w.can = r.Caller.Can
+	if at := s.knower(r); at != nil {
+		return wanted{can: at.can, legacy: at.legacy, at: at}
+	}
+	return s.wantsAnywhere(r)
+}
+
+// wantsAnywhere leaves out who has mentioned a resource. A task is asked for at its own replica: another would say that it does
+// not know it, and it would be forgotten. When the connection has been replaced, nobody can tell which that is.
+func (s *state) wantsAnywhere(r *message.Request) wanted {
+	w := wanted{can: message.CanAll, replica: r.Replica}
+	if s.server.Isolation == isolationClass && (!s.modern || s.asLegacy(r)) {
+		w.can, w.legacy = r.Caller.Can, s.modern
 	}
 	if r.Home != nil && s.replicas() > 1 {
 		if sl := s.slotOf(r.Home.Backend); sl != nil {
@@ -59,8 +72,13 @@ func (s *state) wants(r *message.Request) wanted {
 	return w
 }
 
-// replicaIs reports whether the slot's replica is the one that is wanted, if any is.
-func (w wanted) replicaIs(sl *slot) bool { return w.replica == 0 || w.replica == sl.replica+1 }
+// serves reports whether the slot is of the class that is wanted.
+func (w wanted) serves(sl *slot) bool { return sl.can == w.can && sl.legacy == w.legacy }
+
+// replicaIs reports whether the slot's replica is the one that is wanted, if any is, or the slot itself.
+func (w wanted) replicaIs(sl *slot) bool {
+	return (w.replica == 0 || w.replica == sl.replica+1) && (w.at == nil || w.at == sl)
+}
 
 // room reports whether the call may run beside those that do. Calls that wait, at a question or for the end of a task, do
 // not count.
@@ -70,7 +88,7 @@ func (s *state) room(r *message.Request) bool {
 
 // takes reports whether the slot could take such a call now.
 func (s *state) takes(sl *slot, w wanted, r *message.Request) bool {
-	return sl.phase == message.Ready && !sl.leaving && sl.can == w.can && w.replicaIs(sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
+	return sl.phase == message.Ready && !sl.leaving && w.serves(sl) && w.replicaIs(sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
 }
 
 // pick chooses among the backends that take such a call: the one that made the task it is about, else in turn, or the
@@ -79,6 +97,13 @@ func (s *state) pick(w wanted, r *message.Request) *slot {
 	if r.Home != nil {
 		if sl := s.slotOf(r.Home.Backend); sl != nil && s.takes(sl, w, r) {
 			return sl
+		}
+	}
+	if r.Modern && r.Params.RequestState.Present() && len(s.slots) > 1 { // what a modern server asked goes back to one
+		for _, sl := range s.slots {
+			if s.takes(sl, w, r) && sl.info != nil && protocol.IsModern(sl.info.Version) {
+				return sl
+			}
 		}
 	}
 	if len(s.slots) == 1 { // the usual case
@@ -103,12 +128,12 @@ func (s *state) pick(w wanted, r *message.Request) *slot {
 // grow starts another connection when the calls of a class have none yet, or when every leased one is busy and
 // maxBackends allows more.
 func (s *state) grow(now time.Time, w wanted, out []effect) []effect {
-	if s.fault != "" || s.leader() == nil {
+	if s.fault != "" || s.leader() == nil || w.at != nil {
 		return out
 	}
 	n, coming := 0, false
 	for _, sl := range s.slots {
-		if sl.can == w.can && !sl.leaving {
+		if w.serves(sl) && !sl.leaving {
 			n++
 			coming = coming || !sl.wasReady && !sl.hasFailed
 		}
@@ -116,14 +141,14 @@ func (s *state) grow(now time.Time, w wanted, out []effect) []effect {
 	switch {
 	case n == 0: // the first client of its class
 		for replica := range s.replicas() {
-			out = s.spawnSlot(now, &slot{replica: replica, can: w.can}, out)
+			out = s.spawnSlot(now, &slot{replica: replica, can: w.can, legacy: w.legacy}, out)
 		}
 	case s.leased && !coming && n < s.server.MaxBackends:
 		replica := n % s.replicas()
 		if w.replica > 0 {
 			replica = w.replica - 1
 		}
-		out = s.spawnSlot(now, &slot{replica: replica, can: w.can}, out)
+		out = s.spawnSlot(now, &slot{replica: replica, can: w.can, legacy: w.legacy}, out)
 	}
 	return out
 }
@@ -143,7 +168,7 @@ func (s *state) give(now time.Time, sl *slot, q queued, out []effect) []effect {
 	if wait := now.Sub(q.since); wait > 0 {
 		out = append(out, act(waited{wait}))
 	}
-	return append(out, tell(sl.ref, message.Send{Call: q.Call, Request: q.Request}))
+	return append(out, tell(sl.ref, message.Send{Call: q.Call, Request: q.Request, Pool: s.self, Backend: sl.ref}))
 }
 
 // free takes a call out of the books.
@@ -189,46 +214,13 @@ func (s *state) park(now time.Time, m message.Parked, out []effect) []effect {
 		return out
 	}
 	if full := s.limits.ParkedPerServer; full > 0 && s.parked > full {
-		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // its server has begun: not retryable
 			Message: "too many calls of this server wait for answers of their clients (limits.parkedPerServer)"}
 		out = append(out, tell(r.at.ref, message.Withdraw{Call: m.Call, Reason: fault.Message}))
 		return append(out, tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 	}
 	s.leased = s.leased || !m.Certain
 	return s.pump(now, out)
-}
-
-// returned tries another backend with a call that no server has seen (S4.2.3).
-func (s *state) returned(now time.Time, m message.Returned, out []effect) []effect {
-	r := s.running[m.Call]
-	if r == nil || r.at.ref != m.Backend {
-		return out
-	}
-	s.free(m.Call, r)
-	d, w := message.Dispatch{Call: m.Call, Request: m.Request}, s.wants(m.Request)
-	if next := s.pick(w, m.Request); next != nil && next != r.at && s.room(m.Request) {
-		return s.give(now, next, queued{Dispatch: d, since: now}, out)
-	}
-	if r.at.leaving && s.mayServe(w) {
-		return s.dispatch(now, queued{Dispatch: d, since: now}, out)
-	}
-	fault := s.unavailableFault(now, w)
-	fault.Message += ": " + m.Reason
-	return append(out, s.answer(d, fault))
-}
-
-// cancel drops a queued call, or has its backend withdraw it.
-func (s *state) cancel(m message.Cancel, out []effect) []effect {
-	if r := s.running[m.Call]; r != nil {
-		return append(out, tell(r.at.ref, message.Withdraw(m)))
-	}
-	for i := range s.queue {
-		if s.queue[i].Call == m.Call {
-			s.queue = append(s.queue[:i], s.queue[i+1:]...)
-			break
-		}
-	}
-	return out
 }
 
 // pump gives queued calls to backends, the oldest first, as long as there is room.
@@ -310,10 +302,10 @@ func (s *state) failHopeless(now time.Time, out []effect) []effect {
 // or replaces another. After a loss calls fail at once (contract.md section 2).
 func (s *state) mayServe(w wanted) bool {
 	for _, sl := range s.slots {
-		if sl.leaving || !w.replicaIs(sl) || sl.can != w.can && !sl.main {
+		if sl.leaving || !w.replicaIs(sl) || !w.serves(sl) && !sl.main {
 			continue
 		}
-		if sl.phase == message.Ready && sl.can == w.can || !sl.wasReady && !sl.hasFailed {
+		if sl.phase == message.Ready && w.serves(sl) || !sl.wasReady && !sl.hasFailed {
 			return true
 		}
 	}

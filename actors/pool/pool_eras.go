@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
@@ -55,18 +57,44 @@ func (s *state) remember(sl *slot, era message.KnownEra, out []effect) []effect 
 	return append(out, tell(s.store, message.RememberEra{Server: id, Known: era}))
 }
 
+// asLegacy reports whether a legacy client's call to a modern server goes out on a legacy connection: behind a URL, where the
+// server may have both eras. In the modern one tools that ask in the middle of their work cannot (Python's ctx.elicit and its
+// like), and the client would be worse off than without us. The modern connection serves where there is no other: the
+// server has refused the legacy era, or cannot be reached in it now.
+func (s *state) asLegacy(r *message.Request) bool {
+	if r.Modern || s.modernOnly || len(s.server.URLs) == 0 || s.server.Type == "sse" || s.server.Protocol != "" && s.server.Protocol != "auto" {
+		return false
+	}
+	for _, sl := range s.slots {
+		if sl.legacy && sl.can == r.Caller.Can && !sl.leaving && sl.hasFailed && sl.phase != message.Ready {
+			return false
+		}
+	}
+	return true
+}
+
+// refusedLegacy: the server speaks the modern era only, as far as anybody knows before it is replaced.
+func (s *state) refusedLegacy(now time.Time, sl *slot, out []effect) []effect {
+	s.modernOnly = true
+	for _, other := range s.slots {
+		if other.legacy && !other.leaving {
+			other.leaving = true
+			out = append(out, tell(other.ref, message.Drain{}))
+		}
+	}
+	out = append(out, act(logged{slog.LevelInfo, "server has no legacy era; legacy clients share its modern connection", []any{"replica", sl.replica, "reason", sl.reason}}))
+	return s.pump(now, out)
+}
+
 // speaks notes the era of the server. A modern one needs no connections of classes: each call says what its client
 // answers.
 func (s *state) speaks(sl *slot, info *message.ServerInfo, out []effect) []effect {
 	if !sl.main || info == nil {
 		return out
 	}
-	s.modern = protocol.IsModern(info.Version)
-	if !s.modern {
-		return out
-	}
+	s.modern, s.modernOnly = protocol.IsModern(info.Version), false
 	for _, other := range s.slots {
-		if !other.main && !other.leaving && other.can != message.CanAll {
+		if !other.main && !other.leaving && other.legacy != s.modern && (other.legacy || other.can != message.CanAll) {
 			other.leaving = true
 			out = append(out, tell(other.ref, message.Drain{}))
 		}

@@ -87,6 +87,22 @@ func TestAModernServerNeedsNoClassesAndNoLeases(t *testing.T) {
 	}
 }
 
+// Replicas may have been found to speak different eras: what a modern one has asked goes back to a modern one.
+func TestWhatAModernReplicaAskedGoesBackToOne(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Replicas: 2, Queue: queue}, 2)
+	for i, version := range []string{protocol.Version20251125, protocol.Version20260728} {
+		w.step(message.BackendChanged{Backend: w.backends[i], Phase: message.Ready, Info: &message.ServerInfo{Version: version}})
+	}
+	for seq := range uint64(4) {
+		r := &message.Request{Server: "fake", Modern: true}
+		r.Params.RequestState = protocol.Span{Off: 1, End: 2}
+		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
+		if w.sent[seq] != w.backends[1] {
+			t.Errorf("retry %d went to the legacy replica", seq)
+		}
+	}
+}
+
 // Connections of classes are let go when the server comes back modern.
 func TestClassesEndWhenAServerBecomesModern(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 1)

@@ -22,8 +22,8 @@ func (s *state) report() status.Server {
 		Settled: s.settled, FailedFirst: s.failed,
 	}
 	for _, sub := range s.subs {
-		r.Subscribers += len(sub.subscribers)
-		if sub.active {
+		r.Subscribers += sub.subscribers.Len()
+		if sub.at != nil {
 			r.Subscribed++
 		}
 	}

@@ -2,6 +2,8 @@ package pool
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"goblin-actor/actors/catalog"
@@ -19,29 +21,35 @@ type state struct {
 	gateway  kernel.Reference
 	store    kernel.Reference
 	self     kernel.Reference
+	life     uint64 // counts its incarnations
 	fault    string // why no backend is ever started; "" = none
 
-	slots   []*slot // in the order of their numbers
-	number  int     // of the newest slot
-	turn    int     // round robin
-	running map[message.CallRef]*run
-	parked  int                         // calls among them that wait for a client's answer
-	waiting int                         // likewise, for the end of a task
-	leased  bool                        // one running call at a time on each connection
-	modern  bool                        // the server takes each call with its own capabilities: one connection carries all classes
-	eras    map[string]message.KnownEra // by identity of the replicas
-	queue   []queued                    // oldest first
-	gen     uint64                      // of the queue's timer
-	armed   bool                        // it runs
+	slots      []*slot // in the order of their numbers
+	number     int     // of the newest slot
+	turn       int     // round robin
+	running    map[message.CallRef]*run
+	parked     int                         // calls among them that wait for a client's answer
+	waiting    int                         // likewise, for the end of a task
+	leased     bool                        // one running call at a time on each connection
+	modern     bool                        // the server takes each call with its own capabilities: one connection carries all classes
+	modernOnly bool                        // it has refused to be spoken to in a legacy era
+	eras       map[string]message.KnownEra // by identity of the replicas
+	queue      []queued                    // oldest first
+	gen        uint64                      // of the queue's timer
+	armed      bool                        // it runs
 
-	info      *message.ServerInfo // of the replica whose catalog is shown
+	shown     *slot               // the replica whose catalog is shown; nil = what was shown last is still
+	info      *message.ServerInfo // of the last one that was ready
 	counts    [protocol.ItemKinds]int
 	subs      map[string]*subscription // by the server's own URI
-	queries   map[uint64]string        // our number → the URI it is about
+	queries   map[uint64]query         // subscribes and unsubscribes under way, by our number; at most maxQueries
+	turns     []string                 // URIs whose subscriptions wait for their turn
 	lastQuery uint64
 	had       map[int]uint64 // connections there have been, by replica: counted on when it is replaced
 	confirms  uint64         // number of the newest question to the registry
-	level     string         // log level wanted by clients; "" = nobody has said
+	refreshes refreshes
+	mentions  mentions
+	level     string // log level wanted by clients; "" = nobody has said
 
 	settled bool // every replica has been ready or has failed once
 	failed  bool // the first attempt failed
@@ -52,6 +60,9 @@ type run struct {
 	at     *slot
 	parked bool
 	waits  bool // it makes the server do nothing (message.Request.Waits)
+
+	cancelled bool    // its holder wants no answer any more
+	tried     []*slot // that have given it back; nil = none
 }
 
 // slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls.
@@ -60,6 +71,7 @@ type slot struct {
 	replica     int
 	main        bool
 	can         message.Can // what it announces; slots that are not main serve the class of clients with just that set
+	legacy      bool        // opened in a legacy era, for legacy clients of a server that is modern
 	ref         kernel.Reference
 	phase       message.Phase
 	reason      string // clients may see it
@@ -67,7 +79,8 @@ type slot struct {
 	since       time.Time
 	nextAttempt time.Time
 	incarnation uint64
-	protocol    string // version in force, when ready
+	info        *message.ServerInfo // since it was ready
+	lists       [protocol.ItemKinds]list
 	confirm     uint64 // number of the question whether clients see its catalog; 0 = not asked
 	offered     bool   // they do: it is ready for everybody to see
 	inFlight    int    // calls, without those that wait
@@ -83,11 +96,12 @@ type queued struct {
 	deadline time.Time
 }
 
-func newState(o Options, self kernel.Reference) *state {
+func newState(o Options, self kernel.Reference, life uint64) *state {
 	return &state{
+		life:   life,
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]string{}, had: map[int]uint64{}, eras: known(o),
+		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, had: map[int]uint64{}, eras: known(o),
 	}
 }
 
@@ -106,18 +120,31 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.changed(now, m, out)
 	case message.Listed:
 		return s.listed(m, out)
+	case message.Mentioned:
+		s.mentioned(m)
 	case message.Unattributed:
 		s.leased = true
 	case message.Parked:
 		return s.park(now, m, out)
+	case message.Glanced:
+		return s.fetch(message.Fetch{Kind: m.Kind}, out)
+	case message.Refresh:
+		return s.refresh(m, out)
+	case message.Fetched:
+		return s.fetched(m, out)
 	case message.Stale:
 		if leader := s.leader(); leader != nil {
 			return append(out, tell(leader.ref, m))
 		}
 	case message.Updated:
+		s.mentions.add(m.URI, mention{})
 		return s.updated(m, out)
+	case message.AllUpdated:
+		return s.allUpdated(out)
 	case message.SubscribeURI:
 		return s.subscribe(m, out)
+	case message.Resubscribe:
+		return s.resubscribe(m, out)
 	case message.UnsubscribeURI:
 		return s.unsubscribe(m.Who, m.URI, out)
 	case message.UnsubscribeAll:
@@ -160,7 +187,11 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Stopping:
-		return s.failQueue(protocol.ShuttingDown, "the gateway is shutting down", out)
+		out = s.failSubscribes(out)
+		if m.Why == kernel.WhyShutdown {
+			return s.failQueue(protocol.ShuttingDown, "the gateway is shutting down", out)
+		}
+		return s.failQueue(protocol.ServerUnavailable, "server "+s.server.Name+" was switched off, removed or begun anew", out)
 	}
 	return out
 }
@@ -190,7 +221,11 @@ func (s *state) spawnSlot(now time.Time, sl *slot, out []effect) []effect {
 	s.number++
 	sl.number, sl.phase, sl.since = s.number, message.Idle, now
 	s.slots = append(s.slots, sl)
-	return append(out, act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main, s.eras[identity(s.server, sl.replica)], s.had[sl.replica]}))
+	before := uint64(0)
+	if sl.main { // others count for themselves: they replace nobody
+		before = s.had[sl.replica]
+	}
+	return append(out, act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main, sl.legacy, s.eras[identity(s.server, sl.replica)], before}))
 }
 
 // toAll tells every backend.
@@ -203,7 +238,7 @@ func (s *state) toAll(msg any, out []effect) []effect {
 
 // announce tells the registry what it needs to know of the server.
 func (s *state) announce(out []effect) []effect {
-	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Rules: s.server, Settled: s.settled}
+	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Life: s.life, Rules: s.server, Settled: s.settled}
 	if s.info != nil {
 		server.Instructions, server.Capabilities, server.Protocol = s.info.Instructions, s.info.Capabilities, s.info.Version
 	}
@@ -235,7 +270,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		return out
 	}
 	if m.Anew {
-		out = s.lostCalls(sl, out)
+		out = s.unasked(sl, s.lostCalls(sl, out))
 	}
 	was := sl.phase
 	if m.Phase == message.Ready && was == message.Ready && sl.incarnation == m.Incarnation {
@@ -247,28 +282,38 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 	if sl.main {
 		s.had[sl.replica] = max(s.had[sl.replica], m.Incarnation)
 	}
+	if was == message.Ready {
+		s.unheld(sl)
+	}
 	switch m.Phase {
 	case message.Syncing:
-		out = s.speaks(sl, m.Info, out)
+		out = s.lead(s.speaks(sl, m.Info, out))
 	case message.Ready:
-		sl.wasReady = true
-		out = s.remember(sl, m.Known, out)
-		sl.protocol = m.Info.Version
-		if s.leader() == sl {
-			s.info = m.Info
-			out = s.announce(out)
-			out = s.heal(out)
-		}
+		sl.wasReady, sl.info = true, m.Info
+		out = s.lead(s.remember(sl, m.Known, out))
 		s.confirms++
 		sl.confirm = s.confirms
 		out = append(s.pump(now, out), tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
 	case message.Waiting, message.NeedsLogin:
 		sl.hasFailed = true
+		if m.Refused && sl.legacy {
+			return s.refusedLegacy(now, sl, out)
+		}
+		if sl.legacy { // what waits for it goes out on the modern connection
+			out = s.pump(now, out)
+		}
 		out = append(out, act(logged{slog.LevelWarn, "server is not available", []any{
 			"replica", sl.replica, "was", string(was), "reason", message.Explain(m.Reason, m.LastLine), "nextAttempt", m.NextAttempt.Format(time.RFC3339)}}))
-		out = s.failHopeless(now, out)
+		for _, other := range s.slots {
+			if other != sl && other.replica == sl.replica && other.phase == message.Ready {
+				out = append(out, tell(other.ref, message.Look{}))
+			}
+		}
+		out = s.lead(s.failHopeless(now, out))
 	case message.Stopped:
 		return out
+	default:
+		out = s.lead(out)
 	}
 	return s.settle(out)
 }
@@ -276,12 +321,13 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 // confirmed: clients see what the backend has listed. Before that a call by a name that was just listed fails, so nobody
 // is told that it is ready.
 func (s *state) confirmed(m message.Confirmed, out []effect) []effect {
+	out = s.refreshed(m.Key, out)
 	for _, sl := range s.slots {
 		if sl.confirm != m.Key || sl.phase != message.Ready {
 			continue
 		}
 		sl.offered = true
-		return append(out, act(logged{slog.LevelInfo, "server is ready", []any{"replica", sl.replica, "protocol", sl.protocol, "incarnation", sl.incarnation}}))
+		return append(out, act(logged{slog.LevelInfo, "server is ready", []any{"replica", sl.replica, "protocol", sl.info.Version, "incarnation", sl.incarnation}}))
 	}
 	return out
 }
@@ -303,31 +349,6 @@ func (s *state) settle(out []effect) []effect {
 	return s.announce(out)
 }
 
-// leader is the replica whose catalog clients see: the first that is ready, else the first that syncs.
-func (s *state) leader() *slot {
-	var syncing *slot
-	for _, sl := range s.slots {
-		switch {
-		case sl.leaving || !sl.main:
-		case sl.phase == message.Ready:
-			return sl
-		case sl.phase == message.Syncing && syncing == nil:
-			syncing = sl
-		}
-	}
-	return syncing
-}
-
-// listed passes the leader's lists on.
-func (s *state) listed(m message.Listed, out []effect) []effect {
-	sl := s.slotOf(m.Backend)
-	if sl == nil || sl != s.leader() {
-		return out
-	}
-	s.counts[m.Kind] = len(m.Items)
-	return append(out, tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: m.Kind, Items: m.Items, Asked: m.Asked}))
-}
-
 // childStopped forgets a backend that has gone; one that was not meant to go is replaced.
 func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []effect) []effect {
 	sl := s.slotOf(m.Child)
@@ -335,12 +356,10 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []effect)
 		return out
 	}
 	out = s.lostCalls(sl, out)
-	for i := range s.slots {
-		if s.slots[i] == sl {
-			s.slots = append(s.slots[:i], s.slots[i+1:]...)
-			break
-		}
-	}
+	s.slots = slices.DeleteFunc(s.slots, func(other *slot) bool { return other == sl })
+	sl.phase = message.Stopped
+	s.unheld(sl)
+	out = s.lead(s.unasked(sl, out))
 	if sl.leaving {
 		return out
 	}
@@ -352,7 +371,8 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []effect)
 
 // lostCalls answers the calls of a backend that has lost its memory.
 func (s *state) lostCalls(sl *slot, out []effect) []effect {
-	for call, r := range s.running {
+	for _, call := range slices.SortedFunc(maps.Keys(s.running), message.CallRef.Compare) {
+		r := s.running[call]
 		if r.at != sl {
 			continue
 		}
@@ -368,15 +388,17 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []effect) 
 	s.server, s.fault = m.Server, m.Server.Fault
 	out = s.announce(out)
 	if m.Transport {
+		s.leased = s.server.Isolation == isolationLeased // the server may be another one: it has not asked anything yet
 		return s.replace(now, out)
 	}
-	return s.pump(now, out)
+	return s.pump(now, s.toAll(message.NewServer{Server: s.server}, out))
 }
 
 // replace starts new backends and drains the present ones.
 func (s *state) replace(now time.Time, out []effect) []effect {
 	for _, sl := range s.slots {
 		sl.leaving = true
+		s.unheld(sl)
 		out = append(out, tell(sl.ref, message.Drain{}))
 	}
 	s.settled, s.failed = false, false

@@ -3,7 +3,6 @@ package pool
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -11,113 +10,262 @@ import (
 	"goblin-actor/protocol"
 )
 
-// grace is how long a resource stays subscribed upstream after its last subscriber has left.
-const grace = 2 * time.Second
+const (
+	grace      = 2 * time.Second // a resource stays subscribed upstream for so long after its last subscriber has left
+	maxQueries = 128             // subscribes and unsubscribes under way at once: the others wait, and calls find room beside them
+	maxWishes  = 512             // likewise, of a modern server, which is asked for many by one stream
+)
 
 // subscription is one resource somebody wants updates of: subscribed once upstream, whatever the number of
 // subscribers (requirements.md C6).
 type subscription struct {
-	subscribers map[kernel.Reference]bool
-	waiting     []message.SubscribeURI // whose request is not answered yet: the server has not said yes
-	query       uint64                 // of the subscribe that is under way; 0 = none
-	active      bool                   // the server has said yes
-	empty       bool                   // an unsubscribe is due
+	subscribers kernel.Crowd
+	waiting     []waiter // whose request is not answered yet, oldest first
+	at          *slot    // whose server has said yes; nil = nobody tells of changes
+	query       uint64   // of what is under way: a subscribe, or, when ending, an unsubscribe; 0 = nothing
+	ending      bool
+	queued      bool // it stands in state.turns
+	missed      bool // nobody told of changes for a while: its subscribers hear that there may have been some
+	empty       bool // an unsubscribe is due after the grace
+	armed       bool // the grace's timer runs
+	fresh       bool // since it was set somebody came and left: it counts anew
+}
+
+// waiter is a subscriber who waits for the server's answer.
+type waiter struct {
+	message.SubscribeURI
+	known bool // it was subscribed before: a failure takes nothing away
+}
+
+// query is a question to a server, under way.
+type query struct {
+	uri string
+	at  *slot
+}
+
+func (sub *subscription) wanted() bool { return sub.subscribers.Len()+len(sub.waiting) > 0 }
+
+func (s *state) subscription(uri string) *subscription {
+	sub := s.subs[uri]
+	if sub == nil {
+		sub = &subscription{}
+		s.subs[uri] = sub
+	}
+	sub.empty = false
+	return sub
 }
 
 // subscribe counts a subscriber; the first one subscribes upstream. An update may overtake the server's yes, so the
 // subscriber is recorded before (C10).
 func (s *state) subscribe(m message.SubscribeURI, out []effect) []effect {
-	sub := s.subs[m.URI]
-	if sub == nil {
-		sub = &subscription{subscribers: map[kernel.Reference]bool{}}
-		s.subs[m.URI] = sub
+	if m.Unlisted && !s.mentions.has(m.URI) {
+		return append(out, tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}
-	sub.empty = false
-	sub.subscribers[m.Who] = true
-	if sub.active {
+	sub := s.subscription(m.URI)
+	w := waiter{m, sub.subscribers.Has(m.Who)}
+	sub.subscribers.Add(m.Who)
+	if sub.at != nil && !sub.ending {
 		return append(out, tell(m.Who, message.Subscribed{Seq: m.Seq}))
 	}
-	sub.waiting = append(sub.waiting, m)
-	if sub.query != 0 {
-		return out
-	}
-	return s.subscribeUpstream(m.URI, sub, out)
+	sub.waiting = append(sub.waiting, w)
+	return s.inTurn(m.URI, sub, out)
 }
 
-func (s *state) subscribeUpstream(uri string, sub *subscription, out []effect) []effect {
-	leader := s.leader()
-	if leader == nil || leader.phase != message.Ready {
-		fault := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable()}
-		return s.subscribeFailed(uri, message.Subscribed{Fault: fault}, out)
+// resubscribe takes over the subscriptions of somebody whose pool before this one, or before its restart, is no more.
+func (s *state) resubscribe(m message.Resubscribe, out []effect) []effect {
+	for _, uri := range m.URIs {
+		sub := s.subscription(uri)
+		sub.subscribers.Add(m.Who)
+		switch {
+		case sub.at == nil || sub.ending:
+			sub.missed = true
+			out = s.inTurn(uri, sub, out)
+		default:
+			if u, ok := message.UpdatedURI(uri); ok {
+				out = append(out, tell(m.Who, s.resourceUpdated(u)))
+			}
+		}
 	}
-	s.lastQuery++
-	sub.query = s.lastQuery
-	s.queries[sub.query] = uri
-	return append(out, tell(leader.ref, message.Query{Key: sub.query, Method: protocol.MethodResourcesSubscribe, Params: uriParams(uri)}))
-}
-
-func uriParams(uri string) []byte {
-	return append(protocol.AppendQuoted([]byte(`{"uri":`), uri), '}')
-}
-
-// queried takes the server's answer to a subscribe.
-func (s *state) queried(m message.Queried, out []effect) []effect {
-	uri, ok := s.queries[m.Key]
-	if !ok {
-		return out
-	}
-	delete(s.queries, m.Key)
-	sub := s.subs[uri]
-	if sub == nil || sub.query != m.Key {
-		return out
-	}
-	sub.query = 0
-	switch {
-	case m.Fault != nil:
-		return s.subscribeFailed(uri, message.Subscribed{Fault: m.Fault}, out)
-	case m.Frame.Kind == protocol.KindError:
-		return s.subscribeFailed(uri, message.Subscribed{Error: m.Frame.ErrorBytes()}, out)
-	}
-	sub.active = true
-	for _, w := range sub.waiting {
-		out = append(out, tell(w.Who, message.Subscribed{Seq: w.Seq}))
-	}
-	sub.waiting = nil
 	return out
 }
 
-// subscribeFailed answers those who wait and forgets them (S0.9.3); earlier subscribers, of before a reconnect, stay.
-func (s *state) subscribeFailed(uri string, answer message.Subscribed, out []effect) []effect {
-	sub := s.subs[uri]
-	for _, w := range sub.waiting {
-		answer.Seq = w.Seq
-		out = append(out, tell(w.Who, answer))
-		delete(sub.subscribers, w.Who)
+// canAsk reports whether there is a server to be asked for updates now.
+func (s *state) canAsk() bool {
+	l := s.leader()
+	return l != nil && l.phase == message.Ready
+}
+
+// noLeader is what a subscriber is told when there is none.
+func (s *state) noLeader() *protocol.Fault {
+	return &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable()}
+}
+
+// inTurn has done what is to be done about a subscription when its turn comes.
+func (s *state) inTurn(uri string, sub *subscription, out []effect) []effect {
+	if !sub.queued {
+		sub.queued = true
+		s.turns = append(s.turns, uri)
 	}
-	sub.waiting, sub.active = nil, false
-	if len(sub.subscribers) == 0 {
+	return s.nextTurns(out)
+}
+
+// nextTurns asks as much as may be asked at once.
+func (s *state) nextTurns(out []effect) []effect {
+	limit := maxQueries
+	if s.modern {
+		limit = maxWishes
+	}
+	for len(s.queries) < limit && len(s.turns) > 0 {
+		uri := s.turns[0]
+		s.turns = s.turns[1:]
+		if sub := s.subs[uri]; sub != nil {
+			sub.queued = false
+			out = s.takeTurn(uri, sub, out)
+		}
+	}
+	if len(s.turns) == 0 {
+		s.turns = nil
+	}
+	return out
+}
+
+// takeTurn asks the server for what a subscription needs now.
+func (s *state) takeTurn(uri string, sub *subscription, out []effect) []effect {
+	switch {
+	case sub.query != 0: // what comes of it goes on
+	case sub.wanted() && sub.at == nil && s.canAsk():
+		return s.ask(uri, sub, s.subscribedAt(uri), protocol.MethodResourcesSubscribe, out)
+	case sub.wanted() && sub.at == nil: // who was subscribed before waits for the next connection
+		return s.subscribeFailed(uri, sub, message.Subscribed{Fault: s.noLeader()}, out)
+	case sub.wanted():
+	case sub.at != nil:
+		sub.ending = true
+		return s.ask(uri, sub, sub.at, protocol.MethodResourcesUnsubscribe, out)
+	default:
 		delete(s.subs, uri)
 	}
 	return out
 }
 
-// unsubscribe forgets a subscriber; the last one to leave ends it upstream after a grace.
+func (s *state) ask(uri string, sub *subscription, at *slot, method protocol.Method, out []effect) []effect {
+	s.lastQuery++
+	sub.query = s.lastQuery
+	s.queries[sub.query] = query{uri, at}
+	params := append(protocol.AppendQuoted([]byte(`{"uri":`), uri), '}')
+	return append(out, tell(at.ref, message.Query{Key: sub.query, Method: method, Params: params}))
+}
+
+// queried takes the server's answer.
+func (s *state) queried(m message.Queried, out []effect) []effect {
+	q, ok := s.queries[m.Key]
+	if !ok {
+		return out
+	}
+	delete(s.queries, m.Key)
+	if sub := s.subs[q.uri]; sub != nil && sub.query == m.Key {
+		sub.query = 0
+		out = s.answered(q, sub, m, out)
+	}
+	return s.nextTurns(out)
+}
+
+// answered goes on with a subscription after the server's answer.
+func (s *state) answered(q query, sub *subscription, m message.Queried, out []effect) []effect {
+	lost := q.at.leaving || q.at.phase != message.Ready
+	switch {
+	case sub.ending:
+		sub.ending, sub.at = false, nil
+		sub.missed = sub.missed || sub.subscribers.Len() > 0 // who came since has heard of nothing
+		return s.inTurn(q.uri, sub, out)
+	case m.Fault != nil && lost && s.canAsk():
+		return s.inTurn(q.uri, sub, out)
+	case m.Fault != nil:
+		return s.subscribeFailed(q.uri, sub, message.Subscribed{Fault: m.Fault}, out)
+	case m.Frame.Kind == protocol.KindError:
+		return s.tellMissed(q.uri, sub, s.subscribeFailed(q.uri, sub, message.Subscribed{Error: m.Frame.ErrorBytes()}, out))
+	}
+	for _, w := range sub.waiting {
+		out = append(out, tell(w.Who, message.Subscribed{Seq: w.Seq}))
+	}
+	sub.waiting = nil
+	if lost {
+		sub.missed = true
+		return s.inTurn(q.uri, sub, out)
+	}
+	sub.at = q.at
+	out = s.tellMissed(q.uri, sub, out)
+	sub.missed = false
+	if !sub.wanted() {
+		return s.empty(q.uri, sub, out)
+	}
+	return out
+}
+
+// subscribeFailed answers those who wait and forgets them (S0.9.3). Who was subscribed before stays: the next connection is
+// asked again.
+func (s *state) subscribeFailed(uri string, sub *subscription, answer message.Subscribed, out []effect) []effect {
+	for _, w := range sub.waiting {
+		answer.Seq = w.Seq
+		out = append(out, tell(w.Who, answer))
+		if !w.known {
+			sub.subscribers.Remove(w.Who)
+		}
+	}
+	sub.waiting = nil
+	if !sub.wanted() {
+		delete(s.subs, uri)
+	}
+	return out
+}
+
+func (s *state) tellMissed(uri string, sub *subscription, out []effect) []effect {
+	if u, ok := message.UpdatedURI(uri); ok && sub.missed {
+		return s.updated(u, out)
+	}
+	return out
+}
+
+// unsubscribe forgets a subscriber; the last one to leave ends it upstream after a grace. A request of its that is not
+// answered yet still is, by the server.
 func (s *state) unsubscribe(who kernel.Reference, uri string, out []effect) []effect {
 	sub := s.subs[uri]
-	if sub == nil || !sub.subscribers[who] {
+	if sub == nil || !sub.subscribers.Remove(who) {
 		return out
 	}
-	delete(sub.subscribers, who)
-	sub.waiting = slices.DeleteFunc(sub.waiting, func(w message.SubscribeURI) bool { return w.Who == who })
-	if len(sub.subscribers) > 0 || sub.empty {
+	for i := range sub.waiting {
+		sub.waiting[i].known = sub.waiting[i].known && sub.waiting[i].Who != who
+	}
+	if sub.wanted() || sub.empty {
 		return out
 	}
+	return s.empty(uri, sub, out)
+}
+
+func (s *state) empty(uri string, sub *subscription, out []effect) []effect {
 	sub.empty = true
+	if sub.armed {
+		sub.fresh = true
+		return out
+	}
+	sub.armed = true
 	return append(out, act(wakeAfter{grace, unsubscribeDue{uri}}))
 }
 
+// unsubscribeAll forgets somebody who has gone, and what it waits for.
 func (s *state) unsubscribeAll(who kernel.Reference, out []effect) []effect {
-	for _, uri := range slices.Sorted(maps.Keys(s.subs)) {
+	var its []string
+	for uri, sub := range s.subs {
+		if sub.subscribers.Has(who) || len(sub.waiting) > 0 {
+			its = append(its, uri)
+		}
+	}
+	slices.Sort(its) // what is told has an order, in every run the same
+	for _, uri := range its {
+		sub := s.subs[uri]
+		if sub == nil {
+			continue
+		}
+		sub.waiting = slices.DeleteFunc(sub.waiting, func(w waiter) bool { return w.Who == who })
 		out = s.unsubscribe(who, uri, out)
 	}
 	return out
@@ -125,50 +273,99 @@ func (s *state) unsubscribeAll(who kernel.Reference, out []effect) []effect {
 
 func (s *state) unsubscribeDue(m unsubscribeDue, out []effect) []effect {
 	sub := s.subs[m.uri]
-	if sub == nil || !sub.empty || len(sub.subscribers) > 0 {
+	if sub == nil {
 		return out
 	}
-	delete(s.subs, m.uri)
-	leader := s.leader()
-	if !sub.active && sub.query == 0 || leader == nil || leader.phase != message.Ready {
+	again := sub.fresh
+	sub.armed, sub.fresh = false, false
+	switch {
+	case !sub.empty || sub.wanted():
 		return out
+	case again:
+		return s.empty(m.uri, sub, out)
 	}
-	s.lastQuery++
-	return append(out, tell(leader.ref, message.Query{Key: s.lastQuery, Method: protocol.MethodResourcesUnsubscribe, Params: uriParams(m.uri)}))
+	return s.inTurn(m.uri, sub, out)
 }
 
-// updated goes to everybody who subscribed to the URI, and to nobody else. A server may name a sub-resource of what
-// was subscribed (MCP 2025-11-25, server/resources, subscriptions).
+// updated goes to everybody who subscribed to the URI or to what it is a part of, and to nobody else.
 func (s *state) updated(m message.Updated, out []effect) []effect {
-	told := map[kernel.Reference]bool{}
-	for _, uri := range slices.Sorted(maps.Keys(s.subs)) {
-		if uri != m.URI && !strings.HasPrefix(m.URI, strings.TrimSuffix(uri, "/")+"/") {
+	var update any = s.resourceUpdated(m) // one for all
+	var told []*subscription
+	for uri := range message.Covering(m.URI) {
+		sub := s.subs[uri]
+		if sub == nil {
 			continue
 		}
-		for who := range s.subs[uri].subscribers {
-			if told[who] {
-				continue
+		for _, who := range sub.subscribers.All() {
+			if !slices.ContainsFunc(told, func(t *subscription) bool { return t.subscribers.Has(who) }) {
+				out = append(out, tell(who, update))
 			}
-			told[who] = true
-			out = append(out, tell(who, message.ResourceUpdated{Server: s.server.Name, URI: m.URI, Frame: m.Frame, Span: m.Span}))
+		}
+		told = append(told, sub)
+	}
+	return out
+}
+
+func (s *state) resourceUpdated(m message.Updated) message.ResourceUpdated {
+	return message.ResourceUpdated{Server: s.server.Name, URI: m.URI, Frame: m.Frame, Span: m.Span}
+}
+
+// allUpdated tells every subscriber that its resource may have changed: the server named too many to say which.
+func (s *state) allUpdated(out []effect) []effect {
+	for _, uri := range slices.Sorted(maps.Keys(s.subs)) {
+		if u, ok := message.UpdatedURI(uri); ok {
+			out = s.updated(u, out)
 		}
 	}
 	return out
 }
 
-// heal subscribes again after a reconnect and tells every subscriber that its resource may have changed meanwhile.
+// unheld notes that a connection tells of no changes any more: it was lost, or is being replaced.
+func (s *state) unheld(sl *slot) {
+	for _, sub := range s.subs {
+		if sub.at == sl {
+			sub.at, sub.missed = nil, true
+		}
+	}
+}
+
+// unasked takes the questions back that a backend has forgotten.
+func (s *state) unasked(sl *slot, out []effect) []effect {
+	for _, key := range slices.Sorted(maps.Keys(s.queries)) {
+		if s.queries[key].at == sl {
+			out = s.queried(message.Queried{Key: key, Fault: s.noLeader()}, out)
+		}
+	}
+	return out
+}
+
+// heal asks the server that leads now for what nobody tells of.
 func (s *state) heal(out []effect) []effect {
+	if !s.canAsk() {
+		return out
+	}
+	var unheld []string
+	for uri, sub := range s.subs {
+		if sub.at == nil && sub.query == 0 && !sub.queued {
+			unheld = append(unheld, uri)
+		}
+	}
+	slices.Sort(unheld)
+	for _, uri := range unheld {
+		if sub := s.subs[uri]; sub != nil {
+			out = s.inTurn(uri, sub, out)
+		}
+	}
+	return out
+}
+
+// failSubscribes answers all who wait for a subscription: the pool goes.
+func (s *state) failSubscribes(out []effect) []effect {
 	for _, uri := range slices.Sorted(maps.Keys(s.subs)) {
-		sub := s.subs[uri]
-		was := sub.active
-		sub.active = false
-		out = s.subscribeUpstream(uri, sub, out)
-		if !was {
-			continue
+		for _, w := range s.subs[uri].waiting {
+			out = append(out, tell(w.Who, message.Subscribed{Seq: w.Seq, Fault: message.ServerHasGone(s.server.Name)}))
 		}
-		if u, ok := message.UpdatedURI(uri); ok {
-			out = s.updated(u, out)
-		}
+		s.subs[uri].waiting = nil
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func newWorld(t *testing.T, server config.Server, replicas int) *world {
 	system := kernel.New(kernel.Options{})
 	t.Cleanup(func() { actortest.Stop(t, system) })
 	server.Name, server.Replicas = "fake", replicas
-	w := &world{t: t, s: newState(Options{Server: server}, kernel.Reference{}), now: time.Unix(1000, 0),
+	w := &world{t: t, s: newState(Options{Server: server}, kernel.Reference{}, 1), now: time.Unix(1000, 0),
 		sent: map[uint64]kernel.Reference{}, failed: map[uint64]*protocol.Fault{}}
 	for i := range replicas {
 		w.backends = append(w.backends, actortest.NewProbe(system, fmt.Sprint(i)).Reference)
@@ -241,18 +241,6 @@ func TestTooManyParked(t *testing.T) {
 		t.Fatalf("%d calls failed, want 1", len(w.failed))
 	}
 	w.fault(1, protocol.Overloaded)
-}
-
-// S1.65: the subscriptions of a client that has left are forgotten; upstream too, after a grace.
-func TestSubscriberLeaves(t *testing.T) {
-	w := newWorld(t, config.Server{Queue: queue}, 1)
-	w.phase(0, message.Ready)
-	w.step(message.SubscribeURI{Who: w.backends[0], Seq: 1, URI: "file:///a"})
-	w.step(message.UnsubscribeAll{Who: w.backends[0]})
-	w.step(unsubscribeDue{"file:///a"})
-	if len(w.s.subs) != 0 {
-		t.Errorf("%d subscriptions are left", len(w.s.subs))
-	}
 }
 
 func TestMisconfiguredServer(t *testing.T) {

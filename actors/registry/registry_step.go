@@ -36,6 +36,7 @@ type served struct {
 	server *catalog.Server // nil: no rules yet
 	items  [protocol.ItemKinds][][]byte
 	asked  [protocol.ItemKinds]bool
+	silent [protocol.ItemKinds]bool
 }
 
 // Messages of the registry to itself.
@@ -142,6 +143,10 @@ func (s *state) list(m message.ServerCatalog) {
 		of.items[m.Kind] = m.Items
 		s.dirty = s.dirty || of.server != nil
 	}
+	if of.silent[m.Kind] != m.Silent {
+		of.silent[m.Kind] = m.Silent
+		s.dirty = s.dirty || of.server != nil
+	}
 	if m.Asked {
 		of.asked[m.Kind] = true
 		s.dirty = s.dirty || of.server != nil
@@ -201,7 +206,7 @@ func (s *state) sources() []catalog.Source {
 		if of.server == nil {
 			continue
 		}
-		sources = append(sources, catalog.Source{Server: of.server, Items: of.items, Asked: of.asked})
+		sources = append(sources, catalog.Source{Server: of.server, Items: of.items, Silent: of.silent, Asked: of.asked})
 		of.asked = [protocol.ItemKinds]bool{}
 	}
 	return sources

@@ -34,12 +34,12 @@ type DeskOptions struct {
 // DeskName is the name of a desk, under the gateway's.
 func DeskName(number int) string { return fmt.Sprintf("desk/%d", number) }
 
-// deskMailbox is how many messages may wait at a desk: requests of all modern clients share it.
+// deskMailbox is how many messages may wait at a desk: modern clients take turns, and each has an eighth of it.
 const deskMailbox = 8192
 
 // SpawnDesk starts a desk under the gateway. Its calls are lost when it panics; ten panics in a minute stop it.
 func SpawnDesk(parent kernel.Self, o DeskOptions) kernel.Reference {
-	options := kernel.SpawnOptions{Name: DeskName(o.Number), Kind: "desk", Mailbox: deskMailbox, Restarts: 10, Within: time.Minute}
+	options := kernel.SpawnOptions{Name: DeskName(o.Number), Kind: "desk", Mailbox: deskMailbox, Fair: true, Restarts: 10, Within: time.Minute}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
 		return &desk{DeskOptions: o, state: newDeskState(o, self.Reference()), meters: map[string]*status.ServerMetrics{}}
 	})

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -18,9 +17,11 @@ func (s *deskState) ask(now time.Time, m message.Ask, out []effect) []effect {
 	if v == nil {
 		return append(out, refuseAsk(m, -32600, "the call has ended"))
 	}
+	if !protocol.MayAsk(v.Method) { // no answer to it can hold a question, and its server may do without
+		return append(out, refuseAsk(m, -32602, "the client cannot be asked in "+v.Method.String()))
+	}
 	q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)
-	if !v.caller.Can.Answers(q) {
-		out = append(out, refuseAsk(m, -32602, "the client has not declared that it answers this question"))
+	if !v.caller.Can.Answers(q) { // the question ends with the call
 		return s.cannotAnswer(now, v, q, out)
 	}
 	key, named := v.keyFor(&m.Frame)
@@ -29,10 +30,13 @@ func (s *deskState) ask(now time.Time, m message.Ask, out []effect) []effect {
 			return append(out, tell(m.From, message.Answer{Key: m.Key, Result: answer}))
 		}
 	}
-	if full := s.limits.ParkedPerClient; v.round == 0 && full > 0 && s.clients[v.caller.ClientKey].parked >= full {
-		out = append(out, refuseAsk(m, -1, "too many calls of this client wait for answers"))
+	full, room := s.limits.ParkedPerClient, true
+	if v.round == 0 && full > 0 && s.clients[v.caller.ClientKey].parked >= full {
+		out, room = s.makeRoom(now, v.caller.ClientKey, out)
+	}
+	if !room {
 		out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "too many parked calls"}))
-		fault := &protocol.Fault{Name: protocol.Overloaded, Server: v.Server, Retryable: true, Message: "too many calls of this client wait for answers (limits.parkedPerClient)"}
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: v.Server, Message: "too many calls of this client wait for answers (limits.parkedPerClient)"}
 		return s.event(now, v.Seq, call.Broken{Fault: fault}, out)
 	}
 	v.putAsk(key, m)
@@ -202,18 +206,6 @@ func (s *deskState) relay(now time.Time, v *visit, f *protocol.Frame, info *prot
 	return s.relayed(now, v, protocol.AppendEdited(nil, raw, edits...), out)
 }
 
-// relayURLs turns a legacy server's error -32042 into the questions it means; the retry calls the server anew.
-func (s *deskState) relayURLs(now time.Time, v *visit, requests []protocol.InputRequest, out []effect) []effect {
-	if !v.caller.Can.Answers(protocol.QuestionURL) {
-		return s.cannotAnswer(now, v, protocol.QuestionURL, out)
-	}
-	state, err := s.seal(now, v, seal.Relayed, nil)
-	if err != nil {
-		return s.event(now, v.Seq, call.Broken{Fault: tooLarge(v)}, out)
-	}
-	return s.relayed(now, v, protocol.AppendInputRequired(nil, []byte("0"), requests, state, s.info), out)
-}
-
 // relayed ends the call with input_required: what comes back is a call of its own.
 func (s *deskState) relayed(now time.Time, v *visit, raw []byte, out []effect) []effect {
 	var f protocol.Frame
@@ -221,17 +213,6 @@ func (s *deskState) relayed(now time.Time, v *visit, raw []byte, out []effect) [
 		return s.event(now, v.Seq, call.Broken{Fault: senseless(v)}, out)
 	}
 	return s.event(now, v.Seq, call.Answered{Frame: f}, out)
-}
-
-// urlRequests are the questions in a legacy server's error -32042; nil when there is none.
-func urlRequests(f *protocol.Frame) []protocol.InputRequest {
-	var requests []protocol.InputRequest
-	protocol.URLElicitations(f, func(params protocol.Span) bool {
-		key := fmt.Sprintf("q%d", len(requests)+1)
-		requests = append(requests, protocol.InputRequest{Key: key, Value: protocol.AppendURLRequest(nil, f, params)})
-		return true
-	})
-	return requests
 }
 
 func senseless(v *visit) *protocol.Fault {

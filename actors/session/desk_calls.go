@@ -64,6 +64,9 @@ func (s *deskState) detach(v *visit, x *transport.Exchange) {
 func (s *deskState) withdrawn(now time.Time, id clientID, out []effect) []effect {
 	v := s.calls[s.byID[id]]
 	if v == nil {
+		if m, found := s.seekers.withdraw(func(m message.Visit) bool { return idOf(m.Exchange) == id }); found {
+			return append(out, act(accept{m.Exchange}))
+		}
 		return out
 	}
 	if len(v.xs) <= 1 {
@@ -87,7 +90,7 @@ func (s *deskState) done(now time.Time, m message.Done, out []effect) []effect {
 	}
 	if m.Frame.Kind == protocol.KindError {
 		if requests := urlRequests(&m.Frame); requests != nil {
-			return s.relayURLs(now, v, requests, out)
+			return s.relayURLs(now, v, &m.Frame, requests, out)
 		}
 		return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
 	}
@@ -224,8 +227,8 @@ func (s *deskState) tidy(now time.Time, out []effect) []effect {
 	return out
 }
 
-// departed: a client has gone. Its call is cancelled, unless it is parked (only its time or a retry ends that), or
-// may come back with the state it was given.
+// departed: a client has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
+// waits for that until its time is over, another one for a while.
 func (s *deskState) departed(now time.Time, m departed, out []effect) []effect {
 	v := s.calls[m.seq]
 	if v == nil {
@@ -233,7 +236,7 @@ func (s *deskState) departed(now time.Time, m departed, out []effect) []effect {
 	}
 	s.detach(v, m.x)
 	v.xs = slices.DeleteFunc(v.xs, func(x *transport.Exchange) bool { return x == m.x })
-	if len(v.xs) > 0 || v.State == call.Parked {
+	if len(v.xs) > 0 || v.State == call.Parked && v.round > 0 {
 		return out
 	}
 	if v.round > 0 {

@@ -78,7 +78,7 @@ func TestARetrysHeadersAreChecked(t *testing.T) {
 		return v
 	}
 	d.step(visit(1, "1", ""))
-	d.step(message.Ask{Seq: 1, Key: 1, Frame: d.frame(oneForm)})
+	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
 	for _, timer := range d.timers {
 		d.step(timer)
 	}

@@ -27,7 +27,7 @@ func TestRelay(t *testing.T) {
 		d.step(d.asking(1, `{"elicitation":{}}`, ``, "", ""))
 		frame := d.frame(`{"jsonrpc":"2.0","id":5,"result":{"resultType":"input_required",%s}}`, c.result)
 		got := "nothing"
-		for _, e := range deskStep(d.s, d.now, message.Done{Seq: 1, Frame: frame}, nil) {
+		for _, e := range deskStep(d.s, d.now, message.Done{Seq: d.first(), Frame: frame}, nil) {
 			switch a := e.act.(type) {
 			case answer:
 				got = "result"

@@ -42,7 +42,7 @@ func (s *deskState) log(m message.Log, out []effect) []effect {
 		return out
 	}
 	name, _ := protocol.Unquote(params.Level.Of(m.Frame.Raw))
-	return s.pass(v, said{frame: m.Frame, level: slices.Index(levels, name)}, out)
+	return s.pass(v, said{frame: m.Frame, level: slices.Index(protocol.LogLevels, name)}, out)
 }
 
 // pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
@@ -84,23 +84,4 @@ func (m said) to(x *transport.Exchange, out []effect) []effect {
 		return out
 	}
 	return append(out, act(forward{x, m.frame.Raw, m.frame.Newline, transport.WeightLog, ""}))
-}
-
-// wantedLevel is the least grave log level a request asks for; len(levels) = it wants no log lines.
-func wantedLevel(x *transport.Exchange) int {
-	name, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(x.Frame.Raw))
-	if i := slices.Index(levels, name); i >= 0 {
-		return i
-	}
-	return len(levels)
-}
-
-// wantLevel has the servers log as verbosely as the request asks for.
-func (s *deskState) wantLevel(x *transport.Exchange, out []effect) []effect {
-	i := wantedLevel(x)
-	if i >= s.level {
-		return out
-	}
-	s.level = i
-	return append(out, tell(s.owner, message.WantLevel{Session: s.self, Level: levels[i]}))
 }

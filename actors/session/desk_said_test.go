@@ -58,7 +58,7 @@ const oneForm = `{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params
 func (d *deskScript) parked(capabilities, meta string) string {
 	d.t.Helper()
 	d.step(d.asking(1, capabilities, meta, "", ""))
-	d.step(message.Ask{Seq: 1, Key: 1, Frame: d.frame(oneForm)})
+	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
 	for _, timer := range d.timers {
 		d.step(timer)
 	}
@@ -72,11 +72,11 @@ func (d *deskScript) progress() message.Progress {
 	f := d.frame(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9,"progress":1}}`)
 	var p protocol.Params
 	_ = p.Scan(&f)
-	return message.Progress{Seq: 1, Frame: f, Token: p.Token}
+	return message.Progress{Seq: d.first(), Frame: f, Token: p.Token}
 }
 
 func (d *deskScript) log(level string) message.Log {
-	return message.Log{Seq: 1, Frame: d.frame(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)}
+	return message.Log{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)}
 }
 
 // Each request gets what it asked for itself: progress under its own token, log lines from its own level on

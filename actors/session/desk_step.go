@@ -43,8 +43,11 @@ type deskState struct {
 	expect   int             // servers that requests on stdin and stdout wait for
 	started  bool            // startWait is over
 	draining bool
-	level    int // the most verbose log level a request has asked for; len(levels) = none
+	drained  bool // the gateway was told that nobody waits any more
+	level    int  // the most verbose log level requests ask for, as the servers were told; len(protocol.LogLevels) = none
+	asked    int  // likewise, of the requests since the last look
 
+	seekers seekers[message.Visit]
 	calls   map[uint64]*visit
 	byID    map[clientID]uint64 // calls in flight that a notification may cancel
 	clients map[string]*usage   // what each client has in flight and parked, by client key
@@ -59,6 +62,7 @@ type deskState struct {
 
 	lastCapabilities string // read last, and what they said
 	lastCan          message.Can
+	lastClient       string // client key made last
 }
 
 // clientID names a request as its client does.
@@ -67,9 +71,6 @@ type clientID struct{ remote, id string }
 func idOf(x *transport.Exchange) clientID {
 	return clientID{x.Origin.Remote, string(x.Frame.IDBytes())}
 }
-
-// usage counts a client's calls at this desk.
-type usage struct{ inFlight, parked int }
 
 // visit is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
 type visit struct {
@@ -86,6 +87,7 @@ type visit struct {
 	lastKey int
 	named   []string // keys that servers gave
 	gen     uint64   // of the window's and the grace's timers
+	visited []byte   // the inner state it came with, if its client has been asked to open URLs; else nil
 	kept    []said   // since the last stream ended, oldest first
 }
 
@@ -102,7 +104,7 @@ type outcome struct {
 func newDeskState(o DeskOptions, self kernel.Reference) *deskState {
 	return &deskState{
 		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: shared(o.Limits, o.Desks), gateway: o.Version, info: serverInfo(o.Version), sealer: o.Sealer,
-		registry: o.Registry, owner: o.Gateway, self: self, level: len(levels),
+		registry: o.Registry, owner: o.Gateway, self: self, level: len(protocol.LogLevels), asked: len(protocol.LogLevels),
 		expect: o.Expect, calls: map[uint64]*visit{}, byID: map[clientID]uint64{}, clients: map[string]*usage{},
 	}
 }
@@ -123,6 +125,15 @@ func serverInfo(version string) []byte {
 
 // deskStep applies msg to s at the time now and appends to out what is to be done about it.
 func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
+	out = s.handle(now, msg, out)
+	if s.draining && !s.drained && !s.waitedFor() {
+		s.drained = true
+		return append(out, tell(s.owner, message.Drained{Desk: s.self}))
+	}
+	return out
+}
+
+func (s *deskState) handle(now time.Time, msg any, out []effect) []effect {
 	switch m := msg.(type) {
 	case message.Visit:
 		return s.visit(now, m, out)
@@ -140,6 +151,14 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 		return s.ask(now, m, out)
 	case message.AskWithdrawn:
 		return s.askWithdrawn(now, m, out)
+	case message.Refreshed:
+		if v, done := s.seekers.came(m.Seq); done {
+			return s.seekAgain(now, v, out)
+		}
+	case seekOver:
+		if v, found := s.seekers.over(m); found {
+			return s.seekAgain(now, v, out)
+		}
 	case message.Withdrawal:
 		return s.withdrawn(now, clientID{m.Remote, m.RequestID}, out)
 	case departed:
@@ -155,6 +174,8 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 	case deadline:
 		tick := func(seq uint64, out []effect) []effect { return s.event(now, seq, call.Tick{}, out) }
 		return fired(&s.clock, now, m, s.calls, tick, out)
+	case levelDue:
+		return s.levelDue(out)
 	case tidy:
 		return s.tidy(now, out)
 	case message.Published:
@@ -173,11 +194,22 @@ func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
-		return append(out, tell(s.registry, message.Subscribe{Who: s.self}), act(wakeAfter{startWait, waitOver{}}))
+		// Whoever waited for this desk before a restart waits no more, and nobody else would say so to a gateway that drains.
+		return append(out, tell(s.owner, message.Drained{Desk: s.self}), tell(s.registry, message.Subscribe{Who: s.self}), act(wakeAfter{startWait, waitOver{}}))
 	case kernel.Stopping:
 		return s.stop(now, out)
 	}
 	return out
+}
+
+// waitedFor reports whether somebody waits for the answer to a call. A parked call waits for its client, who may never come.
+func (s *deskState) waitedFor() bool {
+	for _, v := range s.calls {
+		if len(v.xs) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // stop answers every call and tells the servers.
@@ -185,6 +217,9 @@ func (s *deskState) stop(now time.Time, out []effect) []effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
 	s.draining = true
 	out = s.serveEarly(now, out)
+	for _, r := range s.seekers.waiting {
+		out = append(out, act(deny{r.request.Exchange, fault}))
+	}
 	for _, seq := range sortedKeys(s.calls) {
 		v := s.calls[seq]
 		out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
@@ -199,12 +234,13 @@ func (s *deskState) ref(seq uint64) message.CallRef {
 
 // abort ends a call for an operator: its server is told, its client gets an error.
 func (s *deskState) abort(now time.Time, m message.Abort, out []effect) []effect {
-	v := s.calls[m.Seq]
-	if v == nil {
-		return out
+	for seq, v := range s.calls {
+		if message.NumberAtDesk(seq) == m.Seq {
+			out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: abortFault.Message}))
+			return s.event(now, seq, call.Broken{Fault: abortFault}, out)
+		}
 	}
-	out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: abortFault.Message}))
-	return s.event(now, m.Seq, call.Broken{Fault: abortFault}, out)
+	return out
 }
 
 // report is what the desk tells people: its calls, parked ones with their deadline.
@@ -216,7 +252,7 @@ func (s *deskState) report() message.SessionReport {
 			v.client = cmp.Or(clientName(v.caller.ClientInfo), "client without name")
 		}
 		r.Calls = append(r.Calls, status.Call{
-			ID: fmt.Sprintf("desk/%d/%d", s.number, seq), Session: "desk", Client: v.client, Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
+			ID: fmt.Sprintf("desk/%d/%d", s.number, message.NumberAtDesk(seq)), Session: "desk", Client: v.client, Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
 		})
 	}
 	return r

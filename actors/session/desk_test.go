@@ -50,6 +50,16 @@ func newDeskScript(t *testing.T, seed uint64) *deskScript {
 	return d
 }
 
+// first is the number of the call that began first.
+func (d *deskScript) first() uint64 {
+	for seq := range d.s.calls {
+		if message.NumberAtDesk(seq) == 1 {
+			return seq
+		}
+	}
+	return 0
+}
+
 func (d *deskScript) step(msg any) {
 	for _, e := range deskStep(d.s, d.now, msg, nil) {
 		switch a := e.act.(type) {

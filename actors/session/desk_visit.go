@@ -48,10 +48,15 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect
 		return s.list(view, x, protocol.Templates, out)
 	case protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead, protocol.MethodCompletionComplete:
 		t, fault := resolve(view, x)
-		if fault == nil {
-			fault = s.checkHeaders(t, x)
-		}
 		if fault != nil {
+			return s.unknown(m, view, fault, out)
+		}
+		if t.unlisted {
+			if out, waits := s.doubted(m, view, out); waits {
+				return out
+			}
+		}
+		if fault = s.checkHeaders(t, x); fault != nil {
 			return append(out, act(deny{x, fault}))
 		}
 		return s.dispatch(now, m, view, t, out)
@@ -66,6 +71,32 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect
 		return s.dispatch(now, m, view, target{server: servers[0]}, out)
 	}
 	return append(out, act(deny{x, protocol.NoMethod(x.Frame.MethodText())}))
+}
+
+// unknown refuses a request for what is not found, after a look at what is new if there may be something.
+func (s *deskState) unknown(m message.Visit, view *catalog.View, fault *protocol.Fault, out []effect) []effect {
+	fault, servers, kinds := unknown(view, m.Exchange, fault)
+	out, waits := s.seekers.begin(m, servers, kinds, s.self, &s.seq, out)
+	if waits {
+		return out
+	}
+	return append(out, act(deny{m.Exchange, fault}))
+}
+
+// doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
+func (s *deskState) doubted(m message.Visit, view *catalog.View, out []effect) ([]effect, bool) {
+	fault, servers, kinds := unknown(view, m.Exchange, noResource(m.Exchange))
+	if fault.Name == protocol.ServerUnavailable {
+		return append(out, act(deny{m.Exchange, fault})), true
+	}
+	return s.seekers.begin(m, servers, kinds, s.self, &s.seq, out)
+}
+
+// seekAgain answers a request by what is listed now.
+func (s *deskState) seekAgain(now time.Time, m message.Visit, out []effect) []effect {
+	s.seekers.again = true
+	defer func() { s.seekers.again = false }()
+	return s.visit(now, m, out)
 }
 
 // checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only (rule H13).
@@ -102,6 +133,9 @@ func (s *deskState) list(view *catalog.View, x *transport.Exchange, kind protoco
 	if fault != nil {
 		return append(out, act(deny{x, fault}))
 	}
+	if cursor == "" {
+		out = glanced(view, kind, out)
+	}
 	return s.result(x, page, out)
 }
 
@@ -122,43 +156,46 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	x := m.Exchange
 	raw := x.Frame.Raw
 	caller := s.callerOf(x)
-	use := s.clients[caller.ClientKey]
-	if use == nil {
-		use = &usage{}
-		s.clients[caller.ClientKey] = use
-	}
-	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use.inFlight >= limit {
+	use := s.clients[caller.ClientKey] // nil = it has no call
+	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
 		return append(out, act(deny{x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.server.Name, Item: t.original, Replica: t.replica, Modern: true}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.server.Name, Item: t.original, Unlisted: t.unlisted, Replica: t.replica, Modern: true}
 	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(raw)) {
 		r.Target, r.Original = t.span, original
 	}
 	if x.Frame.M == protocol.MethodToolsCall && legacyTasks(t.server) {
 		withoutTasks(r, t.entry)
 	}
+	var places []byte
 	if m.State != nil {
 		if fault := s.unwrap(m.State, r); fault != nil {
 			return append(out, act(deny{x, fault}))
 		}
+		places = visitedIn(m.State)
 	}
 	s.seq++
+	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.seq) // what is told of the call comes in its client's turn
 	rules := &t.server.Rules
 	v := &visit{
-		xs: []*transport.Exchange{x}, view: view, server: t.server, caller: caller,
+		xs: []*transport.Exchange{x}, view: view, server: t.server, caller: caller, visited: places,
 		Call: call.Call{
-			Seq: s.seq, ID: x.Frame.IDBytes(), Server: t.server.Name, Item: t.original,
+			Seq: seq, ID: x.Frame.IDBytes(), Server: t.server.Name, Item: t.original,
 			Method: x.Frame.M, State: call.Queued, Began: now,
 			Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
 		},
 	}
 	out = s.wantLevel(x, out)
+	if use == nil {
+		use = &usage{}
+		s.clients[caller.ClientKey] = use
+	}
 	use.inFlight++
-	s.calls[s.seq] = v
-	s.byID[idOf(x)] = s.seq
-	out = append(out, act(watch{x, s.seq}))
+	s.calls[seq] = v
+	s.byID[idOf(x)] = seq
+	out = append(out, act(watch{x, seq}))
 	out = s.clock.by(now, v.Deadline(), out)
-	return append(out, tell(t.server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
+	return append(out, tell(t.server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
 }
 
 // unwrap puts a server's own requestState back in place of the sealed one.
@@ -169,7 +206,7 @@ func (s *deskState) unwrap(state *seal.State, r *message.Request) *protocol.Faul
 	var f protocol.Frame
 	var params protocol.Params
 	edit := protocol.Edit{Span: r.Params.RequestState, With: state.Inner}
-	if len(state.Inner) == 0 { // the call begins anew; its answers were for the client's user alone
+	if visitedIn(state) != nil { // the call begins anew; its answers were for the client's user alone
 		var ok bool
 		if edit, ok = protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
 			return badState()
@@ -199,7 +236,7 @@ func (s *deskState) callerOf(x *transport.Exchange) message.Caller {
 	raw := x.Frame.Raw
 	level, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(raw))
 	c := message.Caller{
-		ClientKey: host(x.Origin.Remote), Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		ClientKey: s.clientKey(x), Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: level,
 	}
 	c.Can = s.can(c.Capabilities)
@@ -212,14 +249,4 @@ func (s *deskState) can(capabilities []byte) message.Can {
 		s.lastCapabilities, s.lastCan = string(capabilities), message.CanOf(capabilities)
 	}
 	return s.lastCan
-}
-
-// host is the address without its port: an anonymous client is counted by it.
-func host(remote string) string {
-	for i := len(remote) - 1; i >= 0; i-- {
-		if remote[i] == ':' {
-			return remote[:i]
-		}
-	}
-	return remote
 }

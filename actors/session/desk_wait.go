@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
 	"goblin-actor/protocol/transport"
 )
 
@@ -17,7 +18,8 @@ const maxEarly = 1024
 // whether it did, or refused to.
 func (s *deskState) early(m message.Visit, out []effect) ([]effect, bool) {
 	x := m.Exchange
-	if s.draining || s.snapshot == nil && (s.started || len(s.waiting) >= maxEarly) {
+	comesBack := m.State != nil && m.State.Kind == seal.Parked && !s.drained // with the answer its call waits for
+	if s.draining && !comesBack || s.snapshot == nil && (s.started || len(s.waiting) >= maxEarly) {
 		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
 		return append(out, act(deny{x, fault})), true
 	}

@@ -1,9 +1,7 @@
 package session
 
 import (
-	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"time"
 
@@ -36,7 +34,9 @@ type listenState struct {
 	}
 	told    [protocol.ItemKinds]uint64
 	subs    map[resource]*subscription
+	homes   map[string]home     // by server: who knows of them
 	pending map[uint64]resource // subscribes whose server has not answered, by number
+	owed    map[string]resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
 	seq     uint64
 	expect  int  // servers that URIs wait for; 0 = none any more
 	begun   bool // the wish has been read
@@ -57,7 +57,7 @@ type ackDue struct{}
 func newListenState(o ListenerOptions, self kernel.Reference) *listenState {
 	return &listenState{x: o.Exchange, key: o.View, self: self, registry: o.Registry, info: serverInfo(o.Version),
 		client: clientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
-		expect: o.Expect, subs: map[resource]*subscription{}, pending: map[uint64]resource{}}
+		expect: o.Expect, subs: map[resource]*subscription{}, homes: map[string]home{}, pending: map[uint64]resource{}}
 }
 
 // listenStep applies msg to s at the time now and appends to out what is to be done about it.
@@ -82,6 +82,10 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 		}
 	case message.ResourceUpdated:
 		return s.updated(m, out)
+	case message.ResourcesUpdated:
+		for _, u := range allOf(m.Server, s.subs) {
+			out = s.updated(u, out)
+		}
 	case departed:
 		s.over = true
 		return append(out, act(leave{}))
@@ -115,7 +119,8 @@ func (s *listenState) published(snapshot *catalog.Snapshot, out []effect) []effe
 	}
 	s.view = view
 	if s.begun {
-		return s.tellChanges(out)
+		out, _ = moved(s.homes, snapshot, s.self, s.subs, nil, out)
+		return s.tellChanges(s.keepPromises(out))
 	}
 	return s.begin(out)
 }
@@ -149,11 +154,11 @@ func (s *listenState) begin(out []effect) []effect {
 		if fault != nil {
 			continue // left out of the acknowledgment
 		}
-		out = s.wish(found.Server, found.Original, uri, out)
+		out = s.wish(found, uri, out)
 	}
 	for _, id := range filter.TaskIDs {
 		if server, own := taskServer(s.view, id, modernTasks); server != nil {
-			out = s.wish(server, message.TaskURI(own), id, out)
+			out = s.wish(catalog.Found{Server: server, Original: message.TaskURI(own)}, id, out)
 		}
 	}
 	if len(s.pending) == 0 {
@@ -162,16 +167,17 @@ func (s *listenState) begin(out []effect) []effect {
 	return append(out, act(wakeAfter{ackWait, ackDue{}}))
 }
 
-// wish subscribes to what a server calls uri and the client public.
-func (s *listenState) wish(server *catalog.Server, uri, public string, out []effect) []effect {
-	r := resource{server.Name, uri}
+// wish subscribes to what the client calls public.
+func (s *listenState) wish(found catalog.Found, public string, out []effect) []effect {
+	server, r := found.Server, resource{found.Server.Name, found.Original}
 	if s.subs[r] != nil {
 		return out
 	}
-	s.subs[r] = &subscription{public: public, pool: server.Pool}
+	s.subs[r] = &subscription{public: public}
+	s.homes[r.server] = homeOf(server)
 	s.seq++
 	s.pending[s.seq] = r
-	return append(out, tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: uri}))
+	return append(out, tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.uri, Unlisted: found.Unlisted}))
 }
 
 // refuse ends the stream before it has begun.
@@ -180,14 +186,17 @@ func (s *listenState) refuse(fault *protocol.Fault, out []effect) []effect {
 	return append(out, act(deny{s.x, fault}), act(leave{}))
 }
 
-// subscribed: a server has confirmed or refused; a refused URI is not acknowledged.
+// subscribed: a server has confirmed or refused; a refused URI is not acknowledged, or owed if it was before.
 func (s *listenState) subscribed(m message.Subscribed, out []effect) []effect {
 	r, ok := s.pending[m.Seq]
 	if !ok {
 		return out
 	}
 	delete(s.pending, m.Seq)
-	if m.Fault != nil || m.Error != nil {
+	switch failed := m.Fault != nil || m.Error != nil; {
+	case failed && s.acked:
+		out = s.owe(r, out)
+	case failed:
 		delete(s.subs, r)
 	}
 	if len(s.pending) == 0 {
@@ -279,8 +288,8 @@ func (s *listenState) tell(e effect, out []effect) []effect {
 
 // updated passes a change of a resource or task on, with the client's URI and the stream's tag.
 func (s *listenState) updated(m message.ResourceUpdated, out []effect) []effect {
-	sub := s.subs[resource{m.Server, m.URI}]
-	if sub == nil {
+	_, public, ok := hearing(s.view, s.subs, &m)
+	if !ok {
 		return out
 	}
 	var params protocol.Params
@@ -288,7 +297,7 @@ func (s *listenState) updated(m message.ResourceUpdated, out []effect) []effect 
 		return out
 	}
 	raw := m.Frame.Raw
-	edits := []protocol.Edit{{Span: m.Span, With: protocol.Quote(sub.public)}}
+	edits := []protocol.Edit{{Span: m.Span, With: protocol.Quote(public)}}
 	id := s.x.Frame.IDBytes()
 	switch {
 	case params.SubscriptionID.Present():
@@ -300,19 +309,13 @@ func (s *listenState) updated(m message.ResourceUpdated, out []effect) []effect 
 		edits = append(edits, protocol.InsertMember(raw, m.Frame.Params, s.tag()))
 	}
 	frame := protocol.AppendEdited(nil, raw, edits...)
-	return s.tell(act(forward{s.x, frame, m.Frame.Newline, transport.WeightState, sub.public}), out)
+	return s.tell(act(forward{s.x, frame, m.Frame.Newline, transport.WeightState, public}), out)
 }
 
 // stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
 // would have to be the acknowledgment.
 func (s *listenState) stop(out []effect) []effect {
-	var pools []kernel.Reference
-	for _, r := range slices.SortedFunc(maps.Keys(s.subs), func(a, b resource) int { return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.uri, b.uri)) }) {
-		if pool := s.subs[r].pool; !slices.Contains(pools, pool) {
-			pools = append(pools, pool)
-			out = append(out, tell(pool, message.UnsubscribeAll{Who: s.self}))
-		}
-	}
+	out = leaveHomes(s.homes, s.self, out)
 	out = append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
 	switch {
 	case s.over:

@@ -8,6 +8,8 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
@@ -66,6 +68,50 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		}
 		if end := lastWords(listenStep(s, now, kernel.Stopping{}, nil)); end != c.end {
 			t.Errorf("%s: it ends with %s, want %s", c.name, end, c.end)
+		}
+	}
+}
+
+// A server that was slow when the stream was acknowledged, and could not be asked then: its resource has been promised, so
+// its pool keeps the subscriber, and when the resource turns out to be another server's, that one is asked.
+func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	one, two := actortest.NewProbe(system, "one"), actortest.NewProbe(system, "two")
+	homeIs := func(name string, pool kernel.Reference) message.Published {
+		source := catalog.Source{Server: &catalog.Server{Name: name, Pool: pool, Rules: config.DefaultServer(), Settled: true}}
+		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///a","name":"a"}`)}
+		return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10}, [protocol.ItemKinds]bool{})}
+	}
+	asked := func(out []effect) (who kernel.Reference) {
+		for _, e := range out {
+			if m, ok := e.msg.(message.Resubscribe); ok && len(m.URIs) == 1 && m.URIs[0] == "file:///a" {
+				who = e.to
+			}
+		}
+		return who
+	}
+	for _, slow := range []bool{true, false} {
+		x := &transport.Exchange{Origin: transport.Origin{Remote: "stdio"}}
+		if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Params.Scan(&x.Frame); err != nil {
+			t.Fatal(err)
+		}
+		s := newListenState(ListenerOptions{Exchange: x}, kernel.Reference{})
+		now := time.Unix(1000, 0)
+		listenStep(s, now, homeIs("one", one.Reference), nil)
+		if slow {
+			listenStep(s, now, ackDue{}, nil)
+		}
+		out := listenStep(s, now, message.Subscribed{Seq: 1, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}, nil)
+		if got := asked(out) == one.Reference; got != slow || (len(s.subs) == 1) != slow {
+			t.Errorf("acknowledged before: %v; asked again: %v, %d subscriptions kept", slow, got, len(s.subs))
+		}
+		out = listenStep(s, now, homeIs("two", two.Reference), nil)
+		if got := asked(out) == two.Reference; got != slow || (len(s.subs) == 1) != slow {
+			t.Errorf("acknowledged before: %v; the other server is asked: %v, %d subscriptions kept", slow, got, len(s.subs))
 		}
 	}
 }

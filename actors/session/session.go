@@ -54,8 +54,8 @@ func (s *session) Step(now time.Time, msg any, out []effect) []effect {
 	if in, ok := msg.(message.Inbound); ok {
 		s.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw)+len(in.Exchange.Batch))
 	}
-	if m, ok := msg.(message.Inbound); ok {
-		s.prepare(m.Exchange)
+	if m, ok := msg.(message.Inbound); ok && !s.prepare(m.Exchange) {
+		return out
 	}
 	return step(s.state, now, msg, out)
 }

@@ -128,15 +128,6 @@ func (s *state) cancelQuestions(seq uint64, out []effect) []effect {
 	return out
 }
 
-// dropQuestions forgets the open questions of a call that the client itself has withdrawn.
-func (s *state) dropQuestions(seq uint64) {
-	for number, q := range s.questions {
-		if q.seq == seq {
-			delete(s.questions, number)
-		}
-	}
-}
-
 func (s *state) cancelQuestion(number uint64, out []effect) []effect {
 	q := s.questions[number]
 	delete(s.questions, number)

@@ -16,16 +16,44 @@ import (
 
 const levelInfo = slog.LevelInfo
 
-// levels are the log levels of MCP, from the most verbose on. MCP 2025-11-25, server/utilities/logging.
-var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *transport.Exchange, out []effect) []effect {
 	t, fault := resolve(s.view, x)
 	if fault != nil {
-		return s.fault(x, fault, out)
+		return s.unknown(x, fault, out)
+	}
+	if t.unlisted {
+		if out, waits := s.doubted(x, out); waits {
+			return out
+		}
 	}
 	return s.forward(now, x, t, out)
+}
+
+// doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
+func (s *state) doubted(x *transport.Exchange, out []effect) ([]effect, bool) {
+	fault, servers, kinds := unknown(s.view, x, noResource(x))
+	if fault.Name == protocol.ServerUnavailable {
+		return s.fault(x, fault, out), true
+	}
+	return s.seekers.begin(x, servers, kinds, s.self, &s.seq, out)
+}
+
+// unknown refuses a request for what is not found, after a look at what is new if there may be something.
+func (s *state) unknown(x *transport.Exchange, fault *protocol.Fault, out []effect) []effect {
+	fault, servers, kinds := unknown(s.view, x, fault)
+	out, waits := s.seekers.begin(x, servers, kinds, s.self, &s.seq, out)
+	if waits {
+		return out
+	}
+	return s.fault(x, fault, out)
+}
+
+// seekAgain answers a request by what is listed now.
+func (s *state) seekAgain(now time.Time, x *transport.Exchange, out []effect) []effect {
+	s.seekers.again = true
+	defer func() { s.seekers.again = false }()
+	return s.request(now, x, out)
 }
 
 // forward hands a request to the pool of the target's server.
@@ -37,7 +65,7 @@ func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []ef
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original, Replica: t.replica}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original, Unlisted: t.unlisted, Replica: t.replica}
 	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.span, original
 	}
@@ -60,7 +88,8 @@ type target struct {
 	server   *catalog.Server
 	original string         // as its server calls it
 	span     protocol.Span  // where the client's name for it stands
-	entry    *catalog.Entry // nil for a URI that only a template knows
+	entry    *catalog.Entry // nil for a URI that is not listed
+	unlisted bool           // it is found only if its server has mentioned it
 	replica  int            // counted from 1; 0 = any
 	task     *task          // what a request about a task is about; nil = it is about none
 }
@@ -90,7 +119,7 @@ func resolve(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault
 			return target{}, protocol.BadParams("params.uri: want a string")
 		}
 		found, fault := view.Resource(uri)
-		return target{server: found.Server, original: found.Original, span: x.Params.URI, entry: found.Entry}, fault
+		return target{server: found.Server, original: found.Original, span: x.Params.URI, entry: found.Entry, unlisted: found.Unlisted}, fault
 	}
 	if x.Params.RefName.Present() {
 		return resolveEntry(raw, x.Params.RefName, "params.ref.name", view.Prompt)
@@ -123,7 +152,7 @@ func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effe
 		return out
 	}
 	s.scratch = h.Step(now, event, s.scratch[:0])
-	if _, withdrawn := event.(call.Withdrawn); h.State == call.Ended && !withdrawn {
+	if h.State == call.Ended { // before its exchange ends, which the client may hear of its questions on
 		out = s.cancelQuestions(seq, out)
 	}
 	for i := range s.scratch {
@@ -131,7 +160,6 @@ func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effe
 	}
 	clear(s.scratch) // no frame outlives its delivery here
 	if h.State == call.Ended {
-		s.dropQuestions(seq)
 		delete(s.calls, seq)
 		if h.survey == nil { // whose looks share the id of a request that is not in the table
 			delete(s.byID, string(h.ID))
@@ -171,8 +199,7 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 	case call.Cancel:
 		return append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
 	case call.Forget:
-		// A cancelled request gets no answer; its HTTP exchange still has to end.
-		out = append(out, act(accept{h.x}))
+		out = s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
 		return append(out, ended(now, &h.Call, status.OutcomeCancelled))
 	}
 	return out
@@ -227,6 +254,6 @@ func (s *state) wantsLog(f *protocol.Frame) bool {
 		return false
 	}
 	name, _ := protocol.Unquote(params.Level.Of(f.Raw))
-	level := slices.Index(levels, name)
+	level := slices.Index(protocol.LogLevels, name)
 	return level < 0 || level >= s.level
 }

@@ -46,12 +46,25 @@ func (s *state) notification(now time.Time, x *transport.Exchange, out []effect)
 		if seq, ok := s.byID[string(id)]; ok {
 			return s.event(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
 		}
+		if y, found := s.seekers.withdraw(func(y *transport.Exchange) bool { return string(y.Frame.IDBytes()) == string(id) }); found {
+			return s.withdrawn(y, &protocol.Fault{Name: protocol.Cancelled}, out)
+		}
 	case protocol.NotificationRootsListChanged:
 		for _, server := range slices.Sorted(maps.Keys(s.rootsOf)) {
 			out = append(out, tell(s.rootsOf[server], message.RootsChanged{}))
 		}
 	}
 	return out
+}
+
+// withdrawn ends the exchange of a request that its client has cancelled. The specification wants no answer to it. But over
+// streamable HTTP a request has a response of its own, which must hold one (MCP 2025-11-25, basic/transports, sending
+// messages): Python's client waits for ever when there is none. What comes late is to be ignored by whoever has cancelled.
+func (s *state) withdrawn(x *transport.Exchange, f *protocol.Fault, out []effect) []effect {
+	if s.transport != "http" {
+		return append(out, act(accept{x}))
+	}
+	return s.fault(x, f, out)
 }
 
 // request answers what the gateway knows by itself and dispatches the rest.
@@ -116,6 +129,9 @@ func (s *state) list(x *transport.Exchange, kind protocol.ItemKind, out []effect
 	if fault != nil {
 		return s.fault(x, fault, out)
 	}
+	if cursor == "" {
+		out = glanced(s.view, kind, out)
+	}
 	return s.result(x, page, out)
 }
 
@@ -145,7 +161,7 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	s.initialized, s.path = true, x.Origin.Path
 	s.version = protocol.Negotiate(asked)
 	s.capabilities = slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw))
-	s.can, s.extras = message.CanOf(s.capabilities), message.ExtrasOf(s.capabilities)
+	s.can, s.extras = message.CanOf(s.capabilities).In(s.version), message.ExtrasOf(s.capabilities)
 	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
 	s.client = clientName(s.clientInfo)
 	s.told = s.view.Snapshot().Generation
@@ -203,9 +219,9 @@ func ownServer() *protocol.Fault {
 // setLevel keeps the level below which this client wants no log lines. MCP 2025-11-25, server/utilities/logging.
 func (s *state) setLevel(x *transport.Exchange, out []effect) []effect {
 	name, _ := protocol.Unquote(x.Params.Level.Of(x.Frame.Raw))
-	level := slices.Index(levels, name)
+	level := slices.Index(protocol.LogLevels, name)
 	if level < 0 {
-		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(levels, " ")), out)
+		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(protocol.LogLevels, " ")), out)
 	}
 	s.level = level
 	out = append(out, tell(s.owner, message.WantLevel{Session: s.self, Level: name}))

@@ -14,17 +14,25 @@ func (s *state) resumes() bool {
 }
 
 // prepare says where the answers of an exchange go, before step sees it: to the stream of a session of HTTP+SSE; and
-// with streamable HTTP into what is kept for a client whose connection breaks.
-func (s *session) prepare(x *transport.Exchange) {
+// with streamable HTTP into what is kept for a client whose connection breaks. It reports whether step is to see it: a
+// client that does not read its stream may ask nothing more, as its answers would have to be kept.
+func (s *session) prepare(x *transport.Exchange) bool {
 	if s.Transport == "sse" {
-		if s.stream != nil && strings.HasSuffix(x.Origin.Path, "/messages") {
-			x.Redirect(s.stream)
+		if s.stream == nil || !strings.HasSuffix(x.Origin.Path, "/messages") {
+			return true
 		}
-		return
+		if (x.Batch != nil || x.Frame.Kind == protocol.KindRequest) && s.stream.Crowded() {
+			message.RefuseFault(x, 503, &protocol.Fault{Name: protocol.Overloaded, Retryable: true,
+				Message: "too many answers wait in your stream: read them first (limits.maxBufferedBytes)"})
+			return false
+		}
+		x.Redirect(s.stream)
+		return true
 	}
 	if s.keeps() != nil && (x.Batch != nil || x.Frame.Kind == protocol.KindRequest) {
 		x.Resumable(s.replay)
 	}
+	return true
 }
 
 // keeps returns what keeps the client's events; nil when its version cannot ask for them.

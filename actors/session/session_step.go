@@ -43,7 +43,7 @@ type state struct {
 	extras       message.Extras
 	clientInfo   []byte // raw JSON
 	client       string // name and version, for people
-	level        int    // index into levels; log lines below it are not passed on
+	level        int    // index into protocol.LogLevels; log lines below it are not passed on
 	since        time.Time
 	lastSeen     time.Time
 
@@ -56,6 +56,7 @@ type state struct {
 	expect int // servers that initialize waits for
 
 	streams []*transport.EventStream // oldest first; never changed in place
+	seekers seekers[*transport.Exchange]
 	calls   map[uint64]*held
 	byID    map[string]uint64 // the client's raw ids of calls in flight
 	seq     uint64
@@ -66,7 +67,9 @@ type state struct {
 	questions   map[uint64]question         // put to the client and not answered, by our id
 	rootsOf     map[string]kernel.Reference // pools of servers that asked for the roots
 	subs        map[resource]*subscription
+	kept        int                    // updates that wait for a stream
 	subscribing map[uint64]subscribing // by seq
+	homes       map[string]home        // by server: who knows of the subscriptions there
 	tasks       map[string]*task       // by public id
 	lastTask    uint64
 }
@@ -87,7 +90,7 @@ func newState(o Options, self kernel.Reference) *state {
 		id: o.ID, node: o.Node, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
 		expect: o.Expect, calls: map[uint64]*held{}, byID: map[string]uint64{},
 		questions: map[uint64]question{}, rootsOf: map[string]kernel.Reference{},
-		subs: map[resource]*subscription{}, subscribing: map[uint64]subscribing{}, owner: o.Gateway, tasks: map[string]*task{},
+		subs: map[resource]*subscription{}, subscribing: map[uint64]subscribing{}, homes: map[string]home{}, owner: o.Gateway, tasks: map[string]*task{},
 	}
 }
 
@@ -119,6 +122,16 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
 	case message.ResourceUpdated:
 		return s.updated(m, out)
+	case message.ResourcesUpdated:
+		return s.allUpdated(m.Server, out)
+	case message.Refreshed:
+		if x, done := s.seekers.came(m.Seq); done {
+			return s.seekAgain(now, x, out)
+		}
+	case seekOver:
+		if x, found := s.seekers.over(m); found {
+			return s.seekAgain(now, x, out)
+		}
 	case message.Subscribed:
 		return s.subscribed(m, out)
 	case message.ServerLog:
@@ -134,7 +147,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		s.lastSeen = now
 		return s.streamClosed(m, out)
 	case undelivered:
-		s.undelivered(m)
+		return s.undelivered(m, out)
 	case message.EndSession:
 		return append(out, act(refuse{m.Exchange, 204, nil}), act(leave{}))
 	case message.CloseIfIdle:
@@ -197,7 +210,7 @@ func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []effec
 		return append(out, act(leave{}))
 	}
 	s.view = view
-	return s.tellChanges(s.serveWaiting(now, out))
+	return s.tellChanges(s.serveWaiting(now, s.rehome(out)))
 }
 
 // serveWaiting answers the initialize that waits, once there is a catalog and the servers it waits for have settled.
@@ -247,22 +260,24 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 	for _, x := range s.wait {
 		out = append(out, act(refuse{x, 503, fault}))
 	}
+	for _, r := range s.seekers.waiting {
+		out = s.fault(r.request, fault, out)
+	}
 	for _, seq := range sortedKeys(s.subscribing) {
 		out = s.fault(s.subscribing[seq].x, fault, out)
 	}
-	for _, pool := range s.subscribedPools() {
-		out = append(out, tell(pool, message.UnsubscribeAll{Who: s.self}))
-	}
+	out = leaveHomes(s.homes, s.self, out)
 	for _, stream := range s.streams {
 		out = append(out, act(closeStream{stream}))
 	}
 	return append(out, act(endReplay{}), tell(s.registry, message.Unsubscribe{Who: s.self}))
 }
 
-// endedWith is fault for one call: it names the server, and what a server has had is not to be sent again.
+// endedWith is fault for one call: it names the server. Whoever ends with the call cannot wait for the word that nothing
+// was sent, so it says nothing of that kind: bytes leave before anybody is told.
 func endedWith(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 	f := *fault
-	f.Server, f.Retryable = c.Server, c.State == call.Queued
+	f.Server, f.Retryable = c.Server, false
 	return &f
 }
 

@@ -130,15 +130,16 @@ func (s *state) tellChanges(out []effect) []effect {
 }
 
 // undelivered makes due again what no stream took.
-func (s *state) undelivered(m undelivered) {
+func (s *state) undelivered(m undelivered, out []effect) []effect {
 	switch what := m.what.(type) {
 	case protocol.ItemKind:
 		s.told[what] = 0 // differs from every generation of a kind that has changed
 	case message.ResourceUpdated:
-		if sub := s.subs[resource{what.Server, what.URI}]; sub != nil {
-			sub.due = &what
+		if r, _, ok := hearing(s.view, s.subs, &what); ok {
+			return s.keep(r, what, out)
 		}
 	}
+	return out
 }
 
 // serverLog passes on a log line that belongs to no call, if the client's view holds the server.

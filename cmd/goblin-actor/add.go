@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,8 +82,13 @@ func pairs(flag, separator string, words []string) ([]config.Variable, error) {
 		if !ok || strings.TrimSpace(name) == "" {
 			return nil, usageError("write "+flag+" 'NAME"+separator+"VALUE'", "%s without NAME%sVALUE", flag, separator)
 		}
-		if separator == ":" {
+		same := func(v config.Variable) bool { return v.Name == name }
+		if separator == ":" { // a header, whose capitals make no difference
 			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+			same = func(v config.Variable) bool { return strings.EqualFold(v.Name, name) }
+		}
+		if slices.ContainsFunc(list, same) {
+			return nil, usageError("give it once", "%s %s is given twice", flag, name)
 		}
 		list = append(list, config.Variable{Name: name, Value: value})
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 
 	"github.com/spf13/cobra"
@@ -104,7 +105,7 @@ func TestDialogue(t *testing.T) {
 		shown                []string
 	}{
 		{"form", "elicitation/create", nameForm, nil, "\nUgg\nold\n7\ny\n", `{"action":"accept","content":{"name":"Ugg","age":7}}`,
-			[]string{"tool asks:\n  who?\n", "Your name: Your name is needed\n", "age (integer, 1 or more; enter = 30): want a whole number\n", `  Your name: "Ugg"`, "Send this?"}},
+			[]string{"tool asks:\n  who?\n", "  Your name: it is needed\n", "age (integer, 1 or more; enter = 30): want a whole number\n", `  Your name: "Ugg"`, "Send this?"}},
 		{"default", "elicitation/create", nameForm, nil, "Ugg\n\n\n", `{"action":"accept","content":{"name":"Ugg","age":30}}`, nil},
 		{"not sent", "elicitation/create", nameForm, nil, "Ugg\n\nmaybe\nNo\n", `{"action":"decline"}`, nil},
 		{"again", "elicitation/create", nameForm, nil, "Ug\n\na\nUgg\n8\nyes\n", `{"action":"accept","content":{"name":"Ugg","age":8}}`, nil},
@@ -212,5 +213,40 @@ func TestBadAnswerFlags(t *testing.T) {
 		if err := a.begin(cmd, "tool", newProgressBar(io.Discard)); err == nil {
 			t.Errorf("%v was taken", flags)
 		}
+	}
+}
+
+// Nothing a server says begins a line, where our own questions stand: no name of a field, no default, no long text that a
+// terminal of 80 columns would break.
+func TestNobodySpeaksForUs(t *testing.T) {
+	const ours = "Send this? [Y]es, [n]o, [a]gain: "
+	long := strings.Repeat("word ", 14) + strings.Repeat(" ", 200) + ours + strings.Repeat("界", 50) + ours
+	field := func(name string) string {
+		return string(quoted(name)) + `:{"type":"string","title":` + string(quoted(name)) + `,"description":` + string(quoted(long)) + `,"default":` + string(quoted(name)) + `}`
+	}
+	params := `{"message":` + string(quoted(long+"\n"+ours)) + `,"requestedSchema":{"type":"object","required":["` + ours + `"],"properties":{` +
+		field(ours) + `,` + field(long) + `}}}`
+	a, out := answering(t, nil)
+	a.person = newDialogue(io.TeeReader(iotest.OneByteReader(strings.NewReader("\n\n\n")), out), out) // a terminal shows what is typed
+	if got, err := a.answer(t.Context(), "elicitation/create", json.RawMessage(params)); err != nil || !strings.Contains(string(got), "accept") {
+		t.Fatalf("%s, %v", got, err)
+	}
+	starts := 0
+	for _, line := range strings.Split(out.String(), "\n") {
+		width := 0
+		for _, r := range line {
+			if width++; r > 0x2e80 {
+				width++
+			}
+		}
+		if width > 80 {
+			t.Errorf("%d columns: %s", width, line)
+		}
+		if strings.HasPrefix(line, "Send") {
+			starts++
+		}
+	}
+	if !strings.HasSuffix(out.String(), "\n"+ours+"\n") || starts > 1 {
+		t.Errorf("%d lines begin as ours does:\n%s", starts, out)
 	}
 }

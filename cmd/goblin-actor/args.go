@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"goblin-actor/internal/secret"
 )
 
 // pair is one key=value of the command line.
@@ -17,7 +19,7 @@ func parsePairs(words []string) ([]pair, error) {
 	for _, w := range words {
 		key, value, ok := strings.Cut(w, "=")
 		if !ok || key == "" {
-			return nil, usageError(`like title=Errands, with quotes where there are blanks: text="buy a lantern"`, "argument %q: want key=value", w)
+			return nil, usageError(`like title=Errands, with quotes where there are blanks: text="buy a lantern"`, "argument %q: want key=value", secret.Argument(w))
 		}
 		if slices.ContainsFunc(pairs, func(p pair) bool { return p.key == key }) {
 			return nil, usageError(`give several values as a JSON array: `+key+`='["a","b"]'`, "argument %q is given twice", key)
@@ -66,14 +68,41 @@ func (s *schema) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*plain)(s))
 }
 
-// parseSchema reads a tool's inputSchema; nil is the zero schema.
+// Bounds of a schema that is read: encoding/json looks at every level of it again for each level around it.
+const (
+	maxSchemaBytes = 1 << 20
+	maxSchemaDepth = 64
+)
+
+// parseSchema reads a tool's inputSchema; nil is the zero schema, and so is one beyond the bounds.
 func parseSchema(raw []byte) (schema, error) {
 	var s schema
-	if raw == nil {
+	if raw == nil || len(raw) > maxSchemaBytes || deeper(raw, maxSchemaDepth) {
 		return s, nil
 	}
 	err := json.Unmarshal(raw, &s)
 	return s, err
+}
+
+// deeper reports whether more than most brackets of raw, which is JSON, are open at once.
+func deeper(raw []byte, most int) bool {
+	open, inText := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			if open++; open > most {
+				return true
+			}
+		case c == '}' || c == ']':
+			open--
+		}
+	}
+	return false
 }
 
 // open reports whether arguments the schema does not name are welcome: it names none, or says so.

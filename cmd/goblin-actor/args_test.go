@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 const forgeSchema = `{"type":"object","required":["title"],"properties":{
@@ -14,6 +16,49 @@ const forgeSchema = `{"type":"object","required":["title"],"properties":{
 	"maybe":{"type":["string","null"]},"id":{"anyOf":[{"type":"integer"},{"type":"string"}]},
 	"kind":{"$ref":"#/$defs/kind"},"loop":{"$ref":"#/$defs/loop"},"free":{},"any":true
 },"$defs":{"kind":{"type":"boolean"},"loop":{"$ref":"#/$defs/loop"}}}`
+
+// A server cannot keep the shell busy with its schema: what is too deep, too large or too entangled to be read tells nothing
+// of its values, and they are taken as they look.
+func TestHostileSchemas(t *testing.T) {
+	list := func(text string, n int) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
+	entangled := func(key string) string {
+		defs := `"a7":{"type":"string"}`
+		for d := range 7 {
+			defs += fmt.Sprintf(`,"a%d":{"%s":[%s]}`, d, key, list(fmt.Sprintf(`{"$ref":"#/$defs/a%d"}`, d+1), 10))
+		}
+		return `{"properties":{"x":{"$ref":"#/$defs/a0"}},"$defs":{` + defs + `}}`
+	}
+	const deep = 9000 // encoding/json goes to 10 000
+	for name, raw := range map[string]string{
+		"unions of unions":  entangled("anyOf"),
+		"choices of those":  entangled("oneOf"),
+		"deep":              `{"properties":{"x":` + strings.Repeat(`{"anyOf":[`, deep/2) + list(`{"type":"string"}`, 20_000) + strings.Repeat(`]}`, deep/2) + `}}`,
+		"deep in text only": `{"properties":{"x":{"type":"integer","description":"` + strings.Repeat(`{[\"`, 1000) + `"}}}`,
+		"large":             `{"properties":{"x":{"anyOf":[` + list(`{"type":"string"}`, 200_000) + `]}}}`,
+		"many names":        `{"properties":{"x":{},` + list(`"`+strings.Repeat("a", 300)+`":{}`, 10_000) + `}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := make(chan string, 1)
+			go func() {
+				s, err := parseSchema([]byte(raw))
+				if err != nil {
+					done <- err.Error()
+					return
+				}
+				got, err := s.arguments("tool", []pair{{"x", "1"}})
+				done <- fmt.Sprint(string(got), err)
+			}()
+			select {
+			case got := <-done:
+				if got != `{"x":1}<nil>` && got != `{"x":"1"}<nil>` {
+					t.Errorf("got %s", got)
+				}
+			case <-time.After(5 * time.Second):
+				t.Error("still at it after five seconds")
+			}
+		})
+	}
+}
 
 func TestArguments(t *testing.T) {
 	for _, c := range []struct {

@@ -5,24 +5,30 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"goblin-actor/internal/secret"
 )
 
-// maxRefs bounds how many $ref and union steps are followed.
-const maxRefs = 16
+// maxKindSteps bounds the references and unions that are followed for one value.
+const maxKindSteps = 1000
+
+// kindNames are the types there are, the most telling first.
+var kindNames = []string{"null", "boolean", "integer", "number", "array", "object", "string"}
 
 // value types the text of one argument by the schema of its property. s is the whole schema, which holds the
 // definitions. The result is JSON; numbers keep their digits.
 func (s schema) value(property schema, text string) (json.RawMessage, error) {
-	types, enum := s.kinds(property, maxRefs)
-	if len(enum) > 0 {
-		return fromEnum(enum, text)
-	}
-	if len(types) == 0 {
+	k := kinds{whole: s, seen: map[string]bool{}, left: maxKindSteps}
+	k.add(property, true)
+	switch {
+	case k.anything:
 		return guess(text), nil
+	case len(k.enum) > 0:
+		return fromEnum(k.enum, text)
 	}
 	var wanted []string
-	for _, t := range []string{"null", "boolean", "integer", "number", "array", "object", "string"} { // most telling first
-		if !slices.Contains(types, t) {
+	for _, t := range kindNames {
+		if !slices.Contains(k.types, t) {
 			continue
 		}
 		if raw, ok := typed(t, text); ok {
@@ -33,32 +39,64 @@ func (s schema) value(property schema, text string) (json.RawMessage, error) {
 	if len(wanted) == 0 {
 		return guess(text), nil // types nobody knows
 	}
-	return nil, fmt.Errorf("want %s, got %q", strings.Join(wanted, " or "), text)
+	return nil, fmt.Errorf("want %s, got %q", strings.Join(wanted, " or "), secret.Text(text))
 }
 
-// kinds collects the types and the enum a property allows, through references and unions.
-func (s schema) kinds(p schema, left int) (types []string, enum []json.RawMessage) {
-	if left == 0 {
-		return nil, nil
+// kinds collects what a property may be, through references and unions. Each reference is followed once: what it stands
+// for is known then.
+type kinds struct {
+	whole    schema
+	types    []string          // of kindNames, each once
+	enum     []json.RawMessage // of the property itself
+	anything bool
+	seen     map[string]bool // references followed
+	left     int             // steps
+}
+
+// add collects from p; top says that it is the property itself and not one of several it may be.
+func (k *kinds) add(p schema, top bool) {
+	if k.left--; k.left < 0 {
+		k.anything = true
+	}
+	if k.anything {
+		return
 	}
 	if p.Ref != "" {
-		if target, ok := s.resolve(p.Ref); ok {
-			return s.kinds(target, left-1)
+		target, ok := k.whole.resolve(p.Ref)
+		switch {
+		case !ok:
+			k.anything = true
+		case !k.seen[p.Ref]:
+			k.seen[p.Ref] = true
+			k.add(target, top)
 		}
-		return nil, nil
+		return
 	}
-	types, enum = slices.Clone(p.Type), p.Enum
-	for _, option := range slices.Concat(p.AnyOf, p.OneOf) {
-		t, e := s.kinds(option, left-1)
-		if len(t) == 0 && len(e) == 0 {
-			return nil, nil // anything goes
-		}
-		if len(e) > 0 && len(t) == 0 {
-			t = []string{"string"}
-		}
-		types = append(types, t...)
+	if top {
+		k.enum = p.Enum
+	} else if len(p.Enum) > 0 && len(p.Type) == 0 {
+		k.note("string")
 	}
-	return types, enum
+	for _, t := range p.Type {
+		k.note(t)
+	}
+	if len(p.Type)+len(p.Enum)+len(p.AnyOf)+len(p.OneOf) == 0 {
+		k.anything = true
+	}
+	for _, options := range [][]schema{p.AnyOf, p.OneOf} {
+		for _, option := range options {
+			k.add(option, false)
+			if k.anything {
+				return
+			}
+		}
+	}
+}
+
+func (k *kinds) note(t string) {
+	if slices.Contains(kindNames, t) && !slices.Contains(k.types, t) {
+		k.types = append(k.types, t)
+	}
 }
 
 // resolve follows a reference into the schema's own definitions; others are never fetched.
@@ -110,7 +148,7 @@ func fromEnum(enum []json.RawMessage, text string) (json.RawMessage, error) {
 			return v, nil
 		}
 	}
-	return nil, fmt.Errorf("want one of %s, got %q", enumText(enum), text)
+	return nil, fmt.Errorf("want one of %s, got %q", enumText(enum), secret.Text(text))
 }
 
 // guess types a text nothing is known of: JSON other than a string as it is, everything else as text.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/bench"
+	"goblin-actor/internal/secret"
 )
 
 func newBenchCommand() *cobra.Command {
@@ -23,9 +24,9 @@ them in interleaved rounds, and reports medians and ratios.
 
   calls   tools/call of 200 bytes
   big     tools/call with a result of 1 MiB
-  list    tools/list of 1000 tools from 20 servers, against a static handler that writes the same bytes
+  list    tools/list of 1000 tools from 20 servers; "× static" is × a static handler that writes the same bytes
   idle    memory of sessions that hold a stream open
-  cells   calls of clients of each era to servers of each era; "× direct" is × the calls of legacy clients to legacy servers`,
+  cells   calls of clients of each era to servers of each era; "× legacy" is × legacy clients at legacy servers`,
 		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64",
 		Args:      takes(1, 1, "what to measure: "+strings.Join(bench.Kinds, ", ")),
 		ValidArgs: bench.Kinds,
@@ -62,7 +63,7 @@ func runBench(cmd *cobra.Command, o bench.Options, backends, out string) error {
 		return err
 	}
 	o.Commit = cmp.Or(buildCommit(), buildVersion())
-	o.Command = "goblin-actor " + strings.Join(os.Args[1:], " ")
+	o.Command = "goblin-actor " + strings.Join(secret.Arguments(os.Args[1:]), " ")
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	report, err := bench.Run(ctx, o, cmd.ErrOrStderr())

@@ -134,6 +134,10 @@ func findItem(items []protocol.Item, name string) (found protocol.Item, ok bool)
 // callTool calls and prints.
 func callTool(ctx context.Context, cmd *cobra.Command, c *client.Client, bar *progressBar, out format, tool string, args []byte) error {
 	result, err := c.Call(ctx, tool, args, bar.show)
+	if ctx.Err() != nil {
+		impatiently(bar.clear)
+		return err
+	}
 	bar.clear()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/desktop"
+	"goblin-actor/internal/secret"
 )
 
 type installOptions struct {
@@ -120,7 +121,7 @@ func ourEntry(cmd *cobra.Command, client desktop.Client, o installOptions) (desk
 			return desktop.Ours{}, usageError("", "--url and --config exclude each other")
 		}
 		if !strings.HasPrefix(o.url, "http://") && !strings.HasPrefix(o.url, "https://") {
-			return desktop.Ours{}, usageError("write http://127.0.0.1:8730/mcp, or what serve printed", "--url %q is no http address", o.url)
+			return desktop.Ours{}, usageError("write http://127.0.0.1:8730/mcp, or what serve printed", "--url %q is no http address", secret.Text(o.url))
 		}
 		if client.TakesURL() {
 			return desktop.Ours{URL: o.url}, nil

@@ -82,8 +82,56 @@ func (d *dialogue) heading(who, message string) {
 	d.print("%s asks:\n%s", paletteFor(d.out).head(oneLine(who, 80)), indented(message))
 }
 
+// indented is a foreign text as lines that begin with two blanks. Long lines are broken: a terminal would begin the next one
+// where our own words stand.
 func indented(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimRight(clean(text), "\n"), "\n", "\n  ") + "\n"
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimRight(clean(text), "\n"), "\n") {
+		for _, piece := range folded(line) {
+			b.WriteString("  " + piece + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Columns of a line of foreign text: one that is longer than the first is cut into pieces of the second, which leaves room
+// for being indented twice.
+const (
+	maxColumns   = 76
+	pieceColumns = 70
+)
+
+// folded cuts a line into pieces.
+func folded(line string) []string {
+	if columns(line) <= maxColumns {
+		return []string{line}
+	}
+	var pieces []string
+	from, width := 0, 0
+	for i, r := range line {
+		w := runeColumns(r)
+		if width+w > pieceColumns {
+			pieces = append(pieces, line[from:i])
+			from, width = i, 0
+		}
+		width += w
+	}
+	return append(pieces, line[from:])
+}
+
+func columns(s string) (n int) {
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+// runeColumns is how wide a terminal draws r, at most.
+func runeColumns(r rune) int {
+	if r < 0x1100 { // where scripts of double width begin
+		return 1
+	}
+	return 2
 }
 
 // fillIn asks for the fields that have no value yet, shows all, and asks whether to send them.
@@ -108,7 +156,7 @@ func (d *dialogue) fillIn(ctx context.Context, f form, given map[string]json.Raw
 		}
 		for _, one := range f {
 			if value, ok := values[one.name]; ok {
-				d.print("  %s: %s\n", one.label(), oneLine(string(value), 200))
+				d.print("%s", indented(one.label()+": "+oneLine(string(value), 200)))
 			}
 		}
 		text, err := d.choose(ctx, "Send this? [Y]es, [n]o, [a]gain: ", "y", "yes", "n", "no", "a", "again")
@@ -132,7 +180,7 @@ func (d *dialogue) field(ctx context.Context, one *formField) (value json.RawMes
 		prompt += " (" + about + ")"
 	}
 	for {
-		text, err := d.line(ctx, prompt+": ")
+		text, err := d.line(ctx, strings.TrimSuffix(indented(prompt+":"), "\n")+" ")
 		if err != nil {
 			return nil, false, err
 		}
@@ -143,7 +191,7 @@ func (d *dialogue) field(ctx context.Context, one *formField) (value json.RawMes
 			if !one.required {
 				return nil, false, nil
 			}
-			d.print("%s is needed\n", one.label())
+			d.print("it is needed\n")
 			continue
 		}
 		value, err := one.read(text)

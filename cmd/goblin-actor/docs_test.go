@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -33,5 +36,41 @@ func TestSnippetsInTheDocs(t *testing.T) {
 		if !strings.Contains(string(page), "`"+client.ID+"`") {
 			t.Errorf("%s is not in the table", client.ID)
 		}
+	}
+}
+
+// Pages and pictures show one version: that of the changelog's first heading.
+func TestOneVersionInTheDocs(t *testing.T) {
+	changes, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heading := regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+)`).FindSubmatch(changes)
+	if heading == nil {
+		t.Fatal("the changelog has no heading")
+	}
+	files := []string{"../../README.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/images/*"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, found, err)
+		}
+		files = append(files, found...)
+	}
+	named := regexp.MustCompile(`goblin-actor v([0-9][0-9.]*)`)
+	count := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, version := range named.FindAllSubmatch(text, -1) {
+			if count++; !bytes.Equal(version[1], heading[1]) {
+				t.Errorf("%s shows %s, the changelog is at %s", file, version[1], heading[1])
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("no page shows a version")
 	}
 }

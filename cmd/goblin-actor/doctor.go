@@ -41,7 +41,7 @@ It needs no running gateway: it starts the servers itself, and ends them. Exit c
 }
 
 func doctor(cmd *cobra.Command, path string, patience time.Duration) error {
-	cfg, err := loadConfig(path, cmd.ErrOrStderr())
+	cfg, report, err := loadReport(path, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func doctor(cmd *cobra.Command, path string, patience time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if ill := diagnose(out, cfg, snapshot); ill > 0 {
+	if ill := diagnose(out, cfg, report, snapshot); ill > 0 {
 		return &exitError{code: exitFailed, err: fmt.Errorf("%d of %s not well", ill, count(len(snapshot.Servers), "server"))}
 	}
 	return nil
@@ -96,7 +96,7 @@ func examine(ctx context.Context, g *actors.Gateway, patience time.Duration) (*s
 }
 
 // diagnose prints a line a server and, for those that are not well, what was seen, why and what to do.
-func diagnose(out io.Writer, cfg *config.Config, s *status.Snapshot) (ill int) {
+func diagnose(out io.Writer, cfg *config.Config, report config.Report, s *status.Snapshot) (ill int) {
 	p := paletteFor(out)
 	for _, server := range s.Servers {
 		backends := backendsOf(s, server.Name)
@@ -115,7 +115,7 @@ func diagnose(out io.Writer, cfg *config.Config, s *status.Snapshot) (ill int) {
 			}
 		default:
 			ill++
-			cause, todo := explain(configOf(cfg, server.Name), server, backends)
+			cause, todo := explain(report.CommandLine(configOf(cfg, server.Name)), server, backends)
 			fmt.Fprintf(out, "%s %s: %s: %s\n    cause: %s\n    to do: %s\n", p.bad("✗"), oneLine(server.Name, 0), server.State,
 				oneLine(cmp.Or(server.Reason, "it has not answered yet"), 300), cause, todo)
 			for _, line := range slices.Compact(slices.Clone(backends.Stderr)) { // every start says the same
@@ -145,10 +145,11 @@ func configOf(cfg *config.Config, name string) config.Server {
 	return config.Server{}
 }
 
-// explain says why a server is not well and what a person can do, by what was seen.
-func explain(server config.Server, seen status.Server, backend status.Backend) (cause, todo string) {
+// explain says why a server is not well and what a person can do, by what was seen. command is its command line as it may
+// be shown.
+func explain(command []string, seen status.Server, backend status.Backend) (cause, todo string) {
 	reason := strings.ToLower(seen.Reason)
-	program := oneLine(server.Command, 80)
+	program := oneLine(command[0], 80)
 	has := func(words ...string) bool {
 		for _, word := range words {
 			if strings.Contains(reason, word) {
@@ -177,7 +178,7 @@ func explain(server config.Server, seen status.Server, backend status.Backend) (
 	case has("protocol version"):
 		return "no version of the protocol in common", "update the server, or set protocol: to a version both know"
 	case has("exit status", "signal", "exited", "closed its stdout"):
-		return "the program ended by itself", "run it by hand: " + oneLine(shellWords(append([]string{server.Command}, server.Args...), runtime.GOOS), 200) + "; its last words are below"
+		return "the program ended by itself", "run it by hand: " + oneLine(shellWords(command, runtime.GOOS), 200) + "; its last words are below"
 	case has("http status 5"):
 		return "the server, or a proxy before it, is in trouble", "look at its own log; the gateway goes on trying"
 	case has("http status 404", "http status 405"):
@@ -191,11 +192,18 @@ func explain(server config.Server, seen status.Server, backend status.Backend) (
 // shellPlain are the characters that no shell reads anything into.
 const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 
-// shellWords writes words so that the shell of the system takes them as they are.
+// shellWords writes words of a configuration so that the shell of the system takes them as the gateway does: variables
+// stand for what they hold, all else as it is.
 func shellWords(words []string, system string) string {
 	written := make([]string, len(words))
 	for i, word := range words {
+		refers := config.Refers(word)
+		if !refers || system == "windows" {
+			word = strings.ReplaceAll(word, "$$", "$")
+		}
 		switch {
+		case refers && system != "windows":
+			written[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", "$$", `\$`, "${", "${", "$", `\$`).Replace(word) + `"`
 		case word != "" && strings.Trim(word, shellPlain) == "":
 			written[i] = word
 		case system == "windows":

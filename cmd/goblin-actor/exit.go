@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,14 +63,35 @@ func report(w io.Writer, err error) int {
 			return code
 		}
 	}
-	p := paletteFor(w)
-	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(w, "%s %s\n", p.bad("error:"), clean(strings.TrimRight(line, "\n")))
+	tell := func() {
+		p := paletteFor(w)
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintf(w, "%s %s\n", p.bad("error:"), clean(strings.TrimRight(line, "\n")))
+		}
+		for line := range strings.Lines(hint) {
+			fmt.Fprintf(w, "%s %s\n", p.good("hint:"), clean(strings.TrimRight(line, "\n")))
+		}
 	}
-	for line := range strings.Lines(hint) {
-		fmt.Fprintf(w, "%s %s\n", p.good("hint:"), clean(strings.TrimRight(line, "\n")))
+	if code == exitInterrupted {
+		impatiently(tell)
+	} else {
+		tell()
 	}
 	return code
+}
+
+// impatiently runs print, which writes to a terminal or a pipe, but waits for no more than a second: whoever interrupts a
+// command wants it to end, also when nobody takes what it has to say.
+func impatiently(print func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		print()
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+	}
 }
 
 // interruptible returns the command's context, ended by the first SIGINT or SIGTERM; a second one ends the process and

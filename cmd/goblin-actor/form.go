@@ -13,6 +13,12 @@ import (
 // maxFields bounds the fields of a form a person is asked to fill in.
 const maxFields = 100
 
+// Bounds of one value, which may be a server's default: what is longer is refused before it is judged.
+const (
+	maxFormItems = 1000
+	maxFormText  = 64 << 10 // bytes
+)
+
 // form is the flat schema a server wants filled in, its fields in the order it wrote them.
 // MCP 2025-11-25, client/elicitation, requested schema.
 type form []formField

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Every kind of field takes what it should and says what it wants instead of the rest.
@@ -87,6 +89,41 @@ func TestForm(t *testing.T) {
 }
 
 // What is no form is refused, and nothing is too big.
+// A default that is long beyond reason is no default, and nobody waits until it has been judged.
+func TestHostileDefaults(t *testing.T) {
+	items := make([]string, 300_000)
+	for i := range items {
+		items[i] = fmt.Sprintf("%d", i)
+	}
+	list, err := json.Marshal(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, schema := range []string{
+		`{"type":"array","items":{"type":"string"},"default":` + string(list) + `}`,
+		`{"type":"string","pattern":"((a?){300}){300}b","default":"` + strings.Repeat("a", 3_000_000) + `"}`,
+	} {
+		done := make(chan bool, 1)
+		go func() {
+			f, err := parseForm([]byte(`{"properties":{"x":` + schema + `}}`))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, good := f[0].byDefault()
+			done <- good
+		}()
+		select {
+		case good := <-done:
+			if good {
+				t.Errorf("%.60s: taken", schema)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("%.60s: still at it after five seconds", schema)
+		}
+	}
+}
+
 func TestBadForms(t *testing.T) {
 	many := ""
 	for i := range maxFields + 1 {

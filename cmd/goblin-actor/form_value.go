@@ -140,12 +140,14 @@ func (f *formField) checkText(text string) error {
 	}
 	n := utf8.RuneCountInString(text)
 	switch {
+	case len(text) > maxFormText:
+		return fmt.Errorf("want at most %d bytes", maxFormText)
 	case f.MinLength != nil && float64(n) < *f.MinLength:
 		return fmt.Errorf("want at least %g characters, got %d", *f.MinLength, n)
 	case f.MaxLength != nil && float64(n) > *f.MaxLength:
 		return fmt.Errorf("want at most %g characters, got %d", *f.MaxLength, n)
 	}
-	if f.Pattern != "" {
+	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // the server checks the others itself
 		if p, err := regexp.Compile(f.Pattern); err == nil && !p.MatchString(text) {
 			return fmt.Errorf("want something that matches %s", oneLine(f.Pattern, 60))
 		}
@@ -184,6 +186,9 @@ var formatExamples = map[string]string{
 }
 
 func (f *formField) checkList(list []string) error {
+	if len(list) > maxFormItems {
+		return fmt.Errorf("want at most %d", maxFormItems)
+	}
 	for i, text := range list {
 		if len(f.options) > 0 && !f.offers(text) {
 			return fmt.Errorf("%q is not among them: %s", oneLine(text, 40), f.optionList())

@@ -18,16 +18,22 @@ import (
 // loadConfig reads the configuration that the flag or the search order names; nil when there is none.
 // Warnings and faults go to w; with faults the error has exit code 3.
 func loadConfig(flag string, w io.Writer) (*config.Config, error) {
+	cfg, _, err := loadReport(flag, w)
+	return cfg, err
+}
+
+// loadReport is loadConfig for those who also want to know what the file says where.
+func loadReport(flag string, w io.Writer) (*config.Config, config.Report, error) {
 	path, ok := config.Find(flag, os.Getenv)
 	if !ok {
-		return nil, nil
+		return nil, config.Report{}, nil
 	}
 	cfg, report := config.Load(path)
 	tellFindings(w, report)
 	if cfg == nil {
-		return nil, &exitError{code: exitConfig} // all has been said
+		return nil, report, &exitError{code: exitConfig} // all has been said
 	}
-	return cfg, nil
+	return cfg, report, nil
 }
 
 // demoConfig is what serve runs without a configuration: the built-in demo servers, as processes of this program.
@@ -96,6 +102,7 @@ what was under way with an error. Its clients speak a version with initialize (2
 			if err := to.check(path); err != nil {
 				return err
 			}
+			outliveReaders()
 			if to.connect != "" {
 				return bridge(cmd, to.connect)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -11,38 +12,87 @@ import (
 )
 
 // writeYAML prints JSON as YAML 1.2: members in their order, numbers with the digits they have (a YAML library
-// would round them), long texts as blocks.
+// would round them), long texts as blocks. Of members with one name the last counts, as for most readers of JSON: YAML
+// takes a name once.
 func writeYAML(w io.Writer, value []byte) error {
+	if !json.Valid(value) { // which also bounds how deep it is
+		return errors.New("print as YAML: no JSON")
+	}
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
-	var y yamlWriter
-	if err := y.value(d, 0, false); err != nil {
+	n, err := readValue(d)
+	if err != nil {
 		return fmt.Errorf("print as YAML: %w", err)
 	}
-	_, err := w.Write(y.out.Bytes())
+	var y yamlWriter
+	y.value(n, 0, false)
+	_, err = w.Write(y.out.Bytes())
 	return err
+}
+
+// jsonValue is one value: a scalar, or an object or array with what is in it.
+type jsonValue struct {
+	scalar json.Token
+	open   json.Delim // '{', '[', or 0 = a scalar
+	keys   []string   // of an object, each once
+	inside []*jsonValue
+}
+
+// readValue reads the next value whole.
+func readValue(d *json.Decoder) (*jsonValue, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	n := &jsonValue{scalar: token}
+	open, ok := token.(json.Delim)
+	if !ok {
+		return n, nil
+	}
+	n.open = open
+	at := map[string]int{} // of keys, in inside
+	for d.More() {
+		key := ""
+		if open == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			key = name.(string)
+		}
+		value, err := readValue(d)
+		if err != nil {
+			return nil, err
+		}
+		if before, again := at[key]; again && open == '{' {
+			n.inside[before] = value
+			continue
+		}
+		if open == '{' {
+			at[key] = len(n.inside)
+			n.keys = append(n.keys, key)
+		}
+		n.inside = append(n.inside, value)
+	}
+	_, err = d.Token()
+	return n, err
 }
 
 type yamlWriter struct{ out bytes.Buffer }
 
-// value writes the next value. after: it follows "key:", so that a collection starts on the next line; otherwise the
-// cursor stands where its first member goes.
-func (y *yamlWriter) value(d *json.Decoder, indent int, after bool) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	switch token := token.(type) {
+// value writes n. after: it follows "key:", so that a collection starts on the next line; otherwise the cursor stands
+// where its first member goes.
+func (y *yamlWriter) value(n *jsonValue, indent int, after bool) {
+	switch scalar := n.scalar.(type) {
 	case json.Delim:
-		return y.collection(d, token, indent, after)
+		y.collection(n, indent, after)
 	case string:
-		y.scalar(yamlText(token, indent), after)
+		y.scalar(yamlText(scalar, indent), after)
 	case nil:
 		y.scalar("null", after)
 	default:
-		y.scalar(fmt.Sprint(token), after)
+		y.scalar(fmt.Sprint(scalar), after)
 	}
-	return nil
 }
 
 func (y *yamlWriter) scalar(text string, after bool) {
@@ -53,38 +103,27 @@ func (y *yamlWriter) scalar(text string, after bool) {
 	y.out.WriteByte('\n')
 }
 
-// collection writes an object or array whose opening bracket was read.
-func (y *yamlWriter) collection(d *json.Decoder, open json.Delim, indent int, after bool) error {
-	if !d.More() {
-		y.scalar(map[json.Delim]string{'{': "{}", '[': "[]"}[open], after)
-		_, err := d.Token()
-		return err
+// collection writes an object or array.
+func (y *yamlWriter) collection(n *jsonValue, indent int, after bool) {
+	if len(n.inside) == 0 {
+		y.scalar(map[json.Delim]string{'{': "{}", '[': "[]"}[n.open], after)
+		return
 	}
 	if after {
 		y.out.WriteByte('\n')
 	}
-	for first := !after; d.More(); first = false {
-		if !first {
+	for i, value := range n.inside {
+		if i > 0 || after {
 			y.out.WriteString(strings.Repeat(" ", indent))
 		}
-		if open == '[' {
+		if n.open == '[' {
 			y.out.WriteString("- ")
-			if err := y.value(d, indent+2, false); err != nil {
-				return err
-			}
+			y.value(value, indent+2, false)
 			continue
 		}
-		key, err := d.Token()
-		if err != nil {
-			return err
-		}
-		y.out.WriteString(yamlWord(key.(string)) + ":")
-		if err := y.value(d, indent+2, true); err != nil {
-			return err
-		}
+		y.out.WriteString(yamlWord(n.keys[i]) + ":")
+		y.value(value, indent+2, true)
 	}
-	_, err := d.Token()
-	return err
 }
 
 // yamlPlain is what needs no quotes: nothing that could be read as a number, a comment or a mapping.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/secret"
 )
 
 // newRoot returns the whole command tree. A new command is one more line here.
@@ -22,7 +24,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		SilenceUsage:  true,
 	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(helpHint(cmd), "%w", err)
+		return usageError(helpHint(cmd), "%s", secret.Text(err.Error()))
 	})
 	root.AddCommand(
 		newServe(),
@@ -61,7 +63,7 @@ func group(cmd *cobra.Command) *cobra.Command {
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 			hint = fmt.Sprintf("did you mean %q?", cmd.CommandPath()+" "+near[0])
 		}
-		return usageError(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
+		return usageError(hint, "unknown command %q for %q", secret.Argument(args[0]), cmd.CommandPath())
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.SuggestionsMinimumDistance = 2
@@ -80,9 +82,9 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usageError("usage: "+cmd.UseLine(), "%s needs %s", cmd.CommandPath(), what)
 		case most == 0 && len(args) > 0:
-			return usageError("usage: "+cmd.UseLine(), "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+			return usageError("usage: "+cmd.UseLine(), "%s takes no arguments, got %q", cmd.CommandPath(), secret.Argument(args[0]))
 		case most >= 0 && len(args) > most:
-			return usageError("usage: "+cmd.UseLine(), "%s takes %s, got also %q", cmd.CommandPath(), what, strings.Join(args[most:], " "))
+			return usageError("usage: "+cmd.UseLine(), "%s takes %s, got also %q", cmd.CommandPath(), what, strings.Join(secret.Arguments(args[most:]), " "))
 		}
 		return nil
 	}

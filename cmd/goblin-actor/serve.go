@@ -17,6 +17,7 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/transport"
 	"goblin-actor/tui"
@@ -138,7 +139,7 @@ func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 	if len(o.listen) > 0 {
 		for _, address := range o.listen {
 			if err := config.CheckListen(address); err != nil {
-				return nil, &exitError{exitConfig, fmt.Errorf("--listen %s: %w", address, err), ""}
+				return nil, &exitError{exitConfig, fmt.Errorf("--listen %s: %w", secret.Text(address), err), ""}
 			}
 		}
 		cfg.Listen = o.listen

@@ -17,6 +17,7 @@ type Modern struct {
 	HTTP     bool           // answers come on the response of their request
 	Versions []string       // supportedVersions; nil = 2026-07-28
 	Tools    []string       // names, or whole items (raw JSON objects)
+	Offers   []string       // URIs of the resources it lists
 	Changes  bool           // declares listChanged of tools and resources
 	TTL      int            // ttlMs of lists
 	Known    []string       // URIs whose subscription it acknowledges
@@ -26,6 +27,7 @@ type Modern struct {
 	Refuse   error          // when set, every connection closes with it
 	Discover func(Got) bool // takes over server/discover when it returns true
 	Handle   func(Got)      // takes over tools/call, prompts/get, resources/read; nil = a text
+	Replied  func(Got)      // takes answers, which a server gets on a legacy connection only
 	Other    func(Got) bool // takes over any other request when it returns true (initialize …)
 
 	mu      sync.Mutex
@@ -81,6 +83,32 @@ func (g Got) Note(method, params string) {
 	_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f})
 }
 
+// Welcome answers initialize; over HTTP with a session, or without.
+func (g Got) Welcome(session bool, result string) {
+	if !g.server.HTTP {
+		g.Result(result)
+		return
+	}
+	var f protocol.Frame
+	if err := f.Parse(protocol.AppendResult(nil, g.ID(), []byte(result))); err != nil {
+		panic(err)
+	}
+	_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Session: session})
+}
+
+// Ask sends a question that belongs to the request, raw JSON, as only a legacy server does.
+func (g Got) Ask(question string) {
+	var f protocol.Frame
+	if err := f.Parse([]byte(question)); err != nil {
+		panic(err)
+	}
+	e := transport.Received{Frame: f}
+	if g.server.HTTP {
+		e.Ticket = g.Out.Ticket
+	}
+	_ = g.Peer.Tell(e)
+}
+
 // Open makes a connection and serves it until it closes.
 func (s *Modern) Open(sink transport.Sink) transport.Link {
 	link, peer := transport.NewPipe(sink)
@@ -101,6 +129,13 @@ func (s *Modern) Last() *transport.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peers[len(s.peers)-1]
+}
+
+// First returns the oldest connection's server end.
+func (s *Modern) First() *transport.Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peers[0]
 }
 
 // Opened counts connections.
@@ -200,8 +235,11 @@ func (s *Modern) serve(peer *transport.Peer) {
 		s.got = append(s.got, g)
 		s.drop(peer, &g)
 		s.mu.Unlock()
-		if g.Frame.Kind == protocol.KindRequest {
+		switch {
+		case g.Frame.Kind == protocol.KindRequest:
 			s.answer(g)
+		case g.Frame.Kind == protocol.KindResult && s.Replied != nil:
+			s.Replied(g)
 		}
 	}
 }
@@ -225,7 +263,11 @@ func (s *Modern) answer(g Got) {
 	case protocol.MethodToolsList:
 		g.Result(s.list("tools", s.tools()))
 	case protocol.MethodResourcesList:
-		g.Result(s.list("resources", ""))
+		var items []string
+		for _, uri := range s.Offers {
+			items = append(items, fmt.Sprintf(`{"uri":%q,"name":"r"}`, uri))
+		}
+		g.Result(s.list("resources", strings.Join(items, ",")))
 	case protocol.MethodTemplatesList:
 		g.Result(s.list("resourceTemplates", ""))
 	case protocol.MethodSubscriptionsListen:

@@ -13,9 +13,13 @@ import (
 // Server is a scriptable MCP server. Open is what a backend opens its connections with; each is a fresh pipe.
 // Set the fields before the first Open; the functions of a running server are Last and Calls.
 type Server struct {
-	Tools        []string                                             // names
+	Tools        []string                                             // names, or whole items (raw JSON objects)
+	Meta         string                                               // _meta of every tool, raw JSON; "" = none
 	Resources    []string                                             // URIs
+	Prompts      []string                                             // names; nil = it declares none
+	Templates    []string                                             // their texts
 	PageSize     int                                                  // items a page of tools/list; 0 = all on one
+	Listing      func(page int)                                       // called when a page of tools/list, counted from 1, is made and not sent yet
 	Instructions string                                               // of initialize
 	Version      string                                               // answered to initialize; "" = the newest legacy one
 	Refuse       error                                                // when set, every connection closes with it
@@ -25,6 +29,7 @@ type Server struct {
 	Handle       func(p *transport.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
 
 	mu    sync.Mutex
+	pages int // of tools/list, made so far
 	peers []*transport.Peer
 	got   []protocol.Frame
 }
@@ -125,8 +130,11 @@ func (s *Server) answer(peer *transport.Peer, f protocol.Frame) {
 			version = protocol.LatestLegacy
 		}
 		logging := ""
+		if s.Prompts != nil {
+			logging = `,"prompts":{}`
+		}
 		if s.Logging {
-			logging = `,"logging":{}`
+			logging += `,"logging":{}`
 		}
 		if s.Tasks {
 			logging += `,"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}`
@@ -139,6 +147,13 @@ func (s *Server) answer(peer *transport.Peer, f protocol.Frame) {
 		return
 	case protocol.MethodToolsList:
 		result = s.toolsPage(f)
+		if s.Listing != nil {
+			s.mu.Lock()
+			s.pages++
+			page := s.pages
+			s.mu.Unlock()
+			s.Listing(page)
+		}
 	case protocol.MethodResourcesList:
 		var items []string
 		for _, uri := range s.Resources {
@@ -146,7 +161,17 @@ func (s *Server) answer(peer *transport.Peer, f protocol.Frame) {
 		}
 		result = `{"resources":[` + strings.Join(items, ",") + `]}`
 	case protocol.MethodTemplatesList:
-		result = `{"resourceTemplates":[]}`
+		var items []string
+		for _, text := range s.Templates {
+			items = append(items, fmt.Sprintf(`{"uriTemplate":%q,"name":"t"}`, text))
+		}
+		result = `{"resourceTemplates":[` + strings.Join(items, ",") + `]}`
+	case protocol.MethodPromptsList:
+		var items []string
+		for _, name := range s.Prompts {
+			items = append(items, fmt.Sprintf(`{"name":%q}`, name))
+		}
+		result = `{"prompts":[` + strings.Join(items, ",") + `]}`
 	default:
 		if s.Handle != nil {
 			s.Handle(peer, f, id)
@@ -173,7 +198,15 @@ func (s *Server) toolsPage(f protocol.Frame) string {
 	}
 	var items []string
 	for _, name := range s.Tools[from:to] {
-		items = append(items, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+		if strings.HasPrefix(name, "{") {
+			items = append(items, name)
+			continue
+		}
+		meta := ""
+		if s.Meta != "" {
+			meta = `,"_meta":` + s.Meta
+		}
+		items = append(items, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}%s}`, name, meta))
 	}
 	next := ""
 	if to < len(s.Tools) {

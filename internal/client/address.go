@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"goblin-actor/internal/secret"
 )
 
 // DefaultAddress is where a gateway listens unless it is told otherwise.
@@ -31,25 +33,26 @@ func ParseAddress(addr string) (*url.URL, error) {
 		addr = "http://" + addr
 	}
 	u, err := url.Parse(addr)
+	shown := secret.URL(addr)
 	if err != nil {
-		return nil, fmt.Errorf("address %q: want a URL, host:port or a port", addr)
+		return nil, fmt.Errorf("address %q: want a URL, host:port or a port", shown)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("address %q: want http or https, got %q", addr, u.Scheme)
+		return nil, fmt.Errorf("address %q: want http or https, got %q", shown, u.Scheme)
 	}
 	if u.User != nil {
 		return nil, errors.New("address: user and password do not belong in it")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return nil, fmt.Errorf("address %q: port %q is not from 1 to 65535", addr, port)
+			return nil, fmt.Errorf("address %q: port %q is not from 1 to 65535", shown, port)
 		}
 		if u.Hostname() == "" {
 			u.Host = net.JoinHostPort("127.0.0.1", port)
 		}
 	}
 	if u.Hostname() == "" {
-		return nil, fmt.Errorf("address %q: the host is missing", addr)
+		return nil, fmt.Errorf("address %q: the host is missing", shown)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/mcp"

@@ -80,12 +80,15 @@ func (s *bridgeState) received(gen, ticket uint64, f protocol.Frame) {
 func (s *bridgeState) answered(gen uint64, i *bridgeItem, f protocol.Frame) {
 	switch i.kind {
 	case bridgeRequest:
+		if f.Kind == protocol.KindError && i.over {
+			return // the end of the HTTP exchange, which a pipe does not have
+		}
 		if f.Kind == protocol.KindError && gen == s.gen && isNotBegun(&f) {
 			s.pushFront(*i) // the next gateway will carry it out
 			s.lostOn(gen, errBridgeDraining)
 			return
 		}
-		if f.Kind == protocol.KindError && s.young(gen) && isNotFound(&f) {
+		if f.Kind == protocol.KindError && s.young(gen) && isNotThere(&f) {
 			s.sendLater(*i)
 			return
 		}
@@ -118,14 +121,14 @@ func (s *bridgeState) sendLater(i bridgeItem) {
 	s.later = append(s.later, i)
 }
 
-// isNotFound reports the gateway's own error for what is in no catalog: no server was asked.
-func isNotFound(f *protocol.Frame) bool {
+// isNotThere reports the gateway's own error for what is in no catalog, or of a server that is not ready: none was asked.
+func isNotThere(f *protocol.Frame) bool {
 	e := &RPCError{}
 	if json.Unmarshal(f.ErrorBytes(), e) != nil {
 		return false
 	}
 	switch protocol.FaultName(e.Name()) {
-	case protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound:
+	case protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound, protocol.ServerUnavailable:
 		return true
 	}
 	return false

@@ -189,8 +189,12 @@ func TestBridgeRejoins(t *testing.T) {
 	b.want(`tell "id":6,"error":{"code":-32600`)
 	b.after(bridgeAgainIn)
 	b.want(`send 2 #18 "id":6`)
+	b.hear(2, 18, `"id":6,"error":{"code":-31001,"message":"starting","data":{"code":"SERVER_UNAVAILABLE","retryable":true}}`)
+	b.want()
+	b.after(bridgeAgainIn)
+	b.want(`send 2 #19 "id":6`)
 	b.now = b.now.Add(bridgeSettle)
-	b.hear(2, 18, notFound)
+	b.hear(2, 19, notFound)
 	b.want(`tell ` + notFound)
 }
 
@@ -375,4 +379,22 @@ func TestBridgeSilence(t *testing.T) {
 	b.want("Drop{1}")
 	b.after(0)
 	b.want("OpenUp{2}", "send 2 #7")
+}
+
+// A call the client has cancelled: what its HTTP exchange ends with is not for a client on a pipe, and nothing is sent again.
+func TestBridgeCancelled(t *testing.T) {
+	for _, end := range []string{
+		`"id":1,"error":{"code":-31009,"message":"Request cancelled","data":{"code":"CANCELLED","server":"x","retryable":false}}`,
+		`"id":1,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN","retryable":true}}`,
+	} {
+		b := newBridgeTalk(t)
+		b.ready()
+		b.say(`"id":1,"method":"tools/call"`)
+		b.link(1, transport.Written{Ticket: 3})
+		b.say(`"method":"notifications/cancelled","params":{"requestId":1}`)
+		b.want(`send 1 #3 "id":1,"method":"tools/call"`, `send 1 #4 "method":"notifications/cancelled"`)
+		b.hear(1, 3, end)
+		b.link(1, transport.Ended{Ticket: 4})
+		b.want()
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"goblin-actor/internal/secret"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
@@ -40,7 +41,7 @@ type Options struct {
 type Client struct {
 	options Options
 	http    bool   // notifications are accepted with an HTTP answer; elsewhere being written is all
-	where   string // for error messages: the URL, or "the gateway"
+	where   string // for error messages: the URL without secrets, or "the gateway"
 
 	link   transport.Link
 	linkMu sync.Mutex // a Link is called from one goroutine at a time
@@ -55,9 +56,9 @@ type Client struct {
 
 // pending is a request or notification under way. done gets exactly one outcome.
 type pending struct {
-	done       chan outcome // capacity 1
-	note       bool         // a notification: no answer, it is over when it was accepted
-	onProgress func(Progress)
+	done  chan outcome // capacity 1
+	note  bool         // a notification: no answer, it is over when it was accepted
+	steps *steps       // its progress; nil = nobody asked
 }
 
 type outcome struct {
@@ -79,7 +80,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newClient(o, u.String())
+	c := newClient(o, secret.URL(u.String()))
 	c.http = true
 	return c.open(ctx, func(sink transport.Sink) transport.Link {
 		return transport.OpenHTTP(transport.HTTPOptions{URL: u.String(), MaxMessageBytes: maxMessageBytes}, sink)
@@ -173,7 +174,8 @@ func (c *Client) Close() {
 
 // request sends a request and waits for its answer. When ctx ends first the server is told to cancel it.
 func (c *Client) request(ctx context.Context, m protocol.Method, params []byte, onProgress func(Progress)) (json.RawMessage, error) {
-	p := &pending{done: make(chan outcome, 1), onProgress: onProgress}
+	p := &pending{done: make(chan outcome, 1), steps: newSteps(ctx, onProgress)}
+	defer p.steps.end(ctx)
 	id, err := c.enter(p)
 	if err != nil {
 		return nil, err

@@ -244,3 +244,32 @@ func TestPage(t *testing.T) {
 		t.Error("a list that is no array was taken")
 	}
 }
+
+// A progress printer that cannot print (stderr is a full pipe, the terminal is stopped with Ctrl-S) keeps no call from being
+// cancelled, and no other call from its answer.
+func TestProgressThatIsStuck(t *testing.T) {
+	c := over(t, demo.NewClock(), Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	entered, stuck, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	defer close(stuck)
+	go func() {
+		_, err := c.Call(ctx, "wait", []byte(`{"seconds":60,"steps":600}`), func(Progress) {
+			close(entered)
+			<-stuck
+		})
+		done <- err
+	}()
+	<-entered
+	if _, err := c.Call(t.Context(), "wait", []byte(`{"seconds":0.2,"steps":2}`), func(Progress) {}); err != nil {
+		t.Errorf("another call: %v", err)
+	}
+	cancel()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the cancelled call: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the cancelled call does not return")
+	}
+}

@@ -174,8 +174,8 @@ func (c *Client) progressed(f *protocol.Frame) {
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock() // so that it is not called after the call has returned
-	if call := c.pending[id]; call != nil && call.onProgress != nil {
-		call.onProgress(p)
+	defer c.mu.Unlock() // so that nothing is added after the call has left
+	if call := c.pending[id]; call != nil && call.steps != nil {
+		call.steps.add(p)
 	}
 }

@@ -53,7 +53,8 @@ func page(result []byte, kind protocol.ItemKind, items *[]protocol.Item) (next [
 }
 
 // Call calls a tool with raw JSON arguments (nil = none) and returns its raw result, which may say isError.
-// onProgress is told how far the call is; nil = not asked for. Called from the link's goroutines.
+// onProgress is told how far the call is, in order; nil = not asked for. It is called from a goroutine of the call, never after
+// Call has returned, unless ctx ended while it ran. When it is slow it is told the newest steps.
 func (c *Client) Call(ctx context.Context, name string, args []byte, onProgress func(Progress)) (json.RawMessage, error) {
 	return c.named(ctx, protocol.MethodToolsCall, "name", name, args, onProgress)
 }

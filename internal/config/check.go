@@ -81,10 +81,10 @@ var errExposed = errors.New("without auth we listen on loopback addresses only")
 func CheckListen(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%q is not host:port", clip(address))
+		return fmt.Errorf("%q is not host:port", shown(address))
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
-		return fmt.Errorf("%q is no port from 0 to 65535", clip(port))
+		return fmt.Errorf("%q is no port from 0 to 65535", shown(port))
 	}
 	ip, err := netip.ParseAddr(host)
 	switch {

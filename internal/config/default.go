@@ -15,7 +15,7 @@ func Default() Config {
 	return Config{
 		Listen:    []string{DefaultListen},
 		Namespace: Namespace{Mode: "always", Separator: "_", MaxLength: 64},
-		Resources: Resources{URIStyle: "prefix"},
+		Resources: Resources{URIStyle: "prefix", Unlisted: "mentioned"},
 		MetaTools: "true",
 		PageSize:  1000,
 		Limits: Limits{

@@ -298,6 +298,11 @@ func (d *editor) scalarEnd(from, stop int) (int, error) {
 	case '&', '*', '!', '|', '>':
 		return 0, ErrByHand
 	}
-	value, _, _ := strings.Cut(d.lf[from:stop], " #")
+	value := d.lf[from:stop]
+	for i := 1; i < len(value); i++ {
+		if value[i] == '#' && (value[i-1] == ' ' || value[i-1] == '\t') { // what begins a comment (YAML 1.2.2, 6.6)
+			value = value[:i]
+		}
+	}
 	return from + len(strings.TrimRight(value, " \t")), nil
 }

@@ -54,7 +54,7 @@ func expand(s string, env func(string) (string, bool)) expansion {
 func (e *expansion) variable(b *strings.Builder, inner string, env func(string) (string, bool)) {
 	name, fallback, hasDefault := strings.Cut(inner, ":-")
 	if !isVariable(name) {
-		e.fault = fmt.Sprintf("%q is not the name of a variable", clip(name))
+		e.fault = fmt.Sprintf("%q is not the name of a variable", shown(name))
 		return
 	}
 	if strings.Contains(fallback, "${") {
@@ -71,6 +71,11 @@ func (e *expansion) variable(b *strings.Builder, inner string, env func(string) 
 	case !slices.Contains(e.missing, name):
 		e.missing = append(e.missing, name)
 	}
+}
+
+// Refers tells whether a text of a configuration names a variable.
+func Refers(s string) bool {
+	return len(expand(s, func(string) (string, bool) { return "", true }).refs) > 0
 }
 
 // isVariable tells whether name is one by POSIX.

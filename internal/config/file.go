@@ -125,7 +125,8 @@ func (f *File) CheckWritable() error {
 }
 
 // Replace writes text in the encoding of the file: whole or not at all, with the mode the file had (0600 for a new
-// one), at the place where symbolic links lead. With keep the old file stays beside it, under the name returned.
+// one), at the place where symbolic links lead. A file with several names (hard links) is written over, so that all of them
+// have the new text; should that fail half-way, the whole text is beside it, and the error says where. With keep the old file stays beside it, under the name returned.
 // A file that was changed since OpenFile stays as it is: ErrChanged. Errors are *FileError.
 func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	if err := f.unchanged(); err != nil {
@@ -144,7 +145,12 @@ func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	if err != nil {
 		return backup, f.denied(err)
 	}
-	defer os.Remove(temp.Name()) // gone already when all went well
+	done := true
+	defer func() {
+		if done {
+			os.Remove(temp.Name()) // gone already when all went well
+		}
+	}()
 	_, err = temp.Write(f.enc.encode(text))
 	if f.info != nil && err == nil {
 		err = cmp.Or(temp.Chmod(f.info.Mode().Perm()), keepOwner(temp, f.info))
@@ -153,13 +159,30 @@ func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	if err == nil {
 		err = f.unchanged() // what is between this and the rename is lost; nobody has a lock to offer
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case f.info != nil && hasOthers(f.info):
+		if err = overwrite(f.target, f.enc.encode(text)); err != nil {
+			done = false
+			return backup, &FileError{f.Path, err, "it may be half written; its new text is " + temp.Name()}
+		}
+	default:
 		err = os.Rename(temp.Name(), f.target)
 	}
 	if err != nil {
 		return backup, f.denied(err)
 	}
 	return backup, nil
+}
+
+// overwrite writes data into the file that is there.
+func overwrite(path string, data []byte) error {
+	w, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return errors.Join(cmp.Or(err, w.Truncate(int64(len(data)))), w.Sync(), w.Close())
 }
 
 // unchanged compares the file with what OpenFile read.

@@ -8,6 +8,12 @@ import (
 	"syscall"
 )
 
+// hasOthers tells whether the file of info has other names, which a new file in its place would leave with the old text.
+func hasOthers(info fs.FileInfo) bool {
+	file, ok := info.Sys().(*syscall.Stat_t)
+	return ok && file.Nlink > 1
+}
+
 // keepOwner gives f the owner and group of info, which matters when root changes somebody's file.
 func keepOwner(f *os.File, info fs.FileInfo) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)

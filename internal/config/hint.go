@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"goblin-actor/internal/secret"
 )
 
 const slashHint = "a comment begins with #"
@@ -123,6 +125,9 @@ func withoutQuoted(line string) string {
 	}
 	return b.String()
 }
+
+// shown is a value for a message: without what may be secret, and not too long.
+func shown(s string) string { return clip(secret.Text(s)) }
 
 // clip shortens foreign text for a message.
 func clip(s string) string {

@@ -3,12 +3,15 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // Load reads and parses the file at path with the variables of this process; errors are those of Parse, or why the
@@ -37,12 +40,42 @@ func readFile(path string) ([]byte, error) {
 	if info.IsDir() {
 		return nil, errors.New("it is a directory")
 	}
+	if info.Mode()&fs.ModeNamedPipe != 0 {
+		return readPipe(path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+}
+
+// pipeTime is how long a pipe may take to say all it has to say.
+const pipeTime = 10 * time.Second
+
+// readPipe reads a named pipe, or what a shell makes of <(command). Opening one waits for somebody who writes, for ever if
+// need be, so it is opened without waiting, and what comes is waited for until pipeTime is over.
+func readPipe(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	end := time.Now().Add(pipeTime)
+	if err := f.SetReadDeadline(end); err != nil {
+		return nil, err
+	}
+	for {
+		data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded) || err == nil && len(data) == 0 && time.Now().After(end):
+			return nil, fmt.Errorf("it is a pipe, and nobody has written it to its end within %v", pipeTime)
+		case err != nil || len(data) > 0:
+			return data, err
+		}
+		time.Sleep(10 * time.Millisecond) // nobody has opened it to write yet
+	}
 }
 
 // reason drops the path from an error of the file system.

@@ -57,14 +57,14 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 // unfit reports a scalar whose text is not what is wanted.
 func (d *decoder) unfit(n *node, want, hint string, at place) {
 	if len(d.report.origins[at.path].refs) > 0 {
-		d.complain(at.path, fmt.Sprintf("what %s stands for is not %s", clip(n.text), want), hint)
+		d.complain(at.path, fmt.Sprintf("what %s stands for is not %s", shown(n.text), want), hint)
 		return
 	}
 	got := string(n.kind)
 	if n.plain || n.kind != text || len(n.text) < 40 {
-		got = strconv.Quote(clip(n.text))
+		got = strconv.Quote(shown(n.text))
 		if n.plain && n.kind != text {
-			got = clip(n.text)
+			got = shown(n.text)
 		}
 	}
 	d.complain(at.path, fmt.Sprintf("got %s, want %s", got, want), hint)

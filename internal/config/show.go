@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"goblin-actor/internal/secret"
 )
 
 // Show writes the effective values as YAML that can be loaded again, each with its origin as a comment: default, or
@@ -142,27 +144,37 @@ func (s *shower) list(items []string, f field, path string, indent int) {
 	key := f.key
 	if one := strings.TrimSuffix(path, f.key) + f.also; f.also != "" && s.origins[one].line > 0 {
 		key, path = f.also, one
-		s.line(indent, key+":", s.shownItem(path, items, 0), s.origin(path))
+		s.line(indent, key+":", quote(secret.URL(s.text(path, items[0]))), s.origin(path))
 		return
 	}
-	parts := make([]string, len(items))
+	parts := s.written(path, items)
+	if f.key == "args" {
+		parts = secret.Arguments(parts)
+	}
 	comment := s.origin(path)
 	for i := range items {
-		at := place{path: path}.item(i).path
-		parts[i] = s.shownItem(at, items, i)
-		comment += setOrNot(s.origins[at].refs)
+		parts[i] = quote(secret.URL(parts[i]))
+		comment += setOrNot(s.origins[place{path: path}.item(i).path].refs)
 	}
 	s.line(indent, key+":", "["+strings.Join(parts, ", ")+"]", comment)
 }
 
-// shownItem is one element, with what may be secret hidden.
-func (s *shower) shownItem(path string, items []string, i int) string {
-	text := s.text(path, items[i])
-	before := ""
-	if i > 0 {
-		before = s.text(place{path: path[:strings.LastIndexByte(path, '[')]}.item(i-1).path, items[i-1])
+// written are the elements of the list at path as the file has them.
+func (s *shower) written(path string, items []string) []string {
+	words := make([]string, len(items))
+	for i := range items {
+		words[i] = s.text(place{path: path}.item(i).path, items[i])
 	}
-	return quote(hideInArgument(before, hideInURL(text)))
+	return words
+}
+
+// CommandLine returns the program of a server and its arguments as the file has them, variables instead of what they hold and
+// `$$` for a dollar sign, with what else may be secret hidden. r is the Report that came with its configuration.
+func (r Report) CommandLine(server Server) []string {
+	s := &shower{origins: r.origins}
+	at := place{path: join("mcpServers", server.Written)}
+	program := s.text(at.key("command").path, server.Command)
+	return append([]string{secret.Text(program)}, secret.Arguments(s.written(at.key("args").path, server.Args))...)
 }
 
 func (s *shower) texts(m map[string]string, f field, path string, indent int) {
@@ -175,7 +187,9 @@ func (s *shower) texts(m map[string]string, f field, path string, indent int) {
 		at := join(path, key)
 		value := s.text(at, m[key])
 		if f.secret {
-			value = hideSecret(value)
+			value = secret.Value(value)
+		} else {
+			value = secret.Pair(key, value)
 		}
 		s.line(indent+1, quote(key)+":", quote(value), s.origin(at))
 	}
@@ -183,7 +197,7 @@ func (s *shower) texts(m map[string]string, f field, path string, indent int) {
 
 func (s *shower) scalar(value any, f field, path string) string {
 	if o := s.origins[path]; len(o.refs) > 0 {
-		return quote(o.written)
+		return quote(secret.Text(o.written))
 	}
 	switch value := value.(type) {
 	case int64:
@@ -194,7 +208,10 @@ func (s *shower) scalar(value any, f field, path string) string {
 		if f.oneof != nil {
 			return value
 		}
-		return quote(value)
+		if f.key == "cwd" { // a directory may be called anything, and is no secret
+			return quote(value)
+		}
+		return quote(secret.Text(value))
 	}
 	return fmt.Sprint(value)
 }

@@ -36,6 +36,22 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// Directories look like tokens at times; commands and descriptions are where people leave them.
+func TestShownTexts(t *testing.T) {
+	cfg, report := Parse("goblin.yaml", []byte(`mcpServers:
+  a: {command: "run --token abc", cwd: /var/folders/zz/zyxvpxvq6csfxvn1n0000000000000, description: "with sk-live-AAAA1111"}
+`), environ(""))
+	var b bytes.Buffer
+	if err := Show(&b, cfg, report); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"command: \"run --token [redacted]\"", "cwd: /var/folders/zz/zyxvpxvq6csfxvn1n0000000000000 ", "description: \"with [redacted]\""} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in\n%s", want, b.String())
+		}
+	}
+}
+
 // What Show writes is a config with the same values, as far as nothing was hidden.
 func TestShownIsAConfig(t *testing.T) {
 	cfg, report := parseFull(t)
@@ -61,29 +77,6 @@ func TestShownIsAConfig(t *testing.T) {
 	}
 	if changes := Diff(cfg, again); !changes.Empty() {
 		t.Errorf("Diff = %s\n%s", describe(changes), cmp.Diff(cfg, again))
-	}
-}
-
-func TestHide(t *testing.T) {
-	for _, c := range []struct{ before, in, want string }{
-		{"", "plain", "plain"},
-		{"--api-key", "abc", "[redacted]"},
-		{"--api-key", "${KEY}", "${KEY}"},
-		{"--api-key", "--other", "--other"},
-		{"--name", "abc", "abc"},
-		{"", "--token=abc", "--token=[redacted]"},
-		{"", "API_KEY=abc", "API_KEY=[redacted]"},
-		{"", "--color=abc", "--color=abc"},
-		{"--header", "Authorization: Bearer abc", "Authorization: [redacted]"},
-		{"--header", "Authorization: Bearer ${T}", "Authorization: Bearer ${T}"},
-		{"--header", "X:${T:-abc}", "X:${T:-[redacted]}"},
-		{"", "https://a.example/mcp", "https://a.example/mcp"},
-		{"", "https://u:p@a.example/mcp", "https://redacted@a.example/mcp"},
-		{"", "https://${U}@a.example?k=v&w=${W}", "https://${U}@a.example?k=redacted&w=${W}"},
-	} {
-		if got := hideInArgument(c.before, hideInURL(c.in)); got != c.want {
-			t.Errorf("hide(%q, %q) = %q, want %q", c.before, c.in, got, c.want)
-		}
 	}
 }
 

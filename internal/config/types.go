@@ -41,7 +41,7 @@ type Config struct {
 	// Namespace says how public names of tools and prompts are made.
 	Namespace Namespace `key:"namespace"`
 
-	// Resources says how public URIs are made.
+	// Resources says how public URIs are made, and which there are.
 	Resources Resources `key:"resources"`
 
 	// Projects are named filters over the catalog, by name, each under `/p/<name>/mcp`. Default: none.
@@ -112,7 +112,8 @@ type Server struct {
 	Headers map[string]string `key:"headers" secret:"yes" change:"connection"`
 
 	// Protocol is the version to speak: auto, legacy (initialize and sessions), modern (stateless), or one exact
-	// version such as 2025-11-25. Default: auto.
+	// version such as 2025-11-25. Of a server that speaks both eras, auto takes the client's for a URL, the legacy one for a
+	// process. Default: auto.
 	Protocol string `key:"protocol" oneof:"auto|legacy|modern|2024-11-05|2025-03-26|2025-06-18|2025-11-25|2026-07-28" change:"connection"`
 
 	// Isolation is who shares a connection: shared (all clients), class (clients with the same capabilities),
@@ -163,7 +164,8 @@ type Server struct {
 	// Prompts chooses and renames its prompts.
 	Prompts Filter `key:"prompts"`
 
-	// ResourceFilter chooses its resources and templates, by URI.
+	// ResourceFilter chooses its resources and templates, by URI. What a template leads to is judged, too, in every spelling of
+	// the URI; where allow, deny or disabled stand, dot segments and encoded slashes are refused.
 	ResourceFilter Filter `key:"resources"`
 
 	// Roots are the URIs (file://…) this server is told when it asks for roots outside any call. Default: none.
@@ -229,7 +231,7 @@ type Filter struct {
 	// Deny removes what one of its patterns matches, also when allowed. Default: none.
 	Deny []string `key:"deny"`
 
-	// Disabled are the exact names that are off; people switch them in the console. Default: none.
+	// Disabled are the exact names that are off; goblin-actor enable and disable switch them. Default: none.
 	Disabled []string `key:"disabled"`
 
 	// Rename maps the server's own names to others, before the prefix. Default: none.
@@ -265,6 +267,11 @@ type Resources struct {
 	// URIStyle is prefix (`resource://<server>/<original URI>`), underscore (`<server>_<scheme>___<rest>`) or original.
 	// Default: prefix.
 	URIStyle string `key:"uriStyle" oneof:"prefix|underscore|original"`
+
+	// Unlisted says which URIs of a server may be read and subscribed to that it neither lists nor has a template for:
+	// mentioned (those it has given in a result, a notification or a tool's link), forward (any, under the server's name) or
+	// refuse (none). What the server's resources deny or do not allow is refused in any case. Default: mentioned.
+	Unlisted string `key:"unlisted" oneof:"mentioned|forward|refuse"`
 }
 
 // Project is a named filter over the catalog.
@@ -308,7 +315,8 @@ type Limits struct {
 	// ParkedPerServer is the number of such calls per server. 0 = no limit. Default: 256.
 	ParkedPerServer int `key:"parkedPerServer" min:"0" max:"1000000"`
 
-	// ParkedPerClient is the number of such calls per client. 0 = no limit. Default: 16.
+	// ParkedPerClient is the number of such calls per client. At the limit the oldest of a client of 2026-07-28, who is away
+	// until it has the answer, makes room. 0 = no limit. Default: 16.
 	ParkedPerClient int `key:"parkedPerClient" min:"0" max:"1000000"`
 
 	// MaxBufferedBytes is the memory for messages on their way, over all connections, written with a unit.

@@ -56,7 +56,7 @@ func TestEveryKey(t *testing.T) {
 	want := &Config{
 		Listen: []string{"127.0.0.1:9000", "[::1]:9000"}, AllowedOrigins: []string{"https://app.example.org"},
 		AllowedHosts: []string{"gateway.example.org:80"}, Servers: []Server{files, hub, remote},
-		Namespace: Namespace{"on-conflict", "-", 32}, Resources: Resources{"underscore"},
+		Namespace: Namespace{"on-conflict", "-", 32}, Resources: Resources{"underscore", "forward"},
 		Projects:  []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}}}},
 		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, time.Minute, 2 * time.Minute, 3, 4, 2_000_000},
 		Log: Log{"debug", "json"}, Path: "full.yaml",
@@ -252,5 +252,19 @@ func TestManyFaults(t *testing.T) {
 	_, report := Parse("x", []byte("mcpServers: {a: {"+strings.Repeat("k: 1, ", 1000)+"}}"), noEnv)
 	if n := len(report.Faults); n != maxFindings+1 || !strings.HasPrefix(report.Faults[n-1].Message, "and 9") {
 		t.Errorf("%d faults, the last is %v", n, report.Faults[n-1])
+	}
+}
+
+// A pair in quotes within a list is a mapping, whatever stands at its colon; without quotes it is text.
+func TestPairsInLists(t *testing.T) {
+	for text, want := range map[string]string{`image:latest`: "image:latest", `"image":latest`: "", `"image":"latest"`: ""} {
+		cfg, report := Parse("goblin.yaml", []byte("mcpServers: {a: {command: x, args: ["+text+"]}}\n"), nil)
+		got := ""
+		if cfg != nil && len(cfg.Servers) == 1 && len(cfg.Servers[0].Args) == 1 {
+			got = cfg.Servers[0].Args[0]
+		}
+		if got != want {
+			t.Errorf("args: [%s] is %q, want %q; %v", text, got, want, report)
+		}
 	}
 }

@@ -159,9 +159,9 @@ func setLevel(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.Index(levels, level)
+	i := slices.Index(protocol.LogLevels, level)
 	if i < 0 {
-		return nil, &Error{Code: codeInvalidParams, Message: "level: want one of " + strings.Join(levels, ", ")}
+		return nil, &Error{Code: codeInvalidParams, Message: "level: want one of " + strings.Join(protocol.LogLevels, ", ")}
 	}
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()

@@ -95,9 +95,9 @@ func (f *front) modern(x *transport.Exchange) {
 func (f *front) modernCall(ctx context.Context, x *transport.Exchange) *Call {
 	raw := x.Frame.Raw
 	c := newSession(ctx, "", protocol.Version20260728, x.Params.MetaCapabilities.Of(raw))
-	c.level = len(levels) // nothing is logged that was not asked for
+	c.level = len(protocol.LogLevels) // nothing is logged that was not asked for
 	if level, ok := protocol.Unquote(x.Params.MetaLogLevel.Of(raw)); ok {
-		c.level = slices.Index(levels, level)
+		c.level = slices.Index(protocol.LogLevels, level)
 	}
 	return &Call{Context: c.ctx, session: c, x: x, front: f}
 }

@@ -18,9 +18,6 @@ var errLeft = errors.New("the client has left")
 // errCancelled is the cause of a call's end when the client cancelled it.
 var errCancelled = errors.New("cancelled by the client")
 
-// levels are the log levels from least to most severe.
-var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
 // session is one client. Its first fields are fixed at initialize, mu guards the rest.
 type session struct {
 	id           string
@@ -32,7 +29,7 @@ type session struct {
 
 	mu         sync.Mutex
 	ready      bool // notifications/initialized came
-	level      int  // index in levels; below it nothing is logged
+	level      int  // index in protocol.LogLevels; below it nothing is logged
 	subscribed map[string]bool
 	streams    []*transport.EventStream // the first takes what belongs to no request
 	missed     []missed                 // kept while there is no stream or the client is not ready; bounded by its keys
@@ -68,7 +65,7 @@ func (c *session) knows(version string) bool { return c.version >= version }
 func (c *session) logs(level string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Index(levels, level) >= c.level
+	return slices.Index(protocol.LogLevels, level) >= c.level
 }
 
 func (c *session) wants(uri string) bool {

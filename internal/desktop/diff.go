@@ -1,10 +1,13 @@
 package desktop
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"goblin-actor/internal/secret"
 )
 
 const (
@@ -78,19 +81,44 @@ func (h *hider) value(v hujson.Value, path []string) {
 			h.value(m.Value, append(path[:len(path):len(path)], name.String()))
 		}
 	case *hujson.Array:
-		for _, element := range value.Elements {
-			h.value(element, path)
+		words := make([]string, len(value.Elements))
+		for i, element := range value.Elements {
+			if word, ok := element.Value.(hujson.Literal); ok && word.Kind() == '"' {
+				words[i] = word.String()
+			}
 		}
-	case hujson.Literal:
-		shown := len(path) == 3 && slices.Equal(path[:2], h.ours) || value.Kind() != '"' && value.Kind() != '0'
-		if shown {
-			h.b.WriteString(h.text[v.StartOffset:v.EndOffset])
-		} else {
-			h.b.WriteString(`"…"`)
+		for i, word := range secret.Arguments(words) {
+			h.literalOr(value.Elements[i], path, word)
 		}
-		h.at = v.EndOffset
+	default:
+		h.literalOr(v, path, "")
 	}
 	h.cover(h.at, v.EndOffset)
+}
+
+// literalOr copies v; a text of ours as its word of a command line is shown, or "" = as it is shown alone.
+func (h *hider) literalOr(v hujson.Value, path []string, word string) {
+	value, ok := v.Value.(hujson.Literal)
+	if !ok {
+		h.value(v, path)
+		return
+	}
+	h.cover(h.at, v.StartOffset)
+	ours := len(path) == 3 && slices.Equal(path[:2], h.ours)
+	switch {
+	case value.Kind() != '"' && (ours || value.Kind() != '0'):
+		h.b.WriteString(h.text[v.StartOffset:v.EndOffset])
+	case !ours:
+		h.b.WriteString(`"…"`)
+	default:
+		word = cmp.Or(word, secret.Pair(path[2], value.String()))
+		if word == value.String() {
+			h.b.WriteString(h.text[v.StartOffset:v.EndOffset])
+		} else {
+			h.b.Write(hujson.String(word))
+		}
+	}
+	h.at = v.EndOffset
 }
 
 // cover copies blanks and marks between values, and hides what comments say.

@@ -155,6 +155,7 @@ func (l layout) insert(text string, v hujson.Value, key string, value any) strin
 		if lines {
 			indent = lineIndent(text, last.Name.StartOffset)
 		}
+		lines = lines || strings.Contains(text[last.Value.EndOffset:closing], "\n") // a comment may end the line
 		if commaBehind(text, last.Value.EndOffset, closing) >= 0 {
 			comma = ","
 		} else {

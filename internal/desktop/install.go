@@ -2,7 +2,9 @@ package desktop
 
 import (
 	"errors"
+	"maps"
 	"reflect"
+	"slices"
 )
 
 // ErrSame is returned by Install when the entry is there already.
@@ -49,6 +51,7 @@ func (c Client) Install(text, name string, o Ours) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	fields := append(c.entry(o), carried(now, o)...)
 	want := map[string]any{}
 	for key, value := range now {
 		want[key] = value
@@ -56,7 +59,7 @@ func (c Client) Install(text, name string, o Ours) (string, error) {
 	for _, key := range c.others(o) {
 		delete(want, key)
 	}
-	for _, f := range c.entry(o) {
+	for _, f := range fields {
 		want[f.name] = plain(f.value)
 	}
 	if now != nil && reflect.DeepEqual(now, want) {
@@ -69,7 +72,7 @@ func (c Client) Install(text, name string, o Ours) (string, error) {
 		}
 		return edited, verify(text, edited, path, want)
 	}
-	for _, f := range c.entry(o) {
+	for _, f := range fields {
 		if reflect.DeepEqual(now[f.name], plain(f.value)) {
 			continue
 		}
@@ -83,6 +86,21 @@ func (c Client) Install(text, name string, o Ours) (string, error) {
 		}
 	}
 	return edited, verify(text, edited, path, want)
+}
+
+// carried are the variables of an entry whose command is an object that holds them, as older files of Zed have it: a text
+// takes the object's place, and they go beside it.
+func carried(now map[string]any, o Ours) object {
+	command, _ := now["command"].(map[string]any)
+	variables, _ := command["env"].(map[string]any)
+	if _, beside := now["env"]; beside || o.URL != "" || len(variables) == 0 {
+		return nil
+	}
+	env := object{}
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		env = append(env, field{name, variables[name]})
+	}
+	return object{{"env", env}}
 }
 
 // existing is the entry of that name; nil when there is none.
@@ -110,6 +128,13 @@ func (c Client) existing(text, name string) (map[string]any, error) {
 
 // plain is a value as decode gives it.
 func plain(value any) any {
+	if fields, ok := value.(object); ok {
+		m := map[string]any{}
+		for _, f := range fields {
+			m[f.name] = plain(f.value)
+		}
+		return m
+	}
 	list, ok := value.([]string)
 	if !ok {
 		return value

@@ -16,7 +16,7 @@ import (
 // Bounds of what labels may take; what is beyond counts as other.
 const (
 	maxServers   = 1024 // distinct servers since the start, reloads included
-	maxMIMETypes = 64   // distinct MIME types of all servers together
+	maxMIMETypes = 32   // distinct MIME types of one server: what it invents costs the labels of no other
 	maxMethods   = 48   // more than protocol.Method has; a test says when not
 	other        = "other"
 )
@@ -35,12 +35,11 @@ type Metrics struct {
 
 	mu      sync.RWMutex
 	servers map[string]*ServerMetrics
-	types   map[string]bool // MIME types that have a label of their own
 }
 
 // NewMetrics returns empty metrics.
 func NewMetrics() *Metrics {
-	return &Metrics{servers: map[string]*ServerMetrics{}, types: map[string]bool{}}
+	return &Metrics{servers: map[string]*ServerMetrics{}}
 }
 
 // Server returns the counters of one server, the same for the same name; made on first use. Takes a lock: keep the result.
@@ -57,7 +56,7 @@ func (m *Metrics) Server(name string) *ServerMetrics {
 		name = other
 	}
 	if s = m.servers[name]; s == nil {
-		s = &ServerMetrics{name: name, all: m, reads: map[readKey]*atomic.Uint64{}}
+		s = &ServerMetrics{name: name, all: m, reads: map[readKey]*atomic.Uint64{}, types: map[string]bool{}}
 		m.servers[name] = s
 	}
 	return s
@@ -149,27 +148,6 @@ func (m *Metrics) writeBytes(b *strings.Builder) {
 				sideNames[side], directionNames[direction], m.bytes[side][direction].Load())
 		}
 	}
-}
-
-// typeLabel returns the label of a MIME type: without parameters, lower case, other when it is no MIME type or one too many.
-func (m *Metrics) typeLabel(mimeType string) string {
-	name := plainType(mimeType)
-	m.mu.RLock()
-	known, full := m.types[name], len(m.types) >= maxMIMETypes
-	m.mu.RUnlock()
-	switch {
-	case known || name == "" || name == other:
-		return name
-	case full:
-		return other
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.types[name] && len(m.types) >= maxMIMETypes {
-		return other
-	}
-	m.types[name] = true
-	return name
 }
 
 // plainType cuts the parameters of a MIME type; other when it has not the form type/subtype, "" when it is empty.

@@ -41,6 +41,7 @@ type ServerMetrics struct {
 
 	mu    sync.RWMutex
 	reads map[readKey]*atomic.Uint64
+	types map[string]bool // MIME types that have a label of their own
 }
 
 type readKey struct {
@@ -67,19 +68,33 @@ func (s *ServerMetrics) QueueWait(seconds float64) { s.queueWait.observe(seconds
 
 // Read counts one resources/read. mimeType is that of its first content, "" when there is none.
 func (s *ServerMetrics) Read(mimeType string, ok bool) {
-	key := readKey{s.all.typeLabel(mimeType), ok}
+	key := readKey{plainType(mimeType), ok}
 	s.mu.RLock()
 	n := s.reads[key]
 	s.mu.RUnlock()
 	if n == nil {
-		s.mu.Lock()
-		if n = s.reads[key]; n == nil {
-			n = new(atomic.Uint64)
-			s.reads[key] = n
-		}
-		s.mu.Unlock()
+		n = s.newRead(key)
 	}
 	n.Add(1)
+}
+
+// newRead returns the counter of a type that was not counted before: other's when the server has as many as may be.
+func (s *ServerMetrics) newRead(key readKey) *atomic.Uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key.mimeType != "" && key.mimeType != other && !s.types[key.mimeType] {
+		if len(s.types) >= maxMIMETypes {
+			key.mimeType = other
+		} else {
+			s.types[key.mimeType] = true
+		}
+	}
+	n := s.reads[key]
+	if n == nil {
+		n = new(atomic.Uint64)
+		s.reads[key] = n
+	}
+	return n
 }
 
 func writeCalls(b *strings.Builder, servers []*ServerMetrics) {

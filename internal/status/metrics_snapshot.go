@@ -58,18 +58,47 @@ func writeServerStates(b *strings.Builder, servers []Server) {
 	}
 }
 
+// writeBackendStates writes one series a replica, however many connections it has: one that carries the catalog says whether it
+// is up and how often it was made again, also while another takes its place; those of classes of clients are only counted.
 func writeBackendStates(b *strings.Builder, backends []Backend) {
-	family(b, "goblin_backend_up", "gauge")
+	type replica struct {
+		up, ready, others int
+		restarts          uint64
+	}
+	replicas := map[string]*replica{} // by labels
 	for _, x := range backends {
-		up := 0
-		if x.State == "ready" {
-			up = 1
+		labels := fmt.Sprintf("server=%q,replica=\"%d\"", x.Server, x.Replica)
+		r := replicas[labels]
+		if r == nil {
+			r = &replica{}
+			replicas[labels] = r
 		}
-		fmt.Fprintf(b, "goblin_backend_up{server=%q,replica=\"%d\"} %d\n", x.Server, x.Replica, up)
+		isReady := x.State == "ready"
+		if isReady {
+			r.ready++
+		} else {
+			r.others++
+		}
+		if x.Catalog {
+			r.restarts = max(r.restarts, max(x.Incarnation, 1)-1)
+			if isReady {
+				r.up = 1
+			}
+		}
+	}
+	names := sorted(replicas)
+	family(b, "goblin_backend_up", "gauge")
+	for _, labels := range names {
+		fmt.Fprintf(b, "goblin_backend_up{%s} %d\n", labels, replicas[labels].up)
 	}
 	family(b, "goblin_backend_restarts_total", "counter")
-	for _, x := range backends {
-		fmt.Fprintf(b, "goblin_backend_restarts_total{server=%q,replica=\"%d\"} %d\n", x.Server, x.Replica, max(x.Incarnation, 1)-1)
+	for _, labels := range names {
+		fmt.Fprintf(b, "goblin_backend_restarts_total{%s} %d\n", labels, replicas[labels].restarts)
+	}
+	family(b, "goblin_backend_connections", "gauge")
+	for _, labels := range names {
+		fmt.Fprintf(b, "goblin_backend_connections{%s,state=\"ready\"} %d\n", labels, replicas[labels].ready)
+		fmt.Fprintf(b, "goblin_backend_connections{%s,state=\"other\"} %d\n", labels, replicas[labels].others)
 	}
 }
 

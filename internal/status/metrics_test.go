@@ -117,8 +117,9 @@ func sampleSnapshot() *Snapshot {
 		Catalog: Catalog{Version: 9},
 		Servers: []Server{{Name: "files", Queued: 3, InFlight: 2, Tools: 4, Templates: 1, Subscribed: 5, Subscribers: 6}},
 		Backends: []Backend{
-			{Server: "files", Replica: 0, State: "ready", Incarnation: 3},
-			{Server: "files", Replica: 1, State: "waiting"},
+			{Server: "files", Replica: 0, Catalog: true, State: "ready", Incarnation: 3},
+			{Server: "files", Replica: 0, State: "ready", Incarnation: 9},
+			{Server: "files", Replica: 1, Catalog: true, State: "waiting"},
 		},
 		Sessions: []Session{{Protocol: "2025-11-25", Transport: "http"}, {Protocol: "2024-11-05", Transport: "http"}, {Protocol: "2026-07-28"}},
 		Calls:    []Call{{State: "parked"}, {State: "written"}, {State: "parked"}},
@@ -143,6 +144,7 @@ func TestSnapshotAsGauges(t *testing.T) {
 		`goblin_backend_up{server="files",replica="1"} 0`,
 		`goblin_backend_restarts_total{server="files",replica="0"} 2`,
 		`goblin_backend_restarts_total{server="files",replica="1"} 0`,
+		`goblin_backend_connections{server="files",replica="0",state="ready"} 2`,
 		`goblin_sessions{transport="http",era="legacy"} 2`,
 		`goblin_sessions{transport="other",era="modern"} 1`,
 		`goblin_sessions{transport="sse",era="legacy"} 0`,
@@ -171,6 +173,12 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 	if len(s.reads) != maxMIMETypes+1 {
 		t.Errorf("%d labels of MIME types, want %d and other", len(s.reads), maxMIMETypes)
+	}
+	honest := m.Server("s2")
+	honest.Read("text/plain", true)
+	honest.Read("text/plain", false)
+	if honest.reads[readKey{"text/plain", true}] == nil || honest.reads[readKey{"text/plain", false}] == nil {
+		t.Errorf("another server's types are labelled %v after one has invented many", honest.types)
 	}
 	if got := plainType("text/" + strings.Repeat("x", 1000)); got != other {
 		t.Errorf("a type of 1005 bytes is labelled %q", got)

@@ -60,6 +60,7 @@ type Server struct {
 type Backend struct {
 	Server      string    `json:"server"`
 	Replica     int       `json:"replica"`
+	Catalog     bool      `json:"catalog"` // it lists what the server offers; others carry calls of one class of clients
 	State       string    `json:"state"`
 	Reason      string    `json:"reason,omitempty"`
 	Incarnation uint64    `json:"incarnation"`

@@ -12,8 +12,9 @@ import "sync/atomic"
 //
 // A nil Budget counts nothing and refuses nothing. Methods may be called from any goroutine and never block.
 type Budget struct {
-	limit int64
-	used  atomic.Int64
+	limit    int64
+	used     atomic.Int64
+	accounts accounts
 }
 
 // NewBudget returns a budget of limit bytes; limit ≤ 0 means no limit, bytes are counted all the same.

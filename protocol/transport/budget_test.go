@@ -57,3 +57,55 @@ func TestBudgetConcurrent(t *testing.T) {
 		t.Errorf("used %d in the end", b.Used())
 	}
 }
+
+// A client's answers hold its share and no more; the first one may be larger, and small ones always pass.
+func TestBudgetShares(t *testing.T) {
+	const mib = 1 << 20
+	b := NewBudget(16 * mib)
+	take := func(who string, size int, want bool) int {
+		t.Helper()
+		taken, ok := b.takeAnswer(who, size)
+		if ok != want {
+			t.Errorf("%s takes %d with %d used: %v", who, size, b.Used(), ok)
+		}
+		return taken
+	}
+	first := take("slow", 5*mib, true)
+	take("slow", mib, false)
+	take("slow", keptAnswer, true)
+	var others []int
+	for range 3 {
+		others = append(others, take("other", mib, true))
+	}
+	b.giveAnswer("slow", first)
+	b.giveAnswer("slow", take("slow", 3*mib, true))
+	for _, n := range others {
+		b.giveAnswer("other", n)
+	}
+	if b.giveAnswer("slow", keptAnswer); b.Used() != 0 || len(b.accounts.held) != 0 {
+		t.Errorf("after that: %d used, accounts %v", b.Used(), b.accounts.held)
+	}
+	full := NewBudget(mib)
+	full.Take(mib)
+	if taken, ok := full.takeAnswer("a", keptAnswer); taken != 0 || !ok {
+		t.Errorf("a small answer without budget: %d, %v", taken, ok)
+	}
+	if _, ok := full.takeAnswer("a", keptAnswer+1); ok {
+		t.Error("a large answer without budget")
+	}
+}
+
+// A session has a share of its own; who has none has one with his address, whatever he writes into the header.
+func TestBudgetSharesAreThoseOfClients(t *testing.T) {
+	for _, c := range []struct{ session, version, want string }{
+		{"a", "2025-11-25", "a"},
+		{"", "2025-11-25", "10.0.0.1"},
+		{"", "2026-07-28", "10.0.0.1"},
+		{"made up", "2026-07-28", "10.0.0.1"},
+	} {
+		x := Exchange{Origin: Origin{SessionID: c.session, Version: c.version, Remote: "10.0.0.1:5"}}
+		if got := x.client(); got != c.want {
+			t.Errorf("session %q of %s: %q, want %q", c.session, c.version, got, c.want)
+		}
+	}
+}

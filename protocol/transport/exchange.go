@@ -100,8 +100,9 @@ func (x *serverExchange) decide(v verdict) {
 	x.mu.Lock()
 	switch x.state {
 	case exchangeOpen:
-		if size := v.size(); x.body.budget.Take(size) { // beyond the budget it is kept all the same: it cannot be refused
-			v.counted = size
+		var ok bool
+		if v.counted, ok = x.body.budget.takeAnswer(x.client(), v.size()); !ok {
+			v = verdict{status: http.StatusOK, part: part{frame: x.noRoom()}}
 		}
 		x.state, x.verdict = exchangeDecided, v
 		x.mu.Unlock()
@@ -114,6 +115,23 @@ func (x *serverExchange) decide(v verdict) {
 	default:
 		x.mu.Unlock()
 	}
+}
+
+// client is whose answer it is, as far as room for it goes. A modern client has no session: what stands in its header it has
+// made up, and could be another one each time.
+func (x *Exchange) client() string {
+	if x.Origin.SessionID != "" && !protocol.IsModern(x.Origin.Version) {
+		return x.Origin.SessionID
+	}
+	return HostOf(x.Origin.Remote)
+}
+
+// noRoom is what a client gets whose answer has found no room; to a batch, the answer to a message without id.
+func (x *Exchange) noRoom() []byte {
+	if x.Batch != nil {
+		return noRoomFor([]byte("null"))
+	}
+	return noRoomFor(x.Frame.IDBytes())
 }
 
 func (x *serverExchange) notify(frame []byte, newline bool, weight Weight, key string) {
@@ -175,7 +193,7 @@ func (x *serverExchange) end(left bool) bool {
 	open, gone := x.state == exchangeOpen, x.gone
 	x.left = left || open
 	x.state = exchangeOver
-	x.body.budget.Give(x.verdict.counted)
+	x.body.budget.giveAnswer(x.client(), x.verdict.counted)
 	if x.track != nil {
 		var last []part
 		if !x.told {

@@ -55,6 +55,9 @@ func (b *batch) settle(p part) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p.frame != nil {
+		if !b.whole.port.budget().admits(b.counted, len(p.frame)) {
+			p.frame, _ = noRoom(p.frame)
+		}
 		if b.answers = append(b.answers, p); b.whole.port.budget().Take(len(p.frame)) {
 			b.counted += len(p.frame)
 		}

@@ -3,6 +3,7 @@ package transport
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"goblin-actor/protocol"
@@ -30,6 +31,14 @@ type Origin struct {
 	LastEvent string      // Last-Event-ID (GET); "" = none
 	JSONOnly  bool        // the client does not accept text/event-stream; never set where Redirect is meant to be called
 	Header    http.Header // Mcp-* headers of a request of 2026-07-28 and later, and those of ServerOptions.Keep; may be nil
+}
+
+// HostOf is a peer's address, Origin.Remote, without its port.
+func HostOf(remote string) string {
+	if i := strings.LastIndexByte(remote, ':'); i >= 0 {
+		return remote[:i]
+	}
+	return remote
 }
 
 // Repeated returns what reads the headers that repeat what a modern message says, for protocol.EraOf and its checks; nil
@@ -149,6 +158,7 @@ type outbox interface {
 	endpoint(uri string)
 	resumable(*Replay)
 	resume(r *Replay, lastEvent string) Resumed
+	crowded() bool
 }
 
 // Accept opens the stream: status 200, headers, a first comment.
@@ -177,6 +187,9 @@ func (s *EventStream) Refuse(status int, body []byte, retryAfter time.Duration) 
 func (s *EventStream) Push(frame []byte, newline bool, weight Weight, key string) bool {
 	return s.out.push(frame, newline, weight, outboxKey{key: key})
 }
+
+// Crowded reports whether so much waits in the stream that its client should read before it asks more.
+func (s *EventStream) Crowded() bool { return s.out.crowded() }
 
 // Close ends the stream after what is queued has been written (bounded by the write deadline). A no-op on stdio.
 func (s *EventStream) Close() { s.out.close() }

@@ -29,7 +29,7 @@ func OpenHTTP(o HTTPOptions, sink Sink) Link {
 		o.ConnectTimeout = 10 * time.Second
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &httpLink{o: o, sink: sink, ctx: ctx, cancel: cancel, opened: make(chan struct{}), calls: map[uint64]*httpLinkCall{}}
+	l := &httpLink{o: o, sink: paced(sink), ctx: ctx, cancel: cancel, opened: make(chan struct{}), calls: map[uint64]*httpLinkCall{}}
 	l.refusals.init(l.tell)
 	site, err := httpLinkParse(o)
 	if err != nil {
@@ -118,7 +118,8 @@ func (l *httpLink) SetVersion(version string) {
 	}
 }
 
-// Close cancels what runs and ends the session with a DELETE, which takes no longer than grace and 5 s.
+// Close cancels the requests that run, and notifications and answers when grace is over: that a call is cancelled may be among
+// them. Then it ends the session with a DELETE, which takes no longer than grace and 5 s.
 func (l *httpLink) Close(grace time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +128,9 @@ func (l *httpLink) Close(grace time.Duration) {
 	}
 	l.closing = true
 	for _, c := range l.calls {
-		c.cancel(ErrLinkClosed)
+		if c.Request || grace <= 0 {
+			c.cancel(ErrLinkClosed)
+		}
 	}
 	if l.listener != nil {
 		l.listener.cancel(ErrLinkClosed)
@@ -145,13 +148,24 @@ func (l *httpLink) Close(grace time.Duration) {
 // end waits for the goroutines, deletes the session and tells Closed.
 func (l *httpLink) end(grace time.Duration) {
 	enough := time.AfterFunc(max(grace, httpLinkSettle), l.cancel) // who asked for the end need not make room for ever
+	late := time.AfterFunc(grace, l.cancelAll)
 	l.running.Wait()
 	enough.Stop()
+	late.Stop()
 	if head := l.current(); head.session != "" && !head.modern() && grace > 0 {
 		l.delete(head, grace)
 	}
 	l.trip.close()
 	l.finish(nil)
+}
+
+// cancelAll cancels what runs still.
+func (l *httpLink) cancelAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.calls {
+		c.cancel(ErrLinkClosed)
+	}
 }
 
 // delete ends the session at the server, whose answer does not matter.
@@ -308,9 +322,9 @@ func (c *httpLinkCall) canceled() error {
 	return c.cause
 }
 
-// why returns the reason of a cancel rather than the error it caused.
+// why returns the reason of a cancel rather than the error it caused, and that in words for people.
 func (c *httpLinkCall) why(err error) error {
-	return cmp.Or(c.canceled(), err)
+	return cmp.Or(c.canceled(), linkWords(err))
 }
 
 // httpLinkCancel makes a context's cancel something to hold.

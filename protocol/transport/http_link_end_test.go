@@ -274,3 +274,53 @@ func TestHTTPLinkErrorPage(t *testing.T) {
 		}
 	})
 }
+
+// What is said right before the end, that a call is cancelled, gets there before the session is deleted; a server that does not
+// take it holds nobody up for longer than the grace.
+func TestHTTPLinkLastWords(t *testing.T) {
+	httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+		for _, hangs := range []bool{false, true} {
+			got, called := make(chan string, 10), make(chan struct{})
+			l, r := httpLinkTestOpen(t, HTTPOptions{URL: serve(func(w http.ResponseWriter, q *http.Request) {
+				body, _ := io.ReadAll(q.Body)
+				switch {
+				case q.Method == "DELETE":
+					got <- "deleted"
+				case bytes.Contains(body, []byte("initialize")):
+					w.Header().Set("Mcp-Session-Id", "s")
+					_, _ = w.Write(httpLinkTestResult(body, `{}`))
+				case bytes.Contains(body, []byte("cancelled")):
+					if hangs {
+						<-q.Context().Done()
+						return
+					}
+					got <- "cancelled"
+					w.WriteHeader(http.StatusAccepted)
+				default:
+					close(called)
+					<-q.Context().Done()
+				}
+			})})
+			l.Send(Outgoing{Ticket: 1, Request: true, Method: "initialize", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)})
+			httpLinkTestEnd(r, 1)
+			l.Send(httpLinkTestRequest(2))
+			<-called
+			l.Send(Outgoing{Ticket: 3, Method: "notifications/cancelled", Frame: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled"}`)})
+			began, grace := time.Now(), 5*time.Second
+			if hangs {
+				grace = 300 * time.Millisecond
+			}
+			l.Close(grace)
+			linkWait[Closed](r, 1)
+			if took := time.Since(began); hangs && took > 3*time.Second {
+				t.Errorf("closed after %v", took)
+			}
+			if !hangs && <-got != "cancelled" {
+				t.Error("deleted before the last words came")
+			}
+			if last := <-got; last != "deleted" {
+				t.Errorf("at the end %s", last)
+			}
+		}
+	})
+}

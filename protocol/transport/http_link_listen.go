@@ -67,7 +67,7 @@ func (g *httpLinkListener) run() {
 			}
 			return
 		}
-		if g.link.tell(ListenFailed{Err: err, Final: final}) != nil || final {
+		if g.link.tell(ListenFailed{Err: linkWords(err), Final: final}) != nil || final {
 			return
 		}
 		failures++

@@ -108,7 +108,8 @@ func TestHTTPLinkListenRefused(t *testing.T) {
 		{"400", 400, "", "no such thing", false, true, 400},
 		{"404", 404, "", "who?", true, false, 0},
 		{"404 of a server without GET", 404, "", "Cannot GET /mcp", false, true, 404},
-		{"400 about the session", 400, "", "bad session", true, false, 0},
+		{"400 about the session", 400, "", "Invalid or missing session ID", true, false, 0},
+		{"400 about something with a session", 400, "", "bad session", true, true, 400},
 		{"400 of a server without GET", 400, "", "no session here", false, true, 400},
 		{"html", 200, "text/html", "<html>", false, true, 0},
 	} {
@@ -136,7 +137,11 @@ func TestHTTPLinkListenRefused(t *testing.T) {
 					}
 					return
 				}
-				failed := linkWait[ListenFailed](r, 1)
+				n := 1
+				if test.before { // the end of that stream was told first
+					n = 2
+				}
+				failed := linkWait[ListenFailed](r, n)
 				status, _ := errors.AsType[*StatusError](failed.Err)
 				if !failed.Final || test.code != 0 && (status == nil || status.Code != test.code) {
 					t.Errorf("%#v", failed)
@@ -226,6 +231,50 @@ func TestHTTPLinkAnswerResumes(t *testing.T) {
 		}
 		if len(linkAll[Received](r)) != 3 || len(linkAll[Written](r)) != 2 {
 			t.Errorf("told:\n%s", linkDump(r.all()))
+		}
+	})
+}
+
+// Wherever the stream is cut, the answer comes once: with the stream, or with the rest of it, which begins behind the last event
+// that was whole. Half an event is none, and its id does not count.
+func TestHTTPLinkAnswerCut(t *testing.T) {
+	httpLinkTestBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+		const first = "retry: 1\nid: e1\ndata:\n\n"
+		cut, asked, torn := 0, "", false
+		second := func(body []byte) string { return "id: e2\ndata: " + string(httpLinkTestResult(body, `{}`)) + "\n\n" }
+		var last []byte
+		l, r := httpLinkTestOpen(t, HTTPOptions{URL: serve(func(w http.ResponseWriter, q *http.Request) {
+			body, _ := io.ReadAll(q.Body)
+			switch {
+			case q.Method == "DELETE":
+			case q.Method == "GET":
+				if asked = q.Header.Get("Last-Event-Id"); asked == "e1" {
+					httpLinkTestStream(w, second(last))
+				}
+			case bytes.Contains(body, []byte("initialize")):
+				w.Header().Set("Mcp-Session-Id", "s-1")
+				_, _ = w.Write(httpLinkTestResult(body, `{}`))
+			default:
+				last = body
+				httpLinkTestStream(w, (first + second(body))[:cut])
+				if torn {
+					panic(http.ErrAbortHandler)
+				}
+			}
+		})})
+		l.Send(Outgoing{Ticket: 1, Request: true, Method: "initialize", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)})
+		httpLinkTestEnd(r, 1)
+		whole := len(first + second([]byte(`{"jsonrpc":"2.0","id":100,"method":"x"}`)))
+		for n := range 2 * (whole - len(first) + 1) {
+			cut, torn, asked = len(first)+n/2, n%2 == 1, "" // or the stream ends as it should, but for what is missing
+			ticket := uint64(100 + n)
+			l.Send(httpLinkTestRequest(ticket))
+			if _, ok := httpLinkTestEnd(r, ticket).(Received); !ok || asked != "e1" && cut < whole || asked != "" && cut == whole {
+				t.Errorf("cut after %d of %d bytes: resumed after %q, told:\n%s", cut, whole, asked, linkDump(r.all()[len(r.all())-3:]))
+			}
+		}
+		if noise := linkAll[Noise](r); len(noise) > 0 {
+			t.Errorf("%d halves taken for events, the first %q", len(noise), noise[0].Line)
 		}
 	})
 }

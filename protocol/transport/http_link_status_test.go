@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,8 @@ func TestHTTPLinkStatus(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		noSession bool
-		notice    bool // send a notification
+		notice    bool   // send a notification
+		method    string // "" = x
 		status    int
 		kind      string // Content-Type; "" = application/json
 		body      string
@@ -43,6 +45,17 @@ func TestHTTPLinkStatus(t *testing.T) {
 		{name: "404 with id about the session", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Session not found"}}`, lost: true},
 		{name: "400 about the session", status: 400, body: null, lost: true},
 		{name: "400 text about the session", status: 400, kind: html, body: "Invalid SESSION id", lost: true},
+		{name: "404 with id about some session", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no session of that name"}}`, received: true},
+		{name: "404 with id about a session that is a parameter", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Session not found"}}`, received: true},
+		{name: "400 with id about a session", status: 400, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Session not found"}}`, received: true},
+		{name: "400 with an id of nobody", status: 400, body: `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: No valid session ID provided"}}`, lost: true},
+		{name: "400 of a server that has restarted", status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}`, lost: true},
+		{name: "400 with the session's id behind it", status: 400, kind: "text/plain", body: "Session not found: s\n", lost: true},
+		{name: "401 about the session", status: 401, kind: "text/plain", body: "Unauthorized: Session not found", lost: true},
+		{name: "400 that repeats the method", method: "sessions/list", status: 400, kind: "text/plain", body: `JSON RPC not handled: "sessions/list" unsupported`, code: 400},
+		{name: "400 that repeats a method of these words", method: "Session not found", status: 400, kind: "text/plain", body: "Session not found", code: 400},
+		{name: "400 about something with a session", status: 400, kind: "text/plain", body: "this session is read-only", code: 400},
+		{name: "400 without id about something with a session", status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the session has no such cursor"}}`, received: true},
 		{name: "404 text without session", noSession: true, status: 404, kind: html, body: "not found", code: 404},
 		{name: "400 about the session we never had", noSession: true, status: 400, kind: html, body: "no session", code: 400},
 		{name: "400 text", status: 400, kind: "text/plain", body: "JSON RPC not handled", code: 400},
@@ -61,7 +74,7 @@ func TestHTTPLinkStatus(t *testing.T) {
 		{name: "notification, session lost", notice: true, status: 404, lost: true},
 		{name: "json in disguise of a stream", status: 200, kind: "text/event-stream", body: rpc, received: true},
 		{name: "stream in disguise of json", status: 200, body: "event: message\ndata: " + rpc + "\n\n", received: true},
-		{name: "stream without the last empty line", status: 200, kind: "text/event-stream", body: "data: " + rpc, received: true},
+		{name: "stream without the last empty line", status: 200, kind: "text/event-stream", body: "data: " + rpc + "\n", err: ErrNoAnswer},
 		{name: "stream without an answer", status: 200, kind: "text/event-stream", body: ": nothing\n\n", err: ErrNoAnswer},
 		{name: "batch", status: 200, body: `[{"jsonrpc":"2.0","method":"a"},` + rpc + `]`, received: true},
 	} {
@@ -88,7 +101,8 @@ func TestHTTPLinkStatus(t *testing.T) {
 				})})
 				l.Send(Outgoing{Ticket: 1, Request: true, Method: "initialize", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)})
 				httpLinkTestEnd(r, 1)
-				l.Send(Outgoing{Ticket: 2, Request: !test.notice, Method: "x", Frame: []byte(`{"jsonrpc":"2.0","id":2,"method":"x"}`)})
+				method := cmp.Or(test.method, "x")
+				l.Send(Outgoing{Ticket: 2, Request: !test.notice, Method: method, Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":2,"method":%q}`, method)})
 				end := httpLinkTestEnd(r, 2)
 				if got := len(linkAll[SessionLost](r)) == 1; got != test.lost {
 					t.Fatalf("session lost %v, want %v; told:\n%s", got, test.lost, linkDump(r.all()))

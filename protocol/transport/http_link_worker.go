@@ -231,24 +231,14 @@ func (w *httpLinkWorker) refused(c *httpLinkCall, f *protocol.Frame, body []byte
 	if f.Kind != protocol.KindError {
 		return false
 	}
-	if httpLinkHasID(f) { // an answer, unless a lost session is what is not found
-		code := string(protocol.Member(f.Raw, f.Error, "code").Of(f.Raw))
-		return c.session != "" && w.answer.status == http.StatusNotFound && code != "-32601" && bytes.Contains(bytes.ToLower(body), []byte("session"))
+	if httpLinkHasID(f) {
+		return httpLinkLostAnswer(c, w.answer.status, f)
 	}
 	switch w.answer.status {
 	case http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return true
 	}
 	return httpLinkIsLost(c, w.answer.status, body)
-}
-
-// httpLinkIsLost reports whether an answer says that the server does not know the session the request carried:
-// 404, or 400 with words to that effect.
-func httpLinkIsLost(c *httpLinkCall, status int, body []byte) bool {
-	if c.session == "" {
-		return false
-	}
-	return status == http.StatusNotFound || status == http.StatusBadRequest && bytes.Contains(bytes.ToLower(body), []byte("session"))
 }
 
 func (w *httpLinkWorker) keep(f *protocol.Frame) error {
@@ -274,7 +264,7 @@ func (w *httpLinkWorker) document(c *httpLinkCall) error {
 
 // frame tells one frame; what comes after the answer belongs to no ticket any more.
 func (w *httpLinkWorker) frame(c *httpLinkCall, f *protocol.Frame, last bool) error {
-	e := Received{Ticket: c.Ticket, Frame: *f, Last: last && c.Request, Status: w.answer.status}
+	e := Received{Ticket: c.Ticket, Frame: *f, Last: last && c.Request, Status: w.answer.status, Session: w.answer.session != ""}
 	if c.ended {
 		e.Ticket, e.Last, e.Status = 0, false, 0
 	}

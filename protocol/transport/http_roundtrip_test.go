@@ -117,40 +117,6 @@ func TestHTTPRoundTripIdle(t *testing.T) {
 	}
 }
 
-// A request that was written is never written again, whatever becomes of it.
-func TestHTTPRoundTripNeverTwice(t *testing.T) {
-	for name, answer := range map[string]string{
-		"nothing":       "",
-		"half a head":   "HTTP/1.1 200 OK\r\nContent-",
-		"garbage":       "SSH-2.0-OpenSSH\r\n\r\n",
-		"half a body":   "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
-		"half a chunk":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n{",
-		"bad chunk":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{",
-		"compressed":    "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
-		"endless head":  "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 100_000),
-		"interim only":  strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 20),
-		"huge length":   "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n{",
-		"half an event": "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			var requests atomic.Int32
-			url := httpLinkRaw(t, func(conn net.Conn, _ []byte, _ int) bool {
-				requests.Add(1)
-				_, _ = io.WriteString(conn, answer)
-				return false
-			})
-			l, r := httpLinkTestOpen(t, HTTPOptions{URL: url})
-			l.Send(httpLinkTestRequest(1))
-			if end, ok := httpLinkTestEnd(r, 1).(Ended); !ok || end.Err == nil || len(linkAll[Written](r)) != 1 {
-				t.Errorf("told:\n%s", linkDump(r.all()))
-			}
-			if requests.Load() != 1 {
-				t.Errorf("%d requests", requests.Load())
-			}
-		})
-	}
-}
-
 func TestHTTPRoundTripAnswers(t *testing.T) {
 	const json = `{"jsonrpc":"2.0","id":1,"result":{}}`
 	for name, answer := range map[string]string{

@@ -56,6 +56,8 @@ type (
 		Frame  protocol.Frame
 		Last   bool
 		Status int // of that HTTP response; 0 for stdio and the GET stream
+
+		Session bool // that HTTP response has named a session
 	}
 	// Written: the frame of Ticket has left us: write(2) took it, or the HTTP connection its first byte.
 	// A process may answer before it is told: the two come from different goroutines.

@@ -22,7 +22,8 @@ type outboxItem struct {
 	prev, next *outboxItem
 }
 
-// outboxQueue holds what waits for a slow reader, oldest first, by the rules of Weight: answers stay, a state message
+// outboxQueue holds what waits for a slow reader, oldest first, by the rules of Weight: answers stay, or when there is no
+// room in the budget an error stays instead of each; progress and log messages are dropped then. A state message
 // replaces the waiting one with its key in its place (at the end it could be overtaken for ever), the oldest log
 // message goes when too many wait. It is not safe for concurrent use: its owner has the lock. The zero value is empty.
 type outboxQueue struct {
@@ -39,6 +40,16 @@ type outboxQueue struct {
 // push queues a message and returns how many log messages it dropped for it. The queue keeps the frame.
 // lost: more is waiting than its reader will ever take; the caller ends the stream.
 func (q *outboxQueue) push(frame []byte, newline bool, weight Weight, key outboxKey) (dropped int, lost bool) {
+	switch weight {
+	case WeightAnswer:
+		if !q.budget.admits(q.bytes, len(frame)) {
+			frame, _ = noRoom(frame)
+		}
+	case WeightLog, WeightProgress:
+		if !q.budget.spares(q.bytes, len(frame)) {
+			return 1, false
+		}
+	}
 	if weight == WeightState || weight == WeightProgress && q.steps[key] >= outboxSteps {
 		if old := q.states[key]; old != nil {
 			q.uncount(old)
@@ -80,7 +91,10 @@ func (q *outboxQueue) push(frame []byte, newline bool, weight Weight, key outbox
 }
 
 func (q *outboxQueue) overfull(weight Weight) bool {
-	return weight != WeightAnswer && q.limit > 0 && q.bytes > q.limit
+	if weight == WeightAnswer {
+		return q.budget.overdrawn(q.bytes)
+	}
+	return q.limit > 0 && q.bytes > q.limit
 }
 
 // pop takes the oldest message; nil when none waits.

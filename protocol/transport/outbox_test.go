@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"goblin-actor/protocol"
 )
 
 func drainOutbox(q *outboxQueue) (frames []string) {
@@ -47,20 +49,52 @@ func TestOutbox(t *testing.T) {
 	}
 }
 
+// What a reader does not take is bounded by its share of the budget: an answer that finds no room becomes an error, what
+// could be done without is dropped, a question stays.
 func TestOutboxLimits(t *testing.T) {
-	budget := NewBudget(10)
-	q := outboxQueue{limit: 20, budget: budget}
-	if _, lost := q.push(make([]byte, 8), false, WeightAnswer, outboxKey{}); lost || budget.Used() != 8 {
-		t.Errorf("lost %v, budget %d", lost, budget.Used())
+	budget := NewBudget(4 << 20)
+	q := outboxQueue{limit: 2 << 20, budget: budget}
+	answer := func(id string) []byte {
+		return protocol.AppendResult(nil, []byte(id), []byte(`"`+strings.Repeat("x", 600<<10)+`"`))
 	}
-	if _, lost := q.push(make([]byte, 30), false, WeightAnswer, outboxKey{}); lost || budget.Used() != 8 {
-		t.Errorf("an answer is taken without budget or room: lost %v, budget %d", lost, budget.Used())
+	q.push(answer("1"), false, WeightAnswer, outboxKey{})
+	used := budget.Used()
+	q.push(answer("2"), false, WeightAnswer, outboxKey{}) // beyond the share
+	if dropped, lost := q.push(answer("3"), false, WeightLog, outboxKey{}); dropped != 1 || lost {
+		t.Errorf("a log line without room: dropped %d, lost %v", dropped, lost)
 	}
-	if _, lost := q.push(make([]byte, 1), false, WeightLog, outboxKey{}); !lost {
+	question := `{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"message":"` + strings.Repeat("x", 600<<10) + `"}}`
+	q.push([]byte(question), false, WeightAnswer, outboxKey{})
+	if got := budget.Used(); got > used+int64(len(question))+1000 {
+		t.Errorf("%d bytes in the budget, %d of them the first answer", got, used)
+	}
+	frames := drainOutbox(&q)
+	if len(frames) != 3 || frames[0] != string(answer("1")) || !strings.Contains(frames[1], `"id":2,"error"`) || !strings.Contains(frames[1], "OVERLOADED") || frames[2] != question {
+		t.Errorf("%d messages: %.200s", len(frames), frames)
+	}
+	if budget.Used() != 0 || q.bytes != 0 {
+		t.Errorf("after that: budget %d, %d bytes", budget.Used(), q.bytes)
+	}
+	unbounded := outboxQueue{limit: 20}
+	if _, lost := unbounded.push(make([]byte, 30), false, WeightAnswer, outboxKey{}); lost {
+		t.Error("an answer is taken whatever waits")
+	}
+	if _, lost := unbounded.push(make([]byte, 1), false, WeightLog, outboxKey{}); !lost {
 		t.Error("the reader is lost")
 	}
-	if q.clear(); budget.Used() != 0 || q.bytes != 0 || !q.empty() {
-		t.Errorf("after clear: budget %d, %d bytes", budget.Used(), q.bytes)
+}
+
+// Errors for answers without room end, too: who goes on asking without reading anything is lost.
+func TestOutboxOverdrawn(t *testing.T) {
+	q := outboxQueue{budget: NewBudget(1 << 20)}
+	small := protocol.AppendResult(nil, []byte("1"), []byte(`{}`))
+	for n := 0; ; n++ {
+		if _, lost := q.push(small, false, WeightAnswer, outboxKey{}); lost {
+			break
+		}
+		if q.bytes > 64<<20 {
+			t.Fatalf("%d answers wait, and nobody is lost", n)
+		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"goblin-actor/internal/secret"
 )
 
 const (
@@ -27,7 +29,7 @@ var errProcessStdout = errors.New("process closed its stdout")
 func OpenProcess(o ProcessOptions, sink Sink) Link {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &processLink{
-		o: o, sink: sink, ctx: ctx, cancel: cancel,
+		o: o, sink: paced(sink), ctx: ctx, cancel: cancel,
 		opened:  make(chan struct{}),
 		closing: make(chan time.Duration, 1),
 		hurry:   make(chan struct{}),
@@ -80,7 +82,7 @@ func (p *processLink) run() {
 	defer p.cancel()
 	child, err := processStart(p.o)
 	if err != nil {
-		p.finish(fmt.Errorf("start %q: %w", p.o.Command, err))
+		p.finish(fmt.Errorf("start %q: %w", secret.Text(p.o.Command), err))
 		return
 	}
 	p.streams.Add(2)

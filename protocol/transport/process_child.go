@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+
+	"goblin-actor/internal/secret"
 )
 
 // processes are the programs that run. It is the one thing all links share, for KillProcesses alone.
@@ -161,7 +163,7 @@ func processLookup(command, dir string, env []string) (string, error) {
 		if file, found := processExecutable(path, env); found {
 			return file, nil
 		}
-		return "", fmt.Errorf("%w: no executable file %s", ErrProgramNotFound, path)
+		return "", fmt.Errorf("%w: no executable file %s", ErrProgramNotFound, secret.Text(path))
 	}
 	list := processEnv(env, "PATH")
 	for _, folder := range filepath.SplitList(list) {

@@ -99,7 +99,7 @@ func (r *Replay) Stats() ReplayStats {
 func (r *Replay) Close() {
 	r.mu.Lock()
 	r.closed = true
-	var readers []*serverStream
+	var readers []trackReader
 	for _, t := range r.tracks {
 		if t.call && t.reader != nil {
 			readers = append(readers, t.reader)
@@ -116,7 +116,7 @@ func (r *Replay) Close() {
 }
 
 // open begins a track. x writes it, or a stream that the caller enters as reader.
-func (r *Replay) open(call bool, x *serverExchange, reader *serverStream) *track {
+func (r *Replay) open(call bool, x trackExchange, reader trackReader) *track {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last++

@@ -19,8 +19,18 @@ type track struct {
 	over   bool // its last message has been given
 
 	// Who writes it; at most one, none while the client is away.
-	exchange *serverExchange // the connection the POST came on
-	reader   *serverStream   // a GET
+	exchange trackExchange // the connection the POST came on
+	reader   trackReader   // a GET
+}
+
+// trackExchange is the connection a track's POST came on.
+type trackExchange interface{ depart() } // its client has come back on another one
+
+// trackReader is the connection of a GET that writes a track.
+type trackReader interface {
+	pushTracked(frame []byte, newline bool, weight Weight, key outboxKey) (taken bool)
+	close()
+	end()
 }
 
 // kept is one event that can be had again.
@@ -255,9 +265,34 @@ func (r *Replay) forget(t *track) {
 	delete(r.tracks, t.number)
 }
 
+// resume has take attach reader to the track that lastEvent belongs to; late says that the reader's own time is over.
+func (r *Replay) resume(lastEvent string, reader trackReader, take func(t *track, after uint64) (ok, late bool)) Resumed {
+	for {
+		t, after, why := r.find(lastEvent)
+		if t == nil {
+			return why
+		}
+		t.release()
+		ok, late := take(t, after)
+		switch {
+		case late:
+			return ResumeGone
+		case ok && t.ended():
+			reader.close()
+			return ResumedCall
+		case ok && t.call:
+			return ResumedCall
+		case ok:
+			return ResumedStream
+		case t.spent():
+			return why
+		} // else another one was faster
+	}
+}
+
 // attach makes st the track's writer and returns what it has to write first. It is false when there is another
 // writer, or nothing to be had. The caller has the stream's lock.
-func (t *track) attach(st *serverStream, after uint64) (backlog []*kept, ok bool) {
+func (t *track) attach(st trackReader, after uint64) (backlog []*kept, ok bool) {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	if t.r.tracks[t.number] != t || t.exchange != nil || t.reader != nil {
@@ -288,4 +323,25 @@ func (t *track) release() {
 	if reader != nil {
 		reader.end()
 	}
+}
+
+// numbered keeps a message that a client reads now and returns its event id; "" without a track.
+func (t *track) numbered(frame []byte, newline bool, weight Weight) string {
+	if t == nil {
+		return ""
+	}
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	return t.id(t.keep(frame, newline, weight, true))
+}
+
+// finished: the last message was read.
+func (t *track) finished() {
+	if t == nil {
+		return
+	}
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	t.exchange, t.reader = nil, nil
+	t.end()
 }

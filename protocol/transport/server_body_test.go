@@ -155,6 +155,28 @@ func TestServerBudget(t *testing.T) {
 	eventually(t, "the budget is whole again", func() bool { return budget.Used() == 0 })
 }
 
+// An answer for which the budget has no room becomes an error under its id; a small one passes.
+func TestServerBudgetOfAnswers(t *testing.T) {
+	budget := NewBudget(100 << 10)
+	size := 50 << 10
+	_, address := serve(t, frontFunc{post: func(x *Exchange) {
+		x.Answer(resultOf(x, []byte(`"`+strings.Repeat("y", size)+`"`)), false)
+	}}, ServerOptions{Budget: budget}, testLimits)
+	budget.Take(60 << 10)
+	for _, c := range []struct {
+		size int
+		want string
+	}{{50 << 10, "OVERLOADED"}, {10 << 10, "yyy"}} {
+		size = c.size
+		r, body := dial(t, address).send(postText(`{"jsonrpc":"2.0","id":"a","method":"m"}`)).body()
+		if r.StatusCode != 200 || !strings.Contains(body, `"id":"a"`) || !strings.Contains(body, c.want) {
+			t.Errorf("an answer of %d bytes: %d %.200s", c.size, r.StatusCode, body)
+		}
+	}
+	budget.Give(60 << 10)
+	eventually(t, "the budget is whole again", func() bool { return budget.Used() == 0 })
+}
+
 // A body that ends early is nobody's message.
 func TestServerTruncatedBody(t *testing.T) {
 	reached := &collect[string]{}

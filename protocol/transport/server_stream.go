@@ -221,6 +221,12 @@ func (st *serverStream) put(frame []byte, newline bool, weight Weight, key outbo
 	return true, lost
 }
 
+func (st *serverStream) crowded() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.queue.budget.crowded(st.queue.bytes)
+}
+
 func (st *serverStream) close() {
 	st.mu.Lock()
 	defer st.mu.Unlock()

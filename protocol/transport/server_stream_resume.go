@@ -13,16 +13,11 @@ func (st *serverStream) resumable(r *Replay) {
 
 // resume makes the stream the writer of the track that lastEvent belongs to, and accepts it.
 func (st *serverStream) resume(r *Replay, lastEvent string) Resumed {
-	for {
-		t, after, why := r.find(lastEvent)
-		if t == nil {
-			return why
-		}
-		t.release()
+	return r.resume(lastEvent, st, func(t *track, after uint64) (ok, late bool) {
 		st.mu.Lock()
+		defer st.mu.Unlock()
 		if st.state != streamAsked || st.track != nil {
-			st.mu.Unlock()
-			return ResumeGone
+			return false, true
 		}
 		backlog, ok := t.attach(st, after)
 		if ok {
@@ -30,19 +25,8 @@ func (st *serverStream) resume(r *Replay, lastEvent string) Resumed {
 			st.greeting = t.appendPrime(nil, after)
 			st.settle(streamAccepted, verdict{})
 		}
-		st.mu.Unlock()
-		switch {
-		case ok && t.ended():
-			st.close()
-			return ResumedCall
-		case ok && t.call:
-			return ResumedCall
-		case ok:
-			return ResumedStream
-		case t.spent():
-			return why
-		} // else another one was faster
-	}
+		return ok, false
+	})
 }
 
 // appendWaiting adds what waits: first what the client has missed, then what is new, last when to come back if the

@@ -33,7 +33,7 @@ func openSSE(o HTTPOptions, wait time.Duration, sink Sink) *sseLink {
 		o.ConnectTimeout = 10 * time.Second
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &sseLink{o: o, sink: sink, ctx: ctx, cancel: cancel, stream: &httpLinkCall{},
+	l := &sseLink{o: o, sink: paced(sink), ctx: ctx, cancel: cancel, stream: &httpLinkCall{},
 		calls: map[uint64]*sseLinkCall{}, byID: map[string]*sseLinkCall{}}
 	l.refusals.init(l.tell)
 	site, err := httpLinkParse(o)

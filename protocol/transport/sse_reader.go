@@ -50,18 +50,14 @@ func (s *sseReader) reset(r io.Reader) {
 func (s *sseReader) begin() { s.event, s.id, s.hasID, s.data = "", "", false, 0 }
 
 // next returns the data of the next event, in memory of its own. It blocks until there is one; io.EOF at the end of the
-// stream. An event larger than the limit is passed over with ErrFrameTooLarge (or ErrOverBudget): next may be called again.
+// stream, whatever of an event came before it. An event larger than the limit is passed over with ErrFrameTooLarge (or ErrOverBudget): next may be called again.
 func (s *sseReader) next() ([]byte, error) {
 	s.rope.reset()
 	s.memory = nil
 	for {
 		line, ended, err := s.lines.next()
 		if err != nil {
-			if err == io.EOF && s.data > 0 { // the empty line may be missing at the end
-				if data, err := s.dispatch(); data != nil || err != nil {
-					return data, err
-				}
-			}
+			s.rope.reset() // what was not ended by an empty line is no event, and its id none: the rest may come on a resumed stream
 			return nil, err
 		}
 		if !s.begun {

@@ -38,7 +38,10 @@ func TestSSEReader(t *testing.T) {
 		{name: "retry for ever", in: "retry: 999999999\n\n", retry: time.Minute},
 		{name: "unknown fields", in: "foo: bar\nbaz\ndata: a\n\n", want: []string{"a"}},
 		{name: "byte order mark", in: "\xef\xbb\xbfdata: a\n\n", want: []string{"a"}},
-		{name: "no empty line at the end", in: "data: a\n\ndata: b\n", want: []string{"a", "b"}},
+		{name: "no empty line at the end", in: "data: a\n\ndata: b\n", want: []string{"a"}},
+		{name: "no end of line", in: "id: 1\ndata: a\n\nid: 2\ndata: b", want: []string{"a"}, id: "1"},
+		{name: "half an id", in: "id: 1\ndata: a\n\ndata: b\nid: 2", want: []string{"a"}, id: "1"},
+		{name: "half a long line", in: "data: a\n\ndata: " + long, want: []string{"a"}},
 		{name: "long", in: "data: " + long + "\ndata: y\n\ndata: b\n\n", want: []string{long + "\ny", "b"}},
 		{name: "long comment", in: "data: a\n: " + long + "\n\n", want: []string{"a"}},
 		{name: "too long", in: "id: 3\ndata: " + long + long + "\n\ndata: b\n\n", want: []string{"!", "b"}, id: "3"},
@@ -126,7 +129,6 @@ func sseSimple(in []byte) (events []string) {
 			}
 		}
 	}
-	end()
 	return events
 }
 

@@ -22,6 +22,7 @@ func (st *stdioStream) push(frame []byte, newline bool, weight Weight, key outbo
 }
 
 func (st *stdioStream) endpoint(string)                {}
+func (st *stdioStream) crowded() bool                  { return false }
 func (st *stdioStream) resumable(*Replay)              {}
 func (st *stdioStream) resume(*Replay, string) Resumed { return ResumedNothing }
 

@@ -323,10 +323,27 @@ func (f *faulty) call(r request) {
 		for n := range a.N {
 			f.say(`{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, n)
 		}
+	case "flood-progress", "flood-logs", "flood-updates": // for so many milliseconds
+		f.flood(a.Do, r.Params.Meta.ProgressToken, time.Duration(a.N)*time.Millisecond)
 	case "stderr":
 		for n := range a.N {
 			fmt.Fprintf(os.Stderr, "line %d %s\n", n, strings.Repeat("e", 200))
 		}
 	}
 	f.result(r.ID, done)
+}
+
+// flood says one thing as fast as it is taken: progress of 20 KB, log lines, or updates of resources that it invents.
+func (f *faulty) flood(what string, token json.RawMessage, d time.Duration) {
+	large := strings.Repeat("p", 20_000)
+	for n, began := 1, time.Now(); time.Since(began) < d; n++ {
+		switch what {
+		case "flood-progress":
+			f.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":"%s"}}`, token, n, large)
+		case "flood-logs":
+			f.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%d %.500s"}}`, n, large)
+		default:
+			f.say(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x://one/%d"}}`, n)
+		}
+	}
 }

@@ -191,6 +191,16 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 		} else {
 			a.wants(t, fault, want.code, want.name)
 		}
+		if want.name == "BACKEND_DISCONNECTED" { // which server, what happened, what to do, in words for people
+			for _, part := range []string{"server " + fault, "look at the server's log"} {
+				if !strings.Contains(a.last(), part) {
+					t.Errorf("%s: %s, want %q in it", fault, a, part)
+				}
+			}
+			if strings.Contains(a.last(), "EOF") || strings.Contains(a.last(), "->") {
+				t.Errorf("%s: %s", fault, a)
+			}
+		}
 		c.works(t, "good")
 	}
 	waitFor(t, 10*time.Second, "nothing to be left of what was tried", func() (bool, string) {

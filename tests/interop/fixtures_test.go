@@ -36,7 +36,7 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 	mcpGo := map[string]any{"command": testBinary(t), "env": map[string]string{beMCPGo: "1"}}
 	one("mcp-go 1.2.1, stdio, legacy", "mgstdio", legacyVersion, plainServer, with(mcpGo, "protocol", "legacy"))
 	one("mcp-go 1.2.1, HTTP, legacy", "mghttp", legacyVersion, shufflingServer, http(mcpGoHTTP(t, legacyVersion)))
-	one("mcp-go 1.2.1, stdio, modern", "mgstdiom", modernVersion, plainServer, mcpGo)
+	one("mcp-go 1.2.1, stdio, modern", "mgstdiom", modernVersion, plainServer, with(mcpGo, "protocol", "modern"))
 	one("mcp-go 1.2.1, HTTP, modern", "mghttpm", modernVersion, plainServer, http(mcpGoHTTP(t)))
 	one("mcp-go 1.2.1, SSE", "mgsse", legacyVersion, plainServer, map[string]any{"url": mcpGoSSE(t), "type": "sse"})
 
@@ -44,7 +44,7 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 	v2url := nodeHTTP(t, "servers/typescript-v2.mjs")
 	one("TypeScript v2 2.4.0, stdio, legacy", "tsstdio", legacyVersion, typeScriptServer, with(v2, "protocol", "legacy"))
 	one("TypeScript v2 2.4.0, HTTP, legacy", "tshttp", legacyVersion, typeScriptServer, http(v2url, "protocol", "legacy"))
-	one("TypeScript v2 2.4.0, stdio, modern", "tsstdiom", modernVersion, typeScriptServer, v2)
+	one("TypeScript v2 2.4.0, stdio, modern", "tsstdiom", modernVersion, typeScriptServer, with(v2, "protocol", "modern"))
 	one("TypeScript v2 2.4.0, HTTP, modern", "tshttpm", modernVersion, typeScriptServer, http(v2url))
 
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", legacyVersion} {

@@ -113,7 +113,7 @@ func serve(t *testing.T, servers map[string]any) *gateway {
 		}
 	})
 	g.url, g.base = p.URL, p.Base
-	gatetest.WaitReady(t, g.base, 90*time.Second)
+	gatetest.WaitReady(t, g.base, 5*time.Minute)
 	return g
 }
 

@@ -199,5 +199,7 @@ func cellName(c caller, f *fixture) string {
 }
 
 func chosen(c caller, f *fixture) bool {
-	return *only == "" || regexp.MustCompile(*only).MatchString(cellName(c, f))
+	return chosenName(cellName(c, f))
 }
+
+func chosenName(cell string) bool { return *only == "" || regexp.MustCompile(*only).MatchString(cell) }

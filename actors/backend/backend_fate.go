@@ -1,0 +1,71 @@
+package backend
+
+import (
+	"fmt"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// What a server answers when it is asked for the end of a task is not always that. Of a task that has failed Python's SDK 1
+// gives an empty result, which would be a success to a client that knows no tasks; FastMCP 2 does not wait for the end, and
+// says -32602 before. Both are held against what the server says of the task itself.
+
+// taskTold takes an answer about the task of a call. done: it is none for the client; else the frame is.
+func (s *state) taskTold(p *pending, f *protocol.Frame, out []effect) (_ *protocol.Frame, _ []effect, done bool) {
+	if odd := p.task.odd; odd != nil {
+		p.task.odd = nil
+		return s.taskFate(p, odd, f, out)
+	}
+	if !doubtful(p.request, f) {
+		return f, out, false
+	}
+	n, odd := s.nextID(), *f // a copy, or every frame that comes would live on the heap
+	p.task.odd = &odd
+	s.pending[n], s.byCall[p.call] = p, n
+	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksGet.String(), taskParams(p.task.id))
+	return nil, append(out, act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksGet.String()}})), true
+}
+
+// doubtful reports whether an answer to tasks/result may be none: there is nothing in it, or the server may not know it yet.
+func doubtful(r *message.Request, f *protocol.Frame) bool {
+	if f.Kind == protocol.KindError {
+		code, _ := protocol.ErrorNumber(f)
+		return code == codeInvalidParams
+	}
+	for _, key := range []string{"content", "structuredContent", "task"} {
+		if protocol.Member(f.Raw, f.Result, key).Present() {
+			return false
+		}
+	}
+	return r.Frame.M == protocol.MethodToolsCall
+}
+
+// taskFate decides with what the server says of the task: it goes on, and is asked for later; it has failed, and the client
+// hears why; else the odd answer stands.
+func (s *state) taskFate(p *pending, odd, f *protocol.Frame, out []effect) (_ *protocol.Frame, _ []effect, done bool) {
+	if f.Kind == protocol.KindError {
+		return odd, out, false
+	}
+	status, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "status").Of(f.Raw))
+	switch {
+	case status == "working" || status == "input_required":
+		n := s.nextID()
+		p.task.rest, p.task.lost = true, 0
+		s.pending[n], s.byCall[p.call] = p, n
+		p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
+		return nil, append(out, act(wakeAfter{legacyPause(f, f.Result), lookDue{*s.incarnation, n}})), true
+	case odd.Kind == protocol.KindResult && (status == "failed" || status == "cancelled"):
+		why, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw))
+		if why == "" {
+			why = fmt.Sprintf("the task of the call has %s", map[string]string{"failed": "failed", "cancelled": "been cancelled"}[status])
+		}
+		result := protocol.AppendQuoted([]byte(`{"content":[{"type":"text","text":`), why)
+		var failed protocol.Frame
+		if failed.Parse(protocol.AppendResult(nil, odd.IDBytes(), append(result, `}],"isError":true}`...))) == nil {
+			return &failed, out, false
+		}
+	}
+	return odd, out, false
+}

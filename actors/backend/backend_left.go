@@ -1,0 +1,47 @@
+package backend
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	leftGrace = time.Second // for a server to end a cancelled call with the questions it has asked in it
+	maxLeft   = 1024        // such calls at once; the questions of more are answered with the cancellation
+)
+
+// A call may be cancelled while its server asks. Then the server is told that, alone: to one that gets the answer to its
+// question as well, both at once, Python's SDK 1 answers the call twice, fails at that, and loses the session with
+// everybody's calls. A server that knows what a cancellation is ends its questions with the call, and says so by an answer or
+// by withdrawing them; one that does not would wait for ever, so after a moment its questions are answered after all.
+
+// leave cancels a call with open questions.
+func (s *state) leave(id uint32, keys []uint64, reason string, out []effect) []effect {
+	asks := make([]*ask, 0, len(keys))
+	for _, key := range keys {
+		asks = append(asks, s.asks[key])
+		delete(s.asks, key)
+	}
+	s.left[id] = asks
+	return append(s.sayCancelled(id, reason, out), act(wakeAfter{leftGrace, leftOver{*s.incarnation, id}}))
+}
+
+// leftOver answers the questions of a cancelled call, if its server has not ended it.
+func (s *state) leftOver(m leftOver, out []effect) []effect {
+	asks := s.left[m.id]
+	if m.gen != *s.incarnation || asks == nil {
+		return out
+	}
+	delete(s.left, m.id)
+	for _, a := range asks {
+		out = s.refuse(a, out)
+	}
+	return append(out, act(giveUp{uint64(m.id)}))
+}
+
+// leftWithdrawn: the server no longer wants an answer to one of them. Its call stays in the books until its moment is over.
+func (s *state) leftWithdrawn(rawID string) {
+	for id, asks := range s.left {
+		s.left[id] = slices.DeleteFunc(asks, func(a *ask) bool { return string(a.rawID) == rawID })
+	}
+}

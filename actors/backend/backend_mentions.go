@@ -1,0 +1,91 @@
+package backend
+
+import (
+	"bytes"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// maxMentioned is how many resources of one result are kept.
+const maxMentioned = 256
+
+// mention tells the pool which resources a result names, besides the one that was asked for: its client may want them next,
+// though they are not listed.
+func (s *state) mention(p *pending, f *protocol.Frame, out []effect) []effect {
+	switch m := p.request.Frame.M; {
+	case f.Kind != protocol.KindResult:
+		return out
+	case m == protocol.MethodResourcesRead:
+		if namesOnly(f.Raw, p.request) {
+			return out
+		}
+	case !f.Resource:
+		return out
+	case m == protocol.MethodTasksGet: // of the extension: the result is part of the task
+		inlined := *f
+		inlined.Result = protocol.Member(f.Raw, f.Result, "result")
+		f = &inlined
+	case m != protocol.MethodToolsCall && m != protocol.MethodPromptsGet && m != protocol.MethodTasksResult:
+		return out
+	}
+	uris := mentionedIn(f, p.request.Item)
+	if len(uris) == 0 {
+		return out
+	}
+	return append(out, tell(s.pool, message.Mentioned{Backend: s.self, Incarnation: *s.incarnation, URIs: uris}))
+}
+
+// namesOnly reports at a glance that a result of resources/read, which may be large, names nothing but what was asked for.
+func namesOnly(raw []byte, r *message.Request) bool {
+	asked := r.Original
+	if asked == nil {
+		asked = r.Params.URI.Of(r.Frame.Raw) // its name is the same here and there
+	}
+	return len(asked) > 0 && bytes.Count(raw, []byte(`uri"`)) == 1 && bytes.Contains(raw, asked)
+}
+
+// mentionedIn finds the URIs in a result: contents of resources, links and embedded resources in content and messages.
+func mentionedIn(f *protocol.Frame, asked string) (uris []string) {
+	var info protocol.ResultInfo
+	if !f.Result.Present() || info.Scan(f) != nil {
+		return nil
+	}
+	add := func(raw []byte, span protocol.Span) {
+		if uri, ok := protocol.Unquote(span.Of(raw)); ok && uri != "" && uri != asked && len(uris) < maxMentioned {
+			uris = append(uris, uri)
+		}
+	}
+	block := func(raw []byte) {
+		whole := protocol.Span{End: uint32(len(raw))}
+		if len(raw) == 0 || raw[0] != '{' {
+			return
+		}
+		add(raw, protocol.Member(raw, whole, "uri"))
+		if inner := protocol.Member(raw, whole, "resource"); bytes.HasPrefix(inner.Of(raw), []byte("{")) {
+			add(raw, protocol.Member(raw, inner, "uri"))
+		}
+	}
+	each := func(list protocol.Span, do func(protocol.Item)) {
+		if bytes.HasPrefix(list.Of(f.Raw), []byte("[")) {
+			_ = protocol.Items(f.Raw, list, func(item protocol.Item) bool { // what is no list of objects names nothing
+				do(item)
+				return len(uris) < maxMentioned
+			})
+		}
+	}
+	each(info.Contents, func(item protocol.Item) { add(item.Raw, item.URI) })
+	each(info.Content, func(item protocol.Item) { block(item.Raw) })
+	each(info.Messages, func(item protocol.Item) {
+		content := protocol.Member(item.Raw, protocol.Span{End: uint32(len(item.Raw))}, "content").Of(item.Raw)
+		if !bytes.HasPrefix(content, []byte("[")) {
+			block(content)
+			return
+		}
+		_ = protocol.Items(content, protocol.Span{End: uint32(len(content))}, func(item protocol.Item) bool {
+			block(item.Raw)
+			return len(uris) < maxMentioned
+		})
+	})
+	return uris
+}

@@ -1,0 +1,163 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// reachPause is how long a URL that could not be reached is left alone before it is tried again, while calls that have
+// reached it still run.
+const reachPause = time.Second
+
+// reach is whether the server can be reached while it is ready. A frame that did not get there costs its own call alone: the
+// answers of the others are on their way over connections that live. So the server is asked, and only when the question
+// does not get there either, and nothing runs any more, the connection is given up.
+type reach struct {
+	asked uint32 // id of the question while nobody knows whether it got there; 0 = none
+	lost  string // why the last one did not get there; "" = it did, or was not needed
+}
+
+// reachDue: it is time to ask a server again that could not be reached.
+type reachDue struct{ gen uint64 }
+
+// notSent: nothing of that frame reached the server, so the pool may try elsewhere.
+func (s *state) notSent(now time.Time, e transport.NotSent, out []effect) []effect {
+	id := uint32(e.Ticket)
+	if id == s.hello && s.hello != 0 && !oursAlone(e.Err) { // without it some servers never say anything by themselves
+		s.hello = 0
+		return s.lose(now, "notifications/initialized could not be sent: "+e.Err.Error(), out)
+	}
+	p := s.pending[id]
+	if p == nil {
+		return out
+	}
+	reason := e.Err.Error()
+	switch {
+	case s.isStream(id): // it is tried again by itself
+		return s.ask(now, s.fail(now, id, protocol.BackendDisconnected, reason, out))
+	case p.own != nil && s.kind == "stdio" && errors.Is(e.Err, transport.ErrLinkClosed):
+		return out // Closed follows, and knows how the process ended
+	case p.own != nil && s.starting():
+		s.remove(id, p)
+		return s.lose(now, reason, out)
+	case id == s.reach.asked:
+		delete(s.pending, id)
+		return s.unreached(now, reason, out)
+	case p.query != 0:
+		delete(s.pending, id)
+		out = append(out, s.queryFailed(p.query, reason))
+	case p.own != nil:
+		out = s.fail(now, id, protocol.ServerUnavailable, reason, out)
+	default:
+		s.remove(id, p)
+		out = s.callNotSent(now, p, e.Err, out)
+	}
+	if !oursAlone(e.Err) {
+		out = s.ask(now, out)
+	}
+	return s.stopWhenDrained(now, out)
+}
+
+// oursAlone reports whether a frame was refused for a reason that says nothing of the server.
+func oursAlone(err error) bool {
+	return errors.Is(err, transport.ErrOverBudget) || errors.Is(err, transport.ErrLinkQueueFull) ||
+		errors.Is(err, transport.ErrLinkClosed) || errors.Is(err, context.Canceled)
+}
+
+// callNotSent goes on with a call that did not reach the server. It is in no table any more.
+func (s *state) callNotSent(now time.Time, p *pending, err error, out []effect) []effect {
+	switch {
+	case p.round != nil && s.phase == message.Ready: // its client has answered: that is not asked again
+		q := p.round
+		s.rounds[p.call] = q
+		q.due = false
+		return append(out, act(wakeAfter{reachPause, roundDue{q.call, q.number}}))
+	case p.round != nil:
+		s.rounds[p.call] = p.round
+		return out
+	case p.task != nil: // the call itself was written long ago
+		return s.failed(now, p, protocol.BackendDisconnected, err.Error(), out)
+	case errors.Is(err, transport.ErrOverBudget): // there is no more room for another replica
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
+			Message: "the gateway holds as many bytes as it may (limits.maxBufferedBytes); nothing was sent"}
+		return append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}), s.endedCall(p.call))
+	}
+	return append(out, s.returned(p.call, p.request, err.Error()))
+}
+
+// ask asks the server something, to see whether that gets there. What it answers does not matter. Processes say themselves
+// when they end.
+func (s *state) ask(now time.Time, out []effect) []effect {
+	switch {
+	case s.phase != message.Ready || s.kind == "stdio":
+		return out
+	case s.reach.lost != "" && len(s.byCall) == 0:
+		return s.lose(now, s.reach.lost, out)
+	case s.reach.asked != 0:
+		return out
+	}
+	method := protocol.MethodPing
+	if s.era == message.EraModern {
+		method = protocol.MethodServerDiscover
+	}
+	var id uint32
+	out = s.expireOwn(s.request(method, nil, func(s *state, _ time.Time, _ *protocol.Frame, out []effect) []effect {
+		if s.reach.asked == id { // nobody knows whether it got there
+			s.reach.asked = 0
+		}
+		return out
+	}, out))
+	id = s.lastID
+	s.reach.asked = id
+	return out
+}
+
+// reached: something got there.
+func (s *state) reached(ticket uint64) {
+	s.reach.lost = ""
+	if ticket == uint64(s.reach.asked) {
+		s.reach.asked = 0 // whether it is answered does not matter
+	}
+}
+
+// unreached: the question did not get there. No call is taken from now on; when those that run have ended, nothing is lost
+// with the connection.
+func (s *state) unreached(now time.Time, reason string, out []effect) []effect {
+	s.reach = reach{lost: reason}
+	if len(s.byCall) == 0 {
+		return s.lose(now, reason, out)
+	}
+	return append(out, act(wakeAfter{reachPause, reachDue{*s.incarnation}}))
+}
+
+// reachDue asks again, unless something else got there meanwhile.
+func (s *state) reachDue(now time.Time, m reachDue, out []effect) []effect {
+	if m.gen != *s.incarnation || s.reach.lost == "" {
+		return out
+	}
+	return s.ask(now, out)
+}
+
+// returnUnsent gives back what was not written to a connection that has ended: it has told all that was.
+func (s *state) returnUnsent(reason string, out []effect) []effect {
+	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
+		p := s.pending[id]
+		if p.own != nil || p.written {
+			continue
+		}
+		s.remove(id, p)
+		if p.round != nil { // its client has answered: that is not asked again
+			s.rounds[p.call] = p.round
+			continue
+		}
+		out = append(out, s.returned(p.call, p.request, reason))
+	}
+	return out
+}

@@ -1,0 +1,195 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// reached is a backend of a URL at whose server two calls run; ids are those of the calls.
+func reached(t *testing.T) (b *bench, ids []uint64) {
+	t.Helper()
+	server := &actortest.Server{Tools: []string{"add"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+	b = startOn(t, Options{Server: cfg(), Open: server.Open, Kind: "http", Catalog: true})
+	b.server = server
+	time.Sleep(3 * time.Second)
+	for seq := range uint64(2) {
+		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: seq + 1}, Request: request(t, callFrame)})
+	}
+	synctest.Wait()
+	for _, f := range server.Got("tools/call") {
+		id, _ := parseID(f.IDBytes())
+		ids = append(ids, uint64(id))
+	}
+	b.pool.Got()
+	b.holder.Got()
+	return b, ids
+}
+
+// A frame that is not sent costs its own call: the other one at the same URL goes on and gets its answer.
+func TestAFrameThatIsNotSent(t *testing.T) {
+	for name, err := range map[string]error{"over budget": transport.ErrOverBudget, "no connection": errors.New("connection refused")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, ids := reached(t)
+				defer b.stop()
+				_ = b.server.Last().Tell(transport.NotSent{Ticket: ids[1], Err: err})
+				time.Sleep(5 * time.Second)
+				_ = b.server.Last().Answer(ids[0], protocol.AppendResult(nil, fmt.Append(nil, ids[0]), []byte(`{}`)))
+				synctest.Wait()
+				outcomes := map[uint64]string{}
+				for _, msg := range b.holder.Got() {
+					switch m := msg.(type) {
+					case message.Failed:
+						outcomes[m.Seq] += string(m.Fault.Name)
+					case message.Done:
+						outcomes[m.Seq] += "done"
+					}
+				}
+				for _, msg := range b.pool.Got() {
+					switch m := msg.(type) {
+					case message.Returned:
+						outcomes[m.Call.Seq] += "returned"
+					case message.BackendChanged:
+						t.Errorf("it is %s now: %s", m.Phase, m.Reason)
+					}
+				}
+				want := map[error]string{transport.ErrOverBudget: "OVERLOADED"}[err]
+				if want == "" {
+					want = "returned"
+				}
+				if outcomes[1] != "done" || outcomes[2] != want || b.server.Opened() != 1 {
+					t.Errorf("call 1: %q, call 2: %q, %d connections; want done, %s, 1", outcomes[1], outcomes[2], b.server.Opened(), want)
+				}
+			})
+		})
+	}
+}
+
+// line drives the step of a backend that is ready for calls of a URL.
+type line struct {
+	t       *testing.T
+	s       *state
+	now     time.Time
+	tickets map[string]uint64 // of the newest request of each method
+	told    []string          // what became of calls and of the backend
+}
+
+func newLine(t *testing.T) *line {
+	s := newState(Options{Server: cfg(), Kind: "http"}, kernel.Reference{}, new(uint64))
+	s.phase, s.linked, s.era, s.info = message.Ready, true, message.EraLegacy, &message.ServerInfo{}
+	return &line{t: t, s: s, now: time.Unix(1000, 0), tickets: map[string]uint64{}}
+}
+
+func (l *line) step(msg any) {
+	if e, ok := msg.(transport.Event); ok {
+		msg = linkEvent{*l.s.incarnation, e}
+	}
+	for _, e := range step(l.s, l.now, msg, nil) {
+		if w, ok := e.act.(write); ok {
+			l.tickets[w.out.Method] = w.out.Ticket
+		}
+		switch m := e.msg.(type) {
+		case message.Returned:
+			l.told = append(l.told, fmt.Sprint(m.Call.Seq, " returned"))
+		case message.Failed:
+			l.told = append(l.told, fmt.Sprint(m.Seq, " ", m.Fault.Name))
+		case message.BackendChanged:
+			l.told = append(l.told, string(m.Phase))
+		}
+	}
+}
+
+// call sends one and returns its ticket.
+func (l *line) call(seq uint64) uint64 {
+	l.step(message.Send{Call: message.CallRef{Seq: seq}, Request: request(l.t, callFrame)})
+	return l.tickets["tools/call"]
+}
+
+func (l *line) want(told ...string) {
+	l.t.Helper()
+	if !slices.Equal(l.told, told) {
+		l.t.Errorf("told %q, want %q", l.told, told)
+	}
+	l.told = nil
+}
+
+var errRefused = errors.New("connection refused")
+
+// A URL that cannot be reached takes no more calls, and is given up when those that run have ended.
+func TestAURLThatCannotBeReached(t *testing.T) {
+	l := newLine(t)
+	first, second := l.call(1), l.call(2)
+	l.step(transport.Written{Ticket: first})
+	l.step(transport.NotSent{Ticket: second, Err: errRefused})
+	l.step(transport.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
+	l.call(3)
+	l.want("2 returned", "3 returned")
+	l.step(reachDue{*l.s.incarnation}) // asked again, and reached
+	l.step(transport.Written{Ticket: l.tickets["ping"]})
+	fourth := l.call(4)
+	l.want()
+	l.step(transport.Ended{Ticket: l.tickets["ping"], Err: transport.ErrNoAnswer})
+	l.step(transport.NotSent{Ticket: fourth, Err: errRefused})
+	l.step(transport.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
+	l.want("4 returned")
+	l.step(transport.Ended{Ticket: first, Err: errRefused})
+	l.step(reachDue{*l.s.incarnation})
+	l.want("1 BACKEND_DISCONNECTED", string(message.Waiting))
+}
+
+// A question that got there and is never answered keeps nobody from asking again.
+func TestAURLThatAnswersNothing(t *testing.T) {
+	l := newLine(t)
+	l.step(transport.NotSent{Ticket: l.call(1), Err: errRefused})
+	first := l.tickets["ping"]
+	l.step(transport.Written{Ticket: first})
+	l.step(transport.NotSent{Ticket: l.call(2), Err: errRefused})
+	if l.tickets["ping"] == first {
+		t.Fatal("it was not asked again")
+	}
+	l.step(transport.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
+	l.want("1 returned", "2 returned", string(message.Waiting))
+}
+
+// The word that a request was written may come late: bytes have left before. A connection that is given up for another
+// reason gives no such call back to the pool, where another replica would execute it a second time.
+func TestWrittenIsToldLate(t *testing.T) {
+	for name, end := range map[string]func(*line){
+		"session lost": func(l *line) { l.step(transport.SessionLost{}) },
+		"stopped":      func(l *line) { l.step(kernel.Stopping{}) },
+		"another era": func(l *line) {
+			l.step(linkEvent{*l.s.incarnation, transport.Received{Ticket: l.call(2), Last: true, Status: 400, Frame: unsupported(t)}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLine(t)
+			l.call(1)
+			end(l)
+			if slices.Contains(l.told, "1 returned") {
+				t.Errorf("told %q", l.told)
+			}
+		})
+	}
+	l := newLine(t)
+	l.call(1)
+	l.step(transport.Closed{Err: errRefused}) // it has told of all that it wrote
+	l.want("1 returned", string(message.Waiting))
+}
+
+// unsupported is what a modern server says to a legacy request.
+func unsupported(t *testing.T) (f protocol.Frame) {
+	if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":2,"error":{"code":-32022,"message":"version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

@@ -1,0 +1,90 @@
+package backend
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// reconfigured takes over what a reload has changed. Clocks that run already count by the new values.
+func (s *state) reconfigured(now time.Time, server config.Server, out []effect) []effect {
+	was := s.server
+	s.server = server
+	if s.starting() && server.StartTimeout != was.StartTimeout {
+		out = s.armStart(now, out)
+	}
+	if next := now.Add(s.backoff(s.failures)); (s.phase == message.Waiting || s.phase == message.NeedsLogin) && next.Before(s.nextAttempt) {
+		s.nextAttempt = next
+		out = s.enter(now, s.phase, s.reason, append(out, act(wakeAfter{next.Sub(now), wake{*s.incarnation}})))
+	}
+	if !slices.Equal(was.Roots, server.Roots) {
+		return s.rootsChanged(out)
+	}
+	return out
+}
+
+// armStart sets the clock of a start, which counts from the attempt to connect.
+func (s *state) armStart(now time.Time, out []effect) []effect {
+	if s.server.StartTimeout <= 0 {
+		return out
+	}
+	return append(out, act(wakeAfter{max(0, s.began.Add(s.server.StartTimeout).Sub(now)), startExpired{*s.incarnation}}))
+}
+
+// startExpired gives up a start that takes too long.
+func (s *state) startExpired(now time.Time, m startExpired, out []effect) []effect {
+	limit := s.server.StartTimeout
+	if m.gen != *s.incarnation || !s.starting() || limit <= 0 || now.Before(s.began.Add(limit)) {
+		return out
+	}
+	return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s): %s", limit, s.missing()), out)
+}
+
+// rootsChanged tells a server that has asked for roots that there are others now.
+func (s *state) rootsChanged(out []effect) []effect {
+	if !s.rootsAsked || s.phase != message.Ready || s.era != message.EraLegacy {
+		return out
+	}
+	return s.notify(protocol.NotificationRootsListChanged, nil, out)
+}
+
+// tellLevel sets the server's log level, when it has one and the gateway has a wish. When nobody has one any more it is
+// what a client gets that has none. The answer does not matter.
+func (s *state) tellLevel(out []effect) []effect {
+	level := s.level
+	if level == "" && s.levelTold != "" {
+		level = defaultLevel
+	}
+	if level == s.levelTold || s.phase != message.Ready || s.era == message.EraModern {
+		return out
+	}
+	var has struct{ Logging *json.RawMessage }
+	if json.Unmarshal(s.info.Capabilities, &has) != nil || has.Logging == nil {
+		return out
+	}
+	s.levelTold = level
+	params := append([]byte(`{"level":`), protocol.Quote(level)...)
+	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []effect) []effect { return out }
+	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignore, out))
+}
+
+// rootsResult answers roots/list with the roots of the configuration. MCP 2025-11-25, client/roots.
+func rootsResult(roots []string) []byte {
+	type root struct {
+		URI string `json:"uri"`
+	}
+	list := make([]root, 0, len(roots))
+	for _, uri := range roots {
+		list = append(list, root{uri})
+	}
+	result, err := json.Marshal(map[string]any{"roots": list})
+	if err != nil {
+		panic("roots: " + err.Error()) // strings always marshal
+	}
+	return result
+}

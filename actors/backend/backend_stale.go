@@ -1,0 +1,55 @@
+package backend
+
+import (
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// A list that its server changes without a word is fetched again when somebody asks for it, and no faster than this.
+const (
+	staleRest = 2 * time.Second // between one and the next
+	staleRate = 1 << 20         // bytes a second
+)
+
+// untold reports whether the server changes lists of the kind without a word. Legacy servers are believed: one that does not
+// declare listChanged has lists that do not change.
+func (s *state) untold(kind protocol.ItemKind) bool {
+	return s.era == message.EraModern && !s.streams.tells(kind)
+}
+
+// lookAgain fetches a silent list again: at once, or when the pause since the last time is over.
+func (s *state) lookAgain(now time.Time, m message.Fetch, out []effect) []effect {
+	l := &s.lists[m.Kind]
+	switch {
+	case s.phase != message.Ready || !s.catalog || !l.wanted || !s.untold(m.Kind):
+		if m.Wanted {
+			out = append(out, tell(s.pool, message.Fetched{Kind: m.Kind}))
+		}
+		return out
+	case !m.Wanted && now.Before(l.ended.Add(l.ttl)):
+		return out // as fresh as its server says
+	}
+	l.awaited = l.awaited || m.Wanted
+	if l.running || l.resting {
+		return out
+	}
+	pause := max(staleRest, time.Duration(l.bytes)*time.Second/staleRate)
+	if left := l.ended.Add(pause).Sub(now); left > 0 {
+		l.resting = true
+		return append(out, act(wakeAfter{left, listDue{*s.incarnation, m.Kind, l.fetches}}))
+	}
+	return s.fetch(m.Kind, out)
+}
+
+// lookedAgain tells who waits for a list that the fetch is over, whatever came of it.
+func (s *state) lookedAgain(now time.Time, kind protocol.ItemKind, out []effect) []effect {
+	l := &s.lists[kind]
+	l.ended = now
+	if !l.awaited {
+		return out
+	}
+	l.awaited = false
+	return append(out, tell(s.pool, message.Fetched{Kind: kind}))
+}

@@ -1,0 +1,218 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// judge holds the rules of a server on its resources against URIs. A URI can be spelled in many ways that mean the same
+// to its server, so what clients write is judged in all of them: as written, percent-decoded (also more than once), with
+// one slash where there are several, without dot segments, scheme and authority in lower case. nil has no rules.
+type judge struct {
+	filter      *config.Filter
+	allow, deny []string // in plain spelling, as written and decoded; deny holds what is disabled too
+}
+
+func newJudge(f *config.Filter) *judge {
+	if len(f.Allow)+len(f.Deny)+len(f.Disabled) == 0 {
+		return nil
+	}
+	return &judge{filter: f, allow: plainPatterns(f.Allow), deny: plainPatterns(f.Deny, f.Disabled)}
+}
+
+func plainPatterns(lists ...[]string) (plain []string) {
+	for _, pattern := range slices.Concat(lists...) {
+		forms, _ := spellings(pattern)
+		plain = append(plain, tidyURI(pattern, false))
+		plain = append(plain, tidyURI(forms[len(forms)-1], false))
+	}
+	return plain
+}
+
+// hides reports whether a resource or template that the server lists is kept from clients.
+func (j *judge) hides(own string) bool {
+	if j == nil {
+		return false
+	}
+	if hides(j.filter, own) {
+		return true
+	}
+	forms, _ := spellings(own)
+	return slices.ContainsFunc(forms, j.denies)
+}
+
+// admits reports whether clients may ask for a URI that the server does not list. Which template promises it is given by
+// its text, "" = none does. Where rules stand, dot segments and encoded slashes are refused: what they lead to is for the
+// server to say.
+func (j *judge) admits(template, uri string) bool {
+	if j == nil {
+		return true
+	}
+	if blocked(j.filter, uri) {
+		return false
+	}
+	forms, odd := spellings(uri)
+	if odd || slices.ContainsFunc(forms, j.denies) {
+		return false
+	}
+	if len(j.filter.Allow) == 0 || namesTemplate(j.filter.Allow, template) {
+		return true
+	}
+	return anyGlob(j.filter.Allow, uri) && !slices.ContainsFunc(forms, func(form string) bool { return !anyGlob(j.allow, tidyURI(form, true)) })
+}
+
+func (j *judge) denies(form string) bool {
+	tidy := tidyURI(form, true)
+	return anyGlob(j.deny, tidy) || anyGlob(j.deny, strings.TrimSuffix(tidy, "/"))
+}
+
+// namesTemplate reports whether one of the patterns means the template itself and not what it expands to: it matches the
+// text only because of what stands in its braces. Then all that the template promises is allowed.
+func namesTemplate(patterns []string, text string) bool {
+	if text == "" {
+		return false
+	}
+	return slices.ContainsFunc(patterns, func(p string) bool { return glob(p, text) && !glob(p, withoutExpressions(text)) })
+}
+
+// withoutExpressions puts a character that nobody writes in the place of every expression of a template.
+func withoutExpressions(text string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteByte(0)
+		if _, text, found = strings.Cut(after, "}"); !found {
+			return b.String()
+		}
+	}
+}
+
+// maxDecodings is how often a URI is percent-decoded before it counts as odd.
+const maxDecodings = 4
+
+// spellings returns the URI as it is and as it reads after each percent-decoding. It is odd when it holds dot segments, control
+// characters, a slash or backslash that is encoded outside the query, or encodings without end.
+func spellings(uri string) (forms []string, odd bool) {
+	forms = []string{uri}
+	odd = hasDots(uri)
+	for range maxDecodings {
+		last := forms[len(forms)-1]
+		next, slash := decodeURI(last)
+		if next == last {
+			return forms, odd
+		}
+		odd = odd || slash || hasDots(next)
+		forms = append(forms, next)
+	}
+	return forms, true
+}
+
+// decodeURI decodes what is percent-encoded once; * and ?, which mean something in patterns and in URIs, stay encoded.
+func decodeURI(uri string) (decoded string, slash bool) {
+	if !strings.Contains(uri, "%") {
+		return uri, false
+	}
+	b := make([]byte, 0, len(uri))
+	query := false
+	for i := 0; i < len(uri); i++ {
+		c := uri[i]
+		query = query || c == '?'
+		if c != '%' || i+2 >= len(uri) || unhex(uri[i+1]) < 0 || unhex(uri[i+2]) < 0 {
+			b = append(b, c)
+			continue
+		}
+		switch c = byte(unhex(uri[i+1])<<4 | unhex(uri[i+2])); c {
+		case '*', '?':
+			b = append(b, '%', uri[i+1], uri[i+2]&^0x20) // %2A, %3F
+		case '/', '\\':
+			slash = slash || !query
+			b = append(b, c)
+		default:
+			b = append(b, c)
+		}
+		i += 2
+	}
+	return string(b), slash
+}
+
+func unhex(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return -1
+}
+
+// hasDots reports whether . or .. stands between delimiters, of path or query, or a control character anywhere.
+func hasDots(uri string) bool {
+	run, bare := 0, true // dots since the last delimiter, and nothing else
+	for i := range len(uri) {
+		switch c := uri[i]; {
+		case c < ' ' || c == 0x7f:
+			return true
+		case strings.IndexByte(`/\?#&=;:`, c) >= 0:
+			if bare && (run == 1 || run == 2) {
+				return true
+			}
+			run, bare = 0, true
+		case c == '.':
+			run++
+		default:
+			bare = false
+		}
+	}
+	return bare && (run == 1 || run == 2)
+}
+
+// tidyURI writes a URI, or a pattern of URIs, in the one way in which they are compared: / for every run of slashes and
+// backslashes; scheme and authority in lower case; dot segments resolved if that is asked for.
+func tidyURI(uri string, dots bool) string {
+	scheme, rest, ok := strings.Cut(uri, ":")
+	if !ok || strings.ContainsAny(scheme, `/\`) {
+		scheme, rest = "", uri
+	} else {
+		scheme = strings.ToLower(scheme) + ":"
+	}
+	rest = strings.ReplaceAll(rest, `\`, "/")
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		authority, path, _ := strings.Cut(after, "/")
+		rest = "//" + strings.ToLower(authority) + "/" + path
+	}
+	var segments []string
+	for segment := range strings.SplitSeq(rest, "/") {
+		switch {
+		case segment == "", dots && segment == ".":
+		case dots && segment == "..":
+			segments = segments[:max(0, len(segments)-1)]
+		default:
+			segments = append(segments, segment)
+		}
+	}
+	tidy := strings.Join(segments, "/")
+	if strings.HasPrefix(rest, "/") {
+		tidy = "/" + tidy
+	}
+	if strings.HasSuffix(rest, "/") && tidy != "/" {
+		tidy += "/"
+	}
+	return scheme + tidy
+}
+
+// hides reports whether the server's rules keep one of its items from clients.
+func (o *offer) hides(kind protocol.ItemKind, own string) bool {
+	switch kind {
+	case protocol.Tools, protocol.Prompts:
+		return hides(filterOf(o.server, kind), own)
+	default:
+		return o.judge.hides(own)
+	}
+}

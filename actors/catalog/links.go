@@ -1,0 +1,63 @@
+package catalog
+
+import (
+	"bytes"
+	"strings"
+
+	"goblin-actor/protocol"
+)
+
+// uiScheme is that of the pages of MCP Apps. Hosts look at it, so links to them keep it in every style.
+const uiScheme = "ui://"
+
+// linkPaths are where a tool names the page its results are shown in, under _meta: MCP Apps, its first draft, OpenAI's Apps SDK.
+var linkPaths = [][]string{{"ui", "resourceUri"}, {"ui/resourceUri"}, {"openai/outputTemplate"}}
+
+// link is a URI of the server's in a tool's _meta.
+type link struct {
+	at  protocol.Span
+	uri string
+}
+
+// linksOf finds the links of a tool.
+func linksOf(item *protocol.Item) (links []link) {
+	meta := item.Meta.Of(item.Raw)
+	if !bytes.Contains(meta, []byte("resourceUri")) && !bytes.Contains(meta, []byte("outputTemplate")) {
+		return nil
+	}
+	for _, path := range linkPaths {
+		span := item.Meta
+		for _, key := range path {
+			if value := span.Of(item.Raw); len(value) == 0 || value[0] != '{' {
+				span = protocol.Span{}
+				break
+			}
+			span = protocol.Member(item.Raw, span, key)
+		}
+		if uri, ok := protocol.Unquote(span.Of(item.Raw)); ok && uri != "" && len(uri) <= maxName {
+			links = append(links, link{span, uri})
+		}
+	}
+	return links
+}
+
+// publicLinks are the tool's links as clients can follow them. Pages need not be listed (MCP Apps, discovery): a tool's link is
+// enough for its server's page to be found.
+func (v *View) publicLinks(it *item) (public []string) {
+	for _, l := range it.parsed.links {
+		to := l.uri
+		switch listed := v.resources.owned[ownName{it.server.Name, l.uri}]; {
+		case listed != nil && listed.entry != nil && strings.HasPrefix(listed.public, uiScheme) == strings.HasPrefix(l.uri, uiScheme):
+			to = listed.public
+		case strings.HasPrefix(l.uri, uiScheme):
+			to = protocol.PrefixURI(it.server.Name, l.uri)
+			if listed == nil {
+				v.linked[ownName{it.server.Name, l.uri}] = it
+			}
+		case listed != nil && listed.entry != nil:
+			to = listed.public
+		}
+		public = append(public, to)
+	}
+	return public
+}

@@ -1,0 +1,77 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/protocol"
+)
+
+// hostile are templates that take long to be tried: with op "" a glance cannot tell their URIs from what matches.
+func hostile(n int, op string) (texts []string) {
+	for i := range n {
+		var b strings.Builder
+		for j := range 31 {
+			fmt.Fprintf(&b, "{%sa%d}x%d", op, j, j%10)
+		}
+		texts = append(texts, fmt.Sprintf("%s{z%d}%s", b.String(), i, strings.Repeat("9", i%7+1)))
+	}
+	return texts
+}
+
+// A server's templates take a bounded time to be tried, whatever the URI, and do not keep others from being found.
+func TestManyTemplates(t *testing.T) {
+	for _, style := range []string{stylePrefix, styleUnderscore, styleOriginal} {
+		v := whole(standard(style), server(t, "bad", 0).templates(append(hostile(500, ""), hostile(500, "+")...)...), server(t, "good", 1).templates("good:{+path}9999999"), server(t, "none", 2).tools("t"))
+		for _, size := range []int{60, 1000, 7000} {
+			tail := strings.Repeat("x0x1x2x3x4x5x6x7x8x9/", size/20) + "9999999"
+			for _, uri := range []string{tail, tail + "!", protocol.PrefixURI("bad", tail), "bad_" + tail} {
+				const bound = time.Second // some milliseconds on a quiet machine, 10 s when nothing bounded it
+				took := bound
+				for range 3 {
+					began := time.Now()
+					v.Resource(uri)
+					if took = min(took, time.Since(began)); took < bound {
+						break
+					}
+				}
+				if took >= bound {
+					t.Errorf("%s, a URI of %d bytes: %v", style, len(uri), took)
+				}
+			}
+			if got := found(v, "good:"+tail); got != "good good:"+tail {
+				t.Errorf("%s, %d bytes: another server's is %s", style, size, clip(got, 100))
+			}
+		}
+	}
+}
+
+// Who was not found because a look-up was given up is told so.
+func TestASearchGivenUp(t *testing.T) {
+	v := whole(standard(stylePrefix), server(t, "bad", 0).templates(hostile(1000, "")...), server(t, "none", 2).tools("t"))
+	_, fault := v.Resource(strings.Repeat("x0x1x2x3x4x5x6x7x8x9/", 300) + "9999999")
+	if fault == nil || !strings.Contains(fault.Message, "too many templates") {
+		t.Errorf("fault %+v", fault)
+	}
+}
+
+// Of a server's templates a bounded number is matched, the first; all are listed.
+func TestTooManyTemplates(t *testing.T) {
+	var texts []string
+	for i := range maxMade + 1 {
+		texts = append(texts, fmt.Sprintf("x://%d/{a}", i))
+	}
+	s := snapshot(standard(stylePrefix), server(t, "one", 0).templates(texts...), server(t, "two", 1).tools("t"))
+	v, _ := s.View(Key{})
+	if n := len(v.Entries(protocol.Templates)); n != maxMade+1 {
+		t.Errorf("%d listed", n)
+	}
+	if got := found(v, "x://999/b"); got != "one x://999/b" {
+		t.Errorf("the last that is matched: %s", got)
+	}
+	if got := found(v, "x://1000/b"); got != string(protocol.ResourceNotFound) || len(s.Warnings()) == 0 {
+		t.Errorf("one beyond: %s; warnings %v", got, s.Warnings())
+	}
+}

@@ -1,0 +1,95 @@
+package catalog
+
+import (
+	"strings"
+
+	"goblin-actor/protocol"
+)
+
+// maxSuspects bounds how many servers are thought of for one name that nobody has.
+const maxSuspects = 64
+
+// Suspects returns the servers that may have what a name (or URI) that is not found means: the one it names, else any. For
+// what is not known yet of a server that is starting, and for what it has got without a word.
+func (v *View) Suspects(kind protocol.ItemKind, name string) []*Server {
+	servers := v.servers[:min(len(v.servers), maxSuspects)]
+	if v.pass {
+		return servers
+	}
+	if kind == protocol.Resources || kind == protocol.Templates {
+		if server, _, ok := protocol.SplitPrefixURI(name); ok {
+			s := v.server(server)
+			if s == nil {
+				return nil
+			}
+			return []*Server{s}
+		}
+	}
+	var named []*Server
+	for _, s := range servers {
+		if v.namesServer(kind, s, name) {
+			named = append(named, s)
+		}
+	}
+	if named != nil {
+		return named
+	}
+	return servers
+}
+
+// namesServer reports whether a name begins like the public names, or other spellings, of what the server has.
+func (v *View) namesServer(kind protocol.ItemKind, s *Server, name string) bool {
+	if kind == protocol.Resources || kind == protocol.Templates {
+		return strings.HasPrefix(name, s.Name+"_")
+	}
+	space := v.snapshot.naming.Namespace
+	if space.Mode != modeNever && strings.HasPrefix(name, prefix(s)+space.Separator) {
+		return true
+	}
+	rest, ok := strings.CutPrefix(name, s.Name)
+	if !ok {
+		return false
+	}
+	for _, separator := range separators {
+		if strings.HasPrefix(rest, separator) {
+			return true
+		}
+	}
+	return false
+}
+
+// server returns the server of that name if it is in view.
+func (v *View) server(name string) *Server {
+	for _, s := range v.servers {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Silent returns the servers in view whose list of that kind may change without a word: clients that ask for it are to have it
+// looked at again. Not to be written to.
+func (v *View) Silent(kind protocol.ItemKind) []*Server { return v.silent[kind] }
+
+// isSilent reports whether the server's list of that kind may change without a word.
+func (s *Snapshot) isSilent(server *Server, kind protocol.ItemKind) bool {
+	o := s.byName[server.Name]
+	return o != nil && o.silent[kind]
+}
+
+// IsSilent reports whether the server's list of that kind may change without a word.
+func (v *View) IsSilent(server *Server, kind protocol.ItemKind) bool {
+	return v.snapshot.isSilent(server, kind)
+}
+
+// findSilent notes which servers in view are silent.
+func (v *View) findSilent() {
+	for kind := range v.silent {
+		for _, s := range v.servers {
+			if v.snapshot.isSilent(s, protocol.ItemKind(kind)) {
+				v.silent[kind] = append(v.silent[kind], s)
+			}
+		}
+	}
+}

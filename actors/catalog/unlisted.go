@@ -1,0 +1,47 @@
+package catalog
+
+import "goblin-actor/protocol"
+
+// What may be done with a resource that its server neither lists nor has a template for. Servers need not list what their
+// results link to (MCP 2025-11-25, server/tools, resource links).
+const (
+	unlistedMentioned = "mentioned" // it is found if the server has mentioned it: its pool keeps what it has
+	unlistedForward   = "forward"   // the server is asked
+)
+
+// unlisted finds a URI that is not promised by anything but says which server's it is: by its spelling, or because there is
+// only one. The server's rules hold for it as for what a template leads to.
+func (q *search) unlisted(uri string) (Found, bool) {
+	v := q.view
+	policy := v.snapshot.naming.Unlisted
+	if policy != unlistedMentioned && policy != unlistedForward || uri == "" || len(uri) > maxName {
+		return Found{}, false
+	}
+	server, original := (*Server)(nil), uri
+	if name, own, ok := protocol.SplitPrefixURI(uri); ok && !v.pass {
+		server, original = v.server(name), own
+	} else if len(v.servers) == 1 {
+		server = v.servers[0]
+	}
+	if server == nil || q.hidden(server, original) || !v.snapshot.byName[server.Name].judge.admits("", original) {
+		return Found{}, false
+	}
+	return Found{Server: server, Original: original, Unlisted: policy == unlistedMentioned}, true
+}
+
+// hidden reports whether the server's rules keep the URI from clients, as one that is listed or as what a template leads to, or
+// may do so: there are too many templates to tell.
+func (q *search) hidden(server *Server, original string) bool {
+	if it := q.view.resources.owned[ownName{server.Name, original}]; it != nil && it.entry == nil {
+		return true
+	}
+	for _, it := range q.view.templates.hidden {
+		if it.server.Name != server.Name {
+			continue
+		}
+		if effort := it.template.Effort(original); effort > 0 && (!q.affords(server, effort) || it.template.Match(original)) {
+			return true
+		}
+	}
+	return false
+}

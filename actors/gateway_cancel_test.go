@@ -1,0 +1,81 @@
+package actors
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// A call is cancelled while its server asks: the server hears of that alone, for Python's SDK 1 loses its session over an
+// answer to its question beside it. One that ends the call in any way gets no answer any more, one that knows nothing of
+// cancellations gets it late, and so does what it asks in the cancelled call meanwhile; nobody else is asked that.
+func TestACancelledCallWhoseServerAsks(t *testing.T) {
+	tests := []struct {
+		name string
+		then string // what the server does about it; %s is its id of the call
+		want int    // answers a second later
+	}{
+		{"answers the call", `{"jsonrpc":"2.0","id":%s,"error":{"code":0,"message":"Request cancelled"}}`, 0},
+		{"withdraws its question", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b0"}}`, 0},
+		{"waits for the answer", "", 1},
+		{"asks on", `{"jsonrpc":"2.0","id":"b1",` + elicit + `}`, 2},
+	}
+	for _, test := range tests {
+		eachTransport(t, func(t *testing.T, http bool) {
+			var ticket uint64
+			server := &actortest.Server{Tools: []string{"ask"}}
+			say := func(p *transport.Peer, line string) {
+				var f protocol.Frame
+				if err := f.Parse([]byte(line)); err != nil {
+					t.Fatal(err)
+				}
+				e := transport.Received{Frame: f}
+				if http {
+					e.Ticket, e.Last = ticket, f.Kind == protocol.KindError
+				}
+				_ = p.Tell(e)
+			}
+			server.Handle = func(p *transport.Peer, _ protocol.Frame, id []byte) {
+				ticket, _ = strconv.ParseUint(string(id), 10, 64)
+				say(p, `{"jsonrpc":"2.0","id":"b0",`+elicit+`}`)
+			}
+			kind := map[bool]string{false: "stdio", true: "http"}[http]
+			h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, kind, Options{}, nil)
+			defer h.close()
+			h.can = allCapabilities
+			h.ready()
+			h.initialize()
+			h.send(call(1))
+			h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+			if n := len(server.Got("notifications/cancelled")); n != 1 || len(server.Answers()) != 0 {
+				t.Fatalf("%s: at once the server got %d cancellations and %v, want the one alone", test.name, n, server.Answers())
+			}
+			server.Handle = func(*transport.Peer, protocol.Frame, []byte) {}
+			if http { // which says whose a question is, so this call's client is not asked
+				h.send(call(2))
+			}
+			if test.then != "" {
+				line := test.then
+				if strings.Contains(line, "%s") {
+					line = fmt.Sprintf(line, server.Got("tools/call")[0].IDBytes())
+				}
+				say(server.Last(), line)
+			}
+			if got := h.got(); http && len(got) != 0 {
+				t.Errorf("%s: the client got %q", test.name, got)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if n := len(server.Answers()); n != test.want {
+				t.Errorf("%s: a second later the server got %d answers, want %d", test.name, n, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package actors
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// flooder is a server that never answers a call of its tool flood, and says what it has to say as fast as it is taken.
+type flooder struct {
+	said atomic.Int64
+	over atomic.Bool
+}
+
+// server returns it; line makes the n-th notification of a call whose progress token is token.
+func (f *flooder) server(line func(token string, n int) string) *actortest.Server {
+	server := &actortest.Server{Tools: []string{"ask", "flood"}}
+	for n := range 500 {
+		server.Resources = append(server.Resources, fmt.Sprintf("file:///dir/%d", n))
+	}
+	server.Handle = func(p *transport.Peer, frame protocol.Frame, id []byte) {
+		var params protocol.Params
+		_ = params.Scan(&frame)
+		if name, _ := protocol.Unquote(params.Name.Of(frame.Raw)); name != "flood" {
+			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+			return
+		}
+		token := string(params.ProgressToken.Of(frame.Raw))
+		go func() {
+			for n := 1; !f.over.Load() && p.Send([]byte(line(token, n))) == nil; n++ {
+				f.said.Add(1)
+			}
+		}()
+	}
+	return server
+}
+
+// deepest watches the mailboxes until the flooders have said n messages, and returns the longest that was seen.
+func (f *flooder) deepest(t *testing.T, g *Gateway, n int64) (name string, depth int) {
+	t.Helper()
+	for late := time.Now().Add(30 * time.Second); f.said.Load() < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("only %d of %d messages were taken", f.said.Load(), n)
+		}
+		for _, a := range g.system.Actors() {
+			if a.Depth > depth {
+				name, depth = a.Name, a.Depth
+			}
+		}
+	}
+	f.over.Store(true)
+	return name, depth
+}
+
+// deepestAllowed is what may wait at an actor: the frames of a connection, which wait for room, and not much more.
+const deepestAllowed = 2048
+
+// listenTo posts a modern request with a progress token and reads what comes until the client leaves.
+func (w *web) listenTo(name string) {
+	body := strings.Replace(modern(7, "tools/call", "{}", fmt.Sprintf(`,"name":%q,"arguments":{}`, name)), `"_meta":{`, `"_meta":{"progressToken":"p","io.modelcontextprotocol/logLevel":"debug",`, 1)
+	r, err := http.NewRequestWithContext(w.t.Context(), "POST", w.url+"/mcp", strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": name} {
+		r.Header.Set(k, v)
+	}
+	go func() {
+		if resp, err := http.DefaultClient.Do(r); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}()
+}
+
+// Two servers that say progress of their calls, or log, faster than anybody can hand it on fill no mailbox.
+func TestFloodOfProgress(t *testing.T) {
+	for name, line := range map[string]func(string, int) string{
+		"progress": func(token string, n int) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":"%050d"}}`, token, n, n)
+		},
+		"log lines": func(_ string, n int) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%050d"}}`, n)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var f flooder
+			w := serveWeb(t, map[string]*actortest.Server{"one": f.server(line), "two": f.server(line)}, nil)
+			for _, tool := range []string{"one_flood", "two_flood"} {
+				w.gateway.turn.Store(0) // both at one desk
+				w.listenTo(tool)
+			}
+			if at, depth := f.deepest(t, w.gateway, 200_000); depth > deepestAllowed {
+				t.Errorf("%d messages waited at %s", depth, at)
+			}
+		})
+	}
+}
+
+// A server that says without end that resources have changed, those that are subscribed to and parts of them that it
+// invents, fills no mailbox, and calls get through meanwhile.
+func TestFloodOfUpdates(t *testing.T) {
+	for name, uri := range map[string]func(n int) string{
+		"one":      func(int) string { return "file:///dir/7" },
+		"each":     func(n int) string { return fmt.Sprintf("file:///dir/%d", n%500) },
+		"invented": func(n int) string { return fmt.Sprintf("file:///dir/%d/%d", n%500, n) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var f flooder
+			w := serveWeb(t, map[string]*actortest.Server{"one": f.server(func(_ string, n int) string {
+				return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q}}`, uri(n))
+			})}, nil)
+			session := w.open("/mcp")
+			w.do("POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "Mcp-Session-Id", session)
+			for n := range 500 {
+				r := w.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":"file:///dir/%d"}}`, n+10, n), "Mcp-Session-Id", session)
+				if !strings.Contains(r.body, `"result"`) {
+					t.Fatalf("subscribe: %s", r.body)
+				}
+			}
+			stream, _ := w.listen("/mcp", "Mcp-Session-Id", session)
+			go func() { _, _ = io.Copy(io.Discard, stream.lines) }()
+			w.listenTo("one_flood")
+			for began := time.Now(); f.said.Load() < 10_000 && time.Since(began) < 10*time.Second; {
+				time.Sleep(time.Millisecond)
+			}
+			r := w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"one_ask","arguments":{}}}`, "Mcp-Session-Id", session)
+			if !strings.Contains(r.body, `"result"`) {
+				t.Errorf("a call in the middle of it: %s", r.body)
+			}
+			if at, depth := f.deepest(t, w.gateway, 100_000); depth > deepestAllowed {
+				t.Errorf("%d messages waited at %s", depth, at)
+			}
+		})
+	}
+}
+
+// One client that asks without end, and another that asks once: its call does not wait for all that were there before.
+func TestAGreedyClientAtADesk(t *testing.T) {
+	const greedy = 100
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one desk
+	var order []string                              // of the calls as the server gets them; of its one goroutine until all are answered
+	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+		order = append(order, string(protocol.Member(f.Raw, f.Params, "arguments").Of(f.Raw)))
+		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+	}}
+	w := serveWeb(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
+		c.Servers[0].MaxConcurrent, c.Servers[0].Queue.Size = 2*greedy, 2*greedy
+	})
+	release := make(chan struct{})
+	desk, _ := w.gateway.desk(0)
+	desk.Tell(message.Inspect{Reply: func(any) { <-release }}) // it is busy until all have asked
+	var all sync.WaitGroup
+	ask := func(name string) {
+		body := modern(7, "tools/call", "{}", fmt.Sprintf(`,"name":"one_ask","arguments":{"who":%q}`, name))
+		body = strings.Replace(body, `"_meta":{`, fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"},`, name), 1)
+		all.Go(func() {
+			r := w.do("POST", "/mcp", body, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "one_ask")
+			if r.status != 200 {
+				t.Errorf("%s: %d %s", name, r.status, r.body)
+			}
+		})
+	}
+	waiting := func(n int) {
+		t.Helper()
+		for late := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			depth := 0
+			for _, a := range w.gateway.system.Actors() {
+				if a.Kind == "desk" {
+					depth += a.Depth
+				}
+			}
+			if depth >= n {
+				return
+			}
+			if time.Now().After(late) {
+				close(release)
+				t.Fatalf("%d of %d requests wait at the desks", depth, n)
+			}
+		}
+	}
+	for range greedy {
+		ask("greedy")
+	}
+	waiting(greedy)
+	ask("modest")
+	waiting(greedy + 1)
+	close(release)
+	all.Wait()
+	if at := slices.Index(order, `{"who":"modest"}`); at < 0 || at > greedy/4 {
+		t.Errorf("the call of the client that asked once was carried out as number %d of %d", at+1, len(order))
+	}
+}

@@ -1,0 +1,56 @@
+package actors
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// saying is a handler that answers every call with a text.
+func saying(text string) func(*transport.Peer, protocol.Frame, []byte) {
+	return func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[{"type":"text","text":"`+text+`"}]}`)))
+	}
+}
+
+// Under mode never a client that knows a tool reaches the same one after an earlier server has come up.
+func TestANameStaysWithItsServer(t *testing.T) {
+	within(func(t *testing.T) {
+		one := &actortest.Server{Tools: []string{"search"}, Handle: saying("one's")}
+		two := &actortest.Server{Tools: []string{"search"}, Handle: saying("two's")}
+		var up atomic.Bool
+		late := func(sink transport.Sink) transport.Link {
+			if up.Load() {
+				return one.Open(sink)
+			}
+			link, peer := transport.NewPipe(sink)
+			peer.Close(errors.New("not yet"))
+			return link
+		}
+		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": late, "two": two.Open}, "stdio", Options{}, func(c *config.Config) {
+			c.Namespace.Mode = "never"
+		})
+		defer h.close()
+		h.initialize()
+		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{}}}`
+		if got := h.one(call); !strings.Contains(got, "two's") {
+			t.Fatalf("at first: %s", got)
+		}
+		up.Store(true)
+		time.Sleep(5 * time.Minute)
+		h.got()
+		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)); len(got) != 2 {
+			t.Fatalf("tools %v, want those of both servers", got)
+		}
+		if got := h.one(call); !strings.Contains(got, "two's") {
+			t.Errorf("after the other server came up: %s", got)
+		}
+	})(t)
+}

@@ -1,0 +1,112 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+// heavy is a message of any class that holds memory; keys beyond keyLimit are summed when sums is set.
+type heavy struct {
+	*classed
+	size int
+}
+
+func (h heavy) Size() int { return h.size }
+
+type summed struct{ heavy }
+
+func (summed) Sum() any { return newClassed(-1, State, "the sum") }
+
+// flood tells a busy actor the messages and returns the ids in the order of handling, and how much waited at most.
+func flood(t *testing.T, messages ...any) (order []int, held, depth int) {
+	t.Helper()
+	bubble(t, func(t *testing.T, s *System) {
+		g := make(gate)
+		r := Spawn(s, SpawnOptions{Name: "a", Mailbox: 8}, on(func(_ Self, msg any) {
+			switch m := msg.(type) {
+			case gate:
+				<-m
+			case interface{ number() int }:
+				order = append(order, m.number())
+			}
+		}))
+		r.Tell(g)
+		synctest.Wait()
+		for _, m := range messages {
+			r.Tell(m)
+			box := &r.cell.box
+			held, depth = max(held, box.held+box.logged), max(depth, box.UserMessageCount())
+		}
+		close(g)
+		synctest.Wait()
+		if box := &r.cell.box; box.held != 0 || box.logged != 0 || len(box.keys) != 0 {
+			t.Errorf("empty, and still %d and %d bytes and %d keys in the books", box.held, box.logged, len(box.keys))
+		}
+	})
+	return order, held, depth
+}
+
+func (c *classed) number() int { return c.id }
+
+// Of many steps of one key the newest takes the place of the last that waits; other keys and other messages are untouched.
+func TestSteps(t *testing.T) {
+	var told []any
+	var want []int
+	for i := range 1000 {
+		told = append(told, newClassed(i, Step, "a"))
+		if i < stepLimit-1 || i == 999 {
+			want = append(want, i)
+		}
+	}
+	told = append(told, newClassed(2000, Step, "b"), newClassed(2001, Outcome, ""))
+	order, _, _ := flood(t, told...)
+	if want = append(want, 2000, 2001); !slices.Equal(order, want) {
+		t.Errorf("handled %v, want %v", order, want)
+	}
+}
+
+// Large messages are bounded by their bytes: of steps only the newest of each key waits, of log lines the newest.
+func TestHeavyMessages(t *testing.T) {
+	const size = 100 << 10
+	for _, class := range []Class{Step, State, LogLine} {
+		var told []any
+		for i := range 1000 {
+			told = append(told, heavy{newClassed(i, class, fmt.Sprint(i%3)), size})
+		}
+		order, held, _ := flood(t, told...)
+		if held > sizeLimit+3*size {
+			t.Errorf("class %d: %d bytes waited", class, held)
+		}
+		if last := order[len(order)-3:]; !slices.Contains(last, 999) && class != Step || len(order) < 3 {
+			t.Errorf("class %d: handled %v", class, order)
+		}
+		for _, id := range []int{997, 998, 999} {
+			if !slices.Contains(order, id) {
+				t.Errorf("class %d: the newest of a key is missing: %v", class, order)
+			}
+		}
+	}
+}
+
+// One message may be as large as it likes; beside others that wait there is no room for it.
+func TestOneHugeMessage(t *testing.T) {
+	huge := func(id int, class Class) any { return heavy{newClassed(id, class, fmt.Sprint(id)), 10 * sizeLimit} }
+	order, _, _ := flood(t, huge(1, Step), huge(2, Step), huge(3, LogLine), huge(4, LogLine))
+	if !slices.Equal(order, []int{1, 4}) {
+		t.Errorf("handled %v, want the first step and the last log line", order)
+	}
+}
+
+// Keys that a peer invents without end are summed up in one message.
+func TestSummed(t *testing.T) {
+	var told []any
+	for i := range 100_000 {
+		told = append(told, summed{heavy{newClassed(i, State, fmt.Sprint(i)), 10}})
+	}
+	order, _, depth := flood(t, told...)
+	if len(order) != keyLimit+1 || depth != keyLimit+1 || order[keyLimit] != -1 {
+		t.Errorf("%d handled, %d waited at most, the last is %d; want %d and then the sum", len(order), depth, order[len(order)-1], keyLimit)
+	}
+}

@@ -1,0 +1,81 @@
+package pool
+
+import (
+	"bytes"
+	"slices"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// list is what a replica has listed of one kind, the newest.
+type list struct {
+	came   bool
+	items  [][]byte
+	silent bool // the server does not say when it changes
+}
+
+// leader is the replica whose catalog clients see and that is asked for updates: the first that is ready, else the first
+// that syncs.
+func (s *state) leader() *slot {
+	var syncing *slot
+	for _, sl := range s.slots {
+		switch {
+		case sl.leaving || !sl.main:
+		case sl.phase == message.Ready:
+			return sl
+		case sl.phase == message.Syncing && syncing == nil:
+			syncing = sl
+		}
+	}
+	return syncing
+}
+
+// lead follows the leader when that may have changed: clients see what it has listed, all of it, whoever led when that came,
+// and it is asked for the updates that nobody tells of.
+func (s *state) lead(out []effect) []effect {
+	l := s.leader()
+	if l != s.shown {
+		s.shown = l
+		out = s.giveUpRefreshes(out)
+		for kind := range protocol.ItemKind(protocol.ItemKinds) {
+			if l != nil && l.lists[kind].came {
+				out = s.show(kind, &l.lists[kind], false, out)
+			}
+		}
+	}
+	if l != nil && l.phase == message.Ready && l.info != s.info {
+		s.info = l.info
+		out = s.announce(out)
+	}
+	return s.heal(out)
+}
+
+func (s *state) show(kind protocol.ItemKind, l *list, asked bool, out []effect) []effect {
+	s.counts[kind] = len(l.items)
+	return append(out, tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Asked: asked, Silent: l.silent}))
+}
+
+// listed keeps what a replica lists, and passes the leader's lists on.
+func (s *state) listed(m message.Listed, out []effect) []effect {
+	sl := s.slotOf(m.Backend)
+	if sl == nil || !sl.main {
+		return out
+	}
+	sl.lists[m.Kind] = list{true, s.share(m.Kind, m.Items), m.Silent}
+	if sl != s.leader() {
+		return out
+	}
+	return s.show(m.Kind, &sl.lists[m.Kind], m.Asked, out)
+}
+
+// share returns a list that is equal and here already: the replica's own of before, which the catalog has, or another's, as
+// those of replicas are equal. So they are in memory once.
+func (s *state) share(kind protocol.ItemKind, items [][]byte) [][]byte {
+	for _, sl := range s.slots {
+		if l := sl.lists[kind]; l.came && slices.EqualFunc(l.items, items, bytes.Equal) {
+			return l.items
+		}
+	}
+	return items
+}

@@ -1,0 +1,113 @@
+package pool
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// Bounds of what is kept of the resources a server has mentioned. Twice as much is kept at most: what was mentioned or asked
+// for lately, and what was before that.
+const (
+	maxMentions     = 4096
+	maxMentionBytes = 1 << 20
+	maxMentionedURI = 8 << 10 // longer ones are not kept
+)
+
+// mention is where a resource was mentioned: the connection that knows it, if its server has sessions. Zero: in a notification.
+type mention struct {
+	backend     kernel.Reference
+	incarnation uint64
+}
+
+// mentions are the resources a server has named, by its own URIs.
+type mentions struct {
+	now, before map[string]mention
+	bytes       int // of the URIs in now
+}
+
+// add notes a mention. One without a connection takes nothing away from one with.
+func (m *mentions) add(uri string, at mention) {
+	if len(uri) > maxMentionedURI || uri == "" {
+		return
+	}
+	known, ok := m.now[uri]
+	if !ok {
+		known, ok = m.before[uri]
+		if len(m.now) >= maxMentions || m.bytes+len(uri) > maxMentionBytes {
+			m.now, m.before, m.bytes = nil, m.now, 0
+		}
+		if m.now == nil {
+			m.now = map[string]mention{}
+		}
+		m.bytes += len(uri)
+	}
+	if ok && at == (mention{}) {
+		at = known
+	}
+	m.now[uri] = at
+}
+
+// has reports whether the URI was mentioned, and keeps it then for as long as new ones.
+func (m *mentions) has(uri string) bool {
+	if _, ok := m.now[uri]; ok {
+		return true
+	}
+	at, ok := m.before[uri]
+	if ok {
+		m.add(uri, at)
+	}
+	return ok
+}
+
+func (m *mentions) at(uri string) mention {
+	if at, ok := m.now[uri]; ok {
+		return at
+	}
+	return m.before[uri]
+}
+
+// mentioned notes what a result named.
+func (s *state) mentioned(m message.Mentioned) {
+	for _, uri := range m.URIs {
+		s.mentions.add(uri, mention{m.Backend, m.Incarnation})
+	}
+}
+
+// knower is the connection on which the server has mentioned the resource that is to be read, as long as it lasts: others may
+// lead to a process or a session that does not know it.
+func (s *state) knower(r *message.Request) *slot {
+	if r.Frame.M != protocol.MethodResourcesRead || r.Replica != 0 {
+		return nil
+	}
+	return s.knowerOf(r.Item)
+}
+
+func (s *state) knowerOf(uri string) *slot {
+	at := s.mentions.at(uri)
+	if at == (mention{}) || len(s.slots) == 1 {
+		return nil
+	}
+	sl := s.slotOf(at.backend)
+	if sl == nil || sl.leaving || sl.phase != message.Ready || sl.incarnation != at.incarnation {
+		return nil
+	}
+	return sl
+}
+
+// subscribedAt is the connection that is asked for updates of a resource.
+func (s *state) subscribedAt(uri string) *slot {
+	if sl := s.knowerOf(uri); sl != nil {
+		return sl
+	}
+	return s.leader()
+}
+
+// unmentioned refuses to ask the server for what it has never named.
+func unmentioned(r *message.Request) *protocol.Fault {
+	uri, ok := protocol.Unquote(r.Target.Of(r.Frame.Raw))
+	if !ok {
+		uri = r.Item
+	}
+	return protocol.NoResource(uri)
+}

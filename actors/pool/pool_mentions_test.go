@@ -1,0 +1,74 @@
+package pool
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// Whatever a server mentions, what is kept of it has a bound, and what is asked for stays longest.
+func TestMentionsAreBounded(t *testing.T) {
+	for _, length := range []int{10, 4000} {
+		var m mentions
+		m.add("kept", mention{})
+		for i := range 10 * maxMentions {
+			m.add(fmt.Sprintf("%0*d", length, i), mention{})
+			if i%100 == 0 && !m.has("kept") {
+				t.Fatalf("after %d URIs of %d bytes what is asked for is forgotten", i, length)
+			}
+			if len(m.now) > maxMentions || len(m.before) > maxMentions || m.bytes > maxMentionBytes {
+				t.Fatalf("%d and %d URIs of %d bytes are kept", len(m.now), len(m.before), length)
+			}
+		}
+		if m.has(fmt.Sprintf("%0*d", length, 0)) || !m.has(fmt.Sprintf("%0*d", length, 10*maxMentions-1)) {
+			t.Error("the oldest is kept, or the newest is not")
+		}
+	}
+	var m mentions
+	if m.add(strings.Repeat("x", maxMentionedURI+1), mention{}); len(m.now) != 0 {
+		t.Error("a URI that is too long is kept")
+	}
+}
+
+func (w *world) read(seq uint64, uri string, can message.Can) {
+	r := &message.Request{Server: "fake", Item: uri, Unlisted: true, Caller: message.Caller{Can: can}}
+	r.Frame.M = protocol.MethodResourcesRead
+	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
+}
+
+// What a connection of a class has mentioned is read on it, whoever asks, until it is lost.
+func TestMentionsOfAClass(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	w.step(message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: message.Caller{Can: message.CanForm}}})
+	system := kernel.New(kernel.Options{})
+	t.Cleanup(func() { actortest.Stop(t, system) })
+	class := actortest.NewProbe(system, "class").Reference
+	w.step(spawned{2, class})
+	ready := message.BackendChanged{Backend: class, Phase: message.Ready, Info: &message.ServerInfo{}, Incarnation: 1}
+	w.step(ready)
+	w.read(2, "a:made", message.CanForm)
+	w.fault(2, protocol.ResourceNotFound)
+	w.step(message.Mentioned{Backend: class, Incarnation: 1, URIs: []string{"a:made"}})
+	for seq, can := range []message.Can{message.CanForm, message.CanAll, 0} {
+		if w.read(uint64(10+seq), "a:made", can); w.sent[uint64(10+seq)] != class {
+			t.Errorf("a client that answers %v was sent to %v, want the connection that knows it", can, w.sent[uint64(10+seq)])
+		}
+	}
+	asked, _ := told[message.Query, spawn](w, message.SubscribeURI{Seq: 20, URI: "a:made", Unlisted: true})
+	if len(asked) != 1 || w.s.queries[asked[0].Key].at.ref != class {
+		t.Errorf("the subscription went to %v", w.s.queries)
+	}
+	ready.Incarnation = 2
+	w.step(message.BackendChanged{Backend: class, Phase: message.Connecting, Incarnation: 2})
+	w.step(ready)
+	if w.read(30, "a:made", message.CanAll); w.sent[30] != w.backends[0] {
+		t.Error("after its session is lost the resource is not asked for in the usual way")
+	}
+}

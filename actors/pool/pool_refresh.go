@@ -1,0 +1,68 @@
+package pool
+
+import (
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// maxRefreshes is how many clients may wait for one list to be looked at again; more are answered by what is known.
+const maxRefreshes = 256
+
+// refreshes are the clients that want what is not listed, and wait for the list to be fetched and then to be seen by everybody.
+type refreshes struct {
+	fetching   [protocol.ItemKinds][]message.Refresh
+	confirming map[uint64][]message.Refresh // by the number of the question to the registry
+}
+
+// fetch asks the leader for a list.
+func (s *state) fetch(m message.Fetch, out []effect) []effect {
+	if l := s.leader(); l != nil && l.phase == message.Ready {
+		return append(out, tell(l.ref, m))
+	}
+	return out
+}
+
+// refresh has a list looked at again for a client that waits.
+func (s *state) refresh(m message.Refresh, out []effect) []effect {
+	l := s.leader()
+	if l == nil || l.phase != message.Ready || len(s.refreshes.fetching[m.Kind]) >= maxRefreshes {
+		return append(out, tell(m.Who, message.Refreshed{Seq: m.Seq}))
+	}
+	s.refreshes.fetching[m.Kind] = append(s.refreshes.fetching[m.Kind], m)
+	return s.fetch(message.Fetch{Kind: m.Kind, Wanted: true}, out)
+}
+
+// fetched: the list is at the registry; those who wait are told when it is in the catalog that they see.
+func (s *state) fetched(m message.Fetched, out []effect) []effect {
+	waiting := s.refreshes.fetching[m.Kind]
+	if len(waiting) == 0 {
+		return out
+	}
+	s.refreshes.fetching[m.Kind] = nil
+	if s.refreshes.confirming == nil {
+		s.refreshes.confirming = map[uint64][]message.Refresh{}
+	}
+	s.confirms++
+	s.refreshes.confirming[s.confirms] = waiting
+	return append(out, tell(s.registry, message.Confirm{Who: s.self, Key: s.confirms}))
+}
+
+// refreshed tells those who waited for that answer of the registry.
+func (s *state) refreshed(key uint64, out []effect) []effect {
+	for _, m := range s.refreshes.confirming[key] {
+		out = append(out, tell(m.Who, message.Refreshed{Seq: m.Seq}))
+	}
+	delete(s.refreshes.confirming, key)
+	return out
+}
+
+// giveUpRefreshes: whom the leader owed an answer is answered by what is known.
+func (s *state) giveUpRefreshes(out []effect) []effect {
+	for kind, waiting := range s.refreshes.fetching {
+		for _, m := range waiting {
+			out = append(out, tell(m.Who, message.Refreshed{Seq: m.Seq}))
+		}
+		s.refreshes.fetching[kind] = nil
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+package pool
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// returned tries another backend with a call that no server has seen (S4.2.3), each of them once: while several cannot be
+// reached they would pass it on to each other without end. A call whose client has left meanwhile ends here.
+func (s *state) returned(now time.Time, m message.Returned, out []effect) []effect {
+	r := s.running[m.Call]
+	switch {
+	case r == nil: // from before a restart of ours, which nobody has answered; or it was, and its holder knows
+		return append(out, s.answer(message.Dispatch{Call: m.Call}, s.notTaken(m.Reason)))
+	case r.at.ref != m.Backend:
+		return out
+	}
+	s.free(m.Call, r)
+	if r.cancelled {
+		return s.pump(now, out)
+	}
+	d, w := message.Dispatch{Call: m.Call, Request: m.Request}, s.wants(m.Request)
+	if w.at == r.at {
+		w = s.wantsAnywhere(m.Request)
+	}
+	tried := append(r.tried, r.at)
+	if next := s.another(w, m.Request, tried); next != nil {
+		out = s.give(now, next, queued{Dispatch: d, since: now}, out)
+		s.running[m.Call].tried = tried
+		return s.pump(now, out)
+	}
+	if r.at.leaving && s.mayServe(w) {
+		return s.pump(now, s.dispatch(now, queued{Dispatch: d, since: now}, out))
+	}
+	fault := s.unavailableFault(now, w)
+	fault.Message += ": " + m.Reason
+	if m.Full {
+		fault = &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
+			Message: fmt.Sprintf("the connection to server %s has too much to do already", s.server.Name)}
+	}
+	return s.pump(now, append(out, s.answer(d, fault)))
+}
+
+// notTaken says that no server has seen a call.
+func (s *state) notTaken(reason string) *protocol.Fault {
+	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "the call was not sent to server " + s.server.Name + ": " + reason}
+}
+
+// another is a backend that has not been tried with the call.
+func (s *state) another(w wanted, r *message.Request, tried []*slot) *slot {
+	if !s.room(r) {
+		return nil
+	}
+	for _, sl := range s.slots {
+		if s.takes(sl, w, r) && !slices.Contains(tried, sl) {
+			return sl
+		}
+	}
+	return nil
+}
+
+// cancel drops a queued call, or has its backend withdraw it.
+func (s *state) cancel(m message.Cancel, out []effect) []effect {
+	if r := s.running[m.Call]; r != nil {
+		r.cancelled = true
+		return append(out, tell(r.at.ref, message.Withdraw(m)))
+	}
+	for i := range s.queue {
+		if s.queue[i].Call == m.Call {
+			s.queue = append(s.queue[:i], s.queue[i+1:]...)
+			break
+		}
+	}
+	return out
+}

@@ -1,0 +1,322 @@
+package pool
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// subscribers are two at one pool; it notes what servers are asked and what subscribers are told.
+type subscribers struct {
+	*world
+	who  []kernel.Reference
+	keys map[string]uint64 // of the newest question about each URI
+	told []string
+}
+
+func newSubscribers(t *testing.T, replicas int) *subscribers {
+	w := &subscribers{world: newWorld(t, config.Server{Queue: queue}, replicas), keys: map[string]uint64{}}
+	system := kernel.New(kernel.Options{})
+	t.Cleanup(func() { actortest.Stop(t, system) })
+	for i := range 2 {
+		w.who = append(w.who, actortest.NewProbe(system, fmt.Sprint("who", i)).Reference)
+	}
+	for i := range replicas {
+		w.do(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: message.Ready, Info: &message.ServerInfo{}})
+	}
+	return w
+}
+
+func (w *subscribers) do(msg any) {
+	for _, e := range step(w.s, w.now, msg, nil) {
+		switch m := e.msg.(type) {
+		case message.Query:
+			uri := strings.Split(string(m.Params), `"`)[3]
+			w.keys[uri] = m.Key
+			w.told = append(w.told, fmt.Sprintf("%s %s at %d", m.Method, uri, slices.Index(w.backends, e.to)))
+		case message.Subscribed:
+			w.told = append(w.told, fmt.Sprintf("answer %d: %v", m.Seq, m.Fault == nil && m.Error == nil))
+		case message.ResourceUpdated:
+			w.told = append(w.told, fmt.Sprintf("updated %s to %d", m.URI, slices.Index(w.who, e.to)))
+		}
+	}
+}
+
+func (w *subscribers) subscribe(who int, seq uint64, uri string) {
+	w.do(message.SubscribeURI{Who: w.who[who], Seq: seq, URI: uri})
+}
+
+// answer is the server's to the newest question about the URI.
+func (w *subscribers) answer(uri string, yes bool) {
+	raw := protocol.AppendResult(nil, []byte("1"), []byte("{}"))
+	if !yes {
+		raw = protocol.AppendError(nil, []byte("1"), -32002, "no", nil)
+	}
+	q := message.Queried{Key: w.keys[uri]}
+	if err := q.Frame.Parse(raw); err != nil {
+		w.t.Fatal(err)
+	}
+	w.do(q)
+}
+
+func (w *subscribers) lose(i int) {
+	w.do(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: message.Waiting, Reason: "gone"})
+}
+
+func (w *subscribers) want(told ...string) {
+	w.t.Helper()
+	if !slices.Equal(w.told, told) {
+		w.t.Errorf("told\n%q, want\n%q", w.told, told)
+	}
+	w.told = nil
+}
+
+// S1.65: the subscriptions of a client that has left are forgotten; upstream too, after a grace.
+func TestSubscriberLeaves(t *testing.T) {
+	w := newSubscribers(t, 1)
+	w.subscribe(0, 1, "a")
+	w.answer("a", true)
+	w.do(message.UnsubscribeAll{Who: w.who[0]})
+	w.do(unsubscribeDue{"a"})
+	w.answer("a", true)
+	w.want("resources/subscribe a at 0", "answer 1: true", "resources/unsubscribe a at 0")
+	if len(w.s.subs)+len(w.s.queries)+len(w.s.turns) != 0 {
+		t.Errorf("%d subscriptions, %d questions, %d turns are left", len(w.s.subs), len(w.s.queries), len(w.s.turns))
+	}
+}
+
+// A subscribe is answered whatever its client does before: it unsubscribes, and subscribes again.
+func TestUnsubscribedBeforeTheYes(t *testing.T) {
+	w := newSubscribers(t, 1)
+	w.subscribe(0, 1, "a")
+	w.do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
+	w.answer("a", true)
+	w.want("resources/subscribe a at 0", "answer 1: true")
+	w.do(unsubscribeDue{"a"})
+	w.subscribe(0, 2, "a") // the unsubscribe is under way: what comes behind it waits
+	w.want("resources/unsubscribe a at 0")
+	w.answer("a", true)
+	w.answer("a", true)
+	w.want("resources/subscribe a at 0", "answer 2: true", "updated a to 0")
+	w.subscribe(0, 3, "b")
+	w.do(message.UnsubscribeURI{Who: w.who[0], URI: "b"})
+	w.answer("b", false)
+	w.want("resources/subscribe b at 0", "answer 3: false")
+	w.subscribe(0, 4, "c")
+	w.do(kernel.Stopping{})
+	w.want("resources/subscribe c at 0", "answer 4: false")
+}
+
+// A client that comes and goes all the time sets one timer at a time, and its grace counts from the last time.
+func TestAClientThatComesAndGoes(t *testing.T) {
+	w := newSubscribers(t, 1)
+	w.subscribe(0, 1, "a")
+	w.answer("a", true)
+	w.told = nil
+	timers := 0
+	do := func(msg any) {
+		for _, e := range step(w.s, w.now, msg, nil) {
+			if _, ok := e.act.(wakeAfter); ok {
+				timers++
+			}
+			if _, ok := e.msg.(message.Query); ok {
+				w.told = append(w.told, "asked")
+			}
+		}
+	}
+	for seq := range uint64(1000) {
+		do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
+		do(message.SubscribeURI{Who: w.who[0], Seq: seq, URI: "a"})
+	}
+	do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
+	do(unsubscribeDue{"a"})
+	w.want()
+	do(unsubscribeDue{"a"})
+	w.want("asked")
+	if timers != 2 {
+		t.Errorf("%d timers were set, want 2", timers)
+	}
+}
+
+// When the replica that held a subscription is lost, the other is asked, and nobody gets a yes before it has said so.
+func TestSubscriptionsMoveToTheOtherReplica(t *testing.T) {
+	w := newSubscribers(t, 2)
+	w.subscribe(0, 1, "a")
+	w.answer("a", true)
+	w.subscribe(0, 2, "b")
+	w.told = nil
+	w.lose(0)
+	w.subscribe(1, 3, "a")
+	w.want("resources/subscribe a at 1")
+	w.answer("a", true)
+	w.want("answer 3: true", "updated a to 0", "updated a to 1")
+	w.do(message.Queried{Key: w.keys["b"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}) // lost with the connection
+	w.answer("b", true)
+	w.want("resources/subscribe b at 1", "answer 2: true")
+	w.lose(1)
+	w.subscribe(1, 4, "a")
+	w.want("answer 4: false")
+	w.phase(0, message.Ready)
+	if len(w.s.queries) != 2 {
+		t.Errorf("%d questions after the return, want 2", len(w.s.queries))
+	}
+	w.do(kernel.ChildStopped{Child: w.backends[0]})
+	if len(w.s.queries) != 0 {
+		t.Error("questions to a backend that has gone are waited for")
+	}
+}
+
+// Many subscriptions are not asked for all at once: calls find room beside them.
+func TestHealingIsPaced(t *testing.T) {
+	const many = 1100
+	w := newSubscribers(t, 1)
+	uris := map[string]bool{}
+	for i := range many {
+		uri := fmt.Sprint("r", i)
+		uris[uri] = true
+		w.subscribe(0, uint64(i), uri)
+	}
+	for round := range 2 {
+		for len(w.s.turns)+len(w.s.queries) > 0 {
+			if len(w.s.queries) > maxQueries {
+				t.Fatalf("%d questions at once", len(w.s.queries))
+			}
+			for _, q := range w.s.queries {
+				w.answer(q.uri, true)
+				break
+			}
+		}
+		for uri := range uris {
+			if w.s.subs[uri] == nil || w.s.subs[uri].at == nil {
+				t.Fatalf("round %d: nobody tells of %s", round, uri)
+			}
+		}
+		w.lose(0)
+		w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{}})
+	}
+}
+
+// Who was subscribed at an earlier pool is subscribed again, and hears that something may have changed meanwhile.
+func TestResubscribe(t *testing.T) {
+	w := newSubscribers(t, 1)
+	w.lose(0)
+	w.do(message.Resubscribe{Who: w.who[0], URIs: []string{"a", "b"}})
+	w.want()
+	w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{}})
+	w.want("resources/subscribe a at 0", "resources/subscribe b at 0")
+	w.answer("a", true)
+	w.answer("b", false)
+	w.want("updated a to 0", "updated b to 0")
+	w.do(message.Resubscribe{Who: w.who[1], URIs: []string{"a"}})
+	w.want("updated a to 1")
+}
+
+// Whatever happens in whatever order: each subscribe is answered once, a yes is a server's, and in the end what somebody wants
+// is held by the connection that leads, and nothing else is.
+func TestRandomSubscriptions(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		w := newSubscribers(t, 2)
+		uris := []string{"a", "b", "c"}
+		var due []unsubscribeDue
+		open, ready := map[uint64]int{}, []bool{true, true}
+		do := func(msg any) {
+			for _, e := range step(w.s, w.now, msg, nil) {
+				switch m := e.msg.(type) {
+				case message.Subscribed:
+					if open[m.Seq]--; open[m.Seq] != 0 {
+						t.Fatalf("seed %d: subscribe %d was answered twice, or to somebody who has gone", seed, m.Seq)
+					}
+					delete(open, m.Seq)
+				case message.Query:
+					if i := slices.Index(w.backends, e.to); !ready[i] {
+						t.Fatalf("seed %d: replica %d is asked and is not ready", seed, i)
+					}
+				}
+				if a, ok := e.act.(wakeAfter); ok {
+					if d, ok := a.msg.(unsubscribeDue); ok {
+						due = append(due, d)
+					}
+				}
+			}
+		}
+		answer := func(kind int) {
+			for key := range w.s.queries {
+				q := message.Queried{Key: key}
+				raw := protocol.AppendResult(nil, []byte("1"), []byte("{}"))
+				if kind == 1 {
+					raw = protocol.AppendError(nil, []byte("1"), -32002, "no", nil)
+				}
+				if kind == 2 {
+					q.Fault = &protocol.Fault{Name: protocol.ServerUnavailable}
+				} else if err := q.Frame.Parse(raw); err != nil {
+					t.Fatal(err)
+				}
+				do(q)
+				return
+			}
+		}
+		phase := func(i int, yes bool) {
+			ready[i] = yes
+			p := message.Waiting
+			if yes {
+				p = message.Ready
+			}
+			do(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: p, Info: &message.ServerInfo{}, Reason: "x"})
+			for key, q := range w.s.queries { // a backend answers what it was asked when it is lost
+				if !yes && q.at.ref == w.backends[i] {
+					do(message.Queried{Key: key, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
+				}
+			}
+		}
+		for seq := range uint64(150) {
+			who, uri := w.who[rng.IntN(2)], uris[rng.IntN(3)]
+			switch rng.IntN(8) {
+			case 0, 1:
+				open[seq] = 1
+				do(message.SubscribeURI{Who: who, Seq: seq, URI: uri})
+			case 2:
+				do(message.UnsubscribeURI{Who: who, URI: uri})
+			case 3:
+				phase(rng.IntN(2), rng.IntN(3) > 0)
+			case 4:
+				if len(due) > 0 {
+					d := due[0]
+					due = due[1:]
+					do(d)
+				}
+			case 5:
+				do(message.Resubscribe{Who: who, URIs: []string{uri}})
+			default:
+				answer(rng.IntN(6))
+			}
+		}
+		phase(0, false) // what was refused is asked for again by the next connection
+		phase(1, false)
+		phase(0, true)
+		for len(w.s.queries)+len(due) > 0 {
+			for len(due) > 0 {
+				d := due[0]
+				due = due[1:]
+				do(d)
+			}
+			answer(0)
+		}
+		if len(open)+len(w.s.turns) > 0 {
+			t.Fatalf("seed %d: without answer %v, %d turns are left", seed, open, len(w.s.turns))
+		}
+		for uri, sub := range w.s.subs {
+			if sub.at == nil || !sub.wanted() {
+				t.Fatalf("seed %d: %s: held %v, %d subscribers", seed, uri, sub.at != nil, sub.subscribers.Len())
+			}
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package pool
+
+import (
+	"testing"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+)
+
+// The level that clients want of log lines is told to connections that are made after it was set, and to no other server.
+func TestANewConnectionIsToldTheLevel(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
+	if levels, _ := told[message.SetLevel, spawn](w, spawned{1, w.backends[0]}); len(levels) != 0 {
+		t.Errorf("nobody set a level, and it was told %v", levels)
+	}
+	w.step(message.SetLevel{Level: "debug"})
+	_, next := told[message.SetLevel, spawn](w, message.Restart{})
+	if len(next) != 1 {
+		t.Fatalf("%d connections after a restart, want 1", len(next))
+	}
+	system := kernel.New(kernel.Options{})
+	t.Cleanup(func() { actortest.Stop(t, system) })
+	levels, _ := told[message.SetLevel, spawn](w, spawned{next[0].number, actortest.NewProbe(system, "next").Reference})
+	if len(levels) != 1 || levels[0].Level != "debug" {
+		t.Errorf("the next connection was told %v, want debug", levels)
+	}
+}
+
+// A connection that is lost has the others to the same server look whether they are, too: one URL's server went away for all.
+func TestOthersLookWhenOneIsLost(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 2)
+	w.phase(0, message.Ready)
+	w.phase(1, message.Ready)
+	_, made := told[message.Look, spawn](w, message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: message.Caller{Can: message.CanForm}}})
+	if len(made) != 2 {
+		t.Fatalf("%d connections for a class, want one for each replica", len(made))
+	}
+	system := kernel.New(kernel.Options{})
+	t.Cleanup(func() { actortest.Stop(t, system) })
+	class := actortest.NewProbe(system, "class").Reference
+	w.step(spawned{made[0].number, class})
+	w.step(message.BackendChanged{Backend: class, Replica: made[0].replica, Phase: message.Ready, Info: &message.ServerInfo{}, Incarnation: 1})
+	var looked []kernel.Reference
+	lost := message.BackendChanged{Backend: class, Replica: made[0].replica, Phase: message.Waiting, Reason: "connection refused", NextAttempt: w.now}
+	for _, e := range step(w.s, w.now, lost, nil) {
+		if _, ok := e.msg.(message.Look); ok {
+			looked = append(looked, e.to)
+		}
+	}
+	if len(looked) != 1 || looked[0] != w.backends[made[0].replica] {
+		t.Errorf("told to look: %v, want the other connection of that replica, %v", looked, w.backends[made[0].replica])
+	}
+}

@@ -1,0 +1,65 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// levelLook is how often a desk looks whether anybody still wants logs as verbose as its servers were told to be.
+const levelLook = time.Minute
+
+// levelDue: it is time to look.
+type levelDue struct{}
+
+// wantedLevel is the least grave log level a request asks for; len(protocol.LogLevels) = it wants no log lines.
+func wantedLevel(x *transport.Exchange) int {
+	name, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(x.Frame.Raw))
+	if i := slices.Index(protocol.LogLevels, name); i >= 0 {
+		return i
+	}
+	return len(protocol.LogLevels)
+}
+
+// wantLevel has the servers log as verbosely as the request asks for, as long as such requests come or run.
+func (s *deskState) wantLevel(x *transport.Exchange, out []effect) []effect {
+	i := wantedLevel(x)
+	s.asked = min(s.asked, i)
+	if i >= s.level {
+		return out
+	}
+	if s.level == len(protocol.LogLevels) {
+		out = append(out, act(wakeAfter{levelLook, levelDue{}}))
+	}
+	return s.tellLevel(i, out)
+}
+
+func (s *deskState) tellLevel(i int, out []effect) []effect {
+	s.level = i
+	name := ""
+	if i < len(protocol.LogLevels) {
+		name = protocol.LogLevels[i]
+	}
+	return append(out, tell(s.owner, message.WantLevel{Session: s.self, Level: name}))
+}
+
+// levelDue lets the servers log less when nobody has asked for more since the last look.
+func (s *deskState) levelDue(out []effect) []effect {
+	wanted := s.asked
+	for _, v := range s.calls {
+		if i := slices.Index(protocol.LogLevels, v.caller.LogLevel); i >= 0 {
+			wanted = min(wanted, i)
+		}
+	}
+	s.asked = len(protocol.LogLevels)
+	if wanted > s.level {
+		out = s.tellLevel(wanted, out)
+	}
+	if s.level == len(protocol.LogLevels) {
+		return out
+	}
+	return append(out, act(wakeAfter{levelLook, levelDue{}}))
+}

@@ -1,0 +1,163 @@
+package session
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/transport"
+)
+
+// A request for what is not found need not be wrong. Its server may be starting: then the client is to come back. Or the
+// server has got it since its list was fetched, and says nothing of changes: then the list is looked at again, once, before
+// the request is refused.
+
+const (
+	maxSeeking = 64              // requests that wait for lists at once, of a session or desk; more are refused by what is known
+	seekWait   = 5 * time.Second // for lists to come
+	startAgain = time.Second     // after which a client comes back to a server that is starting
+)
+
+// seekOver: the lists have had their time.
+type seekOver struct{ id uint64 }
+
+// sought is a request that waits for lists: of a session an exchange, of a desk a visit.
+type sought[R any] struct {
+	request R
+	id      uint64   // its timer's
+	seqs    []uint64 // of the refreshes that have not come
+}
+
+// seekers are those of a session or desk.
+type seekers[R any] struct {
+	waiting []*sought[R]
+	again   bool // the request at hand has waited: it is answered by what is known now
+}
+
+// unknown says what to do about a request that was refused with the fault: to refuse it with another one, or to ask for lists
+// of these kinds of these servers first.
+func unknown(view *catalog.View, x *transport.Exchange, fault *protocol.Fault) (*protocol.Fault, []*catalog.Server, []protocol.ItemKind) {
+	kinds, span := wantedKinds(x)
+	name, ok := protocol.Unquote(span.Of(x.Frame.Raw))
+	switch fault.Name {
+	case protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound:
+	default:
+		return fault, nil, nil
+	}
+	if !ok || len(kinds) == 0 {
+		return fault, nil, nil
+	}
+	var starting []string
+	var silent []*catalog.Server
+	for _, server := range view.Suspects(kinds[0], name) {
+		switch {
+		case !server.Settled:
+			starting = append(starting, server.Name)
+		case view.IsSilent(server, kinds[0]):
+			silent = append(silent, server)
+		}
+	}
+	if len(starting) > 0 {
+		return isStarting(starting, fault), nil, nil
+	}
+	return fault, silent, kinds
+}
+
+// noResource says that nobody has the URI that a request names.
+func noResource(x *transport.Exchange) *protocol.Fault {
+	uri, _ := protocol.Unquote(x.Params.URI.Of(x.Frame.Raw))
+	return protocol.NoResource(uri)
+}
+
+// wantedKinds are the lists in which what a request names would stand, and where it names it.
+func wantedKinds(x *transport.Exchange) ([]protocol.ItemKind, protocol.Span) {
+	resources := []protocol.ItemKind{protocol.Resources, protocol.Templates}
+	switch x.Frame.M {
+	case protocol.MethodToolsCall:
+		return []protocol.ItemKind{protocol.Tools}, x.Params.Name
+	case protocol.MethodPromptsGet:
+		return []protocol.ItemKind{protocol.Prompts}, x.Params.Name
+	case protocol.MethodResourcesRead, protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
+		return resources, x.Params.URI
+	case protocol.MethodCompletionComplete:
+		if x.Params.RefName.Present() {
+			return []protocol.ItemKind{protocol.Prompts}, x.Params.RefName
+		}
+		return resources, x.Params.RefURI
+	}
+	return nil, protocol.Span{}
+}
+
+// isStarting is the answer to a request for what a server may have that is starting.
+func isStarting(servers []string, fault *protocol.Fault) *protocol.Fault {
+	text := "server " + servers[0] + " is starting, and what it has"
+	if len(servers) > 1 {
+		text = "servers " + strings.Join(servers[:min(len(servers), 8)], ", ") + " are starting, and what they have"
+	}
+	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: servers[0], Tool: fault.Tool, URI: fault.URI, Retryable: true, RetryAfter: startAgain,
+		Message: text + " is not known yet; try again (" + fault.Error() + ")"}
+}
+
+// begin keeps a request until its lists have come; false when too many wait, or it has waited already.
+func (s *seekers[R]) begin(request R, servers []*catalog.Server, kinds []protocol.ItemKind, self kernel.Reference, seq *uint64, out []effect) ([]effect, bool) {
+	if s.again || len(servers) == 0 || len(s.waiting) >= maxSeeking {
+		return out, false
+	}
+	*seq++
+	r := &sought[R]{request: request, id: *seq}
+	for _, server := range servers {
+		for _, kind := range kinds {
+			*seq++
+			r.seqs = append(r.seqs, *seq)
+			out = append(out, tell(server.Pool, message.Refresh{Who: self, Seq: *seq, Kind: kind}))
+		}
+	}
+	s.waiting = append(s.waiting, r)
+	return append(out, act(wakeAfter{seekWait, seekOver{r.id}})), true
+}
+
+// came takes an answer; it returns the request whose last it was.
+func (s *seekers[R]) came(seq uint64) (request R, done bool) {
+	for i, r := range s.waiting {
+		if j := slices.Index(r.seqs, seq); j >= 0 {
+			if r.seqs = slices.Delete(r.seqs, j, j+1); len(r.seqs) > 0 {
+				return request, false
+			}
+			s.waiting = slices.Delete(s.waiting, i, i+1)
+			return r.request, true
+		}
+	}
+	return request, false
+}
+
+// over returns the request that has waited for long enough, unless it is answered.
+func (s *seekers[R]) over(m seekOver) (request R, found bool) {
+	return s.remove(func(r *sought[R]) bool { return r.id == m.id })
+}
+
+// withdraw forgets a request that its client no longer wants.
+func (s *seekers[R]) withdraw(is func(R) bool) (request R, found bool) {
+	return s.remove(func(r *sought[R]) bool { return is(r.request) })
+}
+
+func (s *seekers[R]) remove(is func(*sought[R]) bool) (request R, found bool) {
+	i := slices.IndexFunc(s.waiting, is)
+	if i < 0 {
+		return request, false
+	}
+	request = s.waiting[i].request
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	return request, true
+}
+
+// glanced tells the servers whose lists change without a word that a client has been given one.
+func glanced(view *catalog.View, kind protocol.ItemKind, out []effect) []effect {
+	for _, server := range view.Silent(kind) {
+		out = append(out, tell(server.Pool, message.Glanced{Kind: kind}))
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package session
+
+import (
+	"slices"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// hearing finds the subscription by which a client hears of a change: to the resource itself, or to what it is a part of. It
+// also says how the client knows the resource.
+func hearing(view *catalog.View, subs map[resource]*subscription, m *message.ResourceUpdated) (r resource, public string, ok bool) {
+	for uri := range message.Covering(m.URI) {
+		r = resource{m.Server, uri}
+		sub := subs[r]
+		if sub == nil {
+			continue
+		}
+		if uri == m.URI {
+			return r, sub.public, true
+		}
+		if view != nil {
+			if server := view.Snapshot().Server(m.Server); server != nil {
+				return r, view.PublicURI(server, m.URI), true
+			}
+		}
+	}
+	return r, "", false
+}
+
+// updated tells the client that a resource has changed (S0.7.4), or keeps it until a stream opens.
+func (s *state) updated(m message.ResourceUpdated, out []effect) []effect {
+	r, public, ok := hearing(s.view, s.subs, &m)
+	if !ok {
+		return out
+	}
+	if len(s.streams) == 0 {
+		return s.keep(r, m, out)
+	}
+	frame := protocol.AppendEdited(nil, m.Frame.Raw, protocol.Edit{Span: m.Span, With: protocol.Quote(public)})
+	return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline, key: public, undelivered: m}))
+}
+
+// Bounds of what is kept for a client that is away.
+const (
+	maxDue      = 64     // changed parts of one resource by name
+	maxKeptDue  = 10_000 // of all resources together
+	maxDueFrame = 4 << 10
+)
+
+// keep keeps an update for later: the newest of each URI. Of too many parts only the whole is told.
+func (s *state) keep(r resource, m message.ResourceUpdated, out []effect) []effect {
+	sub := s.subs[r]
+	m = slim(m, m.URI)
+	i := slices.IndexFunc(sub.due, func(u message.ResourceUpdated) bool { return u.URI == m.URI })
+	switch {
+	case i >= 0:
+		sub.due[i] = m
+	case len(sub.due) < maxDue && s.kept < maxKeptDue || len(sub.due) == 0:
+		sub.due = append(sub.due, m)
+		s.kept++
+		return out
+	default:
+		s.kept -= len(sub.due) - 1
+		sub.due = []message.ResourceUpdated{slim(m, r.uri)}
+	}
+	return append(out, act(coalesced{protocol.NotificationResourcesUpdated}))
+}
+
+// slim is m, or what we say ourselves when the server's own words are too long to be kept, or are of something else.
+func slim(m message.ResourceUpdated, uri string) message.ResourceUpdated {
+	if len(m.Frame.Raw) <= maxDueFrame && m.URI == uri {
+		return m
+	}
+	u, ok := message.UpdatedURI(uri)
+	if !ok {
+		return m
+	}
+	return message.ResourceUpdated{Server: m.Server, URI: u.URI, Frame: u.Frame, Span: u.Span}
+}
+
+// tellUpdates tells what no stream took before.
+func (s *state) tellUpdates(out []effect) []effect {
+	s.kept = 0
+	for _, r := range s.resources() {
+		due := s.subs[r].due
+		s.subs[r].due = nil
+		for _, m := range due {
+			out = s.updated(m, out)
+		}
+	}
+	return out
+}
+
+// allUpdated tells of everything the client subscribed to at a server that named too many changes.
+func (s *state) allUpdated(server string, out []effect) []effect {
+	for _, u := range allOf(server, s.subs) {
+		out = s.updated(u, out)
+	}
+	return out
+}
+
+// allOf are updates of every resource of the server in subs.
+func allOf(server string, subs map[resource]*subscription) (all []message.ResourceUpdated) {
+	for r := range subs {
+		if u, ok := message.UpdatedURI(r.uri); ok && r.server == server {
+			all = append(all, message.ResourceUpdated{Server: server, URI: u.URI, Frame: u.Frame, Span: u.Span})
+		}
+	}
+	return all
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// planted is a configuration with a secret, each a "sworDfish", wherever people put one: behind a telling name, or
+// where only its look tells.
+const planted = `listen: 127.0.0.1:0
+mcpServers:
+  leaky:
+    command: sh
+    args: [-c, "exit 3", --api-key, "${PLANTED}", -H, "Authorization: Bearer ${PLANTED}", --token=sworDfish, "${PLANTED}",
+      "${UNSET_HERE:-sworDfish}"]
+    env: {PLAIN: sworDfish, FROM: "${PLANTED}"}
+  proxy: {command: no-such-proxy, args: [--headers, Authorization, "Bearer sworDfish", "http://x/mcp"]}
+  curlish: {command: no-such-remote, args: ["https://x/mcp", -H, "X-Mine: sworDfish", -u, "ada:sworDfish"]}
+  smithery: {command: no-such-npx, args: [--config, '{"apiKey":"sworDfish","headers":{"X":"sworDfish"}}']}
+  dsn: {command: no-such-pg, args: ["Server=db;User=sa;Password=sworDfish", "postgres://u:sworDfish/x@h/db"]}
+  whole: {command: "no-such --token sworDfish", args: [-e, "A=sworDfish", sk-live-sworDfish1]}
+  script: {command: sh, args: [-c, "echo Authorization=sworDfish >/dev/null; exit 4"]}
+  path: {url: "http://127.0.0.1:9/s/sk-live-sworDfish2/mcp?team=sworDfish", headers: {X-Mine: sworDfish}}
+  user: {url: "http://ada:sworDfish@127.0.0.1:9/mcp"}
+  variable: {url: "http://127.0.0.1:9/${PLANTED}/mcp?key=${PLANTED}"}
+  unset: {url: "http://127.0.0.1:9/mcp?key=sworDfish&b=${UNSET_HERE}"}
+  ready: {command: PROGRAM, args: [demo, notes], env: {KEY: sworDfish}, labels: {token: sworDfish}}
+`
+
+// exercised are command lines for every command: FILE is that configuration, BAD one with faults, GATE the running gateway.
+var exercised = map[string][]string{
+	"serve":           {"serve --config BAD", "serve --config FILE --listen http://u:sworDfish@h", "serve extra?token=sworDfish"},
+	"stdio":           {"stdio --config FILE", "stdio --connect http://127.0.0.1:9/?token=sworDfish", "stdio --connect ftp://h/?token=sworDfish"},
+	"list servers":    {"list servers --connect http://127.0.0.1:9/mcp?token=sworDfish"},
+	"list tools":      {"list tools --connect GATE?token=sworDfish", "list tools --connect http://127.0.0.1:9/mcp?token=sworDfish", "list tools --connect https://127.0.0.1:9/?token=sworDfish", "list tools --config FILE", "list tools --connect http://u:sworDfish@127.0.0.1:9/"},
+	"list prompts":    {"list prompts --connect 127.0.0.1:99999/?token=sworDfish"},
+	"list resources":  {"list resources --connect http:///?token=sworDfish", "list resources --connect GATE/s/sk-live-sworDfish3"},
+	"list templates":  {"list templates --connect u:sworDfish/x@127.0.0.1:9/mcp"},
+	"call":            {"call ready_search_notes query=a --connect GATE?token=sworDfish", "call ready_search_notes --api-key=sworDfish --connect GATE", "call ready_search_notes -key=sworDfish", "call ready_search_notes query=a query=sk-live-sworDfish4 --connect GATE", "call ready_search_notes https://h/?token=sworDfish --connect GATE"},
+	"read":            {"read a:b --connect http://127.0.0.1:9/mcp?token=sworDfish"},
+	"prompt":          {"prompt a --connect http://127.0.0.1:9/mcp?token=sworDfish"},
+	"watch":           {"watch a:b --connect http://127.0.0.1:9/mcp?token=sworDfish", "watch a:b --connect ftp://127.0.0.1:9/mcp?token=sworDfish"},
+	"status":          {"status", "status -o json", "status -o yaml", "status --connect GATE?token=sworDfish", "status http://h?token=sworDfish"},
+	"tui":             {"tui", "tui --connect ftp://h?token=sworDfish"},
+	"doctor":          {"doctor --config FILE --timeout 20s", "doctor --config BAD"},
+	"add":             {"add b1 --config FILE -- x --api-key sworDfish", "add b2 ftp://h?token=sworDfish --config FILE", "add leaky http://u:sworDfish@h --config FILE", "add b3 --config BAD --header X:sworDfish http://h?token=sworDfish", "add b4 --env sworDfish http://h", "add b5 --token sworDfish x", "add b6 x --cwd sworDfish --url=sworDfish"},
+	"remove":          {"remove user --config FILE", "remove nobody --config FILE"},
+	"enable":          {"enable path --config FILE", "enable path/x --config FILE"},
+	"disable":         {"disable path --config FILE", "disable dsn/x --config FILE"},
+	"restart":         {"restart leaky", "restart leaky --connect ftp://h?token=sworDfish"},
+	"drain":           {"drain --connect ftp://h?token=sworDfish", "drain http://h?token=sworDfish"},
+	"bench":           {"bench calls"},
+	"demo":            {"demo notes", "demo notes extra?token=sworDfish"},
+	"config check":    {"config check FILE", "config check BAD"},
+	"config show":     {"config show FILE", "config show BAD"},
+	"config schema":   {"config schema"},
+	"config import":   {"config import cursor --file DESKTOP --into FILE --dry-run", "config import cursor --file DESKTOP --into FILE"},
+	"config install":  {"config install cursor --file DESKTOP --url http://h/mcp?token=sworDfish --yes", "config install cursor --file DESKTOP --url ftp://h/mcp?token=sworDfish"},
+	"version":         {"version"},
+	"help":            {"help"},
+	"completion bash": {"completion bash"},
+}
+
+// withFaults is a configuration whose faults are where secrets stand.
+const withFaults = `listen: "http://u:sworDfish@h/?token=sworDfish"
+mcpServers:
+  a: {command: x, timeout: sk-live-sworDfish6, args: ["${sk-live-sworDfish7}", {key: sworDfish}], env: [sworDfish], replicas: sk-live-sworDfish8}
+  b: {url: "ftp://u:sworDfish@h", type: "token=sworDfish", "//": sworDfish}
+`
+
+// desktopFile is a client's file, with an entry of ours that is replaced.
+const desktopFile = `{"mcpServers": {"goblin": {"command": "x", "args": ["--token", "sworDfish"], "env": {"A": "sworDfish"}, "url": "http://u:sworDfish@h/"},
+  "other": {"command": "y", "args": ["sworDfish"], "env": {"A": "sworDfish"}}, "third": {"url": "ftp://h?token=sworDfish"}}}`
+
+// What stands in a configuration, in a variable or on a command line and may be secret is printed by no command, logged by
+// no gateway and told at no page of the admin socket.
+func TestNothingTellsSecrets(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	runtime, err := os.MkdirTemp("", "goblin") // short: the paths of sockets are
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(runtime) })
+	for name, value := range map[string]string{"PLANTED": "sworDfish", "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": dir, "GOBLIN_CONFIG": ""} {
+		t.Setenv(name, value)
+	}
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	gateway := startPlanted(t, write("gateway.yaml", strings.ReplaceAll(planted, "PROGRAM", "goblin-actor")))
+	tells := func(what, said string) {
+		t.Helper()
+		for line := range strings.Lines(said) {
+			if strings.Contains(strings.ToLower(line), "swordfish") {
+				t.Errorf("%s tells: %s", what, strings.TrimSpace(line))
+			}
+		}
+	}
+	every := func(path string) {
+		for _, line := range exercised[path] {
+			words := strings.Fields(strings.NewReplacer("GATE", gateway.url,
+				"FILE", write("planted.yaml", strings.ReplaceAll(planted, "PROGRAM", "goblin-actor")),
+				"BAD", write("bad.yaml", withFaults), "DESKTOP", write("mcp.json", desktopFile)).Replace(line))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			var out, errOut bytes.Buffer
+			run(ctx, words, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"), &out, &errOut)
+			cancel()
+			tells(line, strings.ReplaceAll(out.String()+errOut.String(), dir, ""))
+		}
+	}
+	forEachCommand(newRoot(), func(cmd *cobra.Command) {
+		path := strings.TrimPrefix(cmd.CommandPath(), "goblin-actor ")
+		if _, known := exercised[path]; !known && !strings.HasPrefix(path, "completion ") {
+			t.Errorf("no command line for %q: add one with a secret in it", path)
+		}
+		every(path)
+	})
+	for _, page := range []string{"statusz", "serverz", "backendz", "catalogz", "callz", "sessionz", "actorz", "subscriptionz", "metrics"} {
+		said := gateway.page(t, page)
+		tells("/"+page, said)
+	}
+	tells("the gateway's log", gateway.stop(t))
+}
+
+// forEachCommand visits every command that does something.
+func forEachCommand(cmd *cobra.Command, visit func(*cobra.Command)) {
+	if cmd.Hidden {
+		return
+	}
+	if len(cmd.Commands()) == 0 || cmd.Name() == "bench" {
+		visit(cmd)
+		return
+	}
+	for _, child := range cmd.Commands() {
+		forEachCommand(child, visit)
+	}
+}
+
+// plantedGateway is a serve in this process.
+type plantedGateway struct {
+	url    string
+	log    *lockedBuffer
+	cancel context.CancelFunc
+	done   chan int
+}
+
+func startPlanted(t *testing.T, path string) *plantedGateway {
+	ctx, cancel := context.WithCancel(context.Background())
+	g := &plantedGateway{log: &lockedBuffer{}, cancel: cancel, done: make(chan int, 1)}
+	out, w := io.Pipe()
+	go func() {
+		g.done <- run(ctx, []string{"serve", "--config", path}, strings.NewReader(""), w, g.log)
+		w.Close()
+	}()
+	line := make([]byte, 100)
+	n, err := out.Read(line)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, g.log.String())
+	}
+	t.Cleanup(cancel)
+	go io.Copy(io.Discard, out)
+	g.url = strings.TrimSpace(string(line[:n]))
+	g.awaitReady(t)
+	return g
+}
+
+// awaitReady waits until every server is ready or has failed once.
+func (g *plantedGateway) awaitReady(t *testing.T) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		resp, err := http.Get(strings.TrimSuffix(g.url, "/mcp") + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still %s\n%s", resp.Status, g.log.String())
+		}
+	}
+}
+
+func (g *plantedGateway) page(t *testing.T, page string) string {
+	sockets, err := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "goblin-actor", "*.sock"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatalf("sockets %v, %v", sockets, err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", sockets[0])
+	}}}
+	resp, err := client.Get("http://admin/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", page, resp.Status, err)
+	}
+	return string(text)
+}
+
+// stop ends it and returns what it logged.
+func (g *plantedGateway) stop(t *testing.T) string {
+	g.cancel()
+	select {
+	case <-g.done:
+	case <-time.After(30 * time.Second):
+		t.Error("the gateway does not end")
+	}
+	return g.log.String()
+}
+
+// lockedBuffer is written by a gateway and read by a test.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}

@@ -1,0 +1,75 @@
+//go:build unix
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A file with several names keeps them: all have the new text afterwards, and a backup has the old one.
+func TestHardLinks(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
+	write(t, path, "a long text\n", 0o640)
+	if err := os.Link(path, other); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(path, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	backup, err := f.Replace("short\n", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, errA := os.Stat(path)
+	two, errB := os.Stat(other)
+	if errA != nil || errB != nil || !os.SameFile(one, two) || read(t, other) != "short\n" || read(t, backup) != "a long text\n" || one.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v; %q beside it, backup %q, mode %v", errA, errB, read(t, other), read(t, backup), one.Mode())
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".goblin-*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A pipe is read as a file is, but nobody waits for ever for one who writes.
+func TestPipes(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		time.Sleep(50 * time.Millisecond) // it comes later than the reader
+		w, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = w.WriteString("listen: 127.0.0.1:1\n")
+			w.Close()
+		}
+		done <- err
+	}()
+	cfg, report := Load(path)
+	if err := <-done; err != nil || cfg == nil || cfg.Listen[0] != "127.0.0.1:1" {
+		t.Errorf("%v, %v, %v", cfg, report.Err(), err)
+	}
+	loaded := make(chan Report, 1)
+	go func() {
+		_, report := Load(path)
+		loaded <- report
+	}()
+	select {
+	case report := <-loaded:
+		if err := report.Err(); err == nil || !strings.Contains(err.Error(), "it is a pipe") {
+			t.Errorf("nobody writes: %v", err)
+		}
+	case <-time.After(3 * pipeTime):
+		t.Error("Load waits for ever")
+	}
+}

@@ -1,0 +1,97 @@
+package secret
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Hidden stands for what is not shown.
+const Hidden = "[redacted]"
+
+// names is the part of a regular expression that finds what secrets are called: flags, headers, variables, keys.
+const names = `(?:key|token|secret|passw|passphrase|pwd|credential|oauth|auth\b|auth[_0-9]|authoriz|authentic|signature|bearer|cookie|jwt)`
+
+var (
+	// telling is the name of something secret; header, of something that holds a header, and env, a variable.
+	telling = regexp.MustCompile(`(?i)` + names + `|(?:^|[^a-z])(?:sig|code|pat|pass|pw)$`)
+	header  = regexp.MustCompile(`(?i)^(?:-H|--?[a-z-]*headers?)$`)
+	env     = regexp.MustCompile(`^(?:-e|--env)$`)
+
+	// scheme is what stands before a token in an Authorization header.
+	scheme = regexp.MustCompile(`(?i)^\s*(?:bearer|basic|token|digest)?\s*$`)
+)
+
+// Value hides all of s but its variables and the scheme of an Authorization header.
+func Value(s string) string {
+	var m mask
+	return m.bare(m.value(m.variables(s)))
+}
+
+// Pair shows the value that has that name.
+func Pair(name, value string) string {
+	if telling.MatchString(name) {
+		return Value(value)
+	}
+	return Text(value)
+}
+
+// Arguments shows the words of a command line.
+func Arguments(words []string) []string {
+	shown := make([]string, len(words))
+	before, named := "", false // named: the word before was the name of a header, this one is its value
+	for i, word := range words {
+		isName := false
+		switch {
+		case named:
+			shown[i] = Value(word)
+		case before == "" || strings.HasPrefix(word, "-") && len(word) < 40:
+			shown[i] = Argument(word)
+		case header.MatchString(before):
+			shown[i], isName = headerWord(word)
+		case env.MatchString(before):
+			name, value, _ := strings.Cut(word, "=")
+			shown[i] = name
+			if value != "" {
+				shown[i] += "=" + Value(value)
+			}
+		case telling.MatchString(before):
+			shown[i] = Value(word)
+		case before == "-u" || before == "--user":
+			user, _, isPair := strings.Cut(word, ":")
+			shown[i] = Argument(word)
+			if isPair {
+				shown[i] = user + ":" + Hidden
+			}
+		default:
+			shown[i] = Argument(word)
+		}
+		named, before = isName, ""
+		if strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && len(word) < 40 {
+			before = word
+		}
+	}
+	return shown
+}
+
+// headerWord shows what follows a flag for headers: "Name: value", or a name whose value is the next word.
+func headerWord(word string) (shown string, isName bool) {
+	if hidden, ok := inJSON(word, true); ok {
+		return hidden, false
+	}
+	if at := strings.IndexAny(word, ":="); at > 0 {
+		value := strings.TrimLeft(word[at+1:], " ")
+		return word[:len(word)-len(value)] + Value(value), false
+	}
+	if telling.MatchString(word) && len(word) < 40 && Text(word) == word {
+		return word, true
+	}
+	return Value(word), true
+}
+
+// Argument shows one word of a command line, without regard to the word before it: "--token=abc", a URL, JSON, a script.
+func Argument(word string) string {
+	if hidden, ok := inJSON(word, false); ok {
+		return hidden
+	}
+	return Text(word)
+}

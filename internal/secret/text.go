@@ -1,0 +1,211 @@
+package secret
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const (
+	quotedText = `\\*"(?:[^"\\]|\\.)*"?|\\*'[^']*'?`
+	namedWord  = `[\w.-]*` + names + `[\w.-]*`
+)
+
+var (
+	variable = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`)
+	address  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>\\]+`)
+
+	// wholly is a text that is one pair, such as a header; its value may hold anything.
+	wholly = regexp.MustCompile(`(?is)^(-{0,2}` + namedWord + `\s*[:=]\s*)([^\s"'].*)$`)
+	// listed is a pair of a connection string, whose values end with a semicolon.
+	listed = regexp.MustCompile(`(?i)(` + namedWord + `\s*=\s*)([^;"']+)`)
+	// pair is a name and its value anywhere in a text, bare or in the quotes of JSON, YAML or a shell.
+	pair = regexp.MustCompile(`(?i)(` + namedWord + `\\*["']?\s*[:=]\s*)(` + quotedText + `|(?:(?:bearer|basic|token|digest)\s+)?[^\s;&"']+)`)
+	// flag is a flag and its value in a script.
+	flag = regexp.MustCompile(`(?i)(--?[\w-]*` + names + `[\w-]*\s+|(?:^|\s)(?:-H|-u|--user|--headers?)\s+)(` + quotedText + `|[^\s-]\S*)`)
+	// bearing is a token behind its scheme.
+	bearing = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)([^\s"']{6,})`)
+
+	// issued are the beginnings that issuers of tokens give them.
+	issued = regexp.MustCompile(`\b(?:(?:sk|rk|pk)[-_][\w-]{6,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{10,}|xox[a-z]-[\w-]{6,}|AKIA\w{12,}|eyJ[\w-]{8,}(?:\.[\w-]+)*|(?:hf|npm)_[A-Za-z0-9]{20,})`)
+	// random is a text nobody would think of: long, or a UUID. mixed tells which of them are names all the same.
+	random = regexp.MustCompile(`(?:\bsha(?:256|384|512)[:-])?(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9_-]{24,}|[A-Za-z0-9]{20,})=*`)
+
+	kept  = regexp.MustCompile("\uE000[0-9]+\uE001")
+	ready = regexp.MustCompile("[\uE000\uE002][0-9]+[\uE001\uE003]")
+)
+
+// Text shows a text in which secrets may stand anywhere.
+func Text(s string) string {
+	if s == "" {
+		return s
+	}
+	var m mask
+	t := m.variables(s)
+	if parts := wholly.FindStringSubmatch(t); parts != nil && !strings.HasPrefix(parts[2], "//") {
+		return m.bare(parts[1] + m.value(parts[2]))
+	}
+	t = address.ReplaceAllStringFunc(t, func(u string) string { return m.put('\uE002', m.address(u)) })
+	expressions := []*regexp.Regexp{pair, flag, bearing}
+	if strings.Contains(t, ";") {
+		expressions = []*regexp.Regexp{listed, pair, flag, bearing}
+	}
+	for _, e := range expressions {
+		t = replaceSecond(e, t, m.value)
+	}
+	return m.bare(byLook(t, Hidden))
+}
+
+// URL shows a URL: its user and password, the values of its query and what looks like a token in its path are hidden.
+// Other texts are shown as they are.
+func URL(s string) string {
+	if !strings.Contains(s, "://") {
+		return s
+	}
+	var m mask
+	return m.bare(m.address(m.variables(s)))
+}
+
+// replaceSecond replaces what the second group of e matches.
+func replaceSecond(e *regexp.Regexp, s string, with func(string) string) string {
+	var b strings.Builder
+	last := 0
+	for _, at := range e.FindAllStringSubmatchIndex(s, -1) {
+		b.WriteString(s[last:at[4]])
+		b.WriteString(with(s[at[4]:at[5]]))
+		last = at[5]
+	}
+	return b.String() + s[last:]
+}
+
+// byLook hides what looks like a token.
+func byLook(s, hidden string) string {
+	s = issued.ReplaceAllString(s, hidden)
+	return random.ReplaceAllStringFunc(s, func(word string) string {
+		if strings.HasPrefix(word, "sha") && strings.ContainsAny(word[:7], ":-") || !mixed(word) {
+			return word // the digest of an image, a long name
+		}
+		return hidden
+	})
+}
+
+// mixed tells whether a word has digits among its letters, and if it has dashes small and capital ones: my-server-2025 is a name.
+func mixed(word string) bool {
+	has := func(from, to rune) bool {
+		return strings.ContainsFunc(word, func(r rune) bool { return from <= r && r <= to })
+	}
+	digit, small, capital := has('0', '9'), has('a', 'z'), has('A', 'Z')
+	if strings.ContainsAny(word, "-_") {
+		return digit && small && capital || uuid.MatchString(word)
+	}
+	return digit && (small || capital)
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// mask puts pieces of a text aside that are as they shall be shown, so that no other rule looks at them. In their place
+// stand runes of private use: U+E000 before a variable, U+E002 before anything else.
+type mask struct{ parts []string }
+
+func (m *mask) put(before rune, piece string) string {
+	m.parts = append(m.parts, piece)
+	return string(before) + strconv.Itoa(len(m.parts)-1) + string(before+1)
+}
+
+// variables puts the variables of s aside, without what stands there for their default.
+func (m *mask) variables(s string) string {
+	if strings.ContainsAny(s, "\uE000\uE001\uE002\uE003") { // somebody else's marks would be taken for ours
+		return Hidden
+	}
+	return variable.ReplaceAllStringFunc(s, func(v string) string {
+		if name, _, hasDefault := strings.Cut(v, ":-"); hasDefault {
+			v = name + ":-" + Hidden + "}"
+		}
+		return m.put('\uE000', v)
+	})
+}
+
+// value hides all of s but variables and the scheme of an Authorization header. Quotes around it stay.
+func (m *mask) value(s string) string {
+	inner := strings.Trim(s, `"'\`)
+	if inner == "" {
+		return s
+	}
+	at := strings.Index(s, inner)
+	var b strings.Builder
+	b.WriteString(s[:at])
+	last := 0
+	for _, v := range kept.FindAllStringIndex(inner, -1) {
+		b.WriteString(literal(inner[last:v[0]]) + inner[v[0]:v[1]])
+		last = v[1]
+	}
+	b.WriteString(literal(inner[last:]))
+	return b.String() + s[at+len(inner):]
+}
+
+func literal(s string) string {
+	if scheme.MatchString(s) {
+		return s
+	}
+	return Hidden
+}
+
+// address shows a URL; see URL. A password may hold a slash or a question mark nobody escaped.
+func (m *mask) address(s string) string {
+	before, rest, _ := strings.Cut(s, "://")
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	at := strings.LastIndexByte(authority, '@')
+	if far := strings.LastIndexByte(rest, '@'); at < 0 && far > 0 && rest[far-1] != '/' && strings.Contains(authority, ":") && !strings.HasPrefix(authority, "[") {
+		at = far
+	}
+	user := ""
+	if at >= 0 {
+		user, rest = m.value(rest[:at])+"@", rest[at+1:]
+	}
+	rest, fragment, hasFragment := strings.Cut(rest, "#")
+	rest, query, hasQuery := strings.Cut(rest, "?")
+	host, path, hasPath := strings.Cut(rest, "/")
+	shown := before + "://" + user + host
+	if hasPath {
+		shown += "/" + byLook(path, Hidden)
+	}
+	if hasQuery {
+		shown += "?" + m.query(query)
+	}
+	if hasFragment {
+		shown += "#" + m.query(fragment)
+	}
+	return strings.ReplaceAll(shown, Hidden, "redacted") // brackets may not stand in most parts of a URL
+}
+
+// query hides the values of the pairs of a query; what is no pair is hidden whole.
+func (m *mask) query(s string) string {
+	pairs := strings.Split(s, "&")
+	for i, p := range pairs {
+		name, value, isPair := strings.Cut(p, "=")
+		if isPair {
+			pairs[i] = name + "=" + m.value(value)
+		} else {
+			pairs[i] = m.value(p)
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+// bare puts the pieces back. A piece may hold others that were put aside before it.
+func (m *mask) bare(s string) string {
+	for range 2 { // a variable in a URL
+		s = ready.ReplaceAllStringFunc(s, func(mark string) string {
+			runes := []rune(mark)
+			n, err := strconv.Atoi(string(runes[1 : len(runes)-1]))
+			if err != nil || n >= len(m.parts) {
+				return mark
+			}
+			return m.parts[n]
+		})
+	}
+	return s
+}
