@@ -1,0 +1,113 @@
+package interop
+
+import (
+	"regexp"
+	"sync"
+	"testing"
+)
+
+// pyLimit is something that a client and a server cannot do together. Clients, servers, talks and members are regular expressions
+// that match the whole name.
+type pyLimit struct {
+	clients, servers, talks string
+	works                   bool    // through the gateway it works, which makes up for it
+	members                 *string // what differs between what was seen directly and through the gateway; nil is the whole talk
+	why                     string
+}
+
+func members(expression string) *string { return &expression }
+
+const (
+	legacyPeers = "sdk1.*|fastmcp[23]|.* legacy"
+	dual        = "(sdk2|fastmcp4)-stdio" // opened in the legacy era; behind a URL a client has a connection of its own
+	modernPeers = "(sdk2|fastmcp4)-(stdio|modern|http|stateless)"
+	noSession   = "a server without sessions has nowhere to ask, and knows of no call but the one that comes"
+)
+
+// pyLimits are what does not work without the gateway either: the peers' affair.
+var pyLimits = []pyLimit{
+	{clients: ".*", servers: "(sdk1|fastmcp2|fastmcp3)-.*", talks: "either", why: "a tool of servers that speak both eras"},
+	{clients: ".*", servers: "sdk.*", talks: "tree", why: "the SDKs know no {path*}"},
+	{clients: ".* auto", servers: dual, talks: "elicit|sample|roots", works: true, why: "the modern era has no requests of the server's own"},
+	{clients: ".* auto", servers: modernPeers, talks: "elicit|sample|roots", why: "the modern era has no requests of the server's own"},
+	{clients: "sdk2 auto", servers: "(sdk2|fastmcp4)-sse", talks: "elicit|sample|roots|ping", why: "the second SDK speaks the modern era even over HTTP+SSE"},
+	{clients: ".* auto", servers: modernPeers, talks: "ping", why: "the modern era has no ping"},
+	{clients: ".* auto", servers: "fastmcp4-(stdio|modern|http|stateless)", talks: "subscribe|grow", why: "FastMCP 4 does not serve subscriptions/listen"},
+	{clients: "sdk2 auto", servers: "fastmcp4-sse", talks: "subscribe|grow", why: "FastMCP 4 does not serve subscriptions/listen"},
+	{clients: legacyPeers + "|fastmcp4 auto", servers: "fastmcp4-.*", talks: "subscribe", why: "FastMCP 4 has no resources/subscribe"},
+	{clients: legacyPeers, servers: "sdk2-modern", talks: "subscribe", works: true, why: "MCPServer of the second SDK has no resources/subscribe, only subscriptions/listen"},
+	{clients: legacyPeers, servers: "sdk2-(http|sse|stdio)", talks: "subscribe", why: "MCPServer of the second SDK has no resources/subscribe"},
+	{clients: legacyPeers, servers: "(sdk2|fastmcp4)-stateless", talks: "either|cancel|elicit|sample|roots|subscribe|grow", why: noSession},
+	{clients: ".*", servers: "(sdk1|fastmcp2|fastmcp3)-stateless", talks: "cancel|elicit|sample|roots|refuse|subscribe|grow", why: noSession},
+}
+
+// pyThrough is what works directly and not through the gateway.
+var pyThrough = []pyLimit{
+	{clients: ".* auto", servers: "(sdk1|fastmcp2|fastmcp3)-.*|fastmcp4-sse", talks: "ping", why: "the gateway's own era has no ping; directly the client falls back to the server's"},
+	{clients: ".* auto", servers: "sdk2-sse", talks: "subscribe", why: "HTTP+SSE has the legacy era to the gateway, in which the second SDK's server has no subscriptions"},
+	{clients: ".* auto", servers: "sdk2-stdio", talks: "subscribe", why: "a process of both eras is opened in the legacy one, in which the second SDK's server has no subscriptions"},
+	{clients: legacyPeers, servers: "sdk2-stateless", talks: "found", why: "what changes in a call of the legacy era is told to nobody who listens in the modern one, as the gateway does"},
+	{clients: legacyPeers, servers: "(sdk2|fastmcp4)-modern", talks: "elicit|sample|roots", why: "what is configured to speak the modern era asks in no other"},
+
+	// Our faults, to be mended.
+	{clients: ".*", servers: "fastmcp4-(modern|http)", talks: "grow", why: "a server without subscriptions/listen tells a legacy connection at most, and the lists come from the modern one"},
+	{clients: ".*", servers: "(sdk1|fastmcp2|fastmcp3)-stateless", talks: "found", why: "a list that changes without a word is fetched again only if the server speaks the modern era"},
+}
+
+// pyApart are members that differ for a reason.
+var pyApart = []pyLimit{
+	{clients: ".* auto", servers: ".*", talks: ".*", members: members(`.*\.(resultType|ttlMs|cacheScope)`), why: "results of the gateway's era have these"},
+	{clients: ".* auto", servers: ".*", talks: ".*", members: members(`.*\._meta\.io\.modelcontextprotocol/serverInfo.*`), why: "the server of the modern era is the gateway"},
+	{clients: ".*", servers: ".*", talks: "list", members: members(`.*\._meta\.goblin-actor/.*`), why: "where all servers are listed, each item says whose it is"},
+	{clients: ".*", servers: ".*", talks: "log", members: members(`\.level.*`), why: "the level is the gateway's to keep: it takes one for servers that know none, and the modern era has none"},
+	{clients: legacyPeers, servers: "(sdk2|fastmcp4)-(modern|stateless)", talks: "prompts", members: members(`\.(broke|missing)\.error\..*`),
+		why: "the second SDK words errors differently in the modern era, in which the gateway speaks to it"},
+	{clients: ".* auto", servers: "(sdk2|fastmcp4)-(sse|stdio)", talks: "prompts", members: members(`\.(broke|missing)\.error\..*`),
+		why: "the second SDK words errors differently in the legacy era, in which the gateway speaks to it"},
+}
+
+// uses remembers which limits were met: one that nothing meets is to go.
+type uses struct {
+	mu  sync.Mutex
+	met map[*pyLimit]bool
+}
+
+func newUses() *uses { return &uses{met: map[*pyLimit]bool{}} }
+
+func (u *uses) first(all []pyLimit, c pyClient, s *pyServer, talk string, member string) *pyLimit {
+	whole := func(expression, text string) bool {
+		return regexp.MustCompile("^(?:" + expression + ")$").MatchString(text)
+	}
+	for i := range all {
+		l := &all[i]
+		if whole(l.clients, c.name) && whole(l.servers, s.name()) && whole(l.talks, talk) && (l.members == nil || whole(*l.members, member)) {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			u.met[l] = true
+			return l
+		}
+	}
+	return nil
+}
+
+func (u *uses) limit(c pyClient, s *pyServer, talk string) *pyLimit {
+	return u.first(pyLimits, c, s, talk, "")
+}
+
+func (u *uses) through(c pyClient, s *pyServer, talk string) *pyLimit {
+	return u.first(pyThrough, c, s, talk, "")
+}
+
+func (u *uses) apart(c pyClient, s *pyServer, talk, member string) bool {
+	return u.first(pyApart, c, s, talk, member) != nil
+}
+
+func (u *uses) check(t *testing.T) {
+	for _, all := range [][]pyLimit{pyLimits, pyThrough, pyApart} {
+		for i := range all {
+			if !u.met[&all[i]] {
+				t.Errorf("nothing meets this entry: %+v", all[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,418 @@
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/gatetest"
+)
+
+// pythons are the libraries of the Python world and the environment that holds each; versions are pinned in python/<environment>.txt.
+var pythons = map[string]string{"sdk1": "sdk1", "sdk2": "sdk2", "fastmcp2": "sdk1", "fastmcp3": "fastmcp3", "fastmcp4": "sdk2"}
+
+// pyTalks are the conversations of python/client.py, in their order.
+var pyTalks = []string{"list", "odd", "many", "add", "fail", "unknown", "mixed", "progress", "log", "cancel", "elicit", "sample", "roots",
+	"either", "refuse", "resources", "tree", "link", "prompts", "complete", "subscribe", "grow", "found", "ping"}
+
+// pyClient is a column: one process, which talks to one server after the other.
+type pyClient struct {
+	name    string
+	library string
+	mode    string // of the second SDK: auto, legacy or a version
+	path    string // of the gateway, %s is the server; without one all servers' names have prefixes
+}
+
+var pyClients = []pyClient{
+	{"sdk1", "sdk1", "", "/s/%s/mcp"},
+	{"sdk1 over SSE", "sdk1", "", "/s/%s/sse"},
+	{"sdk2 auto", "sdk2", "auto", "/s/%s/mcp"},
+	{"sdk2 legacy", "sdk2", "legacy", "/mcp"},
+	{"fastmcp2", "fastmcp2", "", "/mcp"},
+	{"fastmcp3", "fastmcp3", "", "/mcp"},
+	{"fastmcp4 auto", "fastmcp4", "auto", "/mcp"},
+	{"fastmcp4 legacy", "fastmcp4", "legacy", "/s/%s/mcp"},
+}
+
+// pyServer is a row.
+type pyServer struct {
+	library string
+	way     string // stdio, modern (stdio in the newest version only), http, stateless or sse
+	to      map[string]any
+	config  map[string]any // of the gateway
+	alone   sync.Mutex     // of who talks to it: what they change and ask is the server's
+}
+
+func (s *pyServer) name() string { return s.library + "-" + s.way }
+
+// meets reports whether the client talks to the server. All libraries meet all over streamable HTTP. Over the other transports, where
+// each process costs a second, a client of each era and the server's sister do.
+func (c pyClient) meets(s *pyServer) bool {
+	second := s.library == "sdk2" || s.library == "fastmcp4"
+	switch {
+	case s.way == "http":
+		return c.mode != "legacy" || second // else it is much as the first SDK
+	case c.path == "/s/%s/sse": // the gateway's other front end; what stands behind is the same
+		return s.way == "sse" && s.library == "sdk1"
+	case c.mode == "legacy":
+		return false
+	case s.way == "modern":
+		return c.library == s.library || c.name == "sdk1" && s.library == "sdk2"
+	case c.library == s.library:
+		return true
+	case c.name == "sdk1":
+		return s.way == "stdio" || s.library == "sdk2"
+	default:
+		return c.name == "sdk2 auto" && (second || s.way == "stdio")
+	}
+}
+
+func python(t *testing.T, library string) string {
+	t.Helper()
+	return absolute(t, "python/.venv-"+pythons[library]+"/bin/python")
+}
+
+// needPython skips the test where the Python peers are not installed; with CI=true it fails it.
+func needPython(t *testing.T) {
+	t.Helper()
+	for _, environment := range pythons {
+		if _, err := os.Stat("python/.venv-" + environment + "/installed"); err != nil {
+			const why = "the Python peers are not installed: run make interop, with Python 3.11 or newer"
+			if os.Getenv("CI") == "true" {
+				t.Fatal(why)
+			}
+			t.Skip(why)
+		}
+	}
+}
+
+// pythonStart is how long Python may take to import its libraries, and to be spoken to: half a second each, on a quiet machine.
+const pythonStart = 5 * time.Minute
+
+var pythonVariables = map[string]string{"PYTHONWARNINGS": "ignore", "PYTHONDONTWRITEBYTECODE": "1", "FASTMCP_CHECK_FOR_UPDATES": "off"}
+
+func pythonEnvironment() []string {
+	all := os.Environ()
+	for key, value := range pythonVariables {
+		all = append(all, key+"="+value)
+	}
+	return all
+}
+
+// startPythons starts a process of each library, which serves over all kinds of HTTP, and returns all servers.
+func startPythons(t *testing.T) []*pyServer {
+	t.Helper()
+	var all []*pyServer
+	script := absolute(t, "python/server.py")
+	for _, library := range slices.Sorted(maps.Keys(pythons)) {
+		command := map[string]any{"command": python(t, library), "args": []string{script, library, "stdio"}}
+		config := map[string]any{"command": command["command"], "args": command["args"], "env": pythonVariables}
+		all = append(all, &pyServer{library: library, way: "stdio", to: command, config: config})
+		if library == "sdk2" || library == "fastmcp4" {
+			pinned := map[string]any{"command": command["command"], "args": command["args"], "env": pythonVariables, "protocol": modernVersion}
+			all = append(all, &pyServer{library: library, way: "modern", to: command, config: pinned})
+		}
+		args := []string{script, library}
+		for _, way := range []string{"http", "stateless", "sse"} {
+			port := freePort(t)
+			args = append(args, port)
+			to := map[string]any{"url": "http://127.0.0.1:" + port + "/mcp"}
+			if way == "sse" {
+				to["url"] = "http://127.0.0.1:" + port + "/sse"
+			}
+			all = append(all, &pyServer{library: library, way: way, to: to, config: to})
+		}
+		cmd := exec.Command(python(t, library), args...)
+		cmd.Env = pythonEnvironment()
+		said := &output{}
+		cmd.Stdout, cmd.Stderr = said, said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			if t.Failed() && said.String() != "" {
+				t.Logf("%s:\n%s", library, said)
+			}
+		})
+	}
+	for _, s := range all {
+		if url, ok := s.to["url"].(string); ok {
+			base, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+			waitFor(t, pythonStart, s.name()+" to listen", func() (bool, string) {
+				status, page := gatetest.Get("http://" + base + "/nowhere")
+				return status != 0, page
+			})
+		}
+	}
+	return all
+}
+
+// pyTask is a line for client.py, pyTold one of it.
+type pyTask struct {
+	To      map[string]any `json:"to"`
+	Mode    string         `json:"mode"`
+	Prefix  string         `json:"prefix"`
+	URIs    string         `json:"uris"`
+	Key     string         `json:"key"`
+	Talks   []string       `json:"talks"`
+	Limited []string       `json:"limited"`
+}
+
+type pyTold struct {
+	Talks map[string]pyTalk `json:"talks"`
+}
+
+type pyTalk struct {
+	Saw   json.RawMessage `json:"saw"`
+	Wrong string          `json:"wrong"`
+}
+
+// pyProcess is a running client.py.
+type pyProcess struct {
+	in    io.Writer
+	lines *bufio.Reader
+	said  *output
+}
+
+func startPyClient(t *testing.T, library string) *pyProcess {
+	t.Helper()
+	cmd := exec.Command(python(t, library), "client.py", library)
+	cmd.Dir, cmd.Env = absolute(t, "python"), pythonEnvironment()
+	p := &pyProcess{said: &output{}}
+	cmd.Stderr = p.said
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	p.in, p.lines = in, bufio.NewReader(out)
+	return p
+}
+
+// converse has the talks with one server. client.py bounds each of them.
+func (p *pyProcess) converse(t *testing.T, task pyTask) map[string]pyTalk {
+	t.Helper()
+	line, err := json.Marshal(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(p.in, "%s\n", line); err != nil {
+		t.Fatalf("%v\n%s", err, p.said)
+	}
+	line, err = p.lines.ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("client.py: %v\n%s", err, p.said)
+	}
+	var told pyTold
+	if err := json.Unmarshal(line, &told); err != nil {
+		t.Fatalf("client.py: %v\n%s", err, line)
+	}
+	return told.Talks
+}
+
+// TestPython: each conversation of clients of the Python world with its servers is held directly first and through the gateway
+// then, and what the clients saw is the same, member by member, but for what python_limits_test.go says.
+func TestPython(t *testing.T) {
+	needPython(t)
+	servers := startPythons(t)
+	config := map[string]any{}
+	for _, s := range servers {
+		config[s.name()] = map[string]any{"startTimeout": pythonStart.String(), "timeout": "2m"}
+		maps.Copy(config[s.name()].(map[string]any), s.config)
+	}
+	g := serve(t, config)
+	waitFor(t, pythonStart, "all servers to be ready", func() (bool, string) {
+		waiting := ""
+		for _, b := range snapshot(t, g).Backends {
+			if b.State != "ready" {
+				waiting += fmt.Sprintf("%s %s %s\n", b.Server, b.State, b.Reason)
+			}
+		}
+		return waiting == "", waiting
+	})
+	running := make(chan struct{}, 3)
+	used := newUses()
+	t.Run("columns", func(t *testing.T) {
+		for n, c := range pyClients {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				running <- struct{}{}
+				defer func() { <-running }()
+				begun := time.Now()
+				p := startPyClient(t, c.library)
+				for i := range servers { // each column begins elsewhere, so that they seldom wait for each other
+					if s := servers[(i+n*len(servers)/len(pyClients))%len(servers)]; c.meets(s) && chosenName(c.name+" with "+s.name()) {
+						t.Run(s.name(), func(t *testing.T) { meet(t, p, c, s, g, used) })
+					}
+				}
+				t.Logf("took %s", time.Since(begun).Round(time.Millisecond))
+			})
+		}
+	})
+	if *only == "" && !t.Failed() {
+		used.check(t)
+	}
+}
+
+// meet has all talks of a client with a server, twice.
+func meet(t *testing.T, p *pyProcess, c pyClient, s *pyServer, g *gateway, used *uses) {
+	s.alone.Lock()
+	defer s.alone.Unlock()
+	key := fmt.Sprintf("K%d", time.Now().UnixNano())
+	direct := pyTask{To: s.to, Mode: c.mode, Key: key + "A", Limited: []string{}}
+	through := pyTask{To: map[string]any{"url": g.base + c.path}, Mode: c.mode, Key: key + "B", Limited: []string{}}
+	if strings.Contains(c.path, "%s") {
+		through.To["url"] = g.base + fmt.Sprintf(c.path, s.name())
+	} else {
+		through.Prefix, through.URIs = s.name()+"_", "resource://"+s.name()+"/"
+	}
+	// What is known not to work costs its time, so the server's sister alone tries it.
+	sister := c.library == s.library
+	for _, talk := range pyTalks {
+		limit, gone := used.limit(c, s, talk), used.through(c, s, talk)
+		if limit == nil || sister {
+			direct.Talks = append(direct.Talks, talk)
+		}
+		if (limit == nil || limit.works) && (gone == nil || sister) {
+			through.Talks = append(through.Talks, talk)
+		}
+		if limit != nil {
+			direct.Limited = append(direct.Limited, talk)
+		}
+		if gone != nil {
+			through.Limited = append(through.Limited, talk)
+		}
+	}
+	plain, ours := p.converse(t, direct), p.converse(t, through)
+	for _, talk := range pyTalks {
+		limit, gone := used.limit(c, s, talk), used.through(c, s, talk)
+		at := c.name + " with " + s.name() + ", " + talk
+		a, directly := plain[talk]
+		b, there := ours[talk]
+		switch {
+		case limit == nil && a.Wrong != "":
+			t.Errorf("%s, without the gateway: %s", at, a.Wrong)
+		case limit != nil && directly && a.Wrong == "":
+			t.Errorf("%s: works without the gateway, which this entry denies: %s", at, limit.why)
+		case gone != nil && there && b.Wrong == "":
+			t.Errorf("%s: works through the gateway, which this entry denies: %s", at, gone.why)
+		case gone != nil || !there: // nothing to compare
+		case b.Wrong != "":
+			t.Errorf("%s: %s", at, b.Wrong)
+		case limit == nil:
+			for _, d := range differences(t, a.Saw, b.Saw) {
+				if !used.apart(c, s, talk, d.path) {
+					t.Errorf("%s: %s", at, d)
+				}
+			}
+		}
+	}
+}
+
+// difference is a member that the gateway changed.
+type difference struct{ path, direct, through string }
+
+func (d difference) String() string {
+	return fmt.Sprintf("%s is %s directly and %s through the gateway", d.path, d.direct, d.through)
+}
+
+// differences compares two JSON texts member by member; numbers are compared as they are written.
+func differences(t *testing.T, direct, through json.RawMessage) (all []difference) {
+	t.Helper()
+	var a, b any
+	for text, to := range map[*any]json.RawMessage{&a: direct, &b: through} {
+		d := json.NewDecoder(bytes.NewReader(to))
+		d.UseNumber()
+		if err := d.Decode(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var walk func(path string, a, b any)
+	walk = func(path string, a, b any) {
+		switch x := a.(type) {
+		case map[string]any:
+			if y, ok := b.(map[string]any); ok {
+				for _, key := range slices.Sorted(maps.Keys(x)) {
+					walk(path+"."+key, x[key], member(y, key))
+				}
+				for _, key := range slices.Sorted(maps.Keys(y)) {
+					if _, ok := x[key]; !ok {
+						walk(path+"."+key, missing{}, y[key])
+					}
+				}
+				return
+			}
+			if isMissing(b) && len(x) > 0 {
+				walk(path, a, map[string]any{})
+				return
+			}
+		case []any:
+			if y, ok := b.([]any); ok && len(x) == len(y) {
+				for i := range x {
+					walk(fmt.Sprintf("%s[%d]", path, i), x[i], y[i])
+				}
+				return
+			}
+		case missing:
+			if y, ok := b.(map[string]any); ok && len(y) > 0 {
+				walk(path, map[string]any{}, b)
+				return
+			}
+		default:
+			if _, ok := b.(map[string]any); !ok {
+				if _, ok := b.([]any); !ok && a == b {
+					return
+				}
+			}
+		}
+		all = append(all, difference{path, brief(a), brief(b)})
+	}
+	walk("", a, b)
+	return all
+}
+
+// missing stands for a member that is not there.
+type missing struct{}
+
+func isMissing(value any) bool { _, ok := value.(missing); return ok }
+
+func member(of map[string]any, key string) any {
+	if value, ok := of[key]; ok {
+		return value
+	}
+	return missing{}
+}
+
+func brief(value any) string {
+	if isMissing(value) {
+		return "missing"
+	}
+	text, _ := json.Marshal(value)
+	if len(text) > 300 {
+		return string(text[:300]) + "…"
+	}
+	return string(text)
+}
