@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"sync"
+	"testing/synctest"
+	"time"
+)
+
+// fate decides what happens next: it runs one turn of one actor at a time, chosen by the seed, and lets the clock go on
+// only when nobody has anything to do. It implements kernel.Fate. Everything it runs, it runs on the goroutine of run.
+type fate struct {
+	rng   *rand.Rand
+	sloth int // of a thousand turns so many are put off, so that mailboxes fill
+	naps  int // so many of the next turns are put off for long
+
+	mu     sync.Mutex // other goroutines schedule, too
+	ready  []func()
+	timers timers
+	order  uint64
+	steps  int
+	after  func()        // after each step: what must always hold
+	kick   chan struct{} // somebody has something to do while the clock goes on
+}
+
+func newFate(rng *rand.Rand) *fate {
+	return &fate{rng: rng, after: func() {}, kick: make(chan struct{}, 1)}
+}
+
+// wake has run look again, should it be asleep.
+func (f *fate) wake() {
+	select {
+	case f.kick <- struct{}{}:
+	default:
+	}
+}
+
+// sleep lets the clock go on until then, or until somebody has something to do.
+func (f *fate) sleep(until time.Time) {
+	t := time.NewTimer(time.Until(until))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-f.kick:
+	}
+}
+
+// Schedule implements kernel.Fate.
+func (f *fate) Schedule(run func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ready = append(f.ready, run)
+	f.wake()
+}
+
+// After implements kernel.Fate.
+func (f *fate) After(d time.Duration, ring func()) (stop func() bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := &timer{at: time.Now().Add(max(d, 0)), order: f.order, ring: ring}
+	f.order++
+	heap.Push(&f.timers, t)
+	f.wake()
+	return func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		pending := t.ring != nil
+		t.ring = nil
+		return pending
+	}
+}
+
+// run goes on until the time has come and nothing is left to do at that moment, or until says so.
+func (f *fate) run(end time.Time, until func() bool) {
+	for !until() {
+		synctest.Wait()
+		if do := f.next(); do != nil {
+			f.steps++
+			do()
+			f.after()
+			continue
+		}
+		at, ok := f.due()
+		if !ok || at.After(end) {
+			if !time.Now().Before(end) {
+				return
+			}
+			at = end
+		}
+		f.sleep(at)
+	}
+}
+
+// next takes a turn that is ready, or a timer that is due.
+func (f *fate) next() func() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.timers) > 0 && f.timers[0].ring == nil {
+		heap.Pop(&f.timers)
+	}
+	for len(f.timers) > 0 && !f.timers[0].at.After(time.Now()) {
+		if t := heap.Pop(&f.timers).(*timer); t.ring != nil {
+			ring := t.ring
+			t.ring = nil
+			f.ready = append(f.ready, ring)
+		}
+	}
+	if len(f.ready) == 0 {
+		return nil
+	}
+	i := f.rng.IntN(len(f.ready))
+	do := f.ready[i]
+	f.ready = append(f.ready[:i], f.ready[i+1:]...)
+	if f.naps > 0 && f.rng.IntN(4) == 0 {
+		f.naps--
+		heap.Push(&f.timers, &timer{at: time.Now().Add(8 * time.Second), order: f.order, ring: do})
+		f.order++
+		return func() {}
+	}
+	if f.sloth > 0 && f.rng.IntN(1000) < f.sloth {
+		t := &timer{at: time.Now().Add(time.Duration(f.rng.IntN(2000)) * time.Millisecond), order: f.order, ring: do}
+		f.order++
+		heap.Push(&f.timers, t)
+		return func() {}
+	}
+	return do
+}
+
+// due is when the next timer rings.
+func (f *fate) due() (time.Time, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.timers) > 0 && f.timers[0].ring == nil {
+		heap.Pop(&f.timers)
+	}
+	if len(f.timers) == 0 {
+		return time.Time{}, false
+	}
+	return f.timers[0].at, true
+}
+
+// timer is something that happens at a moment; ring is nil once it has, or was taken back.
+type timer struct {
+	at    time.Time
+	order uint64
+	ring  func()
+}
+
+// timers is a heap: the earliest first, of those at once the oldest.
+type timers []*timer
+
+func (t timers) Len() int { return len(t) }
+func (t timers) Less(i, j int) bool {
+	return t[i].at.Before(t[j].at) || t[i].at.Equal(t[j].at) && t[i].order < t[j].order
+}
+func (t timers) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t *timers) Push(x any)   { *t = append(*t, x.(*timer)) }
+func (t *timers) Pop() any {
+	old := *t
+	last := old[len(old)-1]
+	old[len(old)-1] = nil
+	*t = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,180 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// status asks the gateway for its books.
+func (w *world) status() *status.Snapshot {
+	var s *status.Snapshot
+	done := false
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		s, _ = w.gateway.Status(ctx)
+		done = true
+		w.fate.wake()
+	}()
+	w.fate.run(time.Now().Add(2*time.Minute), func() bool { return done })
+	synctest.Wait()
+	if s == nil {
+		w.broken("no status")
+		return &status.Snapshot{}
+	}
+	return s
+}
+
+// law is what must hold whenever all is quiet and everybody is there.
+func (w *world) law(when string) {
+	if w.failed() {
+		return
+	}
+	s := w.status()
+	for _, server := range s.Servers {
+		if server.State != "ready" {
+			w.broken("%s: %s is %s (%s)", when, server.Name, server.State, server.Reason)
+		}
+		if server.InFlight != 0 || server.Queued != 0 || server.Parked != 0 {
+			w.broken("%s: %s has %d calls in flight, %d queued, %d parked; nobody waits", when, server.Name, server.InFlight, server.Queued, server.Parked)
+		}
+	}
+	for _, call := range s.Calls {
+		w.broken("%s: a call is left: %+v", when, call)
+	}
+}
+
+// books must be empty when all have left.
+func (w *world) books() {
+	if w.failed() {
+		return
+	}
+	s := w.status()
+	for _, session := range s.Sessions {
+		w.broken("a session is left: %+v", session)
+	}
+	for _, call := range s.Calls {
+		w.broken("a call is left: %+v", call)
+	}
+	for _, sub := range s.Subscriptions {
+		w.broken("a subscription is left: %+v", sub)
+	}
+	for _, server := range s.Servers {
+		if server.Subscribed != 0 || server.Subscribers != 0 {
+			w.broken("%s has %d subscriptions of %d subscribers, and nobody is there", server.Name, server.Subscribed, server.Subscribers)
+		}
+	}
+}
+
+// told: every subscriber has heard of the last change.
+func (w *world) told(c *client) {
+	if w.failed() || !c.ready() {
+		return
+	}
+	for _, uri := range sortedKeys(c.subs) {
+		sub := c.subs[uri]
+		for _, s := range w.servers {
+			if last := s.changed[uri]; !sub.unsure && slices.Contains(s.uris, uri) && last > sub.since && sub.told < last {
+				w.broken("%s subscribed to %s (at %d) was last told at %d; it changed at %d", c.name, uri, sub.since, sub.told, last)
+			}
+		}
+	}
+}
+
+// lists: every client sees what the servers offer.
+func (w *world) lists() {
+	if w.failed() {
+		return
+	}
+	var want []string
+	for i, s := range w.servers {
+		for _, tool := range s.tools {
+			if !slices.Contains(w.config.Servers[i].Tools.Deny, tool) {
+				want = append(want, s.name+"_"+tool)
+			}
+		}
+	}
+	sort.Strings(want)
+	for _, c := range w.clients {
+		if c.ready() && c.listed == nil {
+			w.broken("%s has no list", c.name)
+		} else if c.ready() && c.listed.failed {
+			w.broken("%s is refused the list: %s", c.name, c.listed.fault)
+		} else if c.ready() && !slices.Equal(c.list, want) {
+			w.broken("%s lists %v, the servers have %v", c.name, c.list, want)
+		}
+	}
+}
+
+// shown: what people are shown says what the peers know.
+func (w *world) shown() {
+	if w.failed() {
+		return
+	}
+	s := w.status()
+	all := 0
+	for i, server := range s.Servers {
+		want := 0
+		for _, tool := range w.servers[i].tools {
+			if !slices.Contains(w.config.Servers[i].Tools.Deny, tool) {
+				want++
+			}
+		}
+		all += want
+		if server.Tools != want || server.Resources != len(w.servers[i].uris) || server.ReadyCount != server.Replicas {
+			w.broken("%s is shown with %d tools, %d resources, %d of %d replicas ready; it has %d tools", server.Name, server.Tools, server.Resources, server.ReadyCount, server.Replicas, want)
+		}
+	}
+	if s.Catalog.Tools != all {
+		w.broken("the catalog is shown with %d tools; there are %d", s.Catalog.Tools, all)
+	}
+	sessions, streams, wanted := 0, 0, map[string]bool{}
+	for _, c := range w.clients {
+		switch {
+		case c.modern && c.listening != nil:
+			streams++
+		case !c.modern && c.state == "ready":
+			sessions++
+		}
+		for uri, sub := range c.subs {
+			if !sub.unsure {
+				wanted[uri] = true
+			}
+		}
+	}
+	for _, session := range s.Sessions {
+		if session.Protocol >= "2026" {
+			streams--
+		} else {
+			sessions--
+		}
+	}
+	if sessions > 0 || streams != 0 { // sessions that their clients have forgotten may be there until they are idle for too long
+		w.broken("%d sessions of clients are not shown, and %d listen streams too few", sessions, streams)
+	}
+	upstream := 0
+	for _, server := range s.Servers {
+		upstream += server.Subscribed
+	}
+	if upstream < len(wanted) {
+		w.broken("%d resources are shown as subscribed at their servers; clients wait for news of %d", upstream, len(wanted))
+	}
+}
+
+// always must hold after each step.
+func (w *world) always() {
+	if w.fate.steps%64 != 0 {
+		return
+	}
+	w.unread()
+	for _, a := range w.gateway.Mailboxes() {
+		if a.Depth > a.Limit {
+			w.broken("the mailbox of %s holds %d messages; %d is its bound", a.Name, a.Depth, a.Limit)
+		}
+	}
+}

@@ -1,0 +1,506 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"goblin-actor/protocol/transport"
+)
+
+// server is one entry of mcpServers as the far side sees it: what it offers, and its connections.
+type server struct {
+	w        *world
+	name     string
+	modern   bool
+	dual     bool // each connection speaks the era it is asked in first
+	http     bool
+	replicas int
+	silent   bool // modern: its lists change without a word
+
+	tools   []string       // that are there now
+	uris    []string       // resources, always there
+	changed map[string]int // by URI: place in the book of its last change
+	down    bool           // no connection can be made
+	conns   []*conn        // that are not dead
+	made    int
+}
+
+// conn is one connection as the server sees it.
+type conn struct {
+	s        *server
+	link     *link
+	number   int
+	modern   bool // what it speaks
+	dead     bool
+	lost     bool // HTTP: the server has forgotten the session
+	ready    bool // initialized, or modern
+	listens  bool // HTTP, legacy: the GET stream is open
+	subs     map[string]bool
+	streams  map[string]*listenStream // modern: subscriptions/listen by request id
+	running  map[string]*running      // by request id
+	asked    map[string]*running      // questions without an answer, by our id
+	lastAsk  int
+	level    string          // what it shall log
+	roots    string          // what it was told of them last
+	trouble  bool            // it has lost its calls by itself
+	cut      map[uint64]bool // HTTP: responses that broke
+	progress int
+}
+
+// listenStream is one subscriptions/listen of a modern server.
+type listenStream struct {
+	ticket uint64
+	id     string
+	uris   []string
+	tools  bool
+}
+
+// running is a call at work.
+type running struct {
+	c      *conn
+	ticket uint64
+	id     string
+	nonce  int
+	token  string
+	gone   bool // cancelled, or answered
+
+	completes     bool      // it is no call but a completion
+	link, padding string    // what its result has besides
+	asks          int       // questions without an answer
+	left          time.Time // one of them was refused since its client had left: when
+	began         int
+}
+
+// request is what a server reads of a frame.
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name      string `json:"name"`
+		URI       string `json:"uri"`
+		Arguments struct {
+			Nonce int
+			Do    string // what the tool is to do; "" = anything
+		} `json:"arguments"`
+		Argument      struct{ Value string }     `json:"argument"`
+		Level         string                     `json:"level"`
+		Meta          map[string]json.RawMessage `json:"_meta"`
+		RequestID     json.RawMessage            `json:"requestId"`
+		RequestState  string                     `json:"requestState"`
+		Responses     map[string]json.RawMessage `json:"inputResponses"`
+		Notifications struct {
+			Tools bool     `json:"toolsListChanged"`
+			URIs  []string `json:"resourceSubscriptions"`
+		} `json:"notifications"`
+	} `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+func (c *conn) String() string { return fmt.Sprintf("%s#%d", c.s.name, c.number) }
+
+func (s *server) connect(l *link) *conn {
+	s.made++
+	c := &conn{s: s, link: l, number: s.made, modern: s.modern, subs: map[string]bool{}, streams: map[string]*listenStream{}, running: map[string]*running{}, asked: map[string]*running{}, cut: map[uint64]bool{}}
+	s.conns = append(s.conns, c)
+	return c
+}
+
+// living are the connections that still are.
+func (s *server) living() []*conn {
+	s.conns = slices.DeleteFunc(s.conns, func(c *conn) bool { return c.dead })
+	return s.conns
+}
+
+// take reads one frame of the gateway.
+func (c *conn) take(o transport.Outgoing) {
+	c.s.w.trace("%s ⇐ %s", c, o.Frame)
+	var r request
+	if err := json.Unmarshal(o.Frame, &r); err != nil {
+		c.s.w.broken("the gateway sent a server what it cannot read: %v: %s", err, o.Frame)
+		return
+	}
+	switch {
+	case r.Method == "" && r.ID != nil:
+		c.told(string(r.ID), &r)
+	case r.ID == nil:
+		c.noted(&r)
+	default:
+		c.request(o.Ticket, &r)
+	}
+}
+
+// request answers in the era of the connection.
+func (c *conn) request(ticket uint64, r *request) {
+	if c.s.dual && (r.Method == "initialize" || r.Method == "server/discover") {
+		c.modern = r.Method == "server/discover"
+	}
+	if c.modern {
+		c.answerModern(ticket, r)
+		return
+	}
+	c.answerLegacy(ticket, r)
+}
+
+// say sends a frame after a while, on the response of a ticket or beside it.
+func (c *conn) say(ticket uint64, after time.Duration, last bool, format string, args ...any) {
+	raw := fmt.Sprintf(format, args...)
+	c.s.w.fate.After(after, func() {
+		if c.dead {
+			return
+		}
+		f := mustFrame(raw)
+		if !c.link.http {
+			c.link.tell(pipeLane, transport.Received{Frame: f})
+			return
+		}
+		if ticket == 0 {
+			c.link.tell(pipeLane, transport.Received{Frame: f})
+			return
+		}
+		c.link.mu.Lock()
+		open := c.link.open[ticket]
+		c.link.mu.Unlock()
+		if !open {
+			return
+		}
+		if last {
+			c.link.forget(ticket)
+		}
+		c.link.tell(ticket, transport.Received{Ticket: ticket, Frame: f, Last: last, Status: 200})
+	})
+}
+
+func (c *conn) result(ticket uint64, id json.RawMessage, result string) {
+	c.say(ticket, c.s.w.think(), true, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+}
+
+func (c *conn) fail(ticket uint64, id json.RawMessage, code int, text string) {
+	c.say(ticket, c.s.w.think(), true, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, text)
+}
+
+// answerLegacy answers a request of the versions with sessions.
+func (c *conn) answerLegacy(ticket uint64, r *request) {
+	w := c.s.w
+	switch r.Method {
+	case "initialize":
+		if w.fault(10) {
+			w.count("a server that hangs in its handshake")
+			return
+		}
+		c.lost = false
+		c.result(ticket, r.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{},"completions":{},"logging":{}},"serverInfo":{"name":"simulated","version":"1"}}`)
+	case "server/discover":
+		c.fail(ticket, r.ID, -32601, "Method not found")
+	case "logging/setLevel":
+		c.level = r.Params.Level
+		c.result(ticket, r.ID, `{}`)
+	case "ping":
+		c.result(ticket, r.ID, `{}`)
+	case "tools/list":
+		c.result(ticket, r.ID, `{"tools":[`+c.s.toolList()+`]}`)
+	case "resources/list":
+		c.result(ticket, r.ID, `{"resources":[`+c.s.resourceList()+`]}`)
+	case "resources/templates/list":
+		c.result(ticket, r.ID, `{"resourceTemplates":[]}`)
+	case "prompts/list":
+		c.result(ticket, r.ID, `{"prompts":[{"name":"p"}]}`)
+	case "resources/subscribe":
+		if w.fault(30) {
+			w.count("a subscription refused by its server")
+			c.fail(ticket, r.ID, -32000, "not now")
+			return
+		}
+		c.subs[r.Params.URI] = true
+		c.result(ticket, r.ID, `{}`)
+	case "resources/unsubscribe":
+		delete(c.subs, r.Params.URI)
+		c.result(ticket, r.ID, `{}`)
+	case "resources/read":
+		c.result(ticket, r.ID, `{"contents":[{"uri":"`+r.Params.URI+`","text":"x"}]}`)
+	case "completion/complete":
+		if r.Params.Argument.Value == "ask" {
+			call := &running{c: c, ticket: ticket, id: string(r.ID), completes: true}
+			c.running[call.id] = call
+			call.question(`"elicitation/create","params":{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
+			return
+		}
+		c.result(ticket, r.ID, completion)
+	case "tools/call":
+		c.call(ticket, r)
+	default:
+		c.fail(ticket, r.ID, -32601, "Method not found")
+	}
+}
+
+func (s *server) toolList() string {
+	var items []string
+	for _, name := range s.tools {
+		items = append(items, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+	}
+	return strings.Join(items, ",")
+}
+
+func (s *server) resourceList() string {
+	var items []string
+	for _, uri := range s.uris {
+		items = append(items, fmt.Sprintf(`{"uri":%q,"name":"r"}`, uri))
+	}
+	return strings.Join(items, ",")
+}
+
+// call executes a tool, in one of the ways servers do.
+func (c *conn) call(ticket uint64, r *request) {
+	w := c.s.w
+	call := &running{c: c, ticket: ticket, id: string(r.ID), nonce: r.Params.Arguments.Nonce, token: string(r.Params.Meta["progressToken"])}
+	c.running[call.id] = call
+	call.began = w.book.moment()
+	w.book.executed(w, call)
+	if r.Params.Arguments.Do != "" {
+		call.obey(r.Params.Arguments.Do)
+		return
+	}
+	switch how := w.srng.IntN(100); {
+	case w.calm:
+		call.answer(w.think())
+	case how < 45:
+		call.answer(w.think())
+	case how < 60:
+		call.notes(1 + w.srng.IntN(6))
+		call.answer(w.think() + time.Second)
+	case how < 66:
+		w.count("a flood of progress")
+		call.notes(200)
+		call.answer(time.Second)
+	case how < 72:
+		w.count("a call that is never answered")
+	case how < 77:
+		w.count("an answer told twice")
+		call.answer(w.think())
+		call.answerAnyway(3 * time.Second)
+	case how < 82:
+		call.error(w.think())
+	case how < 94 && !c.modern:
+		call.ask()
+	default:
+		w.count("a server that dies in a call")
+		w.fate.After(w.think(), func() { c.die() })
+	}
+}
+
+// answer ends a call after a while, unless it was cancelled.
+func (r *running) answer(after time.Duration) {
+	r.c.s.w.fate.After(after, func() {
+		if r.gone || r.c.dead {
+			return
+		}
+		r.answerAnyway(0)
+	})
+}
+
+func (r *running) answerAnyway(after time.Duration) {
+	r.c.s.w.fate.After(after, func() {
+		if r.gone {
+			r.c.s.w.count("an answer to what was cancelled or answered")
+		}
+		r.gone = true
+		delete(r.c.running, r.id)
+		if r.completes {
+			r.c.say(r.ticket, 0, true, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.id, completion)
+			return
+		}
+		kind := ""
+		if r.c.modern {
+			kind = `"resultType":"complete",`
+		}
+		r.c.say(r.ticket, 0, true, `{"jsonrpc":"2.0","id":%s,"result":{%s"content":[%s{"type":"text","text":"done %d%s"}]}}`, r.id, kind, r.link, r.nonce, r.padding)
+	})
+}
+
+func (r *running) error(after time.Duration) {
+	r.c.s.w.fate.After(after, func() {
+		if !r.gone {
+			r.gone = true
+			delete(r.c.running, r.id)
+			r.c.say(r.ticket, 0, true, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32050,"message":"it did not work"}}`, r.id)
+		}
+	})
+}
+
+// notes sends progress and log lines of a call.
+func (r *running) notes(n int) {
+	for i := range n {
+		r.c.s.w.fate.After(time.Duration(r.c.s.w.srng.IntN(900))*time.Millisecond, func() {
+			if r.gone || r.c.dead {
+				return
+			}
+			r.c.progress++
+			if r.token != "" && i%3 != 2 {
+				r.c.say(r.ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, r.token, r.c.progress)
+			} else if !r.c.modern {
+				r.c.say(r.ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"line %d"}}`, i)
+			}
+		})
+	}
+}
+
+// ask puts questions to the client, and answers when they have been answered.
+func (r *running) ask() {
+	w := r.c.s.w
+	w.count("a question of a legacy server")
+	r.asks = 1 + w.srng.IntN(2)
+	for range r.asks {
+		method := []string{`"elicitation/create","params":{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`,
+			`"sampling/createMessage","params":{"messages":[],"maxTokens":1}`, `"roots/list"`}[w.srng.IntN(3)]
+		r.put(method)
+	}
+}
+
+// put asks one question.
+func (r *running) put(method string) {
+	r.c.lastAsk++
+	id := fmt.Sprintf(`"q%d"`, r.c.lastAsk)
+	r.c.asked[id] = r
+	r.c.say(r.ticket, r.c.s.w.think(), false, `{"jsonrpc":"2.0","id":%s,"method":%s}`, id, method)
+}
+
+// question asks the only one.
+func (r *running) question(method string) {
+	r.asks = 1
+	r.put(method)
+}
+
+// told is the answer to a question.
+func (c *conn) told(id string, reply *request) {
+	r := c.asked[id]
+	if r == nil {
+		c.s.w.broken("%s was told an answer to %s, which it has not asked, or was told already", c, id)
+		return
+	}
+	delete(c.asked, id)
+	if strings.Contains(string(reply.Result), `"roots"`) {
+		c.roots = string(reply.Result)
+	}
+	if strings.Contains(string(reply.Error), "the call was cancelled before its client answered") || string(reply.Result) == `{"action":"cancel"}` {
+		r.left = time.Now()
+	}
+	if r.asks--; r.asks == 0 {
+		r.answer(c.s.w.think())
+	}
+}
+
+// noted is a notification of the gateway.
+func (c *conn) noted(r *request) {
+	switch r.Method {
+	case "notifications/initialized":
+		c.ready = true
+	case "notifications/cancelled":
+		c.cancelled(string(r.Params.RequestID))
+	}
+}
+
+func (c *conn) cancelled(id string) {
+	delete(c.streams, id)
+	if call := c.running[id]; call != nil {
+		c.s.w.count("a cancel that reached its server")
+		if c.link.http && time.Since(call.left) < 600*time.Millisecond { // a process does not say whose question it was
+			c.s.w.broken("%s was told that a question has no answer, and that its call %d is cancelled: one of them is enough", c, call.nonce)
+		}
+		call.gone = true
+		delete(c.running, id)
+		c.s.w.book.cancelledAt(call)
+		if c.s.w.fault(200) {
+			call.answerAnyway(c.s.w.think())
+		}
+	}
+}
+
+// hungUp: the gateway closed the response of a ticket.
+func (c *conn) hungUp(ticket uint64) {
+	for id, st := range c.streams {
+		if st.ticket == ticket {
+			delete(c.streams, id)
+		}
+	}
+	for _, id := range sortedKeys(c.running) {
+		if call := c.running[id]; call.ticket == ticket && c.modern {
+			c.cancelled(id)
+		}
+	}
+}
+
+// die ends the process, or has the HTTP server forget the session.
+func (c *conn) die() {
+	if c.dead {
+		return
+	}
+	c.trouble = true
+	if !c.link.http {
+		c.dead = true
+		c.link.end(&transport.ExitError{Code: 1})
+		return
+	}
+	c.lost = !c.modern
+	clear(c.subs)
+	c.link.mu.Lock()
+	tickets := sortedKeys(c.link.open)
+	c.link.mu.Unlock()
+	clear(c.streams)
+	clear(c.running)
+	clear(c.asked)
+	for _, ticket := range tickets {
+		c.link.over(ticket, transport.ErrNoAnswer)
+	}
+	if c.listens {
+		c.listens = false
+		c.link.tell(pipeLane, transport.ListenFailed{Err: transport.ErrNoAnswer})
+		c.s.w.fate.After(time.Second, c.link.get)
+	}
+}
+
+// change adds or takes away a tool and says so on every connection.
+func (s *server) change() {
+	s.w.count("a catalog that changed")
+	if i := slices.Index(s.tools, "extra"); i >= 0 {
+		s.tools = slices.Delete(slices.Clone(s.tools), i, i+1)
+	} else {
+		s.tools = append(slices.Clone(s.tools), "extra")
+	}
+	s.w.trace("%s now has %v", s.name, s.tools)
+	for _, c := range s.living() {
+		c.announce("tools/list_changed", "", func(st *listenStream) bool { return st.tools })
+	}
+}
+
+// update changes a resource, or a part of it, and says so to who has subscribed to it.
+func (s *server) update(uri, part string) {
+	s.changed[uri] = s.w.book.moment()
+	s.w.trace("%s: %s has changed", s.name, uri)
+	for _, c := range s.living() {
+		if c.subs[uri] || c.modern {
+			c.announce("resources/updated", `"uri":"`+uri+part+`"`, func(st *listenStream) bool { return slices.Contains(st.uris, uri) })
+		}
+	}
+}
+
+// announce sends a notification to a connection.
+func (c *conn) announce(method, params string, wanted func(*listenStream) bool) {
+	if c.modern {
+		for _, id := range sortedKeys(c.streams) {
+			if st := c.streams[id]; wanted(st) {
+				more := ""
+				if params != "" {
+					more = "," + params
+				}
+				c.say(st.ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/%s","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`, method, id, more)
+			}
+		}
+		return
+	}
+	if c.ready && (!c.link.http || c.listens) {
+		c.say(0, 0, false, `{"jsonrpc":"2.0","method":"notifications/%s","params":{%s}}`, method, params)
+	}
+}
