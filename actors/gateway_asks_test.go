@@ -104,23 +104,32 @@ func TestAQuestionOutOfTheBlue(t *testing.T) {
 	})(t)
 }
 
-// The first question makes a process's calls run one at a time, parked ones aside.
+// The first question makes a process's calls run one at a time, parked ones aside. Roots do not: servers ask for them when they
+// have just met us, and a call that hangs would keep everybody else out from then on.
 func TestLeasedFromTheFirstQuestion(t *testing.T) {
-	within(func(t *testing.T) {
-		server := asking(`{"jsonrpc":"2.0","id":"q","method":"roots/list"}`)
-		h := open(t, map[string]*actortest.Server{"one": server}, nil)
-		defer h.close()
-		h.can = allCapabilities
-		h.initialize()
-		h.send(call(1)) // parked at its question
-		time.Sleep(30 * time.Millisecond)
-		synctest.Wait()
-		server.Handle = func(*transport.Peer, protocol.Frame, []byte) {}
-		h.send(call(2), call(3))
-		if n := len(server.Got("tools/call")); n != 2 {
-			t.Errorf("%d calls at the server, want the parked one and one that runs", n)
-		}
-	})(t)
+	for _, test := range []struct {
+		question string
+		sent     int // calls at the server: the parked one and those that run
+	}{
+		{`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}`, 2},
+		{`{"jsonrpc":"2.0","id":"q","method":"roots/list"}`, 3},
+	} {
+		within(func(t *testing.T) {
+			server := asking(test.question)
+			h := open(t, map[string]*actortest.Server{"one": server}, nil)
+			defer h.close()
+			h.can = allCapabilities
+			h.initialize()
+			h.send(call(1)) // parked at its question
+			time.Sleep(30 * time.Millisecond)
+			synctest.Wait()
+			server.Handle = func(*transport.Peer, protocol.Frame, []byte) {}
+			h.send(call(2), call(3))
+			if n := len(server.Got("tools/call")); n != test.sent {
+				t.Errorf("%s: %d calls at the server, want %d", test.question, n, test.sent)
+			}
+		})(t)
+	}
 }
 
 // The call is cancelled: the server's question is answered, the client's is not asked any more.

@@ -57,8 +57,9 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 		if p == nil || p.request.Caller.Can&message.CanRoots == 0 {
 			return s.reply(protocol.AppendResult(nil, rawID, rootsResult(s.server.Roots)), out)
 		}
-		// A server over HTTP may ask for roots because it has just met us; that says nothing of its other questions.
-		certain = certain || len(s.server.URLs) > 0
+		// A server may ask for roots because it has just met us. That says nothing of how it asks its other questions: given
+		// one call at a time for it, a call that hangs would keep all others out.
+		certain = certain || !s.atLarge
 	}
 	if !certain && (p == nil || !s.atLarge) {
 		s.atLarge = true
