@@ -25,8 +25,9 @@ run: build ## the gateway with its demo servers, or with ./goblin.yaml if there 
 tui: build ## the gateway with its console
 	./bin/goblin-actor serve --tui
 
+# The time is that of one package, and catches hangs only: on a busy machine tests/interop takes longer than the ten minutes go test gives.
 test: interop ## every test, foreign clients and servers included (the latter need npm and Python)
-	go test ./...
+	go test -timeout 1h ./...
 
 race: ## the tests under the race detector, three times
 	go test -race -count=3 -timeout 30m ./...
@@ -80,7 +81,7 @@ sim-mutants: ## takes mended faults' mends out, one after the other, and says wh
 	go test -count=1 -timeout 3h -v ./tests/sim -run TestMutants -mutants
 
 matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
-	go test -count=1 -v -run TestMatrix ./$(INTEROP)
+	go test -count=1 -timeout 1h -v -run TestMatrix ./$(INTEROP)
 
 clean: ## removes what was built
 	rm -rf bin bench/results
