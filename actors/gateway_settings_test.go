@@ -198,3 +198,36 @@ func TestLogLevelOfASessionThatHasEnded(t *testing.T) {
 		t.Errorf("servers are told %q", told)
 	}
 }
+
+// A session says what it wants and ends, while the gateway has no time for either: it hears of the end first.
+func TestLogLevelOfASessionWhoseEndOvertakesIt(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"a"}, Logging: true}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		sessions := func() (all []kernel.Reference) {
+			for _, box := range h.gateway.Mailboxes() {
+				if ref, ok := h.gateway.system.Lookup(box.Name); ok && strings.HasPrefix(box.Name, "gateway/session/") {
+					all = append(all, ref)
+				}
+			}
+			return all
+		}
+		release := make(chan struct{})
+		h.gateway.self.Tell(message.Inspect{Reply: func(any) { <-release }}) // it is busy until the session has ended
+		h.send(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}`)
+		for _, ref := range sessions() {
+			ref.Tell(message.DrainSession{})
+		}
+		synctest.Wait()
+		if left := sessions(); len(left) > 0 {
+			t.Fatalf("%d sessions have not ended", len(left))
+		}
+		close(release)
+		synctest.Wait()
+		if told := server.Got("logging/setLevel"); len(told) != 0 {
+			t.Errorf("nobody is there, and the server is told %s", told[len(told)-1].Raw)
+		}
+	})(t)
+}

@@ -88,12 +88,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 			return s.makeRoom(out)
 		}
 	case message.WantLevel:
-		if m.Level == "" {
-			delete(s.levels, m.Session)
-		} else {
-			s.levels[m.Session] = slices.Index(protocol.LogLevels, m.Level)
-		}
-		return s.chooseLevel(out)
+		return s.wantLevel(m, out)
 	case message.Withdrawal: // only from stdin: it may mean one of the streams there
 		for _, ref := range s.sessions.All() {
 			out = append(out, tell(ref, m))
@@ -136,6 +131,17 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		m.Reply(s.report())
 	}
 	return out
+}
+
+// wantLevel keeps what a session or a desk wants. One that has ended wants nothing: the news of its end overtakes what it said
+// before.
+func (s *state) wantLevel(m message.WantLevel, out []effect) []effect {
+	if m.Level == "" || !s.sessions.Has(m.Session) && !slices.Contains(s.desks, m.Session) {
+		delete(s.levels, m.Session)
+	} else {
+		s.levels[m.Session] = slices.Index(protocol.LogLevels, m.Level)
+	}
+	return s.chooseLevel(out)
 }
 
 // chooseLevel tells the servers the most verbose level any session wants, or that none wants any more; sessions filter for

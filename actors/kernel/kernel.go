@@ -75,7 +75,8 @@ const (
 )
 
 // ChildStopped tells a parent, exactly once, that a child is no more. Err is the value of the child's last
-// panic if that is what ended it, else nil. A parent that is stopping or restarting itself is not told.
+// panic if that is what ended it, else nil. A parent that is stopping or restarting itself is not told. It overtakes what waits
+// in the parent's mailbox: messages of the child may come after it.
 type ChildStopped struct {
 	Child Reference
 	Name  string // the child's full name

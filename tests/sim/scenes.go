@@ -383,9 +383,6 @@ func (w *world) oneMore() *ask {
 	return nil
 }
 
-// HoldLevels holds the law of log levels, too. About one story in sixty breaks it (seed 9513212493398), which is not understood yet.
-var HoldLevels bool
-
 // levels: nobody is there who wants much logged, and those whom their clients have forgotten are not there any more. What is
 // said over HTTP may arrive in another order than it was said.
 func (w *world) levels() {

@@ -21,7 +21,6 @@ var (
 	story   = flag.Bool("story", false, "print the stories")
 	digests = flag.Bool("digests", false, "print the digests")
 	hours   = flag.Float64("hours", 0, "go on until so many hours were simulated")
-	holding = flag.Bool("levels", false, "hold the law of log levels, too")
 	own     = flag.Bool("own", true, "also stories of this commit's own")
 	shorten = flag.Int("shorten", 0, "shorten the first story that fails, with so many tries, print it, and keep it under testdata")
 )
@@ -29,7 +28,6 @@ var (
 // tell runs one story.
 func tell(t *testing.T, p Params, print bool) (o Outcome) {
 	t.Helper()
-	HoldLevels = *holding
 	cryptotest.SetGlobalRandom(t, p.Seed)
 	synctest.Test(t, func(t *testing.T) { o = Run(t, p, print) })
 	return o

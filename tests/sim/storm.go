@@ -198,9 +198,7 @@ func (w *world) end() {
 	}
 	w.pass(w.p.Limits.SessionIdle + time.Minute)
 	w.books()
-	if HoldLevels {
-		w.levels()
-	}
+	w.levels()
 	if used := w.gateway.Budget().Used(); used != 0 && !w.failed() {
 		w.broken("%d bytes are still counted as buffered, and nobody is there", used)
 	}
