@@ -273,7 +273,6 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 	s.warned.noise, s.warned.id = false, false
 	s.era, s.bindings, s.rechecking, s.streams, s.reach = message.EraUnknown, nil, 0, streams{}, reach{}
 	s.atLarge, s.moved, s.peer, s.circle, s.tasks, s.orphans = false, moved{}, "", false, nil, nil
-	clear(s.left)
 	out = s.enter(now, message.Connecting, "", out)
 	out = append(out, act(open{*s.incarnation}))
 	s.began = now
@@ -354,9 +353,10 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 	return append(out, act(wakeAfter{pause, wake{*s.incarnation}}))
 }
 
-// shut closes the connection, if one is open; its later events are ignored.
+// shut closes the connection, if one is open; its later events are ignored, and nobody is owed an answer on it.
 func (s *state) shut(out []effect) []effect {
 	s.linked, s.pid = false, 0
+	clear(s.left)
 	return append(out, act(closeLink{closeGrace}))
 }
 
