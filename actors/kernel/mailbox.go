@@ -231,7 +231,9 @@ func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, pool actor.Disp
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.invoker, m.pool = invoker, pool
-	_, m.single = m.pool.(fated)
+	if f, ok := pool.(fated); ok {
+		m.single, m.pool = true, fated{f.fate, m.owner.name}
+	}
 }
 
 // Start is called by protoactor when its Started is queued: from now on messages are handled.

@@ -27,6 +27,7 @@ type client struct {
 	answers bool // it answers questions
 	old     bool // it speaks 2025-03-26
 	mute    bool // it answers none for a while
+	verbose bool // modern: it wants to hear of each call
 	pipe    *transport.PipeClient
 
 	session string
@@ -457,7 +458,7 @@ func (c *client) leaves(x wire) {
 func (c *client) wake() {
 	c.woken++
 	for _, look := range c.waiting {
-		c.w.fate.Schedule(look)
+		c.w.fate.Schedule("", look)
 	}
 	c.waiting = nil
 }

@@ -131,8 +131,14 @@ func (c *client) subscribe(uri string) {
 		return
 	}
 	c.aim(uri)
-	a := c.send("resources/subscribe", uri, fmt.Sprintf(`,"uri":%q`, uri))
+	c.about("subscribe", uri)
+}
+
+// about sends a resources/subscribe or unsubscribe of a legacy client.
+func (c *client) about(what, uri string) *ask {
+	a := c.send("resources/"+what, uri, fmt.Sprintf(`,"uri":%q`, uri))
 	a.uri = uri
+	return a
 }
 
 // aim notes that the client changes its mind about a resource: with two such requests under way nobody knows which
@@ -178,16 +184,14 @@ func (c *client) unsubscribe() {
 		if a := c.open[id]; a.method == "resources/subscribe" && c.w.crng.IntN(2) == 0 {
 			c.aim(a.uri)
 			delete(c.subs, a.uri)
-			b := c.send("resources/unsubscribe", a.uri, fmt.Sprintf(`,"uri":%q`, a.uri))
-			b.uri = a.uri
+			c.about("unsubscribe", a.uri)
 			return
 		}
 	}
 	for _, uri := range sortedKeys(c.subs) {
 		c.aim(uri)
 		delete(c.subs, uri)
-		a := c.send("resources/unsubscribe", uri, fmt.Sprintf(`,"uri":%q`, uri))
-		a.uri = uri
+		c.about("unsubscribe", uri)
 		return
 	}
 }

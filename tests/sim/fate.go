@@ -13,10 +13,10 @@ import (
 type fate struct {
 	rng   *rand.Rand
 	sloth int // of a thousand turns so many are put off, so that mailboxes fill
-	naps  int // so many of the next turns are put off for long
 
 	mu     sync.Mutex // other goroutines schedule, too
 	ready  []func()
+	busy   map[string]time.Time // by actor: until when it has no time
 	timers timers
 	order  uint64
 	steps  int
@@ -25,7 +25,7 @@ type fate struct {
 }
 
 func newFate(rng *rand.Rand) *fate {
-	return &fate{rng: rng, after: func() {}, kick: make(chan struct{}, 1)}
+	return &fate{rng: rng, after: func() {}, busy: map[string]time.Time{}, kick: make(chan struct{}, 1)}
 }
 
 // wake has run look again, should it be asleep.
@@ -46,22 +46,42 @@ func (f *fate) sleep(until time.Time) {
 	}
 }
 
-// Schedule implements kernel.Fate.
-func (f *fate) Schedule(run func()) {
+// Schedule implements kernel.Fate. Who is no actor has no name.
+func (f *fate) Schedule(actor string, run func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if until, ok := f.busy[actor]; ok {
+		if time.Now().Before(until) {
+			f.put(until, run)
+			return
+		}
+		delete(f.busy, actor)
+	}
 	f.ready = append(f.ready, run)
 	f.wake()
+}
+
+// occupy leaves an actor without a turn for a while, as if its goroutine stood still: its mailbox fills.
+func (f *fate) occupy(actor string, d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.busy[actor] = time.Now().Add(d)
+}
+
+// put has something done then. The caller has the lock.
+func (f *fate) put(at time.Time, do func()) *timer {
+	t := &timer{at: at, order: f.order, ring: do}
+	f.order++
+	heap.Push(&f.timers, t)
+	f.wake()
+	return t
 }
 
 // After implements kernel.Fate.
 func (f *fate) After(d time.Duration, ring func()) (stop func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t := &timer{at: time.Now().Add(max(d, 0)), order: f.order, ring: ring}
-	f.order++
-	heap.Push(&f.timers, t)
-	f.wake()
+	t := f.put(time.Now().Add(max(d, 0)), ring)
 	return func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -112,16 +132,8 @@ func (f *fate) next() func() {
 	i := f.rng.IntN(len(f.ready))
 	do := f.ready[i]
 	f.ready = append(f.ready[:i], f.ready[i+1:]...)
-	if f.naps > 0 && f.rng.IntN(4) == 0 {
-		f.naps--
-		heap.Push(&f.timers, &timer{at: time.Now().Add(8 * time.Second), order: f.order, ring: do})
-		f.order++
-		return func() {}
-	}
 	if f.sloth > 0 && f.rng.IntN(1000) < f.sloth {
-		t := &timer{at: time.Now().Add(time.Duration(f.rng.IntN(2000)) * time.Millisecond), order: f.order, ring: do}
-		f.order++
-		heap.Push(&f.timers, t)
+		f.put(time.Now().Add(time.Duration(f.rng.IntN(2000))*time.Millisecond), do)
 		return func() {}
 	}
 	return do

@@ -126,7 +126,7 @@ func (w *world) shown() {
 			}
 		}
 		all += want
-		if server.Tools != want || server.Resources != len(w.servers[i].uris) || server.ReadyCount != server.Replicas {
+		if server.Tools != want || server.Resources != len(w.servers[i].uris)+1 || server.ReadyCount != server.Replicas {
 			w.broken("%s is shown with %d tools, %d resources, %d of %d replicas ready; it has %d tools", server.Name, server.Tools, server.Resources, server.ReadyCount, server.Replicas, want)
 		}
 	}

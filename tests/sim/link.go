@@ -81,7 +81,7 @@ func (l *link) pump(number uint64, n *lane) {
 	if len(n.events) > 50 { // it has come long ago
 		lag = func() time.Duration { return 0 }
 	}
-	l.w.fate.Schedule(func() { l.w.fate.After(lag(), func() { l.deliver(number, n) }) })
+	l.w.fate.Schedule("", func() { l.w.fate.After(lag(), func() { l.deliver(number, n) }) })
 }
 
 // deliver tells one event, on a goroutine that waits while the gateway has no room.
@@ -283,7 +283,7 @@ func (l *link) end(cause error) {
 	if cause != nil {
 		l.conn.trouble = true
 	}
-	l.w.fate.Schedule(func() {
+	l.w.fate.Schedule("", func() {
 		l.conn.dead = true
 		l.mu.Lock()
 		queue, tickets := l.queue, sortedKeys(l.open)

@@ -24,6 +24,9 @@ func (c *client) version() string {
 
 // level is how much a modern client wants to hear of a call.
 func (c *client) level() string {
+	if c.verbose {
+		return "info"
+	}
 	if c.w.calm || c.w.crng.IntN(4) > 0 {
 		return ""
 	}
@@ -99,7 +102,8 @@ func (w *world) someone(which func(*client) bool) (some []*client) {
 
 // scenes are conversations in the calm after the storm of which it is known how they have to end.
 func (w *world) scenes() {
-	for _, scene := range []func(){w.roots, w.questions, w.besideAQuestion, w.completions, w.links, w.slowReader, w.inTurn, w.floods, w.oneMachine, w.givenUp} {
+	for _, scene := range []func(){w.roots, w.questions, w.besideAQuestion, w.completions, w.links, w.slowReader, w.inTurn, w.floods, w.oneMachine, w.givenUp,
+		w.changedMind, w.switchedOff, w.anotherReplica, w.crowd} {
 		if w.failed() {
 			return
 		}
@@ -163,37 +167,6 @@ func (w *world) questions() {
 			}
 		}
 		c.mute = false
-	}
-}
-
-// besideAQuestion: a log line of a process belongs to the only call that does not wait for an answer.
-func (w *world) besideAQuestion() {
-	some := w.someone(func(c *client) bool { return !c.modern && c.answers && !c.old })
-	others := w.someone(func(c *client) bool { return !c.modern })
-	if len(some) < 1 || len(others) < 2 {
-		return
-	}
-	a, b := some[0], others[0]
-	if b == a {
-		b = others[1]
-	}
-	for _, s := range w.servers {
-		if !s.speaks(false) || s.http || len(s.living()) != 1 || w.p.Slots < 2 {
-			continue
-		}
-		w.count("a scene: a line beside a question")
-		b.send("logging/setLevel", "", `,"level":"info"`)
-		a.mute = true
-		x := a.tell(s, "ask")
-		w.pass(2 * time.Second)
-		y := b.tell(s, "log")
-		w.pass(3 * time.Second)
-		if line := fmt.Sprintf(`"of %d"`, y.nonce); x.answers == 0 && y.answers == 1 && !y.failed && !b.lines[line] {
-			w.broken("%s was not told the line %s of its call, the only one that ran", b.name, line)
-		}
-		a.giveUp(x)
-		w.pass(2 * time.Second)
-		a.mute = false
 	}
 }
 
@@ -292,31 +265,6 @@ func (w *world) inTurn() {
 		w.broken("%s waited for %d of the %d requests that %s had sent", a, served, queued, greedy.name)
 	}
 	w.pass(time.Second)
-}
-
-// floods: a server says more than anybody can hand on, and whoever hands it on has no time.
-func (w *world) floods() {
-	if w.p.Seed%4 != 0 {
-		return
-	}
-	for _, s := range w.servers {
-		for _, c := range w.clients {
-			if c.ready() && len(s.living()) > 0 {
-				w.count("a scene: a flood")
-				c.tell(s, "flood")
-				w.pass(200 * time.Millisecond)
-				w.fate.naps = 4
-				w.pass(30 * time.Second)
-				break
-			}
-		}
-		w.fate.naps = 4
-		for range 6000 {
-			s.update(s.uris[0], "")
-		}
-		w.pass(30 * time.Second)
-		w.fate.naps = 0
-	}
 }
 
 // oneMachine: what one client has under way is not counted as another's, though they have the same address.

@@ -22,6 +22,7 @@ type server struct {
 
 	tools   []string       // that are there now
 	uris    []string       // resources, always there
+	quiet   string         // another one, which only scenes subscribe to
 	changed map[string]int // by URI: place in the book of its last change
 	down    bool           // no connection can be made
 	conns   []*conn        // that are not dead
@@ -230,7 +231,7 @@ func (s *server) toolList() string {
 
 func (s *server) resourceList() string {
 	var items []string
-	for _, uri := range s.uris {
+	for _, uri := range append(slices.Clone(s.uris), s.quiet) {
 		items = append(items, fmt.Sprintf(`{"uri":%q,"name":"r"}`, uri))
 	}
 	return strings.Join(items, ",")

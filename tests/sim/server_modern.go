@@ -63,7 +63,7 @@ func (c *conn) listen(ticket uint64, r *request) {
 	st := &listenStream{ticket: ticket, id: string(r.ID), tools: r.Params.Notifications.Tools && !c.s.silent}
 	var known []string
 	for _, uri := range r.Params.Notifications.URIs {
-		if slices.Contains(c.s.uris, uri) {
+		if slices.Contains(c.s.uris, uri) || uri == c.s.quiet {
 			st.uris = append(st.uris, uri)
 			known = append(known, `"`+uri+`"`)
 		}

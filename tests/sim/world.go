@@ -4,6 +4,7 @@
 package sim
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"hash"
@@ -145,7 +146,7 @@ func (w *world) begin() {
 	w.config.Limits = w.p.Limits
 	for i, sp := range w.p.Servers {
 		s := &server{w: w, name: fmt.Sprintf("s%d", i), modern: sp.Modern, dual: sp.Dual, http: sp.HTTP, replicas: sp.Replicas, silent: sp.Silent, changed: map[string]int{},
-			tools: []string{"a", "b"}, uris: []string{fmt.Sprintf("x://s%d/1", i), fmt.Sprintf("x://s%d/2", i)}}
+			tools: []string{"a", "b"}, uris: []string{fmt.Sprintf("x://s%d/1", i), fmt.Sprintf("x://s%d/2", i)}, quiet: fmt.Sprintf("x://s%d/quiet", i)}
 		w.servers = append(w.servers, s)
 		c := config.DefaultServer()
 		c.Name, c.Written, c.Order, c.Replicas = s.name, s.name, i, sp.Replicas
@@ -199,6 +200,9 @@ type logWriter struct{ w *world }
 func (l logWriter) Write(p []byte) (int, error) {
 	if l.w.tell {
 		l.w.t.Logf("%s        log %s", l.w.clock(), p[:len(p)-1])
+	}
+	if bytes.Contains(p, []byte("level=ERROR")) {
+		l.w.broken("nothing here needs a person, and the gateway logs %s", p[:len(p)-1])
 	}
 	return len(p), nil
 }
