@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os/exec"
 	"strings"
 
@@ -71,9 +72,14 @@ func dialMCPGo(ctx context.Context, t transport.Interface, m manner) (peer, erro
 	return p, nil
 }
 
+// mcpGoConnections opens a connection for each request. mcp-go takes the POST of an answer back as soon as the call that asked has
+// ended. When that meets the POST's empty response, net/http has put the connection back by then and closes it all the same, and
+// whoever uses it next, of whatever SDK, gets "context canceled" (transport.go, persistConn.readLoop and roundTrip, Go 1.26).
+var mcpGoConnections = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 // mcpGoOverHTTP keeps a GET stream open in the versions that know it.
 func mcpGoOverHTTP(ctx context.Context, url string, m manner) (peer, error) {
-	var options []transport.StreamableHTTPCOption
+	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(mcpGoConnections)}
 	if m.version != "" && m.version < modernVersion {
 		options = append(options, transport.WithContinuousListening())
 	}
@@ -85,7 +91,7 @@ func mcpGoOverHTTP(ctx context.Context, url string, m manner) (peer, error) {
 }
 
 func mcpGoOverSSE(ctx context.Context, url string, m manner) (peer, error) {
-	t, err := transport.NewSSE(url)
+	t, err := transport.NewSSE(url, transport.WithHTTPClient(mcpGoConnections), transport.WithEndpointTimeout(talkTime), transport.WithResponseTimeout(talkTime))
 	if err != nil {
 		return nil, err
 	}
