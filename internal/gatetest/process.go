@@ -6,18 +6,18 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
-
-// endTime is how long a process may take to end after SIGTERM.
-const endTime = 20 * time.Second
 
 // Build builds the gateway into dir and returns its path. Flags are those of go build.
 func Build(dir string, flags ...string) (string, error) {
@@ -43,6 +43,21 @@ func ShortDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
+}
+
+// FreePort returns a port of loopback that nobody listens on, for a program that cannot choose one itself. It is none of those the
+// system gives to connections and to whoever lets it choose: one of them could get it before the program does.
+func FreePort(t *testing.T) string {
+	t.Helper()
+	for range 1000 {
+		port := strconv.Itoa(10_000 + rand.IntN(20_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // Output collects what a process writes. Safe for concurrent use.
@@ -106,10 +121,10 @@ func Serve(t *testing.T, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// End asks the process to end, kills it when it does not within 20 s, and returns Wait's error.
+// End asks the process to end, kills it when it does not, and returns Wait's error.
 func (p *Process) End() error {
 	_ = p.Cmd.Process.Signal(syscall.SIGTERM)
-	late := time.AfterFunc(endTime, func() { _ = p.Cmd.Process.Kill() })
+	late := time.AfterFunc(Patience, func() { _ = p.Cmd.Process.Kill() })
 	defer late.Stop()
 	<-p.Exited
 	return p.Err

@@ -8,14 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"goblin-actor/internal/gatetest"
 	"goblin-actor/protocol"
 )
-
-// startTime is how long a process may take until it serves.
-const startTime = time.Minute
 
 // announced starts a process that prints its URL on its first line, and must end well when it is asked to.
 func announced(t *testing.T, cmd *exec.Cmd) *gatetest.Process {
@@ -51,12 +47,7 @@ func fixtureHTTP(t *testing.T, version string) string {
 // them one of both eras.
 func gosdkHTTP(t *testing.T, stateless bool) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
+	address := "127.0.0.1:" + gatetest.FreePort(t)
 	cmd, said := exec.Command(gosdkBinary, "-http", address, fmt.Sprintf("-stateless=%v", stateless)), &gatetest.Output{}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
@@ -66,7 +57,7 @@ func gosdkHTTP(t *testing.T, stateless bool) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	gatetest.WaitFor(t, startTime, "the go-sdk's server to listen", func() (bool, string) {
+	gatetest.WaitFor(t, "the go-sdk's server to listen", func() (bool, string) {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = conn.Close()
@@ -104,6 +95,6 @@ func serve(t *testing.T, server map[string]any) string {
 	cmd := exec.Command(gatewayBinary, "serve", "--config", config, "--listen", "127.0.0.1:0")
 	cmd.Env = gatetest.Environment(dir)
 	p := announced(t, cmd)
-	gatetest.WaitReady(t, p.Base, startTime)
+	gatetest.WaitReady(t, p.Base)
 	return p.URL
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/internal/gatetest"
 	"goblin-actor/protocol"
 )
 
@@ -29,8 +30,8 @@ const (
 
 // runTime bounds one run; clientTime one client scenario, all of which run side by side.
 const (
-	runTime    = 2 * time.Minute
-	clientTime = 30 * time.Second
+	runTime    = 10 * time.Minute
+	clientTime = gatetest.Patience
 )
 
 // nodes are the npm packages with a Node for a system; the alphas of the suite need 22.

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"goblin-actor/internal/gatetest"
 	"goblin-actor/protocol"
 )
 
@@ -43,7 +43,7 @@ func TestTasksOfTwoServers(t *testing.T) {
 			heard <- method + " " + string(params)
 		},
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), startTime)
+	ctx, cancel := context.WithTimeout(t.Context(), gatetest.Patience)
 	defer cancel()
 	if err := d.play(ctx, binary, dir, config, func(ctx context.Context, d *driver) error { return twoTasks(ctx, d, heard) }); err != nil {
 		t.Error(err)
@@ -116,9 +116,7 @@ type taskState struct{ TaskID, Status string }
 
 func (d *driver) task(ctx context.Context, method string, params map[string]any) (taskState, error) {
 	var state taskState
-	once, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	raw, err := d.ask(once, method, params)
+	raw, err := d.ask(ctx, method, params)
 	if err != nil {
 		return state, err
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // client is a legacy session over HTTP, by hand.
@@ -138,7 +140,7 @@ func (c *client) post(t testing.TB, body string) answer {
 
 // try sends one POST and reads its answer to the end; frame, if not nil, sees each frame as it comes.
 func (c *client) try(ctx context.Context, body io.Reader, frame func(string)) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, 40*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, gatetest.Patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "POST", c.g.url, body)
 	if err != nil {
@@ -191,6 +193,10 @@ func (c *client) call(t testing.TB, server, do string, n int) answer {
 func callFrame(id int, server, do string, n int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s_echo","arguments":{"do":%q,"n":%d}}}`, id, server, do, n)
 }
+
+// freely is how long a call may take that nobody holds up: less than the times after which the gateway gives up whoever does,
+// and more than a machine takes that is busy with other things.
+const freely = 20 * time.Second
 
 // works asserts that a healthy call is answered.
 func (c *client) works(t testing.TB, server string) {

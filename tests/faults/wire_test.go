@@ -125,14 +125,14 @@ func TestSenselessConnections(t *testing.T) {
 	}
 	began := time.Now()
 	c.works(t, "good")
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > freely {
 		t.Errorf("a healthy call took %s", took)
 	}
 	g.fits(t, 150<<20)
 	for _, conn := range open {
 		_ = conn.Close()
 	}
-	waitFor(t, 10*time.Second, "the connections to be gone", func() (bool, string) {
+	waitFor(t, "the connections to be gone", func() (bool, string) {
 		n := g.descriptors()
 		return n <= before+5, fmt.Sprintf("%d descriptors, before %d", n, before)
 	})

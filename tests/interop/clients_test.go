@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 )
 
 // TestConversations: every client over every transport has the whole conversation with server-everything behind the
@@ -42,7 +41,7 @@ func TestConversations(t *testing.T) {
 			})
 		}
 	}
-	waitFor(t, 10*time.Second, "no call in flight: cancelled calls must end at the server too", func() (bool, string) {
+	waitFor(t, "no call in flight: cancelled calls must end at the server too", func() (bool, string) {
 		return noneInFlight(t, g)
 	})
 }
@@ -67,8 +66,12 @@ func hold(t *testing.T, p peer, err error, prefix, name string) {
 			t.Errorf("close: %v", err)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), talkTime)
 	defer cancel()
+	// Over stdio the gateway was just started, and waits for its servers for five seconds only.
+	if err := eventually(ctx, listed(p, prefix+"_echo")); err != nil {
+		t.Fatal(err)
+	}
 	s, err := converse(ctx, p, prefix, name)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -81,10 +82,13 @@ func converse(ctx context.Context, p peer, prefix, name string) (transcript, err
 func cancels(ctx context.Context, p peer, prefix string) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	began := time.Now()
+	var cancelled atomic.Int64 // when
 	_, err := p.call(ctx, prefix+"_trigger-long-running-operation", map[string]any{"duration": 60, "steps": 600},
-		func(float64) { cancel() })
-	return err != nil && time.Since(began) < 10*time.Second
+		func(float64) {
+			cancelled.CompareAndSwap(0, time.Now().UnixNano())
+			cancel()
+		})
+	return err != nil && time.Since(time.Unix(0, cancelled.Load())) < 30*time.Second
 }
 
 // changedList has a tool make a resource and waits until the client is told.
@@ -95,7 +99,7 @@ func changedList(ctx context.Context, p peer, prefix, name string, s *transcript
 		return fmt.Errorf("gzip: %d pieces, %w", len(pieces), err)
 	}
 	s.Link = pieces[0].uri
-	limit, cancel := context.WithTimeout(ctx, 20*time.Second)
+	limit, cancel := context.WithTimeout(ctx, talkTime)
 	defer cancel()
 	for since := 0; !s.Listed; { // what others make on the same server changes the list too
 		if err := p.heard().wait(limit, since, "resources/list_changed"); err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 )
 
 // withoutTheGateway: what is called a peer's fault goes wrong without the gateway too, where the two can meet at all.
@@ -47,7 +46,7 @@ func direct(t *testing.T, c caller, f *fixture, name string) error {
 		to.command = append(to.command, args...)
 		to.env, _ = config["env"].(map[string]string)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), talkTime)
 	defer cancel()
 	p, err := c.dial(ctx, to, answers{f.form})
 	if err != nil {

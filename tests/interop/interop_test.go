@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"goblin-actor/internal/gatetest"
 )
@@ -82,8 +81,19 @@ type gateway struct {
 	dir    string // its runtime and state directory
 }
 
-// writeConfig writes servers as a file of the kind desktop clients have.
+// writeConfig writes servers as a file of the kind desktop clients have. Each gets time for a machine that is busy with other
+// things: what the gateway's own times do is tested elsewhere.
 func writeConfig(t *testing.T, dir string, servers map[string]any) string {
+	t.Helper()
+	patient := map[string]any{}
+	for name, server := range servers {
+		times := map[string]any{"startTimeout": talkTime.String(), "timeout": talkTime.String(), "queue": map[string]any{"timeout": talkTime.String()}}
+		patient[name] = merged(times, server.(map[string]any))
+	}
+	return writeAsIs(t, dir, patient)
+}
+
+func writeAsIs(t *testing.T, dir string, servers map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
@@ -100,8 +110,13 @@ func writeConfig(t *testing.T, dir string, servers map[string]any) string {
 func serve(t *testing.T, servers map[string]any) *gateway {
 	t.Helper()
 	dir := gatetest.ShortDir(t)
-	g := &gateway{dir: dir, config: writeConfig(t, dir, servers)}
-	cmd := exec.Command(binary, "serve", "--config", g.config, "--listen", "127.0.0.1:0")
+	return serveFile(t, dir, writeConfig(t, dir, servers))
+}
+
+func serveFile(t *testing.T, dir, file string) *gateway {
+	t.Helper()
+	g := &gateway{dir: dir, config: file}
+	cmd := exec.Command(binary, "serve", "--config", file, "--listen", "127.0.0.1:0")
 	cmd.Env = environment(dir)
 	p := gatetest.Serve(t, cmd)
 	t.Cleanup(func() {
@@ -113,7 +128,7 @@ func serve(t *testing.T, servers map[string]any) *gateway {
 		}
 	})
 	g.url, g.base = p.URL, p.Base
-	gatetest.WaitReady(t, g.base, 5*time.Minute)
+	gatetest.WaitReady(t, g.base)
 	return g
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // abreast is how many cells are talked in at once. Most of them wait for something most of the time.
@@ -66,7 +65,7 @@ func TestMatrix(t *testing.T) {
 		withoutTheGateway(t, clients, servers)
 	}
 	judge(t, clients, servers, results)
-	waitFor(t, talkTime, "no call in flight: cancelled calls must end at the servers too", func() (bool, string) { return noneInFlight(t, g) })
+	waitFor(t, "no call in flight: cancelled calls must end at the servers too", func() (bool, string) { return noneInFlight(t, g) })
 }
 
 // checkVersions: each server speaks the version it is forced to.
@@ -102,7 +101,7 @@ func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) resu
 		to = target{command: []string{binary, "stdio", "--config", writeConfig(t, dir, config)}, dir: dir}
 		alone = &sync.Mutex{}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*talkTime)
 	defer cancel()
 	p, err := c.dial(ctx, to, answers{f.form})
 	if err != nil {

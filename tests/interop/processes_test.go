@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"goblin-actor/internal/gatetest"
 )
@@ -21,17 +20,7 @@ func absolute(t *testing.T, path string) string {
 	return full
 }
 
-// freePort returns a port of loopback that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
+var freePort = gatetest.FreePort
 
 // startServer runs a command that will listen on the port. It ends with the test, or with stop.
 func startServer(t *testing.T, port string, cmd *exec.Cmd) (stop func()) {
@@ -46,7 +35,7 @@ func startServer(t *testing.T, port string, cmd *exec.Cmd) (stop func()) {
 		_ = cmd.Wait()
 	})
 	t.Cleanup(stop)
-	waitFor(t, 30*time.Second, filepath.Base(cmd.Path)+" to listen", func() (bool, string) {
+	waitFor(t, filepath.Base(cmd.Path)+" to listen", func() (bool, string) {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			_ = conn.Close()

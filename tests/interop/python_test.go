@@ -96,9 +96,6 @@ func needPython(t *testing.T) {
 	}
 }
 
-// pythonStart is how long Python may take to import its libraries, and to be spoken to: half a second each, on a quiet machine.
-const pythonStart = 5 * time.Minute
-
 var pythonVariables = map[string]string{"PYTHONWARNINGS": "ignore", "PYTHONDONTWRITEBYTECODE": "1", "FASTMCP_CHECK_FOR_UPDATES": "off"}
 
 func pythonEnvironment() []string {
@@ -150,7 +147,7 @@ func startPythons(t *testing.T) []*pyServer {
 	for _, s := range all {
 		if url, ok := s.to["url"].(string); ok {
 			base, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
-			waitFor(t, pythonStart, s.name()+" to listen", func() (bool, string) {
+			waitFor(t, s.name()+" to listen", func() (bool, string) {
 				status, page := gatetest.Get("http://" + base + "/nowhere")
 				return status != 0, page
 			})
@@ -240,11 +237,10 @@ func TestPython(t *testing.T) {
 	servers := startPythons(t)
 	config := map[string]any{}
 	for _, s := range servers {
-		config[s.name()] = map[string]any{"startTimeout": pythonStart.String(), "timeout": "2m"}
-		maps.Copy(config[s.name()].(map[string]any), s.config)
+		config[s.name()] = s.config
 	}
 	g := serve(t, config)
-	waitFor(t, pythonStart, "all servers to be ready", func() (bool, string) {
+	waitFor(t, "all servers to be ready", func() (bool, string) {
 		waiting := ""
 		for _, b := range snapshot(t, g).Backends {
 			if b.State != "ready" {

@@ -46,11 +46,12 @@ func TestDesktopFile(t *testing.T) {
 	}
 	memory := npmServer(t, "server-memory")
 	memory["env"] = map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl")}
-	g := serve(t, map[string]any{
+	runtime := gatetest.ShortDir(t)
+	g := serveFile(t, runtime, writeAsIs(t, runtime, map[string]any{
 		"everything": npmServer(t, "server-everything"),
 		"filesystem": npmServer(t, "server-filesystem", dir),
 		"memory":     memory,
-	})
+	}))
 	p, err := goSDKOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +101,14 @@ func TestDesktopFile(t *testing.T) {
 // TestKilledServerComesBack: a server killed under load costs the calls already written to it and nobody else's, and is
 // back within a second. S3.2.3 S4.3.1 S4.3.2
 func TestKilledServerComesBack(t *testing.T) {
+	gatetest.Within(t, time.Second, "the killed server's return", func() time.Duration { return killed(t) })
+}
+
+// killed returns how long the server took to come back.
+func killed(t *testing.T) (took time.Duration) {
 	raw := map[string]any{"command": binary, "args": []string{"bench", "server", "--stdio"}}
 	g := serve(t, map[string]any{"one": raw, "two": raw})
-	waitFor(t, 10*time.Second, "the server to have been ready for 5 s, so that the first attempt comes at once", func() (bool, string) {
+	waitFor(t, "the server to have been ready for 5 s, so that the first attempt comes at once", func() (bool, string) {
 		b := backend(t, g, "one")
 		return b.State == "ready" && time.Since(b.Since) > 5*time.Second, b.State
 	})
@@ -141,14 +147,12 @@ func TestKilledServerComesBack(t *testing.T) {
 	if err != nil || process.Kill() != nil {
 		t.Fatalf("kill %d: %v", before.PID, err)
 	}
-	killed := time.Now()
-	waitFor(t, 10*time.Second, "the killed server to be back", func() (bool, string) {
+	began := time.Now()
+	waitFor(t, "the killed server to be back", func() (bool, string) {
 		b := backend(t, g, "one")
 		return b.State == "ready" && b.PID != before.PID && b.Incarnation > before.Incarnation, b.State + " " + b.Reason
 	})
-	if took := time.Since(killed); took > time.Second {
-		t.Errorf("the killed server took %s to come back", took)
-	}
+	took = time.Since(began)
 	close(stop)
 	first, second := <-one, <-two
 	for _, text := range first.faults {
@@ -159,6 +163,7 @@ func TestKilledServerComesBack(t *testing.T) {
 	if len(second.faults) > 0 || second.calls == 0 {
 		t.Errorf("the other server's caller: %d calls, faults %q", second.calls, second.faults)
 	}
+	return took
 }
 
 func backend(t *testing.T, g *gateway, server string) status.Backend {

@@ -33,7 +33,7 @@ func TestHTTPAndSSE(t *testing.T) {
 		p, err := mcpGoOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
 		hold(t, p, err, prefix, "mcp-go-sse")
 	}
-	waitFor(t, 10*time.Second, "no call in flight: cancelled calls must end at the server too", func() (bool, string) {
+	waitFor(t, "no call in flight: cancelled calls must end at the server too", func() (bool, string) {
 		return noneInFlight(t, g)
 	})
 	p, err := mcpGoOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
@@ -48,7 +48,7 @@ func TestHTTPAndSSE(t *testing.T) {
 	stop()
 	everything(t, "sse", port)
 	for _, prefix := range []string{"told", "found"} {
-		waitFor(t, 60*time.Second, "the restarted server to be back", func() (bool, string) {
+		waitFor(t, "the restarted server to be back", func() (bool, string) {
 			b := backend(t, g, prefix)
 			return b.State == "ready" && b.Incarnation > before[prefix], b.State + " " + b.Reason
 		})
@@ -143,7 +143,7 @@ func TestSSEServerAsksWithOurIDs(t *testing.T) {
 	if tools, err := p.list(t.Context(), "tools"); err != nil || !slices.Equal(tools, []string{"pings_wait"}) {
 		t.Errorf("tools %q, %v", tools, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), talkTime)
 	defer cancel()
 	progress := newReports()
 	if _, err := p.call(ctx, "pings_wait", nil, progress.add); err != nil {
@@ -170,7 +170,7 @@ func TestSSEServerAsksWithOurIDs(t *testing.T) {
 		t.Errorf("connected %d times", b.Incarnation)
 	}
 	const asked = 1 + 1 + 1 + callers*each // initialize, tools/list, the call with progress and the others
-	waitFor(t, 10*time.Second, "every ping to be answered", func() (bool, string) {
+	waitFor(t, "every ping to be answered", func() (bool, string) {
 		return pongs.Load() == asked, fmt.Sprintf("%d of %d", pongs.Load(), asked)
 	})
 }

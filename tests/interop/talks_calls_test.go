@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -103,6 +102,7 @@ var errAnswered = errors.New("the cancelled call was answered")
 
 // cancels ends a call at its first progress; the next call must be answered all the same. The go-sdk's server has no
 // tool that takes longer than 150 ms, so on a busy machine the answer may come first: then it is tried again.
+// That a call of a minute ends at once is what TestConversations shows.
 func (t *talk) cancels(ctx context.Context) error {
 	err := errAnswered
 	for errors.Is(err, errAnswered) && ctx.Err() == nil {
@@ -120,12 +120,7 @@ func (t *talk) cancels(ctx context.Context) error {
 func (t *talk) cancelOne(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var cancelled time.Time
-	once := sync.OnceFunc(func() {
-		cancelled = time.Now()
-		cancel()
-	})
-	err := t.ask(inner, t.slow, func(float64) { once() })
+	err := t.ask(inner, t.slow, func(float64) { cancel() })
 	switch {
 	case errors.Is(err, errNone):
 		return err
@@ -133,9 +128,6 @@ func (t *talk) cancelOne(ctx context.Context) error {
 		return errAnswered
 	case inner.Err() == nil || ctx.Err() != nil:
 		return fmt.Errorf("before the cancel: %w", err)
-	}
-	if late := time.Since(cancelled); late > 2*time.Second {
-		return fmt.Errorf("the cancelled call ended after %s only: %w", late, err)
 	}
 	return nil
 }

@@ -8,15 +8,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // talkNames is what every client does with every server, in this order. TestMatrix says how it went.
 var talkNames = []string{"list", "call", "progress", "cancel", "elicit", "sample", "roots", "updated", "list_changed", "not found", "complete", "log"}
 
-// talkTime bounds one conversation: nothing in one takes longer than the five seconds between two of server-everything's
-// signals, but the machine may be busy. What a peer is known not to do gets less.
+// talkTime bounds one conversation and catches what hangs: nothing in one takes longer than the five seconds between two of
+// server-everything's signals, but the machine may be busy. What a peer is known not to do gets less.
 const (
-	talkTime    = time.Minute
+	talkTime    = gatetest.Patience
 	limitedTime = 2 * time.Second
 )
 
