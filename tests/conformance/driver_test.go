@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type driver struct {
 	modern bool
 	can    map[string]any                              // the capabilities it declares
 	told   func(method string, params json.RawMessage) // hears notifications; nil = nobody does
+	log    *gatetest.Output                            // of the gateway
 
 	mu      sync.Mutex
 	lastID  int
@@ -69,13 +71,36 @@ func drive(ctx context.Context, url string, script func(context.Context, *driver
 		return err
 	}
 	d := &driver{modern: os.Getenv(driverEra) == "modern", can: driverCan}
-	return d.play(ctx, os.Getenv("GOBLIN_CONFORMANCE_BINARY"), dir, config, script)
+	return d.play(ctx, os.Getenv("GOBLIN_CONFORMANCE_BINARY"), dir, config, func(ctx context.Context, d *driver) error {
+		if err := d.reached(ctx); err != nil {
+			return err
+		}
+		return script(ctx, d)
+	})
+}
+
+// reached waits until the gateway has the lists of its one server, or says that it has none: lists wait for a server that starts
+// for five seconds only, which is not enough for thirty programs that start at once on a busy machine.
+func (d *driver) reached(ctx context.Context) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if log := d.log.String(); strings.Contains(log, "server is ready") || strings.Contains(log, "server is not available") {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.New("the gateway says nothing of its server")
+		}
+	}
 }
 
 // play starts a gateway, shakes hands, plays the script and ends the gateway. What the gateway keeps is kept in dir.
 func (d *driver) play(ctx context.Context, binary, dir, config string, script func(context.Context, *driver) error) (err error) {
 	cmd := exec.CommandContext(ctx, binary, "stdio", "--config", config)
-	cmd.Env, cmd.Stderr, cmd.WaitDelay = gatetest.Environment(dir), os.Stderr, time.Second
+	d.log = &gatetest.Output{}
+	cmd.Env, cmd.Stderr, cmd.WaitDelay = gatetest.Environment(dir), io.MultiWriter(os.Stderr, d.log), time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
