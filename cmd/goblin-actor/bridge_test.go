@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // gatewayProcess is a gateway that can be killed and started again at the same address.
@@ -86,7 +88,7 @@ func (g *gatewayProcess) drain() {
 
 func poll(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(gatetest.Patience); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited too long for %s", what)
 		}
@@ -113,7 +115,7 @@ func TestBridgeOutlivesTheGateway(t *testing.T) {
 	for _, end := range []string{"killed", "drained"} {
 		t.Run(end, func(t *testing.T) {
 			g := startGateway(t, demos(t, "clock", "oracle"))
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*gatetest.Patience)
 			defer cancel()
 			var updates, changes, progress atomic.Int32
 			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // Every kind of field takes what it should and says what it wants instead of the rest.
@@ -118,8 +120,8 @@ func TestHostileDefaults(t *testing.T) {
 			if good {
 				t.Errorf("%.60s: taken", schema)
 			}
-		case <-time.After(5 * time.Second):
-			t.Errorf("%.60s: still at it after five seconds", schema)
+		case <-time.After(gatetest.Patience):
+			t.Errorf("%.60s: does not end", schema)
 		}
 	}
 }

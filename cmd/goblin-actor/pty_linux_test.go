@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // pty is a pseudo-terminal: what is written to it is typed, what is shown on it is collected.
@@ -74,7 +76,7 @@ func (p *pty) Write(b []byte) (int, error) {
 // await waits until text is shown, behind what was awaited before.
 func (p *pty) await(text string) {
 	p.t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(gatetest.Patience)
 	for {
 		p.mu.Lock()
 		at := strings.Index(p.shown.String()[p.from:], text)

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"goblin-actor/internal/demo"
+	"goblin-actor/internal/gatetest"
 )
 
 func TestMain(m *testing.M) {
@@ -119,7 +120,7 @@ func ended(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func awaitReady(ts *testscript.TestScript, url string) {
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(gatetest.Patience); ; time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get(url)
 		ts.Check(err)
 		resp.Body.Close()
@@ -172,7 +173,7 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 // retry is for what a gateway does by itself a moment after a file was written.
 func retry(ts *testscript.TestScript, _ bool, args []string) {
 	text, absent := strings.CutPrefix(args[0], "!")
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(gatetest.Patience); ; time.Sleep(50 * time.Millisecond) {
 		cmd := command(ts, args[2:])
 		out, err := cmd.CombinedOutput()
 		if err == nil && strings.Contains(string(out), text) != absent {

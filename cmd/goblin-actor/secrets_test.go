@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // planted is a configuration with a secret, each a "sworDfish", wherever people put one: behind a telling name, or
@@ -182,7 +184,7 @@ func startPlanted(t *testing.T, path string) *plantedGateway {
 
 // awaitReady waits until every server is ready or has failed once.
 func (g *plantedGateway) awaitReady(t *testing.T) {
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(gatetest.Patience); ; time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get(strings.TrimSuffix(g.url, "/mcp") + "/readyz")
 		if err != nil {
 			t.Fatal(err)
@@ -222,7 +224,7 @@ func (g *plantedGateway) stop(t *testing.T) string {
 	g.cancel()
 	select {
 	case <-g.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(gatetest.Patience):
 		t.Error("the gateway does not end")
 	}
 	return g.log.String()

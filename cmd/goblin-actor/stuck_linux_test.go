@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // A call whose stderr takes nothing any more, because nobody reads the pipe, still ends when it is interrupted.
@@ -61,7 +63,7 @@ func TestInterruptWithAFullStderr(t *testing.T) {
 		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitInterrupted {
 			t.Errorf("%v, want exit code %d", err, exitInterrupted)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(gatetest.Patience):
 		_ = cmd.Process.Kill()
 		t.Error("it does not end")
 	}

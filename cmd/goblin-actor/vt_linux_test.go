@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // vt is what a terminal shows of the bytes it was sent: the subset of ECMA-48 that the console uses.
@@ -125,7 +127,7 @@ func (p *pty) size(w, h int) {
 // screen waits until a terminal of that size shows every text, given all it was sent.
 func (p *pty) screen(w, h int, want ...string) string {
 	p.t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(gatetest.Patience)
 	for {
 		p.mu.Lock()
 		v := newVT(w, h)
