@@ -30,7 +30,7 @@ func TestACancelledCallWhoseServerAsks(t *testing.T) {
 	for _, test := range tests {
 		eachTransport(t, func(t *testing.T, http bool) {
 			var ticket uint64
-			server := &actortest.Server{Tools: []string{"ask"}}
+			server := &actortest.Server{Tools: []string{"ask"}, Posted: taken}
 			say := func(p *transport.Peer, line string) {
 				var f protocol.Frame
 				if err := f.Parse([]byte(line)); err != nil {
@@ -77,5 +77,61 @@ func TestACancelledCallWhoseServerAsks(t *testing.T) {
 				t.Errorf("%s: a second later the server got %d answers, want %d", test.name, n, test.want)
 			}
 		})
+	}
+}
+
+// taken is how a server over HTTP takes what is no request; on stdio it means nothing.
+func taken(p *transport.Peer, o transport.Outgoing) { _ = p.Tell(transport.Ended{Ticket: o.Ticket}) }
+
+// A server over HTTP is slow to take the cancellation of a call in which it asks: its question is not answered before that has
+// come, or both would come at once. One that never says that it has taken it gets the answer in the end.
+func TestACancellationThatIsSlowToArrive(t *testing.T) {
+	for _, takes := range []bool{true, false} {
+		within(func(t *testing.T) {
+			var end transport.Ended
+			server := &actortest.Server{Tools: []string{"ask"}}
+			server.Posted = func(p *transport.Peer, o transport.Outgoing) {
+				if o.Method != "notifications/cancelled" {
+					taken(p, o)
+					return
+				}
+				end.Ticket = o.Ticket
+			}
+			server.Handle = func(p *transport.Peer, _ protocol.Frame, id []byte) {
+				var e transport.Received
+				if err := e.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":"b0",` + elicit + `}`)); err != nil {
+					t.Error(err)
+				}
+				e.Ticket, _ = strconv.ParseUint(string(id), 10, 64)
+				_ = p.Tell(e)
+			}
+			h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "http", Options{}, nil)
+			defer h.close()
+			h.can = allCapabilities
+			h.ready()
+			h.initialize()
+			h.send(call(1))
+			h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+			answers := func(after time.Duration) int {
+				time.Sleep(after)
+				synctest.Wait()
+				return len(server.Answers())
+			}
+			if n := answers(5 * time.Second); n != 0 {
+				t.Errorf("the cancellation is still on its way, and the server got %d answers", n)
+			}
+			if takes {
+				_ = server.Last().Tell(end)
+			}
+			if n := answers(900 * time.Millisecond); n != 0 {
+				t.Errorf("the server has just taken the cancellation, and got %d answers", n)
+			}
+			if takes && answers(time.Second) != 1 {
+				t.Error("a moment after the cancellation its question is not answered")
+			}
+			if n := answers(5 * time.Second); n != 1 {
+				t.Errorf("in the end the server got %d answers, want 1", n)
+			}
+		})(t)
 	}
 }

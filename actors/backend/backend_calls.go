@@ -236,7 +236,7 @@ func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
 	}
 	id := uint32(e.Ticket)
 	if s.pending[id] == nil {
-		return out // a notification, or a call that was withdrawn
+		return s.leftTaken(id, out) // a notification, or a call that was withdrawn
 	}
 	if s.phase == message.Handshaking {
 		return s.openingEnded(now, id, e.Err, out)

@@ -6,14 +6,16 @@ import (
 )
 
 const (
-	leftGrace = time.Second // for a server to end a cancelled call with the questions it has asked in it
-	maxLeft   = 1024        // such calls at once; the questions of more are answered with the cancellation
+	leftGrace    = time.Second      // for a server to end a cancelled call with the questions it has asked in it
+	leftPatience = 10 * time.Second // for a server over HTTP to take the cancellation
+	maxLeft      = 1024             // such calls at once; the questions of more are answered with the cancellation
 )
 
 // A call may be cancelled while its server asks. Then the server is told that, alone: to one that gets the answer to its
 // question as well, both at once, Python's SDK 1 answers the call twice, fails at that, and loses the session with
 // everybody's calls. A server that knows what a cancellation is ends its questions with the call, and says so by an answer or
-// by withdrawing them; one that does not would wait for ever, so after a moment its questions are answered after all.
+// by withdrawing them; one that does not would wait for ever, so after a moment its questions are answered after all. Over HTTP
+// the moment begins when the server has taken the cancellation: POSTs overtake each other, and a busy server reads two at once.
 
 // leave cancels a call with open questions.
 func (s *state) leave(id uint32, keys []uint64, reason string, out []effect) []effect {
@@ -23,7 +25,26 @@ func (s *state) leave(id uint32, keys []uint64, reason string, out []effect) []e
 		delete(s.asks, key)
 	}
 	s.left[id] = asks
-	return append(s.sayCancelled(id, reason, out), act(wakeAfter{leftGrace, leftOver{*s.incarnation, id}}))
+	out = s.sayCancelled(id, reason, out)
+	if s.kind == "stdio" {
+		return s.leftFor(leftGrace, id, out)
+	}
+	s.saying[s.lastID] = id
+	return s.leftFor(leftPatience, id, out)
+}
+
+func (s *state) leftFor(d time.Duration, id uint32, out []effect) []effect {
+	return append(out, act(wakeAfter{d, leftOver{*s.incarnation, id}}))
+}
+
+// leftTaken: the POST of that ticket is over. If it was a cancellation, the server has heard of it, or never will.
+func (s *state) leftTaken(ticket uint32, out []effect) []effect {
+	id, ok := s.saying[ticket]
+	if !ok {
+		return out
+	}
+	delete(s.saying, ticket)
+	return s.leftFor(leftGrace, id, out)
 }
 
 // leftOver answers the questions of a cancelled call, if its server has not ended it.

@@ -36,7 +36,7 @@ func (s *state) notSent(now time.Time, e transport.NotSent, out []effect) []effe
 	}
 	p := s.pending[id]
 	if p == nil {
-		return out
+		return s.leftTaken(id, out)
 	}
 	reason := e.Err.Error()
 	switch {

@@ -99,6 +99,7 @@ type state struct {
 	elicited   []elicitation     // url elicitations that may be reported complete later; newest last
 	tasks      []task            // what legacy calls have become; newest last
 	left       map[uint32][]*ask // questions of calls that were cancelled a moment ago, by our id of the call
+	saying     map[uint32]uint32 // those of them whose server over HTTP has not taken the cancellation, by its ticket
 	orphans    []uint32          // ids of calls that were given up and may become tasks yet; newest last
 
 	reach reach
@@ -140,7 +141,7 @@ func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 		meta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: modernCapabilities(o.Announce)}).AppendMeta(nil),
 
 		tasksMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: message.Extras{}.With(modernCapabilities(o.Announce), true)}).AppendMeta(nil),
-		pending:   map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{}, left: map[uint32][]*ask{},
+		pending:   map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{}, left: map[uint32][]*ask{}, saying: map[uint32]uint32{},
 	}
 }
 
@@ -357,6 +358,7 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 func (s *state) shut(out []effect) []effect {
 	s.linked, s.pid = false, 0
 	clear(s.left)
+	clear(s.saying)
 	return append(out, act(closeLink{closeGrace}))
 }
 

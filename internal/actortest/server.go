@@ -28,6 +28,8 @@ type Server struct {
 	Mute         bool                                                 // never answers initialize
 	Handle       func(p *transport.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
 
+	Posted func(p *transport.Peer, o transport.Outgoing) // what is no request; over HTTP its ticket has an end of its own
+
 	mu    sync.Mutex
 	pages int // of tools/list, made so far
 	peers []*transport.Peer
@@ -111,8 +113,11 @@ func (s *Server) serve(peer *transport.Peer) {
 		s.mu.Lock()
 		s.got = append(s.got, f)
 		s.mu.Unlock()
-		if f.Kind == protocol.KindRequest {
+		switch {
+		case f.Kind == protocol.KindRequest:
 			s.answer(peer, f)
+		case s.Posted != nil:
+			s.Posted(peer, out)
 		}
 	}
 }
