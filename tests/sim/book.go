@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // book is what really happened, written by clients and servers: the laws are checked against it.
@@ -75,6 +76,7 @@ type ask struct {
 	again     bool   // that says that it does no harm to send it again
 	began     int
 	ended     int
+	sent      time.Time // when
 }
 
 func (a *ask) String() string {

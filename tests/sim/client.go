@@ -117,7 +117,7 @@ func (c *client) origin(method, name string) transport.Origin {
 // send posts a request; members are those of params, each with a comma before it.
 func (c *client) send(method, name, members string) *ask {
 	c.lastID++
-	a := &ask{client: c, id: c.lastID, method: method, session: c.session, began: c.w.book.moment()}
+	a := &ask{client: c, id: c.lastID, method: method, session: c.session, began: c.w.book.moment(), sent: time.Now()}
 	c.w.book.asks = append(c.w.book.asks, a)
 	meta := ""
 	if c.modern {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"strings"
 	"testing/synctest"
 	"time"
 
@@ -172,9 +173,25 @@ func (w *world) always() {
 		return
 	}
 	w.unread()
+	w.overdue()
 	for _, a := range w.gateway.Mailboxes() {
 		if a.Depth > a.Limit {
 			w.broken("the mailbox of %s holds %d messages; %d is its bound", a.Name, a.Depth, a.Limit)
+		}
+	}
+}
+
+// longest is how long a request that nobody has to think about may take, however busy servers, gateway and client are: one that
+// waits for longer waits for ever, and its session's end must not hide that.
+const longest = 5 * time.Minute
+
+func (w *world) overdue() {
+	for _, c := range w.clients {
+		for _, id := range sortedKeys(c.open) {
+			a := c.open[id]
+			if !a.given && !a.streams && !strings.HasPrefix(a.method, "tools/call") && time.Since(a.sent) > longest && !w.failed() {
+				w.broken("%s has waited for %v", a, time.Since(a.sent))
+			}
 		}
 	}
 }
