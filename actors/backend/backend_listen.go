@@ -298,8 +298,8 @@ func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []
 		if now.Sub(st.since) >= listenLong {
 			l.broken = 0
 		}
-		if st.kinds == ([protocol.ItemKinds]bool{}) && len(st.uris) == 0 && f.Kind == protocol.KindResult {
-			l.refused = true // it acknowledged nothing and was done
+		if st.kinds == ([protocol.ItemKinds]bool{}) && len(st.uris) == 0 && len(l.more) == 0 && f.Kind == protocol.KindResult {
+			l.refused = l.next == nil // it acknowledged nothing and was done, and no stream beside it says otherwise
 		}
 	default:
 		l.old = slices.DeleteFunc(l.old, func(old *stream) bool { return old == st })

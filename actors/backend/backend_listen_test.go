@@ -68,7 +68,7 @@ func both(t *testing.T, like *actortest.Modern, f func(t *testing.T, server *act
 func one(t *testing.T, http bool, like *actortest.Modern, f func(t *testing.T, server *actortest.Modern, b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Modern{HTTP: http, Tools: like.Tools, Changes: like.Changes, Known: like.Known, Forgets: like.Forgets}
+		server := &actortest.Modern{HTTP: http, Tools: like.Tools, Changes: like.Changes, Known: like.Known, Forgets: like.Forgets, Listen: like.Listen}
 		b := modern(t, server)
 		defer b.stop()
 		b.pool.Got()
@@ -181,6 +181,54 @@ func TestOneOfSeveralStreamsHeals(t *testing.T) {
 		streams := server.Got("subscriptions/listen")
 		if last := string(streams[len(streams)-1].Frame.Raw); len(streams) != 4 || !strings.Contains(last, `"notifications":{"resourceSubscriptions":["file:///a"]}`) {
 			t.Errorf("%d streams, the last one asks for %s", len(streams), last)
+		}
+	})
+}
+
+// The first stream acknowledges nothing and ends, as servers whose lists never change do. Those beside it are opened again all the same.
+func TestAStreamForNothingEnds(t *testing.T) {
+	server := &actortest.Modern{Changes: true}
+	server.Listen = func(g actortest.Got) {
+		acked := ""
+		if strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
+			acked = `"resourceSubscriptions":["file:///a"]`
+		}
+		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, g.ID(), acked))
+	}
+	one(t, false, server, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		b.wantHeard("acknowledged", "query 1 yes")
+		for _, g := range server.Got("subscriptions/listen") {
+			g.Result(`{"resultType":"complete"}`)
+			synctest.Wait()
+		}
+		time.Sleep(listenMin)
+		synctest.Wait()
+		b.wantHeard("after the pause", "updated file:///a")
+	})
+}
+
+// The first stream ends while one beside it waits for its acknowledgment, and is opened again when that has come.
+func TestTheFirstStreamEndsBeforeTheSecondBegins(t *testing.T) {
+	server := &actortest.Modern{Changes: true}
+	acknowledge := func(g actortest.Got) {
+		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}`, g.ID(), g.Params.Notifications.Of(g.Frame.Raw)))
+	}
+	server.Listen = func(g actortest.Got) {
+		if strings.Contains(string(g.Frame.Raw), `"toolsListChanged"`) {
+			acknowledge(g)
+		}
+	}
+	one(t, false, server, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		streams := server.Got("subscriptions/listen")
+		streams[0].Result(`{"resultType":"complete"}`)
+		acknowledge(streams[1])
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.heardOf()
+		if streams = server.Got("subscriptions/listen"); len(streams) != 3 || !strings.Contains(string(streams[2].Frame.Raw), `"toolsListChanged":true`) || server.Opened() != 1 {
+			t.Errorf("%d streams of %d connections, want the first one again, on the same connection", len(streams), server.Opened())
 		}
 	})
 }

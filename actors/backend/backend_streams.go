@@ -96,9 +96,10 @@ func (l *streams) promised(uri string) bool {
 	return (l.next == nil || l.next.extra) && l.holds(uri)
 }
 
-// outdated reports whether what is wanted has changed since the streams were opened, or is asked for again.
+// outdated reports whether what is wanted has changed since the streams were opened, or is asked for again, or the first of
+// them has ended while one beside it was opened.
 func (l *streams) outdated() bool {
-	if len(l.queries) > 0 {
+	if l.now == nil || len(l.queries) > 0 {
 		return true
 	}
 	for uri := range l.wanted {
