@@ -77,6 +77,7 @@ type ask struct {
 	began     int
 	ended     int
 	sent      time.Time // when
+	promise   *promise  // nil = it is not an honest client's
 }
 
 func (a *ask) String() string {

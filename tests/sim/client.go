@@ -25,6 +25,7 @@ type client struct {
 	name    string
 	modern  bool
 	answers bool // it answers questions
+	honest  bool
 	old     bool // it speaks 2025-03-26
 	mute    bool // it answers none for a while
 	verbose bool // modern: it wants to hear of each call
@@ -177,7 +178,7 @@ func (c *client) look(x wire, a *ask) {
 		c.waiting = append(c.waiting, func() { c.look(x, a) })
 		return
 	}
-	c.w.fate.After(c.w.lag(), func() {
+	c.w.fate.After(c.lag(), func() {
 		if c.left[x] { // it broke while this was on its way
 			delete(c.left, x)
 			delete(c.reading, x)
@@ -272,6 +273,9 @@ func (c *client) answered(a *ask, e *envelope, seen transport.Seen) {
 		of.text = e.Error.Message
 		c.w.count("answered with " + of.fault)
 		c.w.book.lost(c.w, of)
+	}
+	if of.promise != nil {
+		c.w.kept(of)
 	}
 	c.settled(of, e)
 }

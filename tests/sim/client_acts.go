@@ -22,6 +22,11 @@ func (c *client) act() {
 		return
 	}
 	switch how := w.crng.IntN(100); {
+	case how < 1 && w.fault(200):
+		for range 400 {
+			c.send("tools/list", "", "")
+		}
+		w.attacked("a flood of requests")
 	case how < 55:
 		c.call(w.anyTool(), 0, "")
 	case how < 62:
@@ -58,7 +63,7 @@ func (c *client) act() {
 }
 
 // begin opens a session.
-func (c *client) begin(string) {
+func (c *client) begin(string) *ask {
 	for _, a := range c.open {
 		a.given = true
 	}
@@ -70,8 +75,9 @@ func (c *client) begin(string) {
 		c.stream = nil
 	}
 	c.streamEvent = ""
-	c.send("initialize", "", fmt.Sprintf(`,"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":%q,"version":"1"}`, c.version(), c.capabilities(), c.name))
+	a := c.send("initialize", "", fmt.Sprintf(`,"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":%q,"version":"1"}`, c.version(), c.capabilities(), c.name))
 	c.w.fate.After(2*time.Second, c.listen)
+	return a
 }
 
 // call calls a tool; a nonce of 0 is a new call.
@@ -254,7 +260,7 @@ func (c *client) breakOff() {
 	}
 	c.w.count("a response that broke and goes on")
 	c.leaves(x)
-	c.w.fate.After(c.w.lag(), func() {
+	c.w.fate.After(c.lag(), func() {
 		if c.state != "ready" {
 			a.given = true
 			return

@@ -8,6 +8,12 @@ import (
 	"time"
 )
 
+// A turn of an actor takes time, so that who floods the gateway costs others some. Turns are charged together: each sleep costs real time.
+const (
+	turnTime    = 500 * time.Microsecond
+	turnsAtOnce = 8
+)
+
 // fate decides what happens next: it runs one turn of one actor at a time, chosen by the seed, and lets the clock go on
 // only when nobody has anything to do. It implements kernel.Fate. Everything it runs, it runs on the goroutine of run.
 type fate struct {
@@ -17,6 +23,7 @@ type fate struct {
 	mu     sync.Mutex // other goroutines schedule, too
 	ready  []func()
 	busy   map[string]time.Time // by actor: until when it has no time
+	turns  int                  // of actors
 	timers timers
 	order  uint64
 	steps  int
@@ -56,6 +63,10 @@ func (f *fate) Schedule(actor string, run func()) {
 			return
 		}
 		delete(f.busy, actor)
+	}
+	if actor != "" {
+		turn := run
+		run = func() { f.turns++; turn() }
 	}
 	f.ready = append(f.ready, run)
 	f.wake()
@@ -99,6 +110,10 @@ func (f *fate) run(end time.Time, until func() bool) {
 			f.steps++
 			do()
 			f.after()
+			if f.turns >= turnsAtOnce {
+				f.turns = 0
+				time.Sleep(turnsAtOnce * turnTime)
+			}
 			continue
 		}
 		at, ok := f.due()

@@ -77,7 +77,7 @@ func (l *link) pump(number uint64, n *lane) {
 		return
 	}
 	n.telling = true
-	lag := l.w.lag
+	lag := l.conn.s.lag
 	if len(n.events) > 50 { // it has come long ago
 		lag = func() time.Duration { return 0 }
 	}
@@ -150,7 +150,7 @@ func (l *link) write() {
 		return
 	}
 	l.writing = true
-	l.w.fate.After(l.w.lag(), func() {
+	l.w.fate.After(l.conn.s.lag(), func() {
 		l.mu.Lock()
 		l.writing = false
 		if l.ending || len(l.queue) == 0 {
@@ -178,13 +178,13 @@ func (l *link) post(o transport.Outgoing) {
 		l.open[o.Ticket] = true
 	}
 	l.mu.Unlock()
-	l.w.fate.After(l.w.lag(), func() {
+	l.w.fate.After(l.conn.s.lag(), func() {
 		switch {
 		case l.gone():
 			l.forget(o.Ticket)
 			l.tell(o.Ticket, transport.NotSent{Ticket: o.Ticket, Err: transport.ErrLinkClosed})
 			return
-		case l.conn.s.down || l.w.fault(20):
+		case l.conn.s.down || l.conn.s.fault(20):
 			l.w.count("a POST that could not be sent")
 			l.forget(o.Ticket)
 			l.tell(o.Ticket, transport.NotSent{Ticket: o.Ticket, Err: errors.New("connection refused")})
@@ -192,7 +192,7 @@ func (l *link) post(o transport.Outgoing) {
 		}
 		l.tell(o.Ticket, transport.Written{Ticket: o.Ticket})
 		switch {
-		case o.Request && l.w.fault(10):
+		case o.Request && l.conn.s.fault(10):
 			l.w.count("a POST cut off before its answer")
 			l.conn.cut[o.Ticket] = true
 			if l.w.srng.IntN(2) == 0 {
@@ -241,7 +241,7 @@ func (l *link) Cancel(ticket uint64) {
 		return
 	}
 	l.tell(ticket, transport.Ended{Ticket: ticket, Err: context.Canceled})
-	l.w.fate.After(l.w.lag(), func() { l.conn.hungUp(ticket) })
+	l.w.fate.After(l.conn.s.lag(), func() { l.conn.hungUp(ticket) })
 }
 
 // Listen implements transport.Link.
@@ -249,7 +249,7 @@ func (l *link) Listen() {
 	if !l.http {
 		return
 	}
-	l.w.fate.After(l.w.lag(), func() { l.get() })
+	l.w.fate.After(l.conn.s.lag(), func() { l.get() })
 }
 
 // get opens the GET stream, or learns that the session is lost.

@@ -18,6 +18,7 @@ type server struct {
 	dual     bool // each connection speaks the era it is asked in first
 	http     bool
 	replicas int
+	honest   bool
 	silent   bool // modern: its lists change without a word
 
 	tools   []string       // that are there now
@@ -160,11 +161,11 @@ func (c *conn) say(ticket uint64, after time.Duration, last bool, format string,
 }
 
 func (c *conn) result(ticket uint64, id json.RawMessage, result string) {
-	c.say(ticket, c.s.w.think(), true, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+	c.say(ticket, c.s.think(), true, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
 func (c *conn) fail(ticket uint64, id json.RawMessage, code int, text string) {
-	c.say(ticket, c.s.w.think(), true, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, text)
+	c.say(ticket, c.s.think(), true, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, text)
 }
 
 // answerLegacy answers a request of the versions with sessions.
@@ -172,7 +173,7 @@ func (c *conn) answerLegacy(ticket uint64, r *request) {
 	w := c.s.w
 	switch r.Method {
 	case "initialize":
-		if w.fault(10) {
+		if c.s.fault(10) {
 			w.count("a server that hangs in its handshake")
 			return
 		}
@@ -194,7 +195,7 @@ func (c *conn) answerLegacy(ticket uint64, r *request) {
 	case "prompts/list":
 		c.result(ticket, r.ID, `{"prompts":[{"name":"p"}]}`)
 	case "resources/subscribe":
-		if w.fault(30) {
+		if c.s.fault(30) {
 			w.count("a subscription refused by its server")
 			c.fail(ticket, r.ID, -32000, "not now")
 			return
@@ -252,7 +253,7 @@ func (c *conn) told(id string, reply *request) {
 		r.left = time.Now()
 	}
 	if r.asks--; r.asks == 0 {
-		r.answer(c.s.w.think())
+		r.answer(c.s.think())
 	}
 }
 
@@ -270,14 +271,14 @@ func (c *conn) cancelled(id string) {
 	delete(c.streams, id)
 	if call := c.running[id]; call != nil {
 		c.s.w.count("a cancel that reached its server")
-		if c.link.http && time.Since(call.left) < 600*time.Millisecond { // a process does not say whose question it was
+		if c.link.http && c.s.w.fate.sloth == 0 && time.Since(call.left) < 600*time.Millisecond { // a process does not say whose question it was
 			c.s.w.broken("%s was told that a question has no answer, and that its call %d is cancelled: one of them is enough", c, call.nonce)
 		}
 		call.gone = true
 		delete(c.running, id)
 		c.s.w.book.cancelledAt(call)
-		if c.s.w.fault(200) {
-			call.answerAnyway(c.s.w.think())
+		if c.s.fault(200) {
+			call.answerAnyway(c.s.think())
 		}
 	}
 }

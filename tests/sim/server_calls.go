@@ -33,30 +33,30 @@ func (c *conn) call(ticket uint64, r *request) {
 		return
 	}
 	switch how := w.srng.IntN(100); {
-	case w.calm:
-		call.answer(w.think())
+	case c.s.calm():
+		call.answer(c.s.think())
 	case how < 45:
-		call.answer(w.think())
+		call.answer(c.s.think())
 	case how < 60:
 		call.notes(1 + w.srng.IntN(6))
-		call.answer(w.think() + time.Second)
+		call.answer(c.s.think() + time.Second)
 	case how < 66:
-		w.count("a flood of progress")
 		call.notes(200)
+		w.attacked("a flood of progress")
 		call.answer(time.Second)
 	case how < 72:
 		w.count("a call that is never answered")
 	case how < 77:
 		w.count("an answer told twice")
-		call.answer(w.think())
+		call.answer(c.s.think())
 		call.answerAnyway(3 * time.Second)
 	case how < 82:
-		call.error(w.think())
+		call.error(c.s.think())
 	case how < 94 && !c.modern:
 		call.ask()
 	default:
 		w.count("a server that dies in a call")
-		w.fate.After(w.think(), func() { c.die() })
+		w.fate.After(c.s.think(), func() { c.die() })
 	}
 }
 
@@ -133,7 +133,7 @@ func (r *running) put(method string) {
 	r.c.lastAsk++
 	id := fmt.Sprintf(`"q%d"`, r.c.lastAsk)
 	r.c.asked[id] = r
-	r.c.say(r.ticket, r.c.s.w.think(), false, `{"jsonrpc":"2.0","id":%s,"method":%s}`, id, method)
+	r.c.say(r.ticket, r.c.s.think(), false, `{"jsonrpc":"2.0","id":%s,"method":%s}`, id, method)
 }
 
 // question asks the only one.

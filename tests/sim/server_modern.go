@@ -40,9 +40,9 @@ func (c *conn) answerModern(ticket uint64, r *request) {
 			complete(fmt.Sprintf(`,"content":[{"type":"text","text":"done %d"}]`, r.Params.Arguments.Nonce))
 			return
 		}
-		if do := r.Params.Arguments.Do; do == "ask" || do == "" && !w.calm && w.srng.IntN(100) < 12 {
+		if do := r.Params.Arguments.Do; do == "ask" || do == "" && !c.s.calm() && w.srng.IntN(100) < 12 {
 			w.count("a question of a modern server")
-			w.book.executed(w, &running{c: c, id: string(r.ID), nonce: r.Params.Arguments.Nonce})
+			w.book.executed(w, &running{c: c, ticket: ticket, id: string(r.ID), nonce: r.Params.Arguments.Nonce, began: w.book.moment()})
 			c.result(ticket, r.ID, fmt.Sprintf(`{"resultType":"input_required","requestState":"s%d","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"name?","requestedSchema":{"type":"object","properties":{}}}}}}`, r.Params.Arguments.Nonce))
 			return
 		}
@@ -55,7 +55,7 @@ func (c *conn) answerModern(ticket uint64, r *request) {
 // listen acknowledges a stream, and may end it later.
 func (c *conn) listen(ticket uint64, r *request) {
 	w := c.s.w
-	if w.fault(50) {
+	if c.s.fault(50) {
 		w.count("a listen stream refused")
 		c.fail(ticket, r.ID, -32000, "not now")
 		return
@@ -77,7 +77,7 @@ func (c *conn) listen(ticket uint64, r *request) {
 		acknowledged = append(acknowledged, `"resourceSubscriptions":[`+strings.Join(known, ",")+`]`)
 	}
 	c.say(ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}}`, r.ID, strings.Join(acknowledged, ","))
-	if w.fault(150) {
+	if c.s.fault(150) {
 		w.fate.After(time.Duration(w.srng.IntN(60))*time.Second, func() {
 			if !c.dead && c.streams[st.id] == st {
 				w.count("a listen stream ended by its server")

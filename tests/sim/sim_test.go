@@ -38,7 +38,7 @@ func tell(t *testing.T, p Params, print bool) (o Outcome) {
 var happens = []string{
 	"a POST cut off before its answer", "a POST that could not be sent", "a burst of calls", "a call cancelled by its client",
 	"a call that came back with answers", "a call that is never answered", "a cancel that reached its server", "a catalog that changed",
-	"a client that does not read", "a client that leaves", "a filter changed", "a flood of progress", "a flood of updates",
+	"a client that does not read", "a client that leaves", "a filter changed", "a flood of changed lists", "a flood of progress", "a flood of requests", "a flood of updates",
 	"a limit changed", "a listen stream that broke", "a question of a legacy server", "a question of a modern server",
 	"a question that is never answered", "a question that reached its client", "a response that broke, for good",
 	"a server switched on or off", "a server that died", "a server that dies in a call", "a server that was away for a while",
@@ -64,7 +64,7 @@ func TestSeeds(t *testing.T) {
 				*shorten = 0
 			}
 			if *digests {
-				t.Logf("digest %d %s, %d steps, %d answers", seed, o.Digest, o.Steps, o.Answered)
+				t.Logf("digest %d %s, %d steps, %d answers; honest requests took %v at most, sloth %d", seed, o.Digest, o.Steps, o.Answered, o.Slowest, NewParams(seed).Sloth)
 			}
 			for what, n := range o.Counts {
 				counts[what] += n

@@ -14,12 +14,16 @@ import (
 func (w *world) storm() {
 	end := time.Now().Add(w.p.Lasts)
 	for _, c := range w.clients {
-		w.again(end, c.act)
+		if c.honest {
+			w.again(end, c.wonder)
+		} else {
+			w.again(end, c.act)
+		}
 		if c.modern {
-			w.fate.After(w.lag(), c.listen)
+			w.fate.After(c.lag(), c.listen)
 		}
 	}
-	for _, s := range w.servers {
+	for _, s := range w.hostile() {
 		w.again(end, s.act)
 	}
 	w.again(end, w.operate)
@@ -63,10 +67,15 @@ func (s *server) act() {
 	case how < 14:
 		s.update(s.uris[w.srng.IntN(len(s.uris))], []string{"", "/part"}[w.srng.IntN(2)])
 	case how < 15 && w.fault(1000):
-		w.count("a flood of updates")
 		for range 300 {
 			s.update(s.uris[0], "")
 		}
+		w.attacked("a flood of updates")
+	case how < 16 && w.fault(500):
+		for range 100 {
+			s.change()
+		}
+		w.attacked("a flood of changed lists")
 	case how < 17 && w.fault(1000):
 		if living := s.living(); len(living) > 0 {
 			w.count("a server that died")
@@ -87,7 +96,7 @@ func (w *world) operate() {
 	if w.srng.IntN(100) > 1 || !w.fault(1000) {
 		return
 	}
-	i := w.srng.IntN(len(w.config.Servers))
+	i := w.srng.IntN(len(w.hostile()))
 	cfg := w.config
 	cfg.Servers = slices.Clone(cfg.Servers)
 	c := &cfg.Servers[i]

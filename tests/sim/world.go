@@ -42,11 +42,13 @@ type ServerParams struct {
 	Auto         bool // the gateway has to find out which it speaks
 	Silent       bool // modern: its lists change without a word
 	Replicas     int
+	Honest       bool // see honest.go
 }
 
 // ClientParams say what a client is.
 type ClientParams struct {
 	Modern, Answers bool
+	Honest          bool // see honest.go
 	Old             bool // it speaks 2025-03-26, and declares elicitation, which that version does not have
 }
 
@@ -80,6 +82,7 @@ func NewParams(seed uint64) Params {
 	for i := range p.Clients {
 		p.Clients[i].Old = !p.Clients[i].Modern && p.Clients[i].Answers && more.IntN(4) == 0
 	}
+	p.addHonest()
 	return p
 }
 
@@ -98,6 +101,9 @@ type world struct {
 	clients    []*client
 	book       *book
 	calm       bool
+	began      time.Time
+	promises   []*ask          // of honest clients, without an answer
+	slowest    time.Duration   // that one was kept
 	reloads    int             // moment of the last
 	toolOf     map[int]string  // by nonce
 	wanted     map[string]bool // "client uri": was subscribed to at any time
@@ -115,7 +121,8 @@ type Outcome struct {
 	Simulated time.Duration
 	Steps     int
 	Answered  int
-	Acts      int // how many things happened, or were left out
+	Slowest   time.Duration // that an honest client waited
+	Acts      int           // how many things happened, or were left out
 }
 
 // Run tells the story of the parameters, inside a synctest bubble. tell prints it.
@@ -130,14 +137,14 @@ func Run(t testing.TB, p Params, tell bool) Outcome {
 	for _, number := range p.Without {
 		w.without[number] = true
 	}
-	began := time.Now()
+	w.began = time.Now()
 	w.begin()
 	w.storm()
 	w.settle()
 	w.end()
 	return Outcome{
 		Digest: fmt.Sprintf("%x", w.digest.Sum(nil)[:8]), Failures: w.failures, Counts: w.counts,
-		Simulated: time.Since(began), Steps: w.fate.steps, Answered: w.book.answered, Acts: w.acts,
+		Simulated: time.Since(w.began), Steps: w.fate.steps, Answered: w.book.answered, Acts: w.acts, Slowest: w.slowest,
 	}
 }
 
@@ -145,13 +152,16 @@ func (w *world) begin() {
 	w.config = config.Default()
 	w.config.Limits = w.p.Limits
 	for i, sp := range w.p.Servers {
-		s := &server{w: w, name: fmt.Sprintf("s%d", i), modern: sp.Modern, dual: sp.Dual, http: sp.HTTP, replicas: sp.Replicas, silent: sp.Silent, changed: map[string]int{},
+		s := &server{w: w, name: fmt.Sprintf("s%d", i), modern: sp.Modern, dual: sp.Dual, http: sp.HTTP, replicas: sp.Replicas, silent: sp.Silent, honest: sp.Honest, changed: map[string]int{},
 			tools: []string{"a", "b"}, uris: []string{fmt.Sprintf("x://s%d/1", i), fmt.Sprintf("x://s%d/2", i)}, quiet: fmt.Sprintf("x://s%d/quiet", i)}
 		w.servers = append(w.servers, s)
 		c := config.DefaultServer()
 		c.Name, c.Written, c.Order, c.Replicas = s.name, s.name, i, sp.Replicas
 		c.Queue, c.MaxConcurrent, c.StartTimeout = w.p.Queue, w.p.Slots, 20*time.Second
 		c.Protocol = "legacy"
+		if sp.Honest {
+			c.Queue, c.MaxConcurrent = config.DefaultServer().Queue, config.DefaultServer().MaxConcurrent
+		}
 		if sp.Modern {
 			c.Protocol = "modern"
 		}
@@ -187,7 +197,7 @@ func (w *world) begin() {
 	}
 	w.gateway = g
 	for i, cp := range w.p.Clients {
-		c := &client{w: w, name: fmt.Sprintf("c%d", i), modern: cp.Modern, answers: cp.Answers, old: cp.Old, open: map[int]*ask{}, asked: map[string]*ask{}, withdrawn: map[string]bool{}, lines: map[string]bool{}, reading: map[wire]bool{}, subs: map[string]*subscribed{}, left: map[wire]bool{}}
+		c := &client{w: w, name: fmt.Sprintf("c%d", i), modern: cp.Modern, answers: cp.Answers, old: cp.Old, honest: cp.Honest, open: map[int]*ask{}, asked: map[string]*ask{}, withdrawn: map[string]bool{}, lines: map[string]bool{}, reading: map[wire]bool{}, subs: map[string]*subscribed{}, left: map[wire]bool{}}
 		c.pipe = &transport.PipeClient{Front: g.Front(), Budget: g.Budget(), Limit: 64 << 10, More: c.wake}
 		w.clients = append(w.clients, c)
 	}
@@ -237,16 +247,16 @@ func (w *world) fault(n int) bool {
 }
 
 // lag is how long bytes take.
-func (w *world) lag() time.Duration {
-	if w.calm || w.srng.IntN(10) > 0 {
+func (w *world) lag(calm bool) time.Duration {
+	if calm || w.srng.IntN(10) > 0 {
 		return time.Duration(w.srng.IntN(3)) * time.Millisecond
 	}
 	return time.Duration(w.srng.IntN(500)) * time.Millisecond
 }
 
 // think is how long a server works.
-func (w *world) think() time.Duration {
-	if w.calm || w.srng.IntN(4) > 0 {
+func (w *world) think(calm bool) time.Duration {
+	if calm || w.srng.IntN(4) > 0 {
 		return time.Duration(w.srng.IntN(20)) * time.Millisecond
 	}
 	return time.Duration(w.srng.IntN(20000)) * time.Millisecond
