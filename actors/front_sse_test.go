@@ -174,7 +174,7 @@ func TestHTTPWithSSE(t *testing.T) {
 			t.Errorf("got %+v, want list_changed", e)
 		}
 		s.close() // the session ends with its stream
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(2 * time.Minute)
 		for w.do("POST", endpoint, `{"jsonrpc":"2.0","id":8,"method":"ping"}`).status != 404 {
 			if time.Now().After(deadline) {
 				t.Fatal("the session outlives its stream")

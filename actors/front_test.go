@@ -56,7 +56,7 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := g.Stop(ctx, time.Second); err != nil {
 			t.Errorf("stop: %v", err)
@@ -74,7 +74,7 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 // settle waits until every server is synced or has failed.
 func (w *web) settle(g *Gateway, servers int) {
 	w.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		s, err := g.Status(w.t.Context())
 		if err == nil && s.Ready && len(s.Servers) == servers {
 			return
@@ -195,7 +195,7 @@ func TestRefusedInitialize(t *testing.T) {
 			}
 		}
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		s, err := w.gateway.Status(t.Context())
 		if err == nil && len(s.Sessions) == 0 {

@@ -65,7 +65,7 @@ func serveOn(t *testing.T, l net.Listener, cfg *config.Config, fake *actortest.S
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := g.Stop(ctx, 0); err != nil {
 			t.Errorf("stop: %v", err)
@@ -84,7 +84,7 @@ func (w *web) tools(want ...string) {
 	slices.Sort(want)
 	session := w.open("/mcp")
 	var got []string
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		var list struct {
 			Result struct{ Tools []struct{ Name string } }
 		}

@@ -51,7 +51,7 @@ func (f *flooder) server(line func(token string, n int) string) *actortest.Serve
 // deepest watches the mailboxes until the flooders have said n messages, and returns the longest that was seen.
 func (f *flooder) deepest(t *testing.T, g *Gateway, n int64) (name string, depth int) {
 	t.Helper()
-	for late := time.Now().Add(30 * time.Second); f.said.Load() < n; time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(2 * time.Minute); f.said.Load() < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatalf("only %d of %d messages were taken", f.said.Load(), n)
 		}
@@ -177,7 +177,7 @@ func TestAGreedyClientAtADesk(t *testing.T) {
 	}
 	waiting := func(n int) {
 		t.Helper()
-		for late := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		for late := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 			depth := 0
 			for _, a := range w.gateway.system.Actors() {
 				if a.Kind == "desk" {

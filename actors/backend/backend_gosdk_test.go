@@ -82,11 +82,11 @@ func goSDKServer() *mcp.Server {
 // eventually waits until done reports true; processes and sockets keep no time of ours.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for !done() {
 		select {
 		case <-deadline:
-			t.Fatalf("%s: not in 20 s", what)
+			t.Fatalf("%s: not in two minutes", what)
 		case <-time.After(2 * time.Millisecond):
 		}
 	}

@@ -55,7 +55,7 @@ func TestReal(t *testing.T) {
 		})
 		link.Send(transport.Outgoing{Ticket: 1, Request: true, Method: "initialize", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)})
 		<-written
-		for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); <-time.After(time.Millisecond) {
+		for limit := time.Now().Add(2 * time.Minute); time.Now().Before(limit); <-time.After(time.Millisecond) {
 			mu.Lock()
 			done := slices.Contains(asked, last)
 			mu.Unlock()

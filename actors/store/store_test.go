@@ -41,14 +41,14 @@ func run(t *testing.T, path string, do func(kernel.Reference)) message.StateLoad
 	})
 	ref := <-got
 	var loaded []message.StateLoaded
-	for range 1000 {
+	for range 20_000 {
 		if loaded = actortest.Of[message.StateLoaded](gateway); len(loaded) > 0 {
 			break
 		}
 		<-time.After(5 * time.Millisecond)
 	}
 	do(ref)
-	for range 1000 { // what still waits in the mailbox at the stop is not handled
+	for range 20_000 { // what still waits in the mailbox at the stop is not handled
 		depth := 0
 		for _, actor := range system.Actors() {
 			depth += actor.Depth

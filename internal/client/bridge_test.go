@@ -53,7 +53,7 @@ func (b *bridged) send(raw string) {
 // await returns the first line from now on that holds text.
 func (b *bridged) await(text string) string {
 	b.t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(2 * time.Minute)
 	for {
 		select {
 		case line, ok := <-b.lines:
@@ -83,7 +83,7 @@ func (b *bridged) end() {
 		if err != nil {
 			b.t.Errorf("Bridge = %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		b.t.Error("the bridge does not end")
 	}
 }
@@ -136,7 +136,7 @@ func TestBridgeLines(t *testing.T) {
 	}
 	b.end()
 	stop() // with it the connections the bridge had
-	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 64<<10)
 			t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])

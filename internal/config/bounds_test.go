@@ -83,7 +83,7 @@ func TestBoundedTime(t *testing.T) {
 	for name, data := range longInputs() {
 		start := time.Now()
 		Parse("x.yaml", []byte(data), noEnv)
-		if took := time.Since(start); took > 15*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s (%d bytes) took %v", name, len(data), took)
 		}
 	}

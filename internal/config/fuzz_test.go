@@ -29,7 +29,7 @@ func FuzzParse(f *testing.F) {
 		env := func(name string) (string, bool) { return secret, name != "NO" }
 		start := time.Now()
 		cfg, report := Parse("f.yaml", data, env)
-		if took := time.Since(start); took > 10*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("took %v", took)
 		}
 		if (cfg == nil) != (len(report.Faults) > 0) {

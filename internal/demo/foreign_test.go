@@ -67,7 +67,7 @@ func await[T any](t *testing.T, what string, ch <-chan T) T {
 	select {
 	case v := <-ch:
 		return v
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("%s: nothing came", what)
 		panic("unreachable")
 	}

@@ -115,7 +115,7 @@ func TestInstallRefuses(t *testing.T) {
 		if err == nil || !isSyntax && !errors.Is(err, ErrByHand) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %.200q, %v, %v", name, after, err, syntax)
 		}
-		if took := time.Since(started); took > 5*time.Second {
+		if took := time.Since(started); took > time.Minute {
 			t.Errorf("%s took %v", name, took)
 		}
 	}

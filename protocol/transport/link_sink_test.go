@@ -46,10 +46,10 @@ func (r *linkRecorder) all() []Event {
 	return append([]Event(nil), r.events...)
 }
 
-// wait returns the first event that is wanted; the test fails when it does not come within 10 s.
+// wait returns the first event that is wanted; the test fails when it does not come within two minutes.
 func (r *linkRecorder) wait(what string, wanted func(Event) bool) Event {
 	r.t.Helper()
-	late := time.After(10 * time.Second)
+	late := time.After(2 * time.Minute)
 	for seen := 0; ; {
 		r.mu.Lock()
 		events, more := r.events, r.more
@@ -62,7 +62,7 @@ func (r *linkRecorder) wait(what string, wanted func(Event) bool) Event {
 		select {
 		case <-more:
 		case <-late:
-			r.t.Fatalf("no %s within 10 s; told was:\n%s", what, linkDump(events))
+			r.t.Fatalf("no %s within two minutes; told was:\n%s", what, linkDump(events))
 		}
 	}
 }

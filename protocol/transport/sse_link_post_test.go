@@ -265,7 +265,7 @@ func TestSSELinkSweep(t *testing.T) {
 		defer pool.mu.Unlock()
 		return len(pool.idle)
 	}
-	for limit := time.Now().Add(10 * time.Second); idle() == 0 && time.Now().Before(limit); {
+	for limit := time.Now().Add(2 * time.Minute); idle() == 0 && time.Now().Before(limit); {
 		runtime.Gosched()
 	}
 	l.sweepIdle()
