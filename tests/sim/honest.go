@@ -117,8 +117,8 @@ func (w *world) kept(a *ask) {
 	}
 }
 
-// overdue notices promises that are not kept at all.
-func (w *world) overdue() {
+// unkept notices promises that are not kept at all.
+func (w *world) unkept() {
 	for _, a := range w.promises {
 		if took := time.Since(a.promise.at); took > w.inTime() && !w.failed() {
 			w.broken("%s, all honest, is not answered after %v", a, took)

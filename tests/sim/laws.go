@@ -174,6 +174,7 @@ func (w *world) always() {
 	}
 	w.unread()
 	w.overdue()
+	w.unkept()
 	for _, a := range w.gateway.Mailboxes() {
 		if a.Depth > a.Limit {
 			w.broken("the mailbox of %s holds %d messages; %d is its bound", a.Name, a.Depth, a.Limit)
