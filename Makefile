@@ -77,7 +77,7 @@ HOURS ?= 1
 sim: ## HOURS simulated hours from SEED on; a story that breaks a law is shortened, printed and kept
 	go test -count=1 -timeout 24h -v ./tests/sim -run 'TestSeeds$$' -from $(SEED) -seeds 1 -hours $(HOURS) -shorten 200
 
-sim-mutants: ## takes mended faults' mends out, one after the other, and says which seed of the simulated world notices (an hour)
+sim-mutants: ## takes mended faults' mends out, one after the other, and says which seed of the simulated world notices (a quarter of an hour)
 	go test -count=1 -timeout 3h -v ./tests/sim -run TestMutants -mutants
 
 matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
