@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -37,6 +38,7 @@ type Options struct {
 	Log     *slog.Logger
 	Open    pool.Opener // how to reach servers; nil = processes and URLs
 	State   string      // path of the state file; "" = what is learned is kept in memory
+	Desks   int         // how many actors share the clients without sessions; 0 = one for each processor
 	Fate    kernel.Fate // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
@@ -66,7 +68,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		metrics: status.NewMetrics(),
 		budget:  transport.NewBudget(cfg.Limits.MaxBufferedBytes),
 		links:   &backend.Links{},
-		desks:   runtime.GOMAXPROCS(0),
+		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
 		node:    rand.Text(),
 	}
 	g.monitor = monitor.Spawn(g.system, o.Version)

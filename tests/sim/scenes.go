@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -274,11 +273,11 @@ func (w *world) oneMachine() {
 		return
 	}
 	w.count("a scene: two clients on one machine")
-	for range 2 * runtime.GOMAXPROCS(0) * w.p.Limits.MaxInFlightPerClient {
+	for range 2 * desks * w.p.Limits.MaxInFlightPerClient {
 		two[0].tell(w.servers[0], "slow")
 	}
 	var calls []*ask
-	for range runtime.GOMAXPROCS(0) {
+	for range desks {
 		calls = append(calls, two[1].tell(w.servers[0], "slow"))
 	}
 	w.pass(20 * time.Second)
@@ -302,7 +301,7 @@ func (w *world) givenUp() {
 			continue
 		}
 		w.count("a scene: calls that are given up without a word")
-		for range runtime.GOMAXPROCS(0)*w.p.Limits.ParkedPerClient + 2 {
+		for range desks*w.p.Limits.ParkedPerClient + 2 {
 			a := c.tell(s, "ask")
 			w.pass(time.Second)
 			if a.fault == "OVERLOADED" && strings.Contains(a.text, "too many calls of this client wait") {

@@ -20,6 +20,9 @@ import (
 	"goblin-actor/protocol/transport"
 )
 
+// desks is how many desks the gateway has, whatever the machine: a story must not depend on that.
+const desks = 2
+
 // Params are what a seed decides of a story before it begins.
 type Params struct {
 	Seed    uint64
@@ -179,7 +182,7 @@ func (w *world) begin() {
 		w.config.Servers = append(w.config.Servers, c)
 	}
 	cfg := w.config
-	g, err := actors.Start(&cfg, actors.Options{Version: "simulated", Log: slog.New(slog.NewTextHandler(logWriter{w}, nil)), Fate: w.fate,
+	g, err := actors.Start(&cfg, actors.Options{Version: "simulated", Log: slog.New(slog.NewTextHandler(logWriter{w}, nil)), Fate: w.fate, Desks: desks,
 		Open: func(c config.Server, _ int) (func(transport.Sink) transport.Link, string) {
 			for _, s := range w.servers {
 				if s.name == c.Name {
