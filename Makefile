@@ -73,8 +73,8 @@ check: fmt vet staticcheck cross test docs ## what a change must pass; fails too
 	git diff --exit-code -- docs
 
 SEED  ?= 1
-HOURS ?= 1
-sim: ## HOURS simulated hours from SEED on; a story that breaks a law is shortened, printed and kept
+HOURS ?= 24
+sim: ## HOURS (24) simulated hours from SEED on; a story that breaks a law is shortened, printed and kept
 	go test -count=1 -timeout 24h -v ./tests/sim -run 'TestSeeds$$' -from $(SEED) -seeds 1 -hours $(HOURS) -shorten 200
 
 sim-mutants: ## takes mended faults' mends out, one after the other, and says which seed of the simulated world notices (a quarter of an hour)

@@ -105,9 +105,15 @@ func ofTheCommit() uint64 {
 	return binary.BigEndian.Uint64(sum[:]) >> 20
 }
 
+// shortenTime is how long anybody waits for a shorter story.
+const shortenTime = 45 * time.Second
+
 // tellShort shortens a story that fails, prints it as a conversation, and keeps it as a regression.
 func tellShort(t *testing.T, p Params, acts int) {
-	short := Shorten(p, acts, *shorten, func(p Params) bool { return len(quietly(t, p).Failures) > 0 })
+	began := time.Now()
+	short := Shorten(p, acts, *shorten, func(p Params) bool {
+		return time.Since(began) < shortenTime && len(quietly(t, p).Failures) > 0
+	})
 	t.Logf("the story without %d of its %d acts:", len(short.Without), acts)
 	o := tell(t, short, true)
 	raw, err := json.MarshalIndent(short, "", "\t")
