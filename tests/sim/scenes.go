@@ -120,6 +120,7 @@ func (w *world) scenes() {
 	}
 	w.pass(w.p.Limits.ParkedCall + time.Minute)
 	w.law("after the scenes")
+	w.measured()
 }
 
 // roots: what a reload changes reaches connections that are there.
