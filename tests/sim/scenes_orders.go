@@ -106,7 +106,8 @@ func (w *world) changedMind() {
 	}
 }
 
-// switchedOff: a server is switched off while somebody waits for its yes, and on, off and on again before it has gone.
+// switchedOff: a server is switched off while somebody waits for its yes, and on, off and on again before it has gone. Who has
+// subscribed meanwhile is told of changes.
 func (w *world) switchedOff() {
 	c := w.legacy()
 	if c == nil {
@@ -123,6 +124,9 @@ func (w *world) switchedOff() {
 		}
 		w.switched(i, false)
 		w.pass(time.Minute)
+		w.wanted[c.name+" "+s.quiet] = true
+		c.about("subscribe", s.quiet)
+		w.pass(5 * time.Second)
 		w.switched(i, true)
 		w.switched(i, false)
 		w.pass(time.Minute)
@@ -131,8 +135,19 @@ func (w *world) switchedOff() {
 		if b.answers == 0 || b.failed {
 			w.broken("%s was answered %d times, %s %s; %s was switched on a minute ago", b, b.answers, b.fault, b.text, s.name)
 		}
+		w.hears(c, s, "it was switched off and on")
 		c.about("unsubscribe", s.quiet)
+		delete(c.subs, s.quiet)
 		w.pass(5 * time.Second)
+	}
+}
+
+// hears: a client that has subscribed to the quiet resource of a server is told that it changes, whatever has happened.
+func (w *world) hears(c *client, s *server, happened string) {
+	s.update(s.quiet, "")
+	w.pass(5 * time.Second)
+	if sub := c.subs[s.quiet]; sub != nil && c.stream != nil && sub.told < s.changed[s.quiet] {
+		w.broken("%s was not told that %s has changed; %s", c.name, s.quiet, happened)
 	}
 }
 
@@ -155,11 +170,7 @@ func (w *world) anotherReplica() {
 			s.down = true
 			living[i].die()
 			w.pass(10 * time.Second)
-			s.update(s.quiet, "")
-			w.pass(5 * time.Second)
-			if sub := c.subs[s.quiet]; sub != nil && sub.told < s.changed[s.quiet] {
-				w.broken("%s was not told that %s has changed; its replica died, and another one is there", c.name, s.quiet)
-			}
+			w.hears(c, s, "its replica died, and another one is there")
 			s.down = false
 			c.about("unsubscribe", s.quiet)
 			delete(c.subs, s.quiet)
