@@ -306,9 +306,11 @@ func (c *client) settled(a *ask, e *envelope) {
 		c.subs[a.uri] = &subscribed{since: c.w.book.moment(), unsure: c.unsure[a.uri]}
 	case e.Result != nil && e.Result.ResultType == "input_required" && a.method == "completion/complete":
 		c.w.broken("%s was answered with questions, which no answer to it can hold", a)
-	case e.Result != nil && e.Result.ResultType == "input_required" && a.nonce > 0:
+	case e.Result != nil && e.Result.ResultType == "input_required":
 		a.asks = true
-		c.comeBack(a, e)
+		if a.nonce > 0 {
+			c.comeBack(a, e)
+		}
 	}
 }
 
