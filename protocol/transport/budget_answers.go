@@ -2,13 +2,14 @@ package transport
 
 import (
 	"sync"
-
-	"goblin-actor/protocol"
 )
 
 // keptAnswer is how large an answer may be to be kept when the budget has no room: an error instead of it would not be
 // much smaller.
 const keptAnswer = 16 << 10
+
+// outboxSlack is how many bytes of small messages may wait for a client besides a largest one.
+const outboxSlack = 8 << 20
 
 // share is how much of the budget the answers that one client has not taken may hold: a slow reader costs itself.
 func (b *Budget) share() int64 { return b.limit / 4 }
@@ -79,19 +80,4 @@ func (b *Budget) giveAnswer(who string, taken int) {
 	if a.held[who] -= taken; a.held[who] <= 0 {
 		delete(a.held, who)
 	}
-}
-
-// noRoom is the answer to a request whose answer found no room; false when the frame answers nothing.
-func noRoom(frame []byte) ([]byte, bool) {
-	var f protocol.Frame
-	if f.Parse(frame) != nil || f.Kind != protocol.KindResult && f.Kind != protocol.KindError {
-		return frame, false
-	}
-	return noRoomFor(f.IDBytes()), true
-}
-
-func noRoomFor(id []byte) []byte {
-	fault := protocol.Fault{Name: protocol.Overloaded, Message: "the request was carried out, but there is no room for its answer: " +
-		"too much waits that the client has not read (limits.maxBufferedBytes)"}
-	return fault.AppendTo(nil, id, false)
 }

@@ -16,6 +16,15 @@ const (
 	httpLinkUnanswered  = 30 * time.Second       // a notification or response whose POST gets no answer for so long is given up
 )
 
+// HTTPOptions says which URL to speak streamable HTTP or HTTP+SSE with.
+type HTTPOptions struct {
+	URL             string
+	Headers         map[string]string
+	MaxMessageBytes int
+	ConnectTimeout  time.Duration // 0 = 10 s
+	Budget          *Budget
+}
+
 // OpenHTTP prepares the URL and returns at once; Opened is told, or Closed when URL or headers are no good.
 // Plain http is spoken on connections of ours with fasthttp's parser, https and proxies of the environment with net/http.
 // MCP 2025-11-25, basic/transports#streamable-http.

@@ -106,15 +106,6 @@ func httpLinkIsToken(s string) bool {
 	return s != ""
 }
 
-func httpLinkIsValue(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
 // httpLinkIsSession: visible ASCII only, as the specification wants, so that it can be sent back.
 func httpLinkIsSession(s []byte) bool {
 	for _, c := range s {

@@ -123,3 +123,8 @@ func linkTickets(events []Event) (sent, ended map[uint64]int) {
 	}
 	return sent, ended
 }
+
+// processTestFrame is a request.
+func processTestFrame(id int) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id)
+}

@@ -1,9 +1,8 @@
 package transport
 
 const (
-	outboxLogs  = 256     // log messages that may wait in one outbox
-	outboxSteps = 32      // progress messages of one key, likewise
-	outboxSlack = 8 << 20 // bytes of small messages that may wait besides a largest one
+	outboxLogs  = 256 // log messages that may wait in one outbox
+	outboxSteps = 32  // progress messages of one key, likewise
 )
 
 // outboxKey names a waiting state message: the same key of another owner is another message.

@@ -23,6 +23,18 @@ const (
 // errProcessStdout: the process lives but its messages have come to an end.
 var errProcessStdout = errors.New("process closed its stdout")
 
+// ProcessOptions says which program to run as a server on stdio.
+type ProcessOptions struct {
+	Command         string
+	Args            []string
+	Env             []string // the child's whole environment, KEY=value
+	Dir             string
+	MaxMessageBytes int           // longest line taken
+	WriteTimeout    time.Duration // a child that does not read for so long loses the connection; 0 = 30 s
+	QueueBytes      int           // frames waiting to be written; beyond it Send tells NotSent. 0 = 8 MiB
+	Budget          *Budget       // counts buffered bytes; nil = uncounted
+}
+
 // OpenProcess starts the program in a goroutine and returns at once; Opened or Closed tells how that went.
 // The process is the leader of a group of its own, and the whole group ends with it: also grandchildren, also when it
 // exits by itself, also (Linux, Windows) when we are killed. MCP 2025-11-25, basic/transports#stdio.

@@ -14,10 +14,6 @@ import (
 	"goblin-actor/protocol"
 )
 
-func processTestFrame(id int) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id)
-}
-
 // processTestOpen starts the test binary in a role and closes it when the test is over.
 func processTestOpen(t *testing.T, o ProcessOptions) (Link, *linkRecorder) {
 	t.Helper()

@@ -132,3 +132,13 @@ func (s *sseReader) dispatch() ([]byte, error) {
 	data, s.memory = s.rope.take()
 	return data, nil
 }
+
+// httpLinkIsValue reports whether s may stand in the value of a header: no control characters but tabs.
+func httpLinkIsValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
