@@ -70,20 +70,20 @@ func (s *Server) get(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, pa
 		s.refuse(ctx, c, why)
 		return
 	}
-	stream := &serverStream{server: s, wake: c}
-	stream.EventStream = EventStream{Origin: s.originOf(ctx, c, h, path), out: stream}
-	stream.queue.limit = s.maxMessage + outboxSlack
-	stream.queue.budget = s.options.Budget
-	s.front.Open(&stream.EventStream)
-	switch stream.await(c, s.limits.decide) {
+	st := &serverStream{server: s, wake: c}
+	st.EventStream = EventStream{Origin: s.originOf(ctx, c, h, path), out: st}
+	st.queue.limit = s.maxMessage + outboxSlack
+	st.queue.budget = s.options.Budget
+	s.front.Open(&st.EventStream)
+	switch st.await(c, s.limits.decide) {
 	case streamAccepted, streamClosing:
-		head := append(streamHead(&ctx.Response.Header), stream.greeting...)
+		head := append(streamHead(&ctx.Response.Header), st.greeting...)
 		ctx.SetConnectionClose() // makes fasthttp let go of the connection
-		if !stream.start(c, head) {
-			stream.end()
+		if !st.start(c, head) {
+			st.end()
 		}
 	case streamRefused:
-		v := stream.verdict
+		v := st.verdict
 		if v.status == http.StatusMethodNotAllowed {
 			ctx.Response.Header.Set("Allow", allowOf(ctx))
 		}
@@ -91,9 +91,9 @@ func (s *Server) get(ctx *fasthttp.RequestCtx, c *serverConn, h *frontHeader, pa
 			setRetryAfter(&ctx.Response.Header, v.retryAfter)
 		}
 		s.answer(ctx, v.status, v.body())
-		stream.end()
+		st.end()
 	default:
-		stream.end()
+		st.end()
 		s.refuse(ctx, c, refusedStopping)
 	}
 }
