@@ -98,7 +98,7 @@ func (l *sseLink) Send(o Outgoing) {
 		l.refusals.add(o.Ticket, ErrOverBudget)
 	case o.Request && o.Method == protocol.MethodServerDiscover.String():
 		l.o.Budget.Give(len(o.Frame))
-		l.refusals.soon(Written{o.Ticket}, Ended{o.Ticket, errSSELegacy})
+		l.refusals.soon(Written{Ticket: o.Ticket}, Ended{Ticket: o.Ticket, Err: errSSELegacy})
 	default:
 		c := &sseLinkCall{httpLinkCall: httpLinkCall{Outgoing: o, link: l}}
 		if !l.opened {

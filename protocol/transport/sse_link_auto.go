@@ -204,13 +204,13 @@ func (a *autoLink) giveUp(why error) Event {
 	ticket := a.initialize.Ticket
 	switch {
 	case a.refusal != nil && why != nil:
-		return Ended{ticket, fmt.Errorf("%w; and GET of the url: %w", a.refusal, why)}
+		return Ended{Ticket: ticket, Err: fmt.Errorf("%w; and GET of the url: %w", a.refusal, why)}
 	case a.refusal != nil:
-		return Ended{ticket, a.refusal}
+		return Ended{Ticket: ticket, Err: a.refusal}
 	case a.canceled:
-		return NotSent{ticket, context.Canceled}
+		return NotSent{Ticket: ticket, Err: context.Canceled}
 	case a.closing:
-		return NotSent{ticket, ErrLinkClosed}
+		return NotSent{Ticket: ticket, Err: ErrLinkClosed}
 	}
 	a.http.Send(a.initialize)
 	return nil
