@@ -94,18 +94,3 @@ func TestBudgetShares(t *testing.T) {
 		t.Error("a large answer without budget")
 	}
 }
-
-// A session has a share of its own; who has none has one with his address, whatever he writes into the header.
-func TestBudgetSharesAreThoseOfClients(t *testing.T) {
-	for _, c := range []struct{ session, version, want string }{
-		{"a", "2025-11-25", "a"},
-		{"", "2025-11-25", "10.0.0.1"},
-		{"", "2026-07-28", "10.0.0.1"},
-		{"made up", "2026-07-28", "10.0.0.1"},
-	} {
-		x := Exchange{Origin: Origin{SessionID: c.session, Version: c.version, Remote: "10.0.0.1:5"}}
-		if got := x.client(); got != c.want {
-			t.Errorf("session %q of %s: %q, want %q", c.session, c.version, got, c.want)
-		}
-	}
-}
