@@ -72,8 +72,8 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		node:    rand.Text(),
 	}
 	g.monitor = monitor.Spawn(g.system, o.Version)
-	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1}
-	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic[effect] {
+	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1, Log: o.Log}
+	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic {
 		return &gateway{Options: o, Gateway: g, state: newState(cfg, self.Reference())}
 	})
 	if g.self.IsZero() {
@@ -140,15 +140,8 @@ type gateway struct {
 	state *state
 }
 
-func (g *gateway) Step(now time.Time, msg any, out []effect) []effect {
+func (g *gateway) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return step(g.state, now, msg, out)
-}
-
-// effect tells msg to to, or carries out act.
-type effect struct {
-	to  kernel.Reference
-	msg any
-	act any // one of the types below; nil = tell
 }
 
 type (
@@ -185,16 +178,7 @@ type (
 		open message.OpenSession
 		why  kernel.Why
 	}
-	wakeAfter struct {
-		d   time.Duration
-		msg any
-	}
 	closeDone struct{ done chan<- struct{} }
-	logged    struct {
-		level slog.Level
-		text  string
-		args  []any
-	}
 )
 
 // What the shell tells the state of the children it has spawned, before anything else: they may have ended already.
@@ -209,13 +193,8 @@ type (
 	deskStarted    struct{ ref kernel.Reference }
 )
 
-func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
-func act(a any) effect                         { return effect{act: a} }
-
-func (g *gateway) Do(self kernel.Self, e effect) {
-	switch a := e.act.(type) {
-	case nil:
-		e.to.Tell(e.msg)
+func (g *gateway) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
 	case startSession:
 		g.startSession(self, a)
 	case refuseSession:
@@ -243,12 +222,8 @@ func (g *gateway) Do(self kernel.Self, e effect) {
 		a.open.Abandon(a.why)
 	case stopChild:
 		self.StopChild(a.child)
-	case wakeAfter:
-		self.After(a.d, a.msg)
 	case closeDone:
 		close(a.done)
-	case logged:
-		g.Log.Log(context.Background(), a.level, a.text, a.args...)
 	}
 }
 

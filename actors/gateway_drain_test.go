@@ -88,11 +88,11 @@ func TestDrainOfDesksThatFail(t *testing.T) {
 		step(s, time.Time{}, deskStarted{desk}, nil)
 	}
 	step(s, time.Time{}, kernel.ChildStopped{Child: gone}, nil)
-	if out := step(s, time.Time{}, message.DrainAll{Done: make(chan struct{})}, nil); len(out) != 1 || out[0].to != restarted {
+	if out := step(s, time.Time{}, message.DrainAll{Done: make(chan struct{})}, nil); len(out) != 1 || out[0].To != restarted {
 		t.Errorf("to drain: %v", out)
 	}
 	out := step(s, time.Time{}, message.Drained{Desk: restarted}, nil) // as it says when it starts
-	if len(out) != 1 || out[0].act == nil {
+	if len(out) != 1 || out[0].Act == nil {
 		t.Errorf("drained: %v", out)
 	}
 }

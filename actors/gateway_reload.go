@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 )
@@ -25,27 +26,27 @@ func naming(c *config.Config) catalog.Naming {
 	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted, PageSize: c.PageSize, MetaTools: c.MetaTools != "false"}
 }
 
-func (s *state) startServer(server config.Server, out []effect) []effect {
+func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.Effect {
 	if s.registry.IsZero() {
 		return out // begun will
 	}
 	if server.Disabled {
-		return append(out, act(logged{slog.LevelInfo, "server is disabled", []any{"server", server.Name}}))
+		return append(out, kernel.Log(slog.LevelInfo, "server is disabled", "server", server.Name))
 	}
 	if _, stops := s.leaving[server.Name]; stops {
 		return out // poolGone will
 	}
-	return append(out, act(startPool{server, s.config.Limits, s.loaded.Eras}))
+	return append(out, kernel.Act(startPool{server, s.config.Limits, s.loaded.Eras}))
 }
 
 // reload applies what differs between the configuration in force and the new one.
-func (s *state) reload(next *config.Config, out []effect) []effect {
+func (s *state) reload(next *config.Config, out []kernel.Effect) []kernel.Effect {
 	changes := config.Diff(s.config, next)
 	if changes.Listen && !slices.Equal(next.Listen, s.bound) {
-		out = append(out, act(logged{slog.LevelWarn, "listen has changed; it takes effect at the next start", nil}))
+		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
 	}
 	if naming(next) != naming(s.config) {
-		out = append(out, tell(s.registry, message.CatalogNaming{Naming: naming(next)}))
+		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: naming(next)}))
 	}
 	out = s.limit(next.Limits, out)
 	s.config = next
@@ -61,29 +62,28 @@ func (s *state) reload(next *config.Config, out []effect) []effect {
 	for _, server := range changes.CatalogOnly {
 		out = s.changeServer(server, false, out)
 	}
-	return append(out, act(logged{slog.LevelInfo, "configuration reloaded", []any{
-		"added", names(changes.Added), "removed", names(changes.Removed), "changed", names(append(slices.Clone(changes.CatalogOnly), changes.Transport...)),
-		"settings", changes.Settings}}))
+	return append(out, kernel.Log(slog.LevelInfo, "configuration reloaded", "added", names(changes.Added), "removed", names(changes.Removed), "changed", names(append(slices.Clone(changes.CatalogOnly), changes.Transport...)),
+		"settings", changes.Settings))
 }
 
 // limit tells everybody who counts that the limits have changed. The sizes of messages and buffers are built into what is open.
-func (s *state) limit(next config.Limits, out []effect) []effect {
+func (s *state) limit(next config.Limits, out []kernel.Effect) []kernel.Effect {
 	was := s.config.Limits
 	if next == was {
 		return out
 	}
 	if next.MaxMessageBytes != was.MaxMessageBytes || next.MaxBufferedBytes != was.MaxBufferedBytes {
-		out = append(out, act(logged{slog.LevelWarn, "limits.maxMessageBytes and limits.maxBufferedBytes take effect at the next start", nil}))
+		out = append(out, kernel.Log(slog.LevelWarn, "limits.maxMessageBytes and limits.maxBufferedBytes take effect at the next start"))
 	}
 	m := message.NewLimits{Limits: next}
 	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
-		out = append(out, tell(s.pools[name], m))
+		out = append(out, kernel.Tell(s.pools[name], m))
 	}
 	for _, ref := range s.sessions.All() {
-		out = append(out, tell(ref, m))
+		out = append(out, kernel.Tell(ref, m))
 	}
 	for _, desk := range s.desks {
-		out = append(out, tell(desk, m))
+		out = append(out, kernel.Tell(desk, m))
 	}
 	return out
 }
@@ -97,7 +97,7 @@ func names(servers []config.Server) []string {
 }
 
 // changeServer tells a pool what changed; a server switched on or off starts or goes.
-func (s *state) changeServer(server config.Server, transport bool, out []effect) []effect {
+func (s *state) changeServer(server config.Server, transport bool, out []kernel.Effect) []kernel.Effect {
 	ref, running := s.pools[server.Name]
 	switch {
 	case server.Disabled:
@@ -105,24 +105,24 @@ func (s *state) changeServer(server config.Server, transport bool, out []effect)
 	case !running:
 		return s.startServer(server, out)
 	}
-	return append(out, tell(ref, message.Reconfigure{Server: server, Transport: transport}))
+	return append(out, kernel.Tell(ref, message.Reconfigure{Server: server, Transport: transport}))
 }
 
-func (s *state) removeServer(name string, out []effect) []effect {
+func (s *state) removeServer(name string, out []kernel.Effect) []kernel.Effect {
 	ref, ok := s.pools[name]
 	if !ok {
 		return out
 	}
 	delete(s.pools, name)
 	s.leaving[name] = ref
-	return append(out, tell(s.registry, message.ServerGone{Server: name}), act(stopChild{ref}))
+	return append(out, kernel.Tell(s.registry, message.ServerGone{Server: name}), kernel.Act(stopChild{ref}))
 }
 
 // poolGone forgets a pool. Only now nothing more comes of it: the catalog is told once more, and a server that was switched
 // on again meanwhile gets its new one.
-func (s *state) poolGone(name string, out []effect) []effect {
+func (s *state) poolGone(name string, out []kernel.Effect) []kernel.Effect {
 	delete(s.leaving, name)
-	out = append(out, tell(s.registry, message.ServerGone{Server: name}))
+	out = append(out, kernel.Tell(s.registry, message.ServerGone{Server: name}))
 	i := slices.IndexFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name })
 	if i < 0 || s.config.Servers[i].Disabled || s.draining {
 		return out

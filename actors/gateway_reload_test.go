@@ -83,9 +83,9 @@ func TestReloadListen(t *testing.T) {
 	other.Listen = []string{"127.0.0.1:1"}
 	s := newState(&ours, kernel.Reference{})
 	for i, next := range []*config.Config{&other, &ours, &other} {
-		warned := slices.ContainsFunc(s.reload(next, nil), func(e effect) bool {
-			l, ok := e.act.(logged)
-			return ok && strings.HasPrefix(l.text, "listen has changed")
+		warned := slices.ContainsFunc(s.reload(next, nil), func(e kernel.Effect) bool {
+			l, ok := e.Act.(kernel.Logged)
+			return ok && strings.HasPrefix(l.Text, "listen has changed")
 		})
 		if want := next == &other; warned != want {
 			t.Errorf("reload %d: warned %v, want %v", i, warned, want)

@@ -9,35 +9,35 @@ import (
 )
 
 // open spawns a session, when there is room for one.
-func (s *state) open(m message.OpenSession, out []effect) []effect {
+func (s *state) open(m message.OpenSession, out []kernel.Effect) []kernel.Effect {
 	if s.draining {
-		return append(out, act(refuseSession{m, kernel.Gone}))
+		return append(out, kernel.Act(refuseSession{m, kernel.Gone}))
 	}
 	if s.registry.IsZero() && len(s.early) < maxWaitingNew {
 		s.early = append(s.early, m)
 		return out
 	}
 	if s.registry.IsZero() {
-		return append(out, act(refuseSession{m, kernel.Overloaded}))
+		return append(out, kernel.Act(refuseSession{m, kernel.Overloaded}))
 	}
 	if s.sessions.Len()+s.opening < s.config.Limits.MaxSessions {
 		s.opening++
-		return append(out, act(startSession{first: m, view: m.View, limits: s.config.Limits}))
+		return append(out, kernel.Act(startSession{first: m, view: m.View, limits: s.config.Limits}))
 	}
 	if len(s.waiting) >= maxWaitingNew {
-		return append(out, act(refuseSession{m, kernel.Overloaded}))
+		return append(out, kernel.Act(refuseSession{m, kernel.Overloaded}))
 	}
 	s.waiting = append(s.waiting, m)
 	return s.ask(out)
 }
 
 // openListen spawns the actor of a listen stream; it counts as a session.
-func (s *state) openListen(m message.OpenListen, out []effect) []effect {
+func (s *state) openListen(m message.OpenListen, out []kernel.Effect) []kernel.Effect {
 	if s.draining || s.registry.IsZero() {
-		return append(out, act(refuseListen{m, kernel.Gone}))
+		return append(out, kernel.Act(refuseListen{m, kernel.Gone}))
 	}
 	if s.sessions.Len()+s.opening >= s.config.Limits.MaxSessions {
-		return append(out, act(refuseListen{m, kernel.Overloaded}))
+		return append(out, kernel.Act(refuseListen{m, kernel.Overloaded}))
 	}
 	s.opening++
 	s.streams++
@@ -45,25 +45,25 @@ func (s *state) openListen(m message.OpenListen, out []effect) []effect {
 	if m.Exchange.Origin.Header == nil { // on stdin and stdout, where the first request comes before the servers
 		expect = s.enabled()
 	}
-	return append(out, act(startListener{m, s.streams, expect}))
+	return append(out, kernel.Act(startListener{m, s.streams, expect}))
 }
 
 // ask starts a survey: which sessions could leave (contract.md section 2: the least recently used makes room).
-func (s *state) ask(out []effect) []effect {
+func (s *state) ask(out []kernel.Effect) []kernel.Effect {
 	if s.polling {
 		return out
 	}
 	s.polling, s.survey = true, nil
 	s.gen++
 	for _, ref := range s.sessions.All() {
-		out = append(out, tell(ref, message.SinceWhen{To: s.self}))
+		out = append(out, kernel.Tell(ref, message.SinceWhen{To: s.self}))
 	}
-	return append(out, act(wakeAfter{surveyTime, surveyOver{s.gen}}))
+	return append(out, kernel.WakeAfter(surveyTime, surveyOver{s.gen}))
 }
 
 // makeRoom asks as many idle sessions to leave as clients wait, the least recently used first; clients for whom
 // there is none are refused.
-func (s *state) makeRoom(out []effect) []effect {
+func (s *state) makeRoom(out []kernel.Effect) []kernel.Effect {
 	if !s.polling {
 		return out
 	}
@@ -76,11 +76,11 @@ func (s *state) makeRoom(out []effect) []effect {
 	n := min(len(idle), len(s.waiting))
 	for _, a := range idle[:n] {
 		s.asked[a.Session] = true
-		out = append(out, tell(a.Session, message.CloseIfIdle{}))
+		out = append(out, kernel.Tell(a.Session, message.CloseIfIdle{}))
 	}
 	for len(s.waiting) > len(s.asked) {
 		last := len(s.waiting) - 1
-		out = append(out, act(refuseSession{s.waiting[last], kernel.Overloaded}))
+		out = append(out, kernel.Act(refuseSession{s.waiting[last], kernel.Overloaded}))
 		s.waiting = s.waiting[:last]
 	}
 	s.survey = nil
@@ -88,14 +88,14 @@ func (s *state) makeRoom(out []effect) []effect {
 }
 
 // childStopped forgets a session, a pool or a desk; a client that waits gets the session's place.
-func (s *state) childStopped(m kernel.ChildStopped, out []effect) []effect {
+func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	if m.Child == s.registry {
-		return append(out, act(logged{slog.LevelError, "the registry has failed; restart the gateway", []any{"err", m.Err}}))
+		return append(out, kernel.Log(slog.LevelError, "the registry has failed; restart the gateway", "err", m.Err))
 	}
 	for name, ref := range s.pools {
 		if ref == m.Child {
 			delete(s.pools, name)
-			return append(out, tell(s.registry, message.ServerGone{Server: name}))
+			return append(out, kernel.Tell(s.registry, message.ServerGone{Server: name}))
 		}
 	}
 	for name, ref := range s.leaving {
@@ -113,7 +113,7 @@ func (s *state) childStopped(m kernel.ChildStopped, out []effect) []effect {
 		return s.drained(out)
 	}
 	delete(s.asked, m.Child)
-	out = append(out, tell(s.registry, message.Unsubscribe{Who: m.Child}))
+	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: m.Child}))
 	if len(s.waiting) > 0 && !s.draining {
 		next := s.waiting[0]
 		s.waiting = s.waiting[1:]

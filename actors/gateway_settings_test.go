@@ -184,7 +184,7 @@ func TestLogLevelOfASessionThatHasEnded(t *testing.T) {
 	var told []string
 	do := func(msg any) {
 		for _, e := range step(s, time.Now(), msg, nil) {
-			if m, ok := e.msg.(message.SetLevel); ok {
+			if m, ok := e.Msg.(message.SetLevel); ok {
 				told = append(told, m.Level)
 			}
 		}

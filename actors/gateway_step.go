@@ -58,7 +58,7 @@ func newState(cfg *config.Config, self kernel.Reference) *state {
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
-func step(s *state, now time.Time, msg any, out []effect) []effect {
+func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.OpenSession:
 		return s.open(m, out)
@@ -72,7 +72,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 			return out
 		}
 		s.opening++
-		return append(out, act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits, expect: s.enabled()}))
+		return append(out, kernel.Act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits, expect: s.enabled()}))
 	case sessionStarted:
 		s.opening--
 		if !m.ref.IsZero() {
@@ -91,16 +91,16 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.wantLevel(m, out)
 	case message.Withdrawal: // only from stdin: it may mean one of the streams there
 		for _, ref := range s.sessions.All() {
-			out = append(out, tell(ref, m))
+			out = append(out, kernel.Tell(ref, m))
 		}
 	case message.ServerLog:
 		for _, ref := range s.sessions.All() {
-			out = append(out, tell(ref, m))
+			out = append(out, kernel.Tell(ref, m))
 		}
 	case message.Published:
 		s.snapshot = m.Snapshot
 	case kernel.Started:
-		return append(out, act(startStore{}))
+		return append(out, kernel.Act(startStore{}))
 	case storeStarted:
 		s.store = m.ref
 		return s.begin(out)
@@ -112,7 +112,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case poolStarted:
 		s.pools[m.server] = m.ref
 		if s.level != "" {
-			return append(out, tell(m.ref, message.SetLevel{Level: s.level}))
+			return append(out, kernel.Tell(m.ref, message.SetLevel{Level: s.level}))
 		}
 	case message.Reload:
 		return s.reload(m.Config, out)
@@ -135,7 +135,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 
 // wantLevel keeps what a session or a desk wants. One that has ended wants nothing: the news of its end overtakes what it said
 // before.
-func (s *state) wantLevel(m message.WantLevel, out []effect) []effect {
+func (s *state) wantLevel(m message.WantLevel, out []kernel.Effect) []kernel.Effect {
 	if m.Level == "" || !s.sessions.Has(m.Session) && !slices.Contains(s.desks, m.Session) {
 		delete(s.levels, m.Session)
 	} else {
@@ -146,7 +146,7 @@ func (s *state) wantLevel(m message.WantLevel, out []effect) []effect {
 
 // chooseLevel tells the servers the most verbose level any session wants, or that none wants any more; sessions filter for
 // themselves.
-func (s *state) chooseLevel(out []effect) []effect {
+func (s *state) chooseLevel(out []kernel.Effect) []kernel.Effect {
 	best := len(protocol.LogLevels)
 	for _, level := range s.levels {
 		if level >= 0 {
@@ -162,23 +162,23 @@ func (s *state) chooseLevel(out []effect) []effect {
 	}
 	s.level = level
 	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
-		out = append(out, tell(s.pools[name], message.SetLevel{Level: s.level}))
+		out = append(out, kernel.Tell(s.pools[name], message.SetLevel{Level: s.level}))
 	}
 	return out
 }
 
 // begin starts the rest once the state file has been read.
-func (s *state) begin(out []effect) []effect {
+func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	if s.store.IsZero() || s.loaded == nil {
 		return out
 	}
-	return append(out, act(startRegistry{naming(s.config)}))
+	return append(out, kernel.Act(startRegistry{naming(s.config)}))
 }
 
 // begun: the registry stands. The desks come before the sessions, so that they hear of a new catalog first.
-func (s *state) begun(now time.Time, registry kernel.Reference, out []effect) []effect {
+func (s *state) begun(now time.Time, registry kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	s.registry = registry
-	out = append(out, act(startDesks{s.config.Limits, s.enabled(), s.loaded.Key}), tell(s.registry, message.Subscribe{Who: s.self}))
+	out = append(out, kernel.Act(startDesks{s.config.Limits, s.enabled(), s.loaded.Key}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 	for _, server := range s.config.Servers {
 		out = s.startServer(server, out)
 	}
@@ -191,32 +191,32 @@ func (s *state) begun(now time.Time, registry kernel.Reference, out []effect) []
 }
 
 // drain asks every session to leave when its calls have ended, and every desk to say so.
-func (s *state) drain(m message.DrainAll, out []effect) []effect {
+func (s *state) drain(m message.DrainAll, out []kernel.Effect) []kernel.Effect {
 	if s.draining {
-		return append(out, act(closeDone{m.Done}))
+		return append(out, kernel.Act(closeDone{m.Done}))
 	}
 	s.draining, s.done, s.serving = true, m.Done, map[kernel.Reference]bool{}
 	for _, ref := range s.sessions.All() {
-		out = append(out, tell(ref, message.DrainSession{}))
+		out = append(out, kernel.Tell(ref, message.DrainSession{}))
 	}
 	for _, desk := range s.desks {
 		s.serving[desk] = true
-		out = append(out, tell(desk, message.DrainSession{}))
+		out = append(out, kernel.Tell(desk, message.DrainSession{}))
 	}
 	for _, waiting := range s.waiting {
-		out = append(out, act(refuseSession{waiting, kernel.Gone}))
+		out = append(out, kernel.Act(refuseSession{waiting, kernel.Gone}))
 	}
 	s.waiting = nil
 	return s.drained(out)
 }
 
-func (s *state) drained(out []effect) []effect {
+func (s *state) drained(out []kernel.Effect) []kernel.Effect {
 	if !s.draining || s.done == nil || s.sessions.Len()+len(s.serving) > 0 {
 		return out
 	}
 	done := s.done
 	s.done = nil
-	return append(out, act(closeDone{done}))
+	return append(out, kernel.Act(closeDone{done}))
 }
 
 // report is what the gateway knows beside its children.

@@ -39,8 +39,8 @@ const mailbox = 1024
 // Spawn starts the actor under its pool. Ten panics in a minute stop it for good; the pool sees it as lost.
 func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
 	incarnation := &o.Before // outlives a restart, so that an old connection's frames are never taken for a new one's
-	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute}
-	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		return &backend{Options: o, state: newState(o, self.Reference(), incarnation)}
 	})
 }
@@ -52,20 +52,13 @@ type backend struct {
 	link  transport.Link // nil when there is none
 }
 
-func (b *backend) Step(now time.Time, msg any, out []effect) []effect {
+func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if e, ok := msg.(linkEvent); ok {
 		if r, ok := e.event.(transport.Received); ok {
 			b.Metrics.Bytes(status.In, len(r.Frame.Raw))
 		}
 	}
 	return step(b.state, now, msg, out)
-}
-
-// Effects. The frequent one, telling an actor, needs no box of its own.
-type effect struct {
-	to  kernel.Reference
-	msg any // told to to, when act is nil
-	act any // one of the types below
 }
 
 type (
@@ -75,25 +68,10 @@ type (
 	listen     struct{}
 	setVersion struct{ version string }
 	closeLink  struct{ grace time.Duration }
-	wakeAfter  struct {
-		d   time.Duration
-		msg any
-	}
-	logged struct {
-		level slog.Level
-		text  string
-		args  []any
-	}
-	leave struct{}
 )
 
-func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
-func act(a any) effect                         { return effect{act: a} }
-
-func (b *backend) Do(self kernel.Self, e effect) {
-	switch a := e.act.(type) {
-	case nil:
-		e.to.Tell(e.msg)
+func (b *backend) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
 	case write:
 		b.Metrics.Bytes(status.Out, len(a.out.Frame))
 		b.link.Send(a.out)
@@ -110,12 +88,6 @@ func (b *backend) Do(self kernel.Self, e effect) {
 			b.link.Close(a.grace)
 			b.link = nil
 		}
-	case wakeAfter:
-		self.After(a.d, a.msg)
-	case logged:
-		b.Log.Log(context.Background(), a.level, a.text, a.args...)
-	case leave:
-		self.Stop()
 	}
 }
 
@@ -212,4 +184,4 @@ type (
 	overlapOver struct{ gen uint64 } // two streams have run beside each other for long enough
 )
 
-var _ kernel.Logic[effect] = (*backend)(nil)
+var _ kernel.Logic = (*backend)(nil)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -38,7 +39,7 @@ type elicitation struct {
 }
 
 // asked handles a request of the server. MCP 2025-11-25, client/sampling, client/elicitation, client/roots.
-func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effect {
+func (s *state) asked(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	rawID := e.Frame.IDBytes()
 	switch e.Frame.M {
 	case protocol.MethodPing:
@@ -63,7 +64,7 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 	}
 	if !certain && (p == nil || !s.atLarge) {
 		s.atLarge = true
-		out = append(out, tell(s.pool, message.Unattributed{Backend: s.self}))
+		out = append(out, kernel.Tell(s.pool, message.Unattributed{Backend: s.self}))
 	}
 	if p == nil {
 		text := "the gateway cannot tell which call this question belongs to, so nobody can be asked"
@@ -82,7 +83,7 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 	delete(s.running, id)
 	s.remember(&e.Frame, p)
 	s.moved = moved{id, now}
-	out = append(out, tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.lastAsk, From: s.self, Frame: e.Frame}))
+	out = append(out, kernel.Tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.lastAsk, From: s.self, Frame: e.Frame}))
 	switch {
 	case len(p.asks) > 1:
 		return out
@@ -91,7 +92,7 @@ func (s *state) asked(now time.Time, e *transport.Received, out []effect) []effe
 		return s.parks(p, out)
 	}
 	p.certain = false
-	return append(out, act(wakeAfter{burst, burstOver{*s.incarnation, id}})) // or the call after it would get its next question
+	return append(out, kernel.WakeAfter(burst, burstOver{*s.incarnation, id})) // or the call after it would get its next question
 }
 
 // asker finds the call a question belongs to: the one that waits for the end of the task it names, or whose HTTP
@@ -140,13 +141,13 @@ func (s *state) runs(id uint32, p *pending) {
 }
 
 // parks tells the pool that a call waits for its client.
-func (s *state) parks(p *pending, out []effect) []effect {
+func (s *state) parks(p *pending, out []kernel.Effect) []kernel.Effect {
 	p.parked = true
-	return append(out, tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: true, Certain: p.certain}))
+	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: true, Certain: p.certain}))
 }
 
 // burstOver: a call that has asked has had time to ask more; another may run now.
-func (s *state) burstOver(m burstOver, out []effect) []effect {
+func (s *state) burstOver(m burstOver, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[m.id]
 	if m.gen != *s.incarnation || p == nil || len(p.asks) == 0 || p.parked {
 		return out
@@ -155,7 +156,7 @@ func (s *state) burstOver(m burstOver, out []effect) []effect {
 }
 
 // replied forgets an answered question, and tells the pool when it was the last.
-func (s *state) replied(key uint64, id uint32, p *pending, out []effect) []effect {
+func (s *state) replied(key uint64, id uint32, p *pending, out []kernel.Effect) []kernel.Effect {
 	p.asks = slices.DeleteFunc(p.asks, func(k uint64) bool { return k == key })
 	if len(p.asks) > 0 {
 		return out
@@ -165,11 +166,11 @@ func (s *state) replied(key uint64, id uint32, p *pending, out []effect) []effec
 		return out
 	}
 	p.parked = false
-	return append(out, tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Certain: p.certain}))
+	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Certain: p.certain}))
 }
 
 // answerAsk passes a client's answer on to the server, once.
-func (s *state) answerAsk(now time.Time, m message.Answer, out []effect) []effect {
+func (s *state) answerAsk(now time.Time, m message.Answer, out []kernel.Effect) []kernel.Effect {
 	a := s.asks[m.Key]
 	if a == nil {
 		return out
@@ -197,7 +198,7 @@ func answerFrame(id, result, err []byte) []byte {
 }
 
 // askWithdrawn: the server no longer wants an answer.
-func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
+func (s *state) askWithdrawn(e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out
@@ -210,7 +211,7 @@ func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
 		}
 		delete(s.asks, key)
 		if p := s.pending[a.id]; p != nil {
-			out = append(out, tell(p.call.Holder, message.AskWithdrawn{Seq: p.call.Seq, Key: key}))
+			out = append(out, kernel.Tell(p.call.Holder, message.AskWithdrawn{Seq: p.call.Seq, Key: key}))
 			out = s.replied(key, a.id, p, out)
 		}
 		break
@@ -219,7 +220,7 @@ func (s *state) askWithdrawn(e *transport.Received, out []effect) []effect {
 }
 
 // refuseAsks answers the open questions of a call that ends without the server: the server must not wait for ever.
-func (s *state) refuseAsks(id uint32, out []effect) []effect {
+func (s *state) refuseAsks(id uint32, out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.takeAsks(id) {
 		out = s.refuse(s.asks[key], out)
 		delete(s.asks, key)
@@ -228,7 +229,7 @@ func (s *state) refuseAsks(id uint32, out []effect) []effect {
 }
 
 // refuse answers a question in the place of a client that will not.
-func (s *state) refuse(a *ask, out []effect) []effect {
+func (s *state) refuse(a *ask, out []kernel.Effect) []kernel.Effect {
 	if a.method == protocol.MethodElicitationCreate {
 		return s.reply(protocol.AppendResult(nil, a.rawID, []byte(`{"action":"cancel"}`)), out)
 	}
@@ -277,21 +278,21 @@ func (s *state) rememberURL(id []byte, p *pending) {
 }
 
 // elicitationDone goes to the client the url elicitation was put to, and to nobody else.
-func (s *state) elicitationDone(e *transport.Received, out []effect) []effect {
+func (s *state) elicitationDone(e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	id := string(protocol.Member(e.Frame.Raw, e.Frame.Params, "elicitationId").Of(e.Frame.Raw))
 	for i, known := range s.elicited {
 		if known.id == id {
 			s.elicited = slices.Delete(s.elicited, i, i+1)
-			return append(out, tell(known.call.Holder, message.ElicitationDone{Frame: e.Frame}))
+			return append(out, kernel.Tell(known.call.Holder, message.ElicitationDone{Frame: e.Frame}))
 		}
 	}
 	return out
 }
 
 // query asks the server on the pool's behalf.
-func (s *state) query(m message.Query, out []effect) []effect {
+func (s *state) query(m message.Query, out []kernel.Effect) []kernel.Effect {
 	if s.phase != message.Ready {
-		return append(out, tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Fault: &protocol.Fault{
+		return append(out, kernel.Tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Fault: &protocol.Fault{
 			Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " is " + string(s.phase)}}))
 	}
 	if s.era == message.EraModern {
@@ -300,17 +301,17 @@ func (s *state) query(m message.Query, out []effect) []effect {
 			return s.want(m, out)
 		}
 	}
-	out = s.request(m.Method, m.Params, func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
-		return append(out, tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Frame: *f}))
+	out = s.request(m.Method, m.Params, func(s *state, _ time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+		return append(out, kernel.Tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Frame: *f}))
 	}, out)
 	s.pending[s.lastID].query = m.Key
 	return s.expireOwn(out)
 }
 
 // expireOwn sets the clock of the request of ours that was just written.
-func (s *state) expireOwn(out []effect) []effect {
+func (s *state) expireOwn(out []kernel.Effect) []kernel.Effect {
 	if s.server.Timeout <= 0 {
 		return out
 	}
-	return append(out, act(wakeAfter{s.server.Timeout, ownExpired{*s.incarnation, s.lastID}}))
+	return append(out, kernel.WakeAfter(s.server.Timeout, ownExpired{*s.incarnation, s.lastID}))
 }

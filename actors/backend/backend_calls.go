@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -30,7 +31,7 @@ func (s *state) nextID() uint32 {
 }
 
 // send writes a call, or returns it when this backend cannot take it.
-func (s *state) send(m message.Send, out []effect) []effect {
+func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.phase != message.Ready:
 		return append(out, s.returned(m.Call, m.Request, "not ready: "+string(s.phase)))
@@ -47,7 +48,7 @@ func (s *state) send(m message.Send, out []effect) []effect {
 	default:
 		return s.write(m, out)
 	}
-	return append(out, tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}), s.endedCall(m.Call))
+	return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}), s.endedCall(m.Call))
 }
 
 // foreign reports whether the request brings back a state that a modern connection to the server gave: a legacy one does not
@@ -56,27 +57,27 @@ func (s *state) foreign(r *message.Request) bool {
 	return s.era == message.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.lifts
 }
 
-func (s *state) write(m message.Send, out []effect) []effect {
+func (s *state) write(m message.Send, out []kernel.Effect) []kernel.Effect {
 	return s.writeCall(&pending{call: m.Call, request: m.Request}, out)
 }
 
 // writeCall gives a call an id and writes it.
-func (s *state) writeCall(p *pending, out []effect) []effect {
+func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	p.written = false
 	s.pending[id] = p
 	s.byCall[p.call] = id
 	s.runs(id, p)
 	s.moved = moved{}
-	return append(out, act(write{s.outgoing(id, p)}))
+	return append(out, kernel.Act(write{s.outgoing(id, p)}))
 }
 
-func (s *state) returned(call message.CallRef, r *message.Request, reason string) effect {
-	return tell(s.pool, message.Returned{Backend: s.self, Call: call, Request: r, Reason: reason})
+func (s *state) returned(call message.CallRef, r *message.Request, reason string) kernel.Effect {
+	return kernel.Tell(s.pool, message.Returned{Backend: s.self, Call: call, Request: r, Reason: reason})
 }
 
 // wrote: from now on the request may have been executed, so it is never given to another backend.
-func (s *state) wrote(ticket uint64, out []effect) []effect {
+func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	s.reached(ticket)
 	p := s.pending[uint32(ticket)]
 	if p == nil || p.written {
@@ -86,7 +87,7 @@ func (s *state) wrote(ticket uint64, out []effect) []effect {
 	if p.own != nil {
 		return out
 	}
-	return append(out, tell(p.call.Holder, message.Written{Seq: p.call.Seq}))
+	return append(out, kernel.Tell(p.call.Holder, message.Written{Seq: p.call.Seq}))
 }
 
 // remove takes a request out of the tables.
@@ -99,7 +100,7 @@ func (s *state) remove(id uint32, p *pending) {
 }
 
 // received handles one frame of the server.
-func (s *state) received(now time.Time, e *transport.Received, out []effect) []effect {
+func (s *state) received(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	switch e.Frame.Kind {
 	case protocol.KindResult, protocol.KindError:
 		return s.answered(now, e, out)
@@ -107,7 +108,7 @@ func (s *state) received(now time.Time, e *transport.Received, out []effect) []e
 		return s.notified(now, e, out)
 	case protocol.KindRequest:
 		if s.era == message.EraModern { // it must not ask like that, and we must not answer (basic/transports/stdio, sending messages)
-			return append(out, act(logged{slog.LevelWarn, "a modern server sent a request; it is not answered", []any{"method", e.Frame.MethodText()}}))
+			return append(out, kernel.Log(slog.LevelWarn, "a modern server sent a request; it is not answered", "method", e.Frame.MethodText()))
 		}
 		return s.asked(now, e, out)
 	}
@@ -115,7 +116,7 @@ func (s *state) received(now time.Time, e *transport.Received, out []effect) []e
 }
 
 // answered passes the server's answer to who waits for it. On HTTP the answer must be the one of the exchange it came on.
-func (s *state) answered(now time.Time, e *transport.Received, out []effect) []effect {
+func (s *state) answered(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	id, ok := parseID(e.Frame.ID.Of(e.Frame.Raw))
 	if e.Ticket != 0 && (!ok || uint64(id) != e.Ticket) && e.Last {
 		return s.wrongID(now, e, out)
@@ -133,7 +134,7 @@ func (s *state) answered(now time.Time, e *transport.Received, out []effect) []e
 }
 
 // settleOne gives an answer to who waits for it.
-func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Received, out []effect) []effect {
+func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	if p.own != nil {
 		return s.answeredOwn(now, id, p, e, out)
 	}
@@ -171,7 +172,7 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Rec
 }
 
 // answeredOwn takes the answer to a request of ours. While the connection opens, some HTTP statuses say more than it.
-func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *transport.Received, out []effect) []effect {
+func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	if s.phase == message.Handshaking && e.Frame.Kind == protocol.KindError {
 		var done bool
 		if out, done = s.turnedAway(now, e.Status, errorText(&e.Frame), out); done {
@@ -190,7 +191,7 @@ func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *transport.R
 
 // wrongID fails the call whose HTTP response carried somebody else's answer. An error without id is its own; so is one with an
 // HTTP status of failure, whatever id it has: the Python SDK's servers call it "server-error". A modern server does neither.
-func (s *state) wrongID(now time.Time, e *transport.Received, out []effect) []effect {
+func (s *state) wrongID(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[uint32(e.Ticket)]
 	if p == nil {
 		return out
@@ -207,12 +208,12 @@ func (s *state) wrongID(now time.Time, e *transport.Received, out []effect) []ef
 		}
 		return s.doubt(now, e, out)
 	}
-	out = append(out, act(logged{slog.LevelWarn, "server answered with a wrong id", []any{"got", string(raw), "want", e.Ticket}}))
+	out = append(out, kernel.Log(slog.LevelWarn, "server answered with a wrong id", "got", string(raw), "want", e.Ticket))
 	return s.recheck(s.fail(now, uint32(e.Ticket), protocol.InternalFault, "the server answered with a wrong id", out))
 }
 
 // fail ends one pending request with a fault of ours.
-func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text string, out []effect) []effect {
+func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[id]
 	if p == nil {
 		return out
@@ -227,7 +228,7 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 }
 
 // ended: the HTTP response was over before an answer.
-func (s *state) ended(now time.Time, e transport.Ended, out []effect) []effect {
+func (s *state) ended(now time.Time, e transport.Ended, out []kernel.Effect) []kernel.Effect {
 	if s.hello != 0 && e.Ticket == uint64(s.hello) {
 		s.hello = 0
 	}
@@ -272,7 +273,7 @@ func (s *state) vendor(id uint32) bool {
 
 // sessionLost: an HTTP server has forgotten us. The request it says so for was not executed and is kept, once: a server
 // that says so again is broken, and must not be asked in a circle. The rest is lost.
-func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []effect) []effect {
+func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	if p := s.pending[id]; p != nil && p.own == nil {
 		if p.again || p.task != nil {
@@ -289,13 +290,13 @@ func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []effect
 	s.held = nil
 	out = s.abandonPending(protocol.BackendDisconnected, "the server lost its session", out)
 	s.held = held
-	out = append(out, act(logged{slog.LevelInfo, "server lost the session; initializing again", nil}))
+	out = append(out, kernel.Log(slog.LevelInfo, "server lost the session; initializing again"))
 	return s.connect(now, s.shut(out))
 }
 
 // abandonPending answers everything that waits. Whether it was written does not matter: over HTTP bytes leave before that is
 // told, so only the connection's own word that nothing of a request was sent lets that be tried elsewhere.
-func (s *state) abandonPending(name protocol.FaultName, reason string, out []effect) []effect {
+func (s *state) abandonPending(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
 		p := s.pending[id]
 		s.remove(id, p)
@@ -306,8 +307,8 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []eff
 			continue
 		}
 		fault := s.fault(p, name, fmt.Sprintf("server %s was lost while it worked on the call: %s", s.server.Name, reason))
-		out = append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}),
-			tell(s.pool, message.Ended{Backend: s.self, Call: p.call}))
+		out = append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}),
+			kernel.Tell(s.pool, message.Ended{Backend: s.self, Call: p.call}))
 	}
 	for _, h := range s.held {
 		out = append(out, s.returned(h.Call, h.Request, reason))
@@ -331,20 +332,20 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []eff
 }
 
 // queryFailed answers a question of the pool's that got no answer.
-func (s *state) queryFailed(key uint64, reason string) effect {
-	return tell(s.pool, message.Queried{Backend: s.self, Key: key, Fault: &protocol.Fault{
+func (s *state) queryFailed(key uint64, reason string) kernel.Effect {
+	return kernel.Tell(s.pool, message.Queried{Backend: s.self, Key: key, Fault: &protocol.Fault{
 		Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was lost: " + reason}})
 }
 
 // reply writes an answer of ours.
-func (s *state) reply(frame []byte, out []effect) []effect {
-	return append(out, act(write{transport.Outgoing{Ticket: uint64(s.nextID()), Frame: frame}}))
+func (s *state) reply(frame []byte, out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(s.nextID()), Frame: frame}}))
 }
 
 // notify writes a notification of ours.
-func (s *state) notify(m protocol.Method, params []byte, out []effect) []effect {
+func (s *state) notify(m protocol.Method, params []byte, out []kernel.Effect) []kernel.Effect {
 	frame := protocol.AppendNotification(nil, m.String(), params)
-	return append(out, act(write{transport.Outgoing{Ticket: uint64(s.nextID()), Frame: frame, Method: m.String()}}))
+	return append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(s.nextID()), Frame: frame, Method: m.String()}}))
 }
 
 // parseID reads an id or token of ours: digits, as a number or, from servers that keep ids as text, in quotes.

@@ -5,12 +5,13 @@ import (
 	"log/slog"
 	"slices"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 )
 
 // circled leaves out what came from this gateway itself, or through too many others: gateways may list each other, but
 // their catalogs must not grow by each other for ever. Of a gateway's items it notes the way they came.
-func (s *state) circled(kind protocol.ItemKind, items [][]byte, out []effect) ([][]byte, []effect) {
+func (s *state) circled(kind protocol.ItemKind, items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
 	ours, far := 0, 0
 	kept := items[:0]
 	for _, raw := range items {
@@ -36,12 +37,10 @@ func (s *state) circled(kind protocol.ItemKind, items [][]byte, out []effect) ([
 	}
 	if ours > 0 && !s.circle {
 		s.circle = true
-		out = append(out, act(logged{slog.LevelWarn, "the server is a gateway that has this one among its servers; what came from here is left out",
-			[]any{"kind", kind.String(), "items", ours}}))
+		out = append(out, kernel.Log(slog.LevelWarn, "the server is a gateway that has this one among its servers; what came from here is left out", "kind", kind.String(), "items", ours))
 	}
 	if far > 0 {
-		out = append(out, act(logged{slog.LevelWarn, "items came through too many gateways; they are left out",
-			[]any{"kind", kind.String(), "items", far, "limit", protocol.MaxNodes}}))
+		out = append(out, kernel.Log(slog.LevelWarn, "items came through too many gateways; they are left out", "kind", kind.String(), "items", far, "limit", protocol.MaxNodes))
 	}
 	return kept, out
 }

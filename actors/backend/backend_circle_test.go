@@ -21,7 +21,7 @@ func TestCircledLists(t *testing.T) {
 	list := func(id, items string) (told message.Listed) {
 		t.Helper()
 		for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":`+id+`,"result":{"tools":[`+items+`]}}`), nil) {
-			if m, ok := e.msg.(message.Listed); ok {
+			if m, ok := e.Msg.(message.Listed); ok {
 				told = m
 			}
 		}

@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -13,7 +14,7 @@ import (
 // says -32602 before. Both are held against what the server says of the task itself.
 
 // taskTold takes an answer about the task of a call. done: it is none for the client; else the frame is.
-func (s *state) taskTold(p *pending, f *protocol.Frame, out []effect) (_ *protocol.Frame, _ []effect, done bool) {
+func (s *state) taskTold(p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if odd := p.task.odd; odd != nil {
 		p.task.odd = nil
 		return s.taskFate(p, odd, f, out)
@@ -25,7 +26,7 @@ func (s *state) taskTold(p *pending, f *protocol.Frame, out []effect) (_ *protoc
 	p.task.odd = &odd
 	s.pending[n], s.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksGet.String(), taskParams(p.task.id))
-	return nil, append(out, act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksGet.String()}})), true
+	return nil, append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksGet.String()}})), true
 }
 
 // doubtful reports whether an answer to tasks/result may be none: there is nothing in it, or the server may not know it yet.
@@ -44,7 +45,7 @@ func doubtful(r *message.Request, f *protocol.Frame) bool {
 
 // taskFate decides with what the server says of the task: it goes on, and is asked for later; it has failed, and the client
 // hears why; else the odd answer stands.
-func (s *state) taskFate(p *pending, odd, f *protocol.Frame, out []effect) (_ *protocol.Frame, _ []effect, done bool) {
+func (s *state) taskFate(p *pending, odd, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if f.Kind == protocol.KindError {
 		return odd, out, false
 	}
@@ -55,7 +56,7 @@ func (s *state) taskFate(p *pending, odd, f *protocol.Frame, out []effect) (_ *p
 		p.task.rest, p.task.lost = true, 0
 		s.pending[n], s.byCall[p.call] = p, n
 		p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
-		return nil, append(out, act(wakeAfter{legacyPause(f, f.Result), lookDue{*s.incarnation, n}})), true
+		return nil, append(out, kernel.WakeAfter(legacyPause(f, f.Result), lookDue{*s.incarnation, n})), true
 	case odd.Kind == protocol.KindResult && (status == "failed" || status == "cancelled"):
 		why, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw))
 		if why == "" {

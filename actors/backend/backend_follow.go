@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
@@ -23,7 +24,7 @@ type followed struct {
 // followLegacy goes on with a call whose legacy server has made the task of it that we asked for in the client's place: it
 // waits for the task's end, and asks now and then how far it is, so that the client knows that its call goes on. done:
 // the server made one. MCP 2025-11-25, basic/utilities/tasks, result retrieval.
-func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protocol.Frame, out []effect) (_ []effect, done bool) {
+func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protocol.Frame, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	task := protocol.Member(f.Raw, f.Result, "task")
 	if !task.Present() { // FastMCP 2 makes a result without content of it
 		task = protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "_meta"), "modelcontextprotocol.io/task")
@@ -40,18 +41,18 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 }
 
 // awaitTask asks for the end of the task of a call, and looks at it after the pause.
-func (s *state) awaitTask(p *pending, pause time.Duration, out []effect) []effect {
+func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	n := s.nextID()
 	p.task.odd, p.task.rest = nil, false
 	s.pending[n], s.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(p.task.id))
-	out = append(out, act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
-	return append(out, act(wakeAfter{pause, lookDue{*s.incarnation, n}}))
+	out = append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
+	return append(out, kernel.WakeAfter(pause, lookDue{*s.incarnation, n}))
 }
 
 // awaitAgain goes on with a call whose response ended before its task did: what stands between us and the server may close what
 // is quiet for long. It reports whether it did. The task runs on, and asking for its result again executes nothing.
-func (s *state) awaitAgain(id uint32, out []effect) (_ []effect, done bool) {
+func (s *state) awaitAgain(id uint32, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	p := s.pending[id]
 	if p.task == nil || p.task.lost >= maxFailures {
 		return out, false
@@ -74,7 +75,7 @@ func legacyPause(f *protocol.Frame, task protocol.Span) time.Duration {
 }
 
 // lookDue asks how far the task of a call is. An error does not matter: the request that waits for its end will tell.
-func (s *state) lookDue(m lookDue, out []effect) []effect {
+func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[m.id]
 	switch {
 	case m.gen != *s.incarnation || p == nil || p.task == nil || p.task.odd != nil:
@@ -83,7 +84,7 @@ func (s *state) lookDue(m lookDue, out []effect) []effect {
 		s.remove(m.id, p)
 		return s.awaitTask(p, firstPoll, out)
 	}
-	return s.expireOwn(s.request(protocol.MethodTasksGet, taskParams(p.task.id), func(s *state, _ time.Time, f *protocol.Frame, out []effect) []effect {
+	return s.expireOwn(s.request(protocol.MethodTasksGet, taskParams(p.task.id), func(s *state, _ time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		if s.pending[m.id] != p {
 			return out
 		}
@@ -92,12 +93,12 @@ func (s *state) lookDue(m lookDue, out []effect) []effect {
 			p.task.lost, pause = 0, legacyPause(f, f.Result)
 			p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
 		}
-		return append(out, act(wakeAfter{pause, m}))
+		return append(out, kernel.WakeAfter(pause, m))
 	}, out))
 }
 
 // dropFollowed tells a legacy server that nobody waits for the task of a call any more, if we asked for one.
-func (s *state) dropFollowed(p *pending, out []effect) []effect {
+func (s *state) dropFollowed(p *pending, out []kernel.Effect) []kernel.Effect {
 	if p.task == nil {
 		return out
 	}

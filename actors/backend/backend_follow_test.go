@@ -171,7 +171,7 @@ func TestHeartbeatsGrow(t *testing.T) {
 		behind        bool
 	}{{0, 1, "1", false}, {0.5, 1, "1", false}, {50, 51, "51", false}, {999999, 1e6, "1e+06", false}, {1e300, 1e300, "1e+300", true}} {
 		got, out := heartbeat(message.CallRef{}, c.reached, false, &f, nil)
-		m := out[0].msg.(message.Progress)
+		m := out[0].Msg.(message.Progress)
 		if text := string(protocol.Member(m.Frame.Raw, m.Frame.Params, "progress").Of(m.Frame.Raw)); got != c.want || text != c.text || m.Behind != c.behind {
 			t.Errorf("after %v: %v, said %s, behind %v; want %v, %s, %v", c.reached, got, text, m.Behind, c.want, c.text, c.behind)
 		}

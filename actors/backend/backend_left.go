@@ -3,6 +3,8 @@ package backend
 import (
 	"slices"
 	"time"
+
+	"goblin-actor/actors/kernel"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 // the moment begins when the server has taken the cancellation: POSTs overtake each other, and a busy server reads two at once.
 
 // leave cancels a call with open questions.
-func (s *state) leave(id uint32, keys []uint64, reason string, out []effect) []effect {
+func (s *state) leave(id uint32, keys []uint64, reason string, out []kernel.Effect) []kernel.Effect {
 	asks := make([]*ask, 0, len(keys))
 	for _, key := range keys {
 		asks = append(asks, s.asks[key])
@@ -33,12 +35,12 @@ func (s *state) leave(id uint32, keys []uint64, reason string, out []effect) []e
 	return s.leftFor(leftPatience, id, out)
 }
 
-func (s *state) leftFor(d time.Duration, id uint32, out []effect) []effect {
-	return append(out, act(wakeAfter{d, leftOver{*s.incarnation, id}}))
+func (s *state) leftFor(d time.Duration, id uint32, out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.WakeAfter(d, leftOver{*s.incarnation, id}))
 }
 
 // leftTaken: the POST of that ticket is over. If it was a cancellation, the server has heard of it, or never will.
-func (s *state) leftTaken(ticket uint32, out []effect) []effect {
+func (s *state) leftTaken(ticket uint32, out []kernel.Effect) []kernel.Effect {
 	id, ok := s.saying[ticket]
 	if !ok {
 		return out
@@ -48,7 +50,7 @@ func (s *state) leftTaken(ticket uint32, out []effect) []effect {
 }
 
 // leftOver answers the questions of a cancelled call, if its server has not ended it.
-func (s *state) leftOver(m leftOver, out []effect) []effect {
+func (s *state) leftOver(m leftOver, out []kernel.Effect) []kernel.Effect {
 	asks := s.left[m.id]
 	if m.gen != *s.incarnation || asks == nil {
 		return out
@@ -57,7 +59,7 @@ func (s *state) leftOver(m leftOver, out []effect) []effect {
 	for _, a := range asks {
 		out = s.refuse(a, out)
 	}
-	return append(out, act(giveUp{uint64(m.id)}))
+	return append(out, kernel.Act(giveUp{uint64(m.id)}))
 }
 
 // leftWithdrawn: the server no longer wants an answer to one of them. Its call stays in the books until its moment is over.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -22,7 +23,7 @@ const (
 )
 
 // listenFirst opens the stream before the lists are fetched, so that no change falls between the two.
-func (s *state) listenFirst(now time.Time, out []effect) []effect {
+func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, pipe: s.kind != "http"}
 	if s.catalog {
 		out = s.listenAnew(out)
@@ -31,7 +32,7 @@ func (s *state) listenFirst(now time.Time, out []effect) []effect {
 		return s.syncAll(now, out)
 	}
 	s.opening = true
-	return append(out, act(wakeAfter{settleTime, settled{*s.incarnation}}))
+	return append(out, kernel.WakeAfter(settleTime, settled{*s.incarnation}))
 }
 
 // filter is what the server is asked to tell on the next stream; nil when there is nothing to ask for.
@@ -69,7 +70,7 @@ func (s *state) filter() (filter []byte, uris []string) {
 }
 
 // listenAnew opens a stream for what is wanted now. While one waits for its acknowledgment the next has to wait.
-func (s *state) listenAnew(out []effect) []effect {
+func (s *state) listenAnew(out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	if l.next != nil || l.refused {
 		return out
@@ -84,17 +85,17 @@ func (s *state) listenAnew(out []effect) []effect {
 	}
 	st := &stream{asked: uris, extra: l.beside()}
 	params := append(append([]byte(`{"notifications":`), filter...), '}')
-	out = s.request(protocol.MethodSubscriptionsListen, params, func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect {
+	out = s.request(protocol.MethodSubscriptionsListen, params, func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		return s.streamEnded(now, st, f, out)
 	}, out)
 	st.id = s.lastID
 	l.next = st
-	out = append(out, act(wakeAfter{ackTime, ackExpired{*s.incarnation, st.id}}))
+	out = append(out, kernel.WakeAfter(ackTime, ackExpired{*s.incarnation, st.id}))
 	return s.armOverlap(out)
 }
 
 // closeOld ends what was replaced.
-func (s *state) closeOld(out []effect) []effect {
+func (s *state) closeOld(out []kernel.Effect) []kernel.Effect {
 	for _, st := range s.streams.old {
 		out = s.closeStream(st, out)
 	}
@@ -108,13 +109,13 @@ func (s *state) isStream(id uint32) bool {
 }
 
 // closeStream ends a stream; what the server still says about it is not heard.
-func (s *state) closeStream(st *stream, out []effect) []effect {
+func (s *state) closeStream(st *stream, out []kernel.Effect) []kernel.Effect {
 	delete(s.pending, st.id)
 	return s.cancelRequest(st.id, "", out)
 }
 
 // want takes the pool's wish for updates of a resource, or the end of it.
-func (s *state) want(m message.Query, out []effect) []effect {
+func (s *state) want(m message.Query, out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	var params struct{ URI string }
 	_ = json.Unmarshal(m.Params, &params) // rendered by the pool
@@ -138,7 +139,7 @@ func (s *state) want(m message.Query, out []effect) []effect {
 }
 
 // wantAnswered answers a query of the pool. A server that does not acknowledge a URI does not say why.
-func (s *state) wantAnswered(key uint64, uri string, yes bool, out []effect) []effect {
+func (s *state) wantAnswered(key uint64, uri string, yes bool, out []kernel.Effect) []kernel.Effect {
 	q := message.Queried{Backend: s.self, Key: key}
 	if !yes {
 		q.Fault = &protocol.Fault{Name: protocol.ResourceNotFound, Server: s.server.Name, URI: uri,
@@ -146,11 +147,11 @@ func (s *state) wantAnswered(key uint64, uri string, yes bool, out []effect) []e
 	} else if err := q.Frame.Parse(protocol.AppendResult(nil, []byte("0"), []byte("{}"))); err != nil {
 		panic("own answer: " + err.Error())
 	}
-	return append(out, tell(s.pool, q))
+	return append(out, kernel.Tell(s.pool, q))
 }
 
 // settleQueries answers the queries about URIs that a stream was asked for; those it does not have are wanted no more.
-func (s *state) settleQueries(st *stream, out []effect) []effect {
+func (s *state) settleQueries(st *stream, out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	for _, key := range slices.Sorted(maps.Keys(l.queries)) {
 		uri := l.queries[key]
@@ -167,7 +168,7 @@ func (s *state) settleQueries(st *stream, out []effect) []effect {
 }
 
 // settleHeld answers the queries about URIs that the streams have already.
-func (s *state) settleHeld(out []effect) []effect {
+func (s *state) settleHeld(out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.streams.queries)) {
 		if uri := s.streams.queries[key]; s.streams.holds(uri) {
 			delete(s.streams.queries, key)
@@ -179,7 +180,7 @@ func (s *state) settleHeld(out []effect) []effect {
 
 // acknowledged: a stream has begun. It takes the place of the one before, which is heard a little longer: what it has
 // told already may still be on its way.
-func (s *state) acknowledged(now time.Time, e *transport.Received, params *protocol.Params, out []effect) []effect {
+func (s *state) acknowledged(now time.Time, e *transport.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	st := l.next
 	if st == nil || s.heard(e, params) != st {
@@ -229,7 +230,7 @@ func (s *state) acknowledged(now time.Time, e *transport.Received, params *proto
 
 // catchUp: there was no stream for a while, so everything it would have told of may have changed. Resources nobody
 // could have heard of before (missed is false) need no word.
-func (s *state) catchUp(st *stream, missed bool, out []effect) []effect {
+func (s *state) catchUp(st *stream, missed bool, out []kernel.Effect) []kernel.Effect {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if st.kinds[kind] {
 			out = s.resync(kind, out)
@@ -240,14 +241,14 @@ func (s *state) catchUp(st *stream, missed bool, out []effect) []effect {
 	}
 	for _, uri := range slices.Sorted(maps.Keys(st.uris)) {
 		if u, ok := message.UpdatedURI(uri); ok {
-			out = append(out, tell(s.pool, u))
+			out = append(out, kernel.Tell(s.pool, u))
 		}
 	}
 	return out
 }
 
 // streamTimer handles the clocks of streams.
-func (s *state) streamTimer(now time.Time, msg any, out []effect) []effect {
+func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	switch m := msg.(type) {
 	case overlapOver:
@@ -272,7 +273,7 @@ func (s *state) streamTimer(now time.Time, msg any, out []effect) []effect {
 }
 
 // streamEnded: the server ended a stream, or it broke.
-func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []effect) []effect {
+func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	code := 0
 	if f.Kind == protocol.KindError {
@@ -282,7 +283,7 @@ func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []
 	case l.next:
 		l.next = nil
 		l.refused = code == -32601 && l.now == nil
-		out = append(out, act(logged{slog.LevelDebug, "the stream of changes was not opened", []any{"err", errorText(f)}}))
+		out = append(out, kernel.Log(slog.LevelDebug, "the stream of changes was not opened", "err", errorText(f)))
 		if l.refused {
 			st.asked = slices.Collect(maps.Values(l.queries))
 		}
@@ -321,11 +322,11 @@ func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []
 	}
 	l.broken++
 	l.attempt++
-	return append(out, act(wakeAfter{jitter(s.rng, pause), relisten{*s.incarnation, l.attempt}}))
+	return append(out, kernel.WakeAfter(jitter(s.rng, pause), relisten{*s.incarnation, l.attempt}))
 }
 
 // streamCancelled: the server tears a stream down. It must not cancel anything else.
-func (s *state) streamCancelled(now time.Time, e *transport.Received, params *protocol.Params, out []effect) []effect {
+func (s *state) streamCancelled(now time.Time, e *transport.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	id, ok := parseID(params.RequestID.Of(e.Frame.Raw))
 	p := s.pending[id]
 	if !ok || p == nil || !s.isStream(id) {
@@ -337,7 +338,7 @@ func (s *state) streamCancelled(now time.Time, e *transport.Received, params *pr
 }
 
 // abandonStreams: the connection is lost, and all streams with it.
-func (s *state) abandonStreams(reason string, out []effect) []effect {
+func (s *state) abandonStreams(reason string, out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.streams.queries)) {
 		out = append(out, s.queryFailed(key, reason))
 	}

@@ -3,6 +3,7 @@ package backend
 import (
 	"bytes"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
@@ -12,7 +13,7 @@ const maxMentioned = 256
 
 // mention tells the pool which resources a result names, besides the one that was asked for: its client may want them next,
 // though they are not listed.
-func (s *state) mention(p *pending, f *protocol.Frame, out []effect) []effect {
+func (s *state) mention(p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	switch m := p.request.Frame.M; {
 	case f.Kind != protocol.KindResult:
 		return out
@@ -33,7 +34,7 @@ func (s *state) mention(p *pending, f *protocol.Frame, out []effect) []effect {
 	if len(uris) == 0 {
 		return out
 	}
-	return append(out, tell(s.pool, message.Mentioned{Backend: s.self, Incarnation: *s.incarnation, URIs: uris}))
+	return append(out, kernel.Tell(s.pool, message.Mentioned{Backend: s.self, Incarnation: *s.incarnation, URIs: uris}))
 }
 
 // namesOnly reports at a glance that a result of resources/read, which may be large, names nothing but what was asked for.

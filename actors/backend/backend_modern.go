@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -153,7 +154,7 @@ func (s *state) outgoing(id uint32, p *pending) transport.Outgoing {
 }
 
 // answeredModern takes a modern server's answer to a call.
-func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
+func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if f.Kind == protocol.KindError {
 		return s.refusedModern(now, p, f, out)
 	}
@@ -178,7 +179,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 }
 
 // refusedModern takes a modern server's error.
-func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
+func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	r := p.request
 	switch code, _ := protocol.ErrorNumber(f); code {
 	case codeHeaderMismatch:
@@ -208,7 +209,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 
 // refusedForModern takes a server's error to a modern client's call. Numbers that mean something else to that client, or
 // must not reach it, are translated, whatever the server's era (MCP 2026-07-28, basic, error codes).
-func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
+func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if protocol.MayAsk(p.request.Frame.M) && protocol.URLElicitations(f, func(protocol.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
 	}
@@ -224,45 +225,45 @@ func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, o
 }
 
 // doneEdited ends a call with the server's answer after the edits.
-func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits []protocol.Edit, out []effect) []effect {
+func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits []protocol.Edit, out []kernel.Effect) []kernel.Effect {
 	if len(edits) == 0 {
 		return s.done(now, p, *f, out)
 	}
 	var edited protocol.Frame
 	if err := edited.Parse(protocol.AppendEdited(nil, f.Raw, edits...)); err != nil {
-		return s.faulty(now, p, "the server's answer could not be translated", append(out, act(logged{slog.LevelError, "translated answer is malformed", []any{"err", err}})))
+		return s.faulty(now, p, "the server's answer could not be translated", append(out, kernel.Log(slog.LevelError, "translated answer is malformed", "err", err)))
 	}
 	return s.done(now, p, edited, out)
 }
 
 // done ends a call with an answer. The call is in no table any more.
-func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []effect) []effect {
+func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if p.round != nil {
 		out = p.round.completed(out)
 	}
-	out = append(out, tell(p.call.Holder, message.Done{Seq: p.call.Seq, Frame: f}), s.endedCall(p.call))
+	out = append(out, kernel.Tell(p.call.Holder, message.Done{Seq: p.call.Seq, Frame: f}), s.endedCall(p.call))
 	return s.stopWhenDrained(now, out)
 }
 
 // faulty ends a call with a fault of ours about its server's answer. The call is in no table any more.
-func (s *state) faulty(now time.Time, p *pending, text string, out []effect) []effect {
-	out = append(out, act(logged{slog.LevelWarn, "call failed for the server's answer", []any{"method", p.request.Frame.MethodText(), "reason", text}}))
+func (s *state) faulty(now time.Time, p *pending, text string, out []kernel.Effect) []kernel.Effect {
+	out = append(out, kernel.Log(slog.LevelWarn, "call failed for the server's answer", "method", p.request.Frame.MethodText(), "reason", text))
 	return s.failed(now, p, protocol.InternalFault, text, out)
 }
 
 // failed ends a call with a fault of ours. The call is in no table any more.
-func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text string, out []effect) []effect {
-	out = append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: s.fault(p, name, text)}), s.endedCall(p.call))
+func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
+	out = append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: s.fault(p, name, text)}), s.endedCall(p.call))
 	return s.stopWhenDrained(now, out)
 }
 
-func (s *state) endedCall(call message.CallRef) effect {
-	return tell(s.pool, message.Ended{Backend: s.self, Call: call})
+func (s *state) endedCall(call message.CallRef) kernel.Effect {
+	return kernel.Tell(s.pool, message.Ended{Backend: s.self, Call: call})
 }
 
 // mend lists the tools again for a call that was refused, unexecuted, because its headers do not fit the server's
 // annotations, and sends it once more. MCP 2026-07-28, basic/transports/streamable-http, client behavior.
-func (s *state) mend(now time.Time, p *pending, out []effect) []effect {
+func (s *state) mend(now time.Time, p *pending, out []kernel.Effect) []kernel.Effect {
 	p.mended = true
 	s.mending = append(s.mending, p)
 	if l := &s.lists[protocol.Tools]; !l.running {
@@ -273,7 +274,7 @@ func (s *state) mend(now time.Time, p *pending, out []effect) []effect {
 }
 
 // mended sends the calls that waited for the tools, or fails them when these could not be listed.
-func (s *state) mended(now time.Time, failure string, out []effect) []effect {
+func (s *state) mended(now time.Time, failure string, out []kernel.Effect) []kernel.Effect {
 	waiting := s.mending
 	s.mending = nil
 	for _, p := range waiting {
@@ -287,7 +288,7 @@ func (s *state) mended(now time.Time, failure string, out []effect) []effect {
 }
 
 // compile takes the annotations out of a list of tools. A tool whose annotations are invalid is left out.
-func (s *state) compile(items [][]byte, out []effect) ([][]byte, []effect) {
+func (s *state) compile(items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
 	if s.era != message.EraModern || s.kind != "http" {
 		return items, out
 	}
@@ -299,7 +300,7 @@ func (s *state) compile(items [][]byte, out []effect) ([][]byte, []effect) {
 		}
 		b, err := protocol.CompileBindings(raw)
 		if err != nil {
-			out = append(out, act(logged{slog.LevelWarn, "tool is left out: its x-mcp-header annotations are invalid", []any{"tool", name, "err", err}}))
+			out = append(out, kernel.Log(slog.LevelWarn, "tool is left out: its x-mcp-header annotations are invalid", "tool", name, "err", err))
 			return true
 		}
 		if b != nil {

@@ -5,13 +5,14 @@ import (
 	"log/slog"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
 
 // noised counts what was no message; the first of an incarnation is worth a warning. What was meant as the answer to a
 // pending request ends that with an error at once: there will be no other answer.
-func (s *state) noised(now time.Time, e transport.Noise, out []effect) []effect {
+func (s *state) noised(now time.Time, e transport.Noise, out []kernel.Effect) []kernel.Effect {
 	s.noise++
 	if id, ok := parseID(e.ID); ok && s.pending[id] != nil {
 		return s.brokenAnswer(now, id, e, out)
@@ -24,22 +25,22 @@ func (s *state) noised(now time.Time, e transport.Noise, out []effect) []effect 
 	if s.kind != "stdio" {
 		text = "server sent something that is no MCP message"
 	}
-	return append(out, act(logged{level, text, []any{"bytes", len(e.Line), "err", e.Err}}))
+	return append(out, kernel.Log(level, text, "bytes", len(e.Line), "err", e.Err))
 }
 
 // brokenAnswer fails the request whose answer is no message.
-func (s *state) brokenAnswer(now time.Time, id uint32, e transport.Noise, out []effect) []effect {
+func (s *state) brokenAnswer(now time.Time, id uint32, e transport.Noise, out []kernel.Effect) []kernel.Effect {
 	name, hint := protocol.InternalFault, "the server answers in a way that is not JSON-RPC 2.0; mend or update it"
 	if errors.Is(e.Err, transport.ErrFrameTooLarge) {
 		name, hint = protocol.MessageTooLarge, "raise limits.maxMessageBytes, or have the server answer with less"
 	}
-	out = append(out, act(logged{slog.LevelWarn, "the server's answer cannot be used", []any{"err", e.Err, "hint", hint}}))
+	out = append(out, kernel.Log(slog.LevelWarn, "the server's answer cannot be used", "err", e.Err, "hint", hint))
 	return s.fail(now, id, name, "the answer of server "+s.server.Name+" cannot be used: "+e.Err.Error(), out)
 }
 
 // strayAnswer: nobody waits for this id. It may be late, for a call that was cancelled (given: the id was one of ours);
 // else the first of an incarnation is worth a warning, because whoever waits will wait in vain.
-func (s *state) strayAnswer(raw []byte, given bool, out []effect) []effect {
+func (s *state) strayAnswer(raw []byte, given bool, out []kernel.Effect) []kernel.Effect {
 	level, text := slog.LevelDebug, "server answered late"
 	if !given {
 		text = "server answered with an id it was never given; the request it was meant for will time out"
@@ -47,5 +48,5 @@ func (s *state) strayAnswer(raw []byte, given bool, out []effect) []effect {
 			s.warned.id, level = true, slog.LevelWarn
 		}
 	}
-	return append(out, act(logged{level, text, []any{"id", string(raw[:min(len(raw), 64)])}}))
+	return append(out, kernel.Log(level, text, "id", string(raw[:min(len(raw), 64)])))
 }

@@ -26,11 +26,11 @@ func noisy(t *testing.T) (*opening, uint32) {
 // told is what a step says to the call's holder and to the log.
 func (o *opening) told(msg any) (fault *protocol.Fault, warnings []string) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
-		if m, ok := e.msg.(message.Failed); ok {
+		if m, ok := e.Msg.(message.Failed); ok {
 			fault = m.Fault
 		}
-		if l, ok := e.act.(logged); ok && l.level >= slog.LevelWarn {
-			warnings = append(warnings, l.text+fmt.Sprint(l.args...))
+		if l, ok := e.Act.(kernel.Logged); ok && l.Level >= slog.LevelWarn {
+			warnings = append(warnings, l.Text+fmt.Sprint(l.Args...))
 		}
 	}
 	return fault, warnings
@@ -110,7 +110,7 @@ func TestItemsThatAreNone(t *testing.T) {
 	out := step(o.s, time.Unix(0, 0), o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[1,{"name":"a"},null,{"name":"b"},[]]}}`, o.s.lastID)), nil)
 	var listed []message.Listed
 	for _, e := range out {
-		if m, ok := e.msg.(message.Listed); ok && m.Kind == protocol.Tools {
+		if m, ok := e.Msg.(message.Listed); ok && m.Kind == protocol.Tools {
 			listed = append(listed, m)
 		}
 	}
@@ -144,7 +144,7 @@ func TestQuestionsOfOneCallAreBounded(t *testing.T) {
 	refused := 0
 	for n := range maxAsking + 10 {
 		for _, e := range step(o.s, time.Unix(0, 0), o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, n)), nil) {
-			if w, ok := e.act.(write); ok && strings.Contains(string(w.out.Frame), "-31010") {
+			if w, ok := e.Act.(write); ok && strings.Contains(string(w.out.Frame), "-31010") {
 				refused++
 			}
 		}

@@ -3,13 +3,14 @@ package backend
 import (
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
 
 // notified handles a notification of the server.
-func (s *state) notified(now time.Time, e *transport.Received, out []effect) []effect {
+func (s *state) notified(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	if s.era == message.EraModern {
 		return s.notifiedModern(now, e, out)
 	}
@@ -38,7 +39,7 @@ func (s *state) notified(now time.Time, e *transport.Received, out []effect) []e
 
 // logLine goes to the call it belongs to: the one whose response it came on, else the speaker. What belongs to no call is
 // told to the pool.
-func (s *state) logLine(now time.Time, e *transport.Received, out []effect) []effect {
+func (s *state) logLine(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {
 		return s.taskNote(task, e, out)
 	}
@@ -53,13 +54,13 @@ func (s *state) logLine(now time.Time, e *transport.Received, out []effect) []ef
 		if p.request.Modern && p.request.Caller.LogLevel == "" {
 			return out // a modern client that has not asked gets none
 		}
-		return append(out, tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
+		return append(out, kernel.Tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
 	}
-	return append(out, tell(s.pool, message.ServerLog{Server: s.server.Name, Frame: e.Frame}))
+	return append(out, kernel.Tell(s.pool, message.ServerLog{Server: s.server.Name, Frame: e.Frame}))
 }
 
 // resourceUpdated goes to the pool, who knows the subscribers.
-func (s *state) resourceUpdated(e *transport.Received, out []effect) []effect {
+func (s *state) resourceUpdated(e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out
@@ -68,11 +69,11 @@ func (s *state) resourceUpdated(e *transport.Received, out []effect) []effect {
 	if !ok {
 		return out
 	}
-	return append(out, tell(s.pool, message.Updated{URI: uri, Frame: e.Frame, Span: params.URI}))
+	return append(out, kernel.Tell(s.pool, message.Updated{URI: uri, Frame: e.Frame, Span: params.URI}))
 }
 
 // progress goes to the call whose token, our id, it carries.
-func (s *state) progress(e *transport.Received, out []effect) []effect {
+func (s *state) progress(e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out
@@ -85,7 +86,7 @@ func (s *state) progress(e *transport.Received, out []effect) []effect {
 	if !ok || p.own != nil {
 		return out
 	}
-	return append(out, tell(p.call.Holder, message.Progress{
+	return append(out, kernel.Tell(p.call.Holder, message.Progress{
 		Seq: p.call.Seq, Frame: e.Frame, Token: params.Token, Behind: s.behind(p, &e.Frame, e.Frame.Params),
 	}))
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -62,7 +63,7 @@ func (s *state) plan(now time.Time) message.Era {
 
 // handshake sends what opens the connection: initialize to a server known to be legacy, and to a process of which nothing is
 // known, else server/discover, whose answer tells.
-func (s *state) handshake(now time.Time, out []effect) []effect {
+func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = s.enter(now, message.Handshaking, "", out)
 	s.probe = probe{plan: s.plan(now), fresh: s.forced != message.EraUnknown}
 	s.forced = message.EraUnknown
@@ -70,33 +71,33 @@ func (s *state) handshake(now time.Time, out []effect) []effect {
 	case s.probe.plan == message.EraLegacy:
 		return s.initialize(out)
 	case s.kind != "http" && s.probe.plan == message.EraUnknown:
-		return append(s.initialize(out), act(wakeAfter{probeTime, probeExpired{*s.incarnation}}))
+		return append(s.initialize(out), kernel.WakeAfter(probeTime, probeExpired{*s.incarnation}))
 	}
-	return s.discover(append(out, act(setVersion{protocol.Version20260728})))
+	return s.discover(append(out, kernel.Act(setVersion{protocol.Version20260728})))
 }
 
 // discover asks the server what it speaks. MCP 2026-07-28, server/discover.
-func (s *state) discover(out []effect) []effect {
+func (s *state) discover(out []kernel.Effect) []kernel.Effect {
 	out = s.request(protocol.MethodServerDiscover, nil, (*state).discovered, out)
 	s.probe.discover, s.probe.asked = s.lastID, true
 	return out
 }
 
 // initialize opens a legacy session. MCP 2025-11-25, basic/lifecycle.
-func (s *state) initialize(out []effect) []effect {
+func (s *state) initialize(out []kernel.Effect) []kernel.Effect {
 	version := protocol.LatestLegacy
 	if protocol.IsLegacy(s.server.Protocol) {
 		version = s.server.Protocol
 	}
 	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s,"_meta":{%s}}`, version, s.announce.Capabilities(), clientInfo,
 		protocol.NodeMember(s.node))
-	out = s.request(protocol.MethodInitialize, params, (*state).initialized, append(out, act(setVersion{""})))
+	out = s.request(protocol.MethodInitialize, params, (*state).initialized, append(out, kernel.Act(setVersion{""})))
 	s.probe.initialize = s.lastID
 	return out
 }
 
 // discovered takes the answer to server/discover, or a fault of ours.
-func (s *state) discovered(now time.Time, f *protocol.Frame, out []effect) []effect {
+func (s *state) discovered(now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.probe.discover = 0
 	v := judge(f)
 	switch {
@@ -119,7 +120,7 @@ func (s *state) discovered(now time.Time, f *protocol.Frame, out []effect) []eff
 
 // onlyLegacy: the server understands the question and speaks legacy versions only. A process that has answered it may
 // take initialize for a second one.
-func (s *state) onlyLegacy(now time.Time, out []effect) []effect {
+func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.only() == message.EraModern {
 		return s.lose(now, "the server speaks legacy versions only, and protocol is "+s.server.Protocol, out)
 	}
@@ -131,7 +132,7 @@ func (s *state) onlyLegacy(now time.Time, out []effect) []effect {
 }
 
 // inconclusive: the answer to server/discover says nothing of the server but that it does not understand.
-func (s *state) inconclusive(now time.Time, why string, out []effect) []effect {
+func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.only() == message.EraModern:
 		return s.lose(now, why+" (protocol is "+s.server.Protocol+")", out)
@@ -146,7 +147,7 @@ func (s *state) inconclusive(now time.Time, why string, out []effect) []effect {
 
 // silent: the process has not answered in time. It may be slow (a download) or legacy: whichever answer makes sense
 // decides.
-func (s *state) silent(out []effect) []effect {
+func (s *state) silent(out []kernel.Effect) []kernel.Effect {
 	if s.probe.initialize == 0 || s.probe.asked {
 		return out
 	}
@@ -155,7 +156,7 @@ func (s *state) silent(out []effect) []effect {
 
 // spoilt: initialize was refused. A process is asked what it speaks then, and if that does not help, a fresh one is that the
 // refusal has not spoilt; an era that was only remembered is asked for again.
-func (s *state) spoilt(now time.Time, why string, out []effect) []effect {
+func (s *state) spoilt(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	s.probe.refused = why
 	switch {
 	case s.probe.discover != 0:
@@ -176,8 +177,8 @@ func (s *state) spoilt(now time.Time, why string, out []effect) []effect {
 }
 
 // reopen begins another incarnation at once, in the era now known.
-func (s *state) reopen(now time.Time, era message.Era, out []effect) []effect {
-	out = append(out, act(logged{slog.LevelInfo, "the server is opened again to be spoken to in another era", []any{"era", string(era)}}))
+func (s *state) reopen(now time.Time, era message.Era, out []kernel.Effect) []kernel.Effect {
+	out = append(out, kernel.Log(slog.LevelInfo, "the server is opened again to be spoken to in another era", "era", string(era)))
 	s.forced = era
 	clear(s.pending) // requests of ours only: no call goes out before the handshake
 	return s.connect(now, s.shut(out))
@@ -191,7 +192,7 @@ func (s *state) diedOfIt() bool {
 }
 
 // openingEnded: an HTTP response to what opens the connection came without a JSON-RPC message in it.
-func (s *state) openingEnded(now time.Time, id uint32, err error, out []effect) []effect {
+func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.Effect) []kernel.Effect {
 	status, isStatus := errors.AsType[*transport.StatusError](err)
 	_, isNoJSON := errors.AsType[*protocol.ParseError](err)
 	conclusive := isStatus && status.Code/100 == 4 || isNoJSON || errors.Is(err, transport.ErrNoAnswer)
@@ -218,7 +219,7 @@ func (s *state) openingEnded(now time.Time, id uint32, err error, out []effect) 
 }
 
 // turnedAway handles HTTP statuses that say nothing of the era: a login is missing, or the server is overloaded or ill.
-func (s *state) turnedAway(now time.Time, status int, text string, out []effect) (_ []effect, done bool) {
+func (s *state) turnedAway(now time.Time, status int, text string, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	switch {
 	case status == 401 || status == 403:
 		return s.retreat(now, message.NeedsLogin, "the server wants a login: "+text, out), true
@@ -250,7 +251,7 @@ func (s *state) decided(now time.Time, era message.Era) {
 }
 
 // initialized takes the answer to initialize, or a fault of ours.
-func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []effect {
+func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.probe.initialize = 0
 	if f.Kind == protocol.KindError {
 		return s.spoilt(now, "the server refused initialize: "+errorText(f), out)
@@ -278,7 +279,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []ef
 	s.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Info: r.ServerInfo.Of(f.Raw), Instructions: instructions,
 	}
-	out = append(out, act(setVersion{version}))
+	out = append(out, kernel.Act(setVersion{version}))
 	out = s.notify(protocol.NotificationInitialized, nil, out)
 	greeting := s.lastID
 	out = s.enter(now, message.Syncing, "", out)
@@ -286,11 +287,11 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []effect) []ef
 		return s.syncAll(now, out)
 	}
 	s.greeting, s.hello = greeting, greeting
-	return append(out, act(wakeAfter{settleTime, settled{*s.incarnation}}))
+	return append(out, kernel.WakeAfter(settleTime, settled{*s.incarnation}))
 }
 
 // isModern: the server is spoken to without a session. MCP 2026-07-28, server/discover.
-func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out []effect) []effect {
+func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out []kernel.Effect) []kernel.Effect {
 	var r protocol.ResultInfo
 	if err := r.Scan(f); err != nil {
 		return s.lose(now, "the answer to server/discover makes no sense: "+err.Error(), out)
@@ -302,7 +303,7 @@ func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out [
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Instructions: instructions,
 		Info: protocol.Member(f.Raw, r.Meta, "io.modelcontextprotocol/serverInfo").Of(f.Raw),
 	}
-	out = append(out, act(setVersion{version}))
+	out = append(out, kernel.Act(setVersion{version}))
 	out = s.enter(now, message.Syncing, "", out)
 	return s.listenFirst(now, out)
 }

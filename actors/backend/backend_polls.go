@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -32,7 +33,7 @@ type poll struct {
 }
 
 // follow takes a task for an answer that comes later.
-func (s *state) follow(now time.Time, p *pending, f *protocol.Frame, out []effect) []effect {
+func (s *state) follow(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	id := protocol.Member(f.Raw, f.Result, "taskId").Of(f.Raw)
 	if text, ok := protocol.Unquote(id); !ok || text == "" || len(text) > maxTaskID {
 		return s.faulty(now, p, fmt.Sprintf("the server answered with a task that has no id of 1 to %d bytes", maxTaskID), out)
@@ -64,25 +65,25 @@ func pollPause(ms float64, err error, otherwise time.Duration) time.Duration {
 }
 
 // rest waits before the next request.
-func (s *state) rest(q *round, pause time.Duration, out []effect) []effect {
+func (s *state) rest(q *round, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	q.number++
-	return append(out, act(wakeAfter{pause, roundDue{q.call, q.number}}))
+	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
 }
 
 // sendPoll asks how far the task is, or passes on what its client answered.
-func (s *state) sendPoll(q *round, out []effect) []effect {
+func (s *state) sendPoll(q *round, out []kernel.Effect) []kernel.Effect {
 	q.due, q.task.flying = false, true
 	m, more := protocol.MethodTasksGet, []byte(nil)
 	if len(q.responses) > 0 {
 		m, more = protocol.MethodTasksUpdate, protocol.AppendInputResponses([]byte(`,"inputResponses":`), q.responses)
 	}
-	return s.expireOwn(s.requestOfTask(q, m, more, func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect {
+	return s.expireOwn(s.requestOfTask(q, m, more, func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		return s.polled(now, q, f, out)
 	}, out))
 }
 
 // requestOfTask sends a request about the task in the name of the call's client.
-func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own taker, out []effect) []effect {
+func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own taker, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	s.pending[id] = &pending{own: own}
 	meta := s.modernMeta(q.request, nil)
@@ -91,13 +92,13 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own take
 	params := append(meta.AppendMeta([]byte(`{"_meta":`)), `,"taskId":`...)
 	params = append(append(append(params, q.task.id...), more...), '}')
 	name, _ := protocol.Unquote(q.task.id)
-	return append(out, act(write{transport.Outgoing{
+	return append(out, kernel.Act(write{transport.Outgoing{
 		Ticket: uint64(id), Frame: protocol.AppendRequest(nil, uint64(id), m.String(), params), Request: true, Method: m.String(), Name: name,
 	}}))
 }
 
 // polled takes the answer to a request about a task.
-func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []effect) []effect {
+func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	t := q.task
 	if s.rounds[q.call] != q || !t.flying {
 		return out // its call has ended meanwhile
@@ -135,7 +136,7 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []effect)
 
 // heartbeat tells the client that its call goes on, a step further than it was told before (reached), and what the server says
 // of its task. quiet: it is a sign of life only, since the server tells of its progress itself. It returns what is reached now.
-func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Frame, out []effect) (float64, []effect) {
+func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Frame, out []kernel.Effect) (float64, []kernel.Effect) {
 	step := math.Floor(reached) + 1
 	behind := quiet || step <= reached // beyond 2^53
 	params := strconv.AppendFloat([]byte(`{"progressToken":0,"progress":`), step, 'g', -1, 64)
@@ -148,7 +149,7 @@ func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Fr
 	if frame.Parse(raw) != nil || p.Scan(&frame) != nil {
 		return reached, out
 	}
-	out = append(out, tell(call.Holder, message.Progress{Seq: call.Seq, Frame: frame, Token: p.Token, Behind: behind}))
+	out = append(out, kernel.Tell(call.Holder, message.Progress{Seq: call.Seq, Frame: frame, Token: p.Token, Behind: behind}))
 	if behind {
 		return reached, out
 	}
@@ -156,7 +157,7 @@ func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Fr
 }
 
 // taskAsks puts the task's questions to the client, each once.
-func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []effect) []effect {
+func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	var r protocol.ResultInfo
 	if r.Scan(f) != nil {
 		return s.dropTask(now, q, "the server's result makes no sense", out)
@@ -181,7 +182,7 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []effec
 }
 
 // taskEnded answers the call with what has come of its task: the member of the answer, as if it had come at once.
-func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Frame, out []effect) []effect {
+func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	var g protocol.Frame
 	var r protocol.ResultInfo
 	raw := append([]byte(`{"jsonrpc":"2.0","id":0,"`+member+`":`), protocol.Member(f.Raw, f.Result, member).Of(f.Raw)...)
@@ -200,13 +201,13 @@ func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Fr
 }
 
 // dropTask ends a call whose task cannot be followed to its end, and tells the server.
-func (s *state) dropTask(now time.Time, q *round, why string, out []effect) []effect {
+func (s *state) dropTask(now time.Time, q *round, why string, out []kernel.Effect) []kernel.Effect {
 	s.forgetRound(q)
 	return s.faulty(now, &pending{call: q.call, request: q.request}, why, s.cancelTask(q, out))
 }
 
 // cancelTask tells the server that nobody waits for the task of a call any more, if it became one. Its answer does not matter.
-func (s *state) cancelTask(q *round, out []effect) []effect {
+func (s *state) cancelTask(q *round, out []kernel.Effect) []kernel.Effect {
 	if q.task == nil || !s.linked || s.era != message.EraModern || s.phase != message.Ready && s.phase != message.Draining {
 		return out
 	}

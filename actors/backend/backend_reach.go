@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -28,7 +29,7 @@ type reach struct {
 type reachDue struct{ gen uint64 }
 
 // notSent: nothing of that frame reached the server, so the pool may try elsewhere.
-func (s *state) notSent(now time.Time, e transport.NotSent, out []effect) []effect {
+func (s *state) notSent(now time.Time, e transport.NotSent, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	if id == s.hello && s.hello != 0 && !oursAlone(e.Err) { // without it some servers never say anything by themselves
 		s.hello = 0
@@ -72,13 +73,13 @@ func oursAlone(err error) bool {
 }
 
 // callNotSent goes on with a call that did not reach the server. It is in no table any more.
-func (s *state) callNotSent(now time.Time, p *pending, err error, out []effect) []effect {
+func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case p.round != nil && s.phase == message.Ready: // its client has answered: that is not asked again
 		q := p.round
 		s.rounds[p.call] = q
 		q.due = false
-		return append(out, act(wakeAfter{reachPause, roundDue{q.call, q.number}}))
+		return append(out, kernel.WakeAfter(reachPause, roundDue{q.call, q.number}))
 	case p.round != nil:
 		s.rounds[p.call] = p.round
 		return out
@@ -87,14 +88,14 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []effect) 
 	case errors.Is(err, transport.ErrOverBudget): // there is no more room for another replica
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
 			Message: "the gateway holds as many bytes as it may (limits.maxBufferedBytes); nothing was sent"}
-		return append(out, tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}), s.endedCall(p.call))
+		return append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}), s.endedCall(p.call))
 	}
 	return append(out, s.returned(p.call, p.request, err.Error()))
 }
 
 // ask asks the server something, to see whether that gets there. What it answers does not matter. Processes say themselves
 // when they end.
-func (s *state) ask(now time.Time, out []effect) []effect {
+func (s *state) ask(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.phase != message.Ready || s.kind == "stdio":
 		return out
@@ -108,7 +109,7 @@ func (s *state) ask(now time.Time, out []effect) []effect {
 		method = protocol.MethodServerDiscover
 	}
 	var id uint32
-	out = s.expireOwn(s.request(method, nil, func(s *state, _ time.Time, _ *protocol.Frame, out []effect) []effect {
+	out = s.expireOwn(s.request(method, nil, func(s *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		if s.reach.asked == id { // nobody knows whether it got there
 			s.reach.asked = 0
 		}
@@ -129,16 +130,16 @@ func (s *state) reached(ticket uint64) {
 
 // unreached: the question did not get there. No call is taken from now on; when those that run have ended, nothing is lost
 // with the connection.
-func (s *state) unreached(now time.Time, reason string, out []effect) []effect {
+func (s *state) unreached(now time.Time, reason string, out []kernel.Effect) []kernel.Effect {
 	s.reach = reach{lost: reason}
 	if len(s.byCall) == 0 {
 		return s.lose(now, reason, out)
 	}
-	return append(out, act(wakeAfter{reachPause, reachDue{*s.incarnation}}))
+	return append(out, kernel.WakeAfter(reachPause, reachDue{*s.incarnation}))
 }
 
 // reachDue asks again, unless something else got there meanwhile.
-func (s *state) reachDue(now time.Time, m reachDue, out []effect) []effect {
+func (s *state) reachDue(now time.Time, m reachDue, out []kernel.Effect) []kernel.Effect {
 	if m.gen != *s.incarnation || s.reach.lost == "" {
 		return out
 	}
@@ -146,7 +147,7 @@ func (s *state) reachDue(now time.Time, m reachDue, out []effect) []effect {
 }
 
 // returnUnsent gives back what was not written to a connection that has ended: it has told all that was.
-func (s *state) returnUnsent(reason string, out []effect) []effect {
+func (s *state) returnUnsent(reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
 		p := s.pending[id]
 		if p.own != nil || p.written {

@@ -95,10 +95,10 @@ func (l *line) step(msg any) {
 		msg = linkEvent{*l.s.incarnation, e}
 	}
 	for _, e := range step(l.s, l.now, msg, nil) {
-		if w, ok := e.act.(write); ok {
+		if w, ok := e.Act.(write); ok {
 			l.tickets[w.out.Method] = w.out.Ticket
 		}
-		switch m := e.msg.(type) {
+		switch m := e.Msg.(type) {
 		case message.Returned:
 			l.told = append(l.told, fmt.Sprint(m.Call.Seq, " returned"))
 		case message.Failed:

@@ -3,6 +3,7 @@ package backend
 import (
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -11,7 +12,7 @@ import (
 // doubt looks at an error over HTTP for what it says of the server's era: a server may be replaced while we are connected,
 // and what comes then fails again and again (bridge.md section 5: asked again when an assumption fails). Processes are
 // opened anew whenever they are replaced.
-func (s *state) doubt(now time.Time, e *transport.Received, out []effect) []effect {
+func (s *state) doubt(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	if s.kind == "stdio" || s.phase != message.Ready {
 		return out
 	}
@@ -35,7 +36,7 @@ func saysModern(code int) bool {
 }
 
 // recheck asks a server that no longer behaves as a modern one whether it still is; calls go on meanwhile.
-func (s *state) recheck(out []effect) []effect {
+func (s *state) recheck(out []kernel.Effect) []kernel.Effect {
 	if s.rechecking != 0 || s.phase != message.Ready || s.era != message.EraModern {
 		return out
 	}
@@ -45,14 +46,14 @@ func (s *state) recheck(out []effect) []effect {
 }
 
 // unanswered: nothing came of the question, which says nothing. The next call that fails in that way asks again.
-func (s *state) unanswered(_ time.Time, _ *protocol.Frame, out []effect) []effect {
+func (s *state) unanswered(_ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.rechecking = 0
 	return out
 }
 
 // rechecked takes the answer. Only a definite one changes the era: a server that is overloaded or ill is asked again when
 // it matters (bridge.md section 5).
-func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []effect) []effect {
+func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []kernel.Effect) []kernel.Effect {
 	s.rechecking = 0
 	switch code, _ := protocol.ErrorNumber(f); {
 	case judge(f).era == message.EraModern, code == codeHeaderMismatch, code == codeCapabilityRequired:
@@ -64,7 +65,7 @@ func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []ef
 }
 
 // leftEra: the server speaks another era than it did. It is opened again, and asked.
-func (s *state) leftEra(now time.Time, out []effect) []effect {
+func (s *state) leftEra(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.known = message.KnownEra{}
 	return s.lose(now, "the server no longer speaks "+s.info.Version, out)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
@@ -46,7 +47,7 @@ type question struct {
 }
 
 // inputRequired puts a modern server's questions to the client of the call, all at once.
-func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *protocol.ResultInfo, out []effect) []effect {
+func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	q := p.round
 	if q == nil {
 		q = &round{call: p.call, request: p.request}
@@ -79,13 +80,13 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 		return s.faulty(now, p, fmt.Sprintf("the server wants the request again and again: %d times without asking anything", q.empty), out)
 	}
 	pause := emptyPause << (2 * (q.empty - 1))
-	return append(out, act(wakeAfter{pause, roundDue{q.call, q.number}}))
+	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
 }
 
 // pose asks the client of a call, which waits meanwhile.
-func (s *state) pose(q *round, f *protocol.Frame, questions []question, out []effect) []effect {
+func (s *state) pose(q *round, f *protocol.Frame, questions []question, out []kernel.Effect) []kernel.Effect {
 	q.open, q.parked = len(questions), true
-	out = append(out, tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true, Certain: true}))
+	out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true, Certain: true}))
 	for _, asked := range questions {
 		out = s.put(q, f, asked, out)
 	}
@@ -127,7 +128,7 @@ func (s *state) questions(q *round, f *protocol.Frame, r *protocol.ResultInfo) (
 }
 
 // put asks the holder of the call one question, as a legacy server would.
-func (s *state) put(q *round, f *protocol.Frame, asked question, out []effect) []effect {
+func (s *state) put(q *round, f *protocol.Frame, asked question, out []kernel.Effect) []kernel.Effect {
 	elicitation := ""
 	if protocol.QuestionOf(f.Raw, asked.method, asked.params) == protocol.QuestionURL {
 		elicitation = fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64())
@@ -139,12 +140,12 @@ func (s *state) put(q *round, f *protocol.Frame, asked question, out []effect) [
 		panic("own question: " + err.Error()) // made of parts of a parsed frame
 	}
 	s.asks[s.lastAsk] = &ask{method: asked.method, round: q, index: asked.index}
-	return append(out, tell(q.call.Holder, message.Ask{Seq: q.call.Seq, Key: s.lastAsk, From: s.self, Frame: frame}))
+	return append(out, kernel.Tell(q.call.Holder, message.Ask{Seq: q.call.Seq, Key: s.lastAsk, From: s.self, Frame: frame}))
 }
 
 // answerRound takes the client's answer to one question. An error to an elicitation means that the user did not
 // answer; to sampling or roots it ends the call, since input responses cannot carry one.
-func (s *state) answerRound(now time.Time, a *ask, m message.Answer, out []effect) []effect {
+func (s *state) answerRound(now time.Time, a *ask, m message.Answer, out []kernel.Effect) []kernel.Effect {
 	q := a.round
 	result := m.Result
 	if result == nil {
@@ -161,7 +162,7 @@ func (s *state) answerRound(now time.Time, a *ask, m message.Answer, out []effec
 }
 
 // endRound ends a call with the client's own error to a question.
-func (s *state) endRound(now time.Time, q *round, raw []byte, out []effect) []effect {
+func (s *state) endRound(now time.Time, q *round, raw []byte, out []kernel.Effect) []kernel.Effect {
 	s.forgetRound(q)
 	out = s.cancelTask(q, out)
 	var f protocol.Frame
@@ -172,17 +173,17 @@ func (s *state) endRound(now time.Time, q *round, raw []byte, out []effect) []ef
 }
 
 // again sends the request of a round once more, with the answers and the server's state.
-func (s *state) again(q *round, out []effect) []effect {
+func (s *state) again(q *round, out []kernel.Effect) []kernel.Effect {
 	if q.parked {
 		q.parked = false
-		out = append(out, tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Certain: true}))
+		out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Certain: true}))
 	}
 	q.due = true
 	return s.sendRound(q, out)
 }
 
 // sendRound writes the request, if there is a connection to write it to; else it waits for the next one.
-func (s *state) sendRound(q *round, out []effect) []effect {
+func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
 	if !s.linked || s.era != message.EraModern || s.phase != message.Ready && s.phase != message.Draining {
 		return out
 	}
@@ -194,7 +195,7 @@ func (s *state) sendRound(q *round, out []effect) []effect {
 }
 
 // sendRounds writes what waited for the connection. A server that has become legacy cannot take it.
-func (s *state) sendRounds(out []effect) []effect {
+func (s *state) sendRounds(out []kernel.Effect) []kernel.Effect {
 	if len(s.rounds) > 0 && s.era != message.EraModern {
 		return s.failRounds(protocol.BackendDisconnected, "it came back speaking another version", out)
 	}
@@ -207,7 +208,7 @@ func (s *state) sendRounds(out []effect) []effect {
 }
 
 // roundDue: the pause after an input_required without questions, or before a task is asked for, is over.
-func (s *state) roundDue(m roundDue, out []effect) []effect {
+func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 	q := s.rounds[m.call]
 	if q == nil || q.number != m.number || q.due || q.open > 0 {
 		return out
@@ -242,13 +243,13 @@ func (s *state) forgetRound(q *round) {
 }
 
 // failRounds ends all waiting calls: no connection will take them.
-func (s *state) failRounds(name protocol.FaultName, reason string, out []effect) []effect {
+func (s *state) failRounds(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, call := range s.roundCalls() {
 		q := s.rounds[call]
 		s.forgetRound(q)
 		fault := &protocol.Fault{Name: name, Server: s.server.Name,
 			Message: fmt.Sprintf("server %s was lost in the middle of the call: %s", s.server.Name, reason)}
-		out = append(out, tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}), s.endedCall(call))
+		out = append(out, kernel.Tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}), s.endedCall(call))
 	}
 	return out
 }
@@ -260,14 +261,14 @@ func (s *state) roundCalls() []message.CallRef {
 
 // completed tells the client that what it opened for the questions of mode url has served its purpose: legacy clients
 // wait for that word. MCP 2025-11-25, client/elicitation, completion notifications.
-func (q *round) completed(out []effect) []effect {
+func (q *round) completed(out []kernel.Effect) []kernel.Effect {
 	for _, id := range q.urls {
 		var f protocol.Frame
 		params := append(append([]byte(`{"elicitationId":`), id...), '}')
 		if err := f.Parse(protocol.AppendNotification(nil, protocol.NotificationElicitationComplete.String(), params)); err != nil {
 			panic("own notification: " + err.Error())
 		}
-		out = append(out, tell(q.call.Holder, message.ElicitationDone{Frame: f}))
+		out = append(out, kernel.Tell(q.call.Holder, message.ElicitationDone{Frame: f}))
 	}
 	return out
 }

@@ -49,8 +49,8 @@ func readable(msg any) any {
 	return fmt.Sprintf("\n%T%.40v", msg, msg)
 }
 
-func (r *script) effect(e effect) {
-	switch m := e.msg.(type) {
+func (r *script) effect(e kernel.Effect) {
+	switch m := e.Msg.(type) {
 	case message.BackendChanged:
 		if m.Phase != r.phase && !slices.Contains(transitions[r.phase], m.Phase) {
 			r.t.Fatalf("illegal transition %s → %s after\n%+v", r.phase, m.Phase, r.log)
@@ -63,17 +63,17 @@ func (r *script) effect(e effect) {
 	case message.Returned:
 		r.outcome(m.Call.Seq, "Returned")
 	}
-	if m, ok := e.msg.(message.Ask); ok {
+	if m, ok := e.Msg.(message.Ask); ok {
 		if r.open[m.Seq] != "sent" {
 			r.t.Fatalf("call %d is asked although it is %q, after\n%+v", m.Seq, r.open[m.Seq], r.log)
 		}
 		r.asks = append(r.asks, m.Key)
 	}
-	switch a := e.act.(type) {
+	switch a := e.Act.(type) {
 	case open:
 		r.gen, r.tickets, r.asked = a.gen, nil, map[string]int{}
-	case wakeAfter:
-		r.timers = append(r.timers, a.msg)
+	case kernel.Wake:
+		r.timers = append(r.timers, a.Msg)
 	case write:
 		r.log = append(r.log, "\n  → "+string(a.out.Frame))
 		r.wrote(a.out)

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
 // reconfigured takes over what a reload has changed. Clocks that run already count by the new values.
-func (s *state) reconfigured(now time.Time, server config.Server, out []effect) []effect {
+func (s *state) reconfigured(now time.Time, server config.Server, out []kernel.Effect) []kernel.Effect {
 	was := s.server
 	s.server = server
 	if s.starting() && server.StartTimeout != was.StartTimeout {
@@ -20,7 +21,7 @@ func (s *state) reconfigured(now time.Time, server config.Server, out []effect) 
 	}
 	if next := now.Add(s.backoff(s.failures)); (s.phase == message.Waiting || s.phase == message.NeedsLogin) && next.Before(s.nextAttempt) {
 		s.nextAttempt = next
-		out = s.enter(now, s.phase, s.reason, append(out, act(wakeAfter{next.Sub(now), wake{*s.incarnation}})))
+		out = s.enter(now, s.phase, s.reason, append(out, kernel.WakeAfter(next.Sub(now), wake{*s.incarnation})))
 	}
 	if !slices.Equal(was.Roots, server.Roots) {
 		return s.rootsChanged(out)
@@ -29,15 +30,15 @@ func (s *state) reconfigured(now time.Time, server config.Server, out []effect) 
 }
 
 // armStart sets the clock of a start, which counts from the attempt to connect.
-func (s *state) armStart(now time.Time, out []effect) []effect {
+func (s *state) armStart(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.server.StartTimeout <= 0 {
 		return out
 	}
-	return append(out, act(wakeAfter{max(0, s.began.Add(s.server.StartTimeout).Sub(now)), startExpired{*s.incarnation}}))
+	return append(out, kernel.WakeAfter(max(0, s.began.Add(s.server.StartTimeout).Sub(now)), startExpired{*s.incarnation}))
 }
 
 // startExpired gives up a start that takes too long.
-func (s *state) startExpired(now time.Time, m startExpired, out []effect) []effect {
+func (s *state) startExpired(now time.Time, m startExpired, out []kernel.Effect) []kernel.Effect {
 	limit := s.server.StartTimeout
 	if m.gen != *s.incarnation || !s.starting() || limit <= 0 || now.Before(s.began.Add(limit)) {
 		return out
@@ -46,7 +47,7 @@ func (s *state) startExpired(now time.Time, m startExpired, out []effect) []effe
 }
 
 // rootsChanged tells a server that has asked for roots that there are others now.
-func (s *state) rootsChanged(out []effect) []effect {
+func (s *state) rootsChanged(out []kernel.Effect) []kernel.Effect {
 	if !s.rootsAsked || s.phase != message.Ready || s.era != message.EraLegacy {
 		return out
 	}
@@ -55,7 +56,7 @@ func (s *state) rootsChanged(out []effect) []effect {
 
 // tellLevel sets the server's log level, when it has one and the gateway has a wish. When nobody has one any more it is
 // what a client gets that has none. The answer does not matter.
-func (s *state) tellLevel(out []effect) []effect {
+func (s *state) tellLevel(out []kernel.Effect) []kernel.Effect {
 	level := s.level
 	if level == "" && s.levelTold != "" {
 		level = defaultLevel
@@ -69,7 +70,7 @@ func (s *state) tellLevel(out []effect) []effect {
 	}
 	s.levelTold = level
 	params := append([]byte(`{"level":`), protocol.Quote(level)...)
-	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []effect) []effect { return out }
+	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect { return out }
 	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignore, out))
 }
 

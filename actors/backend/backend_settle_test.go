@@ -22,7 +22,7 @@ type opening struct {
 // step returns the methods of what is written, and listen and ready when these happen.
 func (o *opening) step(msg any) (did []string) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
-		switch a := e.act.(type) {
+		switch a := e.Act.(type) {
 		case write:
 			did = append(did, a.out.Method)
 			if a.out.Method == protocol.NotificationInitialized.String() {
@@ -31,7 +31,7 @@ func (o *opening) step(msg any) (did []string) {
 		case listen:
 			did = append(did, "listen")
 		}
-		if m, ok := e.msg.(message.BackendChanged); ok && m.Phase == message.Ready {
+		if m, ok := e.Msg.(message.BackendChanged); ok && m.Phase == message.Ready {
 			did = append(did, "ready")
 		}
 	}

@@ -3,6 +3,7 @@ package backend
 import (
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
@@ -20,12 +21,12 @@ func (s *state) untold(kind protocol.ItemKind) bool {
 }
 
 // lookAgain fetches a silent list again: at once, or when the pause since the last time is over.
-func (s *state) lookAgain(now time.Time, m message.Fetch, out []effect) []effect {
+func (s *state) lookAgain(now time.Time, m message.Fetch, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[m.Kind]
 	switch {
 	case s.phase != message.Ready || !s.catalog || !l.wanted || !s.untold(m.Kind):
 		if m.Wanted {
-			out = append(out, tell(s.pool, message.Fetched{Kind: m.Kind}))
+			out = append(out, kernel.Tell(s.pool, message.Fetched{Kind: m.Kind}))
 		}
 		return out
 	case !m.Wanted && now.Before(l.ended.Add(l.ttl)):
@@ -38,18 +39,18 @@ func (s *state) lookAgain(now time.Time, m message.Fetch, out []effect) []effect
 	pause := max(staleRest, time.Duration(l.bytes)*time.Second/staleRate)
 	if left := l.ended.Add(pause).Sub(now); left > 0 {
 		l.resting = true
-		return append(out, act(wakeAfter{left, listDue{*s.incarnation, m.Kind, l.fetches}}))
+		return append(out, kernel.WakeAfter(left, listDue{*s.incarnation, m.Kind, l.fetches}))
 	}
 	return s.fetch(m.Kind, out)
 }
 
 // lookedAgain tells who waits for a list that the fetch is over, whatever came of it.
-func (s *state) lookedAgain(now time.Time, kind protocol.ItemKind, out []effect) []effect {
+func (s *state) lookedAgain(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[kind]
 	l.ended = now
 	if !l.awaited {
 		return out
 	}
 	l.awaited = false
-	return append(out, tell(s.pool, message.Fetched{Kind: kind}))
+	return append(out, kernel.Tell(s.pool, message.Fetched{Kind: kind}))
 }

@@ -130,7 +130,7 @@ type pending struct {
 }
 
 // taker takes the answer to a request of the gateway's own, or a fault of ours as an error frame.
-type taker func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect
+type taker func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect
 
 func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 	return &state{
@@ -146,7 +146,7 @@ func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
-func step(s *state, now time.Time, msg any, out []effect) []effect {
+func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case linkEvent:
 		if m.gen != *s.incarnation || !s.linked {
@@ -178,8 +178,8 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.rootsChanged(out)
 	case kernel.Started:
 		s.since = now
-		out = append(out, tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.phase, Anew: true}))
-		return append(out, tell(s.self, message.Connect{}))
+		out = append(out, kernel.Tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.phase, Anew: true}))
+		return append(out, kernel.Tell(s.self, message.Connect{}))
 	case message.Connect:
 		if s.phase == message.Idle {
 			return s.connect(now, out)
@@ -219,7 +219,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.Drain:
 		return s.drain(now, out)
 	case message.Stop:
-		return append(s.stop(now, protocol.ShuttingDown, m.Reason, out), act(leave{}))
+		return append(s.stop(now, protocol.ShuttingDown, m.Reason, out), kernel.Leave())
 	case kernel.Stopping:
 		switch m.Why {
 		case kernel.WhyShutdown:
@@ -251,7 +251,7 @@ func (s *state) missing() string {
 }
 
 // enter changes the phase and tells the pool.
-func (s *state) enter(now time.Time, p message.Phase, reason string, out []effect) []effect {
+func (s *state) enter(now time.Time, p message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
 	s.phase, s.since, s.reason = p, now, reason
 	changed := message.BackendChanged{
 		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: *s.incarnation, Reason: reason, LastLine: s.lastLine, NextAttempt: s.nextAttempt, Refused: s.refused,
@@ -262,11 +262,11 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []effec
 	case message.Syncing:
 		changed.Info = s.info
 	}
-	return append(out, tell(s.pool, changed))
+	return append(out, kernel.Tell(s.pool, changed))
 }
 
 // connect begins a new incarnation.
-func (s *state) connect(now time.Time, out []effect) []effect {
+func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
 	*s.incarnation++
 	s.lastLine, s.spoke, s.refused = "", false, false
 	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
@@ -275,13 +275,13 @@ func (s *state) connect(now time.Time, out []effect) []effect {
 	s.era, s.bindings, s.rechecking, s.streams, s.reach = message.EraUnknown, nil, 0, streams{}, reach{}
 	s.atLarge, s.moved, s.peer, s.circle, s.tasks, s.orphans = false, moved{}, "", false, nil, nil
 	out = s.enter(now, message.Connecting, "", out)
-	out = append(out, act(open{*s.incarnation}))
+	out = append(out, kernel.Act(open{*s.incarnation}))
 	s.began = now
 	return s.armStart(now, out)
 }
 
 // link handles what the connection told.
-func (s *state) link(now time.Time, event transport.Event, out []effect) []effect {
+func (s *state) link(now time.Time, event transport.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
 	case transport.Received:
 		s.spoke, s.mute = true, false
@@ -300,7 +300,7 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 	case transport.Listening:
 		return s.streamed(now, out)
 	case transport.ListenFailed:
-		out = append(out, act(logged{slog.LevelDebug, "listen stream failed", []any{"err", e.Err, "final", e.Final}}))
+		out = append(out, kernel.Log(slog.LevelDebug, "listen stream failed", "err", e.Err, "final", e.Final))
 		if !e.Final && s.phase == message.Ready {
 			return s.ask(now, out)
 		}
@@ -313,7 +313,7 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 		if len(s.stderr) > keptStderr {
 			s.stderr = append(s.stderr[:0], s.stderr[len(s.stderr)-keptStderr:]...)
 		}
-		return append(out, act(logged{slog.LevelDebug, "server wrote to stderr", []any{"line", e.Line}}))
+		return append(out, kernel.Log(slog.LevelDebug, "server wrote to stderr", "line", e.Line))
 	case transport.Closed:
 		s.linked = false
 		if n := len(e.Stderr); n > 0 {
@@ -329,18 +329,18 @@ func (s *state) link(now time.Time, event transport.Event, out []effect) []effec
 }
 
 // lose ends the incarnation: every call gets its answer, and the next attempt is set.
-func (s *state) lose(now time.Time, reason string, out []effect) []effect {
+func (s *state) lose(now time.Time, reason string, out []kernel.Effect) []kernel.Effect {
 	return s.retreat(now, message.Waiting, reason, out)
 }
 
 // retreat ends the incarnation and waits in the phase for the next attempt.
-func (s *state) retreat(now time.Time, phase message.Phase, reason string, out []effect) []effect {
+func (s *state) retreat(now time.Time, phase message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
 	wasReady := s.phase == message.Ready && now.Sub(s.readySince) >= steady
 	out = s.abandonPending(protocol.BackendDisconnected, reason, out)
 	out = s.shut(out)
 	if s.phase == message.Draining || s.phase == message.Stopped {
 		out = s.failRounds(protocol.BackendDisconnected, reason, out)
-		return append(s.enter(now, message.Stopped, reason, out), act(leave{}))
+		return append(s.enter(now, message.Stopped, reason, out), kernel.Leave())
 	}
 	s.failures++
 	pause := time.Duration(0)
@@ -351,19 +351,19 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 	}
 	s.nextAttempt = now.Add(pause)
 	out = s.enter(now, phase, reason, out)
-	return append(out, act(wakeAfter{pause, wake{*s.incarnation}}))
+	return append(out, kernel.WakeAfter(pause, wake{*s.incarnation}))
 }
 
 // shut closes the connection, if one is open; its later events are ignored, and nobody is owed an answer on it.
-func (s *state) shut(out []effect) []effect {
+func (s *state) shut(out []kernel.Effect) []kernel.Effect {
 	s.linked, s.pid = false, 0
 	clear(s.left)
 	clear(s.saying)
-	return append(out, act(closeLink{closeGrace}))
+	return append(out, kernel.Act(closeLink{closeGrace}))
 }
 
 // drain lets running calls finish, then stops.
-func (s *state) drain(now time.Time, out []effect) []effect {
+func (s *state) drain(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.phase == message.Stopped || s.phase == message.Draining {
 		return out
 	}
@@ -374,15 +374,15 @@ func (s *state) drain(now time.Time, out []effect) []effect {
 	return s.stopWhenDrained(now, out)
 }
 
-func (s *state) stopWhenDrained(now time.Time, out []effect) []effect {
+func (s *state) stopWhenDrained(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.phase != message.Draining || len(s.byCall)+len(s.rounds)+len(s.mending) > 0 {
 		return out
 	}
-	return append(s.stop(now, protocol.BackendDisconnected, "drained", out), act(leave{}))
+	return append(s.stop(now, protocol.BackendDisconnected, "drained", out), kernel.Leave())
 }
 
 // stop answers everything and closes the connection.
-func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out []effect) []effect {
+func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	if s.phase == message.Stopped {
 		return out
 	}

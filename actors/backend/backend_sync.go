@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -43,14 +44,14 @@ type listing struct {
 }
 
 // request sends a request of the gateway's own.
-func (s *state) request(m protocol.Method, params []byte, own taker, out []effect) []effect {
+func (s *state) request(m protocol.Method, params []byte, own taker, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	s.pending[id] = &pending{own: own}
 	if s.era == message.EraModern || m == protocol.MethodServerDiscover {
 		params = s.withMeta(m, params)
 	}
 	frame := protocol.AppendRequest(nil, uint64(id), m.String(), params)
-	return append(out, act(write{transport.Outgoing{Ticket: uint64(id), Frame: frame, Request: true, Method: m.String()}}))
+	return append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(id), Frame: frame, Request: true, Method: m.String()}}))
 }
 
 // withMeta is the params of a request of ours to a modern server, nil = none: it carries everything with it.
@@ -72,11 +73,11 @@ func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 // settle goes on with the opening over HTTP, where each message travels for itself: the server must have heard that we
 // are initialized before it is asked anything, and the stream for what belongs to no request must be open before a
 // call goes out, since some servers ask their questions there and lose them when there is none.
-func (s *state) settle(now time.Time, out []effect) []effect {
+func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.greeting != 0:
 		s.greeting, s.opening = 0, true
-		return append(out, act(listen{}))
+		return append(out, kernel.Act(listen{}))
 	case s.opening:
 		s.opening = false
 		return s.syncAll(now, out)
@@ -85,7 +86,7 @@ func (s *state) settle(now time.Time, out []effect) []effect {
 }
 
 // streamed: the stream is open, or refused.
-func (s *state) streamed(now time.Time, out []effect) []effect {
+func (s *state) streamed(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.opening && s.phase == message.Syncing {
 		return s.settle(now, out)
 	}
@@ -93,7 +94,7 @@ func (s *state) streamed(now time.Time, out []effect) []effect {
 }
 
 // settled: the server is slow to take what opens the connection; it is spoken to all the same.
-func (s *state) settled(now time.Time, out []effect) []effect {
+func (s *state) settled(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for s.greeting != 0 || s.opening {
 		out = s.settle(now, out)
 	}
@@ -101,10 +102,10 @@ func (s *state) settled(now time.Time, out []effect) []effect {
 }
 
 // syncAll fetches every list the server's capabilities promise.
-func (s *state) syncAll(now time.Time, out []effect) []effect {
+func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	var has struct{ Tools, Prompts, Resources *json.RawMessage }
 	if json.Unmarshal(s.info.Capabilities, &has) != nil {
-		out = append(out, act(logged{slog.LevelWarn, "the server's capabilities are no object; nothing is listed", nil}))
+		out = append(out, kernel.Log(slog.LevelWarn, "the server's capabilities are no object; nothing is listed"))
 	}
 	s.lists[protocol.Tools].wanted = has.Tools != nil
 	s.lists[protocol.Prompts].wanted = has.Prompts != nil
@@ -124,10 +125,10 @@ func (s *state) syncAll(now time.Time, out []effect) []effect {
 }
 
 // changed: the server says a list changed. During a fetch it starts another one afterwards; no change is lost.
-func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
+func (s *state) changed(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[kind]
 	if s.phase == message.Ready && !s.catalog {
-		return append(out, tell(s.pool, message.Stale{Kind: kind}))
+		return append(out, kernel.Tell(s.pool, message.Stale{Kind: kind}))
 	}
 	if s.info == nil || !s.catalog || s.greeting != 0 || s.opening {
 		return out // before the end of the handshake: the first fetch is still to come
@@ -142,7 +143,7 @@ func (s *state) changed(kind protocol.ItemKind, out []effect) []effect {
 }
 
 // fetch asks for the first page.
-func (s *state) fetch(kind protocol.ItemKind, out []effect) []effect {
+func (s *state) fetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[kind]
 	l.running, l.resting, l.dirty, l.again, l.pages, l.bytes, l.cursor, l.items, l.ttl, l.stale = true, false, false, false, 0, 0, "", nil, 0, false
 	l.fetches++
@@ -150,25 +151,25 @@ func (s *state) fetch(kind protocol.ItemKind, out []effect) []effect {
 }
 
 // page asks for the page l.cursor.
-func (s *state) page(kind protocol.ItemKind, out []effect) []effect {
+func (s *state) page(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[kind]
 	params := []byte(nil)
 	if l.cursor != "" {
 		params = []byte(`{"cursor":` + l.cursor + `}`)
 	}
 	l.pages++
-	out = s.request(kind.ListMethod(), params, func(s *state, now time.Time, f *protocol.Frame, out []effect) []effect {
+	out = s.request(kind.ListMethod(), params, func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		return s.pageCame(now, kind, f, out)
 	}, out)
 	return s.expireOwn(out)
 }
 
 // pageCame takes one page and asks for the next, or hands the whole list to the pool.
-func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []effect) []effect {
+func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[kind]
 	if f.Kind == protocol.KindError {
 		if code, _ := protocol.ErrorNumber(f); code == codeNoMethod { // it has promised more than it has
-			out = append(out, act(logged{slog.LevelDebug, "the server does not have a list that it has promised", []any{"kind", kind.String()}}))
+			out = append(out, kernel.Log(slog.LevelDebug, "the server does not have a list that it has promised", "kind", kind.String()))
 			return s.listDone(now, kind, out)
 		}
 		return s.pageFailed(now, kind, errorText(f), out)
@@ -199,15 +200,14 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 			return s.pageFailed(now, kind, err.Error(), out)
 		}
 		if err != nil {
-			out = append(out, act(logged{slog.LevelWarn, "the server lists something that is no item; it is left out", []any{"kind", kind.String(), "err", err}}))
+			out = append(out, kernel.Log(slog.LevelWarn, "the server lists something that is no item; it is left out", "kind", kind.String(), "err", err))
 		}
 	}
 	next := string(r.NextCursor.Of(f.Raw))
 	switch {
 	case next == "" || next == "null":
 	case full || l.pages >= maxPages || l.bytes > maxListBytes || next == l.cursor:
-		out = append(out, act(logged{slog.LevelWarn, "the server's list does not end; the rest is left out",
-			[]any{"kind", kind.String(), "pages", l.pages, "bytes", l.bytes, "items", len(l.items)}}))
+		out = append(out, kernel.Log(slog.LevelWarn, "the server's list does not end; the rest is left out", "kind", kind.String(), "pages", l.pages, "bytes", l.bytes, "items", len(l.items)))
 	default:
 		l.cursor = next
 		return s.page(kind, out)
@@ -216,7 +216,7 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 }
 
 // listDone hands a whole list to the pool, and fetches again when it changed meanwhile.
-func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []effect {
+func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[kind]
 	items, asked := l.items, l.asked
 	l.running, l.came, l.items, l.failed, l.tries = false, true, nil, "", 0
@@ -238,23 +238,23 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []effect) []
 	return s.readyWhenSynced(now, out)
 }
 
-func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out []effect) []effect {
+func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out []kernel.Effect) []kernel.Effect {
 	if !s.catalog {
 		return out
 	}
-	return append(out, tell(s.pool, message.Listed{
+	return append(out, kernel.Tell(s.pool, message.Listed{
 		Backend: s.self, Replica: s.replica, Incarnation: *s.incarnation, Kind: kind, Items: items, Asked: asked, Silent: s.untold(kind),
 	}))
 }
 
 // pageFailed keeps what was known of the list and asks again later.
-func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, out []effect) []effect {
+func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[kind]
 	level := slog.LevelWarn
 	if l.failed == text {
 		level = slog.LevelDebug
 	}
-	out = append(out, act(logged{level, "the server's list could not be fetched", []any{"kind", kind.String(), "err", text}}))
+	out = append(out, kernel.Log(level, "the server's list could not be fetched", "kind", kind.String(), "err", text))
 	l.running, l.items, l.failed = false, nil, text
 	out = s.lookedAgain(now, kind, out)
 	l.tries++
@@ -269,16 +269,16 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 }
 
 // ownExpired gives up on an answer to a request of ours that did not come in time.
-func (s *state) ownExpired(now time.Time, m ownExpired, out []effect) []effect {
+func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []kernel.Effect {
 	if m.gen != *s.incarnation || s.pending[m.ticket] == nil || s.pending[m.ticket].own == nil {
 		return out
 	}
-	out = append(out, act(giveUp{uint64(m.ticket)}))
+	out = append(out, kernel.Act(giveUp{uint64(m.ticket)}))
 	return s.fail(now, m.ticket, protocol.Timeout, "no answer within "+s.server.Timeout.String(), out)
 }
 
 // readyWhenSynced enters Ready once no list of the first sync is outstanding; one that came and has changed since is not.
-func (s *state) readyWhenSynced(now time.Time, out []effect) []effect {
+func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.phase != message.Syncing {
 		return out
 	}

@@ -25,7 +25,7 @@ type task struct {
 }
 
 // taskMade takes the result of a call that was to be done as a task, and tells its holder if it is done as one.
-func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Frame, out []effect) []effect {
+func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	id, ok := protocol.Unquote(protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId").Of(f.Raw))
 	switch {
 	case !ok: // done at once, or nonsense: its client may judge
@@ -38,7 +38,7 @@ func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Fr
 		s.tasks = slices.Delete(s.tasks, 0, 1)
 	}
 	s.tasks = append(s.tasks, task{id, token, p.call.Holder})
-	out = append(out, tell(p.call.Holder, message.TaskMade{Seq: p.call.Seq, ID: id, Home: message.Home{Backend: s.self, Incarnation: *s.incarnation}}))
+	out = append(out, kernel.Tell(p.call.Holder, message.TaskMade{Seq: p.call.Seq, ID: id, Home: message.Home{Backend: s.self, Incarnation: *s.incarnation}}))
 	return s.done(now, p, *f, out)
 }
 
@@ -67,25 +67,25 @@ func (s *state) waitsFor(raw []byte) uint32 {
 }
 
 // taskStatus goes to the client whose task it is.
-func (s *state) taskStatus(e *transport.Received, out []effect) []effect {
+func (s *state) taskStatus(e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	return s.taskNote(protocol.Member(e.Frame.Raw, e.Frame.Params, "taskId"), e, out)
 }
 
 // taskNote passes on what the server says of the task that has its id at the span; of a task nobody made, nothing.
-func (s *state) taskNote(span protocol.Span, e *transport.Received, out []effect) []effect {
+func (s *state) taskNote(span protocol.Span, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	id, ok := protocol.Unquote(span.Of(e.Frame.Raw))
 	i := slices.IndexFunc(s.tasks, func(t task) bool { return t.id == id })
 	if !ok || i < 0 {
 		return out
 	}
-	return append(out, tell(s.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: id, Frame: e.Frame}))
+	return append(out, kernel.Tell(s.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: id, Frame: e.Frame}))
 }
 
 // taskProgress passes on the progress of a call that has become a task.
-func (s *state) taskProgress(token uint32, e *transport.Received, span protocol.Span, out []effect) []effect {
+func (s *state) taskProgress(token uint32, e *transport.Received, span protocol.Span, out []kernel.Effect) []kernel.Effect {
 	if p := s.followedBy(token); p != nil {
 		p.task.reported = true
-		return append(out, tell(p.call.Holder, message.Progress{
+		return append(out, kernel.Tell(p.call.Holder, message.Progress{
 			Seq: p.call.Seq, Frame: e.Frame, Token: span, Behind: s.behind(p, &e.Frame, e.Frame.Params),
 		}))
 	}
@@ -93,5 +93,5 @@ func (s *state) taskProgress(token uint32, e *transport.Received, span protocol.
 	if i < 0 {
 		return out
 	}
-	return append(out, tell(s.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: s.tasks[i].id, Frame: e.Frame}))
+	return append(out, kernel.Tell(s.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: s.tasks[i].id, Frame: e.Frame}))
 }

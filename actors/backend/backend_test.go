@@ -34,14 +34,14 @@ type parent struct {
 	got   chan kernel.Reference
 }
 
-func (p *parent) Step(_ time.Time, msg any, out []struct{}) []struct{} {
+func (p *parent) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if _, ok := msg.(kernel.Started); ok {
-		return append(out, struct{}{})
+		return append(out, kernel.Act("spawn"))
 	}
 	return out
 }
 
-func (p *parent) Do(self kernel.Self, _ struct{}) { p.got <- p.spawn(self) }
+func (p *parent) Act(self kernel.Self, _ any) { p.got <- p.spawn(self) }
 
 func start(t *testing.T, server *actortest.Server, cfg config.Server) *bench {
 	t.Helper()
@@ -55,7 +55,7 @@ func startOn(t *testing.T, o Options) *bench {
 	b := &bench{t: t, system: kernel.New(kernel.Options{})}
 	b.pool, b.holder = actortest.NewProbe(b.system, "pool"), actortest.NewProbe(b.system, "holder")
 	got := make(chan kernel.Reference, 1)
-	kernel.Spawn(b.system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic[struct{}] {
+	kernel.Spawn(b.system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic {
 		return &parent{got: got, spawn: func(self kernel.Self) kernel.Reference {
 			o.Pool, o.Links, o.Log, o.Seed = b.pool.Reference, &Links{}, slog.New(slog.DiscardHandler), 1
 			return Spawn(self, "backend", o)

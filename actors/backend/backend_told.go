@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -32,7 +33,7 @@ func (s *state) heard(e *transport.Received, params *protocol.Params) *stream {
 }
 
 // notifiedModern handles a notification of a modern server.
-func (s *state) notifiedModern(now time.Time, e *transport.Received, out []effect) []effect {
+func (s *state) notifiedModern(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out
@@ -84,7 +85,7 @@ func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.P
 }
 
 // told: a list changed. While two streams run it is noted and passed on once.
-func (s *state) told(kind protocol.ItemKind, out []effect) []effect {
+func (s *state) told(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	if !s.streams.overlapping() {
 		return s.changed(kind, out)
 	}
@@ -93,9 +94,9 @@ func (s *state) told(kind protocol.ItemKind, out []effect) []effect {
 }
 
 // toldURI: a resource changed; likewise.
-func (s *state) toldURI(u message.Updated, out []effect) []effect {
+func (s *state) toldURI(u message.Updated, out []kernel.Effect) []kernel.Effect {
 	if !s.streams.overlapping() {
-		return append(out, tell(s.pool, u))
+		return append(out, kernel.Tell(s.pool, u))
 	}
 	if s.streams.late.uris == nil {
 		s.streams.late.uris = map[string]message.Updated{}
@@ -108,17 +109,17 @@ func (s *state) toldURI(u message.Updated, out []effect) []effect {
 	return s.armOverlap(out)
 }
 
-func (s *state) armOverlap(out []effect) []effect {
+func (s *state) armOverlap(out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	if l.late.armed || !l.overlapping() {
 		return out
 	}
 	l.late.armed = true
-	return append(out, act(wakeAfter{overlapTime, overlapOver{*s.incarnation}}))
+	return append(out, kernel.WakeAfter(overlapTime, overlapOver{*s.incarnation}))
 }
 
 // overlapOver closes the old stream and passes on what was collected.
-func (s *state) overlapOver(out []effect) []effect {
+func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	late := l.late
 	l.late = overlap{}
@@ -129,17 +130,17 @@ func (s *state) overlapOver(out []effect) []effect {
 		}
 	}
 	for _, uri := range slices.Sorted(maps.Keys(late.uris)) {
-		out = append(out, tell(s.pool, late.uris[uri]))
+		out = append(out, kernel.Tell(s.pool, late.uris[uri]))
 	}
 	if late.all {
-		out = append(out, tell(s.pool, message.AllUpdated{}))
+		out = append(out, kernel.Tell(s.pool, message.AllUpdated{}))
 	}
 	return s.armOverlap(out)
 }
 
 // logLineModern goes to the call it belongs to: the one whose response it came on, else the only one that asked for
 // log lines. What belongs to no call a modern server must not send. MCP 2026-07-28, server/utilities/logging.
-func (s *state) logLineModern(e *transport.Received, out []effect) []effect {
+func (s *state) logLineModern(e *transport.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[uint32(e.Ticket)]
 	if e.Ticket == 0 {
 		n := 0
@@ -155,5 +156,5 @@ func (s *state) logLineModern(e *transport.Received, out []effect) []effect {
 	if p == nil || p.own != nil || s.levelOf(p.request) == "" {
 		return out
 	}
-	return append(out, tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
+	return append(out, kernel.Tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
 }

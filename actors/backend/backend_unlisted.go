@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
@@ -13,15 +14,15 @@ import (
 // for these again.
 
 // listLater sets the time at which a list that could not be fetched is asked for again.
-func (s *state) listLater(kind protocol.ItemKind, out []effect) []effect {
+func (s *state) listLater(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[kind]
 	l.resting = l.dirty || l.again // what changes in the meantime is fetched then, not at once
-	return append(out, act(wakeAfter{jitter(s.rng, s.backoff(l.tries)), listDue{*s.incarnation, kind, l.fetches}}))
+	return append(out, kernel.WakeAfter(jitter(s.rng, s.backoff(l.tries)), listDue{*s.incarnation, kind, l.fetches}))
 }
 
 // listDue asks for it again, unless that has been done meanwhile. While other lists are still to come for the first time
 // it is asked for as well, or nobody would do so later.
-func (s *state) listDue(m listDue, out []effect) []effect {
+func (s *state) listDue(m listDue, out []kernel.Effect) []kernel.Effect {
 	l := &s.lists[m.kind]
 	if m.gen != *s.incarnation || s.phase != message.Ready && s.phase != message.Syncing || l.running || l.fetches != m.fetches {
 		return out
@@ -50,13 +51,13 @@ func (s *state) unlisted() (missing string, some bool) {
 }
 
 // explain tells the pool when what is missing has changed.
-func (s *state) explain(out []effect) []effect {
+func (s *state) explain(out []kernel.Effect) []kernel.Effect {
 	reason, _ := s.unlisted()
 	if s.phase != message.Ready || reason == s.reason {
 		return out
 	}
 	s.reason = reason
-	return append(out, tell(s.pool, message.BackendChanged{
+	return append(out, kernel.Tell(s.pool, message.BackendChanged{
 		Backend: s.self, Replica: s.replica, Phase: s.phase, Incarnation: *s.incarnation, Reason: reason, Info: s.info, Known: s.known,
 	}))
 }

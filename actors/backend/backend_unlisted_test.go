@@ -25,14 +25,14 @@ func syncing(t *testing.T) *opening {
 // outcome is what a step told the pool: the last phase with its reason, and the kinds of the lists.
 func (o *opening) outcome(msg any) (changed message.BackendChanged, listed []string, later []listDue) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
-		switch m := e.msg.(type) {
+		switch m := e.Msg.(type) {
 		case message.BackendChanged:
 			changed = m
 		case message.Listed:
 			listed = append(listed, m.Kind.String())
 		}
-		if w, ok := e.act.(wakeAfter); ok {
-			if due, ok := w.msg.(listDue); ok {
+		if w, ok := e.Act.(kernel.Wake); ok {
+			if due, ok := w.Msg.(listDue); ok {
 				later = append(later, due)
 			}
 		}
@@ -109,7 +109,7 @@ func TestChangeNotFetched(t *testing.T) {
 	}
 	o.want(later[0], "tools/list")
 	for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":6,"result":{"tools":[]}}`), nil) {
-		if m, ok := e.msg.(message.Listed); ok && m.Asked {
+		if m, ok := e.Msg.(message.Listed); ok && m.Asked {
 			return
 		}
 	}
@@ -134,17 +134,17 @@ func TestListThatAlwaysChanges(t *testing.T) {
 	o.want(o.frame(empty4))
 	o.want(o.frame(changed))
 	o.s.lists[protocol.Tools].bytes = 2 * listRate
-	var pauses []wakeAfter
+	var pauses []kernel.Wake
 	for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), nil) {
-		if w, ok := e.act.(wakeAfter); ok {
+		if w, ok := e.Act.(kernel.Wake); ok {
 			pauses = append(pauses, w)
 		}
 	}
-	if len(pauses) != 1 || pauses[0].d < 2*time.Second || pauses[0].d > 3*time.Second || o.s.phase != message.Ready {
+	if len(pauses) != 1 || pauses[0].After < 2*time.Second || pauses[0].After > 3*time.Second || o.s.phase != message.Ready {
 		t.Fatalf("pauses %v after 32 MiB, %s; want one of two seconds, ready", pauses, o.s.phase)
 	}
 	o.want(o.frame(changed))
-	o.want(pauses[0].msg, "tools/list")
+	o.want(pauses[0].Msg, "tools/list")
 	o.want(o.frame(`{"jsonrpc":"2.0","id":5,"result":{"tools":[]}}`))
 	o.want(o.frame(changed), "tools/list")
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
@@ -14,11 +15,11 @@ import (
 const maxOrphans = 64
 
 // withdraw cancels a call: its slot is free at once, a late answer is ignored (protocol.md E.4 no. 28d).
-func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effect {
+func (s *state) withdraw(now time.Time, m message.Withdraw, out []kernel.Effect) []kernel.Effect {
 	for i, h := range s.held {
 		if h.Call == m.Call {
 			s.held = append(s.held[:i], s.held[i+1:]...)
-			return append(out, tell(s.pool, message.Ended{Backend: s.self, Call: m.Call}))
+			return append(out, kernel.Tell(s.pool, message.Ended{Backend: s.self, Call: m.Call}))
 		}
 	}
 	if q := s.rounds[m.Call]; q != nil {
@@ -51,16 +52,16 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []effect) []effe
 
 // cancelRequest tells the server that an answer is no longer wanted. A modern server behind HTTP is told by the end of
 // the response alone. MCP 2026-07-28, basic/patterns/cancellation.
-func (s *state) cancelRequest(id uint32, reason string, out []effect) []effect {
+func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
 	if s.era != message.EraModern || s.kind != "http" {
 		out = s.sayCancelled(id, reason, out)
 	}
-	return append(out, act(giveUp{uint64(id)}))
+	return append(out, kernel.Act(giveUp{uint64(id)}))
 }
 
 // cancelAll tells a server behind HTTP that nobody waits for its answers any more: the end of the connection does not say so
 // (MCP 2025-11-25, basic/transports, sending messages), as it does to a process, and, of a response, to a modern server.
-func (s *state) cancelAll(reason string, out []effect) []effect {
+func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
 	if !s.linked || s.kind == "stdio" || s.era != message.EraLegacy {
 		return out
 	}
@@ -72,7 +73,7 @@ func (s *state) cancelAll(reason string, out []effect) []effect {
 	return out
 }
 
-func (s *state) sayCancelled(id uint32, reason string, out []effect) []effect {
+func (s *state) sayCancelled(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
 	params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
 	if reason != "" {
 		params = append(append(params, `,"reason":`...), protocol.Quote(reason)...)
@@ -97,7 +98,7 @@ func (s *state) orphan(id uint32, p *pending) {
 }
 
 // orphaned takes an answer nobody waits for. When it is the task of a call that was given up, that is cancelled.
-func (s *state) orphaned(id uint32, f *protocol.Frame, out []effect) []effect {
+func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	i := slices.Index(s.orphans, id)
 	if i < 0 || f.Kind != protocol.KindResult {
 		return out
@@ -114,7 +115,7 @@ func (s *state) orphaned(id uint32, f *protocol.Frame, out []effect) []effect {
 }
 
 // dropTaskMade cancels a task that its client will never hear of: it gave the call up while the task was on its way to it.
-func (s *state) dropTaskMade(m message.DropTask, out []effect) []effect {
+func (s *state) dropTaskMade(m message.DropTask, out []kernel.Effect) []kernel.Effect {
 	if m.Incarnation != *s.incarnation || s.era != message.EraLegacy {
 		return out
 	}
@@ -123,7 +124,7 @@ func (s *state) dropTaskMade(m message.DropTask, out []effect) []effect {
 }
 
 // cancelUnknown cancels a task that no client knows. What the server answers does not matter.
-func (s *state) cancelUnknown(id string, out []effect) []effect {
+func (s *state) cancelUnknown(id string, out []kernel.Effect) []kernel.Effect {
 	if id == "" || len(id) > maxTaskID || s.phase != message.Ready && s.phase != message.Draining || !s.cancelsTasks() {
 		return out
 	}
@@ -139,4 +140,6 @@ func (s *state) cancelsTasks() bool {
 }
 
 // ignored takes the answer to a request of ours that does not matter.
-func ignored(_ *state, _ time.Time, _ *protocol.Frame, out []effect) []effect { return out }
+func ignored(_ *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	return out
+}

@@ -28,7 +28,7 @@ func BenchmarkQuestion(b *testing.B) {
 				b.Fatal(err)
 			}
 			now := time.Unix(0, 0)
-			var out []effect
+			var out []kernel.Effect
 			seq := uint64(0)
 			ask := func() {
 				seq++
@@ -78,7 +78,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 			r.Target = r.Params.Name
 			r.Caller = message.Caller{Capabilities: r.Params.MetaCapabilities.Of(r.Frame.Raw), ClientInfo: r.Params.MetaClientInfo.Of(r.Frame.Raw)}
-			var out []effect
+			var out []kernel.Effect
 			now := time.Unix(0, 0)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
@@ -89,8 +89,8 @@ func BenchmarkCall(b *testing.B) {
 					b.Fatal(err)
 				}
 				out = step(s, now, linkEvent{0, e}, out[:0])
-				if _, ok := out[0].msg.(message.Done); !ok {
-					b.Fatalf("got %T", out[0].msg)
+				if _, ok := out[0].Msg.(message.Done); !ok {
+					b.Fatalf("got %T", out[0].Msg)
 				}
 			}
 		})

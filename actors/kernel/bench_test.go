@@ -15,16 +15,17 @@ type work struct{ reply chan int }
 // pure answers work without any effect but the answer; its effects are values, as in real actors.
 type pure struct{ seen *sync.WaitGroup }
 
-type effect struct{ reply chan int }
+type replied struct{ reply chan int }
 
-func (p *pure) Step(_ time.Time, msg any, out []effect) []effect {
+func (p *pure) Step(_ time.Time, msg any, out []Effect) []Effect {
 	if w, ok := msg.(*work); ok {
-		return append(out, effect{w.reply})
+		return append(out, Act(replied{w.reply}))
 	}
 	return out
 }
 
-func (p *pure) Do(_ Self, e effect) {
+func (p *pure) Act(_ Self, act any) {
+	e := act.(replied)
 	if p.seen != nil {
 		p.seen.Done()
 	}
@@ -37,7 +38,7 @@ func (p *pure) Do(_ Self, e effect) {
 }
 
 func spawnPure(s *System, name string, limit int, seen *sync.WaitGroup) Reference {
-	return Spawn(s, SpawnOptions{Name: name, Mailbox: limit}, func(Self) Logic[effect] { return &pure{seen} })
+	return Spawn(s, SpawnOptions{Name: name, Mailbox: limit}, func(Self) Logic { return &pure{seen} })
 }
 
 func benchSystem(b *testing.B) *System {

@@ -22,6 +22,7 @@ type cell struct {
 	door       *door
 	stopped    chan struct{} // closed when the actor is gone; top level only, else nil
 	log        atomic.Pointer[slog.Logger]
+	lines      *slog.Logger           // SpawnOptions.Log
 	why        atomic.Pointer[string] // why it stops, once somebody said so
 
 	// Of the actor's own goroutine, or of the one that spawns it.

@@ -1,10 +1,10 @@
 // Package kernel is what actors stand on: protoactor behind names of our own. No other package imports protoactor.
 //
-// An actor is a Logic: Step changes its state and says what is to be done, Do does it. The kernel calls both on one
+// An actor is a Logic: Step changes its state and says what is to be done; what every actor does the kernel does, the rest Act. The kernel calls both on one
 // goroutine at a time and brings the messages, the clock, restarts and the end.
 //
 //	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "session/1", Kind: "session"},
-//		func(self kernel.Self) kernel.Logic[effect] { return newSession(self.Logger()) })
+//		func(self kernel.Self) kernel.Logic { return newSession(self.Logger()) })
 //	call := &Call{Reply: make(chan Answer, 1)} // Abandon answers into Reply as well
 //	ref.Tell(call)
 //	select {
@@ -28,7 +28,7 @@
 //   - Messages of one sender arrive in the order they were told, except that Urgent ones overtake, and that a State or
 //     Step message takes the place of the queued one with its key.
 //   - A parent stops after its children, restarts without them, and hears of each child's end at most once.
-//   - Nothing foreign (Step, Do, Abandon, Key) is called with a lock held, so all of them may Tell. Size, Sum and the Key of
+//   - Nothing foreign (Step, Act, Abandon, Key) is called with a lock held, so all of them may Tell. Size, Sum and the Key of
 //     what Sum returns are: they only look at their message.
 //   - After System.Stop no goroutine is left. Nothing is kept between systems, so one may live in a synctest bubble.
 //

@@ -17,7 +17,7 @@ type Add struct {
 // Abandon answers an Add the counter never handled.
 func (a Add) Abandon(why kernel.Why) { a.Reply <- "no sum: " + string(why) }
 
-// counter is the state, answered its only effect.
+// counter is the state, answered its only act.
 type counter struct{ sum int }
 
 type answered struct {
@@ -25,20 +25,23 @@ type answered struct {
 	sum int
 }
 
-func (c *counter) Step(_ time.Time, msg any, out []answered) []answered {
+func (c *counter) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if add, ok := msg.(Add); ok {
 		c.sum += add.N
-		out = append(out, answered{add.Reply, c.sum})
+		out = append(out, kernel.Act(answered{add.Reply, c.sum}))
 	}
 	return out
 }
 
-func (c *counter) Do(_ kernel.Self, e answered) { e.to <- fmt.Sprint("the sum is ", e.sum) }
+func (c *counter) Act(_ kernel.Self, act any) {
+	e := act.(answered)
+	e.to <- fmt.Sprint("the sum is ", e.sum)
+}
 
 func Example() {
 	system := kernel.New(kernel.Options{})
 	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "counter"},
-		func(kernel.Self) kernel.Logic[answered] { return &counter{} })
+		func(kernel.Self) kernel.Logic { return &counter{} })
 	reply := make(chan string, 1)
 	for range 2 {
 		ref.Tell(Add{21, reply})

@@ -11,8 +11,8 @@ import (
 type Fate interface {
 	// Schedule has run called later: each call handles one message of the actor of that full name. It may be called by any goroutine.
 	Schedule(actor string, run func())
-	// After has ring called once d has passed; stop takes it back and reports whether it was in time.
-	After(d time.Duration, ring func()) (stop func() bool)
+	// After has ring called once d has passed.
+	After(d time.Duration, ring func())
 }
 
 // fated is the dispatcher of a simulated world, or of one actor in it. It implements actor.Dispatcher.
@@ -33,9 +33,10 @@ func (s *System) dispatcherOf() actor.Dispatcher {
 }
 
 // after is time.AfterFunc of the world the system lives in.
-func (s *System) after(d time.Duration, ring func()) Timer {
+func (s *System) after(d time.Duration, ring func()) {
 	if s.fate != nil {
-		return Timer{stop: s.fate.After(d, ring)}
+		s.fate.After(d, ring)
+		return
 	}
-	return Timer{timer: time.AfterFunc(d, ring)}
+	time.AfterFunc(d, ring)
 }

@@ -49,15 +49,12 @@ type Keyed interface{ Key() any }
 // Logic is what an actor does. All its methods are called by one goroutine at a time, in the order of the messages.
 //
 // Step applies msg to the state at the time now and appends to out what is to be done about it. It does no I/O,
-// reads no clock, starts no goroutine. Do carries out one effect and never blocks. A panic in either, or in the
+// reads no clock, starts no goroutine. Act carries out one act of its own and never blocks. A panic in either, or in the
 // function that made the Logic, ends the incarnation (see SpawnOptions).
-type Logic[E any] interface {
-	Step(now time.Time, msg any, out []E) []E
-	Do(self Self, effect E)
+type Logic interface {
+	Step(now time.Time, msg any, out []Effect) []Effect
+	Act(self Self, act any)
 }
-
-// Flusher is a Logic that wants to know when its mailbox ran empty, to write what it has gathered.
-type Flusher interface{ Flush(self Self) }
 
 // Started is the first message of each incarnation.
 type Started struct{}

@@ -8,28 +8,21 @@ import (
 
 // script is a Logic whose effects are functions.
 type script struct {
-	step  func(now time.Time, msg any) []func(Self)
-	flush func(Self)
+	step func(now time.Time, msg any) []func(Self)
 }
 
-func (s *script) Step(now time.Time, msg any, out []func(Self)) []func(Self) {
-	return append(out, s.step(now, msg)...)
-}
-
-func (s *script) Do(self Self, effect func(Self)) { effect(self) }
-
-func (s *script) Flush(self Self) {
-	if s.flush != nil {
-		s.flush(self)
+func (s *script) Step(now time.Time, msg any, out []Effect) []Effect {
+	for _, f := range s.step(now, msg) {
+		out = append(out, Act(f))
 	}
+	return out
 }
 
-// logic is what scripts are to the kernel.
-type logic = Logic[func(Self)]
+func (s *script) Act(self Self, act any) { act.(func(Self))(self) }
 
 // on makes an actor that calls f on its goroutine for every message, as an effect.
-func on(f func(self Self, msg any)) func(Self) logic {
-	return func(Self) logic {
+func on(f func(self Self, msg any)) func(Self) Logic {
+	return func(Self) Logic {
 		return &script{step: func(_ time.Time, msg any) []func(Self) {
 			return []func(Self){func(self Self) { f(self, msg) }}
 		}}
@@ -142,46 +135,6 @@ func TestZeroReference(t *testing.T) {
 	if err := r.TellWait(t.Context(), a); err != ErrGone {
 		t.Errorf("TellWait() = %v, want ErrGone", err)
 	}
-}
-
-func TestFlush(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System) {
-		var batches []int
-		handled := 0
-		r := Spawn(s, SpawnOptions{Name: "a"}, func(Self) logic {
-			return &script{
-				step: func(_ time.Time, msg any) []func(Self) {
-					switch m := msg.(type) {
-					case gate:
-						return []func(Self){func(Self) { <-m }}
-					case int:
-						handled++
-					}
-					return nil
-				},
-				flush: func(self Self) {
-					batches = append(batches, handled)
-					handled = 0
-					if len(batches) == 3 {
-						self.Reference().Tell(7) // from Flush: handled, then flushed again
-					}
-				},
-			}
-		})
-		synctest.Wait() // Started, flush
-		g := make(gate)
-		r.Tell(g)
-		for i := range 5 {
-			r.Tell(i)
-		}
-		close(g)
-		synctest.Wait()
-		r.Tell(5)
-		synctest.Wait()
-		if want := []int{0, 5, 1, 1}; len(batches) != 4 || batches[1] != want[1] || batches[2] != want[2] || batches[3] != want[3] {
-			t.Errorf("messages per flush: got %v, want %v", batches, want)
-		}
-	})
 }
 
 func TestActors(t *testing.T) {

@@ -35,8 +35,8 @@ func (d *diary) life(name string) string {
 	return fmt.Sprintf("%s#%d ", name, d.lives[name])
 }
 
-func (d *diary) build(extra func(self Self, msg any)) func(Self) logic {
-	return func(self Self) logic {
+func (d *diary) build(extra func(self Self, msg any)) func(Self) Logic {
+	return func(self Self) Logic {
 		life := d.life(self.Name())
 		return &script{step: func(_ time.Time, msg any) []func(Self) {
 			switch m := msg.(type) {
@@ -156,7 +156,7 @@ func TestRestartLimit(t *testing.T) {
 func TestBuildPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		built := 0
-		r := Spawn(s, SpawnOptions{Name: "a"}, func(Self) logic { built++; panic("no logic") })
+		r := Spawn(s, SpawnOptions{Name: "a"}, func(Self) Logic { built++; panic("no logic") })
 		a := newAsk(1)
 		r.Tell(a)
 		synctest.Wait()
@@ -296,7 +296,7 @@ func TestStoppingPanics(t *testing.T) {
 				m.handled()
 			}
 		})
-		r := Spawn(s, SpawnOptions{Name: "p"}, func(self Self) logic {
+		r := Spawn(s, SpawnOptions{Name: "p"}, func(self Self) Logic {
 			SpawnChild(self, SpawnOptions{Name: "c"}, bad)
 			return bad(self)
 		})

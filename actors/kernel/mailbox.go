@@ -48,8 +48,6 @@ type mailbox struct {
 	scheduled   bool // a goroutine runs process, or is about to
 	suspended   bool // a failed incarnation waits for its supervisor: only system messages
 	broken      bool // the incarnation at work has panicked
-	flusher     bool // the logic wants Flush
-	dirty       bool // something was delivered since the last Flush
 	counts      counts
 
 	single  bool // Fate says when the next message is handled
@@ -194,14 +192,7 @@ func (m *mailbox) close(to phase) {
 func (m *mailbox) begin(incarnation uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.incarnation, m.flusher, m.broken = incarnation, false, false
-}
-
-// flushes notes whether the incarnation wants Flush.
-func (m *mailbox) flushes(yes bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.flusher = yes
+	m.incarnation, m.broken = incarnation, false
 }
 
 func (m *mailbox) isBroken() bool {

@@ -379,7 +379,7 @@ func TestRingShrinks(t *testing.T) {
 // The hot path allocates nothing of its own: the message is made once here.
 func TestAllocations(t *testing.T) {
 	s := New(Options{})
-	r := Spawn(s, SpawnOptions{Name: "a"}, func(Self) Logic[effect] { return &pure{} })
+	r := Spawn(s, SpawnOptions{Name: "a"}, func(Self) Logic { return &pure{} })
 	w := &work{make(chan int, 1)}
 	got := testing.AllocsPerRun(2000, func() {
 		r.Tell(w)

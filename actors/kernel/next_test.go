@@ -13,7 +13,7 @@ func TestNextComesBeforeTheEndOfAChild(t *testing.T) {
 			if msg != "spawn" {
 				return
 			}
-			SpawnChild(self, SpawnOptions{Name: "c"}, func(self Self) Logic[func(Self)] {
+			SpawnChild(self, SpawnOptions{Name: "c"}, func(self Self) Logic {
 				self.Stop()
 				return d.build(nil)(self)
 			})

@@ -16,14 +16,10 @@ const (
 	nothing delivery = iota
 	systemMessage
 	userMessage
-	flushDue
 	outdated // of a former incarnation
 )
 
 var errGoexit = errors.New("runtime.Goexit called")
-
-// flush reaches the shell as a message when the mailbox ran empty.
-type flush struct{}
 
 // run handles messages until there are none; in a simulated world one, and what comes after it is for Fate to say. At
 // most one goroutine per mailbox is in here.
@@ -72,8 +68,6 @@ func (m *mailbox) turn() (again bool) {
 			m.current = e.msg
 			m.invoker.InvokeUserMessage(e.msg)
 			m.current = nil
-		case flushDue:
-			m.invoker.InvokeUserMessage(flush{})
 		case outdated:
 			m.owner.abandon(e.msg, StoppedWhy)
 		case nothing:
@@ -93,7 +87,6 @@ func (m *mailbox) next() (entry, delivery) {
 	defer m.mu.Unlock()
 	for m.system.len() > 0 {
 		if e := m.system.pop(); m.passes(e.msg) {
-			m.dirty = true
 			if m.system.len() == 0 {
 				m.system = ring{} // they are rare; idle actors are many
 			}
@@ -105,16 +98,11 @@ func (m *mailbox) next() (entry, delivery) {
 		if e.incarnation != 0 && e.incarnation != m.incarnation {
 			return e, outdated
 		}
-		m.dirty = true
 		if _, looks := e.msg.(Glance); !looks {
 			m.counts.handled++
 			m.counts.last = reflect.TypeOf(e.msg)
 		}
 		return e, userMessage
-	}
-	if m.dirty && m.flusher && m.phase == open && !m.suspended {
-		m.dirty = false
-		return entry{}, flushDue
 	}
 	m.scheduled = false
 	return entry{}, nothing

@@ -11,7 +11,7 @@ import (
 )
 
 // Self is how one incarnation of an actor acts on the world. Stop, StopChild, SpawnChild and Next are for the actor's own
-// goroutine (Do, Flush, the function that makes the Logic); the rest is safe everywhere.
+// goroutine (Act, the function that makes the Logic); the rest is safe everywhere.
 type Self struct{ life *life }
 
 // life is one incarnation.
@@ -24,20 +24,6 @@ type life struct {
 	// Guarded by cell.box.mu.
 	ctx    context.Context // of Go; made when first needed
 	cancel context.CancelFunc
-}
-
-// Timer is a message on its way, from Self.After.
-type Timer struct {
-	timer *time.Timer
-	stop  func() bool // of a simulated world, instead
-}
-
-// Stop keeps the message from being sent; false means that it is queued or handled already. The zero Timer does nothing.
-func (t Timer) Stop() bool {
-	if t.stop != nil {
-		return t.stop()
-	}
-	return t.timer != nil && t.timer.Stop()
 }
 
 // Reference returns the actor's own.
@@ -53,9 +39,9 @@ func (s Self) System() *System { return s.life.cell.system }
 func (s Self) Logger() *slog.Logger { return s.life.cell.logger() }
 
 // After sends msg to the actor itself after d, as an Outcome. If the incarnation has ended by then, msg is abandoned.
-func (s Self) After(d time.Duration, msg any) Timer {
+func (s Self) After(d time.Duration, msg any) {
 	door, number := s.life.cell.door, s.life.number
-	return s.life.cell.system.after(d, func() {
+	s.life.cell.system.after(d, func() {
 		if c := door.to.Load(); c != nil {
 			c.box.tellOwn(number, msg)
 			return

@@ -8,20 +8,19 @@ import (
 )
 
 // shell is one incarnation of an actor as protoactor sees it. All of it runs on the actor's goroutine.
-type shell[E any] struct {
-	cell    *cell
-	build   func(self Self) Logic[E]
-	self    Self     // valid from Started on
-	logic   Logic[E] // nil before Started, and when build panicked
-	flusher Flusher  // logic, if it has Flush; else no flush comes
-	out     []E      // reused
-	ended   bool     // had its Stopping: the mailbox holds back what is queued
+type shell struct {
+	cell  *cell
+	build func(self Self) Logic
+	self  Self     // valid from Started on
+	logic Logic    // nil before Started, and when build panicked
+	out   []Effect // reused
+	ended bool     // had its Stopping: the mailbox holds back what is queued
 }
 
 const effectsKeep = 1024 // a larger buffer of effects is given back
 
 // Receive implements actor.Actor.
-func (h *shell[E]) Receive(c actor.Context) {
+func (h *shell) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		h.start(c)
@@ -43,31 +42,27 @@ func (h *shell[E]) Receive(c actor.Context) {
 		h.cell.system.leave(h.cell)
 	case *actor.Terminated:
 		h.childGone(m.Who.Id)
-	case flush:
-		h.flusher.Flush(h.self)
 	default:
 		h.step(m)
 	}
 }
 
-func (h *shell[E]) start(c actor.Context) {
+func (h *shell) start(c actor.Context) {
 	h.cell.lives++
 	h.self = Self{&life{cell: h.cell, number: h.cell.lives, context: c}}
 	h.cell.box.begin(h.cell.lives)
 	h.logic = h.build(h.self)
-	h.flusher, _ = h.logic.(Flusher)
-	h.cell.box.flushes(h.flusher != nil)
 	h.step(Started{})
 }
 
 // step hands msg to the logic and carries out the effects.
-func (h *shell[E]) step(msg any) {
+func (h *shell) step(msg any) {
 	if h.logic == nil {
 		return
 	}
 	out := h.logic.Step(time.Now(), msg, h.out[:0])
 	for _, e := range out {
-		h.logic.Do(h.self, e)
+		h.perform(e)
 	}
 	clear(out)
 	if cap(out) > effectsKeep {
@@ -82,7 +77,7 @@ func (h *shell[E]) step(msg any) {
 }
 
 // end gives the logic its last message. A panic in there must not stop the stopping.
-func (h *shell[E]) end(why string) {
+func (h *shell) end(why string) {
 	if h.ended {
 		return
 	}
@@ -98,7 +93,7 @@ func (h *shell[E]) end(why string) {
 	h.step(Stopping{why})
 }
 
-func (h *shell[E]) childGone(name string) {
+func (h *shell) childGone(name string) {
 	child, ok := h.cell.children[name]
 	if !ok {
 		return

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -14,12 +15,13 @@ type SpawnOptions struct {
 	Fair     bool          // Laned messages take turns, and each lane has an eighth of the mailbox for Work
 	Restarts int           // panics survived within Within, then it stops; 0 = 10, negative = none
 	Within   time.Duration // 0 = 10 s
+	Log      *slog.Logger  // where its effects of Log go; nil = the system's, with the attribute "actor"
 }
 
 // Spawn starts an actor at the top. build makes the logic of each incarnation, on the actor's goroutine; a panic in
 // it counts as one of the actor's. Spawn returns before the actor has started; messages sent meanwhile are kept.
 // When the name is taken or the system stops, the zero Reference is returned and the reason is logged.
-func Spawn[E any](s *System, o SpawnOptions, build func(self Self) Logic[E]) Reference {
+func Spawn(s *System, o SpawnOptions, build func(self Self) Logic) Reference {
 	c := newCell(s, nil, o)
 	if !s.enter(c) {
 		return Reference{}
@@ -32,8 +34,8 @@ func Spawn[E any](s *System, o SpawnOptions, build func(self Self) Logic[E]) Ref
 
 // SpawnChild is Spawn for a child of the actor self, which supervises it and is told ChildStopped at its end.
 // Children stop before their parent does, and when it restarts. It must be called on the actor's own goroutine:
-// in Do, Flush or the function that makes the Logic.
-func SpawnChild[E any](self Self, o SpawnOptions, build func(self Self) Logic[E]) Reference {
+// in Act or the function that makes the Logic.
+func SpawnChild(self Self, o SpawnOptions, build func(self Self) Logic) Reference {
 	parent := self.life.cell
 	c := newCell(parent.system, parent, o)
 	if !parent.system.enter(c) {
@@ -50,7 +52,7 @@ func SpawnChild[E any](self Self, o SpawnOptions, build func(self Self) Logic[E]
 }
 
 func newCell(s *System, parent *cell, o SpawnOptions) *cell {
-	c := &cell{system: s, parent: parent, name: o.Name, kind: o.Kind, restarts: o.Restarts, within: o.Within}
+	c := &cell{system: s, parent: parent, name: o.Name, kind: o.Kind, restarts: o.Restarts, within: o.Within, lines: o.Log}
 	c.door = newDoor(c)
 	if parent != nil {
 		c.name = parent.name + "/" + o.Name
@@ -73,9 +75,9 @@ func (c *cell) stillborn(err error) Reference {
 	return Reference{}
 }
 
-func props[E any](c *cell, build func(self Self) Logic[E]) *actor.Props {
+func props(c *cell, build func(self Self) Logic) *actor.Props {
 	return actor.PropsFromProducer(
-		func() actor.Actor { return &shell[E]{cell: c, build: build} },
+		func() actor.Actor { return &shell{cell: c, build: build} },
 		actor.WithDispatcher(c.system.dispatcherOf()),
 		actor.WithMailbox(func() actor.Mailbox { return &c.box }),
 		actor.WithSupervisor(c.system.strategy),

@@ -15,7 +15,7 @@ import (
 // stormy handles, panics, stops, spawns and stops children, and keeps some questions until its end.
 type stormy struct{ pending []*ask }
 
-func (p *stormy) Step(_ time.Time, msg any, out []func(Self)) []func(Self) {
+func (p *stormy) Step(_ time.Time, msg any, out []Effect) []Effect {
 	switch msg.(type) {
 	case Stopping:
 		for _, a := range p.pending {
@@ -34,15 +34,16 @@ func (p *stormy) Step(_ time.Time, msg any, out []func(Self)) []func(Self) {
 	default:
 		a.handled()
 	}
-	return append(out, func(self Self) { p.do(self, a.id) })
+	return append(out, Act(a.id))
 }
 
-func (p *stormy) do(self Self, id int) {
+func (p *stormy) Act(self Self, act any) {
+	id := act.(int)
 	switch {
 	case id%101 == 0:
 		self.Stop()
 	case id%31 == 0:
-		child := SpawnChild(self, SpawnOptions{Name: strconv.Itoa(id)}, func(Self) logic { return &stormy{} })
+		child := SpawnChild(self, SpawnOptions{Name: strconv.Itoa(id)}, func(Self) Logic { return &stormy{} })
 		child.Tell(newAsk(1))
 		if id%2 == 0 {
 			self.StopChild(child)
@@ -51,8 +52,6 @@ func (p *stormy) do(self Self, id int) {
 		self.Go(func(context.Context) any { panic("in Go") })
 	}
 }
-
-func (p *stormy) Do(self Self, effect func(Self)) { effect(self) }
 
 func asked(msg any) *ask {
 	if c, ok := msg.(*classed); ok {
@@ -78,7 +77,7 @@ func TestStorm(t *testing.T) {
 				name := "n" + strconv.Itoa(id%names)
 				r, ok := s.Lookup(name)
 				if !ok {
-					Spawn(s, SpawnOptions{Name: name, Mailbox: 64, Restarts: 3}, func(Self) logic { return &stormy{} })
+					Spawn(s, SpawnOptions{Name: name, Mailbox: 64, Restarts: 3}, func(Self) Logic { return &stormy{} })
 					r, _ = s.Lookup(name)
 				}
 				m := newClassed(id, Class(random.IntN(5)), strconv.Itoa(i%3))

@@ -17,7 +17,7 @@ const surveyTime = 500 * time.Millisecond
 // Spawn starts the monitor of a system.
 func Spawn(system *kernel.System, version string) kernel.Reference {
 	started := time.Now()
-	return kernel.Spawn(system, kernel.SpawnOptions{Name: "monitor", Kind: "monitor"}, func(self kernel.Self) kernel.Logic[effect] {
+	return kernel.Spawn(system, kernel.SpawnOptions{Name: "monitor", Kind: "monitor"}, func(self kernel.Self) kernel.Logic {
 		return &monitor{system: system, version: version, started: started, state: &state{}}
 	})
 }
@@ -36,26 +36,29 @@ type state struct {
 	waiting []message.GetStatus
 }
 
-// effect: start a survey, or give its picture to those who wait.
-type effect struct {
-	picture *status.Snapshot // nil = start a survey
-	waiting []message.GetStatus
-}
+// What the shell carries out.
+type (
+	survey struct{}
+	show   struct { // to those who wait
+		picture *status.Snapshot
+		waiting []message.GetStatus
+	}
+)
 
 // surveyed: the survey has its answers.
 type surveyed struct{ picture *status.Snapshot }
 
 // step: one survey runs at a time; all who ask meanwhile get its picture.
-func step(s *state, msg any, out []effect) []effect {
+func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.GetStatus:
 		s.waiting = append(s.waiting, m)
 		if !s.running {
 			s.running = true
-			return append(out, effect{})
+			return append(out, kernel.Act(survey{}))
 		}
 	case surveyed:
-		out = append(out, effect{m.picture, s.waiting})
+		out = append(out, kernel.Act(show{m.picture, s.waiting}))
 		s.waiting, s.running = nil, false
 	case kernel.GoPanicked:
 		s.running = false
@@ -72,17 +75,20 @@ func step(s *state, msg any, out []effect) []effect {
 	return out
 }
 
-func (m *monitor) Step(_ time.Time, msg any, out []effect) []effect { return step(m.state, msg, out) }
+func (m *monitor) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	return step(m.state, msg, out)
+}
 
-func (m *monitor) Do(self kernel.Self, e effect) {
-	if e.picture == nil {
+func (m *monitor) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
+	case survey:
 		self.Go(func(ctx context.Context) any { return surveyed{m.survey(ctx)} })
-		return
-	}
-	for _, w := range e.waiting {
-		select {
-		case w.Reply <- e.picture:
-		default:
+	case show:
+		for _, w := range a.waiting {
+			select {
+			case w.Reply <- a.picture:
+			default:
+			}
 		}
 	}
 }

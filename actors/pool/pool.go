@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -39,9 +38,9 @@ const mailbox = 4096
 
 // Spawn starts the pool under the gateway. Ten panics in a minute stop it for good.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
-	options := kernel.SpawnOptions{Name: "pool/" + o.Server.Name, Kind: "pool", Mailbox: mailbox, Restarts: 10, Within: time.Minute}
+	options := kernel.SpawnOptions{Name: "pool/" + o.Server.Name, Kind: "pool", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
 	life := uint64(0)
-	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		life++
 		return &pool{Options: o, state: newState(o, self.Reference(), life)}
 	})
@@ -53,15 +52,8 @@ type pool struct {
 	state *state
 }
 
-func (p *pool) Step(now time.Time, msg any, out []effect) []effect {
+func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return step(p.state, now, msg, out)
-}
-
-// effect tells msg to to, or carries out act.
-type effect struct {
-	to  kernel.Reference
-	msg any
-	act any // one of the types below; nil = tell
 }
 
 type (
@@ -75,15 +67,6 @@ type (
 		legacy   bool // it is spoken to in a legacy era only
 		known    message.KnownEra
 		before   uint64 // connections that this replica has had
-	}
-	wakeAfter struct {
-		d   time.Duration
-		msg any
-	}
-	logged struct {
-		level slog.Level
-		text  string
-		args  []any
 	}
 	waited struct{ d time.Duration } // a call left the queue after d
 )
@@ -100,21 +83,12 @@ type spawned struct {
 	ref    kernel.Reference
 }
 
-func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
-func act(a any) effect                         { return effect{act: a} }
-
-func (p *pool) Do(self kernel.Self, e effect) {
-	switch a := e.act.(type) {
-	case nil:
-		e.to.Tell(e.msg)
+func (p *pool) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
 	case spawn:
 		p.spawn(self, a)
-	case wakeAfter:
-		self.After(a.d, a.msg)
 	case waited:
 		p.Metrics.QueueWait(a.d.Seconds())
-	case logged:
-		p.Log.Log(context.Background(), a.level, a.text, a.args...)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
@@ -16,7 +17,7 @@ const (
 )
 
 // dispatch gives a call to a backend, or queues it, or answers it.
-func (s *state) dispatch(now time.Time, q queued, out []effect) []effect {
+func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.Effect {
 	if q.Request.Unlisted && !s.mentions.has(q.Request.Item) {
 		return append(out, s.answer(q.Dispatch, unmentioned(q.Request)))
 	}
@@ -127,7 +128,7 @@ func (s *state) pick(w wanted, r *message.Request) *slot {
 
 // grow starts another connection when the calls of a class have none yet, or when every leased one is busy and
 // maxBackends allows more.
-func (s *state) grow(now time.Time, w wanted, out []effect) []effect {
+func (s *state) grow(now time.Time, w wanted, out []kernel.Effect) []kernel.Effect {
 	if s.fault != "" || s.leader() == nil || w.at != nil {
 		return out
 	}
@@ -154,7 +155,7 @@ func (s *state) grow(now time.Time, w wanted, out []effect) []effect {
 }
 
 // give sends a call to a backend.
-func (s *state) give(now time.Time, sl *slot, q queued, out []effect) []effect {
+func (s *state) give(now time.Time, sl *slot, q queued, out []kernel.Effect) []kernel.Effect {
 	if len(s.slots) > 1 {
 		for i := range s.slots {
 			if s.slots[i] == sl {
@@ -166,9 +167,9 @@ func (s *state) give(now time.Time, sl *slot, q queued, out []effect) []effect {
 	s.running[q.Call] = r
 	s.count(r, 1)
 	if wait := now.Sub(q.since); wait > 0 {
-		out = append(out, act(waited{wait}))
+		out = append(out, kernel.Act(waited{wait}))
 	}
-	return append(out, tell(sl.ref, message.Send{Call: q.Call, Request: q.Request, Pool: s.self, Backend: sl.ref}))
+	return append(out, kernel.Tell(sl.ref, message.Send{Call: q.Call, Request: q.Request, Pool: s.self, Backend: sl.ref}))
 }
 
 // free takes a call out of the books.
@@ -190,7 +191,7 @@ func (s *state) count(r *run, n int) {
 }
 
 // ended frees the slot of a call.
-func (s *state) ended(now time.Time, m message.Ended, out []effect) []effect {
+func (s *state) ended(now time.Time, m message.Ended, out []kernel.Effect) []kernel.Effect {
 	r := s.running[m.Call]
 	if r == nil || r.at.ref != m.Backend {
 		return out
@@ -202,7 +203,7 @@ func (s *state) ended(now time.Time, m message.Ended, out []effect) []effect {
 // park notes that a call waits for its client, or no longer does. A server that has once asked in a way that does not
 // say for which call gets one running call at a time on each connection from now on, so that its next question can be
 // attributed.
-func (s *state) park(now time.Time, m message.Parked, out []effect) []effect {
+func (s *state) park(now time.Time, m message.Parked, out []kernel.Effect) []kernel.Effect {
 	r := s.running[m.Call]
 	if r == nil || r.at.ref != m.Backend || r.parked == m.Yes {
 		return out
@@ -216,15 +217,15 @@ func (s *state) park(now time.Time, m message.Parked, out []effect) []effect {
 	if full := s.limits.ParkedPerServer; full > 0 && s.parked > full {
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // its server has begun: not retryable
 			Message: "too many calls of this server wait for answers of their clients (limits.parkedPerServer)"}
-		out = append(out, tell(r.at.ref, message.Withdraw{Call: m.Call, Reason: fault.Message}))
-		return append(out, tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
+		out = append(out, kernel.Tell(r.at.ref, message.Withdraw{Call: m.Call, Reason: fault.Message}))
+		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 	}
 	s.leased = s.leased || !m.Certain
 	return s.pump(now, out)
 }
 
 // pump gives queued calls to backends, the oldest first, as long as there is room.
-func (s *state) pump(now time.Time, out []effect) []effect {
+func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if len(s.queue) == 0 {
 		return out
 	}
@@ -249,17 +250,17 @@ func (s *state) pump(now time.Time, out []effect) []effect {
 }
 
 // arm starts the queue's timer when none runs. Deadlines grow along the queue, so the first is the next.
-func (s *state) arm(now time.Time, out []effect) []effect {
+func (s *state) arm(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.armed || len(s.queue) == 0 {
 		return out
 	}
 	s.armed = true
 	s.gen++
-	return append(out, act(wakeAfter{max(0, s.queue[0].deadline.Sub(now)), queueExpired{s.gen}}))
+	return append(out, kernel.WakeAfter(max(0, s.queue[0].deadline.Sub(now)), queueExpired{s.gen}))
 }
 
 // expire answers what has waited too long.
-func (s *state) expire(now time.Time, m queueExpired, out []effect) []effect {
+func (s *state) expire(now time.Time, m queueExpired, out []kernel.Effect) []kernel.Effect {
 	if m.gen != s.gen {
 		return out
 	}
@@ -274,7 +275,7 @@ func (s *state) expire(now time.Time, m queueExpired, out []effect) []effect {
 }
 
 // failQueue answers all that is queued.
-func (s *state) failQueue(name protocol.FaultName, text string, out []effect) []effect {
+func (s *state) failQueue(name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
 	for _, q := range s.queue {
 		out = append(out, s.answer(q.Dispatch, &protocol.Fault{Name: name, Server: s.server.Name, Retryable: true, Message: text}))
 	}
@@ -283,7 +284,7 @@ func (s *state) failQueue(name protocol.FaultName, text string, out []effect) []
 }
 
 // failHopeless answers the queued calls that no backend will take: they are not kept for a reconnect (C4).
-func (s *state) failHopeless(now time.Time, out []effect) []effect {
+func (s *state) failHopeless(now time.Time, out []kernel.Effect) []kernel.Effect {
 	rest := s.queue[:0]
 	for _, q := range s.queue {
 		w := s.wants(q.Request)
@@ -360,6 +361,6 @@ func (s *state) whyUnavailable() string {
 	return text
 }
 
-func (s *state) answer(d message.Dispatch, f *protocol.Fault) effect {
-	return tell(d.Call.Holder, message.Failed{Seq: d.Call.Seq, Fault: f})
+func (s *state) answer(d message.Dispatch, f *protocol.Fault) kernel.Effect {
+	return kernel.Tell(d.Call.Holder, message.Failed{Seq: d.Call.Seq, Fault: f})
 }

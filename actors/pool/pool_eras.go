@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -48,13 +49,13 @@ func known(o Options) map[string]message.KnownEra {
 }
 
 // remember notes the era a replica was found to speak, here and in the state file.
-func (s *state) remember(sl *slot, era message.KnownEra, out []effect) []effect {
+func (s *state) remember(sl *slot, era message.KnownEra, out []kernel.Effect) []kernel.Effect {
 	id := identity(s.server, sl.replica)
 	if era.Era == message.EraUnknown || s.eras[id] == era {
 		return out
 	}
 	s.eras[id] = era
-	return append(out, tell(s.store, message.RememberEra{Server: id, Known: era}))
+	return append(out, kernel.Tell(s.store, message.RememberEra{Server: id, Known: era}))
 }
 
 // asLegacy reports whether a legacy client's call to a modern server goes out on a legacy connection: behind a URL, where the
@@ -74,21 +75,21 @@ func (s *state) asLegacy(r *message.Request) bool {
 }
 
 // refusedLegacy: the server speaks the modern era only, as far as anybody knows before it is replaced.
-func (s *state) refusedLegacy(now time.Time, sl *slot, out []effect) []effect {
+func (s *state) refusedLegacy(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
 	s.modernOnly = true
 	for _, other := range s.slots {
 		if other.legacy && !other.leaving {
 			other.leaving = true
-			out = append(out, tell(other.ref, message.Drain{}))
+			out = append(out, kernel.Tell(other.ref, message.Drain{}))
 		}
 	}
-	out = append(out, act(logged{slog.LevelInfo, "server has no legacy era; legacy clients share its modern connection", []any{"replica", sl.replica, "reason", sl.reason}}))
+	out = append(out, kernel.Log(slog.LevelInfo, "server has no legacy era; legacy clients share its modern connection", "replica", sl.replica, "reason", sl.reason))
 	return s.pump(now, out)
 }
 
 // speaks notes the era of the server. A modern one needs no connections of classes: each call says what its client
 // answers.
-func (s *state) speaks(sl *slot, info *message.ServerInfo, out []effect) []effect {
+func (s *state) speaks(sl *slot, info *message.ServerInfo, out []kernel.Effect) []kernel.Effect {
 	if !sl.main || info == nil {
 		return out
 	}
@@ -96,7 +97,7 @@ func (s *state) speaks(sl *slot, info *message.ServerInfo, out []effect) []effec
 	for _, other := range s.slots {
 		if !other.main && !other.leaving && other.legacy != s.modern && (other.legacy || other.can != message.CanAll) {
 			other.leaving = true
-			out = append(out, tell(other.ref, message.Drain{}))
+			out = append(out, kernel.Tell(other.ref, message.Drain{}))
 		}
 	}
 	return out

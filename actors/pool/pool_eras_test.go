@@ -14,10 +14,10 @@ import (
 // told are the messages of type M a step tells, and the effects it wants carried out of type A.
 func told[M, A any](w *world, msg any) (messages []M, acts []A) {
 	for _, e := range step(w.s, w.now, msg, nil) {
-		if m, ok := e.msg.(M); ok {
+		if m, ok := e.Msg.(M); ok {
 			messages = append(messages, m)
 		}
-		if a, ok := e.act.(A); ok {
+		if a, ok := e.Act.(A); ok {
 			acts = append(acts, a)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
@@ -33,7 +34,7 @@ func (s *state) leader() *slot {
 
 // lead follows the leader when that may have changed: clients see what it has listed, all of it, whoever led when that came,
 // and it is asked for the updates that nobody tells of.
-func (s *state) lead(out []effect) []effect {
+func (s *state) lead(out []kernel.Effect) []kernel.Effect {
 	l := s.leader()
 	if l != s.shown {
 		s.shown = l
@@ -51,13 +52,13 @@ func (s *state) lead(out []effect) []effect {
 	return s.heal(out)
 }
 
-func (s *state) show(kind protocol.ItemKind, l *list, asked bool, out []effect) []effect {
+func (s *state) show(kind protocol.ItemKind, l *list, asked bool, out []kernel.Effect) []kernel.Effect {
 	s.counts[kind] = len(l.items)
-	return append(out, tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Asked: asked, Silent: l.silent}))
+	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Asked: asked, Silent: l.silent}))
 }
 
 // listed keeps what a replica lists, and passes the leader's lists on.
-func (s *state) listed(m message.Listed, out []effect) []effect {
+func (s *state) listed(m message.Listed, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Backend)
 	if sl == nil || !sl.main {
 		return out

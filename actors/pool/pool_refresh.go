@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
@@ -15,25 +16,25 @@ type refreshes struct {
 }
 
 // fetch asks the leader for a list.
-func (s *state) fetch(m message.Fetch, out []effect) []effect {
+func (s *state) fetch(m message.Fetch, out []kernel.Effect) []kernel.Effect {
 	if l := s.leader(); l != nil && l.phase == message.Ready {
-		return append(out, tell(l.ref, m))
+		return append(out, kernel.Tell(l.ref, m))
 	}
 	return out
 }
 
 // refresh has a list looked at again for a client that waits.
-func (s *state) refresh(m message.Refresh, out []effect) []effect {
+func (s *state) refresh(m message.Refresh, out []kernel.Effect) []kernel.Effect {
 	l := s.leader()
 	if l == nil || l.phase != message.Ready || len(s.refreshes.fetching[m.Kind]) >= maxRefreshes {
-		return append(out, tell(m.Who, message.Refreshed{Seq: m.Seq}))
+		return append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
 	}
 	s.refreshes.fetching[m.Kind] = append(s.refreshes.fetching[m.Kind], m)
 	return s.fetch(message.Fetch{Kind: m.Kind, Wanted: true}, out)
 }
 
 // fetched: the list is at the registry; those who wait are told when it is in the catalog that they see.
-func (s *state) fetched(m message.Fetched, out []effect) []effect {
+func (s *state) fetched(m message.Fetched, out []kernel.Effect) []kernel.Effect {
 	waiting := s.refreshes.fetching[m.Kind]
 	if len(waiting) == 0 {
 		return out
@@ -44,23 +45,23 @@ func (s *state) fetched(m message.Fetched, out []effect) []effect {
 	}
 	s.confirms++
 	s.refreshes.confirming[s.confirms] = waiting
-	return append(out, tell(s.registry, message.Confirm{Who: s.self, Key: s.confirms}))
+	return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: s.confirms}))
 }
 
 // refreshed tells those who waited for that answer of the registry.
-func (s *state) refreshed(key uint64, out []effect) []effect {
+func (s *state) refreshed(key uint64, out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.refreshes.confirming[key] {
-		out = append(out, tell(m.Who, message.Refreshed{Seq: m.Seq}))
+		out = append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
 	}
 	delete(s.refreshes.confirming, key)
 	return out
 }
 
 // giveUpRefreshes: whom the leader owed an answer is answered by what is known.
-func (s *state) giveUpRefreshes(out []effect) []effect {
+func (s *state) giveUpRefreshes(out []kernel.Effect) []kernel.Effect {
 	for kind, waiting := range s.refreshes.fetching {
 		for _, m := range waiting {
-			out = append(out, tell(m.Who, message.Refreshed{Seq: m.Seq}))
+			out = append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
 		}
 		s.refreshes.fetching[kind] = nil
 	}

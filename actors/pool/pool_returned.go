@@ -5,13 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
 
 // returned tries another backend with a call that no server has seen (S4.2.3), each of them once: while several cannot be
 // reached they would pass it on to each other without end. A call whose client has left meanwhile ends here.
-func (s *state) returned(now time.Time, m message.Returned, out []effect) []effect {
+func (s *state) returned(now time.Time, m message.Returned, out []kernel.Effect) []kernel.Effect {
 	r := s.running[m.Call]
 	switch {
 	case r == nil: // from before a restart of ours, which nobody has answered; or it was, and its holder knows
@@ -64,10 +65,10 @@ func (s *state) another(w wanted, r *message.Request, tried []*slot) *slot {
 }
 
 // cancel drops a queued call, or has its backend withdraw it.
-func (s *state) cancel(m message.Cancel, out []effect) []effect {
+func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 	if r := s.running[m.Call]; r != nil {
 		r.cancelled = true
-		return append(out, tell(r.at.ref, message.Withdraw(m)))
+		return append(out, kernel.Tell(r.at.ref, message.Withdraw(m)))
 	}
 	for i := range s.queue {
 		if s.queue[i].Call == m.Call {

@@ -106,7 +106,7 @@ func newState(o Options, self kernel.Reference, life uint64) *state {
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
-func step(s *state, now time.Time, msg any, out []effect) []effect {
+func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.Dispatch:
 		return s.dispatch(now, queued{Dispatch: m, since: now}, out)
@@ -134,7 +134,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		return s.fetched(m, out)
 	case message.Stale:
 		if leader := s.leader(); leader != nil {
-			return append(out, tell(leader.ref, m))
+			return append(out, kernel.Tell(leader.ref, m))
 		}
 	case message.Updated:
 		s.mentions.add(m.URI, mention{})
@@ -156,7 +156,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.Queried:
 		return s.queried(m, out)
 	case message.ServerLog:
-		return append(out, tell(s.gateway, m))
+		return append(out, kernel.Tell(s.gateway, m))
 	case message.SetLevel:
 		s.level = m.Level
 		return s.toAll(m, out)
@@ -168,10 +168,10 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		if sl := s.slot(m.number); sl != nil {
 			sl.ref = m.ref
 			if sl.leaving {
-				return append(out, tell(sl.ref, message.Drain{}))
+				return append(out, kernel.Tell(sl.ref, message.Drain{}))
 			}
 			if s.level != "" {
-				return append(out, tell(sl.ref, message.SetLevel{Level: s.level}))
+				return append(out, kernel.Tell(sl.ref, message.SetLevel{Level: s.level}))
 			}
 		}
 	case kernel.Started:
@@ -197,11 +197,11 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 }
 
 // start makes the server known and starts its backends.
-func (s *state) start(now time.Time, out []effect) []effect {
+func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.settled, s.failed = s.fault != "", s.fault != ""
 	out = s.announce(out)
 	if s.fault != "" {
-		return append(out, act(logged{slog.LevelError, "server is misconfigured and is not started", []any{"reason", s.fault}}))
+		return append(out, kernel.Log(slog.LevelError, "server is misconfigured and is not started", "reason", s.fault))
 	}
 	return s.spawnAll(now, out)
 }
@@ -210,14 +210,14 @@ func (s *state) start(now time.Time, out []effect) []effect {
 func (s *state) replicas() int { return s.server.ReplicaCount() }
 
 // spawnAll starts the main backends.
-func (s *state) spawnAll(now time.Time, out []effect) []effect {
+func (s *state) spawnAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for replica := range s.replicas() {
 		out = s.spawnSlot(now, &slot{replica: replica, main: true, can: message.CanAll}, out)
 	}
 	return out
 }
 
-func (s *state) spawnSlot(now time.Time, sl *slot, out []effect) []effect {
+func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
 	s.number++
 	sl.number, sl.phase, sl.since = s.number, message.Idle, now
 	s.slots = append(s.slots, sl)
@@ -225,24 +225,24 @@ func (s *state) spawnSlot(now time.Time, sl *slot, out []effect) []effect {
 	if sl.main { // others count for themselves: they replace nobody
 		before = s.had[sl.replica]
 	}
-	return append(out, act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main, sl.legacy, s.eras[identity(s.server, sl.replica)], before}))
+	return append(out, kernel.Act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main, sl.legacy, s.eras[identity(s.server, sl.replica)], before}))
 }
 
 // toAll tells every backend.
-func (s *state) toAll(msg any, out []effect) []effect {
+func (s *state) toAll(msg any, out []kernel.Effect) []kernel.Effect {
 	for _, sl := range s.slots {
-		out = append(out, tell(sl.ref, msg))
+		out = append(out, kernel.Tell(sl.ref, msg))
 	}
 	return out
 }
 
 // announce tells the registry what it needs to know of the server.
-func (s *state) announce(out []effect) []effect {
+func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Life: s.life, Rules: s.server, Settled: s.settled}
 	if s.info != nil {
 		server.Instructions, server.Capabilities, server.Protocol = s.info.Instructions, s.info.Capabilities, s.info.Version
 	}
-	return append(out, tell(s.registry, message.ServerRules{Server: server}))
+	return append(out, kernel.Tell(s.registry, message.ServerRules{Server: server}))
 }
 
 func (s *state) slot(number int) *slot {
@@ -264,7 +264,7 @@ func (s *state) slotOf(ref kernel.Reference) *slot {
 }
 
 // changed follows a backend through its phases.
-func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) []effect {
+func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Backend)
 	if sl == nil {
 		return out
@@ -293,7 +293,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		out = s.lead(s.remember(sl, m.Known, out))
 		s.confirms++
 		sl.confirm = s.confirms
-		out = append(s.pump(now, out), tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
+		out = append(s.pump(now, out), kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
 	case message.Waiting, message.NeedsLogin:
 		sl.hasFailed = true
 		if m.Refused && sl.legacy {
@@ -302,11 +302,10 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 		if sl.legacy { // what waits for it goes out on the modern connection
 			out = s.pump(now, out)
 		}
-		out = append(out, act(logged{slog.LevelWarn, "server is not available", []any{
-			"replica", sl.replica, "was", string(was), "reason", message.Explain(m.Reason, m.LastLine), "nextAttempt", m.NextAttempt.Format(time.RFC3339)}}))
+		out = append(out, kernel.Log(slog.LevelWarn, "server is not available", "replica", sl.replica, "was", string(was), "reason", message.Explain(m.Reason, m.LastLine), "nextAttempt", m.NextAttempt.Format(time.RFC3339)))
 		for _, other := range s.slots {
 			if other != sl && other.replica == sl.replica && other.phase == message.Ready {
-				out = append(out, tell(other.ref, message.Look{}))
+				out = append(out, kernel.Tell(other.ref, message.Look{}))
 			}
 		}
 		out = s.lead(s.failHopeless(now, out))
@@ -320,20 +319,20 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []effect) [
 
 // confirmed: clients see what the backend has listed. Before that a call by a name that was just listed fails, so nobody
 // is told that it is ready.
-func (s *state) confirmed(m message.Confirmed, out []effect) []effect {
+func (s *state) confirmed(m message.Confirmed, out []kernel.Effect) []kernel.Effect {
 	out = s.refreshed(m.Key, out)
 	for _, sl := range s.slots {
 		if sl.confirm != m.Key || sl.phase != message.Ready {
 			continue
 		}
 		sl.offered = true
-		return append(out, act(logged{slog.LevelInfo, "server is ready", []any{"replica", sl.replica, "protocol", sl.info.Version, "incarnation", sl.incarnation}}))
+		return append(out, kernel.Log(slog.LevelInfo, "server is ready", "replica", sl.replica, "protocol", sl.info.Version, "incarnation", sl.incarnation))
 	}
 	return out
 }
 
 // settle notes when every replica has been ready or has failed once.
-func (s *state) settle(out []effect) []effect {
+func (s *state) settle(out []kernel.Effect) []kernel.Effect {
 	all, failed := true, true
 	for _, sl := range s.slots {
 		if !sl.main {
@@ -350,7 +349,7 @@ func (s *state) settle(out []effect) []effect {
 }
 
 // childStopped forgets a backend that has gone; one that was not meant to go is replaced.
-func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []effect) []effect {
+func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Child)
 	if sl == nil {
 		return out
@@ -364,13 +363,13 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []effect)
 		return out
 	}
 	sl.hasFailed = true
-	out = append(out, act(logged{slog.LevelError, "backend stopped after too many faults; restart the server to try again", []any{"replica", sl.replica, "err", m.Err}}))
+	out = append(out, kernel.Log(slog.LevelError, "backend stopped after too many faults; restart the server to try again", "replica", sl.replica, "err", m.Err))
 	s.settled, s.failed = true, true
 	return s.failHopeless(now, s.announce(out))
 }
 
 // lostCalls answers the calls of a backend that has lost its memory.
-func (s *state) lostCalls(sl *slot, out []effect) []effect {
+func (s *state) lostCalls(sl *slot, out []kernel.Effect) []kernel.Effect {
 	for _, call := range slices.SortedFunc(maps.Keys(s.running), message.CallRef.Compare) {
 		r := s.running[call]
 		if r.at != sl {
@@ -378,13 +377,13 @@ func (s *state) lostCalls(sl *slot, out []effect) []effect {
 		}
 		s.free(call, r)
 		fault := &protocol.Fault{Name: protocol.BackendDisconnected, Server: s.server.Name, Message: "the backend was lost while it worked on the call"}
-		out = append(out, tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}))
+		out = append(out, kernel.Tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}))
 	}
 	return out
 }
 
 // reconfigure takes a new configuration: what names and limits calls applies at once, a new transport replaces the connections.
-func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []effect) []effect {
+func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.Effect) []kernel.Effect {
 	s.server, s.fault = m.Server, m.Server.Fault
 	out = s.announce(out)
 	if m.Transport {
@@ -395,11 +394,11 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []effect) 
 }
 
 // replace starts new backends and drains the present ones.
-func (s *state) replace(now time.Time, out []effect) []effect {
+func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, sl := range s.slots {
 		sl.leaving = true
 		s.unheld(sl)
-		out = append(out, tell(sl.ref, message.Drain{}))
+		out = append(out, kernel.Tell(sl.ref, message.Drain{}))
 	}
 	s.settled, s.failed = false, false
 	if s.fault != "" {

@@ -57,22 +57,22 @@ func (s *state) subscription(uri string) *subscription {
 
 // subscribe counts a subscriber; the first one subscribes upstream. An update may overtake the server's yes, so the
 // subscriber is recorded before (C10).
-func (s *state) subscribe(m message.SubscribeURI, out []effect) []effect {
+func (s *state) subscribe(m message.SubscribeURI, out []kernel.Effect) []kernel.Effect {
 	if m.Unlisted && !s.mentions.has(m.URI) {
-		return append(out, tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
+		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}
 	sub := s.subscription(m.URI)
 	w := waiter{m, sub.subscribers.Has(m.Who)}
 	sub.subscribers.Add(m.Who)
 	if sub.at != nil && !sub.ending {
-		return append(out, tell(m.Who, message.Subscribed{Seq: m.Seq}))
+		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq}))
 	}
 	sub.waiting = append(sub.waiting, w)
 	return s.inTurn(m.URI, sub, out)
 }
 
 // resubscribe takes over the subscriptions of somebody whose pool before this one, or before its restart, is no more.
-func (s *state) resubscribe(m message.Resubscribe, out []effect) []effect {
+func (s *state) resubscribe(m message.Resubscribe, out []kernel.Effect) []kernel.Effect {
 	for _, uri := range m.URIs {
 		sub := s.subscription(uri)
 		sub.subscribers.Add(m.Who)
@@ -82,7 +82,7 @@ func (s *state) resubscribe(m message.Resubscribe, out []effect) []effect {
 			out = s.inTurn(uri, sub, out)
 		default:
 			if u, ok := message.UpdatedURI(uri); ok {
-				out = append(out, tell(m.Who, s.resourceUpdated(u)))
+				out = append(out, kernel.Tell(m.Who, s.resourceUpdated(u)))
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (s *state) noLeader() *protocol.Fault {
 }
 
 // inTurn has done what is to be done about a subscription when its turn comes.
-func (s *state) inTurn(uri string, sub *subscription, out []effect) []effect {
+func (s *state) inTurn(uri string, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	if !sub.queued {
 		sub.queued = true
 		s.turns = append(s.turns, uri)
@@ -110,7 +110,7 @@ func (s *state) inTurn(uri string, sub *subscription, out []effect) []effect {
 }
 
 // nextTurns asks as much as may be asked at once.
-func (s *state) nextTurns(out []effect) []effect {
+func (s *state) nextTurns(out []kernel.Effect) []kernel.Effect {
 	limit := maxQueries
 	if s.modern {
 		limit = maxWishes
@@ -130,7 +130,7 @@ func (s *state) nextTurns(out []effect) []effect {
 }
 
 // takeTurn asks the server for what a subscription needs now.
-func (s *state) takeTurn(uri string, sub *subscription, out []effect) []effect {
+func (s *state) takeTurn(uri string, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case sub.query != 0: // what comes of it goes on
 	case sub.wanted() && sub.at == nil && s.canAsk():
@@ -147,16 +147,16 @@ func (s *state) takeTurn(uri string, sub *subscription, out []effect) []effect {
 	return out
 }
 
-func (s *state) ask(uri string, sub *subscription, at *slot, method protocol.Method, out []effect) []effect {
+func (s *state) ask(uri string, sub *subscription, at *slot, method protocol.Method, out []kernel.Effect) []kernel.Effect {
 	s.lastQuery++
 	sub.query = s.lastQuery
 	s.queries[sub.query] = query{uri, at}
 	params := append(protocol.AppendQuoted([]byte(`{"uri":`), uri), '}')
-	return append(out, tell(at.ref, message.Query{Key: sub.query, Method: method, Params: params}))
+	return append(out, kernel.Tell(at.ref, message.Query{Key: sub.query, Method: method, Params: params}))
 }
 
 // queried takes the server's answer.
-func (s *state) queried(m message.Queried, out []effect) []effect {
+func (s *state) queried(m message.Queried, out []kernel.Effect) []kernel.Effect {
 	q, ok := s.queries[m.Key]
 	if !ok {
 		return out
@@ -170,7 +170,7 @@ func (s *state) queried(m message.Queried, out []effect) []effect {
 }
 
 // answered goes on with a subscription after the server's answer.
-func (s *state) answered(q query, sub *subscription, m message.Queried, out []effect) []effect {
+func (s *state) answered(q query, sub *subscription, m message.Queried, out []kernel.Effect) []kernel.Effect {
 	lost := q.at.leaving || q.at.phase != message.Ready
 	switch {
 	case sub.ending:
@@ -185,7 +185,7 @@ func (s *state) answered(q query, sub *subscription, m message.Queried, out []ef
 		return s.tellMissed(q.uri, sub, s.subscribeFailed(q.uri, sub, message.Subscribed{Error: m.Frame.ErrorBytes()}, out))
 	}
 	for _, w := range sub.waiting {
-		out = append(out, tell(w.Who, message.Subscribed{Seq: w.Seq}))
+		out = append(out, kernel.Tell(w.Who, message.Subscribed{Seq: w.Seq}))
 	}
 	sub.waiting = nil
 	if lost {
@@ -203,10 +203,10 @@ func (s *state) answered(q query, sub *subscription, m message.Queried, out []ef
 
 // subscribeFailed answers those who wait and forgets them (S0.9.3). Who was subscribed before stays: the next connection is
 // asked again.
-func (s *state) subscribeFailed(uri string, sub *subscription, answer message.Subscribed, out []effect) []effect {
+func (s *state) subscribeFailed(uri string, sub *subscription, answer message.Subscribed, out []kernel.Effect) []kernel.Effect {
 	for _, w := range sub.waiting {
 		answer.Seq = w.Seq
-		out = append(out, tell(w.Who, answer))
+		out = append(out, kernel.Tell(w.Who, answer))
 		if !w.known {
 			sub.subscribers.Remove(w.Who)
 		}
@@ -218,7 +218,7 @@ func (s *state) subscribeFailed(uri string, sub *subscription, answer message.Su
 	return out
 }
 
-func (s *state) tellMissed(uri string, sub *subscription, out []effect) []effect {
+func (s *state) tellMissed(uri string, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	if u, ok := message.UpdatedURI(uri); ok && sub.missed {
 		return s.updated(u, out)
 	}
@@ -227,7 +227,7 @@ func (s *state) tellMissed(uri string, sub *subscription, out []effect) []effect
 
 // unsubscribe forgets a subscriber; the last one to leave ends it upstream after a grace. A request of its that is not
 // answered yet still is, by the server.
-func (s *state) unsubscribe(who kernel.Reference, uri string, out []effect) []effect {
+func (s *state) unsubscribe(who kernel.Reference, uri string, out []kernel.Effect) []kernel.Effect {
 	sub := s.subs[uri]
 	if sub == nil || !sub.subscribers.Remove(who) {
 		return out
@@ -241,18 +241,18 @@ func (s *state) unsubscribe(who kernel.Reference, uri string, out []effect) []ef
 	return s.empty(uri, sub, out)
 }
 
-func (s *state) empty(uri string, sub *subscription, out []effect) []effect {
+func (s *state) empty(uri string, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	sub.empty = true
 	if sub.armed {
 		sub.fresh = true
 		return out
 	}
 	sub.armed = true
-	return append(out, act(wakeAfter{grace, unsubscribeDue{uri}}))
+	return append(out, kernel.WakeAfter(grace, unsubscribeDue{uri}))
 }
 
 // unsubscribeAll forgets somebody who has gone, and what it waits for.
-func (s *state) unsubscribeAll(who kernel.Reference, out []effect) []effect {
+func (s *state) unsubscribeAll(who kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	var its []string
 	for uri, sub := range s.subs {
 		if sub.subscribers.Has(who) || len(sub.waiting) > 0 {
@@ -271,7 +271,7 @@ func (s *state) unsubscribeAll(who kernel.Reference, out []effect) []effect {
 	return out
 }
 
-func (s *state) unsubscribeDue(m unsubscribeDue, out []effect) []effect {
+func (s *state) unsubscribeDue(m unsubscribeDue, out []kernel.Effect) []kernel.Effect {
 	sub := s.subs[m.uri]
 	if sub == nil {
 		return out
@@ -288,7 +288,7 @@ func (s *state) unsubscribeDue(m unsubscribeDue, out []effect) []effect {
 }
 
 // updated goes to everybody who subscribed to the URI or to what it is a part of, and to nobody else.
-func (s *state) updated(m message.Updated, out []effect) []effect {
+func (s *state) updated(m message.Updated, out []kernel.Effect) []kernel.Effect {
 	var update any = s.resourceUpdated(m) // one for all
 	var told []*subscription
 	for uri := range message.Covering(m.URI) {
@@ -298,7 +298,7 @@ func (s *state) updated(m message.Updated, out []effect) []effect {
 		}
 		for _, who := range sub.subscribers.All() {
 			if !slices.ContainsFunc(told, func(t *subscription) bool { return t.subscribers.Has(who) }) {
-				out = append(out, tell(who, update))
+				out = append(out, kernel.Tell(who, update))
 			}
 		}
 		told = append(told, sub)
@@ -311,7 +311,7 @@ func (s *state) resourceUpdated(m message.Updated) message.ResourceUpdated {
 }
 
 // allUpdated tells every subscriber that its resource may have changed: the server named too many to say which.
-func (s *state) allUpdated(out []effect) []effect {
+func (s *state) allUpdated(out []kernel.Effect) []kernel.Effect {
 	for _, uri := range slices.Sorted(maps.Keys(s.subs)) {
 		if u, ok := message.UpdatedURI(uri); ok {
 			out = s.updated(u, out)
@@ -330,7 +330,7 @@ func (s *state) unheld(sl *slot) {
 }
 
 // unasked takes the questions back that a backend has forgotten.
-func (s *state) unasked(sl *slot, out []effect) []effect {
+func (s *state) unasked(sl *slot, out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.queries)) {
 		if s.queries[key].at == sl {
 			out = s.queried(message.Queried{Key: key, Fault: s.noLeader()}, out)
@@ -340,7 +340,7 @@ func (s *state) unasked(sl *slot, out []effect) []effect {
 }
 
 // heal asks the server that leads now for what nobody tells of.
-func (s *state) heal(out []effect) []effect {
+func (s *state) heal(out []kernel.Effect) []kernel.Effect {
 	if !s.canAsk() {
 		return out
 	}
@@ -360,10 +360,10 @@ func (s *state) heal(out []effect) []effect {
 }
 
 // failSubscribes answers all who wait for a subscription: the pool goes.
-func (s *state) failSubscribes(out []effect) []effect {
+func (s *state) failSubscribes(out []kernel.Effect) []kernel.Effect {
 	for _, uri := range slices.Sorted(maps.Keys(s.subs)) {
 		for _, w := range s.subs[uri].waiting {
-			out = append(out, tell(w.Who, message.Subscribed{Seq: w.Seq, Fault: message.ServerHasGone(s.server.Name)}))
+			out = append(out, kernel.Tell(w.Who, message.Subscribed{Seq: w.Seq, Fault: message.ServerHasGone(s.server.Name)}))
 		}
 		s.subs[uri].waiting = nil
 	}

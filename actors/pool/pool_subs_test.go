@@ -37,15 +37,15 @@ func newSubscribers(t *testing.T, replicas int) *subscribers {
 
 func (w *subscribers) do(msg any) {
 	for _, e := range step(w.s, w.now, msg, nil) {
-		switch m := e.msg.(type) {
+		switch m := e.Msg.(type) {
 		case message.Query:
 			uri := strings.Split(string(m.Params), `"`)[3]
 			w.keys[uri] = m.Key
-			w.told = append(w.told, fmt.Sprintf("%s %s at %d", m.Method, uri, slices.Index(w.backends, e.to)))
+			w.told = append(w.told, fmt.Sprintf("%s %s at %d", m.Method, uri, slices.Index(w.backends, e.To)))
 		case message.Subscribed:
 			w.told = append(w.told, fmt.Sprintf("answer %d: %v", m.Seq, m.Fault == nil && m.Error == nil))
 		case message.ResourceUpdated:
-			w.told = append(w.told, fmt.Sprintf("updated %s to %d", m.URI, slices.Index(w.who, e.to)))
+			w.told = append(w.told, fmt.Sprintf("updated %s to %d", m.URI, slices.Index(w.who, e.To)))
 		}
 	}
 }
@@ -124,10 +124,10 @@ func TestAClientThatComesAndGoes(t *testing.T) {
 	timers := 0
 	do := func(msg any) {
 		for _, e := range step(w.s, w.now, msg, nil) {
-			if _, ok := e.act.(wakeAfter); ok {
+			if _, ok := e.Act.(kernel.Wake); ok {
 				timers++
 			}
-			if _, ok := e.msg.(message.Query); ok {
+			if _, ok := e.Msg.(message.Query); ok {
 				w.told = append(w.told, "asked")
 			}
 		}
@@ -230,19 +230,19 @@ func TestRandomSubscriptions(t *testing.T) {
 		open, ready := map[uint64]int{}, []bool{true, true}
 		do := func(msg any) {
 			for _, e := range step(w.s, w.now, msg, nil) {
-				switch m := e.msg.(type) {
+				switch m := e.Msg.(type) {
 				case message.Subscribed:
 					if open[m.Seq]--; open[m.Seq] != 0 {
 						t.Fatalf("seed %d: subscribe %d was answered twice, or to somebody who has gone", seed, m.Seq)
 					}
 					delete(open, m.Seq)
 				case message.Query:
-					if i := slices.Index(w.backends, e.to); !ready[i] {
+					if i := slices.Index(w.backends, e.To); !ready[i] {
 						t.Fatalf("seed %d: replica %d is asked and is not ready", seed, i)
 					}
 				}
-				if a, ok := e.act.(wakeAfter); ok {
-					if d, ok := a.msg.(unsubscribeDue); ok {
+				if a, ok := e.Act.(kernel.Wake); ok {
+					if d, ok := a.Msg.(unsubscribeDue); ok {
 						due = append(due, d)
 					}
 				}

@@ -45,8 +45,8 @@ func TestOthersLookWhenOneIsLost(t *testing.T) {
 	var looked []kernel.Reference
 	lost := message.BackendChanged{Backend: class, Replica: made[0].replica, Phase: message.Waiting, Reason: "connection refused", NextAttempt: w.now}
 	for _, e := range step(w.s, w.now, lost, nil) {
-		if _, ok := e.msg.(message.Look); ok {
-			looked = append(looked, e.to)
+		if _, ok := e.Msg.(message.Look); ok {
+			looked = append(looked, e.To)
 		}
 	}
 	if len(looked) != 1 || looked[0] != w.backends[made[0].replica] {

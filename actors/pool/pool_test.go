@@ -43,20 +43,20 @@ func newWorld(t *testing.T, server config.Server, replicas int) *world {
 
 func (w *world) step(msg any) {
 	for _, e := range step(w.s, w.now, msg, nil) {
-		switch m := e.msg.(type) {
+		switch m := e.Msg.(type) {
 		case message.Send:
 			if at, twice := w.sent[m.Call.Seq]; twice {
-				w.t.Fatalf("call %d was given to %v while %v has it", m.Call.Seq, e.to, at)
+				w.t.Fatalf("call %d was given to %v while %v has it", m.Call.Seq, e.To, at)
 			}
-			w.sent[m.Call.Seq] = e.to
+			w.sent[m.Call.Seq] = e.To
 		case message.Failed:
 			if w.failed[m.Seq] != nil {
 				w.t.Fatalf("call %d was answered twice", m.Seq)
 			}
 			w.failed[m.Seq] = m.Fault
 		}
-		if a, ok := e.act.(wakeAfter); ok {
-			if due, ok := a.msg.(queueExpired); ok {
+		if a, ok := e.Act.(kernel.Wake); ok {
+			if due, ok := a.Msg.(queueExpired); ok {
 				w.expire = append(w.expire, due)
 			}
 		}

@@ -16,54 +16,36 @@ const pause = 250 * time.Millisecond
 const slice = 512
 
 // registry is the shell of one incarnation.
-type registry struct {
-	state *state
-	log   *slog.Logger
-}
+type registry struct{ state *state }
 
 // Spawn starts the registry as a child of parent, on its goroutine. log may be nil: then the parent's system's logger is used.
 // It may panic 10 times in 10 seconds before it stops.
 func Spawn(parent kernel.Self, naming catalog.Naming, log *slog.Logger) kernel.Reference {
 	return kernel.SpawnChild(parent, kernel.SpawnOptions{
-		Name: "registry", Kind: "registry", Restarts: 10, Within: 10 * time.Second,
-	}, build(naming, log))
+		Name: "registry", Kind: "registry", Restarts: 10, Within: 10 * time.Second, Log: log,
+	}, build(naming))
 }
 
 // build is for one actor only: what the servers offer and who has subscribed outlives a panic and the restart after it.
-func build(naming catalog.Naming, log *slog.Logger) func(kernel.Self) kernel.Logic[Effect] {
+func build(naming catalog.Naming) func(kernel.Self) kernel.Logic {
 	s := newState(naming)
-	return func(self kernel.Self) kernel.Logic[Effect] {
-		if log == nil {
-			return &registry{s, self.Logger()}
-		}
-		return &registry{s, log}
-	}
+	return func(kernel.Self) kernel.Logic { return &registry{s} }
 }
 
 // Step is step (registry_step.go).
-func (r *registry) Step(now time.Time, msg any, out []Effect) []Effect {
+func (r *registry) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return r.state.step(now, msg, out)
 }
 
-// Do carries out one effect.
-func (r *registry) Do(self kernel.Self, effect Effect) {
-	switch e := effect.(type) {
+// Act carries out what is not the kernel's.
+func (r *registry) Act(self kernel.Self, act any) {
+	switch e := act.(type) {
 	case publish:
 		var published any = message.Published{Snapshot: e.snapshot}
 		for _, to := range e.to {
 			to.Tell(published)
 		}
-	case wake:
-		self.After(e.in, due{e.generation})
 	case goOn:
 		self.Reference().Tell(e)
-	case confirm:
-		for _, c := range e.who {
-			c.Who.Tell(message.Confirmed{Key: c.Key})
-		}
-	case report:
-		for _, warning := range e.warnings {
-			r.log.Warn("catalog", "warning", warning)
-		}
 	}
 }

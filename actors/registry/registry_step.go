@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -47,27 +48,13 @@ type (
 
 func (goOn) Class() kernel.Class { return kernel.Outcome }
 
-// Effect is something the step wants done.
-type Effect interface{ effect() }
-
+// What the shell carries out.
 type (
 	publish struct {
 		to       []kernel.Reference // part of state.subscribers: valid until the next step
 		snapshot *catalog.Snapshot
 	}
-	wake struct {
-		in         time.Duration
-		generation uint64
-	}
-	report  struct{ warnings []string }
-	confirm struct{ who []message.Confirm }
 )
-
-func (publish) effect() {}
-func (wake) effect()    {}
-func (goOn) effect()    {}
-func (report) effect()  {}
-func (confirm) effect() {}
 
 func newState(naming catalog.Naming) *state {
 	return &state{
@@ -77,7 +64,7 @@ func newState(naming catalog.Naming) *state {
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
-func (s *state) step(now time.Time, msg any, out []Effect) []Effect {
+func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started: // after a restart the timers are gone
 		s.waiting = false
@@ -115,14 +102,16 @@ func (s *state) step(now time.Time, msg any, out []Effect) []Effect {
 }
 
 // confirmTold answers those who asked for what every subscriber has been told of by now.
-func (s *state) confirmTold(out []Effect) []Effect {
+func (s *state) confirmTold(out []kernel.Effect) []kernel.Effect {
 	if !s.dirty {
 		s.untold, s.unbuilt = append(s.untold, s.unbuilt...), nil
 	}
 	if len(s.untold) == 0 || s.told < len(s.subscribers) {
 		return out
 	}
-	out = append(out, confirm{s.untold})
+	for _, c := range s.untold {
+		out = append(out, kernel.Tell(c.Who, message.Confirmed{Key: c.Key}))
+	}
 	s.untold = nil
 	return out
 }
@@ -153,7 +142,7 @@ func (s *state) list(m message.ServerCatalog) {
 	}
 }
 
-func (s *state) subscribe(who kernel.Reference, out []Effect) []Effect {
+func (s *state) subscribe(who kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	if who.IsZero() || slices.Contains(s.subscribers, who) {
 		return out
 	}
@@ -161,7 +150,7 @@ func (s *state) subscribe(who kernel.Reference, out []Effect) []Effect {
 	if s.told == len(s.subscribers)-1 {
 		s.told++
 	}
-	return append(out, publish{s.subscribers[len(s.subscribers)-1:], s.snapshot})
+	return append(out, kernel.Act(publish{s.subscribers[len(s.subscribers)-1:], s.snapshot}))
 }
 
 func (s *state) unsubscribe(who kernel.Reference) {
@@ -176,14 +165,14 @@ func (s *state) unsubscribe(who kernel.Reference) {
 }
 
 // settle builds and publishes what has changed, now or when the pause is over.
-func (s *state) settle(now time.Time, out []Effect) []Effect {
+func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if !s.dirty || s.waiting {
 		return out
 	}
 	if left := s.published.Add(pause).Sub(now); !s.published.IsZero() && left > 0 {
 		s.waiting = true
 		s.generation++
-		return append(out, wake{left, s.generation})
+		return append(out, kernel.WakeAfter(left, due{s.generation}))
 	}
 	old := s.snapshot
 	s.snapshot = catalog.Build(old, s.sources(), s.naming, [protocol.ItemKinds]bool{})
@@ -191,8 +180,8 @@ func (s *state) settle(now time.Time, out []Effect) []Effect {
 	if s.snapshot.Generation != old.Generation {
 		s.published = now
 	}
-	if fresh := without(s.snapshot.Warnings(), old.Warnings()); len(fresh) > 0 {
-		out = append(out, report{fresh})
+	for _, warning := range without(s.snapshot.Warnings(), old.Warnings()) {
+		out = append(out, kernel.Log(slog.LevelWarn, "catalog", "warning", warning))
 	}
 	s.told = 0
 	return s.tellOn(out)
@@ -213,15 +202,15 @@ func (s *state) sources() []catalog.Source {
 }
 
 // tellOn tells the next slice of subscribers of the snapshot.
-func (s *state) tellOn(out []Effect) []Effect {
+func (s *state) tellOn(out []kernel.Effect) []kernel.Effect {
 	next := s.subscribers[s.told:min(s.told+slice, len(s.subscribers))]
 	if len(next) == 0 {
 		return out
 	}
 	s.told += len(next)
-	out = append(out, publish{next, s.snapshot})
+	out = append(out, kernel.Act(publish{next, s.snapshot}))
 	if s.told < len(s.subscribers) {
-		out = append(out, goOn{s.snapshot.Version})
+		out = append(out, kernel.Act(goOn{s.snapshot.Version}))
 	}
 	return out
 }

@@ -40,7 +40,7 @@ func (w *world) step(msg any) {
 		w.builds = append(w.builds, w.now)
 	}
 	for _, e := range effects {
-		switch e := e.(type) {
+		switch e := e.Act.(type) {
 		case publish:
 			for _, to := range e.to {
 				if old := w.last[to]; old != nil && old.Version > e.snapshot.Version {
@@ -48,14 +48,14 @@ func (w *world) step(msg any) {
 				}
 				w.last[to] = e.snapshot
 			}
-		case wake:
+		case kernel.Wake:
 			if len(w.timers) > 0 {
 				w.t.Fatal("two timers at once")
 			}
-			if e.in <= 0 || e.in > pause {
-				w.t.Fatalf("wakes in %v", e.in)
+			if e.After <= 0 || e.After > pause {
+				w.t.Fatalf("wakes in %v", e.After)
 			}
-			w.timers = append(w.timers, timer{w.now.Add(e.in), due{e.generation}})
+			w.timers = append(w.timers, timer{w.now.Add(e.After), e.Msg.(due)})
 		case goOn:
 			w.mail = append(w.mail, e)
 		}
@@ -167,13 +167,13 @@ func TestScripts(t *testing.T) {
 func TestStep(t *testing.T) {
 	s := newState(naming)
 	now := time.Unix(1e9, 0)
-	describe := func(effects []Effect) (out string) {
+	describe := func(effects []kernel.Effect) (out string) {
 		for _, e := range effects {
-			switch e := e.(type) {
-			case wake:
-				out += fmt.Sprintf("wake %v #%d;", e.in, e.generation)
-			case report:
-				out += fmt.Sprintf("report %d;", len(e.warnings))
+			switch e := e.Act.(type) {
+			case kernel.Wake:
+				out += fmt.Sprintf("wake %v #%d;", e.After, e.Msg.(due).generation)
+			case kernel.Logged:
+				out += "log;"
 			default:
 				out += fmt.Sprintf("%T;", e)
 			}
@@ -187,7 +187,7 @@ func TestStep(t *testing.T) {
 	}{
 		{0, kernel.Started{}, ""},
 		{0, message.ServerRules{Server: catalog.Server{Name: "s"}}, ""}, // nobody to tell
-		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "report 1;"},
+		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "log;"},
 		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("a")}, "wake 249ms #1;"},
 		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("b")}, ""},
 		{0, due{0}, ""}, // of a former life

@@ -32,7 +32,7 @@ func newHouse(t *testing.T) *house {
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	system := kernel.New(kernel.Options{Logger: logger})
 	t.Cleanup(func() { actortest.Stop(t, system) })
-	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, build(naming, nil))
+	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, build(naming))
 	return &house{t, system, ref, log}
 }
 
@@ -247,14 +247,14 @@ func TestWarningsAreLoggedOnce(t *testing.T) {
 // keeper is a parent that spawns the registry as its child.
 type keeper struct{ child chan kernel.Reference }
 
-func (k *keeper) Step(_ time.Time, msg any, out []bool) []bool {
+func (k *keeper) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if _, ok := msg.(kernel.Started); ok {
-		return append(out, true)
+		return append(out, kernel.Act("spawn"))
 	}
 	return out
 }
 
-func (k *keeper) Do(self kernel.Self, _ bool) { k.child <- Spawn(self, naming, self.Logger()) }
+func (k *keeper) Act(self kernel.Self, _ any) { k.child <- Spawn(self, naming, self.Logger()) }
 
 // The registry is a child of the gateway; what it knows outlives a panic.
 func TestChildAndRestart(t *testing.T) {
@@ -262,7 +262,7 @@ func TestChildAndRestart(t *testing.T) {
 		system := kernel.New(kernel.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer actortest.Stop(t, system)
 		k := &keeper{make(chan kernel.Reference, 1)}
-		kernel.Spawn(system, kernel.SpawnOptions{Name: "gateway"}, func(kernel.Self) kernel.Logic[bool] { return k })
+		kernel.Spawn(system, kernel.SpawnOptions{Name: "gateway"}, func(kernel.Self) kernel.Logic { return k })
 		ref := <-k.child
 		if ref.Name() != "gateway/registry" {
 			t.Errorf("it is called %q", ref.Name())

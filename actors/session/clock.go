@@ -1,6 +1,10 @@
 package session
 
-import "time"
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+)
 
 // clock is the one timer behind the deadlines of all calls of a session or a desk. Most calls are answered long
 // before: their deadlines never touch a timer that fires earlier.
@@ -20,17 +24,17 @@ const (
 type deadline struct{ gen uint64 }
 
 // by makes sure that the timer fires no later than at; zero = never.
-func (c *clock) by(now, at time.Time, out []effect) []effect {
+func (c *clock) by(now, at time.Time, out []kernel.Effect) []kernel.Effect {
 	if at.IsZero() || !c.fires.IsZero() && !at.Before(c.fires) {
 		return out
 	}
 	c.gen++
 	c.fires = at
-	return append(out, act(wakeAfter{max(0, at.Sub(now)), deadline{c.gen}}))
+	return append(out, kernel.WakeAfter(max(0, at.Sub(now)), deadline{c.gen}))
 }
 
 // fired has every call look at the time, and sets the timer for the next deadline.
-func fired[C interface{ Deadline() time.Time }](c *clock, now time.Time, m deadline, calls map[uint64]C, tick func(seq uint64, out []effect) []effect, out []effect) []effect {
+func fired[C interface{ Deadline() time.Time }](c *clock, now time.Time, m deadline, calls map[uint64]C, tick func(seq uint64, out []kernel.Effect) []kernel.Effect, out []kernel.Effect) []kernel.Effect {
 	if m.gen != c.gen {
 		return out
 	}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -39,8 +38,8 @@ const deskMailbox = 8192
 
 // SpawnDesk starts a desk under the gateway. Its calls are lost when it panics; ten panics in a minute stop it.
 func SpawnDesk(parent kernel.Self, o DeskOptions) kernel.Reference {
-	options := kernel.SpawnOptions{Name: DeskName(o.Number), Kind: "desk", Mailbox: deskMailbox, Fair: true, Restarts: 10, Within: time.Minute}
-	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+	options := kernel.SpawnOptions{Name: DeskName(o.Number), Kind: "desk", Mailbox: deskMailbox, Fair: true, Restarts: 10, Within: time.Minute, Log: o.Log}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		return &desk{DeskOptions: o, state: newDeskState(o, self.Reference()), meters: map[string]*status.ServerMetrics{}}
 	})
 }
@@ -52,7 +51,7 @@ type desk struct {
 	meters map[string]*status.ServerMetrics // by server
 }
 
-func (d *desk) Step(now time.Time, msg any, out []effect) []effect {
+func (d *desk) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if in, ok := msg.(message.Visit); ok {
 		d.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw))
 	}
@@ -90,10 +89,8 @@ type (
 
 func (departed) Class() kernel.Class { return kernel.Urgent }
 
-func (d *desk) Do(self kernel.Self, e effect) {
-	switch a := e.act.(type) {
-	case nil:
-		e.to.Tell(e.msg)
+func (d *desk) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
 	case answer, answerPieces, forward, accept:
 		reply(d.Metrics, a)
 	case relayError:
@@ -110,9 +107,5 @@ func (d *desk) Do(self kernel.Self, e effect) {
 			d.meters[a.server] = m
 		}
 		a.count(m)
-	case wakeAfter:
-		self.After(a.d, a.msg)
-	case logged:
-		d.Log.Log(context.Background(), a.level, a.text, a.args...)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
@@ -12,7 +13,7 @@ import (
 
 // ask: a legacy server asks the client of a call something. The client is told with input_required and comes back;
 // meanwhile the call waits, and the server's question with it (bridge.md section 3, modern client, legacy server).
-func (s *deskState) ask(now time.Time, m message.Ask, out []effect) []effect {
+func (s *deskState) ask(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
 		return append(out, refuseAsk(m, -32600, "the call has ended"))
@@ -27,7 +28,7 @@ func (s *deskState) ask(now time.Time, m message.Ask, out []effect) []effect {
 	key, named := v.keyFor(&m.Frame)
 	if named {
 		if answer := v.early(key, q); answer != nil {
-			return append(out, tell(m.From, message.Answer{Key: m.Key, Result: answer}))
+			return append(out, kernel.Tell(m.From, message.Answer{Key: m.Key, Result: answer}))
 		}
 	}
 	full, room := s.limits.ParkedPerClient, true
@@ -35,19 +36,19 @@ func (s *deskState) ask(now time.Time, m message.Ask, out []effect) []effect {
 		out, room = s.makeRoom(now, v.caller.ClientKey, out)
 	}
 	if !room {
-		out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "too many parked calls"}))
+		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "too many parked calls"}))
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: v.Server, Message: "too many calls of this client wait for answers (limits.parkedPerClient)"}
 		return s.event(now, v.Seq, call.Broken{Fault: fault}, out)
 	}
 	v.putAsk(key, m)
 	out = s.event(now, m.Seq, call.Asked{}, out)
 	v.gen++
-	return append(out, act(wakeAfter{askWindow, window{m.Seq, v.gen}}))
+	return append(out, kernel.WakeAfter(askWindow, window{m.Seq, v.gen}))
 }
 
 // cannotAnswer ends a call whose server asks what the client has not declared.
-func (s *deskState) cannotAnswer(now time.Time, v *visit, q protocol.Question, out []effect) []effect {
-	out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "the client cannot answer the server's question"}))
+func (s *deskState) cannotAnswer(now time.Time, v *visit, q protocol.Question, out []kernel.Effect) []kernel.Effect {
+	out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "the client cannot answer the server's question"}))
 	return s.event(now, v.Seq, call.Broken{Fault: &protocol.Fault{
 		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),
 		Message: "the server asks something that the client has not declared it answers",
@@ -55,7 +56,7 @@ func (s *deskState) cannotAnswer(now time.Time, v *visit, q protocol.Question, o
 }
 
 // park answers those who wait with the open questions and a sealed state; the call stays.
-func (s *deskState) park(now time.Time, v *visit, out []effect) []effect {
+func (s *deskState) park(now time.Time, v *visit, out []kernel.Effect) []kernel.Effect {
 	if len(v.asks) == 0 || len(v.xs) == 0 {
 		return out
 	}
@@ -74,7 +75,7 @@ func (s *deskState) park(now time.Time, v *visit, out []effect) []effect {
 	}
 	for _, x := range v.xs {
 		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, s.info)
-		out = append(out, act(answer{x, frame, false}))
+		out = append(out, kernel.Act(answer{x, frame, false}))
 	}
 	s.release(v)
 	return out
@@ -82,26 +83,26 @@ func (s *deskState) park(now time.Time, v *visit, out []effect) []effect {
 
 // comeBack attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets
 // the same outcome; a question is answered once.
-func (s *deskState) comeBack(now time.Time, m message.Visit, out []effect) []effect {
+func (s *deskState) comeBack(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
 	x, state := m.Exchange, m.State
 	caller := s.callerOf(x)
 	digest := digestOf(&x.Frame, &x.Params)
 	if state.Node != s.node || state.Check(caller.Principal, x.Frame.M.String(), digest) != nil {
-		return append(out, act(deny{x, badState()}))
+		return append(out, kernel.Act(deny{x, badState()}))
 	}
 	v := s.calls[state.Call]
 	if v == nil {
 		return s.again(state, digest, caller.Principal, x, out)
 	}
 	if v.digest != digest || v.caller.Principal != caller.Principal {
-		return append(out, act(deny{x, badState()}))
+		return append(out, kernel.Act(deny{x, badState()}))
 	}
 	v.xs = append(v.xs, x)
 	v.ID = x.Frame.IDBytes()
 	caller.ClientKey = v.caller.ClientKey // whose books it is in
 	v.caller = caller                     // what it declares now counts, not what it declared before
 	s.byID[idOf(x)] = v.Seq
-	out = append(out, act(watch{x, v.Seq}))
+	out = append(out, kernel.Act(watch{x, v.Seq}))
 	out = s.wantLevel(x, out)
 	out = s.passKept(v, x, out)
 	out = s.answers(now, v, x, out)
@@ -112,7 +113,7 @@ func (s *deskState) comeBack(now time.Time, m message.Visit, out []effect) []eff
 }
 
 // askAgain parks a call anew with the questions that are still open, if the client still declares that it answers them.
-func (s *deskState) askAgain(now time.Time, v *visit, out []effect) []effect {
+func (s *deskState) askAgain(now time.Time, v *visit, out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.keys(v) {
 		f := v.asks[key].Frame
 		if q := protocol.QuestionOf(f.Raw, f.M, f.Params); !v.caller.Can.Answers(q) {
@@ -124,7 +125,7 @@ func (s *deskState) askAgain(now time.Time, v *visit, out []effect) []effect {
 
 // answers passes the retry's answers on to the server. What fits no open question is ignored; what makes no sense
 // leaves its question open.
-func (s *deskState) answers(now time.Time, v *visit, x *transport.Exchange, out []effect) []effect {
+func (s *deskState) answers(now time.Time, v *visit, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	raw := x.Frame.Raw
 	for _, key := range s.keys(v) {
 		span := protocol.Member(raw, x.Params.InputResponses, key)
@@ -134,20 +135,20 @@ func (s *deskState) answers(now time.Time, v *visit, x *transport.Exchange, out 
 			continue
 		}
 		delete(v.asks, key)
-		out = append(out, tell(ask.From, message.Answer{Key: ask.Key, Result: span.Of(raw)}))
+		out = append(out, kernel.Tell(ask.From, message.Answer{Key: ask.Key, Result: span.Of(raw)}))
 		v.Step(now, call.Replied{}, s.scratch[:0])
 	}
 	return out
 }
 
 // again answers a retry whose call has ended: with the outcome that was kept, or not at all.
-func (s *deskState) again(state *seal.State, digest [32]byte, who string, x *transport.Exchange, out []effect) []effect {
+func (s *deskState) again(state *seal.State, digest [32]byte, who string, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	for _, o := range s.outcomes {
 		if o.seq != state.Call || o.digest != digest || o.who != who {
 			continue
 		}
 		if o.fault != nil {
-			return append(out, act(deny{x, o.fault}))
+			return append(out, kernel.Act(deny{x, o.fault}))
 		}
 		var f protocol.Frame
 		if f.Parse(o.frame) != nil {
@@ -155,15 +156,15 @@ func (s *deskState) again(state *seal.State, digest [32]byte, who string, x *tra
 		}
 		frame := protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: f.ID, With: x.Frame.IDBytes()})
 		if status := statusOf(&f); status != 200 {
-			return append(out, act(relayError{x, status, frame}))
+			return append(out, kernel.Act(relayError{x, status, frame}))
 		}
-		return append(out, act(answer{x, frame, f.Newline}))
+		return append(out, kernel.Act(answer{x, frame, f.Newline}))
 	}
-	return append(out, act(deny{x, badState()}))
+	return append(out, kernel.Act(deny{x, badState()}))
 }
 
 // askWithdrawn: the server no longer wants the answer.
-func (s *deskState) askWithdrawn(now time.Time, m message.AskWithdrawn, out []effect) []effect {
+func (s *deskState) askWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
 		return out
@@ -179,7 +180,7 @@ func (s *deskState) askWithdrawn(now time.Time, m message.AskWithdrawn, out []ef
 
 // relay passes a modern server's question on: the requests byte for byte, its state wrapped in ours. Nothing waits
 // meanwhile (bridge.md section 3, modern client, modern server).
-func (s *deskState) relay(now time.Time, v *visit, f *protocol.Frame, info *protocol.ResultInfo, out []effect) []effect {
+func (s *deskState) relay(now time.Time, v *visit, f *protocol.Frame, info *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	raw := f.Raw
 	refused, q := false, protocol.QuestionUnknown
 	var err error
@@ -207,7 +208,7 @@ func (s *deskState) relay(now time.Time, v *visit, f *protocol.Frame, info *prot
 }
 
 // relayed ends the call with input_required: what comes back is a call of its own.
-func (s *deskState) relayed(now time.Time, v *visit, raw []byte, out []effect) []effect {
+func (s *deskState) relayed(now time.Time, v *visit, raw []byte, out []kernel.Effect) []kernel.Effect {
 	var f protocol.Frame
 	if f.Parse(raw) != nil {
 		return s.event(now, v.Seq, call.Broken{Fault: senseless(v)}, out)

@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -14,7 +15,7 @@ import (
 )
 
 // event applies an event to a call; what comes for a call that has ended is dropped.
-func (s *deskState) event(now time.Time, seq uint64, event any, out []effect) []effect {
+func (s *deskState) event(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[seq]
 	if v == nil {
 		return out
@@ -61,11 +62,11 @@ func (s *deskState) detach(v *visit, x *transport.Exchange) {
 }
 
 // withdrawn: a client on stdio no longer wants the answer to one of its requests. Others may wait for the same call.
-func (s *deskState) withdrawn(now time.Time, id clientID, out []effect) []effect {
+func (s *deskState) withdrawn(now time.Time, id clientID, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[s.byID[id]]
 	if v == nil {
 		if m, found := s.seekers.withdraw(func(m message.Visit) bool { return idOf(m.Exchange) == id }); found {
-			return append(out, act(accept{m.Exchange}))
+			return append(out, kernel.Act(accept{m.Exchange}))
 		}
 		return out
 	}
@@ -76,14 +77,14 @@ func (s *deskState) withdrawn(now time.Time, id clientID, out []effect) []effect
 		if idOf(x) == id {
 			s.detach(v, x)
 			v.xs = slices.Delete(v.xs, i, i+1)
-			return append(out, act(accept{x}))
+			return append(out, kernel.Act(accept{x}))
 		}
 	}
 	return out
 }
 
 // done takes the server's answer: a question in the manner of its era is relayed, anything else ends the call.
-func (s *deskState) done(now time.Time, m message.Done, out []effect) []effect {
+func (s *deskState) done(now time.Time, m message.Done, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
 		return out
@@ -113,7 +114,7 @@ func (s *deskState) done(now time.Time, m message.Done, out []effect) []effect {
 }
 
 // effect carries out what a call's step wants done.
-func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []effect) []effect {
+func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {
 	case call.Deliver:
 		out = s.deliver(now, v, &e.Frame, out)
@@ -125,17 +126,17 @@ func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []effect
 			e.Fault = &fault
 		}
 		for _, x := range v.xs {
-			out = append(out, act(deny{x, e.Fault}))
+			out = append(out, kernel.Act(deny{x, e.Fault}))
 		}
 		if len(v.xs) == 0 && v.round > 0 {
 			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, fault: e.Fault}, out)
 		}
 		return append(out, ended(now, &v.Call, outcomeOf(e.Fault)))
 	case call.Cancel:
-		return append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
+		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
 	case call.Forget:
 		for _, x := range v.xs {
-			out = append(out, act(accept{x}))
+			out = append(out, kernel.Act(accept{x}))
 		}
 		return append(out, ended(now, &v.Call, status.OutcomeCancelled))
 	}
@@ -157,7 +158,7 @@ func (s *deskState) modern(edits []protocol.Edit, v *visit, f *protocol.Frame) [
 
 // deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
 // it is lost on the way.
-func (s *deskState) deliver(now time.Time, v *visit, frame *protocol.Frame, out []effect) []effect {
+func (s *deskState) deliver(now time.Time, v *visit, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.edits = s.modern(append(s.edits[:0], protocol.Edit{Span: frame.ID}), v, frame)
 	defer clear(s.edits)
 	under := func(id []byte) []protocol.Edit { // until the next one
@@ -167,7 +168,7 @@ func (s *deskState) deliver(now time.Time, v *visit, frame *protocol.Frame, out 
 	status := statusOf(frame)
 	for _, x := range v.xs {
 		if status != 200 {
-			out = append(out, act(relayError{x, status, protocol.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
+			out = append(out, kernel.Act(relayError{x, status, protocol.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
 			continue
 		}
 		out = append(out, edited(x, frame, under(x.Frame.IDBytes()), nil))
@@ -194,7 +195,7 @@ func statusOf(f *protocol.Frame) int {
 }
 
 // keep remembers an outcome, so that the same retry again gets the same answer.
-func (s *deskState) keep(now time.Time, o outcome, out []effect) []effect {
+func (s *deskState) keep(now time.Time, o outcome, out []kernel.Effect) []kernel.Effect {
 	if len(o.frame) > maxKept {
 		return out
 	}
@@ -208,7 +209,7 @@ func (s *deskState) keep(now time.Time, o outcome, out []effect) []effect {
 		return out
 	}
 	s.tidying = true
-	return append(out, act(wakeAfter{keepOutcome, tidy{}}))
+	return append(out, kernel.WakeAfter(keepOutcome, tidy{}))
 }
 
 // dropOutcome forgets the oldest.
@@ -217,19 +218,19 @@ func (s *deskState) dropOutcome() {
 	s.outcomes = slices.Delete(s.outcomes, 0, 1)
 }
 
-func (s *deskState) tidy(now time.Time, out []effect) []effect {
+func (s *deskState) tidy(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for len(s.outcomes) > 0 && !now.Before(s.outcomes[0].until) {
 		s.dropOutcome()
 	}
 	if s.tidying = len(s.outcomes) > 0; s.tidying {
-		out = append(out, act(wakeAfter{s.outcomes[0].until.Sub(now), tidy{}}))
+		out = append(out, kernel.WakeAfter(s.outcomes[0].until.Sub(now), tidy{}))
 	}
 	return out
 }
 
 // departed: a client has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
 // waits for that until its time is over, another one for a while.
-func (s *deskState) departed(now time.Time, m departed, out []effect) []effect {
+func (s *deskState) departed(now time.Time, m departed, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.seq]
 	if v == nil {
 		return out
@@ -241,7 +242,7 @@ func (s *deskState) departed(now time.Time, m departed, out []effect) []effect {
 	}
 	if v.round > 0 {
 		v.gen++
-		return append(out, act(wakeAfter{returnGrace, graceUp{m.seq, v.gen}}))
+		return append(out, kernel.WakeAfter(returnGrace, graceUp{m.seq, v.gen}))
 	}
 	return s.event(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -27,7 +28,7 @@ func (s *deskState) clientKey(x *transport.Exchange) string {
 
 // makeRoom ends the oldest call of a client that waits for an answer while nobody waits for the call: whoever it was may have
 // given it up without a word, as nothing in the protocol says so. It reports whether there was one.
-func (s *deskState) makeRoom(now time.Time, client string, out []effect) ([]effect, bool) {
+func (s *deskState) makeRoom(now time.Time, client string, out []kernel.Effect) ([]kernel.Effect, bool) {
 	var oldest *visit
 	for _, v := range s.calls {
 		if v.caller.ClientKey == client && v.State == call.Parked && v.round > 0 && len(v.xs) == 0 && (oldest == nil || v.Seq < oldest.Seq) {
@@ -38,6 +39,6 @@ func (s *deskState) makeRoom(now time.Time, client string, out []effect) ([]effe
 		return out, false
 	}
 	const why = "nobody came back with the answer, and newer calls of this client wait for theirs (limits.parkedPerClient)"
-	out = append(out, tell(oldest.server.Pool, message.Cancel{Call: s.ref(oldest.Seq), Reason: why}))
+	out = append(out, kernel.Tell(oldest.server.Pool, message.Cancel{Call: s.ref(oldest.Seq), Reason: why}))
 	return s.event(now, oldest.Seq, call.Broken{Fault: &protocol.Fault{Name: protocol.Overloaded, Server: oldest.Server, Message: why}}, out), true
 }

@@ -88,7 +88,7 @@ func TestWhoMakesRoom(t *testing.T) {
 func TestADeskThatBeginsHasNobodyWaiting(t *testing.T) {
 	d := newDeskScript(t, 1)
 	for _, e := range deskStep(d.s, d.now, kernel.Started{}, nil) {
-		if _, ok := e.msg.(message.Drained); ok {
+		if _, ok := e.Msg.(message.Drained); ok {
 			return
 		}
 	}

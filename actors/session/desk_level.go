@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -25,29 +26,29 @@ func wantedLevel(x *transport.Exchange) int {
 }
 
 // wantLevel has the servers log as verbosely as the request asks for, as long as such requests come or run.
-func (s *deskState) wantLevel(x *transport.Exchange, out []effect) []effect {
+func (s *deskState) wantLevel(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	i := wantedLevel(x)
 	s.asked = min(s.asked, i)
 	if i >= s.level {
 		return out
 	}
 	if s.level == len(protocol.LogLevels) {
-		out = append(out, act(wakeAfter{levelLook, levelDue{}}))
+		out = append(out, kernel.WakeAfter(levelLook, levelDue{}))
 	}
 	return s.tellLevel(i, out)
 }
 
-func (s *deskState) tellLevel(i int, out []effect) []effect {
+func (s *deskState) tellLevel(i int, out []kernel.Effect) []kernel.Effect {
 	s.level = i
 	name := ""
 	if i < len(protocol.LogLevels) {
 		name = protocol.LogLevels[i]
 	}
-	return append(out, tell(s.owner, message.WantLevel{Session: s.self, Level: name}))
+	return append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: name}))
 }
 
 // levelDue lets the servers log less when nobody has asked for more since the last look.
-func (s *deskState) levelDue(out []effect) []effect {
+func (s *deskState) levelDue(out []kernel.Effect) []kernel.Effect {
 	wanted := s.asked
 	for _, v := range s.calls {
 		if i := slices.Index(protocol.LogLevels, v.caller.LogLevel); i >= 0 {
@@ -61,5 +62,5 @@ func (s *deskState) levelDue(out []effect) []effect {
 	if s.level == len(protocol.LogLevels) {
 		return out
 	}
-	return append(out, act(wakeAfter{levelLook, levelDue{}}))
+	return append(out, kernel.WakeAfter(levelLook, levelDue{}))
 }

@@ -44,7 +44,7 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 	frame.Memory = memory
 	written := 0
 	for _, e := range deskStep(d.s, d.now.Add(time.Second), message.Done{Seq: d.first(), Frame: frame}, nil) {
-		if a, ok := e.act.(answerPieces); ok {
+		if a, ok := e.Act.(answerPieces); ok {
 			written++
 			if whole := bytes.Join(a.pieces, nil); !bytes.Contains(whole, []byte(text)) || !bytes.HasPrefix(whole, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,`, a.x.Frame.IDBytes())) {
 				t.Errorf("answer %d of %d bytes is %.60q", written, len(whole), whole)

@@ -28,7 +28,7 @@ func TestRelay(t *testing.T) {
 		frame := d.frame(`{"jsonrpc":"2.0","id":5,"result":{"resultType":"input_required",%s}}`, c.result)
 		got := "nothing"
 		for _, e := range deskStep(d.s, d.now, message.Done{Seq: d.first(), Frame: frame}, nil) {
-			switch a := e.act.(type) {
+			switch a := e.Act.(type) {
 			case answer:
 				got = "result"
 				if strings.Contains(string(a.frame), `"requestState":"`) && !strings.Contains(string(a.frame), `"requestState":"s"`) {

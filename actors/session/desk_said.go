@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -19,7 +20,7 @@ type said struct {
 }
 
 // progress is a sign of life, and goes to everyone who waits; what comes between rounds is kept.
-func (s *deskState) progress(now time.Time, m message.Progress, out []effect) []effect {
+func (s *deskState) progress(now time.Time, m message.Progress, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
 		return out
@@ -32,7 +33,7 @@ func (s *deskState) progress(now time.Time, m message.Progress, out []effect) []
 }
 
 // log passes a call's log line on. MCP 2026-07-28, server/utilities/logging.
-func (s *deskState) log(m message.Log, out []effect) []effect {
+func (s *deskState) log(m message.Log, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
 		return out
@@ -46,7 +47,7 @@ func (s *deskState) log(m message.Log, out []effect) []effect {
 }
 
 // pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
-func (s *deskState) pass(v *visit, m said, out []effect) []effect {
+func (s *deskState) pass(v *visit, m said, out []kernel.Effect) []kernel.Effect {
 	if len(v.xs) == 0 {
 		if len(v.kept) >= keptMessages {
 			v.kept = slices.Delete(v.kept, 0, 1)
@@ -61,7 +62,7 @@ func (s *deskState) pass(v *visit, m said, out []effect) []effect {
 }
 
 // passKept gives a request that comes back what was said since the call had nobody to hear it.
-func (s *deskState) passKept(v *visit, x *transport.Exchange, out []effect) []effect {
+func (s *deskState) passKept(v *visit, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	kept := v.kept
 	v.kept = nil
 	for _, m := range kept {
@@ -71,17 +72,17 @@ func (s *deskState) passKept(v *visit, x *transport.Exchange, out []effect) []ef
 }
 
 // to writes it to one request, unless that did not ask for it.
-func (m said) to(x *transport.Exchange, out []effect) []effect {
+func (m said) to(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	if m.token.Present() {
 		token := x.Params.ProgressToken.Of(x.Frame.Raw)
 		if token == nil {
 			return out
 		}
 		frame := protocol.AppendEdited(nil, m.frame.Raw, protocol.Edit{Span: m.token, With: token})
-		return append(out, act(forward{x, frame, m.frame.Newline, transport.WeightProgress, "progress"}))
+		return append(out, kernel.Act(forward{x, frame, m.frame.Newline, transport.WeightProgress, "progress"}))
 	}
 	if m.level < wantedLevel(x) {
 		return out
 	}
-	return append(out, act(forward{x, m.frame.Raw, m.frame.Newline, transport.WeightLog, ""}))
+	return append(out, kernel.Act(forward{x, m.frame.Raw, m.frame.Newline, transport.WeightLog, ""}))
 }

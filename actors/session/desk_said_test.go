@@ -15,7 +15,7 @@ import (
 func (d *deskScript) forwarded(msg any) (list []string) {
 	d.t.Helper()
 	for _, e := range deskStep(d.s, d.now, msg, nil) {
-		f, ok := e.act.(forward)
+		f, ok := e.Act.(forward)
 		if !ok {
 			continue
 		}
@@ -133,7 +133,7 @@ func TestARetryDeclaresAnew(t *testing.T) {
 		state := d.parked(`{"elicitation":{}}`, ``)
 		denied := ""
 		for _, e := range deskStep(d.s, d.now, d.asking(2, c.capabilities, ``, state, c.answers), nil) {
-			if a, ok := e.act.(deny); ok {
+			if a, ok := e.Act.(deny); ok {
 				denied = string(a.fault.Name)
 			}
 		}

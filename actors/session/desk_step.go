@@ -124,16 +124,16 @@ func serverInfo(version string) []byte {
 }
 
 // deskStep applies msg to s at the time now and appends to out what is to be done about it.
-func deskStep(s *deskState, now time.Time, msg any, out []effect) []effect {
+func deskStep(s *deskState, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	out = s.handle(now, msg, out)
 	if s.draining && !s.drained && !s.waitedFor() {
 		s.drained = true
-		return append(out, tell(s.owner, message.Drained{Desk: s.self}))
+		return append(out, kernel.Tell(s.owner, message.Drained{Desk: s.self}))
 	}
 	return out
 }
 
-func (s *deskState) handle(now time.Time, msg any, out []effect) []effect {
+func (s *deskState) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.Visit:
 		return s.visit(now, m, out)
@@ -172,7 +172,7 @@ func (s *deskState) handle(now time.Time, msg any, out []effect) []effect {
 			return s.park(now, v, out)
 		}
 	case deadline:
-		tick := func(seq uint64, out []effect) []effect { return s.event(now, seq, call.Tick{}, out) }
+		tick := func(seq uint64, out []kernel.Effect) []kernel.Effect { return s.event(now, seq, call.Tick{}, out) }
 		return fired(&s.clock, now, m, s.calls, tick, out)
 	case levelDue:
 		return s.levelDue(out)
@@ -195,7 +195,7 @@ func (s *deskState) handle(now time.Time, msg any, out []effect) []effect {
 		m.Reply(s.report())
 	case kernel.Started:
 		// Whoever waited for this desk before a restart waits no more, and nobody else would say so to a gateway that drains.
-		return append(out, tell(s.owner, message.Drained{Desk: s.self}), tell(s.registry, message.Subscribe{Who: s.self}), act(wakeAfter{startWait, waitOver{}}))
+		return append(out, kernel.Tell(s.owner, message.Drained{Desk: s.self}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}), kernel.WakeAfter(startWait, waitOver{}))
 	case kernel.Stopping:
 		return s.stop(now, out)
 	}
@@ -213,19 +213,19 @@ func (s *deskState) waitedFor() bool {
 }
 
 // stop answers every call and tells the servers.
-func (s *deskState) stop(now time.Time, out []effect) []effect {
+func (s *deskState) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
 	s.draining = true
 	out = s.serveEarly(now, out)
 	for _, r := range s.seekers.waiting {
-		out = append(out, act(deny{r.request.Exchange, fault}))
+		out = append(out, kernel.Act(deny{r.request.Exchange, fault}))
 	}
 	for _, seq := range sortedKeys(s.calls) {
 		v := s.calls[seq]
-		out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
+		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
 		out = s.event(now, seq, call.Broken{Fault: endedWith(fault, &v.Call)}, out)
 	}
-	return append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
+	return append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 }
 
 func (s *deskState) ref(seq uint64) message.CallRef {
@@ -233,10 +233,10 @@ func (s *deskState) ref(seq uint64) message.CallRef {
 }
 
 // abort ends a call for an operator: its server is told, its client gets an error.
-func (s *deskState) abort(now time.Time, m message.Abort, out []effect) []effect {
+func (s *deskState) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
 	for seq, v := range s.calls {
 		if message.NumberAtDesk(seq) == m.Seq {
-			out = append(out, tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: abortFault.Message}))
+			out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: abortFault.Message}))
 			return s.event(now, seq, call.Broken{Fault: abortFault}, out)
 		}
 	}

@@ -62,7 +62,7 @@ func (d *deskScript) first() uint64 {
 
 func (d *deskScript) step(msg any) {
 	for _, e := range deskStep(d.s, d.now, msg, nil) {
-		switch a := e.act.(type) {
+		switch a := e.Act.(type) {
 		case answer:
 			d.final(a.x)
 			var f protocol.Frame
@@ -81,10 +81,10 @@ func (d *deskScript) step(msg any) {
 			d.final(a.x)
 		case accept:
 			d.final(a.x)
-		case wakeAfter:
-			d.timers = append(d.timers, a.msg)
+		case kernel.Wake:
+			d.timers = append(d.timers, a.Msg)
 		}
-		switch m := e.msg.(type) {
+		switch m := e.Msg.(type) {
 		case message.Dispatch:
 			d.running = append(d.running, m.Call.Seq)
 		case message.Answer:

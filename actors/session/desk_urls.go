@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
 )
@@ -22,7 +23,7 @@ const visited = 'v'
 // relayURLs turns a legacy server's error -32042 into the questions it means; the retry calls the server anew. Each place is
 // asked for once: a server that goes on to name it waits for something that does not happen, or that takes a person longer
 // than the retry, and to ask again and again would open one window after the other. Its error is passed on then.
-func (s *deskState) relayURLs(now time.Time, v *visit, f *protocol.Frame, requests []protocol.InputRequest, out []effect) []effect {
+func (s *deskState) relayURLs(now time.Time, v *visit, f *protocol.Frame, requests []protocol.InputRequest, out []kernel.Effect) []kernel.Effect {
 	if !v.caller.Can.Answers(protocol.QuestionURL) {
 		return s.cannotAnswer(now, v, protocol.QuestionURL, out)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
@@ -14,19 +15,19 @@ import (
 
 // visit answers what the gateway knows by itself and dispatches the rest. The frame's headers and _meta have been
 // checked against each other already.
-func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect {
+func (s *deskState) visit(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	if out, early := s.early(m, out); early {
 		return out
 	}
 	view, ok := s.snapshot.View(m.View)
 	if !ok {
-		return append(out, act(deny{x, protocol.NoServer(m.View.Server)}))
+		return append(out, kernel.Act(deny{x, protocol.NoServer(m.View.Server)}))
 	}
 	if m.State != nil && m.State.Kind == seal.Parked {
 		if t, fault := resolve(view, x); fault == nil { // a tool that is gone meanwhile has no headers
 			if fault := s.checkHeaders(t, x); fault != nil {
-				return append(out, act(deny{x, fault}))
+				return append(out, kernel.Act(deny{x, fault}))
 			}
 		}
 		return s.comeBack(now, m, out)
@@ -35,7 +36,7 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect
 	case protocol.MethodServerDiscover:
 		peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 		if peer != "" && peer == s.node {
-			return append(out, act(deny{x, ownServer()}))
+			return append(out, kernel.Act(deny{x, ownServer()}))
 		}
 		return s.result(x, s.discover(view, peer != ""), out)
 	case protocol.MethodToolsList:
@@ -57,43 +58,43 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []effect) []effect
 			}
 		}
 		if fault = s.checkHeaders(t, x); fault != nil {
-			return append(out, act(deny{x, fault}))
+			return append(out, kernel.Act(deny{x, fault}))
 		}
 		return s.dispatch(now, m, view, t, out)
 	case protocol.MethodTasksGet, protocol.MethodTasksUpdate, protocol.MethodTasksCancel:
 		t, fault := taskTarget(view, x)
 		if fault != nil {
-			return append(out, act(deny{x, fault}))
+			return append(out, kernel.Act(deny{x, fault}))
 		}
 		return s.dispatch(now, m, view, t, out)
 	}
 	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther {
 		return s.dispatch(now, m, view, target{server: servers[0]}, out)
 	}
-	return append(out, act(deny{x, protocol.NoMethod(x.Frame.MethodText())}))
+	return append(out, kernel.Act(deny{x, protocol.NoMethod(x.Frame.MethodText())}))
 }
 
 // unknown refuses a request for what is not found, after a look at what is new if there may be something.
-func (s *deskState) unknown(m message.Visit, view *catalog.View, fault *protocol.Fault, out []effect) []effect {
+func (s *deskState) unknown(m message.Visit, view *catalog.View, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	fault, servers, kinds := unknown(view, m.Exchange, fault)
 	out, waits := s.seekers.begin(m, servers, kinds, s.self, &s.seq, out)
 	if waits {
 		return out
 	}
-	return append(out, act(deny{m.Exchange, fault}))
+	return append(out, kernel.Act(deny{m.Exchange, fault}))
 }
 
 // doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
-func (s *deskState) doubted(m message.Visit, view *catalog.View, out []effect) ([]effect, bool) {
+func (s *deskState) doubted(m message.Visit, view *catalog.View, out []kernel.Effect) ([]kernel.Effect, bool) {
 	fault, servers, kinds := unknown(view, m.Exchange, noResource(m.Exchange))
 	if fault.Name == protocol.ServerUnavailable {
-		return append(out, act(deny{m.Exchange, fault})), true
+		return append(out, kernel.Act(deny{m.Exchange, fault})), true
 	}
 	return s.seekers.begin(m, servers, kinds, s.self, &s.seq, out)
 }
 
 // seekAgain answers a request by what is listed now.
-func (s *deskState) seekAgain(now time.Time, m message.Visit, out []effect) []effect {
+func (s *deskState) seekAgain(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
 	s.seekers.again = true
 	defer func() { s.seekers.again = false }()
 	return s.visit(now, m, out)
@@ -124,14 +125,14 @@ func (s *deskState) discover(view *catalog.View, gateway bool) []byte {
 	return append(b, '}')
 }
 
-func (s *deskState) list(view *catalog.View, x *transport.Exchange, kind protocol.ItemKind, out []effect) []effect {
+func (s *deskState) list(view *catalog.View, x *transport.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
-		return append(out, act(deny{x, protocol.BadParams("params.cursor: want a string")}))
+		return append(out, kernel.Act(deny{x, protocol.BadParams("params.cursor: want a string")}))
 	}
 	page, fault := view.Page(kind, true, cursor)
 	if fault != nil {
-		return append(out, act(deny{x, fault}))
+		return append(out, kernel.Act(deny{x, fault}))
 	}
 	if cursor == "" {
 		out = glanced(view, kind, out)
@@ -140,25 +141,25 @@ func (s *deskState) list(view *catalog.View, x *transport.Exchange, kind protoco
 }
 
 // result answers with a result of ours and the members a modern result has (bridge.md section 2).
-func (s *deskState) result(x *transport.Exchange, result []byte, out []effect) []effect {
+func (s *deskState) result(x *transport.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	raw := protocol.AppendResult(nil, x.Frame.IDBytes(), result)
 	var f protocol.Frame
 	var info protocol.ResultInfo
 	if f.Parse(raw) != nil || info.Scan(&f) != nil {
-		return append(out, act(deny{x, &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
+		return append(out, kernel.Act(deny{x, &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
 	}
 	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, s.info)
-	return append(out, act(answer{x, protocol.AppendEdited(nil, f.Raw, edits...), f.Newline}))
+	return append(out, kernel.Act(answer{x, protocol.AppendEdited(nil, f.Raw, edits...), f.Newline}))
 }
 
 // dispatch holds the call and hands it to the pool of the target's server.
-func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View, t target, out []effect) []effect {
+func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View, t target, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	raw := x.Frame.Raw
 	caller := s.callerOf(x)
 	use := s.clients[caller.ClientKey] // nil = it has no call
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
-		return append(out, act(deny{x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
+		return append(out, kernel.Act(deny{x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
 	}
 	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.server.Name, Item: t.original, Unlisted: t.unlisted, Replica: t.replica, Modern: true}
 	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(raw)) {
@@ -170,7 +171,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	var places []byte
 	if m.State != nil {
 		if fault := s.unwrap(m.State, r); fault != nil {
-			return append(out, act(deny{x, fault}))
+			return append(out, kernel.Act(deny{x, fault}))
 		}
 		places = visitedIn(m.State)
 	}
@@ -193,9 +194,9 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	use.inFlight++
 	s.calls[seq] = v
 	s.byID[idOf(x)] = seq
-	out = append(out, act(watch{x, seq}))
+	out = append(out, kernel.Act(watch{x, seq}))
 	out = s.clock.by(now, v.Deadline(), out)
-	return append(out, tell(t.server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
+	return append(out, kernel.Tell(t.server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
 }
 
 // unwrap puts a server's own requestState back in place of the sealed one.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
@@ -16,12 +17,12 @@ const maxEarly = 1024
 // early keeps a request that came before the catalog it needs: nothing can be said before there is one, and on stdin
 // and stdout nothing of the servers before they have settled, for at most startWait, as with initialize. It reports
 // whether it did, or refused to.
-func (s *deskState) early(m message.Visit, out []effect) ([]effect, bool) {
+func (s *deskState) early(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bool) {
 	x := m.Exchange
 	comesBack := m.State != nil && m.State.Kind == seal.Parked && !s.drained // with the answer its call waits for
 	if s.draining && !comesBack || s.snapshot == nil && (s.started || len(s.waiting) >= maxEarly) {
 		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
-		return append(out, act(deny{x, fault})), true
+		return append(out, kernel.Act(deny{x, fault})), true
 	}
 	wait := s.snapshot == nil || s.expect > 0 && onStdio(x) && x.Frame.M != protocol.MethodServerDiscover && len(s.waiting) < maxEarly
 	if wait {
@@ -33,7 +34,7 @@ func (s *deskState) early(m message.Visit, out []effect) ([]effect, bool) {
 func onStdio(x *transport.Exchange) bool { return x.Origin.Header == nil }
 
 // serveEarly answers what has waited for the catalog.
-func (s *deskState) serveEarly(now time.Time, out []effect) []effect {
+func (s *deskState) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.snapshot != nil && settledIn(s.snapshot) >= s.expect {
 		s.expect = 0
 	}

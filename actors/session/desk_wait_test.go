@@ -47,7 +47,7 @@ func TestEarlyRequests(t *testing.T) {
 			went := ""
 			for i, msg := range append([]any{message.Visit{Exchange: x}}, c.msgs...) {
 				for _, e := range deskStep(s, time.Unix(1000, 0), msg, nil) {
-					switch e.act.(type) {
+					switch e.Act.(type) {
 					case answer:
 						went += "answered"
 					case deny:

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -24,8 +23,8 @@ type ListenerOptions struct {
 
 // SpawnListener starts a listener under the gateway. One that panics is gone, and its client opens another stream.
 func SpawnListener(parent kernel.Self, o ListenerOptions) kernel.Reference {
-	options := kernel.SpawnOptions{Name: "listen/" + o.Name, Kind: "listen", Mailbox: mailbox, Restarts: -1}
-	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+	options := kernel.SpawnOptions{Name: "listen/" + o.Name, Kind: "listen", Mailbox: mailbox, Restarts: -1, Log: o.Log}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		return &listener{ListenerOptions: o, state: newListenState(o, self.Reference())}
 	})
 }
@@ -36,14 +35,12 @@ type listener struct {
 	state *listenState
 }
 
-func (l *listener) Step(now time.Time, msg any, out []effect) []effect {
+func (l *listener) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return listenStep(l.state, now, msg, out)
 }
 
-func (l *listener) Do(self kernel.Self, e effect) {
-	switch a := e.act.(type) {
-	case nil:
-		e.to.Tell(e.msg)
+func (l *listener) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
 	case answer:
 		a.x.Answer(a.frame, a.newline)
 	case forward:
@@ -55,11 +52,5 @@ func (l *listener) Do(self kernel.Self, e effect) {
 	case watch:
 		me := self.Reference()
 		a.x.OnGone(func() { me.Tell(departed{0, a.x}) })
-	case wakeAfter:
-		self.After(a.d, a.msg)
-	case logged:
-		l.Log.Log(context.Background(), a.level, a.text, a.args...)
-	case leave:
-		self.Stop()
 	}
 }

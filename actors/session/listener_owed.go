@@ -4,12 +4,13 @@ import (
 	"maps"
 	"slices"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 )
 
 // owe: a URI that was acknowledged, since its server was slow, was refused after that. The client has been promised to hear
 // of it, so it is asked for again: here with the next connection, elsewhere when the catalog says that it is another server's.
-func (s *listenState) owe(r resource, out []effect) []effect {
+func (s *listenState) owe(r resource, out []kernel.Effect) []kernel.Effect {
 	public := s.subs[r].public
 	delete(s.subs, r)
 	if s.owed == nil {
@@ -20,7 +21,7 @@ func (s *listenState) owe(r resource, out []effect) []effect {
 }
 
 // keepPromises subscribes to what is owed where the catalog has it now.
-func (s *listenState) keepPromises(out []effect) []effect {
+func (s *listenState) keepPromises(out []kernel.Effect) []kernel.Effect {
 	for _, public := range slices.Sorted(maps.Keys(s.owed)) {
 		found, fault := s.view.Resource(public)
 		if fault != nil {
@@ -32,11 +33,11 @@ func (s *listenState) keepPromises(out []effect) []effect {
 		}
 		if s.subs[was] != nil {
 			delete(s.subs, was)
-			out = append(out, tell(s.homes[was.server].pool, message.UnsubscribeURI{Who: s.self, URI: was.uri}))
+			out = append(out, kernel.Tell(s.homes[was.server].pool, message.UnsubscribeURI{Who: s.self, URI: was.uri}))
 		}
 		s.owed[public], s.subs[now] = now, &subscription{public: public}
 		s.homes[now.server] = homeOf(found.Server)
-		out = append(out, tell(found.Server.Pool, message.Resubscribe{Who: s.self, URIs: []string{now.uri}}))
+		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, URIs: []string{now.uri}}))
 	}
 	return out
 }

@@ -41,8 +41,8 @@ type listenState struct {
 	expect  int  // servers that URIs wait for; 0 = none any more
 	begun   bool // the wish has been read
 	acked   bool
-	early   []effect // what came before the acknowledgment, which must be first
-	over    bool     // nothing more is to be said: the client has left or cancelled, or has its answer
+	early   []kernel.Effect // what came before the acknowledgment, which must be first
+	over    bool            // nothing more is to be said: the client has left or cancelled, or has its answer
 }
 
 // Keys of _meta. MCP 2026-07-28, basic.
@@ -61,14 +61,14 @@ func newListenState(o ListenerOptions, self kernel.Reference) *listenState {
 }
 
 // listenStep applies msg to s at the time now and appends to out what is to be done about it.
-func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
+func listenStep(s *listenState, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
 		s.since = now
 		if s.expect > 0 {
-			out = append(out, act(wakeAfter{startWait, waitOver{}}))
+			out = append(out, kernel.WakeAfter(startWait, waitOver{}))
 		}
-		return append(out, act(watch{s.x, 0}), tell(s.registry, message.Subscribe{Who: s.self}))
+		return append(out, kernel.Act(watch{s.x, 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 	case message.Published:
 		return s.published(m.Snapshot, out)
 	case message.Subscribed:
@@ -88,16 +88,16 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 		}
 	case departed:
 		s.over = true
-		return append(out, act(leave{}))
+		return append(out, kernel.Leave())
 	case message.Withdrawal: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
 		if idOf(s.x) == (clientID{m.Remote, m.RequestID}) {
 			s.over = true
-			return append(out, act(accept{s.x}), act(leave{}))
+			return append(out, kernel.Act(accept{s.x}), kernel.Leave())
 		}
 	case message.DrainSession:
-		return append(out, act(leave{}))
+		return append(out, kernel.Leave())
 	case message.SinceWhen:
-		return append(out, tell(m.To, message.IdleSince{Session: s.self, At: now, Busy: true}))
+		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: now, Busy: true}))
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
 			ID: "listen", Client: s.client, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
@@ -109,13 +109,13 @@ func listenStep(s *listenState, now time.Time, msg any, out []effect) []effect {
 }
 
 // published takes the first catalog, or compares a newer one with what the client was told.
-func (s *listenState) published(snapshot *catalog.Snapshot, out []effect) []effect {
+func (s *listenState) published(snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.key)
 	if !ok && !s.begun {
 		return s.refuse(protocol.NoServer(s.key.Server), out)
 	}
 	if !ok {
-		return append(out, act(leave{}))
+		return append(out, kernel.Leave())
 	}
 	s.view = view
 	if s.begun {
@@ -131,7 +131,7 @@ func (s *listenState) mustWait(uris []string) bool {
 }
 
 // begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
-func (s *listenState) begin(out []effect) []effect {
+func (s *listenState) begin(out []kernel.Effect) []kernel.Effect {
 	var filter struct {
 		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
 		ResourceSubscriptions, TaskIDs                             []string
@@ -164,11 +164,11 @@ func (s *listenState) begin(out []effect) []effect {
 	if len(s.pending) == 0 {
 		return s.ack(out)
 	}
-	return append(out, act(wakeAfter{ackWait, ackDue{}}))
+	return append(out, kernel.WakeAfter(ackWait, ackDue{}))
 }
 
 // wish subscribes to what the client calls public.
-func (s *listenState) wish(found catalog.Found, public string, out []effect) []effect {
+func (s *listenState) wish(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
 	server, r := found.Server, resource{found.Server.Name, found.Original}
 	if s.subs[r] != nil {
 		return out
@@ -177,17 +177,17 @@ func (s *listenState) wish(found catalog.Found, public string, out []effect) []e
 	s.homes[r.server] = homeOf(server)
 	s.seq++
 	s.pending[s.seq] = r
-	return append(out, tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.uri, Unlisted: found.Unlisted}))
+	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.uri, Unlisted: found.Unlisted}))
 }
 
 // refuse ends the stream before it has begun.
-func (s *listenState) refuse(fault *protocol.Fault, out []effect) []effect {
+func (s *listenState) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	s.begun, s.over = true, true
-	return append(out, act(deny{s.x, fault}), act(leave{}))
+	return append(out, kernel.Act(deny{s.x, fault}), kernel.Leave())
 }
 
 // subscribed: a server has confirmed or refused; a refused URI is not acknowledged, or owed if it was before.
-func (s *listenState) subscribed(m message.Subscribed, out []effect) []effect {
+func (s *listenState) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.Effect {
 	r, ok := s.pending[m.Seq]
 	if !ok {
 		return out
@@ -206,7 +206,7 @@ func (s *listenState) subscribed(m message.Subscribed, out []effect) []effect {
 }
 
 // ack is the first message of the stream: what of the wish will be served. A stream that wants nothing ends at once.
-func (s *listenState) ack(out []effect) []effect {
+func (s *listenState) ack(out []kernel.Effect) []kernel.Effect {
 	if s.acked {
 		return out
 	}
@@ -239,7 +239,7 @@ func (s *listenState) ack(out []effect) []effect {
 	params = append(append(params, list...), '}')
 	out = append(out, s.notify(protocol.NotificationSubscriptionsAcknowledged.String(), params, "ack"))
 	if len(agreed) == 0 {
-		return append(out, act(leave{}))
+		return append(out, kernel.Leave())
 	}
 	early := s.early
 	s.early = nil
@@ -251,16 +251,16 @@ func (s *listenState) tag() []byte {
 	return append(append([]byte(`"_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...), '}')
 }
 
-func (s *listenState) notify(method string, params []byte, key string) effect {
+func (s *listenState) notify(method string, params []byte, key string) kernel.Effect {
 	weight := transport.WeightState
 	if key == "ack" {
 		weight = transport.WeightAnswer
 	}
-	return act(forward{s.x, protocol.AppendNotification(nil, method, params), false, weight, key})
+	return kernel.Act(forward{s.x, protocol.AppendNotification(nil, method, params), false, weight, key})
 }
 
 // tellChanges tells once about every kind of list that differs from what was told last.
-func (s *listenState) tellChanges(out []effect) []effect {
+func (s *listenState) tellChanges(out []kernel.Effect) []kernel.Effect {
 	generation := s.view.Snapshot().Generation
 	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Prompts, protocol.Resources} {
 		due := s.told[kind] != generation[kind]
@@ -278,7 +278,7 @@ func (s *listenState) tellChanges(out []effect) []effect {
 }
 
 // tell keeps what comes before the acknowledgment.
-func (s *listenState) tell(e effect, out []effect) []effect {
+func (s *listenState) tell(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 	if !s.acked {
 		s.early = append(s.early, e)
 		return out
@@ -287,7 +287,7 @@ func (s *listenState) tell(e effect, out []effect) []effect {
 }
 
 // updated passes a change of a resource or task on, with the client's URI and the stream's tag.
-func (s *listenState) updated(m message.ResourceUpdated, out []effect) []effect {
+func (s *listenState) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	_, public, ok := hearing(s.view, s.subs, &m)
 	if !ok {
 		return out
@@ -309,21 +309,21 @@ func (s *listenState) updated(m message.ResourceUpdated, out []effect) []effect 
 		edits = append(edits, protocol.InsertMember(raw, m.Frame.Params, s.tag()))
 	}
 	frame := protocol.AppendEdited(nil, raw, edits...)
-	return s.tell(act(forward{s.x, frame, m.Frame.Newline, transport.WeightState, public}), out)
+	return s.tell(kernel.Act(forward{s.x, frame, m.Frame.Newline, transport.WeightState, public}), out)
 }
 
 // stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
 // would have to be the acknowledgment.
-func (s *listenState) stop(out []effect) []effect {
+func (s *listenState) stop(out []kernel.Effect) []kernel.Effect {
 	out = leaveHomes(s.homes, s.self, out)
-	out = append(out, tell(s.registry, message.Unsubscribe{Who: s.self}))
+	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 	switch {
 	case s.over:
 		return out
 	case !s.acked:
-		return append(out, act(deny{s.x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
+		return append(out, kernel.Act(deny{s.x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
 	}
 	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
 	result = append(append(result, `,"`+metaServerInfo+`":`...), s.info...)
-	return append(out, act(answer{s.x, protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), false}))
+	return append(out, kernel.Act(answer{s.x, protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), false}))
 }

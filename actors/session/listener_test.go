@@ -15,10 +15,10 @@ import (
 )
 
 // lastWords are the last words on a stream, by its messages: "acknowledged", "result", a fault's name, "nothing".
-func lastWords(out []effect) (words string) {
+func lastWords(out []kernel.Effect) (words string) {
 	words = "nothing"
 	for _, e := range out {
-		switch a := e.act.(type) {
+		switch a := e.Act.(type) {
 		case forward:
 			words = "acknowledged"
 		case answer:
@@ -83,10 +83,10 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///a","name":"a"}`)}
 		return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10}, [protocol.ItemKinds]bool{})}
 	}
-	asked := func(out []effect) (who kernel.Reference) {
+	asked := func(out []kernel.Effect) (who kernel.Reference) {
 		for _, e := range out {
-			if m, ok := e.msg.(message.Resubscribe); ok && len(m.URIs) == 1 && m.URIs[0] == "file:///a" {
-				who = e.to
+			if m, ok := e.Msg.(message.Resubscribe); ok && len(m.URIs) == 1 && m.URIs[0] == "file:///a" {
+				who = e.To
 			}
 		}
 		return who

@@ -103,7 +103,7 @@ func isStarting(servers []string, fault *protocol.Fault) *protocol.Fault {
 }
 
 // begin keeps a request until its lists have come; false when too many wait, or it has waited already.
-func (s *seekers[R]) begin(request R, servers []*catalog.Server, kinds []protocol.ItemKind, self kernel.Reference, seq *uint64, out []effect) ([]effect, bool) {
+func (s *seekers[R]) begin(request R, servers []*catalog.Server, kinds []protocol.ItemKind, self kernel.Reference, seq *uint64, out []kernel.Effect) ([]kernel.Effect, bool) {
 	if s.again || len(servers) == 0 || len(s.waiting) >= maxSeeking {
 		return out, false
 	}
@@ -113,11 +113,11 @@ func (s *seekers[R]) begin(request R, servers []*catalog.Server, kinds []protoco
 		for _, kind := range kinds {
 			*seq++
 			r.seqs = append(r.seqs, *seq)
-			out = append(out, tell(server.Pool, message.Refresh{Who: self, Seq: *seq, Kind: kind}))
+			out = append(out, kernel.Tell(server.Pool, message.Refresh{Who: self, Seq: *seq, Kind: kind}))
 		}
 	}
 	s.waiting = append(s.waiting, r)
-	return append(out, act(wakeAfter{seekWait, seekOver{r.id}})), true
+	return append(out, kernel.WakeAfter(seekWait, seekOver{r.id})), true
 }
 
 // came takes an answer; it returns the request whose last it was.
@@ -155,9 +155,9 @@ func (s *seekers[R]) remove(is func(*sought[R]) bool) (request R, found bool) {
 }
 
 // glanced tells the servers whose lists change without a word that a client has been given one.
-func glanced(view *catalog.View, kind protocol.ItemKind, out []effect) []effect {
+func glanced(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	for _, server := range view.Silent(kind) {
-		out = append(out, tell(server.Pool, message.Glanced{Kind: kind}))
+		out = append(out, kernel.Tell(server.Pool, message.Glanced{Kind: kind}))
 	}
 	return out
 }

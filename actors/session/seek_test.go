@@ -17,11 +17,11 @@ func TestSeekers(t *testing.T) {
 	begin := func(request int) (seqs []uint64, id uint64, waits bool) {
 		out, waits := s.begin(request, servers, []protocol.ItemKind{protocol.Tools}, kernel.Reference{}, &seq, nil)
 		for _, e := range out {
-			switch m := e.msg.(type) {
+			switch m := e.Msg.(type) {
 			case message.Refresh:
 				seqs = append(seqs, m.Seq)
 			case nil:
-				id = e.act.(wakeAfter).msg.(seekOver).id
+				id = e.Act.(kernel.Wake).Msg.(seekOver).id
 			}
 		}
 		return seqs, id, waits

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -35,8 +34,8 @@ const mailbox = 512
 
 // Spawn starts the session under the gateway. A session that panics is not restarted: its client begins a new one.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
-	options := kernel.SpawnOptions{Name: ActorName(o.ID), Kind: "session", Mailbox: mailbox, Restarts: -1, Within: time.Minute}
-	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic[effect] {
+	options := kernel.SpawnOptions{Name: ActorName(o.ID), Kind: "session", Mailbox: mailbox, Restarts: -1, Within: time.Minute, Log: o.Log}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		return &session{Options: o, state: newState(o, self.Reference()), meters: map[string]*status.ServerMetrics{}}
 	})
 }
@@ -50,7 +49,7 @@ type session struct {
 	stream *transport.EventStream           // sse: where everything goes
 }
 
-func (s *session) Step(now time.Time, msg any, out []effect) []effect {
+func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if in, ok := msg.(message.Inbound); ok {
 		s.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw)+len(in.Exchange.Batch))
 	}
@@ -58,13 +57,6 @@ func (s *session) Step(now time.Time, msg any, out []effect) []effect {
 		return out
 	}
 	return step(s.state, now, msg, out)
-}
-
-// effect tells msg to to, or carries out act.
-type effect struct {
-	to  kernel.Reference
-	msg any
-	act any // one of the types below; nil = tell
 }
 
 type (
@@ -109,17 +101,7 @@ type (
 		key         string // of what it replaces while it waits; "" = a log line
 		undelivered any    // nil = it may be lost
 	}
-	wakeAfter struct {
-		d   time.Duration
-		msg any
-	}
-	logged struct {
-		level slog.Level
-		text  string
-		args  []any
-	}
 	coalesced struct{ method protocol.Method } // a newer notification took the place of one nobody was there for
-	leave     struct{}
 )
 
 // Messages of the session to itself.
@@ -134,13 +116,8 @@ type (
 func (undelivered) Class() kernel.Class { return kernel.Outcome }
 func (streamReady) Class() kernel.Class { return kernel.Outcome }
 
-func tell(to kernel.Reference, msg any) effect { return effect{to: to, msg: msg} }
-func act(a any) effect                         { return effect{act: a} }
-
-func (s *session) Do(self kernel.Self, e effect) {
-	switch a := e.act.(type) {
-	case nil:
-		e.to.Tell(e.msg)
+func (s *session) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
 	case answer, answerPieces, forward, accept:
 		reply(s.Metrics, a)
 	case refuse:
@@ -157,12 +134,6 @@ func (s *session) Do(self kernel.Self, e effect) {
 		a.stream.Close()
 	case endReplay:
 		s.endReplay()
-	case wakeAfter:
-		self.After(a.d, a.msg)
-	case logged:
-		s.Log.Log(context.Background(), a.level, a.text, a.args...)
-	case leave:
-		self.Stop()
 	}
 }
 

@@ -21,7 +21,7 @@ type question struct {
 
 // ask puts a server's question to the client, on the stream of the call it belongs to, under an id of ours.
 // What the client has not declared is refused to the server. MCP 2025-11-25, basic/transports, sending messages.
-func (s *state) ask(now time.Time, m message.Ask, out []effect) []effect {
+func (s *state) ask(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[m.Seq]
 	if h == nil {
 		return append(out, refuseAsk(m, -32600, "the call has ended"))
@@ -44,7 +44,7 @@ func (s *state) ask(now time.Time, m message.Ask, out []effect) []effect {
 	id := strconv.AppendUint(nil, s.lastAsk, 10)
 	edits := publicID([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
-	out = append(out, act(forward{h.x, frame, m.Frame.Newline, transport.WeightAnswer, ""}))
+	out = append(out, kernel.Act(forward{h.x, frame, m.Frame.Newline, transport.WeightAnswer, ""}))
 	return s.clock.by(now, h.Deadline(), out)
 }
 
@@ -60,9 +60,9 @@ func (s *state) parked() int {
 }
 
 // refuseAsk answers a question with an error instead of asking.
-func refuseAsk(m message.Ask, code int, why string) effect {
+func refuseAsk(m message.Ask, code int, why string) kernel.Effect {
 	err := fmt.Appendf(nil, `{"code":%d,"message":%s}`, code, protocol.Quote(why))
-	return tell(m.From, message.Answer{Key: m.Key, Error: err})
+	return kernel.Tell(m.From, message.Answer{Key: m.Key, Error: err})
 }
 
 // refusals say why a client cannot be asked; modes are refused, not degraded.
@@ -77,7 +77,7 @@ var refusals = map[protocol.Question]string{
 
 // response passes the client's answer on to the server that asked; an answer to a question nobody asked, or that
 // is answered already, is dropped.
-func (s *state) response(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) response(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	number, err := strconv.ParseUint(string(x.Frame.IDBytes()), 10, 64)
 	q, ok := s.questions[number]
 	if err != nil || !ok {
@@ -91,11 +91,11 @@ func (s *state) response(now time.Time, x *transport.Exchange, out []effect) []e
 	if x.Frame.Kind == protocol.KindError {
 		answer.Result, answer.Error = nil, x.Frame.ErrorBytes()
 	}
-	return s.replied(now, q.seq, append(out, tell(q.from, answer)))
+	return s.replied(now, q.seq, append(out, kernel.Tell(q.from, answer)))
 }
 
 // replied starts a call's clocks again.
-func (s *state) replied(now time.Time, seq uint64, out []effect) []effect {
+func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[seq]
 	if h == nil {
 		return out
@@ -105,7 +105,7 @@ func (s *state) replied(now time.Time, seq uint64, out []effect) []effect {
 }
 
 // askWithdrawn tells the client that its answer is no longer wanted.
-func (s *state) askWithdrawn(now time.Time, m message.AskWithdrawn, out []effect) []effect {
+func (s *state) askWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
 	for number, q := range s.questions {
 		if q.seq == m.Seq && q.key == m.Key {
 			out = s.cancelQuestion(number, out)
@@ -116,7 +116,7 @@ func (s *state) askWithdrawn(now time.Time, m message.AskWithdrawn, out []effect
 }
 
 // cancelQuestions withdraws the open questions of a call that has ended.
-func (s *state) cancelQuestions(seq uint64, out []effect) []effect {
+func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect {
 	if len(s.questions) == 0 {
 		return out
 	}
@@ -128,7 +128,7 @@ func (s *state) cancelQuestions(seq uint64, out []effect) []effect {
 	return out
 }
 
-func (s *state) cancelQuestion(number uint64, out []effect) []effect {
+func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effect {
 	q := s.questions[number]
 	delete(s.questions, number)
 	h := s.calls[q.seq]
@@ -137,5 +137,5 @@ func (s *state) cancelQuestion(number uint64, out []effect) []effect {
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the call has ended"}`, number)
 	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
-	return append(out, act(forward{h.x, frame, false, transport.WeightAnswer, ""}))
+	return append(out, kernel.Act(forward{h.x, frame, false, transport.WeightAnswer, ""}))
 }

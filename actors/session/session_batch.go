@@ -4,13 +4,14 @@ import (
 	"errors"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
 
 // batch handles each message of a batch for itself; their answers are put together by the transport.
 // MCP 2025-03-26, basic, batching: only that version has batches, and initialize is never part of one.
-func (s *state) batch(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) batch(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.InvalidRequest}
 	members, err := []*transport.Exchange(nil), error(nil)
 	switch {
@@ -33,7 +34,7 @@ func (s *state) batch(now time.Time, x *transport.Exchange, out []effect) []effe
 			fault.Name = protocol.ParseFault
 		}
 	}
-	return append(out, act(refuse{x, 400, fault}))
+	return append(out, kernel.Act(refuse{x, 400, fault}))
 }
 
 func hasInitialize(members []*transport.Exchange) bool {

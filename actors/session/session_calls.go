@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -17,7 +18,7 @@ import (
 const levelInfo = slog.LevelInfo
 
 // dispatch looks the item up and hands the call to the pool of its server.
-func (s *state) dispatch(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) dispatch(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	t, fault := resolve(s.view, x)
 	if fault != nil {
 		return s.unknown(x, fault, out)
@@ -31,7 +32,7 @@ func (s *state) dispatch(now time.Time, x *transport.Exchange, out []effect) []e
 }
 
 // doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
-func (s *state) doubted(x *transport.Exchange, out []effect) ([]effect, bool) {
+func (s *state) doubted(x *transport.Exchange, out []kernel.Effect) ([]kernel.Effect, bool) {
 	fault, servers, kinds := unknown(s.view, x, noResource(x))
 	if fault.Name == protocol.ServerUnavailable {
 		return s.fault(x, fault, out), true
@@ -40,7 +41,7 @@ func (s *state) doubted(x *transport.Exchange, out []effect) ([]effect, bool) {
 }
 
 // unknown refuses a request for what is not found, after a look at what is new if there may be something.
-func (s *state) unknown(x *transport.Exchange, fault *protocol.Fault, out []effect) []effect {
+func (s *state) unknown(x *transport.Exchange, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	fault, servers, kinds := unknown(s.view, x, fault)
 	out, waits := s.seekers.begin(x, servers, kinds, s.self, &s.seq, out)
 	if waits {
@@ -50,17 +51,17 @@ func (s *state) unknown(x *transport.Exchange, fault *protocol.Fault, out []effe
 }
 
 // seekAgain answers a request by what is listed now.
-func (s *state) seekAgain(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) seekAgain(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	s.seekers.again = true
 	defer func() { s.seekers.again = false }()
 	return s.request(now, x, out)
 }
 
 // forward hands a request to the pool of the target's server.
-func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []effect) []effect {
+func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []kernel.Effect) []kernel.Effect {
 	id := x.Frame.IDBytes()
 	if _, taken := s.byID[string(id)]; taken {
-		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + cut(string(id), 100) + " is in use by a call in flight"}}))
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + cut(string(id), 100) + " is in use by a call in flight"}}))
 	}
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
@@ -80,7 +81,7 @@ func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []ef
 	s.calls[s.seq] = h
 	s.byID[string(id)] = s.seq
 	out = s.clock.by(now, h.Deadline(), out)
-	return append(out, tell(t.server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
+	return append(out, kernel.Tell(t.server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }
 
 // target is the item a request names.
@@ -146,7 +147,7 @@ func (s *state) caller() message.Caller {
 func (s *state) ref(seq uint64) message.CallRef { return message.CallRef{Holder: s.self, Seq: seq} }
 
 // event applies an event to a call; what comes for a call that has ended is dropped.
-func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effect {
+func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[seq]
 	if h == nil {
 		return out
@@ -173,7 +174,7 @@ func (s *state) event(now time.Time, seq uint64, event any, out []effect) []effe
 }
 
 // effect carries out what a call's step wants done.
-func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []effect {
+func (s *state) effect(now time.Time, h *held, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	s.taskGone(h, e)
 	if h.survey != nil {
 		return s.looked(h, e, out)
@@ -197,7 +198,7 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 		out = s.fault(h.x, e.Fault, out)
 		return append(out, ended(now, &h.Call, outcomeOf(e.Fault)))
 	case call.Cancel:
-		return append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
+		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
 	case call.Forget:
 		out = s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
 		return append(out, ended(now, &h.Call, status.OutcomeCancelled))
@@ -209,28 +210,28 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []effect) []e
 const largeFrame = 16 << 10
 
 // edited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
-func edited(x *transport.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) effect {
+func edited(x *transport.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) kernel.Effect {
 	if len(frame.Raw) < largeFrame {
-		return act(answer{x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
+		return kernel.Act(answer{x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
 	}
-	return act(answerPieces{x, protocol.Pieces(frame.Raw, edits...), frame.Newline, memory})
+	return kernel.Act(answerPieces{x, protocol.Pieces(frame.Raw, edits...), frame.Newline, memory})
 }
 
 // progress goes to the client with its own token in it.
-func (s *state) progress(now time.Time, m message.Progress, out []effect) []effect {
+func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[m.Seq]
 	if h == nil {
 		return out
 	}
 	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
-		out = append(out, act(forward{h.x, frame, e.Frame.Newline, transport.WeightProgress, "progress"}))
+		out = append(out, kernel.Act(forward{h.x, frame, e.Frame.Newline, transport.WeightProgress, "progress"}))
 	}
 	return out
 }
 
 // log passes a call's log line on, unless the client wants only graver ones.
-func (s *state) log(now time.Time, m message.Log, out []effect) []effect {
+func (s *state) log(now time.Time, m message.Log, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[m.Seq]
 	if h == nil {
 		return out
@@ -239,7 +240,7 @@ func (s *state) log(now time.Time, m message.Log, out []effect) []effect {
 		return out
 	}
 	for _, e := range h.Step(now, call.Logged{Frame: m.Frame}, s.scratch[:0]) {
-		out = append(out, act(forward{h.x, e.Frame.Raw, e.Frame.Newline, transport.WeightLog, ""}))
+		out = append(out, kernel.Act(forward{h.x, e.Frame.Raw, e.Frame.Newline, transport.WeightLog, ""}))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -25,12 +26,12 @@ func (c counted) count(m *status.ServerMetrics) {
 }
 
 // ended is counted for a call that ended without an answer of its server's.
-func ended(now time.Time, c *call.Call, outcome status.Outcome) effect {
-	return act(counted{server: c.Server, method: c.Method, outcome: outcome, seconds: now.Sub(c.Began).Seconds()})
+func ended(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
+	return kernel.Act(counted{server: c.Server, method: c.Method, outcome: outcome, seconds: now.Sub(c.Began).Seconds()})
 }
 
 // answered is counted for an answer of the server's own.
-func answered(now time.Time, of *call.Call, frame *protocol.Frame) effect {
+func answered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
 	c := counted{server: of.Server, method: of.Method, outcome: status.OutcomeError, seconds: now.Sub(of.Began).Seconds()}
 	if frame.Kind == protocol.KindResult {
 		c.outcome = status.OutcomeOK
@@ -43,18 +44,17 @@ func answered(now time.Time, of *call.Call, frame *protocol.Frame) effect {
 			c.mimeType = mimeTypeOf(frame)
 		}
 	}
-	return act(c)
+	return kernel.Act(c)
 }
 
 // readRefused logs the error a server answers a read with; its client gets it all the same (S0.9.2).
-func readRefused(of *call.Call, frame *protocol.Frame, out []effect) []effect {
+func readRefused(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
 		return out
 	}
 	text, _ := protocol.Unquote(protocol.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
 	code := cut(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
-	return append(out, act(logged{levelInfo, "server refused to read a resource",
-		[]any{"server", of.Server, "uri", cut(of.Item, 200), "code", code, "message", cut(text, 200)}}))
+	return append(out, kernel.Log(levelInfo, "server refused to read a resource", "server", of.Server, "uri", cut(of.Item, 200), "code", code, "message", cut(text, 200)))
 }
 
 // toolFailed reports whether a result of tools/call says isError.

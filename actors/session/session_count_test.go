@@ -34,7 +34,7 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 			}
 			h := &held{}
 			h.Method, h.Server = c.method, "files"
-			got := answered(h.Began, &h.Call, &f).act.(counted)
+			got := answered(h.Began, &h.Call, &f).Act.(counted)
 			if want := (counted{"files", c.method, c.outcome, 0, c.mime}); got != want {
 				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
 			}

@@ -19,7 +19,7 @@ func homeOf(server *catalog.Server) home { return home{server.Pool, server.Life}
 
 // moved compares the pools that know a client with those of a newer catalog. A server that was switched off and on again has
 // another, one that was restarted has forgotten everything: they are told again what the client is subscribed to, but for what it is about to ask for (asked).
-func moved(homes map[string]home, snapshot *catalog.Snapshot, who kernel.Reference, subs map[resource]*subscription, asked map[resource]bool, out []effect) (_ []effect, servers []string) {
+func moved(homes map[string]home, snapshot *catalog.Snapshot, who kernel.Reference, subs map[resource]*subscription, asked map[resource]bool, out []kernel.Effect) (_ []kernel.Effect, servers []string) {
 	for _, name := range slices.Sorted(maps.Keys(homes)) {
 		server := snapshot.Server(name)
 		if server == nil || homeOf(server) == homes[name] {
@@ -34,21 +34,21 @@ func moved(homes map[string]home, snapshot *catalog.Snapshot, who kernel.Referen
 			}
 		}
 		slices.Sort(m.URIs)
-		out = append(out, tell(server.Pool, m))
+		out = append(out, kernel.Tell(server.Pool, m))
 	}
 	return out, servers
 }
 
 // leaveHomes tells all of them that the client has gone.
-func leaveHomes(homes map[string]home, who kernel.Reference, out []effect) []effect {
+func leaveHomes(homes map[string]home, who kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	for _, name := range slices.Sorted(maps.Keys(homes)) {
-		out = append(out, tell(homes[name].pool, message.UnsubscribeAll{Who: who}))
+		out = append(out, kernel.Tell(homes[name].pool, message.UnsubscribeAll{Who: who}))
 	}
 	return out
 }
 
 // rehome subscribes again where the pool is another one, or has forgotten. Clients that wait for an answer get theirs.
-func (s *state) rehome(out []effect) []effect {
+func (s *state) rehome(out []kernel.Effect) []kernel.Effect {
 	asked := map[resource]bool{}
 	for _, w := range s.subscribing {
 		asked[w.resource] = asked[w.resource] || !w.known
@@ -56,7 +56,7 @@ func (s *state) rehome(out []effect) []effect {
 	out, servers := moved(s.homes, s.view.Snapshot(), s.self, s.subs, asked, out)
 	for _, seq := range sortedKeys(s.subscribing) {
 		if w := s.subscribing[seq]; slices.Contains(servers, w.server) {
-			out = append(out, tell(s.homes[w.server].pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: w.uri}))
+			out = append(out, kernel.Tell(s.homes[w.server].pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: w.uri}))
 		}
 	}
 	return out

@@ -9,18 +9,19 @@ import (
 
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
 )
 
 // inbound handles one message of the client.
-func (s *state) inbound(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) inbound(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	if s.path != "" && x.Origin.Path != s.path {
-		return append(out, act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found on this path: it was opened on " + s.path}}))
+		return append(out, kernel.Act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found on this path: it was opened on " + s.path}}))
 	}
 	if v := x.Origin.Version; v != "" && !protocol.IsLegacy(v) {
-		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 			Message: "MCP-Protocol-Version " + quote(v) + " is not supported in a session; this one speaks " + s.version}}))
 	}
 	if x.Batch != nil {
@@ -30,13 +31,13 @@ func (s *state) inbound(now time.Time, x *transport.Exchange, out []effect) []ef
 	case protocol.KindRequest:
 		return s.request(now, x, out)
 	case protocol.KindNotification:
-		out = append(out, act(accept{x}))
+		out = append(out, kernel.Act(accept{x}))
 		return s.notification(now, x, out)
 	}
-	return s.response(now, x, append(out, act(accept{x})))
+	return s.response(now, x, append(out, kernel.Act(accept{x})))
 }
 
-func (s *state) notification(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) notification(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	switch x.Frame.M {
 	case protocol.NotificationInitialized:
 		s.ready = s.initialized
@@ -51,7 +52,7 @@ func (s *state) notification(now time.Time, x *transport.Exchange, out []effect)
 		}
 	case protocol.NotificationRootsListChanged:
 		for _, server := range slices.Sorted(maps.Keys(s.rootsOf)) {
-			out = append(out, tell(s.rootsOf[server], message.RootsChanged{}))
+			out = append(out, kernel.Tell(s.rootsOf[server], message.RootsChanged{}))
 		}
 	}
 	return out
@@ -60,15 +61,15 @@ func (s *state) notification(now time.Time, x *transport.Exchange, out []effect)
 // withdrawn ends the exchange of a request that its client has cancelled. The specification wants no answer to it. But over
 // streamable HTTP a request has a response of its own, which must hold one (MCP 2025-11-25, basic/transports, sending
 // messages): Python's client waits for ever when there is none. What comes late is to be ignored by whoever has cancelled.
-func (s *state) withdrawn(x *transport.Exchange, f *protocol.Fault, out []effect) []effect {
+func (s *state) withdrawn(x *transport.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" {
-		return append(out, act(accept{x}))
+		return append(out, kernel.Act(accept{x}))
 	}
 	return s.fault(x, f, out)
 }
 
 // request answers what the gateway knows by itself and dispatches the rest.
-func (s *state) request(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) request(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	if fault := message.UnknownProject(x); fault != nil {
 		return s.unopened(x, fault, out)
 	}
@@ -79,7 +80,7 @@ func (s *state) request(now time.Time, x *transport.Exchange, out []effect) []ef
 		return s.result(x, []byte("{}"), out)
 	}
 	if !s.initialized {
-		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "send initialize first"}}))
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "send initialize first"}}))
 	}
 	s.ready = true // MCP wants notifications/initialized first; every SDK serves a client that forgot it
 	if s.draining {
@@ -120,7 +121,7 @@ func (s *state) only() *catalog.Server {
 }
 
 // list answers from the snapshot: no server is asked (S0.4.3).
-func (s *state) list(x *transport.Exchange, kind protocol.ItemKind, out []effect) []effect {
+func (s *state) list(x *transport.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
 		return s.fault(x, protocol.BadParams("params.cursor: want a string"), out)
@@ -136,9 +137,9 @@ func (s *state) list(x *transport.Exchange, kind protocol.ItemKind, out []effect
 }
 
 // initialize opens the session. MCP 2025-11-25, basic/lifecycle.
-func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) initialize(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	if s.initialized {
-		return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "the session is initialized already"}}))
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "the session is initialized already"}}))
 	}
 	asked, ok := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
 	if !ok {
@@ -146,14 +147,14 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	}
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
-		return append(s.fault(x, ownServer(), out), act(leave{}))
+		return append(s.fault(x, ownServer(), out), kernel.Leave())
 	}
 	if s.nowhere {
-		return append(out, act(refuse{x, 404, protocol.NoServer(s.key.Server)}), act(leave{}))
+		return append(out, kernel.Act(refuse{x, 404, protocol.NoServer(s.key.Server)}), kernel.Leave())
 	}
 	if s.view == nil || s.expect > 0 {
 		if len(s.wait) > 0 {
-			return append(out, act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))
+			return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))
 		}
 		s.wait = append(s.wait, x)
 		return s.serveWaiting(now, out)
@@ -166,16 +167,16 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []effect) [
 	s.client = clientName(s.clientInfo)
 	s.told = s.view.Snapshot().Generation
 	out = s.result(x, s.initializeResult(peer != ""), out)
-	return append(out, act(logged{levelInfo, "session opened", []any{"client", s.client, "protocol", s.version, "transport", s.transport}}))
+	return append(out, kernel.Log(levelInfo, "session opened", "client", s.client, "protocol", s.version, "transport", s.transport))
 }
 
 // unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
 // names no session, and the actor leaves, as nobody can ever use it.
-func (s *state) unopened(x *transport.Exchange, f *protocol.Fault, out []effect) []effect {
+func (s *state) unopened(x *transport.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" || s.initialized || len(s.wait) > 0 {
 		return s.fault(x, f, out)
 	}
-	return append(out, act(refuse{x, 200, f}), act(leave{}))
+	return append(out, kernel.Act(refuse{x, 200, f}), kernel.Leave())
 }
 
 // capabilities are what clients of every era are told.
@@ -217,30 +218,30 @@ func ownServer() *protocol.Fault {
 }
 
 // setLevel keeps the level below which this client wants no log lines. MCP 2025-11-25, server/utilities/logging.
-func (s *state) setLevel(x *transport.Exchange, out []effect) []effect {
+func (s *state) setLevel(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	name, _ := protocol.Unquote(x.Params.Level.Of(x.Frame.Raw))
 	level := slices.Index(protocol.LogLevels, name)
 	if level < 0 {
 		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(protocol.LogLevels, " ")), out)
 	}
 	s.level = level
-	out = append(out, tell(s.owner, message.WantLevel{Session: s.self, Level: name}))
+	out = append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: name}))
 	return s.result(x, []byte("{}"), out)
 }
 
 // result answers a request with a result of ours. A large one is a page of a snapshot, which many sessions write.
-func (s *state) result(x *transport.Exchange, result []byte, out []effect) []effect {
+func (s *state) result(x *transport.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	if len(result) >= largeFrame {
 		around := protocol.AppendResult(nil, x.Frame.IDBytes(), nil)
 		end := len(around) - 1
-		return append(out, act(answerPieces{x: x, pieces: [][]byte{around[:end], result, around[end:]}}))
+		return append(out, kernel.Act(answerPieces{x: x, pieces: [][]byte{around[:end], result, around[end:]}}))
 	}
-	return append(out, act(answer{x, protocol.AppendResult(nil, x.Frame.IDBytes(), result), false}))
+	return append(out, kernel.Act(answer{x, protocol.AppendResult(nil, x.Frame.IDBytes(), result), false}))
 }
 
 // fault answers a request with an error of ours.
-func (s *state) fault(x *transport.Exchange, f *protocol.Fault, out []effect) []effect {
-	return append(out, act(answer{x, f.AppendTo(nil, x.Frame.IDBytes(), false), false}))
+func (s *state) fault(x *transport.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.Act(answer{x, f.AppendTo(nil, x.Frame.IDBytes(), false), false}))
 }
 
 // clientName is the client's name and version for people, cut and without surprises.

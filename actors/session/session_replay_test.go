@@ -13,8 +13,8 @@ import (
 // acts are the effects of one message that are not messages to others.
 func acts(s *state, msg any) (list []any) {
 	for _, e := range step(s, time.Unix(1000, 0), msg, nil) {
-		if e.act != nil {
-			list = append(list, e.act)
+		if e.Act != nil {
+			list = append(list, e.Act)
 		}
 	}
 	return list
@@ -56,15 +56,15 @@ func TestSessionOfOneStream(t *testing.T) {
 	if e := one[openStream](t, acts(s, message.StreamOpened{Stream: &transport.EventStream{}})); e.refusal != 405 {
 		t.Errorf("second stream: %+v", e)
 	}
-	if !has[leave](acts(s, message.StreamClosed{Stream: stream})) {
+	if !has[kernel.Leaving](acts(s, message.StreamClosed{Stream: stream})) {
 		t.Error("the session outlives its stream")
 	}
 	s, _ = opened()
-	if !has[leave](acts(s, openOver{})) {
+	if !has[kernel.Leaving](acts(s, openOver{})) {
 		t.Error("a client that never initialized stays")
 	}
 	s.initialized = true
-	if has[leave](acts(s, openOver{})) {
+	if has[kernel.Leaving](acts(s, openOver{})) {
 		t.Error("a client that initialized has to go")
 	}
 }

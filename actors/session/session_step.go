@@ -95,7 +95,7 @@ func newState(o Options, self kernel.Reference) *state {
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
-func step(s *state, now time.Time, msg any, out []effect) []effect {
+func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.Inbound:
 		s.lastSeen = now
@@ -119,7 +119,7 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case message.TaskNote:
 		return s.taskNote(m, out)
 	case message.ElicitationDone:
-		return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
+		return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
 	case message.ResourceUpdated:
 		return s.updated(m, out)
 	case message.ResourcesUpdated:
@@ -149,25 +149,25 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 	case undelivered:
 		return s.undelivered(m, out)
 	case message.EndSession:
-		return append(out, act(refuse{m.Exchange, 204, nil}), act(leave{}))
+		return append(out, kernel.Act(refuse{m.Exchange, 204, nil}), kernel.Leave())
 	case message.CloseIfIdle:
 		if len(s.calls) == 0 && len(s.streams) == 0 {
-			return append(out, act(leave{}))
+			return append(out, kernel.Leave())
 		}
 	case message.SinceWhen:
 		busy := len(s.calls) > 0 || len(s.streams) > 0
-		return append(out, tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Busy: busy}))
+		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Busy: busy}))
 	case message.DrainSession:
 		s.draining = true
 		return s.leaveWhenDrained(out)
 	case deadline:
-		tick := func(seq uint64, out []effect) []effect { return s.event(now, seq, call.Tick{}, out) }
+		tick := func(seq uint64, out []kernel.Effect) []kernel.Effect { return s.event(now, seq, call.Tick{}, out) }
 		return fired(&s.clock, now, m, s.calls, tick, out)
 	case idleCheck:
 		return s.idle(now, out)
 	case openOver:
 		if !s.initialized {
-			return append(out, act(leave{}))
+			return append(out, kernel.Leave())
 		}
 	case waitOver:
 		s.expect = 0
@@ -180,15 +180,15 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 		m.Reply(s.report())
 	case kernel.Started:
 		s.since, s.lastSeen = now, now
-		out = append(out, tell(s.registry, message.Subscribe{Who: s.self}))
+		out = append(out, kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 		if s.transport != "stdio" {
-			out = append(out, act(wakeAfter{s.limits.SessionIdle, idleCheck{}}))
+			out = append(out, kernel.WakeAfter(s.limits.SessionIdle, idleCheck{}))
 		}
 		if s.expect > 0 {
-			out = append(out, act(wakeAfter{startWait, waitOver{}}))
+			out = append(out, kernel.WakeAfter(startWait, waitOver{}))
 		}
 		if s.transport == "sse" {
-			out = append(out, act(wakeAfter{openWait, openOver{}}))
+			out = append(out, kernel.WakeAfter(openWait, openOver{}))
 		}
 	case kernel.Stopping:
 		return s.stop(now, out)
@@ -197,24 +197,24 @@ func step(s *state, now time.Time, msg any, out []effect) []effect {
 }
 
 // published takes a newer catalog, and tells the client what changed.
-func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []effect) []effect {
+func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.key)
 	if s.nowhere = !ok; s.nowhere {
 		if s.transport == "http" && !s.initialized && len(s.wait) == 0 {
 			return out // the initialize is on its way, and is to be told why
 		}
 		for _, x := range s.wait {
-			out = append(out, act(refuse{x, 404, protocol.NoServer(s.key.Server)}))
+			out = append(out, kernel.Act(refuse{x, 404, protocol.NoServer(s.key.Server)}))
 		}
 		s.wait = nil
-		return append(out, act(leave{}))
+		return append(out, kernel.Leave())
 	}
 	s.view = view
 	return s.tellChanges(s.serveWaiting(now, s.rehome(out)))
 }
 
 // serveWaiting answers the initialize that waits, once there is a catalog and the servers it waits for have settled.
-func (s *state) serveWaiting(now time.Time, out []effect) []effect {
+func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.view == nil {
 		return out
 	}
@@ -231,34 +231,34 @@ func (s *state) serveWaiting(now time.Time, out []effect) []effect {
 }
 
 // idle ends a session nobody uses: no call, no open stream, nothing heard for limits.sessionIdle.
-func (s *state) idle(now time.Time, out []effect) []effect {
+func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	rest := s.lastSeen.Add(s.limits.SessionIdle).Sub(now)
 	if rest <= 0 && len(s.streams) == 0 && len(s.calls) == 0 {
-		return append(out, act(leave{}))
+		return append(out, kernel.Leave())
 	}
 	if rest <= 0 {
 		rest = s.limits.SessionIdle
 	}
-	return append(out, act(wakeAfter{rest, idleCheck{}}))
+	return append(out, kernel.WakeAfter(rest, idleCheck{}))
 }
 
-func (s *state) leaveWhenDrained(out []effect) []effect {
+func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
 	if s.draining && len(s.calls) == 0 {
-		return append(out, act(leave{}))
+		return append(out, kernel.Leave())
 	}
 	return out
 }
 
 // stop answers every call, tells the servers, and ends the streams.
-func (s *state) stop(now time.Time, out []effect) []effect {
+func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the session ended before the call was answered", Retryable: true}
 	for _, seq := range sortedKeys(s.calls) {
 		h := s.calls[seq]
-		out = append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
+		out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
 		out = s.event(now, seq, call.Broken{Fault: endedWith(fault, &h.Call)}, out)
 	}
 	for _, x := range s.wait {
-		out = append(out, act(refuse{x, 503, fault}))
+		out = append(out, kernel.Act(refuse{x, 503, fault}))
 	}
 	for _, r := range s.seekers.waiting {
 		out = s.fault(r.request, fault, out)
@@ -268,9 +268,9 @@ func (s *state) stop(now time.Time, out []effect) []effect {
 	}
 	out = leaveHomes(s.homes, s.self, out)
 	for _, stream := range s.streams {
-		out = append(out, act(closeStream{stream}))
+		out = append(out, kernel.Act(closeStream{stream}))
 	}
-	return append(out, act(endReplay{}), tell(s.registry, message.Unsubscribe{Who: s.self}))
+	return append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 }
 
 // endedWith is fault for one call: it names the server. Whoever ends with the call cannot wait for the word that nothing
@@ -299,12 +299,12 @@ func (s *state) report() message.SessionReport {
 }
 
 // abort ends a call for an operator: its server is told, its client gets an error.
-func (s *state) abort(now time.Time, m message.Abort, out []effect) []effect {
+func (s *state) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[m.Seq]
 	if h == nil {
 		return out
 	}
-	out = append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: abortFault.Message}))
+	out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: abortFault.Message}))
 	return s.event(now, m.Seq, call.Broken{Fault: abortFault}, out)
 }
 

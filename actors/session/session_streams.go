@@ -63,35 +63,35 @@ func (s *session) refuse(a refuse) {
 }
 
 // streamOpened takes a new GET stream and tells on it what could not be told before.
-func (s *state) streamOpened(m message.StreamOpened, out []effect) []effect {
+func (s *state) streamOpened(m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.transport == "sse" && s.path == "": // the stream the session begins with
 		s.path = strings.TrimSuffix(m.Stream.Origin.Path, "sse") + "messages"
 		s.streams = []*transport.EventStream{m.Stream}
-		return append(out, act(openStream{stream: m.Stream, endpoint: s.path + "?sessionId=" + s.id}))
+		return append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.path + "?sessionId=" + s.id}))
 	case s.transport == "sse":
-		return append(out, act(openStream{stream: m.Stream, refusal: 405}))
+		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 405}))
 	case len(s.streams) >= maxStreams:
-		return append(out, act(openStream{stream: m.Stream, refusal: 429}))
+		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 429}))
 	case s.transport != "stdio" && (!s.initialized || m.Stream.Origin.Path != s.path):
-		return append(out, act(openStream{stream: m.Stream, refusal: 400}))
+		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 400}))
 	case m.Stream.Origin.LastEvent != "" && s.resumes():
-		return append(out, act(openStream{stream: m.Stream, resume: true}))
+		return append(out, kernel.Act(openStream{stream: m.Stream, resume: true}))
 	}
-	return s.streamReady(m.Stream, append(out, act(openStream{stream: m.Stream})))
+	return s.streamReady(m.Stream, append(out, kernel.Act(openStream{stream: m.Stream})))
 }
 
 // streamReady adds an open stream and tells on it what could not be told before.
-func (s *state) streamReady(stream *transport.EventStream, out []effect) []effect {
+func (s *state) streamReady(stream *transport.EventStream, out []kernel.Effect) []kernel.Effect {
 	// Effects that were given the old slice may still read it: never append in place.
 	s.streams = append(s.streams[:len(s.streams):len(s.streams)], stream)
 	return s.tellUpdates(s.tellChanges(out))
 }
 
 // streamClosed forgets a stream. A session of HTTP+SSE ends with its stream.
-func (s *state) streamClosed(m message.StreamClosed, out []effect) []effect {
+func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kernel.Effect {
 	if s.transport == "sse" {
-		return append(out, act(leave{}))
+		return append(out, kernel.Leave())
 	}
 	var rest []*transport.EventStream
 	for _, stream := range s.streams {
@@ -105,7 +105,7 @@ func (s *state) streamClosed(m message.StreamClosed, out []effect) []effect {
 
 // tellChanges tells the client once about every kind of list that differs from what it was told last. Without a
 // stream nothing is told; what is due stays due.
-func (s *state) tellChanges(out []effect) []effect {
+func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 	if s.view == nil || !s.ready || len(s.streams) == 0 {
 		return out
 	}
@@ -124,13 +124,13 @@ func (s *state) tellChanges(out []effect) []effect {
 			continue
 		}
 		method := kind.ChangedMethod().String()
-		out = append(out, act(push{streams: s.streams, method: kind.ChangedMethod(), frame: protocol.AppendNotification(nil, method, nil), key: method, undelivered: kind}))
+		out = append(out, kernel.Act(push{streams: s.streams, method: kind.ChangedMethod(), frame: protocol.AppendNotification(nil, method, nil), key: method, undelivered: kind}))
 	}
 	return out
 }
 
 // undelivered makes due again what no stream took.
-func (s *state) undelivered(m undelivered, out []effect) []effect {
+func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect {
 	switch what := m.what.(type) {
 	case protocol.ItemKind:
 		s.told[what] = 0 // differs from every generation of a kind that has changed
@@ -143,9 +143,9 @@ func (s *state) undelivered(m undelivered, out []effect) []effect {
 }
 
 // serverLog passes on a log line that belongs to no call, if the client's view holds the server.
-func (s *state) serverLog(m message.ServerLog, out []effect) []effect {
+func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	if len(s.streams) == 0 || !s.ready || s.view == nil || s.key.Server != "" && s.key.Server != m.Server || !s.wantsLog(&m.Frame) {
 		return out
 	}
-	return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline}))
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline}))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -36,7 +37,7 @@ type subscribing struct {
 
 // subscribe asks the server for updates of a resource; the client is answered after the server (C10).
 // An unknown URI is refused without asking anybody (S0.7.2).
-func (s *state) subscribe(x *transport.Exchange, out []effect) []effect {
+func (s *state) subscribe(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
 	if fault != nil {
 		return s.unknown(x, fault, out)
@@ -54,11 +55,11 @@ func (s *state) subscribe(x *transport.Exchange, out []effect) []effect {
 	s.homes[r.server] = homeOf(found.Server)
 	s.seq++
 	s.subscribing[s.seq] = subscribing{x, r, known}
-	return append(out, tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.uri, Unlisted: found.Unlisted}))
+	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.uri, Unlisted: found.Unlisted}))
 }
 
 // unsubscribe ends it; the pool tells the server when nobody else is left.
-func (s *state) unsubscribe(x *transport.Exchange, out []effect) []effect {
+func (s *state) unsubscribe(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	_, found, fault := s.resourceOf(x)
 	if fault != nil {
 		return s.unknown(x, fault, out)
@@ -66,13 +67,13 @@ func (s *state) unsubscribe(x *transport.Exchange, out []effect) []effect {
 	r := resource{found.Server.Name, found.Original}
 	if sub := s.subs[r]; sub != nil {
 		s.forgetSubscription(r)
-		out = append(out, tell(s.homes[r.server].pool, message.UnsubscribeURI{Who: s.self, URI: r.uri}))
+		out = append(out, kernel.Tell(s.homes[r.server].pool, message.UnsubscribeURI{Who: s.self, URI: r.uri}))
 	}
 	return s.result(x, []byte("{}"), out)
 }
 
 // subscribed answers the client with what the server said.
-func (s *state) subscribed(m message.Subscribed, out []effect) []effect {
+func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.Effect {
 	w, ok := s.subscribing[m.Seq]
 	if !ok {
 		return out
@@ -92,7 +93,7 @@ func (s *state) subscribed(m message.Subscribed, out []effect) []effect {
 	}
 	frame := append([]byte(`{"jsonrpc":"2.0","id":`), w.x.Frame.IDBytes()...)
 	frame = append(append(frame, `,"error":`...), m.Error...)
-	return append(out, act(answer{w.x, append(frame, '}'), false}))
+	return append(out, kernel.Act(answer{w.x, append(frame, '}'), false}))
 }
 
 // forgetSubscription drops a subscription and the updates of it that wait for a stream.

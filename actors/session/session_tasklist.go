@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -28,7 +29,7 @@ type survey struct {
 }
 
 // listTasks answers with the client's own tasks, oldest first. MCP 2025-11-25, basic/utilities/tasks, listing tasks.
-func (s *state) listTasks(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) listTasks(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	after := uint64(0)
 	if x.Params.Cursor.Present() {
 		text, _ := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
@@ -59,7 +60,7 @@ func (s *state) listTasks(now time.Time, x *transport.Exchange, out []effect) []
 }
 
 // look asks a task's server how far it is.
-func (s *state) look(now time.Time, v *survey, place int, t *task, out []effect) []effect {
+func (s *state) look(now time.Time, v *survey, place int, t *task, out []kernel.Effect) []kernel.Effect {
 	r := &message.Request{Caller: s.caller(), Server: t.server, Item: t.own, Home: &t.home}
 	params := append(protocol.AppendQuoted([]byte(`{"taskId":`), t.own), '}')
 	raw := protocol.AppendRequest(nil, 0, protocol.MethodTasksGet.String(), params)
@@ -73,15 +74,15 @@ func (s *state) look(now time.Time, v *survey, place int, t *task, out []effect)
 		Limits: call.Limits{Queue: lookTime / 2, Idle: lookTime / 2},
 	}}
 	out = s.clock.by(now, s.calls[s.seq].Deadline(), out)
-	return append(out, tell(server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
+	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }
 
 // looked takes what came of one look. A task its server no longer knows is forgotten; one that cannot be asked now is
 // left out.
-func (s *state) looked(h *held, e *call.Effect, out []effect) []effect {
+func (s *state) looked(h *held, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {
 	case call.Cancel:
-		return append(out, tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
+		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
 	case call.Deliver:
 		if f := &e.Frame; f.Kind == protocol.KindResult && f.Raw[f.Result.Off] == '{' {
 			shown := protocol.AppendEdited(nil, f.Raw, taskEdits(nil, f.Raw, f.Result, h.Server)...)
@@ -98,7 +99,7 @@ func (s *state) looked(h *held, e *call.Effect, out []effect) []effect {
 }
 
 // surveyed answers tasks/list.
-func (s *state) surveyed(v *survey, out []effect) []effect {
+func (s *state) surveyed(v *survey, out []kernel.Effect) []kernel.Effect {
 	known := slices.DeleteFunc(v.tasks, func(t []byte) bool { return t == nil })
 	b := []byte(`{"tasks":[`)
 	for i, t := range known {

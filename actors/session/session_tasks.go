@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/transport"
@@ -50,7 +51,7 @@ func (s *state) offersTasks() bool {
 }
 
 // taskRequest answers tasks/list and passes on what names a task of the session.
-func (s *state) taskRequest(now time.Time, x *transport.Exchange, out []effect) []effect {
+func (s *state) taskRequest(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
 	if !s.offersTasks() {
 		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 	}
@@ -103,10 +104,10 @@ func withoutTasks(r *message.Request, tool *catalog.Entry) {
 
 // taskMade notes that a call has become a task; the oldest of too many is forgotten. That of a call that has been given up
 // meanwhile is nobody's.
-func (s *state) taskMade(m message.TaskMade, out []effect) []effect {
+func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[m.Seq]
 	if h == nil {
-		return append(out, tell(m.Home.Backend, message.DropTask{ID: m.ID, Incarnation: m.Home.Incarnation}))
+		return append(out, kernel.Tell(m.Home.Backend, message.DropTask{ID: m.ID, Incarnation: m.Home.Incarnation}))
 	}
 	public := publicTaskID(h.Server, m.ID)
 	delete(s.tasks, public)
@@ -141,7 +142,7 @@ func (s *state) taskGone(h *held, e *call.Effect) {
 
 // taskNote tells the client what the server says of a task: on the stream of a request that waits for its end, if there is
 // one, else on a stream that belongs to no request.
-func (s *state) taskNote(m message.TaskNote, out []effect) []effect {
+func (s *state) taskNote(m message.TaskNote, out []kernel.Effect) []kernel.Effect {
 	t := s.tasks[publicTaskID(m.Server, m.ID)]
 	if t == nil {
 		return out
@@ -162,10 +163,10 @@ func (s *state) taskNote(m message.TaskNote, out []effect) []effect {
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
 	for _, seq := range sortedKeys(s.calls) {
 		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == m.Server && h.Item == m.ID {
-			return append(out, act(forward{h.x, frame, m.Frame.Newline, transport.WeightLog, ""}))
+			return append(out, kernel.Act(forward{h.x, frame, m.Frame.Newline, transport.WeightLog, ""}))
 		}
 	}
-	return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))
 }
 
 // resultOf is the method whose result the call has: that of a task is of the call that began it.

@@ -49,7 +49,7 @@ func newTaskScript(t *testing.T) *taskScript {
 	return &taskScript{t, s}
 }
 
-func (k *taskScript) step(msg any) []effect { return step(k.s, time.Unix(1000, 0), msg, nil) }
+func (k *taskScript) step(msg any) []kernel.Effect { return step(k.s, time.Unix(1000, 0), msg, nil) }
 
 // ask sends a request and returns the answer it gets at once, "" = none, and what is dispatched.
 func (k *taskScript) ask(line string) (answered string, sent []message.Dispatch) {
@@ -64,12 +64,12 @@ func (k *taskScript) ask(line string) (answered string, sent []message.Dispatch)
 	return k.sort(k.step(message.Inbound{Exchange: x}))
 }
 
-func (k *taskScript) sort(effects []effect) (answered string, sent []message.Dispatch) {
+func (k *taskScript) sort(effects []kernel.Effect) (answered string, sent []message.Dispatch) {
 	for _, e := range effects {
-		if d, ok := e.msg.(message.Dispatch); ok {
+		if d, ok := e.Msg.(message.Dispatch); ok {
 			sent = append(sent, d)
 		}
-		if a, ok := e.act.(answer); ok {
+		if a, ok := e.Act.(answer); ok {
 			answered = string(a.frame)
 		}
 	}
@@ -237,7 +237,7 @@ func TestPrepareTask(t *testing.T) {
 func TestATaskThatComesTooLate(t *testing.T) {
 	k := newTaskScript(t)
 	out := k.step(message.TaskMade{Seq: 99, ID: "7", Home: message.Home{Incarnation: 3}})
-	if len(out) != 1 || out[0].msg != (message.DropTask{ID: "7", Incarnation: 3}) || len(k.s.tasks) != 0 {
+	if len(out) != 1 || out[0].Msg != (message.DropTask{ID: "7", Incarnation: 3}) || len(k.s.tasks) != 0 {
 		t.Errorf("effects %+v, tasks %v", out, k.s.tasks)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
@@ -30,7 +31,7 @@ func hearing(view *catalog.View, subs map[resource]*subscription, m *message.Res
 }
 
 // updated tells the client that a resource has changed (S0.7.4), or keeps it until a stream opens.
-func (s *state) updated(m message.ResourceUpdated, out []effect) []effect {
+func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	r, public, ok := hearing(s.view, s.subs, &m)
 	if !ok {
 		return out
@@ -39,7 +40,7 @@ func (s *state) updated(m message.ResourceUpdated, out []effect) []effect {
 		return s.keep(r, m, out)
 	}
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, protocol.Edit{Span: m.Span, With: protocol.Quote(public)})
-	return append(out, act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline, key: public, undelivered: m}))
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline, key: public, undelivered: m}))
 }
 
 // Bounds of what is kept for a client that is away.
@@ -50,7 +51,7 @@ const (
 )
 
 // keep keeps an update for later: the newest of each URI. Of too many parts only the whole is told.
-func (s *state) keep(r resource, m message.ResourceUpdated, out []effect) []effect {
+func (s *state) keep(r resource, m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	sub := s.subs[r]
 	m = slim(m, m.URI)
 	i := slices.IndexFunc(sub.due, func(u message.ResourceUpdated) bool { return u.URI == m.URI })
@@ -65,7 +66,7 @@ func (s *state) keep(r resource, m message.ResourceUpdated, out []effect) []effe
 		s.kept -= len(sub.due) - 1
 		sub.due = []message.ResourceUpdated{slim(m, r.uri)}
 	}
-	return append(out, act(coalesced{protocol.NotificationResourcesUpdated}))
+	return append(out, kernel.Act(coalesced{protocol.NotificationResourcesUpdated}))
 }
 
 // slim is m, or what we say ourselves when the server's own words are too long to be kept, or are of something else.
@@ -81,7 +82,7 @@ func slim(m message.ResourceUpdated, uri string) message.ResourceUpdated {
 }
 
 // tellUpdates tells what no stream took before.
-func (s *state) tellUpdates(out []effect) []effect {
+func (s *state) tellUpdates(out []kernel.Effect) []kernel.Effect {
 	s.kept = 0
 	for _, r := range s.resources() {
 		due := s.subs[r].due
@@ -94,7 +95,7 @@ func (s *state) tellUpdates(out []effect) []effect {
 }
 
 // allUpdated tells of everything the client subscribed to at a server that named too many changes.
-func (s *state) allUpdated(server string, out []effect) []effect {
+func (s *state) allUpdated(server string, out []kernel.Effect) []kernel.Effect {
 	for _, u := range allOf(server, s.subs) {
 		out = s.updated(u, out)
 	}

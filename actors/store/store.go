@@ -27,8 +27,8 @@ type Options struct {
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	s := &state{gateway: o.Gateway, path: o.Path, dirty: map[string]message.KnownEra{}}
 	_, _ = rand.Read(s.key[:]) // never fails
-	options := kernel.SpawnOptions{Name: "store", Kind: "store", Restarts: 10, Within: time.Minute}
-	return kernel.SpawnChild(parent, options, func(kernel.Self) kernel.Logic[effect] { return &store{o, s} })
+	options := kernel.SpawnOptions{Name: "store", Kind: "store", Restarts: 10, Within: time.Minute, Log: o.Log}
+	return kernel.SpawnChild(parent, options, func(kernel.Self) kernel.Logic { return &store{o, s} })
 }
 
 // store is the shell: it carries out what step wants done.
@@ -37,13 +37,8 @@ type store struct {
 	state *state
 }
 
-func (s *store) Step(_ time.Time, msg any, out []effect) []effect { return step(s.state, msg, out) }
-
-// effect tells msg to to, or carries out act.
-type effect struct {
-	to  kernel.Reference
-	msg any
-	act any // one of the types below; nil = tell
+func (s *store) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	return step(s.state, msg, out)
 }
 
 type (
@@ -52,15 +47,6 @@ type (
 	closeFile struct { // after a last write, if there is something to write
 		file  *file
 		batch batch
-	}
-	wakeAfter struct {
-		d   time.Duration
-		msg any
-	}
-	logged struct {
-		level slog.Level
-		text  string
-		args  []any
 	}
 )
 
@@ -90,10 +76,8 @@ func (o opened) Abandon(kernel.Why) {
 	}
 }
 
-func (s *store) Do(self kernel.Self, e effect) {
-	switch a := e.act.(type) {
-	case nil:
-		e.to.Tell(e.msg)
+func (s *store) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
 	case openFile:
 		self.Go(func(context.Context) any { return load(a.path) })
 	case putEras:
@@ -110,10 +94,6 @@ func (s *store) Do(self kernel.Self, e effect) {
 			}
 			return nil
 		})
-	case wakeAfter:
-		self.After(a.d, a.msg)
-	case logged:
-		s.Log.Log(context.Background(), a.level, a.text, a.args...)
 	}
 }
 
@@ -160,14 +140,14 @@ const (
 )
 
 // step applies msg to s and appends to out what is to be done about it.
-func step(s *state, msg any, out []effect) []effect {
+func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
 		if s.path == "" || s.told {
 			return s.inMemory(out)
 		}
 		s.phase = opening
-		return append(out, effect{act: openFile{s.path}}, effect{act: wakeAfter{openWait, openExpired{}}})
+		return append(out, kernel.Act(openFile{s.path}), kernel.WakeAfter(openWait, openExpired{}))
 	case opened:
 		return s.opened(m, out)
 	case openExpired:
@@ -192,7 +172,7 @@ func step(s *state, msg any, out []effect) []effect {
 		return s.write(out)
 	case kernel.Stopping:
 		if s.phase == kept {
-			out = append(out, effect{act: closeFile{s.file, batch{s.file, s.dirty}}})
+			out = append(out, kernel.Act(closeFile{s.file, batch{s.file, s.dirty}}))
 		}
 		s.phase, s.file, s.writing, s.dirty = memory, nil, false, map[string]message.KnownEra{}
 	}
@@ -200,11 +180,11 @@ func step(s *state, msg any, out []effect) []effect {
 }
 
 // opened takes the file, unless it came too late.
-func (s *state) opened(m opened, out []effect) []effect {
+func (s *state) opened(m opened, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.phase != opening:
 		if m.file != nil {
-			out = append(out, effect{act: closeFile{file: m.file}})
+			out = append(out, kernel.Act(closeFile{file: m.file}))
 		}
 		return out
 	case m.err != nil:
@@ -218,34 +198,34 @@ func (s *state) opened(m opened, out []effect) []effect {
 }
 
 // inMemory goes on without a file.
-func (s *state) inMemory(out []effect) []effect {
+func (s *state) inMemory(out []kernel.Effect) []kernel.Effect {
 	if s.phase == kept {
-		out = append(out, effect{act: closeFile{file: s.file}})
+		out = append(out, kernel.Act(closeFile{file: s.file}))
 	}
 	s.phase, s.file, s.dirty = memory, nil, map[string]message.KnownEra{}
 	return s.tell(nil, out)
 }
 
 // tell gives the gateway what there is, once.
-func (s *state) tell(eras map[string]message.KnownEra, out []effect) []effect {
+func (s *state) tell(eras map[string]message.KnownEra, out []kernel.Effect) []kernel.Effect {
 	if s.told {
 		return out
 	}
 	s.told = true
-	return append(out, effect{to: s.gateway, msg: message.StateLoaded{Key: s.key, Eras: maps.Clone(eras)}})
+	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: maps.Clone(eras)}))
 }
 
 // write writes what waits, unless a write runs.
-func (s *state) write(out []effect) []effect {
+func (s *state) write(out []kernel.Effect) []kernel.Effect {
 	if s.phase != kept || s.writing || len(s.dirty) == 0 {
 		return out
 	}
 	s.writing = true
 	eras := s.dirty
 	s.dirty = map[string]message.KnownEra{}
-	return append(out, effect{act: putEras{batch{s.file, eras}}})
+	return append(out, kernel.Act(putEras{batch{s.file, eras}}))
 }
 
-func warn(text string, args ...any) effect {
-	return effect{act: logged{slog.LevelWarn, text, args}}
+func warn(text string, args ...any) kernel.Effect {
+	return kernel.Log(slog.LevelWarn, text, args...)
 }

@@ -19,14 +19,14 @@ type parent struct {
 	got   chan kernel.Reference
 }
 
-func (p *parent) Step(_ time.Time, msg any, out []struct{}) []struct{} {
+func (p *parent) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if _, ok := msg.(kernel.Started); ok {
-		return append(out, struct{}{})
+		return append(out, kernel.Act("spawn"))
 	}
 	return out
 }
 
-func (p *parent) Do(self kernel.Self, _ struct{}) { p.got <- p.spawn(self) }
+func (p *parent) Act(self kernel.Self, _ any) { p.got <- p.spawn(self) }
 
 // run starts a store on path, lets do talk to it, and stops the system. It returns what the gateway was told.
 func run(t *testing.T, path string, do func(kernel.Reference)) message.StateLoaded {
@@ -34,7 +34,7 @@ func run(t *testing.T, path string, do func(kernel.Reference)) message.StateLoad
 	system := kernel.New(kernel.Options{})
 	gateway := actortest.NewProbe(system, "gateway")
 	got := make(chan kernel.Reference, 1)
-	kernel.Spawn(system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic[struct{}] {
+	kernel.Spawn(system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic {
 		return &parent{got: got, spawn: func(self kernel.Self) kernel.Reference {
 			return Spawn(self, Options{Path: path, Gateway: gateway.Reference, Log: slog.New(slog.DiscardHandler)})
 		}}
@@ -119,7 +119,7 @@ func TestRandomScripts(t *testing.T) {
 				writing--
 			}
 			for _, e := range step(s, msg, nil) {
-				switch a := e.act.(type) {
+				switch a := e.Act.(type) {
 				case nil:
 					told++
 				case putEras:

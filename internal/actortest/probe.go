@@ -20,7 +20,7 @@ type box struct {
 	got []any
 }
 
-func (b *box) Step(_ time.Time, msg any, out []struct{}) []struct{} {
+func (b *box) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch msg.(type) {
 	case kernel.Started, kernel.Stopping:
 		return out
@@ -31,12 +31,12 @@ func (b *box) Step(_ time.Time, msg any, out []struct{}) []struct{} {
 	return out
 }
 
-func (b *box) Do(kernel.Self, struct{}) {}
+func (b *box) Act(kernel.Self, any) {}
 
 // NewProbe spawns a probe at the top of the system.
 func NewProbe(system *kernel.System, name string) Probe {
 	b := &box{}
-	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: name, Kind: "probe"}, func(kernel.Self) kernel.Logic[struct{}] { return b })
+	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: name, Kind: "probe"}, func(kernel.Self) kernel.Logic { return b })
 	return Probe{ref, b}
 }
 

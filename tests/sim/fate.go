@@ -89,17 +89,10 @@ func (f *fate) put(at time.Time, do func()) *timer {
 }
 
 // After implements kernel.Fate.
-func (f *fate) After(d time.Duration, ring func()) (stop func() bool) {
+func (f *fate) After(d time.Duration, ring func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t := f.put(time.Now().Add(max(d, 0)), ring)
-	return func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		pending := t.ring != nil
-		t.ring = nil
-		return pending
-	}
+	f.put(time.Now().Add(max(d, 0)), ring)
 }
 
 // run goes on until the time has come and nothing is left to do at that moment, or until says so.
