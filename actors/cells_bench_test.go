@@ -13,7 +13,9 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // BenchmarkCells is one tools/call through every actor in each of the four cells, client era then server era; client
@@ -24,12 +26,12 @@ func BenchmarkCells(b *testing.B) {
 	answer := []byte(`{"content":[{"type":"text","text":"some text that makes it about two hundred bytes long, as results are, too"}]}`)
 	modernAnswer := `{"resultType":"complete",` + string(answer[1:])
 	modernHandle := func(g actortest.Got) { g.Result(modernAnswer) }
-	handle := func(p *transport.Peer, _ protocol.Frame, id []byte) {
+	handle := func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send(protocol.AppendResult(nil, id, answer))
 	}
 	cells := []struct {
 		name, line string
-		open       func(transport.Sink) transport.Link
+		open       func(upstream.Sink) upstream.Link
 	}{
 		{"LL", legacy, (&actortest.Server{Tools: []string{"add"}, Handle: handle}).Open},
 		{"LM", legacy, (&actortest.Modern{Tools: []string{"add"}, Handle: modernHandle}).Open},
@@ -41,7 +43,7 @@ func BenchmarkCells(b *testing.B) {
 	}
 }
 
-func benchCell(b *testing.B, line string, open func(transport.Sink) transport.Link) {
+func benchCell(b *testing.B, line string, open func(upstream.Sink) upstream.Link) {
 	b.Helper()
 	cfg := config.Default()
 	server := config.DefaultServer()
@@ -49,7 +51,7 @@ func benchCell(b *testing.B, line string, open func(transport.Sink) transport.Li
 	cfg.Servers = []config.Server{server}
 	log := slog.New(slog.DiscardHandler)
 	g, err := Start(&cfg, Options{Version: "test", Log: log,
-		Open: func(config.Server, int) (func(transport.Sink) transport.Link, string) { return open, "stdio" }})
+		Open: func(config.Server, int) (func(upstream.Sink) upstream.Link, string) { return open, "stdio" }})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -60,7 +62,7 @@ func benchCell(b *testing.B, line string, open func(transport.Sink) transport.Li
 	in, toGateway := io.Pipe()
 	fromGateway, out := io.Pipe()
 	go func() {
-		_ = transport.ServeStdio(context.Background(), in, out, front, transport.ServerOptions{MaxMessageBytes: 1 << 20}, log)
+		_ = downstream.ServeStdio(context.Background(), in, out, front, downstream.Options{MaxMessageBytes: 1 << 20}, log)
 		out.Close()
 	}()
 	answers := bufio.NewReader(fromGateway)

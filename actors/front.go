@@ -9,18 +9,18 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/session"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // Front is the gateway towards HTTP clients: it finds the session of each message and tells it. It keeps no state:
 // a session is found by its actor's name.
-func (g *Gateway) Front() transport.Front { return front{g} }
+func (g *Gateway) Front() downstream.Handler { return front{g} }
 
 type front struct{ *Gateway }
 
 // Post hands a client's message to its session, or to the gateway when it opens one; a modern one to a desk. The era
 // is decided for each message (protocol.md A.0).
-func (f front) Post(x *transport.Exchange) {
+func (f front) Post(x *downstream.Exchange) {
 	key, fault := viewOf(x.Origin.Path)
 	if fault != nil {
 		message.RefuseFault(x, 404, fault)
@@ -57,7 +57,7 @@ func isMessages(path string) bool { return strings.HasSuffix(path, "/messages") 
 
 // Open hands a client's stream to its session, or to the gateway when it opens one: GET /sse
 // (MCP 2024-11-05, basic/transports, HTTP with SSE).
-func (f front) Open(stream *transport.EventStream) {
+func (f front) Open(stream *downstream.EventStream) {
 	if strings.HasSuffix(stream.Origin.Path, "/sse") {
 		key, fault := viewOf(stream.Origin.Path)
 		if fault == nil && stream.Origin.Project != "" {
@@ -84,7 +84,7 @@ func (f front) Open(stream *transport.EventStream) {
 }
 
 // Delete hands the end of a session to it.
-func (f front) Delete(x *transport.Exchange) {
+func (f front) Delete(x *downstream.Exchange) {
 	if x.Origin.SessionID == "" || protocol.IsModern(x.Origin.Version) {
 		x.Refuse(405, nil, 0)
 		return
@@ -126,7 +126,7 @@ func viewOf(path string) (catalog.Key, *protocol.Fault) {
 func isEndpoint(name string) bool { return name == "mcp" || name == "sse" || name == "messages" }
 
 // Stdio opens the one session of a client on stdin and stdout and returns the Front that leads to it.
-func (g *Gateway) Stdio(ctx context.Context) (transport.Front, error) {
+func (g *Gateway) Stdio(ctx context.Context) (downstream.Handler, error) {
 	reply := make(chan kernel.Reference, 1)
 	g.self.Tell(message.OpenStdio{Reply: reply})
 	select {
@@ -146,7 +146,7 @@ type stdioFront struct {
 	session kernel.Reference
 }
 
-func (f stdioFront) Post(x *transport.Exchange) {
+func (f stdioFront) Post(x *downstream.Exchange) {
 	if x.Batch == nil && protocol.EraOf(noHeader, &x.Frame, &x.Params) {
 		f.modern(x, catalog.Key{}, nil)
 		return
@@ -159,8 +159,8 @@ func (f stdioFront) Post(x *transport.Exchange) {
 
 func noHeader(string) string { return "" }
 
-func (f stdioFront) Open(stream *transport.EventStream) {
+func (f stdioFront) Open(stream *downstream.EventStream) {
 	f.session.Tell(message.StreamOpened{Stream: stream})
 }
 
-func (f stdioFront) Delete(x *transport.Exchange) { f.session.Tell(message.EndSession{Exchange: x}) }
+func (f stdioFront) Delete(x *downstream.Exchange) { f.session.Tell(message.EndSession{Exchange: x}) }

@@ -6,14 +6,14 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // A client that cancels its call over streamable HTTP finds an error in the response that belongs to it, whether that has become a stream
 // or not: Python's client waits for ever when the response ends without one. On the one stream of HTTP+SSE, as on stdio, nothing is said.
 func TestACancelledCallOverHTTPEnds(t *testing.T) {
 	called := make(chan struct{}, 10)
-	server := &actortest.Server{Tools: []string{"wait"}, Handle: func(p *transport.Peer, f protocol.Frame, _ []byte) {
+	server := &actortest.Server{Tools: []string{"wait"}, Handle: func(p *pipe.Peer, f protocol.Frame, _ []byte) {
 		var params protocol.Params
 		if params.Scan(&f) == nil && params.ProgressToken.Present() {
 			token := string(params.ProgressToken.Of(f.Raw))

@@ -8,13 +8,13 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/session"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // modern checks a modern message and deals it to a desk: one that comes back with a sealed state to the desk that
 // parked its call, any other to the next in turn. header is nil on stdio.
-func (g *Gateway) modern(x *transport.Exchange, key catalog.Key, header func(string) string) {
+func (g *Gateway) modern(x *downstream.Exchange, key catalog.Key, header func(string) string) {
 	switch x.Frame.Kind {
 	case protocol.KindNotification:
 		if header == nil && x.Frame.M == protocol.NotificationCancelled {
@@ -82,7 +82,7 @@ func (g *Gateway) desk(number int) (kernel.Reference, bool) {
 }
 
 // cancelled tells the desk of stdin and stdout, and the streams that listen there, that a request may be theirs.
-func (g *Gateway) cancelled(x *transport.Exchange) {
+func (g *Gateway) cancelled(x *downstream.Exchange) {
 	m := message.Withdrawal{Remote: x.Origin.Remote, RequestID: string(x.Params.RequestID.Of(x.Frame.Raw))}
 	if desk, ok := g.desk(0); ok {
 		desk.Tell(m)

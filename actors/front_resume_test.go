@@ -8,7 +8,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // slowServer has a tool that says what it is told to on say, and ends when that is closed.
@@ -16,7 +16,7 @@ func slowServer(t *testing.T) (s *actortest.Server, say chan string) {
 	t.Helper()
 	say = make(chan string)
 	s = &actortest.Server{Tools: []string{"slow"}, Logging: true}
-	s.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+	s.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		go func() {
 			n := 0
 			for word := range say {

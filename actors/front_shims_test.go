@@ -6,14 +6,14 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // protocol.md A.9: what a client gets of content that its version does not know.
 func TestContentForOlderClients(t *testing.T) {
 	const content = `{"content":[{"type":"audio","mimeType":"audio/wav","data":"QUJD"},{"type":"resource_link","uri":"file:///a","name":"a"},{"type":"new"}],"structuredContent":{"x":1}}`
 	server := &actortest.Server{Tools: []string{"make"}}
-	server.Handle = func(p *transport.Peer, _ protocol.Frame, id []byte) {
+	server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send(protocol.AppendResult(nil, id, []byte(content)))
 	}
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, nil)

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // A client of HTTP+SSE that asks on and on and does not read what it is answered costs itself: what it may not ask is
@@ -20,7 +20,7 @@ import (
 func TestAnswersNobodyReads(t *testing.T) {
 	const asked, budget = 400, 16 << 20
 	big := strings.Repeat("z", 200<<10)
-	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[{"type":"text","text":"`+big+`"}]}`)))
 	}}
 	w := serveWeb(t, map[string]*actortest.Server{"one": server, "two": {Tools: []string{"ask"}}}, func(c *config.Config) {

@@ -13,7 +13,8 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream"
 )
 
 // web is a gateway on a real socket.
@@ -24,7 +25,7 @@ type web struct {
 }
 
 // serveWeb starts it over the servers; open, if given, takes their place.
-func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config), open ...func(transport.Sink) transport.Link) *web {
+func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config), open ...func(upstream.Sink) upstream.Link) *web {
 	t.Helper()
 	cfg := config.Default()
 	for i, name := range []string{"one", "two"} {
@@ -39,7 +40,7 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 	}
 	log := slog.New(slog.DiscardHandler)
 	g, err := Start(&cfg, Options{Version: "test", Log: log,
-		Open: func(server config.Server, _ int) (func(transport.Sink) transport.Link, string) {
+		Open: func(server config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
 			if len(open) > 0 {
 				return open[0], "http"
 			}
@@ -52,7 +53,7 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := transport.NewServer(g.Front(), transport.ServerOptions{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
+	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {

@@ -26,7 +26,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/stream"
 )
 
 // ErrStopped is returned when the gateway is going or gone.
@@ -48,7 +48,7 @@ type Gateway struct {
 	self    kernel.Reference
 	monitor kernel.Reference
 	metrics *status.Metrics
-	budget  *transport.Budget
+	budget  *stream.Budget
 	links   *backend.Links
 
 	desks  int // how many
@@ -66,7 +66,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		system:  kernel.New(kernel.Options{Logger: o.Log, Fate: o.Fate}),
 		metrics: status.NewMetrics(),
-		budget:  transport.NewBudget(cfg.Limits.MaxBufferedBytes),
+		budget:  stream.NewBudget(cfg.Limits.MaxBufferedBytes),
 		links:   &backend.Links{},
 		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
 		node:    rand.Text(),
@@ -86,7 +86,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 func (g *Gateway) Metrics() *status.Metrics { return g.metrics }
 
 // Budget counts the bytes the gateway's buffers hold.
-func (g *Gateway) Budget() *transport.Budget { return g.budget }
+func (g *Gateway) Budget() *stream.Budget { return g.budget }
 
 // Mailboxes says how full the actors' mailboxes are.
 func (g *Gateway) Mailboxes() []kernel.Mailbox { return g.system.Mailboxes() }

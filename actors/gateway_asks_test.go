@@ -12,14 +12,15 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 const allCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}`
 
 // asking is a server whose tool asks the client before it answers.
 func asking(question string) *actortest.Server {
-	return &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, _ protocol.Frame, _ []byte) {
+	return &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, _ protocol.Frame, _ []byte) {
 		_ = p.Send([]byte(question))
 	}}
 }
@@ -123,7 +124,7 @@ func TestLeasedFromTheFirstQuestion(t *testing.T) {
 			h.send(call(1)) // parked at its question
 			time.Sleep(30 * time.Millisecond)
 			synctest.Wait()
-			server.Handle = func(*transport.Peer, protocol.Frame, []byte) {}
+			server.Handle = func(*pipe.Peer, protocol.Frame, []byte) {}
 			h.send(call(2), call(3))
 			if n := len(server.Got("tools/call")); n != test.sent {
 				t.Errorf("%s: %d calls at the server, want %d", test.question, n, test.sent)
@@ -189,7 +190,7 @@ func TestParkedCallExpires(t *testing.T) {
 // unsubscribe ends it. S0.10.2: the number is in the status, from which /metrics is written.
 func TestSubscriptions(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
 		}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
@@ -239,7 +240,7 @@ func TestSubscriptions(t *testing.T) {
 // S0.9.3: the server's refusal reaches the client as it is, and nothing is left behind.
 func TestSubscribeRefused(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 			_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"no","data":{"z":1.0}}}`))
 		}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
@@ -259,7 +260,7 @@ func TestSubscribeRefused(t *testing.T) {
 // Log lines: of the only call to its caller, others to everybody; below the session's level to nobody.
 func TestLogLines(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"ask"}, Logging: true, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		server := &actortest.Server{Tools: []string{"ask"}, Logging: true, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
 		defer h.close()
 		h.initialize()
@@ -301,7 +302,7 @@ func TestLogLinesBesideAParkedCall(t *testing.T) {
 		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], "input_required") {
 			t.Fatalf("the first call: %q", got)
 		}
-		server.Handle = func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"of the second"}}`))
 			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 		}
@@ -314,11 +315,11 @@ func TestLogLinesBesideAParkedCall(t *testing.T) {
 // S2.6.2, S0.9.2: a server's error reaches the caller byte for byte; of a read it is logged.
 func TestServerErrorsPropagate(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"ask"}, Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		server := &actortest.Server{Tools: []string{"ask"}, Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"message":"no <&>","code":-31999,"data":[1.0,{"b":1,"a":2}]}}`))
 		}}
 		var log bytes.Buffer
-		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "stdio", Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)
+		h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": server.Open}, "stdio", Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)
 		h.initialize()
 		want := `{"jsonrpc":"2.0","id":1,"error":{"message":"no <&>","code":-31999,"data":[1.0,{"b":1,"a":2}]}}`
 		for _, line := range []string{call(1), `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"resource://one/file:///a"}}`} {
@@ -336,7 +337,7 @@ func TestServerErrorsPropagate(t *testing.T) {
 // S0.7.4, S1.58: an update reaches every client that subscribed, of either era, and no other; the server is asked once.
 func TestUpdatesReachSubscribersOnly(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
 		}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)

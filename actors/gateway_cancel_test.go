@@ -10,7 +10,8 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // A call is cancelled while its server asks: the server hears of that alone, for Python's SDK 1 loses its session over an
@@ -31,23 +32,23 @@ func TestACancelledCallWhoseServerAsks(t *testing.T) {
 		eachTransport(t, func(t *testing.T, http bool) {
 			var ticket uint64
 			server := &actortest.Server{Tools: []string{"ask"}, Posted: taken}
-			say := func(p *transport.Peer, line string) {
+			say := func(p *pipe.Peer, line string) {
 				var f protocol.Frame
 				if err := f.Parse([]byte(line)); err != nil {
 					t.Fatal(err)
 				}
-				e := transport.Received{Frame: f}
+				e := upstream.Received{Frame: f}
 				if http {
 					e.Ticket, e.Last = ticket, f.Kind == protocol.KindError
 				}
 				_ = p.Tell(e)
 			}
-			server.Handle = func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 				ticket, _ = strconv.ParseUint(string(id), 10, 64)
 				say(p, `{"jsonrpc":"2.0","id":"b0",`+elicit+`}`)
 			}
 			kind := map[bool]string{false: "stdio", true: "http"}[http]
-			h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, kind, Options{}, nil)
+			h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": server.Open}, kind, Options{}, nil)
 			defer h.close()
 			h.can = allCapabilities
 			h.ready()
@@ -57,7 +58,7 @@ func TestACancelledCallWhoseServerAsks(t *testing.T) {
 			if n := len(server.Got("notifications/cancelled")); n != 1 || len(server.Answers()) != 0 {
 				t.Fatalf("%s: at once the server got %d cancellations and %v, want the one alone", test.name, n, server.Answers())
 			}
-			server.Handle = func(*transport.Peer, protocol.Frame, []byte) {}
+			server.Handle = func(*pipe.Peer, protocol.Frame, []byte) {}
 			if http { // which says whose a question is, so this call's client is not asked
 				h.send(call(2))
 			}
@@ -81,31 +82,31 @@ func TestACancelledCallWhoseServerAsks(t *testing.T) {
 }
 
 // taken is how a server over HTTP takes what is no request; on stdio it means nothing.
-func taken(p *transport.Peer, o transport.Outgoing) { _ = p.Tell(transport.Ended{Ticket: o.Ticket}) }
+func taken(p *pipe.Peer, o upstream.Outgoing) { _ = p.Tell(upstream.Ended{Ticket: o.Ticket}) }
 
 // A server over HTTP is slow to take the cancellation of a call in which it asks: its question is not answered before that has
 // come, or both would come at once. One that never says that it has taken it gets the answer in the end.
 func TestACancellationThatIsSlowToArrive(t *testing.T) {
 	for _, takes := range []bool{true, false} {
 		within(func(t *testing.T) {
-			var end transport.Ended
+			var end upstream.Ended
 			server := &actortest.Server{Tools: []string{"ask"}}
-			server.Posted = func(p *transport.Peer, o transport.Outgoing) {
+			server.Posted = func(p *pipe.Peer, o upstream.Outgoing) {
 				if o.Method != "notifications/cancelled" {
 					taken(p, o)
 					return
 				}
 				end.Ticket = o.Ticket
 			}
-			server.Handle = func(p *transport.Peer, _ protocol.Frame, id []byte) {
-				var e transport.Received
+			server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
+				var e upstream.Received
 				if err := e.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":"b0",` + elicit + `}`)); err != nil {
 					t.Error(err)
 				}
 				e.Ticket, _ = strconv.ParseUint(string(id), 10, 64)
 				_ = p.Tell(e)
 			}
-			h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "http", Options{}, nil)
+			h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": server.Open}, "http", Options{}, nil)
 			defer h.close()
 			h.can = allCapabilities
 			h.ready()

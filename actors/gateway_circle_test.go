@@ -13,7 +13,10 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/remote"
 )
 
 // ringed starts gateways that have the servers of links as URLs, and each a process of its own besides; links[i] are the
@@ -50,18 +53,18 @@ func ringed(t *testing.T, version string, links ...[]int) ([]*web, []*Gateway, [
 func serveOn(t *testing.T, l net.Listener, cfg *config.Config, fake *actortest.Server) (*Gateway, *web) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	budget := transport.NewBudget(1 << 30)
-	g, err := Start(cfg, Options{Version: "test", Log: log, Open: func(s config.Server, _ int) (func(transport.Sink) transport.Link, string) {
+	budget := stream.NewBudget(1 << 30)
+	g, err := Start(cfg, Options{Version: "test", Log: log, Open: func(s config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
 		if len(s.URLs) == 0 {
 			return fake.Open, "stdio"
 		}
-		o := transport.HTTPOptions{URL: s.URLs[0], MaxMessageBytes: 1 << 20, Budget: budget}
-		return func(sink transport.Sink) transport.Link { return transport.OpenHTTP(o, sink) }, "http"
+		o := remote.Options{URL: s.URLs[0], MaxMessageBytes: 1 << 20, Budget: budget}
+		return func(sink upstream.Sink) upstream.Link { return remote.OpenHTTP(o, sink) }, "http"
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := transport.NewServer(g.Front(), transport.ServerOptions{MaxMessageBytes: 1 << 20}, log)
+	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20}, log)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // A gateway that is to stop lets the calls of modern clients end, as those of others: up to shutdown.drain, and not longer
@@ -22,7 +22,7 @@ func TestDrainOfModernCalls(t *testing.T) {
 	const question = `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object"}}}`
 	tests := []struct {
 		name    string
-		server  func(*transport.Peer, protocol.Frame, []byte)
+		server  func(*pipe.Peer, protocol.Frame, []byte)
 		after   time.Duration // the server answers
 		stopped time.Duration
 		want    string // what the client gets while it drains
@@ -34,7 +34,7 @@ func TestDrainOfModernCalls(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, within(func(t *testing.T) {
 			var answer func()
-			server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+			server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 				answer = func() { _ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`))) }
 				if test.server != nil {
 					test.server(p, f, id)

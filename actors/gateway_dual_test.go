@@ -8,7 +8,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // dual is a server of both eras whose tool asks in the middle of its work, which it can on a legacy connection only: with
@@ -123,7 +123,7 @@ func TestTheLegacyConnectionOfAURLIsLost(t *testing.T) {
 		other := server.Other
 		server.Other = func(g actortest.Got) bool {
 			if ill.Load() && g.Frame.M == protocol.MethodInitialize {
-				_ = g.Peer.Tell(transport.Ended{Ticket: g.Out.Ticket, Err: &transport.StatusError{Code: 503}})
+				_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: &upstream.StatusError{Code: 503}})
 				return true
 			}
 			return other(g)

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // openModern is a gateway over one modern server, "one", on stdio or behind HTTP.
@@ -21,7 +21,7 @@ func openModern(t *testing.T, server *actortest.Modern, o Options) *house {
 	if server.HTTP {
 		kind = "http"
 	}
-	return openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, kind, o, func(c *config.Config) {
+	return openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": server.Open}, kind, o, func(c *config.Config) {
 		if server.HTTP {
 			c.Servers[0].Isolation, c.Servers[0].Command, c.Servers[0].URLs = "class", "", []string{"http://fake.test/mcp"}
 		}
@@ -198,7 +198,7 @@ func TestErasOutliveTheGateway(t *testing.T) {
 		server := &actortest.Modern{Tools: []string{"a"}}
 		var methods []string
 		within(func(t *testing.T) {
-			h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "stdio", Options{State: path}, nil)
+			h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": server.Open}, "stdio", Options{State: path}, nil)
 			defer h.close()
 			h.initialize()
 			for _, m := range []string{"server/discover", "initialize"} {
@@ -237,7 +237,7 @@ func TestAServerReplacedByAnOlderOne(t *testing.T) {
 			if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Missing session ID"}}`)); err != nil {
 				t.Error(err)
 			}
-			_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: 400})
+			_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: 400})
 			return true
 		}
 		server.Discover = refused

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // flooder is a server that never answers a call of its tool flood, and says what it has to say as fast as it is taken.
@@ -31,7 +31,7 @@ func (f *flooder) server(line func(token string, n int) string) *actortest.Serve
 	for n := range 500 {
 		server.Resources = append(server.Resources, fmt.Sprintf("file:///dir/%d", n))
 	}
-	server.Handle = func(p *transport.Peer, frame protocol.Frame, id []byte) {
+	server.Handle = func(p *pipe.Peer, frame protocol.Frame, id []byte) {
 		var params protocol.Params
 		_ = params.Scan(&frame)
 		if name, _ := protocol.Unquote(params.Name.Of(frame.Raw)); name != "flood" {
@@ -154,7 +154,7 @@ func TestAGreedyClientAtADesk(t *testing.T) {
 	const greedy = 100
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one desk
 	var order []string                              // of the calls as the server gets them; of its one goroutine until all are answered
-	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		order = append(order, string(protocol.Member(f.Raw, f.Params, "arguments").Of(f.Raw)))
 		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 	}}

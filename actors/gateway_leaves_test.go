@@ -8,20 +8,21 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // A modern client cancels by leaving: its call is cancelled at the server, which hears of it once. Two that wait for the
 // same call are one each: when one leaves, the other one's call goes on.
 func TestAModernClientThatLeavesCancelsItsCall(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
 		defer h.close()
 		h.ready()
-		client := &transport.PipeClient{Front: h.gateway.Front(), Budget: h.gateway.Budget()}
-		call := func(id int) *transport.PipeExchange {
-			origin := transport.Origin{Path: "/mcp", Remote: "127.0.0.1:40000", Version: "2026-07-28", Header: http.Header{
+		client := &downstream.PipeClient{Front: h.gateway.Front(), Budget: h.gateway.Budget()}
+		call := func(id int) *downstream.PipeExchange {
+			origin := downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:40000", Version: "2026-07-28", Header: http.Header{
 				"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"one_ask"}}}
 			x, refused := client.Post([]byte(modernCall(id, "{}", "")), origin)
 			if refused != nil {

@@ -9,7 +9,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s}`
@@ -91,7 +91,7 @@ func TestAModernClientOnALegacyServer(t *testing.T) {
 
 // asks is a legacy server whose tool asks the questions, all at once, and answers with what it was told.
 func asks(questions ...string) *actortest.Server {
-	return &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, _ protocol.Frame, _ []byte) {
+	return &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, _ protocol.Frame, _ []byte) {
 		for i, q := range questions {
 			_ = p.Send([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":"b%d",%s}`, i, q)))
 		}
@@ -242,7 +242,7 @@ func TestACompletionThatAsks(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, within(func(t *testing.T) {
-			server := &actortest.Server{Prompts: []string{"p"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			server := &actortest.Server{Prompts: []string{"p"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 				if test.frame != "" {
 					_ = p.Send([]byte(test.frame))
 					return
@@ -277,7 +277,7 @@ func TestACompletionThatAsks(t *testing.T) {
 // MCP 2026-07-28, subscriptions: the acknowledgment is first, every message is tagged with the request's id.
 func TestListen(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"a"}, Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		server := &actortest.Server{Tools: []string{"a"}, Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
 		}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
@@ -309,7 +309,7 @@ func TestListen(t *testing.T) {
 func TestCancelOverStdio(t *testing.T) {
 	for name, meta := range map[string]string{"no era": "", "modern": `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`} {
 		t.Run(name, within(func(t *testing.T) {
-			server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+			server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 			h := open(t, map[string]*actortest.Server{"one": server}, nil)
 			defer h.close()
 			h.ready()
@@ -337,7 +337,7 @@ func TestCancelOverStdio(t *testing.T) {
 // pool, not to the backend.
 func TestCancelRightBehindItsRequest(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
 		defer h.close()
 		h.ready()

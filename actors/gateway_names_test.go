@@ -10,12 +10,13 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // saying is a handler that answers every call with a text.
-func saying(text string) func(*transport.Peer, protocol.Frame, []byte) {
-	return func(p *transport.Peer, _ protocol.Frame, id []byte) {
+func saying(text string) func(*pipe.Peer, protocol.Frame, []byte) {
+	return func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[{"type":"text","text":"`+text+`"}]}`)))
 	}
 }
@@ -26,15 +27,15 @@ func TestANameStaysWithItsServer(t *testing.T) {
 		one := &actortest.Server{Tools: []string{"search"}, Handle: saying("one's")}
 		two := &actortest.Server{Tools: []string{"search"}, Handle: saying("two's")}
 		var up atomic.Bool
-		late := func(sink transport.Sink) transport.Link {
+		late := func(sink upstream.Sink) upstream.Link {
 			if up.Load() {
 				return one.Open(sink)
 			}
-			link, peer := transport.NewPipe(sink)
+			link, peer := pipe.New(sink)
 			peer.Close(errors.New("not yet"))
 			return link
 		}
-		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": late, "two": two.Open}, "stdio", Options{}, func(c *config.Config) {
+		h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": late, "two": two.Open}, "stdio", Options{}, func(c *config.Config) {
 			c.Namespace.Mode = "never"
 		})
 		defer h.close()

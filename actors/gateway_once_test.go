@@ -13,7 +13,8 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // tardy is a server whose connections say late, or never, that something was written, as those over HTTP may: bytes leave
@@ -25,12 +26,12 @@ type tardy struct {
 	gate   chan struct{} // calls wait until it is closed; nil = they do not
 }
 
-func (s *tardy) Open(sink transport.Sink) transport.Link {
-	link := s.Server.Open(func(ctx context.Context, e transport.Event) error {
+func (s *tardy) Open(sink upstream.Sink) upstream.Link {
+	link := s.Server.Open(func(ctx context.Context, e upstream.Event) error {
 		s.mu.Lock()
 		silent := s.silent
 		s.mu.Unlock()
-		if _, written := e.(transport.Written); written && silent {
+		if _, written := e.(upstream.Written); written && silent {
 			return nil
 		}
 		return sink(ctx, e)
@@ -39,11 +40,11 @@ func (s *tardy) Open(sink transport.Sink) transport.Link {
 }
 
 type gated struct {
-	transport.Link
+	upstream.Link
 	of *tardy
 }
 
-func (l *gated) Send(o transport.Outgoing) {
+func (l *gated) Send(o upstream.Outgoing) {
 	l.of.mu.Lock()
 	gate := l.of.gate
 	l.of.mu.Unlock()
@@ -59,8 +60,8 @@ func (s *tardy) set(silent bool, gate chan struct{}) {
 	s.silent, s.gate = silent, gate
 }
 
-func (s *tardy) openers() map[string]func(transport.Sink) transport.Link {
-	return map[string]func(transport.Sink) transport.Link{"one": s.Open}
+func (s *tardy) openers() map[string]func(upstream.Sink) upstream.Link {
+	return map[string]func(upstream.Sink) upstream.Link{"one": s.Open}
 }
 
 const oneSlow = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_slow"}}`
@@ -69,9 +70,9 @@ const oneSlow = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name"
 // the first is executed once, and answered by the server that has it.
 func TestACallBesideOneThatIsNotSent(t *testing.T) {
 	within(func(t *testing.T) {
-		peers := map[string]*transport.Peer{}
+		peers := map[string]*pipe.Peer{}
 		server := &tardy{Server: &actortest.Server{Tools: []string{"slow"}}}
-		server.Handle = func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			server.mu.Lock()
 			defer server.mu.Unlock()
 			peers[string(id)] = p
@@ -91,7 +92,7 @@ func TestACallBesideOneThatIsNotSent(t *testing.T) {
 		last := calls[7].IDBytes()
 		var ticket uint64
 		fmt.Sscan(string(last), &ticket)
-		_ = peers[string(last)].Tell(transport.NotSent{Ticket: ticket, Err: errors.New("connection refused")})
+		_ = peers[string(last)].Tell(upstream.NotSent{Ticket: ticket, Err: errors.New("connection refused")})
 		time.Sleep(5 * time.Second)
 		if n := len(server.Got("tools/call")); n != 9 { // the one that was not sent goes to the other replica
 			t.Errorf("the servers got %d calls of 8, one of which the first did not get; want 9", n)

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // S3.5.1, S3.5.2: a server switched off disappears at once, switched on it is back. S3.4.2: nobody names a project.
@@ -47,7 +47,7 @@ func TestReload(t *testing.T) {
 // A reload changes the limits of clients of both eras that are here already.
 func TestReloadLimits(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}} // never answers
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}} // never answers
 		var first config.Config
 		h := open(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) { first = *c })
 		defer h.close()

@@ -8,7 +8,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // staged is a server whose replicas each wait with some requests until they are let go.
@@ -18,18 +18,18 @@ type staged struct {
 }
 
 func (s *staged) options() Options {
-	return Options{Open: func(_ config.Server, replica int) (func(transport.Sink) transport.Link, string) {
-		return func(sink transport.Sink) transport.Link { return &stagedLink{s.Server.Open(sink), s, replica} }, "stdio"
+	return Options{Open: func(_ config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
+		return func(sink upstream.Sink) upstream.Link { return &stagedLink{s.Server.Open(sink), s, replica} }, "stdio"
 	}}
 }
 
 type stagedLink struct {
-	transport.Link
+	upstream.Link
 	of      *staged
 	replica int
 }
 
-func (l *stagedLink) Send(o transport.Outgoing) {
+func (l *stagedLink) Send(o upstream.Outgoing) {
 	if gate := l.of.gates[fmt.Sprint(l.replica, " ", o.Method)]; gate != nil {
 		<-gate
 	}
@@ -45,7 +45,7 @@ func TestReplicasThatStartSideBySide(t *testing.T) {
 			gates[name] = make(chan struct{})
 		}
 		server := &staged{Server: &actortest.Server{Tools: []string{"a"}, Resources: []string{"file:///a"}}, gates: gates}
-		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "stdio", server.options(),
+		h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": server.Open}, "stdio", server.options(),
 			func(c *config.Config) { c.Servers[0].Replicas, c.Servers[0].Protocol = 2, "legacy" })
 		defer h.close()
 		synctest.Wait()

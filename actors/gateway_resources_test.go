@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // readResource is a resources/read of a legacy client.
@@ -48,8 +48,8 @@ func TestSecretsBySpelling(t *testing.T) {
 // MCP Apps: a host reads the page that a tool names, though two servers call theirs the same and one does not list it.
 func TestAPageOfATool(t *testing.T) {
 	within(func(t *testing.T) {
-		page := func(name string) func(p *transport.Peer, f protocol.Frame, id []byte) {
-			return func(p *transport.Peer, f protocol.Frame, id []byte) {
+		page := func(name string) func(p *pipe.Peer, f protocol.Frame, id []byte) {
+			return func(p *pipe.Peer, f protocol.Frame, id []byte) {
 				_ = p.Send(protocol.AppendResult(nil, id, fmt.Appendf(nil, `{"contents":[{"uri":"ui://app/main","text":%q}]}`, name)))
 			}
 		}
@@ -81,7 +81,7 @@ func TestAPageOfATool(t *testing.T) {
 
 // giving is a server whose tool gives links to what it does not list; it reads anything.
 func giving() *actortest.Server {
-	return &actortest.Server{Tools: []string{"make"}, Resources: []string{"file:///listed"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+	return &actortest.Server{Tools: []string{"make"}, Resources: []string{"file:///listed"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		result := `{}`
 		switch f.M {
 		case protocol.MethodToolsCall:
@@ -174,10 +174,10 @@ func TestUnlistedResources(t *testing.T) {
 // A resource that one connection has mentioned is read there: another one's process does not know it.
 func TestMentionedResourcesAreReadWhereTheyWereMade(t *testing.T) {
 	within(func(t *testing.T) {
-		var makers, readers []*transport.Peer
+		var makers, readers []*pipe.Peer
 		server := giving()
 		give := server.Handle
-		server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+		server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
 			if f.M == protocol.MethodToolsCall {
 				makers = append(makers, p)
 			} else {

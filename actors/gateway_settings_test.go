@@ -15,7 +15,8 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // changed is the configuration with another first server.
@@ -51,14 +52,14 @@ func TestReloadReachesConnections(t *testing.T) {
 	}))
 	t.Run("reconnect", within(func(t *testing.T) {
 		var tries atomic.Int64
-		refuse := func(sink transport.Sink) transport.Link {
+		refuse := func(sink upstream.Sink) upstream.Link {
 			tries.Add(1)
-			link, peer := transport.NewPipe(sink)
+			link, peer := pipe.New(sink)
 			peer.Close(errors.New("no"))
 			return link
 		}
 		var first config.Config
-		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": refuse}, "stdio", Options{}, func(c *config.Config) {
+		h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": refuse}, "stdio", Options{}, func(c *config.Config) {
 			c.Servers[0].Reconnect = config.Reconnect{Min: 24 * time.Hour, Max: 24 * time.Hour}
 			first = *c
 		})
@@ -92,7 +93,7 @@ func TestReloadReachesConnections(t *testing.T) {
 		}
 	}))
 	t.Run("isolation", within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"slow"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		server := &actortest.Server{Tools: []string{"slow"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		var first config.Config
 		h := open(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) { first = *c })
 		defer h.close()
@@ -115,7 +116,7 @@ func TestReloadReachesConnections(t *testing.T) {
 // The calls of a server that is switched off are told so, and not that the gateway is going.
 func TestCallsOfAServerThatIsSwitchedOff(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"slow"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		server := &actortest.Server{Tools: []string{"slow"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		var first config.Config
 		h := open(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
 			c.Servers[0].MaxConcurrent = 1

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/actortest"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // eachClient runs f with a client of each era; list and call are its requests.
@@ -132,14 +132,14 @@ func TestCallsWhileAServerStarts(t *testing.T) {
 	eachClient(t, func(t *testing.T, begin func(*house), list func(int) string, call func(int, string) string) {
 		slow, quick := &actortest.Server{Tools: []string{"dig"}}, &actortest.Server{Tools: []string{"add"}}
 		var up atomic.Bool
-		opened := func(sink transport.Sink) transport.Link {
+		opened := func(sink upstream.Sink) upstream.Link {
 			server := slow
 			if !up.Load() {
 				server = &actortest.Server{Mute: true}
 			}
 			return server.Open(sink)
 		}
-		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": quick.Open, "two": opened}, "stdio", Options{}, nil)
+		h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": quick.Open, "two": opened}, "stdio", Options{}, nil)
 		defer h.close()
 		legacy := strings.Contains(list(1), `"id":1,"method":"tools/list"}`)
 		if legacy {

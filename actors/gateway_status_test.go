@@ -11,7 +11,8 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 func TestStatus(t *testing.T) {
@@ -36,10 +37,10 @@ func TestStatus(t *testing.T) {
 // while connections are replaced, and what is counted never goes back.
 func TestSeriesOfClasses(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 		}}
-		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "http", Options{}, func(c *config.Config) {
+		h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": server.Open}, "http", Options{}, func(c *config.Config) {
 			c.Servers[0].Isolation, c.Servers[0].Command, c.Servers[0].URLs = "class", "", []string{"http://fake.test/mcp"}
 		})
 		defer h.close()
@@ -88,7 +89,7 @@ func TestSeriesOfClasses(t *testing.T) {
 // What a console is told: the catalog once, calls with a name for actions, subscriptions, and no session's secret.
 func TestWhatAConsoleIsTold(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"add"}, Resources: []string{"file:///a"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+		server := &actortest.Server{Tools: []string{"add"}, Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 			if f.M == protocol.MethodResourcesSubscribe {
 				_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
 			}
@@ -133,7 +134,7 @@ func TestWhatAConsoleIsTold(t *testing.T) {
 // An operator cancels a call: its client gets an error, its server is told. What is not there is said to be not there.
 func TestOperatorsActions(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}} // never answers
+		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}} // never answers
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
 		defer h.close()
 		h.initialize()

@@ -14,7 +14,8 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // telling is a server of resources that answers at once, except what it is told to hold, and subscribes after a word.
@@ -27,7 +28,7 @@ type telling struct {
 
 func newTelling(hold bool) *telling {
 	s := &telling{hold: hold}
-	s.Server = &actortest.Server{Tools: []string{"t"}, Resources: []string{"file:///a", "file:///dir", "file:///dirt"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+	s.Server = &actortest.Server{Tools: []string{"t"}, Resources: []string{"file:///a", "file:///dir", "file:///dirt"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		answer := func() { _ = p.Send(protocol.AppendResult(nil, id, []byte(`{}`))) }
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -170,21 +171,21 @@ type shaky struct {
 }
 
 func (s *shaky) options() Options {
-	return Options{Open: func(_ config.Server, replica int) (func(transport.Sink) transport.Link, string) {
-		return func(sink transport.Sink) transport.Link {
+	return Options{Open: func(_ config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
+		return func(sink upstream.Sink) upstream.Link {
 			return &shakyLink{s.Server.Open(sink), sink, s, replica}
 		}, "http"
 	}}
 }
 
 type shakyLink struct {
-	transport.Link
-	sink    transport.Sink
+	upstream.Link
+	sink    upstream.Sink
 	of      *shaky
 	replica int
 }
 
-func (l *shakyLink) Send(o transport.Outgoing) {
+func (l *shakyLink) Send(o upstream.Outgoing) {
 	l.of.mu.Lock()
 	gone := l.of.gone && l.replica == 0
 	l.of.mu.Unlock()
@@ -193,7 +194,7 @@ func (l *shakyLink) Send(o transport.Outgoing) {
 		return
 	}
 	go func() {
-		_ = l.sink(context.Background(), transport.NotSent{Ticket: o.Ticket, Err: errors.New("connection refused")})
+		_ = l.sink(context.Background(), upstream.NotSent{Ticket: o.Ticket, Err: errors.New("connection refused")})
 	}()
 }
 
@@ -202,7 +203,7 @@ func (l *shakyLink) Send(o transport.Outgoing) {
 func TestSubscriptionsOfAURLThatGoesAway(t *testing.T) {
 	within(func(t *testing.T) {
 		server := &shaky{telling: newTelling(false)}
-		h := openOn(t, map[string]func(transport.Sink) transport.Link{"one": server.Open}, "http", server.options(), func(c *config.Config) {
+		h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": server.Open}, "http", server.options(), func(c *config.Config) {
 			one := &c.Servers[0]
 			one.Command, one.URLs, one.Isolation, one.Protocol = "", []string{"http://127.0.0.1:1/", "http://127.0.0.1:2/"}, "class", "legacy"
 		})

@@ -9,7 +9,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 const related = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"7"}}`
@@ -20,10 +20,10 @@ func working() *actortest.Server {
 	const task = `{"taskId":"7","status":"working","ttl":null}`
 	s := &actortest.Server{Tools: []string{"dig"}, Tasks: true, Version: protocol.Version20251125}
 	var waiting, token []byte
-	said := func(p *transport.Peer, method, params string) {
+	said := func(p *pipe.Peer, method, params string) {
 		_ = p.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/` + method + `","params":{` + params + `}}`))
 	}
-	s.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+	s.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		var params protocol.Params
 		_ = params.Scan(&f)
 		if f.M != protocol.MethodToolsCall && string(params.TaskID.Of(f.Raw)) != `"7"` {
@@ -219,7 +219,7 @@ func TestTasksWhoseEndIsOddlyTold(t *testing.T) {
 				return first
 			}
 			server := &actortest.Server{Tools: []string{`{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`}, Tasks: true}
-			server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+			server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
 				answer := test.call
 				switch f.M {
 				case protocol.MethodTasksResult:

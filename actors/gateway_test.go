@@ -18,7 +18,9 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // house is a gateway over fake servers with one client on a pipe.
@@ -44,7 +46,7 @@ func (h *house) capabilities() string {
 // open starts a gateway over the servers and a client that has not said anything yet.
 func open(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config)) *house {
 	t.Helper()
-	openers := map[string]func(transport.Sink) transport.Link{}
+	openers := map[string]func(upstream.Sink) upstream.Link{}
 	for name, server := range servers {
 		openers[name] = server.Open
 	}
@@ -52,7 +54,7 @@ func open(t *testing.T, servers map[string]*actortest.Server, change func(*confi
 }
 
 // openOn is open over anything that can be connected to.
-func openOn(t *testing.T, openers map[string]func(transport.Sink) transport.Link, kind string, o Options, change func(*config.Config)) *house {
+func openOn(t *testing.T, openers map[string]func(upstream.Sink) upstream.Link, kind string, o Options, change func(*config.Config)) *house {
 	t.Helper()
 	cfg := config.Default()
 	for _, name := range []string{"one", "two"} {
@@ -69,7 +71,7 @@ func openOn(t *testing.T, openers map[string]func(transport.Sink) transport.Link
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Version, o.Log = "test", log
 	if o.Open == nil {
-		o.Open = func(server config.Server, _ int) (func(transport.Sink) transport.Link, string) {
+		o.Open = func(server config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
 			return openers[server.Name], kind
 		}
 	}
@@ -86,7 +88,7 @@ func openOn(t *testing.T, openers map[string]func(transport.Sink) transport.Link
 	answers, sink := io.Pipe()
 	h.in = out
 	go func() {
-		h.done <- transport.ServeStdio(context.Background(), in, sink, front, transport.ServerOptions{MaxMessageBytes: 1 << 20}, log)
+		h.done <- downstream.ServeStdio(context.Background(), in, sink, front, downstream.Options{MaxMessageBytes: 1 << 20}, log)
 		sink.Close()
 	}()
 	go h.collect(answers)
@@ -270,9 +272,9 @@ func TestListChangedReachesTheClient(t *testing.T) {
 
 func TestProgressCancelAndTimeout(t *testing.T) {
 	within(func(t *testing.T) {
-		var peer *transport.Peer
+		var peer *pipe.Peer
 		server := &actortest.Server{Tools: []string{"slow"}}
-		server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) { peer = p }
+		server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) { peer = p }
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
 		defer h.close()
 		h.initialize()
@@ -312,7 +314,7 @@ func TestProgressCancelAndTimeout(t *testing.T) {
 // S4.3.1, S3.2.3: the calls of a server that dies fail, the other server goes on, the dead one stays listed and comes back.
 func TestAServerDies(t *testing.T) {
 	within(func(t *testing.T) {
-		one := &actortest.Server{Tools: []string{"slow"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		one := &actortest.Server{Tools: []string{"slow"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		h := open(t, map[string]*actortest.Server{"one": one, "two": {Tools: []string{"add"}}}, nil)
 		defer h.close()
 		h.initialize()

@@ -7,7 +7,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // A legacy server says -32042, visit this first; a modern client is asked to, and its retry calls the server anew: nothing
@@ -15,7 +15,7 @@ import (
 func TestURLsAModernClientHasToVisit(t *testing.T) {
 	within(func(t *testing.T) {
 		visited := false
-		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			if visited {
 				_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[{"type":"text","text":"in"}]}`)))
 				return
@@ -61,7 +61,7 @@ func TestAPlaceIsAskedForOnce(t *testing.T) {
 	} {
 		t.Run(name, within(func(t *testing.T) {
 			calls := 0
-			server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 				calls++
 				_ = p.Send(protocol.AppendError(nil, id, -32042, "log in", fmt.Appendf(nil, `{"elicitations":[{"mode":"url","elicitationId":"e","url":%q,"message":"log in"}]}`, c.place(calls))))
 			}}
@@ -92,7 +92,7 @@ func TestURLsALegacyClientHasToVisit(t *testing.T) {
 		h.want(call(1), want)
 	})(t)
 	within(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send(protocol.AppendError(nil, id, -32042, "log in", []byte(data)))
 		}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)

@@ -11,7 +11,8 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/remote"
 )
 
 // largeServer answers tools/call with a text of its argument's own, of known length, in chunks, or as an event.
@@ -60,8 +61,8 @@ func TestLargeAnswersKeepApart(t *testing.T) {
 	defer protocol.PoisonFreed(false)
 	server := httptest.NewServer(http.HandlerFunc(largeServer))
 	defer server.Close()
-	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, nil, func(sink transport.Sink) transport.Link {
-		return transport.OpenHTTP(transport.HTTPOptions{URL: server.URL + "/mcp"}, sink)
+	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, nil, func(sink upstream.Sink) upstream.Link {
+		return remote.OpenHTTP(remote.Options{URL: server.URL + "/mcp"}, sink)
 	})
 	var clients sync.WaitGroup
 	for client := range 6 {

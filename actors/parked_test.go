@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // Ten thousand calls wait for their clients: each holds at most 8 KiB and no goroutine; all expire; nothing is left.
@@ -100,7 +100,7 @@ func TestCallsThatWereGivenUpMakeRoom(t *testing.T) {
 
 // Programs of one machine have one address and are counted each for itself.
 func TestProgramsOfOneMachine(t *testing.T) {
-	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		if strings.Contains(string(f.Raw), `"wait"`) {
 			return
 		}

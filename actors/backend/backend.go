@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // Options say what a backend connects to.
@@ -20,15 +20,15 @@ type Options struct {
 	Replica  int
 	Node     string // names this gateway to other gateways; never empty
 	Pool     kernel.Reference
-	Open     func(transport.Sink) transport.Link // opens one connection; called for every incarnation
-	Kind     string                              // stdio | http | sse, for people
-	Announce message.Can                         // the questions it tells the server it can carry
-	Catalog  bool                                // it fetches the server's lists
-	Legacy   bool                                // the server is spoken to in a legacy era only, whatever it is configured to
-	Before   uint64                              // connections that were made before, by the actor that this one replaces
-	Known    message.KnownEra                    // what is remembered of the server
-	Metrics  *status.ServerMetrics               // nil = uncounted
-	Links    *Links                              // counts open connections
+	Open     func(upstream.Sink) upstream.Link // opens one connection; called for every incarnation
+	Kind     string                            // stdio | http | sse, for people
+	Announce message.Can                       // the questions it tells the server it can carry
+	Catalog  bool                              // it fetches the server's lists
+	Legacy   bool                              // the server is spoken to in a legacy era only, whatever it is configured to
+	Before   uint64                            // connections that were made before, by the actor that this one replaces
+	Known    message.KnownEra                  // what is remembered of the server
+	Metrics  *status.ServerMetrics             // nil = uncounted
+	Links    *Links                            // counts open connections
 	Log      *slog.Logger
 	Seed     uint64 // of the backoff's jitter
 }
@@ -49,12 +49,12 @@ func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
 type backend struct {
 	Options
 	state *state
-	link  transport.Link // nil when there is none
+	link  upstream.Link // nil when there is none
 }
 
 func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if e, ok := msg.(linkEvent); ok {
-		if r, ok := e.event.(transport.Received); ok {
+		if r, ok := e.event.(upstream.Received); ok {
 			b.Metrics.Bytes(status.In, len(r.Frame.Raw))
 		}
 	}
@@ -63,7 +63,7 @@ func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 
 type (
 	open       struct{ gen uint64 }
-	write      struct{ out transport.Outgoing }
+	write      struct{ out upstream.Outgoing }
 	giveUp     struct{ ticket uint64 }
 	listen     struct{}
 	setVersion struct{ version string }
@@ -97,8 +97,8 @@ func (b *backend) open(self kernel.Self, gen uint64) {
 	me := self.Reference()
 	done := b.Links.opened()
 	closed, end := context.WithCancel(context.Background())
-	link := b.Open(func(ctx context.Context, e transport.Event) error {
-		if _, last := e.(transport.Closed); last {
+	link := b.Open(func(ctx context.Context, e upstream.Event) error {
+		if _, last := e.(upstream.Closed); last {
 			end()
 			done()
 		}
@@ -126,12 +126,12 @@ func jitter(r *rand.Rand, d time.Duration) time.Duration {
 // linkEvent is what the connection of incarnation gen told.
 type linkEvent struct {
 	gen   uint64
-	event transport.Event
+	event upstream.Event
 }
 
 // Size is what it holds.
 func (e linkEvent) Size() int {
-	if r, ok := e.event.(transport.Received); ok {
+	if r, ok := e.event.(upstream.Received); ok {
 		return len(r.Frame.Raw)
 	}
 	return 0

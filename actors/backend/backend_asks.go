@@ -8,7 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 const (
@@ -39,7 +39,7 @@ type elicitation struct {
 }
 
 // asked handles a request of the server. MCP 2025-11-25, client/sampling, client/elicitation, client/roots.
-func (s *state) asked(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) asked(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	rawID := e.Frame.IDBytes()
 	switch e.Frame.M {
 	case protocol.MethodPing:
@@ -97,7 +97,7 @@ func (s *state) asked(now time.Time, e *transport.Received, out []kernel.Effect)
 
 // asker finds the call a question belongs to: the one that waits for the end of the task it names, or whose HTTP
 // response it came on, which are certain; else the speaker.
-func (s *state) asker(now time.Time, e *transport.Received) (id uint32, p *pending, certain bool) {
+func (s *state) asker(now time.Time, e *upstream.Received) (id uint32, p *pending, certain bool) {
 	task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params)
 	if id := s.waitsFor(task.Of(e.Frame.Raw)); id != 0 {
 		return id, s.pending[id], true
@@ -198,7 +198,7 @@ func answerFrame(id, result, err []byte) []byte {
 }
 
 // askWithdrawn: the server no longer wants an answer.
-func (s *state) askWithdrawn(e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) askWithdrawn(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out
@@ -278,7 +278,7 @@ func (s *state) rememberURL(id []byte, p *pending) {
 }
 
 // elicitationDone goes to the client the url elicitation was put to, and to nobody else.
-func (s *state) elicitationDone(e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) elicitationDone(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id := string(protocol.Member(e.Frame.Raw, e.Frame.Params, "elicitationId").Of(e.Frame.Raw))
 	for i, known := range s.elicited {
 		if known.id == id {

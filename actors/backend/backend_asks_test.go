@@ -11,12 +11,12 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // asking is a legacy server on stdio that answers no call; elicit has it ask.
 func asking() (server *actortest.Server, elicit func(id string)) {
-	server = &actortest.Server{Tools: []string{"add"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+	server = &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 	return server, func(id string) {
 		_ = server.Last().Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":"elicitation/create","params":{"message":"?"}}`, id))
 		synctest.Wait()
@@ -114,7 +114,7 @@ func TestAQuestionThatDoesNotSayItIsOne(t *testing.T) {
 		`{"content":[]}`:                                          `1 {"content":[]}`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			server := &actortest.Server{Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			server := &actortest.Server{Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 				_ = p.Send(protocol.AppendResult(nil, id, []byte(result)))
 			}}
 			b := start(t, server, cfg())

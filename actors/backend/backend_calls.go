@@ -11,7 +11,8 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
 )
 
 // maxID is the largest id sent upstream: some servers keep ids in 32 signed bits.
@@ -100,7 +101,7 @@ func (s *state) remove(id uint32, p *pending) {
 }
 
 // received handles one frame of the server.
-func (s *state) received(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) received(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	switch e.Frame.Kind {
 	case protocol.KindResult, protocol.KindError:
 		return s.answered(now, e, out)
@@ -116,7 +117,7 @@ func (s *state) received(now time.Time, e *transport.Received, out []kernel.Effe
 }
 
 // answered passes the server's answer to who waits for it. On HTTP the answer must be the one of the exchange it came on.
-func (s *state) answered(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) answered(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id, ok := parseID(e.Frame.ID.Of(e.Frame.Raw))
 	if e.Ticket != 0 && (!ok || uint64(id) != e.Ticket) && e.Last {
 		return s.wrongID(now, e, out)
@@ -134,7 +135,7 @@ func (s *state) answered(now time.Time, e *transport.Received, out []kernel.Effe
 }
 
 // settleOne gives an answer to who waits for it.
-func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) settleOne(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if p.own != nil {
 		return s.answeredOwn(now, id, p, e, out)
 	}
@@ -172,7 +173,7 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *transport.Rec
 }
 
 // answeredOwn takes the answer to a request of ours. While the connection opens, some HTTP statuses say more than it.
-func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.phase == message.Handshaking && e.Frame.Kind == protocol.KindError {
 		var done bool
 		if out, done = s.turnedAway(now, e.Status, errorText(&e.Frame), out); done {
@@ -191,7 +192,7 @@ func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *transport.R
 
 // wrongID fails the call whose HTTP response carried somebody else's answer. An error without id is its own; so is one with an
 // HTTP status of failure, whatever id it has: the Python SDK's servers call it "server-error". A modern server does neither.
-func (s *state) wrongID(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[uint32(e.Ticket)]
 	if p == nil {
 		return out
@@ -228,7 +229,7 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 }
 
 // ended: the HTTP response was over before an answer.
-func (s *state) ended(now time.Time, e transport.Ended, out []kernel.Effect) []kernel.Effect {
+func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []kernel.Effect {
 	if s.hello != 0 && e.Ticket == uint64(s.hello) {
 		s.hello = 0
 	}
@@ -243,9 +244,9 @@ func (s *state) ended(now time.Time, e transport.Ended, out []kernel.Effect) []k
 		return s.openingEnded(now, id, e.Err, out)
 	}
 	text, name := s.noAnswer(e.Err), protocol.BackendDisconnected
-	status, _ := errors.AsType[*transport.StatusError](e.Err)
+	status, _ := errors.AsType[*upstream.StatusError](e.Err)
 	switch {
-	case errors.Is(e.Err, transport.ErrFrameTooLarge):
+	case errors.Is(e.Err, stream.ErrFrameTooLarge):
 		name = protocol.MessageTooLarge
 	case status != nil && status.Code == 401:
 		name, text = protocol.NeedsLogin, "the server wants a login: "+status.Error()
@@ -273,7 +274,7 @@ func (s *state) vendor(id uint32) bool {
 
 // sessionLost: an HTTP server has forgotten us. The request it says so for was not executed and is kept, once: a server
 // that says so again is broken, and must not be asked in a circle. The rest is lost.
-func (s *state) sessionLost(now time.Time, e transport.SessionLost, out []kernel.Effect) []kernel.Effect {
+func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	if p := s.pending[id]; p != nil && p.own == nil {
 		if p.again || p.task != nil {
@@ -339,13 +340,13 @@ func (s *state) queryFailed(key uint64, reason string) kernel.Effect {
 
 // reply writes an answer of ours.
 func (s *state) reply(frame []byte, out []kernel.Effect) []kernel.Effect {
-	return append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(s.nextID()), Frame: frame}}))
+	return append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(s.nextID()), Frame: frame}}))
 }
 
 // notify writes a notification of ours.
 func (s *state) notify(m protocol.Method, params []byte, out []kernel.Effect) []kernel.Effect {
 	frame := protocol.AppendNotification(nil, m.String(), params)
-	return append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(s.nextID()), Frame: frame, Method: m.String()}}))
+	return append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(s.nextID()), Frame: frame, Method: m.String()}}))
 }
 
 // parseID reads an id or token of ours: digits, as a number or, from servers that keep ids as text, in quotes.

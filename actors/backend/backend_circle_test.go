@@ -6,7 +6,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // Two gateways that list each other must not tell each other of a change for ever: when what came from here comes back,
@@ -15,7 +15,7 @@ func TestCircledLists(t *testing.T) {
 	o := &opening{t: t, s: newState(Options{Server: cfg(), Node: "me", Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
 	o.step(message.Connect{})
-	o.want(linkEvent{1, transport.Opened{}}, "initialize")
+	o.want(linkEvent{1, upstream.Opened{}}, "initialize")
 	o.want(o.frame(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"_meta":{"goblin-actor/node":"peer"}}}`),
 		"notifications/initialized", "tools/list")
 	list := func(id, items string) (told message.Listed) {

@@ -7,7 +7,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // A modern client gets no error number that its version reserves or has given up, and nobody an error that is none: its
@@ -37,7 +37,7 @@ func TestErrorsThatNobodyMayGet(t *testing.T) {
 			}
 		})
 		synctest.Test(t, func(t *testing.T) { // legacy, legacy: byte for byte, if it is an error
-			server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 				_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + c.error + `}`))
 			}}
 			b := start(t, server, cfg())

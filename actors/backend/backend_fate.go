@@ -6,7 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // What a server answers when it is asked for the end of a task is not always that. Of a task that has failed Python's SDK 1
@@ -26,7 +26,7 @@ func (s *state) taskTold(p *pending, f *protocol.Frame, out []kernel.Effect) (_ 
 	p.task.odd = &odd
 	s.pending[n], s.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksGet.String(), taskParams(p.task.id))
-	return nil, append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksGet.String()}})), true
+	return nil, append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksGet.String()}})), true
 }
 
 // doubtful reports whether an answer to tasks/result may be none: there is nothing in it, or the server may not know it yet.

@@ -4,13 +4,13 @@ import (
 	"errors"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // noAnswer says that the HTTP response to a request ended without an answer, and why.
 func (s *state) noAnswer(err error) string {
 	text := "no answer from server " + s.server.Name + ": "
-	if err == nil || errors.Is(err, transport.ErrNoAnswer) {
+	if err == nil || errors.Is(err, upstream.ErrNoAnswer) {
 		return text + "its response ended without one"
 	}
 	return text + err.Error()

@@ -7,7 +7,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // followed is the task that a legacy server has made of a call, as we asked it to in the client's place.
@@ -46,7 +46,7 @@ func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) 
 	p.task.odd, p.task.rest = nil, false
 	s.pending[n], s.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(p.task.id))
-	out = append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
+	out = append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
 	return append(out, kernel.WakeAfter(pause, lookDue{*s.incarnation, n}))
 }
 

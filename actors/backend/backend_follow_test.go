@@ -11,7 +11,9 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // followedCall is a legacy server that makes a task of what asks for one, and a call to it that does so in its client's place. ends
@@ -20,7 +22,7 @@ func followedCall(t *testing.T, r *message.Request) (b *bench, server *actortest
 	t.Helper()
 	var waiting []byte
 	server = &actortest.Server{Tools: []string{"add"}, Tasks: true}
-	server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+	server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		switch f.M {
 		case protocol.MethodToolsCall:
 			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"task":{"taskId":"a","status":"working","pollInterval":2000}}`)))
@@ -188,11 +190,11 @@ func TestTheResponseOfAFollowedTaskBreaks(t *testing.T) {
 		breaks int
 		want   string // how the call ends; "" = with the task's result
 	}{
-		{"and the task goes on", true, transport.ErrNoAnswer, 10, ""},
-		{"thrice at once", false, transport.ErrNoAnswer, maxFailures, ""},
-		{"once more", false, transport.ErrNoAnswer, maxFailures + 1, "1 BACKEND_DISCONNECTED"},
-		{"with a status", true, &transport.StatusError{Code: 500}, 1, "1 BACKEND_DISCONNECTED"},
-		{"as it is too large", true, transport.ErrFrameTooLarge, 1, "1 MESSAGE_TOO_LARGE"},
+		{"and the task goes on", true, upstream.ErrNoAnswer, 10, ""},
+		{"thrice at once", false, upstream.ErrNoAnswer, maxFailures, ""},
+		{"once more", false, upstream.ErrNoAnswer, maxFailures + 1, "1 BACKEND_DISCONNECTED"},
+		{"with a status", true, &upstream.StatusError{Code: 500}, 1, "1 BACKEND_DISCONNECTED"},
+		{"as it is too large", true, stream.ErrFrameTooLarge, 1, "1 MESSAGE_TOO_LARGE"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b, server, ends := followedCall(t, legacyRequest(t, 0))
@@ -200,7 +202,7 @@ func TestTheResponseOfAFollowedTaskBreaks(t *testing.T) {
 			for range c.breaks {
 				waits := server.Got("tasks/result")
 				ticket, _ := parseID(waits[len(waits)-1].IDBytes())
-				_ = server.Last().Tell(transport.Ended{Ticket: uint64(ticket), Err: c.err})
+				_ = server.Last().Tell(upstream.Ended{Ticket: uint64(ticket), Err: c.err})
 				synctest.Wait()
 				if c.looks {
 					time.Sleep(firstPoll + time.Millisecond)

@@ -16,7 +16,9 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/process"
+	"goblin-actor/protocol/upstream/remote"
 )
 
 // serverVariable makes this test binary a server on stdio.
@@ -137,29 +139,29 @@ func (r *real) call(t *testing.T, seq uint64, tool, arguments, answer string) st
 // sessions answer server/discover and are legacy all the same; on stdio a process that has answered server/discover
 // refuses initialize.
 func TestGoSDKServers(t *testing.T) {
-	serve := func(stateless bool) func(t *testing.T) (string, func(transport.Sink) transport.Link) {
-		return func(t *testing.T) (string, func(transport.Sink) transport.Link) {
+	serve := func(stateless bool) func(t *testing.T) (string, func(upstream.Sink) upstream.Link) {
+		return func(t *testing.T) (string, func(upstream.Sink) upstream.Link) {
 			server := goSDKServer()
 			h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: stateless})
 			web := httptest.NewServer(h)
 			t.Cleanup(web.Close)
-			return "http", func(sink transport.Sink) transport.Link {
-				return transport.OpenHTTP(transport.HTTPOptions{URL: web.URL, MaxMessageBytes: 1 << 20}, sink)
+			return "http", func(sink upstream.Sink) upstream.Link {
+				return remote.OpenHTTP(remote.Options{URL: web.URL, MaxMessageBytes: 1 << 20}, sink)
 			}
 		}
 	}
-	process := func(t *testing.T) (string, func(transport.Sink) transport.Link) {
+	process := func(t *testing.T) (string, func(upstream.Sink) upstream.Link) {
 		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return "stdio", func(sink transport.Sink) transport.Link {
-			return transport.OpenProcess(transport.ProcessOptions{Command: self, Env: append(os.Environ(), serverVariable+"=1"), MaxMessageBytes: 1 << 20}, sink)
+		return "stdio", func(sink upstream.Sink) upstream.Link {
+			return process.Open(process.Options{Command: self, Env: append(os.Environ(), serverVariable+"=1"), MaxMessageBytes: 1 << 20}, sink)
 		}
 	}
 	tests := []struct {
 		name, protocol string
-		open           func(*testing.T) (string, func(transport.Sink) transport.Link)
+		open           func(*testing.T) (string, func(upstream.Sink) upstream.Link)
 		known          message.KnownEra
 		version        string
 		opened         uint64
@@ -235,12 +237,12 @@ func TestASpoiltProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened := 0
-	open := func(sink transport.Sink) transport.Link {
+	open := func(sink upstream.Sink) upstream.Link {
 		opened++
 		first := opened == 1
-		return transport.OpenProcess(transport.ProcessOptions{Command: self, Env: append(os.Environ(), serverVariable+"=1"), MaxMessageBytes: 1 << 20},
-			func(ctx context.Context, e transport.Event) error {
-				if received, ok := e.(transport.Received); first && ok && received.Frame.Kind == protocol.KindResult {
+		return process.Open(process.Options{Command: self, Env: append(os.Environ(), serverVariable+"=1"), MaxMessageBytes: 1 << 20},
+			func(ctx context.Context, e upstream.Event) error {
+				if received, ok := e.(upstream.Received); first && ok && received.Frame.Kind == protocol.KindResult {
 					var f protocol.Frame
 					if err := f.Parse(protocol.AppendError(nil, received.Frame.IDBytes(), -32602, "a middleman that does not understand", nil)); err != nil {
 						return err
@@ -273,8 +275,8 @@ func TestAMethodNamedAfterSessions(t *testing.T) {
 	})
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	defer web.Close()
-	r := &real{bench: startOn(t, Options{Server: cfg(), Kind: "http", Catalog: true, Open: func(sink transport.Sink) transport.Link {
-		return transport.OpenHTTP(transport.HTTPOptions{URL: web.URL, MaxMessageBytes: 1 << 20}, sink)
+	r := &real{bench: startOn(t, Options{Server: cfg(), Kind: "http", Catalog: true, Open: func(sink upstream.Sink) upstream.Link {
+		return remote.OpenHTTP(remote.Options{URL: web.URL, MaxMessageBytes: 1 << 20}, sink)
 	}})}
 	defer r.stop()
 	eventually(t, "ready", func() bool { r.look(); return r.last.Phase == message.Ready })

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // Clocks of the stream of change notifications.
@@ -83,7 +83,7 @@ func (s *state) listenAnew(out []kernel.Effect) []kernel.Effect {
 		}
 		return s.settleHeld(out)
 	}
-	st := &stream{asked: uris, extra: l.beside()}
+	st := &changeStream{asked: uris, extra: l.beside()}
 	params := append(append([]byte(`{"notifications":`), filter...), '}')
 	out = s.request(protocol.MethodSubscriptionsListen, params, func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		return s.streamEnded(now, st, f, out)
@@ -105,11 +105,11 @@ func (s *state) closeOld(out []kernel.Effect) []kernel.Effect {
 
 // isStream reports whether the request is one of our streams.
 func (s *state) isStream(id uint32) bool {
-	return slices.ContainsFunc(s.streams.all(), func(st *stream) bool { return st.id == id })
+	return slices.ContainsFunc(s.streams.all(), func(st *changeStream) bool { return st.id == id })
 }
 
 // closeStream ends a stream; what the server still says about it is not heard.
-func (s *state) closeStream(st *stream, out []kernel.Effect) []kernel.Effect {
+func (s *state) closeStream(st *changeStream, out []kernel.Effect) []kernel.Effect {
 	delete(s.pending, st.id)
 	return s.cancelRequest(st.id, "", out)
 }
@@ -151,7 +151,7 @@ func (s *state) wantAnswered(key uint64, uri string, yes bool, out []kernel.Effe
 }
 
 // settleQueries answers the queries about URIs that a stream was asked for; those it does not have are wanted no more.
-func (s *state) settleQueries(st *stream, out []kernel.Effect) []kernel.Effect {
+func (s *state) settleQueries(st *changeStream, out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	for _, key := range slices.Sorted(maps.Keys(l.queries)) {
 		uri := l.queries[key]
@@ -180,7 +180,7 @@ func (s *state) settleHeld(out []kernel.Effect) []kernel.Effect {
 
 // acknowledged: a stream has begun. It takes the place of the one before, which is heard a little longer: what it has
 // told already may still be on its way.
-func (s *state) acknowledged(now time.Time, e *transport.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
+func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	st := l.next
 	if st == nil || s.heard(e, params) != st {
@@ -230,7 +230,7 @@ func (s *state) acknowledged(now time.Time, e *transport.Received, params *proto
 
 // catchUp: there was no stream for a while, so everything it would have told of may have changed. Resources nobody
 // could have heard of before (missed is false) need no word.
-func (s *state) catchUp(st *stream, missed bool, out []kernel.Effect) []kernel.Effect {
+func (s *state) catchUp(st *changeStream, missed bool, out []kernel.Effect) []kernel.Effect {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if st.kinds[kind] {
 			out = s.resync(kind, out)
@@ -273,7 +273,7 @@ func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kerne
 }
 
 // streamEnded: the server ended a stream, or it broke.
-func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.streams
 	code := 0
 	if f.Kind == protocol.KindError {
@@ -303,11 +303,11 @@ func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []
 			l.refused = l.next == nil // it acknowledged nothing and was done, and no stream beside it says otherwise
 		}
 	default:
-		l.old = slices.DeleteFunc(l.old, func(old *stream) bool { return old == st })
+		l.old = slices.DeleteFunc(l.old, func(old *changeStream) bool { return old == st })
 		if !slices.Contains(l.more, st) {
 			return out
 		}
-		l.more, l.missed = slices.DeleteFunc(l.more, func(more *stream) bool { return more == st }), true
+		l.more, l.missed = slices.DeleteFunc(l.more, func(more *changeStream) bool { return more == st }), true
 		if now.Sub(st.since) >= listenLong {
 			l.broken = 0
 		}
@@ -326,7 +326,7 @@ func (s *state) streamEnded(now time.Time, st *stream, f *protocol.Frame, out []
 }
 
 // streamCancelled: the server tears a stream down. It must not cancel anything else.
-func (s *state) streamCancelled(now time.Time, e *transport.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
+func (s *state) streamCancelled(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	id, ok := parseID(params.RequestID.Of(e.Frame.Raw))
 	p := s.pending[id]
 	if !ok || p == nil || !s.isStream(id) {

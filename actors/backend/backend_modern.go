@@ -10,7 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // canSets are the capabilities every set of questions is declared with to a modern server.
@@ -134,9 +134,9 @@ func addToken(edits []protocol.Edit, r *message.Request, token []byte) []protoco
 }
 
 // outgoing is a call as the connection takes it.
-func (s *state) outgoing(id uint32, p *pending) transport.Outgoing {
+func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 	r := p.request
-	o := transport.Outgoing{
+	o := upstream.Outgoing{
 		Ticket: uint64(id), Frame: s.upstream(r, id, p.round), Newline: r.Frame.Newline, Request: true, Method: r.Frame.MethodText(),
 	}
 	if s.era == message.EraModern {

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // modern starts a backend in front of a modern server and waits until it is ready.
@@ -137,7 +137,7 @@ func TestAModernCallToAModernServer(t *testing.T) {
 // A modern client's request to a legacy server loses what belongs to its era; the error numbers are translated.
 func TestAModernCallToALegacyServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+		server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 			_ = p.Send(protocol.AppendError(nil, id, -32002, "Resource not found", []byte(`{"uri":"file:///x"}`)))
 		}}
 		b := start(t, server, cfg())
@@ -168,7 +168,7 @@ func TestAModernCallToALegacyServer(t *testing.T) {
 func TestALegacyServerThatWantsACapability(t *testing.T) {
 	for data, want := range map[string]string{`{"requiredCapabilities":{"sampling":{}}}`: "-32021", `{"requiredCapabilities":["sampling"]}`: "-32603", `1`: "-32603"} {
 		synctest.Test(t, func(t *testing.T) {
-			server := &actortest.Server{Handle: func(p *transport.Peer, _ protocol.Frame, id []byte) {
+			server := &actortest.Server{Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 				_ = p.Send(protocol.AppendError(nil, id, -32021, "sampling", []byte(data)))
 			}}
 			b := start(t, server, cfg())

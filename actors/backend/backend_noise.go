@@ -7,12 +7,13 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
 )
 
 // noised counts what was no message; the first of an incarnation is worth a warning. What was meant as the answer to a
 // pending request ends that with an error at once: there will be no other answer.
-func (s *state) noised(now time.Time, e transport.Noise, out []kernel.Effect) []kernel.Effect {
+func (s *state) noised(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
 	s.noise++
 	if id, ok := parseID(e.ID); ok && s.pending[id] != nil {
 		return s.brokenAnswer(now, id, e, out)
@@ -29,9 +30,9 @@ func (s *state) noised(now time.Time, e transport.Noise, out []kernel.Effect) []
 }
 
 // brokenAnswer fails the request whose answer is no message.
-func (s *state) brokenAnswer(now time.Time, id uint32, e transport.Noise, out []kernel.Effect) []kernel.Effect {
+func (s *state) brokenAnswer(now time.Time, id uint32, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
 	name, hint := protocol.InternalFault, "the server answers in a way that is not JSON-RPC 2.0; mend or update it"
-	if errors.Is(e.Err, transport.ErrFrameTooLarge) {
+	if errors.Is(e.Err, stream.ErrFrameTooLarge) {
 		name, hint = protocol.MessageTooLarge, "raise limits.maxMessageBytes, or have the server answer with less"
 	}
 	out = append(out, kernel.Log(slog.LevelWarn, "the server's answer cannot be used", "err", e.Err, "hint", hint))

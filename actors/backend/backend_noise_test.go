@@ -11,7 +11,8 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
 )
 
 // noisy is a ready backend on stdio whose call has the id it returns.
@@ -38,7 +39,7 @@ func (o *opening) told(msg any) (fault *protocol.Fault, warnings []string) {
 
 // An answer that is no message ends its call at once, not after the timeout, and the log says what to do.
 func TestBrokenAnswersEndTheirCall(t *testing.T) {
-	tooLarge := fmt.Errorf("%w: more than 100 bytes", transport.ErrFrameTooLarge)
+	tooLarge := fmt.Errorf("%w: more than 100 bytes", stream.ErrFrameTooLarge)
 	for _, c := range []struct {
 		name string
 		id   func(uint32) string
@@ -54,7 +55,7 @@ func TestBrokenAnswersEndTheirCall(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, id := noisy(t)
-			fault, warnings := o.told(linkEvent{1, transport.Noise{Line: []byte("{"), ID: []byte(c.id(id)), Err: c.err}})
+			fault, warnings := o.told(linkEvent{1, upstream.Noise{Line: []byte("{"), ID: []byte(c.id(id)), Err: c.err}})
 			switch {
 			case c.want == "" && fault != nil:
 				t.Errorf("the call ends with %v", fault)
@@ -75,15 +76,15 @@ func TestBrokenAnswersEndTheirCall(t *testing.T) {
 // what is wrong with the second.
 func TestNoiseIsWarnedOfOnceAnIncarnation(t *testing.T) {
 	o, _ := noisy(t)
-	noise := transport.Noise{Line: []byte("Listening"), Err: errors.New("no JSON")}
+	noise := upstream.Noise{Line: []byte("Listening"), Err: errors.New("no JSON")}
 	for i, want := range []int{1, 0, 0} {
 		if _, warnings := o.told(linkEvent{1, noise}); len(warnings) != want {
 			t.Errorf("line %d: warnings %q, want %d", i, warnings, want)
 		}
 	}
-	o.step(linkEvent{1, transport.Closed{}})
+	o.step(linkEvent{1, upstream.Closed{}})
 	o.step(wake{1})
-	o.step(linkEvent{2, transport.Opened{}})
+	o.step(linkEvent{2, upstream.Opened{}})
 	if _, warnings := o.told(linkEvent{2, noise}); len(warnings) != 1 || o.s.report().Noise != 4 {
 		t.Errorf("after a restart: warnings %q, %d lines counted", warnings, o.s.report().Noise)
 	}
@@ -128,7 +129,7 @@ func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
 		want string
 	}{
 		{message.Connect{}, "it has not been reached"},
-		{linkEvent{1, transport.Opened{}}, "it has not answered initialize"},
+		{linkEvent{1, upstream.Opened{}}, "it has not answered initialize"},
 		{o.frame(welcome), "its lists are not complete"},
 	} {
 		o.step(c.msg)

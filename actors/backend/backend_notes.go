@@ -6,11 +6,11 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // notified handles a notification of the server.
-func (s *state) notified(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.era == message.EraModern {
 		return s.notifiedModern(now, e, out)
 	}
@@ -39,7 +39,7 @@ func (s *state) notified(now time.Time, e *transport.Received, out []kernel.Effe
 
 // logLine goes to the call it belongs to: the one whose response it came on, else the speaker. What belongs to no call is
 // told to the pool.
-func (s *state) logLine(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {
 		return s.taskNote(task, e, out)
 	}
@@ -60,7 +60,7 @@ func (s *state) logLine(now time.Time, e *transport.Received, out []kernel.Effec
 }
 
 // resourceUpdated goes to the pool, who knows the subscribers.
-func (s *state) resourceUpdated(e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) resourceUpdated(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out
@@ -73,7 +73,7 @@ func (s *state) resourceUpdated(e *transport.Received, out []kernel.Effect) []ke
 }
 
 // progress goes to the call whose token, our id, it carries.
-func (s *state) progress(e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) progress(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 const (
@@ -193,9 +193,9 @@ func (s *state) diedOfIt() bool {
 
 // openingEnded: an HTTP response to what opens the connection came without a JSON-RPC message in it.
 func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.Effect) []kernel.Effect {
-	status, isStatus := errors.AsType[*transport.StatusError](err)
+	status, isStatus := errors.AsType[*upstream.StatusError](err)
 	_, isNoJSON := errors.AsType[*protocol.ParseError](err)
-	conclusive := isStatus && status.Code/100 == 4 || isNoJSON || errors.Is(err, transport.ErrNoAnswer)
+	conclusive := isStatus && status.Code/100 == 4 || isNoJSON || errors.Is(err, upstream.ErrNoAnswer)
 	text := "the response ended without an answer"
 	if err != nil {
 		text = err.Error()

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // auto is a configuration that leaves the era open.
@@ -41,7 +41,7 @@ func refuses(code int, text, data string) func(actortest.Got) bool {
 // httpStatus answers with an HTTP status and no message.
 func httpStatus(code int) func(actortest.Got) bool {
 	return func(g actortest.Got) bool {
-		_ = g.Peer.Tell(transport.Ended{Ticket: g.Out.Ticket, Err: &transport.StatusError{Code: code}})
+		_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: &upstream.StatusError{Code: code}})
 		return true
 	}
 }
@@ -175,7 +175,7 @@ func TestErasAreFoundOut(t *testing.T) {
 		}, want: legacyReady(1)},
 		{name: "http: an empty answer", http: true, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HTTP: true, Other: initializes, Discover: func(g actortest.Got) bool {
-				_ = g.Peer.Tell(transport.Ended{Ticket: g.Out.Ticket, Err: transport.ErrNoAnswer})
+				_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: upstream.ErrNoAnswer})
 				return true
 			}}
 		}, want: legacyReady(1)},
@@ -186,7 +186,7 @@ func TestErasAreFoundOut(t *testing.T) {
 			return &actortest.Modern{HTTP: true, Other: initializes, Discover: func(g actortest.Got) bool {
 				var f protocol.Frame
 				_ = f.Parse([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"who are you"}}`))
-				_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: 403})
+				_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: 403})
 				return true
 			}}
 		}, want: outcome{phase: message.NeedsLogin, opened: 1, reason: "who are you"}},
@@ -284,12 +284,12 @@ func TestEndsWithoutAWord(t *testing.T) {
 			gen := uint64(1)
 			starts := func(method string) {
 				t.Helper()
-				o.want(linkEvent{gen, transport.Opened{}}, method)
-				o.want(linkEvent{gen, transport.Written{Ticket: 1}})
+				o.want(linkEvent{gen, upstream.Opened{}}, method)
+				o.want(linkEvent{gen, upstream.Written{Ticket: 1}})
 			}
 			ends := func(phase message.Phase) {
 				t.Helper()
-				o.want(linkEvent{gen, transport.Closed{Err: &transport.ExitError{Code: 1}}})
+				o.want(linkEvent{gen, upstream.Closed{Err: &upstream.ExitError{Code: 1}}})
 				if o.s.phase != phase {
 					t.Fatalf("the process of attempt %d ended: %s, want %s", gen, o.s.phase, phase)
 				}

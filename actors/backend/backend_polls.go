@@ -10,7 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // How a modern server's task is followed. Extension io.modelcontextprotocol/tasks.
@@ -92,7 +92,7 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own take
 	params := append(meta.AppendMeta([]byte(`{"_meta":`)), `,"taskId":`...)
 	params = append(append(append(params, q.task.id...), more...), '}')
 	name, _ := protocol.Unquote(q.task.id)
-	return append(out, kernel.Act(write{transport.Outgoing{
+	return append(out, kernel.Act(write{upstream.Outgoing{
 		Ticket: uint64(id), Frame: protocol.AppendRequest(nil, uint64(id), m.String(), params), Request: true, Method: m.String(), Name: name,
 	}}))
 }

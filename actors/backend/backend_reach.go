@@ -10,7 +10,8 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
 )
 
 // reachPause is how long a URL that could not be reached is left alone before it is tried again, while calls that have
@@ -29,7 +30,7 @@ type reach struct {
 type reachDue struct{ gen uint64 }
 
 // notSent: nothing of that frame reached the server, so the pool may try elsewhere.
-func (s *state) notSent(now time.Time, e transport.NotSent, out []kernel.Effect) []kernel.Effect {
+func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	if id == s.hello && s.hello != 0 && !oursAlone(e.Err) { // without it some servers never say anything by themselves
 		s.hello = 0
@@ -43,7 +44,7 @@ func (s *state) notSent(now time.Time, e transport.NotSent, out []kernel.Effect)
 	switch {
 	case s.isStream(id): // it is tried again by itself
 		return s.ask(now, s.fail(now, id, protocol.BackendDisconnected, reason, out))
-	case p.own != nil && s.kind == "stdio" && errors.Is(e.Err, transport.ErrLinkClosed):
+	case p.own != nil && s.kind == "stdio" && errors.Is(e.Err, upstream.ErrClosed):
 		return out // Closed follows, and knows how the process ended
 	case p.own != nil && s.starting():
 		s.remove(id, p)
@@ -68,8 +69,8 @@ func (s *state) notSent(now time.Time, e transport.NotSent, out []kernel.Effect)
 
 // oursAlone reports whether a frame was refused for a reason that says nothing of the server.
 func oursAlone(err error) bool {
-	return errors.Is(err, transport.ErrOverBudget) || errors.Is(err, transport.ErrLinkQueueFull) ||
-		errors.Is(err, transport.ErrLinkClosed) || errors.Is(err, context.Canceled)
+	return errors.Is(err, stream.ErrOverBudget) || errors.Is(err, upstream.ErrQueueFull) ||
+		errors.Is(err, upstream.ErrClosed) || errors.Is(err, context.Canceled)
 }
 
 // callNotSent goes on with a call that did not reach the server. It is in no table any more.
@@ -85,7 +86,7 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 		return out
 	case p.task != nil: // the call itself was written long ago
 		return s.failed(now, p, protocol.BackendDisconnected, err.Error(), out)
-	case errors.Is(err, transport.ErrOverBudget): // there is no more room for another replica
+	case errors.Is(err, stream.ErrOverBudget): // there is no more room for another replica
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
 			Message: "the gateway holds as many bytes as it may (limits.maxBufferedBytes); nothing was sent"}
 		return append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}), s.endedCall(p.call))

@@ -12,13 +12,15 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // reached is a backend of a URL at whose server two calls run; ids are those of the calls.
 func reached(t *testing.T) (b *bench, ids []uint64) {
 	t.Helper()
-	server := &actortest.Server{Tools: []string{"add"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+	server := &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 	b = startOn(t, Options{Server: cfg(), Open: server.Open, Kind: "http", Catalog: true})
 	b.server = server
 	time.Sleep(3 * time.Second)
@@ -37,12 +39,12 @@ func reached(t *testing.T) (b *bench, ids []uint64) {
 
 // A frame that is not sent costs its own call: the other one at the same URL goes on and gets its answer.
 func TestAFrameThatIsNotSent(t *testing.T) {
-	for name, err := range map[string]error{"over budget": transport.ErrOverBudget, "no connection": errors.New("connection refused")} {
+	for name, err := range map[string]error{"over budget": stream.ErrOverBudget, "no connection": errors.New("connection refused")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, ids := reached(t)
 				defer b.stop()
-				_ = b.server.Last().Tell(transport.NotSent{Ticket: ids[1], Err: err})
+				_ = b.server.Last().Tell(upstream.NotSent{Ticket: ids[1], Err: err})
 				time.Sleep(5 * time.Second)
 				_ = b.server.Last().Answer(ids[0], protocol.AppendResult(nil, fmt.Append(nil, ids[0]), []byte(`{}`)))
 				synctest.Wait()
@@ -63,7 +65,7 @@ func TestAFrameThatIsNotSent(t *testing.T) {
 						t.Errorf("it is %s now: %s", m.Phase, m.Reason)
 					}
 				}
-				want := map[error]string{transport.ErrOverBudget: "OVERLOADED"}[err]
+				want := map[error]string{stream.ErrOverBudget: "OVERLOADED"}[err]
 				if want == "" {
 					want = "returned"
 				}
@@ -91,7 +93,7 @@ func newLine(t *testing.T) *line {
 }
 
 func (l *line) step(msg any) {
-	if e, ok := msg.(transport.Event); ok {
+	if e, ok := msg.(upstream.Event); ok {
 		msg = linkEvent{*l.s.incarnation, e}
 	}
 	for _, e := range step(l.s, l.now, msg, nil) {
@@ -129,20 +131,20 @@ var errRefused = errors.New("connection refused")
 func TestAURLThatCannotBeReached(t *testing.T) {
 	l := newLine(t)
 	first, second := l.call(1), l.call(2)
-	l.step(transport.Written{Ticket: first})
-	l.step(transport.NotSent{Ticket: second, Err: errRefused})
-	l.step(transport.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
+	l.step(upstream.Written{Ticket: first})
+	l.step(upstream.NotSent{Ticket: second, Err: errRefused})
+	l.step(upstream.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
 	l.call(3)
 	l.want("2 returned", "3 returned")
 	l.step(reachDue{*l.s.incarnation}) // asked again, and reached
-	l.step(transport.Written{Ticket: l.tickets["ping"]})
+	l.step(upstream.Written{Ticket: l.tickets["ping"]})
 	fourth := l.call(4)
 	l.want()
-	l.step(transport.Ended{Ticket: l.tickets["ping"], Err: transport.ErrNoAnswer})
-	l.step(transport.NotSent{Ticket: fourth, Err: errRefused})
-	l.step(transport.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
+	l.step(upstream.Ended{Ticket: l.tickets["ping"], Err: upstream.ErrNoAnswer})
+	l.step(upstream.NotSent{Ticket: fourth, Err: errRefused})
+	l.step(upstream.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
 	l.want("4 returned")
-	l.step(transport.Ended{Ticket: first, Err: errRefused})
+	l.step(upstream.Ended{Ticket: first, Err: errRefused})
 	l.step(reachDue{*l.s.incarnation})
 	l.want("1 BACKEND_DISCONNECTED", string(message.Waiting))
 }
@@ -150,14 +152,14 @@ func TestAURLThatCannotBeReached(t *testing.T) {
 // A question that got there and is never answered keeps nobody from asking again.
 func TestAURLThatAnswersNothing(t *testing.T) {
 	l := newLine(t)
-	l.step(transport.NotSent{Ticket: l.call(1), Err: errRefused})
+	l.step(upstream.NotSent{Ticket: l.call(1), Err: errRefused})
 	first := l.tickets["ping"]
-	l.step(transport.Written{Ticket: first})
-	l.step(transport.NotSent{Ticket: l.call(2), Err: errRefused})
+	l.step(upstream.Written{Ticket: first})
+	l.step(upstream.NotSent{Ticket: l.call(2), Err: errRefused})
 	if l.tickets["ping"] == first {
 		t.Fatal("it was not asked again")
 	}
-	l.step(transport.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
+	l.step(upstream.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
 	l.want("1 returned", "2 returned", string(message.Waiting))
 }
 
@@ -165,10 +167,10 @@ func TestAURLThatAnswersNothing(t *testing.T) {
 // reason gives no such call back to the pool, where another replica would execute it a second time.
 func TestWrittenIsToldLate(t *testing.T) {
 	for name, end := range map[string]func(*line){
-		"session lost": func(l *line) { l.step(transport.SessionLost{}) },
+		"session lost": func(l *line) { l.step(upstream.SessionLost{}) },
 		"stopped":      func(l *line) { l.step(kernel.Stopping{}) },
 		"another era": func(l *line) {
-			l.step(linkEvent{*l.s.incarnation, transport.Received{Ticket: l.call(2), Last: true, Status: 400, Frame: unsupported(t)}})
+			l.step(linkEvent{*l.s.incarnation, upstream.Received{Ticket: l.call(2), Last: true, Status: 400, Frame: unsupported(t)}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +184,7 @@ func TestWrittenIsToldLate(t *testing.T) {
 	}
 	l := newLine(t)
 	l.call(1)
-	l.step(transport.Closed{Err: errRefused}) // it has told of all that it wrote
+	l.step(upstream.Closed{Err: errRefused}) // it has told of all that it wrote
 	l.want("1 returned", string(message.Waiting))
 }
 

@@ -6,13 +6,13 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // doubt looks at an error over HTTP for what it says of the server's era: a server may be replaced while we are connected,
 // and what comes then fails again and again (bridge.md section 5: asked again when an assumption fails). Processes are
 // opened anew whenever they are replaced.
-func (s *state) doubt(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.kind == "stdio" || s.phase != message.Ready {
 		return out
 	}

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // A modern server that was replaced by a legacy one may say so itself, with an error that a modern server has no use for: the TypeScript server's for requests without session.
@@ -47,7 +47,7 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 					if err := f.Parse(protocol.AppendError(nil, id, c.code, "Bad Request", nil)); err != nil {
 						t.Error(err)
 					}
-					_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: c.status})
+					_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: c.status})
 					return true
 				}
 				server.Handle = func(g actortest.Got) { refuse(g) }
@@ -108,13 +108,13 @@ func TestAnOutageIsNoOtherEra(t *testing.T) {
 			if err := f.Parse(protocol.AppendError(nil, g.ID(), code, "no", []byte(data))); err != nil {
 				t.Error(err)
 			}
-			_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: status})
+			_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: status})
 			return true
 		}
 	}
 	ends := func(err error) func(actortest.Got) bool {
 		return func(g actortest.Got) bool {
-			_ = g.Peer.Tell(transport.Ended{Ticket: g.Out.Ticket, Err: err})
+			_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: err})
 			return true
 		}
 	}
@@ -127,7 +127,7 @@ func TestAnOutageIsNoOtherEra(t *testing.T) {
 		{"429", httpStatus(429), true},
 		{"401", httpStatus(401), true},
 		{"nothing in time", func(actortest.Got) bool { return true }, true},
-		{"a response without an answer", ends(transport.ErrNoAnswer), true},
+		{"a response without an answer", ends(upstream.ErrNoAnswer), true},
 		{"503 as JSON", says(503, -32000, `null`), true},
 		{"an internal error", says(200, codeInternal, `null`), true},
 		{"an error that modern servers alone have", says(400, codeHeaderMismatch, `null`), true},

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // script runs random messages through step and keeps the books of what must hold.
@@ -41,7 +41,7 @@ func (r *script) step(msg any) {
 // readable is a message as a person can read it.
 func readable(msg any) any {
 	if m, ok := msg.(linkEvent); ok {
-		if e, ok := m.event.(transport.Received); ok {
+		if e, ok := m.event.(upstream.Received); ok {
 			return fmt.Sprintf("\n%d %s", e.Ticket, e.Frame.Raw)
 		}
 		return fmt.Sprintf("\n%T%+v", m.event, m.event)
@@ -111,7 +111,7 @@ func (r *script) indexed() {
 }
 
 // wrote checks what is written: every frame is one, and a question gets one answer.
-func (r *script) wrote(o transport.Outgoing) {
+func (r *script) wrote(o upstream.Outgoing) {
 	var f protocol.Frame
 	if err := f.Parse(o.Frame); err != nil {
 		r.t.Fatalf("wrote %s: %v, after\n%+v", o.Frame, err, r.log)
@@ -137,17 +137,17 @@ func (r *script) outcome(seq uint64, what string) {
 }
 
 // event is a random thing the connection may tell.
-func (r *script) event() transport.Event {
+func (r *script) event() upstream.Event {
 	ticket := uint64(r.rng.IntN(20))
 	if len(r.tickets) > 0 && r.rng.IntN(4) > 0 {
 		ticket = r.tickets[r.rng.IntN(len(r.tickets))]
 	}
-	frame := func(format string, args ...any) transport.Event {
+	frame := func(format string, args ...any) upstream.Event {
 		var f protocol.Frame
 		if err := f.Parse(fmt.Appendf(nil, format, args...)); err != nil {
 			r.t.Fatal(err)
 		}
-		return transport.Received{Frame: f, Ticket: ticket * uint64(r.rng.IntN(2)), Last: true}
+		return upstream.Received{Frame: f, Ticket: ticket * uint64(r.rng.IntN(2)), Last: true}
 	}
 	switch r.rng.IntN(24) {
 	case 0, 1, 2, 3, 4:
@@ -161,7 +161,7 @@ func (r *script) event() transport.Event {
 	case 19:
 		return frame(`{"jsonrpc":"2.0","id":%d,"error":{"code":%d,"message":"no"}}`, ticket, []int{-32020, -32021, -32022, -32601}[r.rng.IntN(4)])
 	case 20:
-		return transport.Ended{Ticket: ticket, Err: &transport.StatusError{Code: []int{401, 404, 503}[r.rng.IntN(3)]}}
+		return upstream.Ended{Ticket: ticket, Err: &upstream.StatusError{Code: []int{401, 404, 503}[r.rng.IntN(3)]}}
 	case 21:
 		return frame(`{"jsonrpc":"2.0","id":%d,"result":{"resultType":"task","taskId":"t","task":{"taskId":"t"}}}`, ticket)
 	case 22:
@@ -174,24 +174,24 @@ func (r *script) event() transport.Event {
 	case 6:
 		return frame(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	case 7:
-		return transport.Written{Ticket: ticket}
+		return upstream.Written{Ticket: ticket}
 	case 8:
-		return transport.NotSent{Ticket: ticket, Err: errors.New("refused")}
+		return upstream.NotSent{Ticket: ticket, Err: errors.New("refused")}
 	case 9:
-		return transport.Ended{Ticket: ticket}
+		return upstream.Ended{Ticket: ticket}
 	case 10:
-		return transport.SessionLost{Ticket: ticket}
+		return upstream.SessionLost{Ticket: ticket}
 	case 13:
-		return transport.Listening{}
+		return upstream.Listening{}
 	case 14:
-		return transport.ListenFailed{Err: errors.New("405"), Final: true}
+		return upstream.ListenFailed{Err: errors.New("405"), Final: true}
 	case 11, 12:
 		if r.s.linked && r.s.era != message.EraModern {
 			r.asked[fmt.Sprintf(`"q%d"`, ticket)]++
 		}
 		return frame(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, ticket)
 	}
-	return transport.Closed{Err: errors.New("gone")}
+	return upstream.Closed{Err: errors.New("gone")}
 }
 
 // After any script, and a stop, every call that was sent has exactly one outcome; every transition was legal.
@@ -207,7 +207,7 @@ func TestRandomScripts(t *testing.T) {
 		}
 		r.step(kernel.Started{})
 		r.step(message.Connect{})
-		r.step(linkEvent{r.gen, transport.Opened{}})
+		r.step(linkEvent{r.gen, upstream.Opened{}})
 		seq := uint64(0)
 		for range 100 {
 			r.now = r.now.Add(time.Duration(rng.IntN(1000)) * time.Millisecond)
@@ -249,7 +249,7 @@ func TestRandomScripts(t *testing.T) {
 				}
 			case 4:
 				if r.phase == message.Connecting {
-					r.step(linkEvent{r.gen, transport.Opened{}})
+					r.step(linkEvent{r.gen, upstream.Opened{}})
 				}
 			default:
 				r.step(linkEvent{r.gen, r.event()})

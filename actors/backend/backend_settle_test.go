@@ -9,7 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // opening drives the step of a backend up to the answer to initialize and names what it does.
@@ -51,14 +51,14 @@ func (o *opening) frame(text string) linkEvent {
 	if err := f.Parse([]byte(text)); err != nil {
 		o.t.Fatal(err)
 	}
-	return linkEvent{1, transport.Received{Frame: f}}
+	return linkEvent{1, upstream.Received{Frame: f}}
 }
 
 func opened(t *testing.T, kind string, catalog bool) *opening {
 	o := &opening{t: t, s: newState(Options{Server: cfg(), Catalog: catalog, Kind: kind}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
 	o.step(message.Connect{})
-	o.want(linkEvent{1, transport.Opened{}}, "initialize")
+	o.want(linkEvent{1, upstream.Opened{}}, "initialize")
 	return o
 }
 
@@ -70,19 +70,19 @@ const (
 // Over HTTP nothing overtakes notifications/initialized, and no call goes out before the stream is open on which some
 // servers ask their questions (protocol.md E.4 no. 28c). MCP 2025-11-25, basic/lifecycle.
 func TestOpeningOverHTTP(t *testing.T) {
-	for name, ends := range map[string]transport.Event{
-		"open":    transport.Listening{},
-		"refused": transport.ListenFailed{Err: errors.New("405"), Final: true},
+	for name, ends := range map[string]upstream.Event{
+		"open":    upstream.Listening{},
+		"refused": upstream.ListenFailed{Err: errors.New("405"), Final: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := opened(t, "http", true)
 			o.want(o.frame(welcome), "notifications/initialized")
 			o.want(o.frame(changed))
-			o.want(linkEvent{1, transport.Ended{Ticket: o.note + 100}})
-			o.want(linkEvent{1, transport.Ended{Ticket: o.note}}, "listen")
+			o.want(linkEvent{1, upstream.Ended{Ticket: o.note + 100}})
+			o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
 			o.want(o.frame(changed))
 			o.want(linkEvent{1, ends}, "tools/list")
-			o.want(linkEvent{1, transport.Listening{}}) // opened anew later: nothing begins again
+			o.want(linkEvent{1, upstream.Listening{}}) // opened anew later: nothing begins again
 			o.want(settled{1})
 			o.want(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), "ready")
 		})
@@ -90,27 +90,27 @@ func TestOpeningOverHTTP(t *testing.T) {
 	t.Run("sse", func(t *testing.T) { // its stream is open, and its POSTs overtake each other all the same
 		o := opened(t, "sse", true)
 		o.want(o.frame(welcome), "notifications/initialized")
-		o.want(linkEvent{1, transport.Ended{Ticket: o.note}}, "listen")
-		o.want(linkEvent{1, transport.Listening{}}, "tools/list")
+		o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
+		o.want(linkEvent{1, upstream.Listening{}}, "tools/list")
 	})
 	t.Run("calls only", func(t *testing.T) {
 		o := opened(t, "http", false)
 		o.want(o.frame(welcome), "notifications/initialized")
-		o.want(linkEvent{1, transport.Ended{Ticket: o.note, Err: errors.New("400")}}, "listen")
-		o.want(linkEvent{1, transport.Listening{}}, "ready")
+		o.want(linkEvent{1, upstream.Ended{Ticket: o.note, Err: errors.New("400")}}, "listen")
+		o.want(linkEvent{1, upstream.Listening{}}, "ready")
 	})
 	t.Run("slow", func(t *testing.T) {
 		o := opened(t, "http", true)
 		o.want(o.frame(welcome), "notifications/initialized")
 		o.want(settled{2})
 		o.want(settled{1}, "listen", "tools/list")
-		o.want(linkEvent{1, transport.Ended{Ticket: o.note}})
-		o.want(linkEvent{1, transport.Listening{}})
+		o.want(linkEvent{1, upstream.Ended{Ticket: o.note}})
+		o.want(linkEvent{1, upstream.Listening{}})
 	})
 	t.Run("slow stream", func(t *testing.T) {
 		o := opened(t, "http", true)
 		o.want(o.frame(welcome), "notifications/initialized")
-		o.want(linkEvent{1, transport.Ended{Ticket: o.note}}, "listen")
+		o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
 		o.want(settled{1}, "tools/list")
 	})
 	t.Run("never sent", func(t *testing.T) { // some servers say nothing by themselves to who is not initialized: another connection is made
@@ -120,15 +120,15 @@ func TestOpeningOverHTTP(t *testing.T) {
 			if late {
 				o.want(settled{1}, "listen", "tools/list")
 			}
-			o.step(linkEvent{1, transport.NotSent{Ticket: o.note, Err: errors.New("connection refused")}})
+			o.step(linkEvent{1, upstream.NotSent{Ticket: o.note, Err: errors.New("connection refused")}})
 			if o.s.phase != message.Waiting {
 				t.Errorf("late %v: %s", late, o.s.phase)
 			}
 		}
 		o := opened(t, "http", true)
 		o.want(o.frame(welcome), "notifications/initialized")
-		o.want(linkEvent{1, transport.Ended{Ticket: o.note}}, "listen")
-		o.want(linkEvent{1, transport.NotSent{Ticket: o.note, Err: errors.New("of another life")}})
+		o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
+		o.want(linkEvent{1, upstream.NotSent{Ticket: o.note, Err: errors.New("of another life")}})
 	})
 	t.Run("stdio keeps the order by itself", func(t *testing.T) {
 		o := opened(t, "stdio", true)

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 const (
@@ -281,40 +281,40 @@ func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 // link handles what the connection told.
-func (s *state) link(now time.Time, event transport.Event, out []kernel.Effect) []kernel.Effect {
+func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
-	case transport.Received:
+	case upstream.Received:
 		s.spoke, s.mute = true, false
 		return s.received(now, &e, out)
-	case transport.Written:
+	case upstream.Written:
 		return s.wrote(e.Ticket, out)
-	case transport.NotSent:
+	case upstream.NotSent:
 		return s.notSent(now, e, out)
-	case transport.Ended:
+	case upstream.Ended:
 		return s.ended(now, e, out)
-	case transport.Opened:
+	case upstream.Opened:
 		s.pid = e.PID
 		return s.handshake(now, out)
-	case transport.SessionLost:
+	case upstream.SessionLost:
 		return s.sessionLost(now, e, out)
-	case transport.Listening:
+	case upstream.Listening:
 		return s.streamed(now, out)
-	case transport.ListenFailed:
+	case upstream.ListenFailed:
 		out = append(out, kernel.Log(slog.LevelDebug, "listen stream failed", "err", e.Err, "final", e.Final))
 		if !e.Final && s.phase == message.Ready {
 			return s.ask(now, out)
 		}
 		return s.streamed(now, out)
-	case transport.Noise:
+	case upstream.Noise:
 		s.spoke, s.mute = true, false
 		return s.noised(now, e, out)
-	case transport.Stderr:
+	case upstream.Stderr:
 		s.stderr = append(s.stderr, e.Line)
 		if len(s.stderr) > keptStderr {
 			s.stderr = append(s.stderr[:0], s.stderr[len(s.stderr)-keptStderr:]...)
 		}
 		return append(out, kernel.Log(slog.LevelDebug, "server wrote to stderr", "line", e.Line))
-	case transport.Closed:
+	case upstream.Closed:
 		s.linked = false
 		if n := len(e.Stderr); n > 0 {
 			s.lastLine = e.Stderr[n-1]
@@ -407,7 +407,7 @@ func (s *state) report() status.Backend {
 }
 
 // closedReason says why a connection ended. What the process wrote on stderr is not for clients: it may hold secrets.
-func closedReason(e transport.Closed) string {
+func closedReason(e upstream.Closed) string {
 	if e.Err != nil {
 		return e.Err.Error()
 	}

@@ -18,10 +18,10 @@ const maxBeside = 32
 // wanted no more is told in vain. For at the end of any stream some servers forget what the others of the same connection
 // were opened for (go-sdk 1.8.0, mcp/server.go, subscriptionsListen). Beyond maxBeside one stream takes the place of all.
 type streams struct {
-	now  *stream   // acknowledged; nil = none
-	more []*stream // likewise, beside it
-	next *stream   // opened, not acknowledged yet
-	old  []*stream // replaced, still heard for overlapTime
+	now  *changeStream   // acknowledged; nil = none
+	more []*changeStream // likewise, beside it
+	next *changeStream   // opened, not acknowledged yet
+	old  []*changeStream // replaced, still heard for overlapTime
 	pipe bool      // over stdio
 
 	wanted  map[string]bool   // URIs the pool wants updates of
@@ -34,8 +34,8 @@ type streams struct {
 	late    overlap
 }
 
-// stream is one subscriptions/listen request. MCP 2026-07-28, basic/patterns/subscriptions.
-type stream struct {
+// changeStream is one subscriptions/listen request. MCP 2026-07-28, basic/patterns/subscriptions.
+type changeStream struct {
 	id    uint32
 	since time.Time                // when it was acknowledged; zero = not yet
 	asked []string                 // URIs, those of tasks too
@@ -64,17 +64,17 @@ func (l *streams) overlapping() bool {
 }
 
 // all are the streams that are open, the newest last.
-func (l *streams) all() []*stream {
+func (l *streams) all() []*changeStream {
 	all := append(slices.Clone(l.old), l.now)
 	all = append(append(all, l.more...), l.next)
-	return slices.DeleteFunc(all, func(st *stream) bool { return st == nil })
+	return slices.DeleteFunc(all, func(st *changeStream) bool { return st == nil })
 }
 
 // beside reports whether the next stream is to stand beside the others.
 func (l *streams) beside() bool { return l.pipe && l.now != nil && len(l.more) < maxBeside }
 
 // lasting are the acknowledged streams that are not about to be closed.
-func (l *streams) lasting() []*stream {
+func (l *streams) lasting() []*changeStream {
 	if l.now == nil {
 		return l.more
 	}
@@ -83,12 +83,12 @@ func (l *streams) lasting() []*stream {
 
 // asked reports whether one of them was opened for the URI.
 func (l *streams) asked(uri string) bool {
-	return slices.ContainsFunc(l.lasting(), func(st *stream) bool { return slices.Contains(st.asked, uri) })
+	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return slices.Contains(st.asked, uri) })
 }
 
 // holds reports whether one of them has it acknowledged. A URI that was refused may be asked for again.
 func (l *streams) holds(uri string) bool {
-	return slices.ContainsFunc(l.lasting(), func(st *stream) bool { return st.uris[uri] })
+	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return st.uris[uri] })
 }
 
 // promised reports whether the server has said yes to the URI and nothing is about to end that.

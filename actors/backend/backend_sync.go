@@ -10,7 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // Bounds of a server's lists: what is beyond them is left out with a warning.
@@ -51,7 +51,7 @@ func (s *state) request(m protocol.Method, params []byte, own taker, out []kerne
 		params = s.withMeta(m, params)
 	}
 	frame := protocol.AppendRequest(nil, uint64(id), m.String(), params)
-	return append(out, kernel.Act(write{transport.Outgoing{Ticket: uint64(id), Frame: frame, Request: true, Method: m.String()}}))
+	return append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(id), Frame: frame, Request: true, Method: m.String()}}))
 }
 
 // withMeta is the params of a request of ours to a modern server, nil = none: it carries everything with it.

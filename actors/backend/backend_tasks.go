@@ -8,7 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 const (
@@ -67,12 +67,12 @@ func (s *state) waitsFor(raw []byte) uint32 {
 }
 
 // taskStatus goes to the client whose task it is.
-func (s *state) taskStatus(e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) taskStatus(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	return s.taskNote(protocol.Member(e.Frame.Raw, e.Frame.Params, "taskId"), e, out)
 }
 
 // taskNote passes on what the server says of the task that has its id at the span; of a task nobody made, nothing.
-func (s *state) taskNote(span protocol.Span, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) taskNote(span protocol.Span, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id, ok := protocol.Unquote(span.Of(e.Frame.Raw))
 	i := slices.IndexFunc(s.tasks, func(t task) bool { return t.id == id })
 	if !ok || i < 0 {
@@ -82,7 +82,7 @@ func (s *state) taskNote(span protocol.Span, e *transport.Received, out []kernel
 }
 
 // taskProgress passes on the progress of a call that has become a task.
-func (s *state) taskProgress(token uint32, e *transport.Received, span protocol.Span, out []kernel.Effect) []kernel.Effect {
+func (s *state) taskProgress(token uint32, e *upstream.Received, span protocol.Span, out []kernel.Effect) []kernel.Effect {
 	if p := s.followedBy(token); p != nil {
 		p.task.reported = true
 		return append(out, kernel.Tell(p.call.Holder, message.Progress{

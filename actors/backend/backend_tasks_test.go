@@ -11,7 +11,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // aboutTask is a legacy client's request about a task, as a session would dispatch it.
@@ -33,7 +33,7 @@ func asTask(t *testing.T) *message.Request {
 // tasked is a server on stdio whose calls become tasks with these ids, one after the other; it answers nothing else.
 func tasked(t *testing.T, ids ...string) (*bench, *actortest.Server) {
 	t.Helper()
-	server := &actortest.Server{Tools: []string{"add"}, Tasks: true, Handle: func(p *transport.Peer, f protocol.Frame, id []byte) {
+	server := &actortest.Server{Tools: []string{"add"}, Tasks: true, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		if f.M == protocol.MethodToolsCall && len(ids) > 0 {
 			_ = p.Send(protocol.AppendResult(nil, id, fmt.Appendf(nil, `{"task":{"taskId":%q}}`, ids[0])))
 			ids = ids[1:]

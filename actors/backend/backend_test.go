@@ -15,7 +15,8 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // bench is a backend with a probe for its pool, another for the holder of calls, and a fake server behind it.
@@ -157,7 +158,7 @@ func TestACallIsSplicedAndAnswered(t *testing.T) {
 // S4.3.1: what was written fails at once and is not sent again; S4.3.2: it is not retried after the reconnect.
 func TestLossAnswersWhatWasWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		b := start(t, server, cfg())
 		defer b.stop()
 		synctest.Wait()
@@ -311,7 +312,7 @@ func TestListChangedInThePause(t *testing.T) {
 
 func TestWithdrawTellsTheServerAndFreesTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*transport.Peer, protocol.Frame, []byte) {}}
+		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		b := start(t, server, cfg())
 		defer b.stop()
 		synctest.Wait()
@@ -342,7 +343,7 @@ func TestWithdrawTellsTheServerAndFreesTheSlot(t *testing.T) {
 func TestSessionLostKeepsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}}
-		server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+		server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
 			if server.Opened() > 1 {
 				_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 			}
@@ -354,7 +355,7 @@ func TestSessionLostKeepsTheCall(t *testing.T) {
 		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Request: request(t, callFrame)})
 		synctest.Wait()
 		id, _ := parseID(server.Got("tools/call")[0].IDBytes())
-		_ = server.Last().Tell(transport.SessionLost{Ticket: uint64(id)})
+		_ = server.Last().Tell(upstream.SessionLost{Ticket: uint64(id)})
 		synctest.Wait()
 		if done := actortest.Of[message.Done](b.holder); len(done) != 1 {
 			t.Errorf("holder got %d answers, want 1", len(done))
@@ -370,9 +371,9 @@ func TestSessionLostKeepsTheCall(t *testing.T) {
 func TestSessionLostAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}}
-		server.Handle = func(p *transport.Peer, f protocol.Frame, id []byte) {
+		server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
 			ticket, _ := parseID(f.IDBytes())
-			_ = p.Tell(transport.SessionLost{Ticket: uint64(ticket)})
+			_ = p.Tell(upstream.SessionLost{Ticket: uint64(ticket)})
 		}
 		b := start(t, server, cfg())
 		defer b.stop()

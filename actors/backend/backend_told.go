@@ -8,19 +8,19 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // heard finds the stream a notification belongs to: by its subscription id, compared as text since some servers make
 // a string of our number; without one by the HTTP response it came on, else the only one there is. nil: none of ours.
-func (s *state) heard(e *transport.Received, params *protocol.Params) *stream {
+func (s *state) heard(e *upstream.Received, params *protocol.Params) *changeStream {
 	l := &s.streams
 	all := l.all()
 	id, named := parseID(params.SubscriptionID.Of(e.Frame.Raw))
 	if !named {
 		id = uint32(e.Ticket)
 	}
-	if i := slices.IndexFunc(all, func(st *stream) bool { return st.id == id }); i >= 0 {
+	if i := slices.IndexFunc(all, func(st *changeStream) bool { return st.id == id }); i >= 0 {
 		return all[i]
 	}
 	if params.SubscriptionID.Present() || e.Ticket != 0 {
@@ -33,7 +33,7 @@ func (s *state) heard(e *transport.Received, params *protocol.Params) *stream {
 }
 
 // notifiedModern handles a notification of a modern server.
-func (s *state) notifiedModern(now time.Time, e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) notifiedModern(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out
@@ -140,7 +140,7 @@ func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 
 // logLineModern goes to the call it belongs to: the one whose response it came on, else the only one that asked for
 // log lines. What belongs to no call a modern server must not send. MCP 2026-07-28, server/utilities/logging.
-func (s *state) logLineModern(e *transport.Received, out []kernel.Effect) []kernel.Effect {
+func (s *state) logLineModern(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[uint32(e.Ticket)]
 	if e.Ticket == 0 {
 		n := 0

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // syncing drives a backend up to its first sync, of tools (id 3) and prompts (id 4).
@@ -16,7 +16,7 @@ func syncing(t *testing.T) *opening {
 	o := &opening{t: t, s: newState(Options{Server: cfg(), Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
 	o.step(message.Connect{})
-	o.want(linkEvent{1, transport.Opened{}}, "initialize")
+	o.want(linkEvent{1, upstream.Opened{}}, "initialize")
 	o.want(o.frame(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}}}}`),
 		"notifications/initialized", "tools/list", "prompts/list")
 	return o

@@ -7,13 +7,13 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // BenchmarkQuestion is a call that asks, is answered and ends, beside calls that wait at a question of theirs.
 func BenchmarkQuestion(b *testing.B) {
 	frame := func(format string, args ...any) linkEvent {
-		e := transport.Received{}
+		e := upstream.Received{}
 		if err := e.Frame.Parse(fmt.Appendf(nil, format, args...)); err != nil {
 			b.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func BenchmarkCall(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				out = step(s, now, message.Send{Call: message.CallRef{Seq: uint64(i)}, Request: r}, out[:0])
 				answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":%s}`, s.lastID, cell.result)
-				e := transport.Received{Last: true}
+				e := upstream.Received{Last: true}
 				if err := e.Frame.Parse(answer); err != nil {
 					b.Fatal(err)
 				}

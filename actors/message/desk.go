@@ -4,13 +4,13 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // Visit is a modern request: it carries everything with it and is held by a desk.
 type Visit struct {
-	Exchange *transport.Exchange
+	Exchange *downstream.Exchange
 	View     catalog.Key
 	State    *seal.State // what its requestState says, opened; nil = it has none
 }
@@ -37,11 +37,11 @@ type Withdrawal struct {
 func (Withdrawal) Class() kernel.Class { return kernel.Outcome }
 
 // Lane is that of the Visit.
-func (w Withdrawal) Lane() uint32 { return LaneOf(transport.HostOf(w.Remote)) }
+func (w Withdrawal) Lane() uint32 { return LaneOf(downstream.HostOf(w.Remote)) }
 
 // OpenListen asks the gateway for an actor that serves a subscriptions/listen stream.
 type OpenListen struct {
-	Exchange *transport.Exchange
+	Exchange *downstream.Exchange
 	View     catalog.Key
 }
 
@@ -54,7 +54,7 @@ type Drained struct{ Desk kernel.Reference }
 func (Drained) Class() kernel.Class { return kernel.Outcome }
 
 // RefuseModern answers a modern request with a fault of ours; some faults have an HTTP status of their own.
-func RefuseModern(x *transport.Exchange, fault *protocol.Fault) {
+func RefuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 	var id []byte // a modern error without a readable id has none (MCP 2026-07-28, basic)
 	if x.Frame.Kind == protocol.KindRequest {
 		id = x.Frame.IDBytes()

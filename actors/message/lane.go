@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // At a desk clients take turns. Which client a message is about stands in the number of its call, as a lane: what comes
@@ -24,7 +24,7 @@ func laneOfCall(seq uint64) uint32 { return uint32(seq >> laneShift) }
 func LaneOf(clientKey string) uint32 { return laneFrom(mix(offset, clientKey)) }
 
 // laneOfClient is LaneOf for the client of an exchange.
-func laneOfClient(x *transport.Exchange) uint32 {
+func laneOfClient(x *downstream.Exchange) uint32 {
 	address, info := ClientOf(x)
 	return laneFrom(mix(mix(offset, address), info))
 }
@@ -49,8 +49,8 @@ const maxClientInfo = 256
 
 // ClientOf returns what is counted as one client where there is no session: an address; on this machine, where all have
 // the same one, what the client calls itself as well. Put together they are its key.
-func ClientOf(x *transport.Exchange) (address string, info []byte) {
-	address = transport.HostOf(x.Origin.Remote)
+func ClientOf(x *downstream.Exchange) (address string, info []byte) {
+	address = downstream.HostOf(x.Origin.Remote)
 	info = x.Params.MetaClientInfo.Of(x.Frame.Raw)
 	if len(info) == 0 || !onLoopback(address) {
 		return address, nil

@@ -6,11 +6,11 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // Inbound is a message a client sent on its session.
-type Inbound struct{ Exchange *transport.Exchange }
+type Inbound struct{ Exchange *downstream.Exchange }
 
 // Abandon answers a client whose session is full, or has gone since the message was addressed to it.
 func (i Inbound) Abandon(why kernel.Why) {
@@ -22,18 +22,18 @@ func (i Inbound) Abandon(why kernel.Why) {
 }
 
 // StreamOpened: the client opened a stream for messages that belong to no request.
-type StreamOpened struct{ Stream *transport.EventStream }
+type StreamOpened struct{ Stream *downstream.EventStream }
 
 // Abandon refuses the stream of a session that has gone.
 func (s StreamOpened) Abandon(kernel.Why) { s.Stream.Refuse(404, nil, 0) }
 
 // StreamClosed: such a stream is over.
-type StreamClosed struct{ Stream *transport.EventStream }
+type StreamClosed struct{ Stream *downstream.EventStream }
 
 func (StreamClosed) Class() kernel.Class { return kernel.Outcome }
 
 // EndSession: the client ends its session (HTTP DELETE).
-type EndSession struct{ Exchange *transport.Exchange }
+type EndSession struct{ Exchange *downstream.Exchange }
 
 // Abandon tells a client whose session has gone already.
 func (e EndSession) Abandon(kernel.Why) { RefuseNoSession(e.Exchange) }
@@ -44,13 +44,13 @@ type CloseIfIdle struct{}
 func (CloseIfIdle) Class() kernel.Class { return kernel.Urgent }
 
 // RefuseNoSession answers 404: the client must initialize again (MCP 2025-11-25, basic/transports, session management).
-func RefuseNoSession(x *transport.Exchange) {
+func RefuseNoSession(x *downstream.Exchange) {
 	RefuseFault(x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it ended or never was; send initialize to begin a new one"})
 }
 
 // UnknownProject is the answer to a request that names a project, in the header Goblin-Project or in _meta; nil = it names
 // none. No name is known, as projects are not built, and without them it would be answered for all servers.
-func UnknownProject(x *transport.Exchange) *protocol.Fault {
+func UnknownProject(x *downstream.Exchange) *protocol.Fault {
 	if x.Origin.Project != "" {
 		return protocol.NoProject(x.Origin.Project)
 	}
@@ -61,7 +61,7 @@ func UnknownProject(x *transport.Exchange) *protocol.Fault {
 }
 
 // RefuseFault answers with an HTTP status and the fault as JSON-RPC error, with the request's id when it has one.
-func RefuseFault(x *transport.Exchange, status int, fault *protocol.Fault) {
+func RefuseFault(x *downstream.Exchange, status int, fault *protocol.Fault) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	if id == nil || x.Frame.Kind != protocol.KindRequest {
 		id = []byte("null")
@@ -70,15 +70,15 @@ func RefuseFault(x *transport.Exchange, status int, fault *protocol.Fault) {
 }
 
 // RefuseStream answers with an HTTP status and the fault as JSON-RPC error without id, instead of opening the stream.
-func RefuseStream(s *transport.EventStream, status int, fault *protocol.Fault) {
+func RefuseStream(s *downstream.EventStream, status int, fault *protocol.Fault) {
 	s.Refuse(status, fault.AppendTo(nil, []byte("null"), false), fault.RetryAfter)
 }
 
 // OpenSession asks the gateway for a session for a client that sent initialize without one, or that opened the
 // stream a session of HTTP+SSE begins with. Exactly one of Exchange and Stream is set.
 type OpenSession struct {
-	Exchange *transport.Exchange
-	Stream   *transport.EventStream
+	Exchange *downstream.Exchange
+	Stream   *downstream.EventStream
 	View     catalog.Key
 }
 

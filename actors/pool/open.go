@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/process"
+	"goblin-actor/protocol/upstream/remote"
 )
 
 // inherited are the variables a child gets of the gateway's own environment (contract.md section 2); the second
@@ -19,26 +21,26 @@ var inherited = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
 var inheritedWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
 // real is the Opener of processes and URLs.
-func (p *pool) real(server config.Server, replica int) (func(transport.Sink) transport.Link, string) {
+func (p *pool) real(server config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
 	if len(server.URLs) > 0 {
-		o := transport.HTTPOptions{
+		o := remote.Options{
 			URL: server.URLs[replica%len(server.URLs)], Headers: server.Headers,
 			MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
 		}
 		switch server.Type {
 		case "http":
-			return func(sink transport.Sink) transport.Link { return transport.OpenHTTP(o, sink) }, "http"
+			return func(sink upstream.Sink) upstream.Link { return remote.OpenHTTP(o, sink) }, "http"
 		case "sse":
-			return func(sink transport.Sink) transport.Link { return transport.OpenSSE(o, sink) }, "sse"
+			return func(sink upstream.Sink) upstream.Link { return remote.OpenSSE(o, sink) }, "sse"
 		}
-		known := new(transport.Dialect) // of this replica, from one connection to the next
-		return func(sink transport.Sink) transport.Link { return transport.OpenAuto(o, known, sink) }, "http"
+		known := new(remote.Dialect) // of this replica, from one connection to the next
+		return func(sink upstream.Sink) upstream.Link { return remote.OpenAuto(o, known, sink) }, "http"
 	}
-	o := transport.ProcessOptions{
+	o := process.Options{
 		Command: server.Command, Args: server.Args, Env: environment(server), Dir: home(server.Cwd),
 		MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
 	}
-	return func(sink transport.Sink) transport.Link { return transport.OpenProcess(o, sink) }, "stdio"
+	return func(sink upstream.Sink) upstream.Link { return process.Open(o, sink) }, "stdio"
 }
 
 // environment is the whole environment of a child: a few of our variables, or all of them, the configured ones, and how

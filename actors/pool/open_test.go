@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // How a URL is tried follows its type, and what auto found out is remembered by the replica, not by the next one.
@@ -35,25 +35,25 @@ func TestReal(t *testing.T) {
 	}))
 	defer server.Close()
 	// try opens a link, sends initialize, waits until the last request has come and closes the link.
-	try := func(open func(transport.Sink) transport.Link, last string) []string {
+	try := func(open func(upstream.Sink) upstream.Link, last string) []string {
 		t.Helper()
 		closed, written := make(chan struct{}), make(chan struct{}, 1)
 		mu.Lock()
 		asked = nil
 		mu.Unlock()
-		link := open(func(_ context.Context, e transport.Event) error {
+		link := open(func(_ context.Context, e upstream.Event) error {
 			switch e.(type) {
-			case transport.Ended, transport.Written:
+			case upstream.Ended, upstream.Written:
 				select {
 				case written <- struct{}{}:
 				default:
 				}
-			case transport.Closed:
+			case upstream.Closed:
 				close(closed)
 			}
 			return nil
 		})
-		link.Send(transport.Outgoing{Ticket: 1, Request: true, Method: "initialize", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)})
+		link.Send(upstream.Outgoing{Ticket: 1, Request: true, Method: "initialize", Frame: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)})
 		<-written
 		for limit := time.Now().Add(2 * time.Minute); time.Now().Before(limit); <-time.After(time.Millisecond) {
 			mu.Lock()

@@ -10,7 +10,8 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
 )
 
 // Options say which server a pool is.
@@ -22,7 +23,7 @@ type Options struct {
 	Gateway  kernel.Reference            // who passes on log lines that belong to no call
 	Store    kernel.Reference            // remembers the server's era
 	Eras     map[string]message.KnownEra // what is remembered, by server identity; immutable
-	Budget   *transport.Budget
+	Budget   *stream.Budget
 	Links    *backend.Links
 	Metrics  *status.ServerMetrics
 	Log      *slog.Logger
@@ -31,7 +32,7 @@ type Options struct {
 }
 
 // Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http, sse).
-type Opener func(server config.Server, replica int) (open func(transport.Sink) transport.Link, kind string)
+type Opener func(server config.Server, replica int) (open func(upstream.Sink) upstream.Link, kind string)
 
 // mailbox is how many messages may wait. The queue of calls is the pool's own; this only absorbs bursts.
 const mailbox = 4096

@@ -10,8 +10,8 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // DeskOptions say what a desk needs. A desk is the front for modern requests, who have no session: it holds their
@@ -61,17 +61,17 @@ func (d *desk) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 // Effects of desks only.
 type (
 	deny struct { // a fault of ours, with the HTTP status it has
-		x     *transport.Exchange
+		x     *downstream.Exchange
 		fault *protocol.Fault
 	}
 	relayError struct { // a server's error, with the HTTP status it has
-		x      *transport.Exchange
+		x      *downstream.Exchange
 		status int
 		frame  []byte
 	}
 	// watch has the desk told departed when the client leaves before its answer.
 	watch struct {
-		x   *transport.Exchange
+		x   *downstream.Exchange
 		seq uint64
 	}
 )
@@ -80,7 +80,7 @@ type (
 type (
 	departed struct { // the client of an exchange has left
 		seq uint64
-		x   *transport.Exchange
+		x   *downstream.Exchange
 	}
 	window  struct{ seq, gen uint64 } // questions that belong together have come
 	graceUp struct{ seq, gen uint64 } // nobody came back for a call whose clients left

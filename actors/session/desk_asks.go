@@ -7,8 +7,8 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // ask: a legacy server asks the client of a call something. The client is told with input_required and comes back;
@@ -125,7 +125,7 @@ func (s *deskState) askAgain(now time.Time, v *visit, out []kernel.Effect) []ker
 
 // answers passes the retry's answers on to the server. What fits no open question is ignored; what makes no sense
 // leaves its question open.
-func (s *deskState) answers(now time.Time, v *visit, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *deskState) answers(now time.Time, v *visit, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	raw := x.Frame.Raw
 	for _, key := range s.keys(v) {
 		span := protocol.Member(raw, x.Params.InputResponses, key)
@@ -142,7 +142,7 @@ func (s *deskState) answers(now time.Time, v *visit, x *transport.Exchange, out 
 }
 
 // again answers a retry whose call has ended: with the outcome that was kept, or not at all.
-func (s *deskState) again(state *seal.State, digest [32]byte, who string, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *deskState) again(state *seal.State, digest [32]byte, who string, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	for _, o := range s.outcomes {
 		if o.seq != state.Call || o.digest != digest || o.who != who {
 			continue

@@ -10,8 +10,8 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // event applies an event to a call; what comes for a call that has ended is dropped.
@@ -55,7 +55,7 @@ func (s *deskState) release(v *visit) {
 	v.xs = nil
 }
 
-func (s *deskState) detach(v *visit, x *transport.Exchange) {
+func (s *deskState) detach(v *visit, x *downstream.Exchange) {
 	if id := idOf(x); s.byID[id] == v.Seq {
 		delete(s.byID, id)
 	}
@@ -236,7 +236,7 @@ func (s *deskState) departed(now time.Time, m departed, out []kernel.Effect) []k
 		return out
 	}
 	s.detach(v, m.x)
-	v.xs = slices.DeleteFunc(v.xs, func(x *transport.Exchange) bool { return x == m.x })
+	v.xs = slices.DeleteFunc(v.xs, func(x *downstream.Exchange) bool { return x == m.x })
 	if len(v.xs) > 0 || v.State == call.Parked && v.round > 0 {
 		return out
 	}

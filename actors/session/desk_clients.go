@@ -7,14 +7,14 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // usage counts a client's calls at this desk.
 type usage struct{ inFlight, parked int }
 
 // clientKey names who is counted.
-func (s *deskState) clientKey(x *transport.Exchange) string {
+func (s *deskState) clientKey(x *downstream.Exchange) string {
 	address, info := message.ClientOf(x)
 	if len(info) == 0 {
 		return address

@@ -6,15 +6,15 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // On this machine a client is what it calls itself; elsewhere, and without a name, its address.
 func TestWhoIsCounted(t *testing.T) {
 	d := newDeskScript(t, 1)
 	key := func(remote, info string) string {
-		x := &transport.Exchange{Origin: transport.Origin{Remote: remote}}
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: remote}}
 		member := ""
 		if info != "" {
 			member = `"_meta":{"io.modelcontextprotocol/clientInfo":` + info + `}`
@@ -105,7 +105,7 @@ func TestACallStaysInItsClientsLane(t *testing.T) {
 			t.Errorf("%T: lane %d, of its request %d", m, m.Lane(), visit.Lane())
 		}
 	}
-	if withdrawal := (message.Withdrawal{Remote: "stdio"}); withdrawal.Lane() != (message.Visit{Exchange: &transport.Exchange{Origin: transport.Origin{Remote: "stdio"}}}).Lane() {
+	if withdrawal := (message.Withdrawal{Remote: "stdio"}); withdrawal.Lane() != (message.Visit{Exchange: &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio"}}}).Lane() {
 		t.Error("a cancellation on stdin may overtake its request")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 func questionFrame(t *testing.T, params string) *protocol.Frame {
@@ -56,12 +56,12 @@ func TestEarlyAnswers(t *testing.T) {
 		`{"inputResponses":{"k":{"action":"decline"}},"requestState":"s"}`: "",
 		`{}`: "",
 	} {
-		x := &transport.Exchange{}
+		x := &downstream.Exchange{}
 		x.Frame = *questionFrame(t, params)
 		if err := x.Params.Scan(&x.Frame); err != nil {
 			t.Fatal(err)
 		}
-		v := &visit{xs: []*transport.Exchange{x}}
+		v := &visit{xs: []*downstream.Exchange{x}}
 		if got := string(v.early("k", protocol.QuestionForm)); got != want {
 			t.Errorf("%s: %q, want %q", params, got, want)
 		}

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // levelLook is how often a desk looks whether anybody still wants logs as verbose as its servers were told to be.
@@ -17,7 +17,7 @@ const levelLook = time.Minute
 type levelDue struct{}
 
 // wantedLevel is the least grave log level a request asks for; len(protocol.LogLevels) = it wants no log lines.
-func wantedLevel(x *transport.Exchange) int {
+func wantedLevel(x *downstream.Exchange) int {
 	name, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(x.Frame.Raw))
 	if i := slices.Index(protocol.LogLevels, name); i >= 0 {
 		return i
@@ -26,7 +26,7 @@ func wantedLevel(x *transport.Exchange) int {
 }
 
 // wantLevel has the servers log as verbosely as the request asks for, as long as such requests come or run.
-func (s *deskState) wantLevel(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *deskState) wantLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	i := wantedLevel(x)
 	s.asked = min(s.asked, i)
 	if i >= s.level {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // said is what a server says of a call before its answer: progress or a log line. Each request that waits for the
@@ -62,7 +62,7 @@ func (s *deskState) pass(v *visit, m said, out []kernel.Effect) []kernel.Effect 
 }
 
 // passKept gives a request that comes back what was said since the call had nobody to hear it.
-func (s *deskState) passKept(v *visit, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *deskState) passKept(v *visit, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	kept := v.kept
 	v.kept = nil
 	for _, m := range kept {
@@ -72,17 +72,17 @@ func (s *deskState) passKept(v *visit, x *transport.Exchange, out []kernel.Effec
 }
 
 // to writes it to one request, unless that did not ask for it.
-func (m said) to(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (m said) to(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if m.token.Present() {
 		token := x.Params.ProgressToken.Of(x.Frame.Raw)
 		if token == nil {
 			return out
 		}
 		frame := protocol.AppendEdited(nil, m.frame.Raw, protocol.Edit{Span: m.token, With: token})
-		return append(out, kernel.Act(forward{x, frame, m.frame.Newline, transport.WeightProgress, "progress"}))
+		return append(out, kernel.Act(forward{x, frame, m.frame.Newline, downstream.WeightProgress, "progress"}))
 	}
 	if m.level < wantedLevel(x) {
 		return out
 	}
-	return append(out, kernel.Act(forward{x, m.frame.Raw, m.frame.Newline, transport.WeightLog, ""}))
+	return append(out, kernel.Act(forward{x, m.frame.Raw, m.frame.Newline, downstream.WeightLog, ""}))
 }

@@ -8,7 +8,7 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // forwarded lets the desk take a message and returns what it passes on: "request: progress token" or "request: log data".
@@ -33,7 +33,7 @@ func (d *deskScript) forwarded(msg any) (list []string) {
 // asking is a request for the tool with more members of _meta, each with a leading comma; state and answers make it a retry.
 func (d *deskScript) asking(id int, capabilities, meta, state, answers string) message.Visit {
 	d.t.Helper()
-	x := &transport.Exchange{Origin: transport.Origin{Remote: fmt.Sprintf("10.0.0.1:%d", id)}}
+	x := &downstream.Exchange{Origin: downstream.Origin{Remote: fmt.Sprintf("10.0.0.1:%d", id)}}
 	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":%s%s},"name":"one_ask"`, id, capabilities, meta)
 	visit := message.Visit{Exchange: x}

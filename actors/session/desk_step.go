@@ -12,8 +12,8 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 const (
@@ -68,14 +68,14 @@ type deskState struct {
 // clientID names a request as its client does.
 type clientID struct{ remote, id string }
 
-func idOf(x *transport.Exchange) clientID {
+func idOf(x *downstream.Exchange) clientID {
 	return clientID{x.Origin.Remote, string(x.Frame.IDBytes())}
 }
 
 // visit is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
 type visit struct {
 	call.Call
-	xs     []*transport.Exchange // who waits for the outcome; none while it is parked
+	xs     []*downstream.Exchange // who waits for the outcome; none while it is parked
 	view   *catalog.View
 	server *catalog.Server
 	caller message.Caller

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Their ids are made
@@ -16,7 +16,7 @@ const needsTasks = `{"extensions":{"` + message.ExtensionTasks + `":{}}}`
 
 // taskTarget finds the server of the task that a request names. Without the extension on the client's side no server is
 // asked; without a server that has it the method does not exist.
-func taskTarget(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault) {
+func taskTarget(view *catalog.View, x *downstream.Exchange) (target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch {
 	case !slices.ContainsFunc(view.Servers(), modernTasks):

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 const tasksOffered = `{"extensions":{"io.modelcontextprotocol/tasks":{"a":1},"vendor/x":{}}}`
@@ -52,7 +52,7 @@ func TestTaskTarget(t *testing.T) {
 		{"declared as nothing", `{"extensions":{"io.modelcontextprotocol/tasks":null}}`, "one/7", []catalog.Server{modern}, "", protocol.ClientCannotAnswer},
 		{"nobody has them", declared, "one/7", []catalog.Server{legacy, plain}, "", protocol.MethodNotFound},
 	} {
-		x := &transport.Exchange{}
+		x := &downstream.Exchange{}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":%s},"taskId":%q}}`, c.can, c.id)
 		if err := x.Frame.Parse([]byte(raw)); err != nil {
 			t.Fatal(err)

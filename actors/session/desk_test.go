@@ -11,8 +11,8 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // deskScript runs random messages through deskStep and keeps the books of what must hold.
@@ -22,9 +22,9 @@ type deskScript struct {
 	now      time.Time
 	rng      *rand.Rand
 	sealer   *seal.Sealer
-	answered map[*transport.Exchange]int
-	left     map[*transport.Exchange]bool
-	waiting  []*transport.Exchange
+	answered map[*downstream.Exchange]int
+	left     map[*downstream.Exchange]bool
+	waiting  []*downstream.Exchange
 	running  []uint64 // calls at the server
 	asks     map[uint64]int
 	nextAsk  uint64
@@ -39,7 +39,7 @@ func newDeskScript(t *testing.T, seed uint64) *deskScript {
 	limits := config.Default().Limits
 	limits.MaxInFlightPerClient, limits.ParkedPerClient = 6, 4
 	d := &deskScript{t: t, now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(seed, 3)), sealer: sealer,
-		answered: map[*transport.Exchange]int{}, left: map[*transport.Exchange]bool{}, asks: map[uint64]int{}}
+		answered: map[*downstream.Exchange]int{}, left: map[*downstream.Exchange]bool{}, asks: map[uint64]int{}}
 	d.s = newDeskState(DeskOptions{Desks: 1, Limits: limits, Version: "t", Sealer: sealer}, kernel.Reference{})
 	server := &catalog.Server{Name: "one", Rules: config.DefaultServer()}
 	source := catalog.Source{Server: server}
@@ -95,7 +95,7 @@ func (d *deskScript) step(msg any) {
 	}
 }
 
-func (d *deskScript) final(x *transport.Exchange) {
+func (d *deskScript) final(x *downstream.Exchange) {
 	if d.answered[x]++; d.answered[x] > 1 {
 		d.t.Fatalf("request %s was answered twice", x.Frame.Raw)
 	}
@@ -108,7 +108,7 @@ func (d *deskScript) request(state string) message.Visit {
 	if state != "" {
 		more = fmt.Sprintf(`,"requestState":%q,"inputResponses":{"q%d":{"action":"accept","content":{}}}`, state, 1+d.rng.IntN(3))
 	}
-	x := &transport.Exchange{Origin: transport.Origin{Remote: fmt.Sprintf("10.0.0.%d:%d", d.rng.IntN(2), d.id)}}
+	x := &downstream.Exchange{Origin: downstream.Origin{Remote: fmt.Sprintf("10.0.0.%d:%d", d.rng.IntN(2), d.id)}}
 	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},"name":"one_ask","arguments":{"a":1}%s}}`, d.id, more)
 	if err := x.Frame.Parse([]byte(raw)); err != nil {

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // visit answers what the gateway knows by itself and dispatches the rest. The frame's headers and _meta have been
@@ -101,7 +101,7 @@ func (s *deskState) seekAgain(now time.Time, m message.Visit, out []kernel.Effec
 }
 
 // checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only (rule H13).
-func (s *deskState) checkHeaders(t target, x *transport.Exchange) *protocol.Fault {
+func (s *deskState) checkHeaders(t target, x *downstream.Exchange) *protocol.Fault {
 	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Header == nil || t.entry == nil {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (s *deskState) discover(view *catalog.View, gateway bool) []byte {
 	return append(b, '}')
 }
 
-func (s *deskState) list(view *catalog.View, x *transport.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+func (s *deskState) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
 		return append(out, kernel.Act(deny{x, protocol.BadParams("params.cursor: want a string")}))
@@ -141,7 +141,7 @@ func (s *deskState) list(view *catalog.View, x *transport.Exchange, kind protoco
 }
 
 // result answers with a result of ours and the members a modern result has (bridge.md section 2).
-func (s *deskState) result(x *transport.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
+func (s *deskState) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	raw := protocol.AppendResult(nil, x.Frame.IDBytes(), result)
 	var f protocol.Frame
 	var info protocol.ResultInfo
@@ -179,7 +179,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.seq) // what is told of the call comes in its client's turn
 	rules := &t.server.Rules
 	v := &visit{
-		xs: []*transport.Exchange{x}, view: view, server: t.server, caller: caller, visited: places,
+		xs: []*downstream.Exchange{x}, view: view, server: t.server, caller: caller, visited: places,
 		Call: call.Call{
 			Seq: seq, ID: x.Frame.IDBytes(), Server: t.server.Name, Item: t.original,
 			Method: x.Frame.M, State: call.Queued, Began: now,
@@ -233,7 +233,7 @@ func badState() *protocol.Fault {
 }
 
 // callerOf reads who asks from the request itself: a modern request carries everything with it.
-func (s *deskState) callerOf(x *transport.Exchange) message.Caller {
+func (s *deskState) callerOf(x *downstream.Exchange) message.Caller {
 	raw := x.Frame.Raw
 	level, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(raw))
 	c := message.Caller{

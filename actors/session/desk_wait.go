@@ -7,8 +7,8 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // maxEarly is how many requests may wait for the first catalog at once.
@@ -31,7 +31,7 @@ func (s *deskState) early(m message.Visit, out []kernel.Effect) ([]kernel.Effect
 	return out, wait
 }
 
-func onStdio(x *transport.Exchange) bool { return x.Origin.Header == nil }
+func onStdio(x *downstream.Exchange) bool { return x.Origin.Header == nil }
 
 // serveEarly answers what has waited for the catalog.
 func (s *deskState) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // What comes before the catalog waits for it; on stdin and stdout until the servers have settled, discover aside, and
@@ -36,7 +36,7 @@ func TestEarlyRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newDeskState(DeskOptions{Desks: 1, Expect: 1, Limits: config.Default().Limits, Version: "t"}, kernel.Reference{})
-			x := &transport.Exchange{}
+			x := &downstream.Exchange{}
 			if !c.stdio {
 				x.Origin.Header = http.Header{}
 			}

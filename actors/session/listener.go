@@ -7,13 +7,13 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // ListenerOptions say which subscriptions/listen stream a listener serves. A listener lives as long as its stream.
 type ListenerOptions struct {
 	Name     string // unique under the gateway
-	Exchange *transport.Exchange
+	Exchange *downstream.Exchange
 	View     catalog.Key
 	Expect   int    // servers to wait for, up to startWait, before URIs are subscribed to; 0 = none
 	Version  string // of the gateway, for serverInfo

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // ackWait is how long the acknowledgment waits for servers to confirm subscriptions; what is not confirmed by then
@@ -19,7 +19,7 @@ const ackWait = time.Second
 
 // listenState is all a listener knows. Written by listenStep only.
 type listenState struct {
-	x        *transport.Exchange
+	x        *downstream.Exchange
 	key      catalog.Key
 	self     kernel.Reference
 	registry kernel.Reference
@@ -252,9 +252,9 @@ func (s *listenState) tag() []byte {
 }
 
 func (s *listenState) notify(method string, params []byte, key string) kernel.Effect {
-	weight := transport.WeightState
+	weight := downstream.WeightState
 	if key == "ack" {
-		weight = transport.WeightAnswer
+		weight = downstream.WeightAnswer
 	}
 	return kernel.Act(forward{s.x, protocol.AppendNotification(nil, method, params), false, weight, key})
 }
@@ -309,7 +309,7 @@ func (s *listenState) updated(m message.ResourceUpdated, out []kernel.Effect) []
 		edits = append(edits, protocol.InsertMember(raw, m.Frame.Params, s.tag()))
 	}
 	frame := protocol.AppendEdited(nil, raw, edits...)
-	return s.tell(kernel.Act(forward{s.x, frame, m.Frame.Newline, transport.WeightState, public}), out)
+	return s.tell(kernel.Act(forward{s.x, frame, m.Frame.Newline, downstream.WeightState, public}), out)
 }
 
 // stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message

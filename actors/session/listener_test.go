@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // lastWords are the last words on a stream, by its messages: "acknowledged", "result", a fault's name, "nothing".
@@ -48,7 +48,7 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		{"its client left", "", []any{message.Published{Snapshot: snapshot}, departed{}}, "nothing", "nothing"},
 		{"of an unknown server", "nobody", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
 	} {
-		x := &transport.Exchange{Origin: transport.Origin{Remote: "stdio"}}
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio"}}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{`+
 			`"_meta":{"io.modelcontextprotocol/protocolVersion":%q},"notifications":{"toolsListChanged":true}}}`, protocol.Version20260728)
 		if err := x.Frame.Parse([]byte(raw)); err != nil {
@@ -92,7 +92,7 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 		return who
 	}
 	for _, slow := range []bool{true, false} {
-		x := &transport.Exchange{Origin: transport.Origin{Remote: "stdio"}}
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio"}}
 		if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]}}}`)); err != nil {
 			t.Fatal(err)
 		}

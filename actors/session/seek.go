@@ -9,7 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // A request for what is not found need not be wrong. Its server may be starting: then the client is to come back. Or the
@@ -40,7 +40,7 @@ type seekers[R any] struct {
 
 // unknown says what to do about a request that was refused with the fault: to refuse it with another one, or to ask for lists
 // of these kinds of these servers first.
-func unknown(view *catalog.View, x *transport.Exchange, fault *protocol.Fault) (*protocol.Fault, []*catalog.Server, []protocol.ItemKind) {
+func unknown(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault) (*protocol.Fault, []*catalog.Server, []protocol.ItemKind) {
 	kinds, span := wantedKinds(x)
 	name, ok := protocol.Unquote(span.Of(x.Frame.Raw))
 	switch fault.Name {
@@ -68,13 +68,13 @@ func unknown(view *catalog.View, x *transport.Exchange, fault *protocol.Fault) (
 }
 
 // noResource says that nobody has the URI that a request names.
-func noResource(x *transport.Exchange) *protocol.Fault {
+func noResource(x *downstream.Exchange) *protocol.Fault {
 	uri, _ := protocol.Unquote(x.Params.URI.Of(x.Frame.Raw))
 	return protocol.NoResource(uri)
 }
 
 // wantedKinds are the lists in which what a request names would stand, and where it names it.
-func wantedKinds(x *transport.Exchange) ([]protocol.ItemKind, protocol.Span) {
+func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, protocol.Span) {
 	resources := []protocol.ItemKind{protocol.Resources, protocol.Templates}
 	switch x.Frame.M {
 	case protocol.MethodToolsCall:

@@ -10,7 +10,8 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/stream"
 )
 
 // Options say which client a session is for.
@@ -25,7 +26,7 @@ type Options struct {
 	Registry  kernel.Reference
 	Gateway   kernel.Reference
 	Metrics   *status.Metrics
-	Budget    *transport.Budget // what is kept for a client that is away counts
+	Budget    *stream.Budget // what is kept for a client that is away counts
 	Log       *slog.Logger
 }
 
@@ -45,8 +46,8 @@ type session struct {
 	Options
 	state  *state
 	meters map[string]*status.ServerMetrics // by server; saves a lookup under lock for each call
-	replay *transport.Replay                // what was said on the client's streams; nil = its version cannot resume
-	stream *transport.EventStream           // sse: where everything goes
+	replay *downstream.Replay               // what was said on the client's streams; nil = its version cannot resume
+	stream *downstream.EventStream          // sse: where everything goes
 }
 
 func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -61,40 +62,40 @@ func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 
 type (
 	answer struct { // the final answer of an exchange
-		x       *transport.Exchange
+		x       *downstream.Exchange
 		frame   []byte
 		newline bool
 	}
 	answerPieces struct { // the same for a large answer, in pieces
-		x       *transport.Exchange
+		x       *downstream.Exchange
 		pieces  [][]byte
 		newline bool
 		memory  *protocol.Memory // what they lie in, if nobody else reads it; else nil
 	}
 	forward struct { // a message ahead of the answer
-		x       *transport.Exchange
+		x       *downstream.Exchange
 		frame   []byte
 		newline bool
-		weight  transport.Weight
+		weight  downstream.Weight
 		key     string
 	}
-	accept struct{ x *transport.Exchange }
+	accept struct{ x *downstream.Exchange }
 	refuse struct {
-		x      *transport.Exchange
+		x      *downstream.Exchange
 		status int
 		fault  *protocol.Fault // nil = no body
 	}
 	openStream struct {
-		stream   *transport.EventStream
+		stream   *downstream.EventStream
 		refusal  int    // HTTP status; 0 = accepted
 		endpoint string // sse: where the client's messages go
 		resume   bool   // go on with the stream its Last-Event-ID names; streamReady says if it is one of ours then
 	}
-	closeStream struct{ stream *transport.EventStream }
+	closeStream struct{ stream *downstream.EventStream }
 	endReplay   struct{}
 	// push writes to the client's streams, the newest first; when none takes it, the session is told undelivered.
 	push struct {
-		streams     []*transport.EventStream
+		streams     []*downstream.EventStream
 		method      protocol.Method
 		frame       []byte
 		newline     bool
@@ -109,7 +110,7 @@ type (
 	idleCheck   struct{}
 	waitOver    struct{} // the servers have had their time to start
 	openOver    struct{} // sse: the client has had its time to initialize
-	streamReady struct{ stream *transport.EventStream }
+	streamReady struct{ stream *downstream.EventStream }
 	undelivered struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
 )
 

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // question is a server's question that was put to the client.
@@ -44,7 +44,7 @@ func (s *state) ask(now time.Time, m message.Ask, out []kernel.Effect) []kernel.
 	id := strconv.AppendUint(nil, s.lastAsk, 10)
 	edits := publicID([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
-	out = append(out, kernel.Act(forward{h.x, frame, m.Frame.Newline, transport.WeightAnswer, ""}))
+	out = append(out, kernel.Act(forward{h.x, frame, m.Frame.Newline, downstream.WeightAnswer, ""}))
 	return s.clock.by(now, h.Deadline(), out)
 }
 
@@ -77,7 +77,7 @@ var refusals = map[protocol.Question]string{
 
 // response passes the client's answer on to the server that asked; an answer to a question nobody asked, or that
 // is answered already, is dropped.
-func (s *state) response(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	number, err := strconv.ParseUint(string(x.Frame.IDBytes()), 10, 64)
 	q, ok := s.questions[number]
 	if err != nil || !ok {
@@ -137,5 +137,5 @@ func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effe
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the call has ended"}`, number)
 	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
-	return append(out, kernel.Act(forward{h.x, frame, false, transport.WeightAnswer, ""}))
+	return append(out, kernel.Act(forward{h.x, frame, false, downstream.WeightAnswer, ""}))
 }

@@ -6,14 +6,14 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // batch handles each message of a batch for itself; their answers are put together by the transport.
 // MCP 2025-03-26, basic, batching: only that version has batches, and initialize is never part of one.
-func (s *state) batch(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) batch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.InvalidRequest}
-	members, err := []*transport.Exchange(nil), error(nil)
+	members, err := []*downstream.Exchange(nil), error(nil)
 	switch {
 	case !s.initialized:
 		fault.Message = "send initialize first, by itself"
@@ -37,7 +37,7 @@ func (s *state) batch(now time.Time, x *transport.Exchange, out []kernel.Effect)
 	return append(out, kernel.Act(refuse{x, 400, fault}))
 }
 
-func hasInitialize(members []*transport.Exchange) bool {
+func hasInitialize(members []*downstream.Exchange) bool {
 	for _, member := range members {
 		if member.Frame.M == protocol.MethodInitialize {
 			return true

@@ -12,13 +12,13 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 const levelInfo = slog.LevelInfo
 
 // dispatch looks the item up and hands the call to the pool of its server.
-func (s *state) dispatch(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	t, fault := resolve(s.view, x)
 	if fault != nil {
 		return s.unknown(x, fault, out)
@@ -32,7 +32,7 @@ func (s *state) dispatch(now time.Time, x *transport.Exchange, out []kernel.Effe
 }
 
 // doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
-func (s *state) doubted(x *transport.Exchange, out []kernel.Effect) ([]kernel.Effect, bool) {
+func (s *state) doubted(x *downstream.Exchange, out []kernel.Effect) ([]kernel.Effect, bool) {
 	fault, servers, kinds := unknown(s.view, x, noResource(x))
 	if fault.Name == protocol.ServerUnavailable {
 		return s.fault(x, fault, out), true
@@ -41,7 +41,7 @@ func (s *state) doubted(x *transport.Exchange, out []kernel.Effect) ([]kernel.Ef
 }
 
 // unknown refuses a request for what is not found, after a look at what is new if there may be something.
-func (s *state) unknown(x *transport.Exchange, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (s *state) unknown(x *downstream.Exchange, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	fault, servers, kinds := unknown(s.view, x, fault)
 	out, waits := s.seekers.begin(x, servers, kinds, s.self, &s.seq, out)
 	if waits {
@@ -51,14 +51,14 @@ func (s *state) unknown(x *transport.Exchange, fault *protocol.Fault, out []kern
 }
 
 // seekAgain answers a request by what is listed now.
-func (s *state) seekAgain(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) seekAgain(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	s.seekers.again = true
 	defer func() { s.seekers.again = false }()
 	return s.request(now, x, out)
 }
 
 // forward hands a request to the pool of the target's server.
-func (s *state) forward(now time.Time, x *transport.Exchange, t target, out []kernel.Effect) []kernel.Effect {
+func (s *state) forward(now time.Time, x *downstream.Exchange, t target, out []kernel.Effect) []kernel.Effect {
 	id := x.Frame.IDBytes()
 	if _, taken := s.byID[string(id)]; taken {
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + cut(string(id), 100) + " is in use by a call in flight"}}))
@@ -96,7 +96,7 @@ type target struct {
 }
 
 // resolve finds the item in the view (architecture.md section 2: no call asks the registry).
-func resolve(view *catalog.View, x *transport.Exchange) (target, *protocol.Fault) {
+func resolve(view *catalog.View, x *downstream.Exchange) (target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch x.Frame.M {
 	case protocol.MethodToolsCall:
@@ -210,7 +210,7 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []kernel.Effe
 const largeFrame = 16 << 10
 
 // edited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
-func edited(x *transport.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) kernel.Effect {
+func edited(x *downstream.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) kernel.Effect {
 	if len(frame.Raw) < largeFrame {
 		return kernel.Act(answer{x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
 	}
@@ -225,7 +225,7 @@ func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect)
 	}
 	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
-		out = append(out, kernel.Act(forward{h.x, frame, e.Frame.Newline, transport.WeightProgress, "progress"}))
+		out = append(out, kernel.Act(forward{h.x, frame, e.Frame.Newline, downstream.WeightProgress, "progress"}))
 	}
 	return out
 }
@@ -240,7 +240,7 @@ func (s *state) log(now time.Time, m message.Log, out []kernel.Effect) []kernel.
 		return out
 	}
 	for _, e := range h.Step(now, call.Logged{Frame: m.Frame}, s.scratch[:0]) {
-		out = append(out, kernel.Act(forward{h.x, e.Frame.Raw, e.Frame.Newline, transport.WeightLog, ""}))
+		out = append(out, kernel.Act(forward{h.x, e.Frame.Raw, e.Frame.Newline, downstream.WeightLog, ""}))
 	}
 	return out
 }

@@ -12,11 +12,11 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // inbound handles one message of the client.
-func (s *state) inbound(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) inbound(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if s.path != "" && x.Origin.Path != s.path {
 		return append(out, kernel.Act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found on this path: it was opened on " + s.path}}))
 	}
@@ -37,7 +37,7 @@ func (s *state) inbound(now time.Time, x *transport.Exchange, out []kernel.Effec
 	return s.response(now, x, append(out, kernel.Act(accept{x})))
 }
 
-func (s *state) notification(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	switch x.Frame.M {
 	case protocol.NotificationInitialized:
 		s.ready = s.initialized
@@ -47,7 +47,7 @@ func (s *state) notification(now time.Time, x *transport.Exchange, out []kernel.
 		if seq, ok := s.byID[string(id)]; ok {
 			return s.event(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
 		}
-		if y, found := s.seekers.withdraw(func(y *transport.Exchange) bool { return string(y.Frame.IDBytes()) == string(id) }); found {
+		if y, found := s.seekers.withdraw(func(y *downstream.Exchange) bool { return string(y.Frame.IDBytes()) == string(id) }); found {
 			return s.withdrawn(y, &protocol.Fault{Name: protocol.Cancelled}, out)
 		}
 	case protocol.NotificationRootsListChanged:
@@ -61,7 +61,7 @@ func (s *state) notification(now time.Time, x *transport.Exchange, out []kernel.
 // withdrawn ends the exchange of a request that its client has cancelled. The specification wants no answer to it. But over
 // streamable HTTP a request has a response of its own, which must hold one (MCP 2025-11-25, basic/transports, sending
 // messages): Python's client waits for ever when there is none. What comes late is to be ignored by whoever has cancelled.
-func (s *state) withdrawn(x *transport.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (s *state) withdrawn(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" {
 		return append(out, kernel.Act(accept{x}))
 	}
@@ -69,7 +69,7 @@ func (s *state) withdrawn(x *transport.Exchange, f *protocol.Fault, out []kernel
 }
 
 // request answers what the gateway knows by itself and dispatches the rest.
-func (s *state) request(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if fault := message.UnknownProject(x); fault != nil {
 		return s.unopened(x, fault, out)
 	}
@@ -121,7 +121,7 @@ func (s *state) only() *catalog.Server {
 }
 
 // list answers from the snapshot: no server is asked (S0.4.3).
-func (s *state) list(x *transport.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
 		return s.fault(x, protocol.BadParams("params.cursor: want a string"), out)
@@ -137,7 +137,7 @@ func (s *state) list(x *transport.Exchange, kind protocol.ItemKind, out []kernel
 }
 
 // initialize opens the session. MCP 2025-11-25, basic/lifecycle.
-func (s *state) initialize(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if s.initialized {
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "the session is initialized already"}}))
 	}
@@ -172,7 +172,7 @@ func (s *state) initialize(now time.Time, x *transport.Exchange, out []kernel.Ef
 
 // unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
 // names no session, and the actor leaves, as nobody can ever use it.
-func (s *state) unopened(x *transport.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" || s.initialized || len(s.wait) > 0 {
 		return s.fault(x, f, out)
 	}
@@ -218,7 +218,7 @@ func ownServer() *protocol.Fault {
 }
 
 // setLevel keeps the level below which this client wants no log lines. MCP 2025-11-25, server/utilities/logging.
-func (s *state) setLevel(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	name, _ := protocol.Unquote(x.Params.Level.Of(x.Frame.Raw))
 	level := slices.Index(protocol.LogLevels, name)
 	if level < 0 {
@@ -230,7 +230,7 @@ func (s *state) setLevel(x *transport.Exchange, out []kernel.Effect) []kernel.Ef
 }
 
 // result answers a request with a result of ours. A large one is a page of a snapshot, which many sessions write.
-func (s *state) result(x *transport.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
+func (s *state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	if len(result) >= largeFrame {
 		around := protocol.AppendResult(nil, x.Frame.IDBytes(), nil)
 		end := len(around) - 1
@@ -240,7 +240,7 @@ func (s *state) result(x *transport.Exchange, result []byte, out []kernel.Effect
 }
 
 // fault answers a request with an error of ours.
-func (s *state) fault(x *transport.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (s *state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(answer{x, f.AppendTo(nil, x.Frame.IDBytes(), false), false}))
 }
 

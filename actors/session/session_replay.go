@@ -5,7 +5,7 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // resumes reports whether the client's version knows how to come back to a stream (MCP 2025-03-26, basic/transports).
@@ -16,7 +16,7 @@ func (s *state) resumes() bool {
 // prepare says where the answers of an exchange go, before step sees it: to the stream of a session of HTTP+SSE; and
 // with streamable HTTP into what is kept for a client whose connection breaks. It reports whether step is to see it: a
 // client that does not read its stream may ask nothing more, as its answers would have to be kept.
-func (s *session) prepare(x *transport.Exchange) bool {
+func (s *session) prepare(x *downstream.Exchange) bool {
 	if s.Transport == "sse" {
 		if s.stream == nil || !strings.HasSuffix(x.Origin.Path, "/messages") {
 			return true
@@ -36,9 +36,9 @@ func (s *session) prepare(x *transport.Exchange) bool {
 }
 
 // keeps returns what keeps the client's events; nil when its version cannot ask for them.
-func (s *session) keeps() *transport.Replay {
+func (s *session) keeps() *downstream.Replay {
 	if s.replay == nil && s.state.resumes() {
-		s.replay = transport.NewReplay(transport.ReplayOptions{
+		s.replay = downstream.NewReplay(downstream.ReplayOptions{
 			Prime: s.state.version >= protocol.Version20251125, Budget: s.Budget,
 		})
 	}
@@ -46,7 +46,7 @@ func (s *session) keeps() *transport.Replay {
 }
 
 // accept opens a stream of the client's.
-func (s *session) accept(stream *transport.EventStream) {
+func (s *session) accept(stream *downstream.EventStream) {
 	if r := s.keeps(); r != nil {
 		stream.Resumable(r)
 	}
@@ -56,14 +56,14 @@ func (s *session) accept(stream *transport.EventStream) {
 // resume goes on with the stream the client lost; true if the session may push to it. A stream of a call carries
 // nothing but that call. What is not ours to resume, or a GET stream that is forgotten, becomes a stream like any
 // other: what it missed is told anew. Of a call that is forgotten nothing can be told: the client learns that.
-func (s *session) resume(stream *transport.EventStream) bool {
+func (s *session) resume(stream *downstream.EventStream) bool {
 	switch stream.Resume(s.keeps(), stream.Origin.LastEvent) {
-	case transport.ResumedStream:
+	case downstream.ResumedStream:
 		return true
-	case transport.ResumedNothing:
+	case downstream.ResumedNothing:
 		s.accept(stream)
 		return true
-	case transport.ResumeGone:
+	case downstream.ResumeGone:
 		message.RefuseStream(stream, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 			Message: "Last-Event-ID: the stream of that call has ended, or its answer is not kept any more"})
 	}

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // acts are the effects of one message that are not messages to others.
@@ -44,16 +44,16 @@ func has[T any](list []any) bool {
 // protocol.md L11: a session of HTTP+SSE tells its endpoint, has one stream, and ends with it; a client that never
 // initializes has a minute.
 func TestSessionOfOneStream(t *testing.T) {
-	opened := func() (*state, *transport.EventStream) {
+	opened := func() (*state, *downstream.EventStream) {
 		s := newState(Options{ID: "1aid", Transport: "sse"}, kernel.Reference{})
-		stream := &transport.EventStream{Origin: transport.Origin{Path: "/s/files/sse"}}
+		stream := &downstream.EventStream{Origin: downstream.Origin{Path: "/s/files/sse"}}
 		if e := one[openStream](t, acts(s, message.StreamOpened{Stream: stream})); e.endpoint != "/s/files/messages?sessionId=1aid" || e.refusal != 0 {
 			t.Fatalf("%+v", e)
 		}
 		return s, stream
 	}
 	s, stream := opened()
-	if e := one[openStream](t, acts(s, message.StreamOpened{Stream: &transport.EventStream{}})); e.refusal != 405 {
+	if e := one[openStream](t, acts(s, message.StreamOpened{Stream: &downstream.EventStream{}})); e.refusal != 405 {
 		t.Errorf("second stream: %+v", e)
 	}
 	if !has[kernel.Leaving](acts(s, message.StreamClosed{Stream: stream})) {
@@ -81,7 +81,7 @@ func TestWhichStreamsAreResumed(t *testing.T) {
 	} {
 		s := newState(Options{Transport: test.transport}, kernel.Reference{})
 		s.initialized, s.version, s.path = true, test.version, "/mcp"
-		stream := &transport.EventStream{Origin: transport.Origin{Path: "/mcp", LastEvent: test.last}}
+		stream := &downstream.EventStream{Origin: downstream.Origin{Path: "/mcp", LastEvent: test.last}}
 		if e := one[openStream](t, acts(s, message.StreamOpened{Stream: stream})); e.resume != test.want {
 			t.Errorf("%+v: %+v", test, e)
 		}

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // startWait is how long the client on stdin and stdout waits for servers that are still starting: it lists once,
@@ -51,12 +51,12 @@ type state struct {
 
 	view *catalog.View              // nil until the first Snapshot came
 	told [protocol.ItemKinds]uint64 // generations the client was told of
-	wait []*transport.Exchange      // initialize that came too early to be answered; at most one
+	wait []*downstream.Exchange     // initialize that came too early to be answered; at most one
 
 	expect int // servers that initialize waits for
 
-	streams []*transport.EventStream // oldest first; never changed in place
-	seekers seekers[*transport.Exchange]
+	streams []*downstream.EventStream // oldest first; never changed in place
+	seekers seekers[*downstream.Exchange]
 	calls   map[uint64]*held
 	byID    map[string]uint64 // the client's raw ids of calls in flight
 	seq     uint64
@@ -77,7 +77,7 @@ type state struct {
 // held is a call with what its holder needs to answer it.
 type held struct {
 	call.Call
-	x      *transport.Exchange
+	x      *downstream.Exchange
 	view   *catalog.View   // the view it was looked up in: names in its result are made from it
 	server *catalog.Server // whose pool has it
 	asTask bool            // a tools/call that is to be done as a task

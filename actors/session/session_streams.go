@@ -7,7 +7,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // maxStreams is how many GET streams one session may have open at once.
@@ -36,9 +36,9 @@ func (s *session) openStream(self kernel.Self, a openStream) {
 // push gives the frame to the newest stream that takes it: each message goes to one stream only
 // (MCP 2025-11-25, basic/transports, multiple connections).
 func (s *session) push(self kernel.Self, a push) {
-	weight := transport.WeightState
+	weight := downstream.WeightState
 	if a.key == "" {
-		weight = transport.WeightLog
+		weight = downstream.WeightLog
 	}
 	for i := len(a.streams) - 1; i >= 0; i-- {
 		if a.streams[i].Push(a.frame, a.newline, weight, a.key) {
@@ -67,7 +67,7 @@ func (s *state) streamOpened(m message.StreamOpened, out []kernel.Effect) []kern
 	switch {
 	case s.transport == "sse" && s.path == "": // the stream the session begins with
 		s.path = strings.TrimSuffix(m.Stream.Origin.Path, "sse") + "messages"
-		s.streams = []*transport.EventStream{m.Stream}
+		s.streams = []*downstream.EventStream{m.Stream}
 		return append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.path + "?sessionId=" + s.id}))
 	case s.transport == "sse":
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 405}))
@@ -82,7 +82,7 @@ func (s *state) streamOpened(m message.StreamOpened, out []kernel.Effect) []kern
 }
 
 // streamReady adds an open stream and tells on it what could not be told before.
-func (s *state) streamReady(stream *transport.EventStream, out []kernel.Effect) []kernel.Effect {
+func (s *state) streamReady(stream *downstream.EventStream, out []kernel.Effect) []kernel.Effect {
 	// Effects that were given the old slice may still read it: never append in place.
 	s.streams = append(s.streams[:len(s.streams):len(s.streams)], stream)
 	return s.tellUpdates(s.tellChanges(out))
@@ -93,7 +93,7 @@ func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kern
 	if s.transport == "sse" {
 		return append(out, kernel.Leave())
 	}
-	var rest []*transport.EventStream
+	var rest []*downstream.EventStream
 	for _, stream := range s.streams {
 		if stream != m.Stream {
 			rest = append(rest, stream)

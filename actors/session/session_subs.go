@@ -10,7 +10,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // maxSubscriptions is how many resources one session may be subscribed to.
@@ -30,14 +30,14 @@ type subscription struct {
 
 // subscribing is a resources/subscribe whose server has not answered.
 type subscribing struct {
-	x *transport.Exchange
+	x *downstream.Exchange
 	resource
 	known bool // the session was subscribed before: a failure takes nothing away
 }
 
 // subscribe asks the server for updates of a resource; the client is answered after the server (C10).
 // An unknown URI is refused without asking anybody (S0.7.2).
-func (s *state) subscribe(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
 	if fault != nil {
 		return s.unknown(x, fault, out)
@@ -59,7 +59,7 @@ func (s *state) subscribe(x *transport.Exchange, out []kernel.Effect) []kernel.E
 }
 
 // unsubscribe ends it; the pool tells the server when nobody else is left.
-func (s *state) unsubscribe(x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	_, found, fault := s.resourceOf(x)
 	if fault != nil {
 		return s.unknown(x, fault, out)
@@ -112,7 +112,7 @@ func (s *state) resources() []resource {
 }
 
 // resourceOf finds the resource a request's uri names.
-func (s *state) resourceOf(x *transport.Exchange) (string, catalog.Found, *protocol.Fault) {
+func (s *state) resourceOf(x *downstream.Exchange) (string, catalog.Found, *protocol.Fault) {
 	uri, ok := protocol.Unquote(x.Params.URI.Of(x.Frame.Raw))
 	if !ok {
 		return "", catalog.Found{}, protocol.BadParams("params.uri: want a string")

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 const (
@@ -22,14 +22,14 @@ const (
 // survey is a tasks/list that waits for what the servers say of each task on its page: a shared server's own list would hold
 // everybody's tasks.
 type survey struct {
-	x     *transport.Exchange
+	x     *downstream.Exchange
 	tasks [][]byte // by place on the page, public; nil = no answer
 	open  int
 	next  string // cursor; "" = the last page
 }
 
 // listTasks answers with the client's own tasks, oldest first. MCP 2025-11-25, basic/utilities/tasks, listing tasks.
-func (s *state) listTasks(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) listTasks(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	after := uint64(0)
 	if x.Params.Cursor.Present() {
 		text, _ := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))

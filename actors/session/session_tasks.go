@@ -9,7 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // Tasks of legacy servers pass through to clients of the one version that has them in its core. MCP 2025-11-25,
@@ -51,7 +51,7 @@ func (s *state) offersTasks() bool {
 }
 
 // taskRequest answers tasks/list and passes on what names a task of the session.
-func (s *state) taskRequest(now time.Time, x *transport.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if !s.offersTasks() {
 		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 	}
@@ -163,7 +163,7 @@ func (s *state) taskNote(m message.TaskNote, out []kernel.Effect) []kernel.Effec
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
 	for _, seq := range sortedKeys(s.calls) {
 		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == m.Server && h.Item == m.ID {
-			return append(out, kernel.Act(forward{h.x, frame, m.Frame.Newline, transport.WeightLog, ""}))
+			return append(out, kernel.Act(forward{h.x, frame, m.Frame.Newline, downstream.WeightLog, ""}))
 		}
 	}
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))

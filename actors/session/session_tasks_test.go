@@ -12,7 +12,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 const legacyHasTasks = `{"tasks":{"requests":{"tools":{"call":{}}}}}`
@@ -54,7 +54,7 @@ func (k *taskScript) step(msg any) []kernel.Effect { return step(k.s, time.Unix(
 // ask sends a request and returns the answer it gets at once, "" = none, and what is dispatched.
 func (k *taskScript) ask(line string) (answered string, sent []message.Dispatch) {
 	k.t.Helper()
-	x := &transport.Exchange{Origin: transport.Origin{Path: "/mcp"}}
+	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
 	if err := x.Frame.Parse([]byte(line)); err != nil {
 		k.t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // away is a session whose client is subscribed to a directory and has no stream open.
@@ -32,7 +32,7 @@ func away(t *testing.T) (*state, func(uri string)) {
 
 // back opens a stream and returns the URIs that are told on it.
 func back(s *state) (told []string) {
-	for _, e := range s.tellUpdates(s.streamReady(&transport.EventStream{}, nil)) {
+	for _, e := range s.tellUpdates(s.streamReady(&downstream.EventStream{}, nil)) {
 		if p, ok := e.Act.(push); ok && strings.Contains(string(p.frame), "updated") {
 			told = append(told, p.key)
 		}
@@ -58,7 +58,7 @@ func TestPartsThatChangeWhileTheClientIsAway(t *testing.T) {
 // What came before the server refused the subscription is forgotten with it, and no longer counted.
 func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	s, changes := away(t)
-	s.subscribing[1] = subscribing{x: &transport.Exchange{}, resource: resource{"one", "file:///dir"}}
+	s.subscribing[1] = subscribing{x: &downstream.Exchange{}, resource: resource{"one", "file:///dir"}}
 	changes("file:///dir/a")
 	step(s, time.Now(), message.Subscribed{Seq: 1, Fault: protocol.NoResource("file:///dir")}, nil)
 	if len(s.subs) != 0 || s.kept != 0 {

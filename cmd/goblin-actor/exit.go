@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream/process"
 )
 
 // Exit codes; scripts rely on them.
@@ -111,7 +111,7 @@ func interruptible(cmd *cobra.Command) (ctx context.Context, stop context.Cancel
 		}
 		select {
 		case <-signals:
-			transport.KillProcesses()
+			process.KillAll()
 			os.Exit(exitInterrupted)
 		case <-done:
 		}

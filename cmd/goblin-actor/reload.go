@@ -6,7 +6,7 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // reloading applies a changed configuration to what runs. One goroutine has it.
@@ -14,12 +14,12 @@ type reloading struct {
 	cfg    *config.Config // in force
 	listen []string       // of the command line, instead of the file's; empty = none
 	g      *actors.Gateway
-	server *transport.Server // nil = no listener
+	server *downstream.Server // nil = no listener
 	level  *slog.LevelVar
 	log    *slog.Logger
 }
 
-func newReloading(cfg *config.Config, listen []string, g *actors.Gateway, server *transport.Server, level *slog.LevelVar, log *slog.Logger) *reloading {
+func newReloading(cfg *config.Config, listen []string, g *actors.Gateway, server *downstream.Server, level *slog.LevelVar, log *slog.Logger) *reloading {
 	return &reloading{cfg, listen, g, server, level, log}
 }
 

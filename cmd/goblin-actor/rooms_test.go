@@ -16,34 +16,39 @@ const module = "goblin-actor"
 // "*" = every room. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"*"},
-	"bench":            {"protocol", "protocol/transport", "internal/demo"},
+	"bench":            {"protocol", "internal/demo"},
 	"tui":              {"internal/status"},
 
-	"actors": {"actors/kernel", "actors/message", "actors/call", "actors/catalog", "actors/registry", "actors/pool", "actors/backend",
-		"actors/session", "actors/monitor", "actors/store", "protocol", "protocol/seal", "protocol/transport", "internal/config", "internal/status"},
+	"actors": append([]string{"actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/monitor", "actors/store",
+		"protocol/downstream", "protocol/stream"}, actorMayImport...),
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config"},
-	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/transport", "internal/config", "internal/status"},
+	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,
-	"actors/pool":     append([]string{"actors/backend"}, actorMayImport...), // it spawns backends
-	"actors/backend":  actorMayImport,
-	"actors/session":  actorMayImport,
+	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote"}, actorMayImport...), // it spawns backends
+	"actors/backend":  append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                            // it never sees a client's exchange
+	"actors/session":  append([]string{"protocol/stream", "protocol/downstream"}, actorMayImport...),                                                                          // it never sees a server's link
 	"actors/monitor":  actorMayImport,
 	"actors/store":    actorMayImport,
 
-	"protocol":           {},
-	"protocol/seal":      {"protocol"},
-	"protocol/transport": {"protocol", "internal/secret"},
+	"protocol":                   {},
+	"protocol/seal":              {"protocol"},
+	"protocol/stream":            {"protocol"},
+	"protocol/downstream":        {"protocol", "protocol/stream"},
+	"protocol/upstream":          {"protocol", "protocol/stream"},
+	"protocol/upstream/process":  {"protocol", "protocol/stream", "protocol/upstream", "internal/secret"},
+	"protocol/upstream/remote":   {"protocol", "protocol/stream", "protocol/upstream"},
+	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
+	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
 
 	"internal/secret":    {},
 	"internal/config":    {"protocol", "internal/secret"},
 	"internal/status":    {"protocol"},
-	"internal/auth":      {"internal/config"},
 	"internal/admin":     {"internal/status"},
-	"internal/client":    {"protocol", "protocol/transport", "internal/secret"},
+	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/desktop":   {"internal/config", "internal/secret"},
-	"internal/demo":      {"protocol", "protocol/seal", "protocol/transport"},
+	"internal/demo":      {"protocol", "protocol/seal", "protocol/downstream"},
 	"internal/actortest": {"*"},                                 // imported by tests only
 	"internal/gatetest":  {"internal/admin", "internal/status"}, // likewise
 
@@ -53,15 +58,15 @@ var mayImport = map[string][]string{
 	"tests/sim":         {"*"},
 }
 
-// actorMayImport is what the room of one actor may import.
+// actorMayImport is what the room of any actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
-	"protocol", "protocol/seal", "protocol/transport", "internal/config", "internal/status"}
+	"protocol", "protocol/seal", "internal/config", "internal/status"}
 
 // foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
 // except in protocol, which takes the standard library and protocolTakes alone.
 var foreign = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
-	"github.com/valyala/fasthttp":            {"protocol/transport"},
+	"github.com/valyala/fasthttp":            {"protocol/downstream", "protocol/upstream/remote"},
 	"github.com/rivo/tview":                  {"tui"},
 	"github.com/gdamore/tcell":               {"tui"},
 	"github.com/spf13/cobra":                 {"cmd/goblin-actor"},
@@ -71,14 +76,15 @@ var foreign = map[string][]string{
 	"go.etcd.io/bbolt":                       {"actors/store"},
 	"github.com/VictoriaMetrics/metrics":     {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":        {"protocol"},
-	"github.com/mark3labs/mcp-go":            {},                                                                                                       // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk": {},                                                                                                       // a foreign peer in tests
-	"net/http":                               {"protocol/transport", "internal/admin", "internal/auth", "bench", "internal/demo", "internal/gatetest"}, // demo: names of statuses
+	"github.com/mark3labs/mcp-go":            {},                                                                                                                   // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk": {},                                                                                                                   // a foreign peer in tests
+	"net/http":                               {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest"}, // demo: names of statuses
 	"github.com/google/go-cmp":               {},
 	"pgregory.net/rapid":                     {},
 	"github.com/rogpeppe/go-internal":        {},
 	module + "/internal/actortest":           {}, // tests only
 	module + "/internal/gatetest":            {},
+	module + "/protocol/upstream/linktest":   {},
 	module + "/cmd":                          {},
 	module + "/bench":                        {"cmd/goblin-actor"},
 	module + "/tests":                        {},
@@ -102,10 +108,14 @@ func TestTheTableRefuses(t *testing.T) {
 	for _, c := range []struct{ room, path string }{
 		{"actors/session", "github.com/asynkron/protoactor-go/actor"},
 		{"actors/session", module + "/actors/pool"},
-		{"protocol", module + "/protocol/transport"},
+		{"protocol", module + "/protocol/stream"},
+		{"protocol/upstream", module + "/protocol/downstream"},
+		{"protocol/downstream", module + "/protocol/upstream"},
+		{"actors/backend", module + "/protocol/downstream"},
+		{"actors/session", module + "/protocol/upstream"},
 		{"protocol", "github.com/spf13/cobra"},
 		{"internal/config", "net/http"},
-		{"protocol/transport", module + "/actors/kernel"},
+		{"protocol/downstream", module + "/actors/kernel"},
 		{"internal/status", module + "/internal/actortest"},
 		{"no/such/room", "fmt"},
 	} {

@@ -19,7 +19,8 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream/process"
 	"goblin-actor/tui"
 )
 
@@ -89,7 +90,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	server := transport.NewServer(g.Front(), frontOptions(cfg, g), log)
+	server := downstream.NewServer(g.Front(), frontOptions(cfg, g), log)
 	failed := make(chan error, len(listeners))
 	addresses := make([]string, len(listeners))
 	for i, l := range listeners {
@@ -167,8 +168,8 @@ func listenAll(addresses []string) ([]net.Listener, error) {
 	return listeners, nil
 }
 
-func frontOptions(cfg *config.Config, g *actors.Gateway) transport.ServerOptions {
-	return transport.ServerOptions{
+func frontOptions(cfg *config.Config, g *actors.Gateway) downstream.Options {
+	return downstream.Options{
 		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.AllowedHosts,
 		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
 		Other: admin.Public(g, g.Metrics()),
@@ -239,12 +240,12 @@ func waitForEnd(ctx context.Context, r *reloading, failed <-chan error, left <-c
 // secondSignal ends the process and its servers at once.
 func secondSignal(signals <-chan os.Signal) {
 	<-signals
-	transport.KillProcesses()
+	process.KillAll()
 	os.Exit(exitInterrupted)
 }
 
 // end drains and stops everything. Open streams end at once, running calls may take shutdown.drain.
-func end(drain time.Duration, g *actors.Gateway, server *transport.Server, socket *admin.Server, log *slog.Logger) error {
+func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, socket *admin.Server, log *slog.Logger) error {
 	started := time.Now()
 	err := stopGateway(g, drain)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -263,5 +264,5 @@ func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, in i
 	if err != nil {
 		return err
 	}
-	return transport.ServeStdio(ctx, in, out, front, frontOptions(cfg, g), log)
+	return downstream.ServeStdio(ctx, in, out, front, frontOptions(cfg, g), log)
 }

@@ -8,7 +8,8 @@ import (
 	"sync"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // Modern is a scriptable server of 2026-07-28. Open is what a backend opens its connections with; each is a fresh pipe.
@@ -31,7 +32,7 @@ type Modern struct {
 	Other    func(Got) bool // takes over any other request when it returns true (initialize …)
 
 	mu      sync.Mutex
-	peers   []*transport.Peer
+	peers   []*pipe.Peer
 	got     []Got
 	streams []Got // subscriptions/listen that are open
 	forgot  bool  // which of them wanted changes of lists
@@ -39,10 +40,10 @@ type Modern struct {
 
 // Got is a frame the server got, and where its answer goes.
 type Got struct {
-	Out    transport.Outgoing
+	Out    upstream.Outgoing
 	Frame  protocol.Frame
 	Params protocol.Params
-	Peer   *transport.Peer
+	Peer   *pipe.Peer
 	server *Modern
 }
 
@@ -80,7 +81,7 @@ func (g Got) Note(method, params string) {
 	if err := f.Parse(raw); err != nil {
 		panic(err)
 	}
-	_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f})
+	_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f})
 }
 
 // Welcome answers initialize; over HTTP with a session, or without.
@@ -93,7 +94,7 @@ func (g Got) Welcome(session bool, result string) {
 	if err := f.Parse(protocol.AppendResult(nil, g.ID(), []byte(result))); err != nil {
 		panic(err)
 	}
-	_ = g.Peer.Tell(transport.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Session: session})
+	_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Session: session})
 }
 
 // Ask sends a question that belongs to the request, raw JSON, as only a legacy server does.
@@ -102,7 +103,7 @@ func (g Got) Ask(question string) {
 	if err := f.Parse([]byte(question)); err != nil {
 		panic(err)
 	}
-	e := transport.Received{Frame: f}
+	e := upstream.Received{Frame: f}
 	if g.server.HTTP {
 		e.Ticket = g.Out.Ticket
 	}
@@ -110,8 +111,8 @@ func (g Got) Ask(question string) {
 }
 
 // Open makes a connection and serves it until it closes.
-func (s *Modern) Open(sink transport.Sink) transport.Link {
-	link, peer := transport.NewPipe(sink)
+func (s *Modern) Open(sink upstream.Sink) upstream.Link {
+	link, peer := pipe.New(sink)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.peers = append(s.peers, peer)
@@ -125,14 +126,14 @@ func (s *Modern) Open(sink transport.Sink) transport.Link {
 }
 
 // Last returns the newest connection's server end.
-func (s *Modern) Last() *transport.Peer {
+func (s *Modern) Last() *pipe.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peers[len(s.peers)-1]
 }
 
 // First returns the oldest connection's server end.
-func (s *Modern) First() *transport.Peer {
+func (s *Modern) First() *pipe.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peers[0]
@@ -203,7 +204,7 @@ func (s *Modern) EndStreams(gracefully bool) {
 		case gracefully:
 			g.Result(`{"resultType":"complete"}`)
 		case s.HTTP:
-			_ = g.Peer.Tell(transport.Ended{Ticket: g.Out.Ticket, Err: transport.ErrNoAnswer})
+			_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: upstream.ErrNoAnswer})
 		default:
 			_ = g.Peer.Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, g.ID()))
 		}
@@ -218,7 +219,7 @@ func (s *Modern) Streams() int {
 	return len(s.streams)
 }
 
-func (s *Modern) serve(peer *transport.Peer) {
+func (s *Modern) serve(peer *pipe.Peer) {
 	for {
 		out, err := peer.Receive()
 		if err != nil {
@@ -245,7 +246,7 @@ func (s *Modern) serve(peer *transport.Peer) {
 }
 
 // drop forgets the streams that were cancelled, in either way.
-func (s *Modern) drop(peer *transport.Peer, g *Got) {
+func (s *Modern) drop(peer *pipe.Peer, g *Got) {
 	canceled, before := peer.Canceled(), len(s.streams)
 	s.streams = slices.DeleteFunc(s.streams, func(st Got) bool {
 		named := g.Frame.M == protocol.NotificationCancelled && string(g.Params.RequestID.Of(g.Frame.Raw)) == string(st.ID())

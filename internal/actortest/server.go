@@ -7,38 +7,39 @@ import (
 	"sync"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // Server is a scriptable MCP server. Open is what a backend opens its connections with; each is a fresh pipe.
 // Set the fields before the first Open; the functions of a running server are Last and Calls.
 type Server struct {
-	Tools        []string                                             // names, or whole items (raw JSON objects)
-	Meta         string                                               // _meta of every tool, raw JSON; "" = none
-	Resources    []string                                             // URIs
-	Prompts      []string                                             // names; nil = it declares none
-	Templates    []string                                             // their texts
-	PageSize     int                                                  // items a page of tools/list; 0 = all on one
-	Listing      func(page int)                                       // called when a page of tools/list, counted from 1, is made and not sent yet
-	Instructions string                                               // of initialize
-	Version      string                                               // answered to initialize; "" = the newest legacy one
-	Refuse       error                                                // when set, every connection closes with it
-	Logging      bool                                                 // declares logging
-	Tasks        bool                                                 // declares tasks for tools/call; Handle has to do them
-	Mute         bool                                                 // never answers initialize
-	Handle       func(p *transport.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
+	Tools        []string                                        // names, or whole items (raw JSON objects)
+	Meta         string                                          // _meta of every tool, raw JSON; "" = none
+	Resources    []string                                        // URIs
+	Prompts      []string                                        // names; nil = it declares none
+	Templates    []string                                        // their texts
+	PageSize     int                                             // items a page of tools/list; 0 = all on one
+	Listing      func(page int)                                  // called when a page of tools/list, counted from 1, is made and not sent yet
+	Instructions string                                          // of initialize
+	Version      string                                          // answered to initialize; "" = the newest legacy one
+	Refuse       error                                           // when set, every connection closes with it
+	Logging      bool                                            // declares logging
+	Tasks        bool                                            // declares tasks for tools/call; Handle has to do them
+	Mute         bool                                            // never answers initialize
+	Handle       func(p *pipe.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
 
-	Posted func(p *transport.Peer, o transport.Outgoing) // what is no request; over HTTP its ticket has an end of its own
+	Posted func(p *pipe.Peer, o upstream.Outgoing) // what is no request; over HTTP its ticket has an end of its own
 
 	mu    sync.Mutex
 	pages int // of tools/list, made so far
-	peers []*transport.Peer
+	peers []*pipe.Peer
 	got   []protocol.Frame
 }
 
 // Open makes a connection and serves it until it closes.
-func (s *Server) Open(sink transport.Sink) transport.Link {
-	link, peer := transport.NewPipe(sink)
+func (s *Server) Open(sink upstream.Sink) upstream.Link {
+	link, peer := pipe.New(sink)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.peers = append(s.peers, peer)
@@ -51,7 +52,7 @@ func (s *Server) Open(sink transport.Sink) transport.Link {
 }
 
 // Last returns the newest connection's server end.
-func (s *Server) Last() *transport.Peer {
+func (s *Server) Last() *pipe.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peers[len(s.peers)-1]
@@ -100,7 +101,7 @@ func (s *Server) SetTools(announce bool, names ...string) {
 	}
 }
 
-func (s *Server) serve(peer *transport.Peer) {
+func (s *Server) serve(peer *pipe.Peer) {
 	for {
 		out, err := peer.Receive()
 		if err != nil {
@@ -122,7 +123,7 @@ func (s *Server) serve(peer *transport.Peer) {
 	}
 }
 
-func (s *Server) answer(peer *transport.Peer, f protocol.Frame) {
+func (s *Server) answer(peer *pipe.Peer, f protocol.Frame) {
 	id := f.IDBytes()
 	result := ""
 	switch f.M {

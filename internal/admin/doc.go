@@ -14,7 +14,7 @@
 //
 //	srv, err := admin.Listen(path, source, user, log)       // serves until Close
 //	defer srv.Close()
-//	transport.ServerOptions{Other: admin.Public(gateway, metrics)}
+//	downstream.Options{Other: admin.Public(gateway, metrics)}
 //	snapshot, err := admin.Fetch(ctx, path)                 // the other end
 //	source, err := admin.Dial(path)                         // the other end as a status.Source
 package admin

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/remote"
 )
 
 const (
@@ -33,8 +34,8 @@ func Bridge(ctx context.Context, address string, in io.Reader, out io.Writer, lo
 	if err != nil {
 		return err
 	}
-	return newBridge(log, func(sink transport.Sink) transport.Link {
-		return transport.OpenHTTP(transport.HTTPOptions{URL: u.String(), MaxMessageBytes: bridgeMaxLine}, sink)
+	return newBridge(log, func(sink upstream.Sink) upstream.Link {
+		return remote.OpenHTTP(remote.Options{URL: u.String(), MaxMessageBytes: bridgeMaxLine}, sink)
 	}).run(ctx, in, out)
 }
 
@@ -42,9 +43,9 @@ func Bridge(ctx context.Context, address string, in io.Reader, out io.Writer, lo
 // writes them, and the links have theirs; all of them meet in channels.
 type bridge struct {
 	log   *slog.Logger
-	open  func(transport.Sink) transport.Link
+	open  func(upstream.Sink) upstream.Link
 	state *bridgeState
-	links map[uint64]transport.Link
+	links map[uint64]upstream.Link
 
 	lines  chan bridgeLine  // from the client
 	events chan bridgeEvent // from links
@@ -66,12 +67,12 @@ type bridgeLine struct {
 
 type bridgeEvent struct {
 	gen   uint64
-	event transport.Event
+	event upstream.Event
 }
 
-func newBridge(log *slog.Logger, open func(transport.Sink) transport.Link) *bridge {
+func newBridge(log *slog.Logger, open func(upstream.Sink) upstream.Link) *bridge {
 	return &bridge{
-		log: log, open: open, state: newBridgeState(), links: map[uint64]transport.Link{},
+		log: log, open: open, state: newBridgeState(), links: map[uint64]upstream.Link{},
 		lines: make(chan bridgeLine), events: make(chan bridgeEvent), write: make(chan []byte),
 		done: make(chan struct{}), stuck: make(chan error, 1),
 	}
@@ -202,8 +203,8 @@ func (b *bridge) carryOut() (over bool, err error) {
 // openLink opens a link whose events carry gen.
 func (b *bridge) openLink(gen uint64) {
 	b.ending.Add(1)
-	b.links[gen] = b.open(func(ctx context.Context, e transport.Event) error {
-		if _, closed := e.(transport.Closed); closed {
+	b.links[gen] = b.open(func(ctx context.Context, e upstream.Event) error {
+		if _, closed := e.(upstream.Closed); closed {
 			defer b.ending.Done()
 		}
 		select {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // Whatever happens, a request has one answer and nothing is left over.
@@ -31,21 +31,21 @@ func runScript(t *testing.T, script []byte) {
 			asked++
 			b.say(fmt.Sprintf(`"id":%d,"method":"%s","params":{"uri":"u:%d"}`, 100+asked, []string{"tools/call", "resources/subscribe", "logging/setLevel", "tools/list"}[op&3], arg))
 		case 4:
-			b.link(gen, transport.Written{Ticket: ticket})
+			b.link(gen, upstream.Written{Ticket: ticket})
 		case 5, 6:
 			if i := b.away[ticket]; i != nil && i.frame.Kind == protocol.KindRequest {
 				b.hear(i.gen, ticket, `"id":`+string(i.frame.IDBytes())+`,"result":{"protocolVersion":"2025-11-25"}`)
 			}
 		case 7:
 			if i := b.away[ticket]; i != nil {
-				b.link(i.gen, transport.NotSent{Ticket: ticket, Err: io.EOF})
+				b.link(i.gen, upstream.NotSent{Ticket: ticket, Err: io.EOF})
 			}
 		case 8:
 			if i := b.away[ticket]; i != nil {
-				b.link(i.gen, transport.Ended{Ticket: ticket, Err: io.ErrUnexpectedEOF})
+				b.link(i.gen, upstream.Ended{Ticket: ticket, Err: io.ErrUnexpectedEOF})
 			}
 		case 9:
-			b.link(gen, transport.SessionLost{})
+			b.link(gen, upstream.SessionLost{})
 		case 10:
 			b.hear(gen, 0, fmt.Sprintf(`"id":%d,"method":"roots/list"`, arg))
 		case 11:
@@ -53,18 +53,18 @@ func runScript(t *testing.T, script []byte) {
 		case 12:
 			b.after(time.Duration(arg) * time.Second)
 		case 13:
-			b.link(gen, transport.Closed{Err: io.EOF})
+			b.link(gen, upstream.Closed{Err: io.EOF})
 		case 14:
-			b.link(gen, transport.ListenFailed{Err: io.EOF})
+			b.link(gen, upstream.ListenFailed{Err: io.EOF})
 		case 15:
 			if i := b.away[ticket]; i != nil && i.kind == bridgeNote {
-				b.link(i.gen, transport.Ended{Ticket: ticket})
+				b.link(i.gen, upstream.Ended{Ticket: ticket})
 			}
 		}
 	}
 	for range 10 { // every link dies, nobody answers any more
 		for gen := range b.gen + 1 {
-			b.link(gen, transport.Closed{Err: io.EOF})
+			b.link(gen, upstream.Closed{Err: io.EOF})
 		}
 		b.after(bridgeHold)
 	}

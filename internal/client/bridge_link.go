@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // link handles what a link tells. Links that are not the newest live on for the answers still to come on them.
-func (s *bridgeState) link(gen uint64, event transport.Event) {
+func (s *bridgeState) link(gen uint64, event upstream.Event) {
 	if _, open := s.links[gen]; !open {
 		return
 	}
 	switch e := event.(type) {
-	case transport.Received:
+	case upstream.Received:
 		if gen == s.gen {
 			s.heard = s.now
 		}
@@ -25,21 +25,21 @@ func (s *bridgeState) link(gen uint64, event transport.Event) {
 			e.Frame = withID(e.Frame, i.frame.IDBytes())
 		}
 		s.received(gen, e.Ticket, e.Frame)
-	case transport.Written:
+	case upstream.Written:
 		if i := s.away[e.Ticket]; i != nil && i.frame.Kind == protocol.KindRequest && s.gate == e.Ticket {
 			s.gate = 0
 		}
-	case transport.NotSent:
+	case upstream.NotSent:
 		s.notSent(gen, s.settle(e.Ticket), e.Err)
-	case transport.Ended:
+	case upstream.Ended:
 		s.ended(gen, s.settle(e.Ticket), e.Err)
-	case transport.SessionLost:
+	case upstream.SessionLost:
 		s.lostOn(gen, ErrSessionLost)
-	case transport.ListenFailed:
+	case upstream.ListenFailed:
 		if gen == s.gen && !e.Final {
 			s.probe()
 		}
-	case transport.Closed:
+	case upstream.Closed:
 		s.closed(gen, e.Err)
 	}
 	s.pump()
@@ -175,7 +175,7 @@ func (s *bridgeState) ended(gen uint64, i *bridgeItem, err error) {
 	switch {
 	case i == nil:
 		return
-	case errors.Is(err, transport.ErrSessionLost):
+	case errors.Is(err, upstream.ErrSessionLost):
 		s.putBack(i)
 		s.lostOn(gen, ErrSessionLost)
 		return
@@ -195,7 +195,7 @@ func (s *bridgeState) ended(gen uint64, i *bridgeItem, err error) {
 // failed answers a request that may have been carried out. Only what changes nothing may simply be sent again.
 func (s *bridgeState) failed(f protocol.Frame, err error) {
 	message := "The connection to the gateway was lost after the request had been sent"
-	if status, ok := errors.AsType[*transport.StatusError](err); ok {
+	if status, ok := errors.AsType[*upstream.StatusError](err); ok {
 		message = fmt.Sprintf("The gateway refused the request with HTTP status %d", status.Code)
 	}
 	s.refuse(f, protocol.BackendDisconnected, message, f.M != protocol.MethodToolsCall && f.M != protocol.MethodOther)
@@ -203,7 +203,7 @@ func (s *bridgeState) failed(f protocol.Frame, err error) {
 
 // closed handles the end of a link nobody wanted to end.
 func (s *bridgeState) closed(gen uint64, err error) {
-	err = cmp.Or(err, transport.ErrLinkClosed)
+	err = cmp.Or(err, upstream.ErrClosed)
 	s.lostOn(gen, err)
 	for _, ticket := range sorted(s.away) {
 		if s.away[ticket].gen == gen {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 const (
@@ -100,7 +100,7 @@ type (
 	bridgeOpenUp struct{ gen uint64 }   // open a link
 	bridgeSend   struct {
 		gen uint64
-		o   transport.Outgoing
+		o   upstream.Outgoing
 	}
 	bridgeSpeak struct { // name the version from now on
 		gen     uint64
@@ -253,7 +253,7 @@ func (s *bridgeState) send(gen uint64, i bridgeItem) uint64 {
 	if i.kind == bridgeRequest || i.kind == bridgeHello {
 		s.byID[string(i.frame.IDBytes())] = s.last
 	}
-	s.do(bridgeSend{gen, transport.Outgoing{
+	s.do(bridgeSend{gen, upstream.Outgoing{
 		Ticket: s.last, Frame: i.frame.Raw, Newline: i.frame.Newline, Method: i.frame.MethodText(), Request: i.frame.Kind == protocol.KindRequest,
 	}})
 	return s.last

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // bridgeTalk drives a bridgeState by hand.
@@ -38,7 +38,7 @@ func (b *bridgeTalk) say(raw string) { b.t.Helper(); b.client(b.frame(raw)) }
 // hear has the gateway say something on a link, in the answer to ticket (0 = on no answer).
 func (b *bridgeTalk) hear(gen, ticket uint64, raw string) {
 	b.t.Helper()
-	b.link(gen, transport.Received{Ticket: ticket, Frame: b.frame(raw)})
+	b.link(gen, upstream.Received{Ticket: ticket, Frame: b.frame(raw)})
 }
 
 // after lets time pass and does what is due then.
@@ -78,12 +78,12 @@ func (b *bridgeTalk) ready() {
 	b.t.Helper()
 	b.say(bridgeHelloText)
 	b.want("OpenUp{1}", "send 1 #1 "+bridgeHelloText)
-	b.link(1, transport.Written{Ticket: 1})
+	b.link(1, upstream.Written{Ticket: 1})
 	b.hear(1, 1, `"id":0,"result":{"protocolVersion":"2025-11-25"}`)
 	b.want(`tell "id":0,"result"`, "Speak{1 2025-11-25}")
 	b.say(`"method":"notifications/initialized"`)
 	b.want(`send 1 #2 "method":"notifications/initialized"`)
-	b.link(1, transport.Ended{Ticket: 2})
+	b.link(1, upstream.Ended{Ticket: 2})
 	b.want("Listen{1}")
 }
 
@@ -105,11 +105,11 @@ func TestBridgePasses(t *testing.T) {
 	b.say(`"method":"notifications/cancelled","params":{"requestId":7}`)
 	b.say(`"id":2,"method":"x/y"`)
 	b.want(`send 1 #3 "id":1,"method":"tools/call","params":{"name":"a" , "x":1}}`)
-	b.link(1, transport.Written{Ticket: 3})
+	b.link(1, upstream.Written{Ticket: 3})
 	b.want(`send 1 #4 "method":"notifications/cancelled"`)
-	b.link(1, transport.Written{Ticket: 4})
+	b.link(1, upstream.Written{Ticket: 4})
 	b.want()
-	b.link(1, transport.Ended{Ticket: 4})
+	b.link(1, upstream.Ended{Ticket: 4})
 	b.want(`send 1 #5 "id":2,"method":"x/y"`)
 	b.say(`"id":1,"method":"tools/list"`)
 	b.want(`tell "id":1,"error":{"code":-32600,"message":"this id is in use"`)
@@ -123,7 +123,7 @@ func TestBridgePasses(t *testing.T) {
 	// What the gateway would not read has no id in its refusal; it came to one request all the same.
 	b.say(`"id":3,"method":"tools/call"`)
 	b.want(`send 1 #6`)
-	b.link(1, transport.Received{Ticket: 6, Last: true, Status: 413, Frame: b.frame(`"id":null,"error":{"code":-32600,"message":"Message too large"}`)})
+	b.link(1, upstream.Received{Ticket: 6, Last: true, Status: 413, Frame: b.frame(`"id":null,"error":{"code":-32600,"message":"Message too large"}`)})
 	b.want(`tell "id":3,"error":{"code":-32600,"message":"Message too large"}}`)
 
 	// Questions and answers.
@@ -154,9 +154,9 @@ func TestBridgeRejoins(t *testing.T) {
 	b.now = b.now.Add(bridgeLong)
 	b.say(`"id":5,"method":"tools/call"`)
 	b.want(`send 1 #7 "id":5,"method":"tools/call"`)
-	b.link(1, transport.Written{Ticket: 7})
-	b.link(1, transport.SessionLost{Ticket: 7})
-	b.link(1, transport.Ended{Ticket: 7, Err: transport.ErrSessionLost})
+	b.link(1, upstream.Written{Ticket: 7})
+	b.link(1, upstream.SessionLost{Ticket: 7})
+	b.link(1, upstream.Ended{Ticket: 7, Err: upstream.ErrSessionLost})
 	b.want("Drop{1}")
 	b.after(0)
 	b.want("OpenUp{2}", "send 2 #8 "+bridgeHelloText)
@@ -165,11 +165,11 @@ func TestBridgeRejoins(t *testing.T) {
 	b.hear(2, 8, `"id":0,"result":{"protocolVersion":"2025-11-25"}`)
 	b.want("Speak{2 2025-11-25}", `tell "method":"notifications/tools/list_changed"`, `tell "method":"notifications/prompts/list_changed"`,
 		`tell "method":"notifications/resources/list_changed"`, `send 2 #11 "method":"notifications/initialized"`)
-	b.link(2, transport.Ended{Ticket: 11})
+	b.link(2, upstream.Ended{Ticket: 11})
 	b.want("Listen{2}", `send 2 #12 "id":"goblin-bridge-9","method":"logging/setLevel","params":{"level":"info"}`)
 	b.hear(2, 12, `"id":"goblin-bridge-9","result":{}`)
 	b.want(`send 2 #13 "id":"goblin-bridge-10","method":"resources/subscribe","params":{"uri":"a:b"}`)
-	b.link(2, transport.Written{Ticket: 13})
+	b.link(2, upstream.Written{Ticket: 13})
 	b.want(`send 2 #14 "id":5,"method":"tools/call"`)
 	b.hear(2, 14, `"id":5,"result":{}`)
 	b.want(`tell "id":5,"result":{}`, `send 2 #15 "id":6`)
@@ -178,7 +178,7 @@ func TestBridgeRejoins(t *testing.T) {
 	b.want()
 	b.after(bridgeAgainIn - 1)
 	b.want()
-	b.link(2, transport.Written{Ticket: 15})
+	b.link(2, upstream.Written{Ticket: 15})
 	b.after(1)
 	b.want(`send 2 #17 "id":"goblin-bridge-16","method":"resources/subscribe"`)
 	b.hear(2, 17, `"id":"goblin-bridge-16","result":{}`)
@@ -205,23 +205,23 @@ func TestBridgeGatewayDies(t *testing.T) {
 	b.ready()
 	b.now = b.now.Add(bridgeLong)
 	b.say(`"id":1,"method":"tools/call"`)
-	b.link(1, transport.Written{Ticket: 3})
+	b.link(1, upstream.Written{Ticket: 3})
 	b.say(`"id":2,"method":"resources/read"`)
-	b.link(1, transport.Written{Ticket: 4})
+	b.link(1, upstream.Written{Ticket: 4})
 	b.hear(1, 3, `"id":1,"method":"elicitation/create"`)
 	b.out = nil
-	b.link(1, transport.Ended{Ticket: 3, Err: io.ErrUnexpectedEOF})
+	b.link(1, upstream.Ended{Ticket: 3, Err: io.ErrUnexpectedEOF})
 	b.want(`tell "id":1,"error":{"code":-31003,"message":"The connection to the gateway was lost after the request had been sent","data":{"code":"BACKEND_DISCONNECTED","server":null,"retryable":false}}`,
 		`send 1 #6 "id":"goblin-bridge-5","method":"ping"`)
 	b.say(`"id":3,"method":"tools/list"`)
 	b.want(`send 1 #7 "id":3`)
-	b.link(1, transport.NotSent{Ticket: 7, Err: errors.New("refused")})
-	b.link(1, transport.NotSent{Ticket: 6, Err: errors.New("refused")})
+	b.link(1, upstream.NotSent{Ticket: 7, Err: errors.New("refused")})
+	b.link(1, upstream.NotSent{Ticket: 6, Err: errors.New("refused")})
 	b.after(0)
 	b.want("OpenUp{2}", "send 2 #8")
-	b.link(2, transport.NotSent{Ticket: 8, Err: errors.New("refused")})
+	b.link(2, upstream.NotSent{Ticket: 8, Err: errors.New("refused")})
 	b.want("Drop{2}")
-	b.link(1, transport.Ended{Ticket: 4, Err: transport.ErrNoAnswer}) // the older link lived for it
+	b.link(1, upstream.Ended{Ticket: 4, Err: upstream.ErrNoAnswer}) // the older link lived for it
 	b.want(`tell "id":2,"error":{"code":-31003`, `tell "method":"notifications/cancelled","params":{"requestId":1,"reason":"the gateway has gone"}`, "Drop{1}")
 	if left := b.next().Sub(b.now); left != bridgeMin {
 		t.Errorf("next attempt in %v", left)
@@ -247,7 +247,7 @@ func TestBridgeDrain(t *testing.T) {
 	b.ready()
 	b.now = b.now.Add(bridgeLong)
 	b.say(`"id":1,"method":"tools/call"`)
-	b.link(1, transport.Written{Ticket: 3})
+	b.link(1, upstream.Written{Ticket: 3})
 	b.say(`"id":2,"method":"tools/call"`)
 	b.out = nil
 	b.hear(1, 4, `"id":2,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN","retryable":true}}`)
@@ -259,7 +259,7 @@ func TestBridgeDrain(t *testing.T) {
 	b.say(`"method":"notifications/cancelled","params":{"requestId":1}`)
 	b.want(`send 1 #6 "method":"notifications/cancelled"`)
 	b.hear(1, 3, `"id":1,"result":{}`)
-	b.link(1, transport.Ended{Ticket: 6})
+	b.link(1, upstream.Ended{Ticket: 6})
 	b.want(`tell "id":1,"result":{}`, "Drop{1}")
 	b.say(`"method":"notifications/cancelled","params":{"requestId":2}`) // taken back while it waits
 	b.after(bridgeMin)
@@ -274,7 +274,7 @@ func TestBridgeDrainCutsOff(t *testing.T) {
 	b.ready()
 	b.now = b.now.Add(bridgeLong)
 	b.say(`"id":1,"method":"tools/call"`)
-	b.link(1, transport.Written{Ticket: 3})
+	b.link(1, upstream.Written{Ticket: 3})
 	b.out = nil
 	cut := `"id":1,"error":{"code":-31007,"message":"bye","data":{"code":"SHUTTING_DOWN","retryable":false}}`
 	b.hear(1, 3, cut)
@@ -289,7 +289,7 @@ func TestBridgeQuestionIDs(t *testing.T) {
 	b.ready()
 	b.hear(1, 0, `"id":1,"method":"roots/list"`)
 	b.out = nil
-	b.link(1, transport.Closed{Err: io.EOF})
+	b.link(1, upstream.Closed{Err: io.EOF})
 	b.want(`tell "method":"notifications/cancelled","params":{"requestId":1`)
 	b.after(bridgeMin)
 	b.hear(2, 3, `"id":0,"result":{"protocolVersion":"2025-11-25"}`)
@@ -311,11 +311,11 @@ func TestBridgeNobodyThere(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.say(bridgeHelloText)
 	b.want("OpenUp{1}", "send 1 #1")
-	b.link(1, transport.NotSent{Ticket: 1, Err: errors.New("refused")})
+	b.link(1, upstream.NotSent{Ticket: 1, Err: errors.New("refused")})
 	b.want("Drop{1}")
 	for gen := uint64(2); b.phase != bridgeNew; gen++ {
 		b.after(b.next().Sub(b.now))
-		b.link(gen, transport.NotSent{Ticket: gen, Err: errors.New("refused")})
+		b.link(gen, upstream.NotSent{Ticket: gen, Err: errors.New("refused")})
 	}
 	last := b.out[len(b.out)-1].(bridgeTell)
 	if !strings.Contains(string(last.frame), `"id":0,"error":{"code":-31001,"message":"the gateway is not reachable: refused"`) {
@@ -352,7 +352,7 @@ func TestBridgeClientLeaves(t *testing.T) {
 	b.say(`"id":2,"method":"tools/call"`)
 	b.end()
 	b.want("send 1 #3")
-	b.link(1, transport.Written{Ticket: 3})
+	b.link(1, upstream.Written{Ticket: 3})
 	b.hear(1, 4, `"id":2,"result":{}`)
 	b.want("send 1 #4", `tell "id":2,"result":{}`)
 	b.after(bridgeLeave)
@@ -367,11 +367,11 @@ func TestBridgeSilence(t *testing.T) {
 	b.want()
 	b.after(1)
 	b.want(`send 1 #4 "id":"goblin-bridge-3","method":"ping"`)
-	b.link(1, transport.Written{Ticket: 4})
+	b.link(1, upstream.Written{Ticket: 4})
 	b.hear(1, 4, `"id":"goblin-bridge-3","result":{}`)
-	b.link(1, transport.ListenFailed{Err: io.EOF, Final: true})
+	b.link(1, upstream.ListenFailed{Err: io.EOF, Final: true})
 	b.want()
-	b.link(1, transport.ListenFailed{Err: io.EOF})
+	b.link(1, upstream.ListenFailed{Err: io.EOF})
 	b.want(`send 1 #6 "id":"goblin-bridge-5","method":"ping"`)
 	b.after(bridgeProbe - 1)
 	b.want()
@@ -390,11 +390,11 @@ func TestBridgeCancelled(t *testing.T) {
 		b := newBridgeTalk(t)
 		b.ready()
 		b.say(`"id":1,"method":"tools/call"`)
-		b.link(1, transport.Written{Ticket: 3})
+		b.link(1, upstream.Written{Ticket: 3})
 		b.say(`"method":"notifications/cancelled","params":{"requestId":1}`)
 		b.want(`send 1 #3 "id":1,"method":"tools/call"`, `send 1 #4 "method":"notifications/cancelled"`)
 		b.hear(1, 3, end)
-		b.link(1, transport.Ended{Ticket: 4})
+		b.link(1, upstream.Ended{Ticket: 4})
 		b.want()
 	}
 }

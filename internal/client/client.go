@@ -11,7 +11,8 @@ import (
 
 	"goblin-actor/internal/secret"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/remote"
 )
 
 const (
@@ -43,7 +44,7 @@ type Client struct {
 	http    bool   // notifications are accepted with an HTTP answer; elsewhere being written is all
 	where   string // for error messages: the URL without secrets, or "the gateway"
 
-	link   transport.Link
+	link   upstream.Link
 	linkMu sync.Mutex // a Link is called from one goroutine at a time
 
 	mu        sync.Mutex
@@ -82,8 +83,8 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	}
 	c := newClient(o, secret.URL(u.String()))
 	c.http = true
-	return c.open(ctx, func(sink transport.Sink) transport.Link {
-		return transport.OpenHTTP(transport.HTTPOptions{URL: u.String(), MaxMessageBytes: maxMessageBytes}, sink)
+	return c.open(ctx, func(sink upstream.Sink) upstream.Link {
+		return remote.OpenHTTP(remote.Options{URL: u.String(), MaxMessageBytes: maxMessageBytes}, sink)
 	})
 }
 
@@ -91,7 +92,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 // closes them at its end.
 func OverPipe(ctx context.Context, r io.ReadCloser, w io.WriteCloser, o Options) (*Client, error) {
 	c := newClient(o, "the gateway")
-	return c.open(ctx, func(sink transport.Sink) transport.Link { return openLines(r, w, sink) })
+	return c.open(ctx, func(sink upstream.Sink) upstream.Link { return openLines(r, w, sink) })
 }
 
 func newClient(o Options, where string) *Client {
@@ -102,7 +103,7 @@ func newClient(o Options, where string) *Client {
 }
 
 // open opens the link and initializes the session. MCP 2025-11-25, basic/lifecycle.
-func (c *Client) open(ctx context.Context, dial func(transport.Sink) transport.Link) (*Client, error) {
+func (c *Client) open(ctx context.Context, dial func(upstream.Sink) upstream.Link) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	c.linkMu.Lock() // what the link tells may come before we have it
@@ -134,7 +135,7 @@ func (c *Client) initialize(ctx context.Context) error {
 	}
 	result, err := c.request(ctx, protocol.MethodInitialize, params, nil)
 	if err != nil {
-		if _, ok := errors.AsType[*transport.StatusError](err); ok {
+		if _, ok := errors.AsType[*upstream.StatusError](err); ok {
 			return fmt.Errorf("%s is no MCP endpoint: %w: %w", c.where, err, ErrUnreachable)
 		}
 		return err
@@ -184,7 +185,7 @@ func (c *Client) request(ctx context.Context, m protocol.Method, params []byte, 
 		params = append(fmt.Appendf(nil, `{"_meta":{"progressToken":%d},`, id), params[1:]...)
 	}
 	frame := protocol.AppendRequest(nil, id, m.String(), params)
-	c.send(transport.Outgoing{Ticket: id, Frame: frame, Newline: multiline(frame), Request: true, Method: m.String()})
+	c.send(upstream.Outgoing{Ticket: id, Frame: frame, Newline: multiline(frame), Request: true, Method: m.String()})
 	select {
 	case o := <-p.done:
 		return o.result, o.err
@@ -218,7 +219,7 @@ func (c *Client) notify(ctx context.Context, m protocol.Method, params []byte) e
 	if err != nil {
 		return err
 	}
-	c.send(transport.Outgoing{Ticket: id, Frame: protocol.AppendNotification(nil, m.String(), params), Method: m.String()})
+	c.send(upstream.Outgoing{Ticket: id, Frame: protocol.AppendNotification(nil, m.String(), params), Method: m.String()})
 	select {
 	case o := <-p.done:
 		return o.err
@@ -248,7 +249,7 @@ func (c *Client) leave(id uint64) bool {
 	return ok
 }
 
-func (c *Client) send(o transport.Outgoing) {
+func (c *Client) send(o upstream.Outgoing) {
 	c.linkMu.Lock()
 	defer c.linkMu.Unlock()
 	c.link.Send(o)

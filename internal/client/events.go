@@ -9,32 +9,32 @@ import (
 	"strconv"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // sink is told what happens on the link, from its goroutines.
-func (c *Client) sink(_ context.Context, e transport.Event) error {
+func (c *Client) sink(_ context.Context, e upstream.Event) error {
 	switch e := e.(type) {
-	case transport.Received:
+	case upstream.Received:
 		if isRefusal(&e) {
 			c.settle(e.Ticket, outcome{err: c.refusal(&e)})
 			return nil
 		}
 		c.received(&e.Frame)
-	case transport.Written:
+	case upstream.Written:
 		if !c.http {
 			c.settleNote(e.Ticket)
 		}
-	case transport.NotSent:
+	case upstream.NotSent:
 		c.settle(e.Ticket, outcome{err: c.unreachable(e.Err)})
-	case transport.Ended:
+	case upstream.Ended:
 		c.ended(e)
-	case transport.SessionLost:
+	case upstream.SessionLost:
 		c.settle(e.Ticket, outcome{err: ErrSessionLost})
 		c.lost(ErrSessionLost)
-	case transport.ListenFailed:
+	case upstream.ListenFailed:
 		c.lost(e.Err)
-	case transport.Closed:
+	case upstream.Closed:
 		c.end(e.Err)
 	}
 	return nil
@@ -42,15 +42,15 @@ func (c *Client) sink(_ context.Context, e transport.Event) error {
 
 // isRefusal reports the answer to a request that is an error without its id: the gateway could not, or would not, read that
 // far (too large, a path it does not have …).
-func isRefusal(e *transport.Received) bool {
+func isRefusal(e *upstream.Received) bool {
 	return e.Ticket != 0 && e.Last && e.Frame.Kind == protocol.KindError && (!e.Frame.ID.Present() || string(e.Frame.IDBytes()) == "null")
 }
 
 // refusal is what such an answer says; of a path that is not there its status.
-func (c *Client) refusal(e *transport.Received) error {
+func (c *Client) refusal(e *upstream.Received) error {
 	rpc := &RPCError{}
 	if e.Status == 404 || json.Unmarshal(e.Frame.ErrorBytes(), rpc) != nil {
-		return fmt.Errorf("%s: %w", c.where, &transport.StatusError{Code: e.Status, Body: e.Frame.Raw})
+		return fmt.Errorf("%s: %w", c.where, &upstream.StatusError{Code: e.Status, Body: e.Frame.Raw})
 	}
 	return rpc
 }
@@ -62,19 +62,19 @@ func (c *Client) lost(err error) {
 }
 
 func (c *Client) unreachable(err error) error {
-	if errors.Is(err, transport.ErrLinkClosed) {
+	if errors.Is(err, upstream.ErrClosed) {
 		return ErrClosed
 	}
 	return fmt.Errorf("%s: %w: %w", c.where, ErrUnreachable, err)
 }
 
-func (c *Client) ended(e transport.Ended) {
+func (c *Client) ended(e upstream.Ended) {
 	err := e.Err
 	switch {
 	case err == nil:
 		c.settleNote(e.Ticket)
-		err = transport.ErrNoAnswer
-	case errors.Is(err, transport.ErrLinkClosed):
+		err = upstream.ErrNoAnswer
+	case errors.Is(err, upstream.ErrClosed):
 		err = ErrClosed
 	}
 	c.settle(e.Ticket, outcome{err: fmt.Errorf("%s: %w", c.where, err)})

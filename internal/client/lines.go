@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // lines is a link over a pair of pipes: one message a line. MCP 2025-11-25, basic/transports, stdio.
@@ -17,16 +17,16 @@ import (
 type lines struct {
 	r    io.ReadCloser
 	w    io.WriteCloser
-	sink transport.Sink
+	sink upstream.Sink
 
 	mu     sync.Mutex
-	queue  []transport.Outgoing
+	queue  []upstream.Outgoing
 	more   chan struct{} // capacity 1: there is something to write, or the end
 	closed bool          // Close was called or reading has ended: nothing more is written
 	err    error         // why, when nobody asked for it
 }
 
-func openLines(r io.ReadCloser, w io.WriteCloser, sink transport.Sink) *lines {
+func openLines(r io.ReadCloser, w io.WriteCloser, sink upstream.Sink) *lines {
 	l := &lines{r: r, w: w, sink: sink, more: make(chan struct{}, 1)}
 	read := make(chan struct{})
 	go func() {
@@ -41,12 +41,12 @@ func openLines(r io.ReadCloser, w io.WriteCloser, sink transport.Sink) *lines {
 		l.mu.Lock()
 		err := l.err
 		l.mu.Unlock()
-		_ = l.sink(context.Background(), transport.Closed{Err: err})
+		_ = l.sink(context.Background(), upstream.Closed{Err: err})
 	}()
 	return l
 }
 
-func (l *lines) Send(o transport.Outgoing) {
+func (l *lines) Send(o upstream.Outgoing) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queue = append(l.queue, o)
@@ -97,15 +97,15 @@ func (l *lines) write() {
 			line = protocol.AppendLine(line[:0], o.Frame, o.Newline)
 			var err error
 			if failed {
-				err = transport.ErrLinkClosed
+				err = upstream.ErrClosed
 			} else if _, err = l.w.Write(line); err != nil {
 				failed = true
 				l.stop(err)
 			}
 			if err != nil {
-				_ = l.sink(context.Background(), transport.NotSent{Ticket: o.Ticket, Err: err})
+				_ = l.sink(context.Background(), upstream.NotSent{Ticket: o.Ticket, Err: err})
 			} else {
-				_ = l.sink(context.Background(), transport.Written{Ticket: o.Ticket})
+				_ = l.sink(context.Background(), upstream.Written{Ticket: o.Ticket})
 			}
 		}
 		if closed || failed {
@@ -124,11 +124,11 @@ func (l *lines) read() error {
 		}
 		raw := append([]byte(nil), in.Bytes()...)
 		var f protocol.Frame
-		var e transport.Event
+		var e upstream.Event
 		if err := f.Parse(raw); err != nil {
-			e = transport.Noise{Line: raw[:min(len(raw), 512)], Err: err}
+			e = upstream.Noise{Line: raw[:min(len(raw), 512)], Err: err}
 		} else {
-			e = transport.Received{Frame: f}
+			e = upstream.Received{Frame: f}
 		}
 		if err := l.sink(context.Background(), e); err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // maxQuestions is how many questions of the server may be open at once; more are refused.
@@ -71,7 +71,7 @@ func answerFrame(id []byte, result json.RawMessage, err error) []byte {
 func (c *Client) reply(frame []byte) {
 	ticket, err := c.enter(&pending{done: make(chan outcome, 1), note: true})
 	if err == nil {
-		go c.send(transport.Outgoing{Ticket: ticket, Frame: frame, Newline: multiline(frame)})
+		go c.send(upstream.Outgoing{Ticket: ticket, Frame: frame, Newline: multiline(frame)})
 	}
 }
 

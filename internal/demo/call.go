@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // Call is one request in a handler's hand. Its methods may be called until the handler returns.
@@ -21,7 +21,7 @@ type Call struct {
 
 	front   *front
 	session *session // of a modern call: one of its own, with what the request says of its client
-	x       *transport.Exchange
+	x       *downstream.Exchange
 
 	answers  map[string]json.RawMessage // modern: what the client brought, by key of the question
 	told     map[string]json.RawMessage // modern: those the handler has looked at; the next requestState keeps them
@@ -64,7 +64,7 @@ func (c *Call) Progress(done, total float64, message string) {
 		params = protocol.AppendQuoted(params, message)
 	}
 	frame := protocol.AppendNotification(nil, protocol.NotificationProgress.String(), append(params, '}'))
-	c.x.Notify(frame, false, transport.WeightProgress, "progress")
+	c.x.Notify(frame, false, downstream.WeightProgress, "progress")
 }
 
 // Log sends a log line of this call, if the session's level lets it pass. level is one of the eight syslog
@@ -77,7 +77,7 @@ func (c *Call) Log(level, logger string, data any) {
 	if err != nil {
 		return // a handler that logs what is no JSON has nothing to say
 	}
-	c.x.Notify(protocol.AppendNotification(nil, protocol.NotificationMessage.String(), params), false, transport.WeightLog, "")
+	c.x.Notify(protocol.AppendNotification(nil, protocol.NotificationMessage.String(), params), false, downstream.WeightLog, "")
 }
 
 // notify sends another notification of this call, ahead of its answer.
@@ -86,7 +86,7 @@ func (c *Call) notify(m protocol.Method, params map[string]string) {
 	if err != nil {
 		return // strings always are JSON
 	}
-	c.x.Notify(protocol.AppendNotification(nil, m.String(), raw), false, transport.WeightAnswer, "")
+	c.x.Notify(protocol.AppendNotification(nil, m.String(), raw), false, downstream.WeightAnswer, "")
 }
 
 // Ask sends a legacy client a request on this call's stream and waits for the answer or the end of Context; whether
@@ -123,7 +123,7 @@ func (c *Call) pose(q question) (wait func() (json.RawMessage, error), err error
 		raw = protocol.AppendEdited(nil, raw, protocol.InsertMember(raw, protocol.Span{End: uint32(len(raw))}, append(key, '}')))
 	}
 	id, answer := c.session.asking()
-	c.x.Notify(protocol.AppendRequest(nil, id, q.method.String(), raw), false, transport.WeightAnswer, "")
+	c.x.Notify(protocol.AppendRequest(nil, id, q.method.String(), raw), false, downstream.WeightAnswer, "")
 	return func() (json.RawMessage, error) {
 		defer c.session.asked(id)
 		select {

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
-// front answers the messages of a Server's clients; it is the transport.Front of one run.
+// front answers the messages of a Server's clients; it is the downstream.Handler of one run.
 type front struct {
 	*Server
 	ctx   context.Context // ends with the run
@@ -29,7 +29,7 @@ type front struct {
 }
 
 // Post answers one message. Requests run in a goroutine of their own.
-func (f *front) Post(x *transport.Exchange) {
+func (f *front) Post(x *downstream.Exchange) {
 	if isMessages(x.Origin.Path) && !f.redirect(x) {
 		return
 	}
@@ -81,7 +81,7 @@ func (f *front) Post(x *transport.Exchange) {
 }
 
 // early answers a request on stdio or HTTP+SSE before initialize: only ping is allowed.
-func (f *front) early(x *transport.Exchange) {
+func (f *front) early(x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	switch x.Frame.M {
 	case protocol.MethodPing:
@@ -93,7 +93,7 @@ func (f *front) early(x *transport.Exchange) {
 	}
 }
 
-func (f *front) notified(c *session, x *transport.Exchange) {
+func (f *front) notified(c *session, x *downstream.Exchange) {
 	switch x.Frame.M {
 	case protocol.NotificationInitialized:
 		c.initialized()
@@ -106,7 +106,7 @@ func (f *front) notified(c *session, x *transport.Exchange) {
 
 // request runs one request and answers it. A cancelled one is not answered: its exchange just ends.
 // MCP 2025-11-25, basic/utilities/cancellation.
-func (f *front) request(c *session, x *transport.Exchange) {
+func (f *front) request(c *session, x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	ctx, ok := c.begin(string(id))
 	if !ok {
@@ -125,7 +125,7 @@ func (f *front) request(c *session, x *transport.Exchange) {
 }
 
 // initialize begins a session. MCP 2025-11-25, basic/lifecycle.
-func (f *front) initialize(x *transport.Exchange) {
+func (f *front) initialize(x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	if f.find(x.Origin.SessionID) != nil {
 		x.Refuse(http.StatusBadRequest, failure(id, codeInvalidRequest, "this session is initialized already"), 0)
@@ -150,7 +150,7 @@ func (f *front) initialize(x *transport.Exchange) {
 	}
 	c := newSession(f.ctx, name, version, x.Params.Capabilities.Of(x.Frame.Raw))
 	if name != "" && !isMessages(x.Origin.Path) && c.knows(protocol.Version20250326) {
-		c.replay = transport.NewReplay(transport.ReplayOptions{Prime: c.knows(protocol.Version20251125)})
+		c.replay = downstream.NewReplay(downstream.ReplayOptions{Prime: c.knows(protocol.Version20251125)})
 	}
 	f.add(c)
 	if isMessages(x.Origin.Path) {
@@ -160,7 +160,7 @@ func (f *front) initialize(x *transport.Exchange) {
 }
 
 // Open takes the client's stream for what belongs to no request. On stdio it is there before the session.
-func (f *front) Open(stream *transport.EventStream) {
+func (f *front) Open(stream *downstream.EventStream) {
 	if protocol.IsModern(f.Protocol) && !f.stdio {
 		stream.Refuse(http.StatusMethodNotAllowed, nil, 0)
 		return
@@ -186,7 +186,7 @@ func (f *front) Open(stream *transport.EventStream) {
 }
 
 // Delete ends a session.
-func (f *front) Delete(x *transport.Exchange) {
+func (f *front) Delete(x *downstream.Exchange) {
 	if protocol.IsModern(f.Protocol) {
 		x.Refuse(http.StatusMethodNotAllowed, nil, 0)
 		return

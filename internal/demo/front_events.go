@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // isMessages reports whether the path is where clients of HTTP+SSE post to.
@@ -13,7 +13,7 @@ func isMessages(path string) bool { return strings.HasSuffix(path, "/messages") 
 
 // openEvents begins a session of HTTP+SSE: its stream is there before initialize.
 // MCP 2024-11-05, basic/transports, HTTP with SSE.
-func (f *front) openEvents(stream *transport.EventStream) {
+func (f *front) openEvents(stream *downstream.EventStream) {
 	id := rand.Text()
 	f.mu.Lock()
 	full := len(f.events) >= maxSessions
@@ -38,7 +38,7 @@ func (f *front) openEvents(stream *transport.EventStream) {
 }
 
 // redirect sends a message's answer to the stream of its session; false when there is none.
-func (f *front) redirect(x *transport.Exchange) bool {
+func (f *front) redirect(x *downstream.Exchange) bool {
 	f.mu.Lock()
 	stream := f.events[x.Origin.SessionID]
 	f.mu.Unlock()
@@ -63,18 +63,18 @@ func (f *front) attach(c *session) {
 }
 
 // accept takes a stream the client opened, or goes on with one it lost.
-func (c *session) accept(stream *transport.EventStream) {
-	outcome := transport.ResumedNothing
+func (c *session) accept(stream *downstream.EventStream) {
+	outcome := downstream.ResumedNothing
 	if c.replay != nil && stream.Origin.LastEvent != "" {
 		outcome = stream.Resume(c.replay, stream.Origin.LastEvent)
 	}
 	switch outcome {
-	case transport.ResumedCall:
+	case downstream.ResumedCall:
 		return
-	case transport.ResumeGone:
+	case downstream.ResumeGone:
 		stream.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "that stream has ended"), 0)
 		return
-	case transport.ResumedNothing:
+	case downstream.ResumedNothing:
 		if c.replay != nil {
 			stream.Resumable(c.replay)
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // codeCapabilityRequired answers a request that needs a client capability it does not declare. MCP 2026-07-28, basic.
@@ -18,7 +18,7 @@ const codeCapabilityRequired = -32021
 const maxModern = 4096
 
 // header returns what reads the headers of a message; nil on stdio, where there are none.
-func (f *front) header(x *transport.Exchange) func(string) string {
+func (f *front) header(x *downstream.Exchange) func(string) string {
 	if f.stdio {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (f *front) header(x *transport.Exchange) func(string) string {
 
 // isModern reports whether a message is to be taken in the modern manner. The era is each message's own; a server
 // that is forced to one version takes all messages in that one's manner.
-func (f *front) isModern(x *transport.Exchange) bool {
+func (f *front) isModern(x *downstream.Exchange) bool {
 	switch {
 	case x.Batch != nil || isMessages(x.Origin.Path):
 		return false
@@ -43,7 +43,7 @@ func (f *front) isModern(x *transport.Exchange) bool {
 }
 
 // modern answers a message of a client of 2026-07-28: there is no session, each request brings with it who asks.
-func (f *front) modern(x *transport.Exchange) {
+func (f *front) modern(x *downstream.Exchange) {
 	switch {
 	case x.Frame.Kind == protocol.KindNotification:
 		x.Accept()
@@ -92,7 +92,7 @@ func (f *front) modern(x *transport.Exchange) {
 }
 
 // modernCall makes a call of a request; what a session is for legacy clients stands in _meta.
-func (f *front) modernCall(ctx context.Context, x *transport.Exchange) *Call {
+func (f *front) modernCall(ctx context.Context, x *downstream.Exchange) *Call {
 	raw := x.Frame.Raw
 	c := newSession(ctx, "", protocol.Version20260728, x.Params.MetaCapabilities.Of(raw))
 	c.level = len(protocol.LogLevels) // nothing is logged that was not asked for
@@ -103,7 +103,7 @@ func (f *front) modernCall(ctx context.Context, x *transport.Exchange) *Call {
 }
 
 // checkBindings compares the headers that repeat a tool's arguments with these.
-func (f *front) checkBindings(x *transport.Exchange) *protocol.Fault {
+func (f *front) checkBindings(x *downstream.Exchange) *protocol.Fault {
 	header := f.header(x)
 	if header == nil || x.Frame.M != protocol.MethodToolsCall {
 		return nil
@@ -115,7 +115,7 @@ func (f *front) checkBindings(x *transport.Exchange) *protocol.Fault {
 
 // beginModern notes a request that runs. It ends when its client cancels it: on stdio by a message, over HTTP by
 // leaving.
-func (f *front) beginModern(x *transport.Exchange, id string) (context.Context, bool) {
+func (f *front) beginModern(x *downstream.Exchange, id string) (context.Context, bool) {
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -219,7 +219,7 @@ func (s *Server) serverInfo() []byte {
 }
 
 // refuseModern answers with a fault and the HTTP status it has.
-func (f *front) refuseModern(x *transport.Exchange, fault *protocol.Fault) {
+func (f *front) refuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 	var id []byte
 	if x.Frame.Kind == protocol.KindRequest {
 		id = x.Frame.IDBytes()

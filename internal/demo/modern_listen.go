@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // maxListeners bounds the streams of subscriptions/listen that are open at once.
@@ -109,7 +109,7 @@ func (l *listener) tell(method string, members []byte, key string) {
 		params = append(append(params, ','), members...)
 	}
 	frame := protocol.AppendNotification(nil, method, append(params, '}'))
-	l.c.x.Notify(frame, false, transport.WeightState, key)
+	l.c.x.Notify(frame, false, downstream.WeightState, key)
 }
 
 // listening calls each with every open stream. The caller holds no lock.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // maxMessageBytes is the largest message a demo server takes.
@@ -26,7 +26,7 @@ func ServeStdio(ctx context.Context, s *Server, in io.Reader, out io.Writer, log
 	defer stop()
 	f := &front{Server: s, ctx: ctx, stdio: true, modernCalls: map[string]context.CancelCauseFunc{}}
 	defer f.background(stop)()
-	return transport.ServeStdio(ctx, in, out, f, transport.ServerOptions{MaxMessageBytes: maxMessageBytes}, log)
+	return downstream.ServeStdio(ctx, in, out, f, downstream.Options{MaxMessageBytes: maxMessageBytes}, log)
 }
 
 // ServeHTTP serves any number of clients on l, at every path, until ctx ends; then it closes l.
@@ -35,7 +35,7 @@ func ServeHTTP(ctx context.Context, s *Server, l net.Listener, log *slog.Logger)
 	defer stop()
 	f := &front{Server: s, ctx: ctx}
 	defer f.background(stop)()
-	server := transport.NewServer(f, transport.ServerOptions{MaxMessageBytes: maxMessageBytes}, log)
+	server := downstream.NewServer(f, downstream.Options{MaxMessageBytes: maxMessageBytes}, log)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	select {

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
-	"goblin-actor/protocol/transport"
 )
 
 // Bounds of every demo server; what exceeds them is refused with an error.
@@ -39,12 +39,12 @@ type Server struct {
 	mu        sync.Mutex
 	tools     map[string]Tool
 	prompts   map[string]Prompt
-	resources map[string]Resource               // by URI
-	sessions  map[string]*session               // by id; stdio: ""
-	stdout    *transport.EventStream            // stdio: the stream that was there before the session; else nil
-	events    map[string]*transport.EventStream // HTTP+SSE: the streams sessions begin with, by session id
-	listeners map[*listener]bool                // open subscriptions/listen
-	tasks     map[string]*task                  // by id
+	resources map[string]Resource                // by URI
+	sessions  map[string]*session                // by id; stdio: ""
+	stdout    *downstream.EventStream            // stdio: the stream that was there before the session; else nil
+	events    map[string]*downstream.EventStream // HTTP+SSE: the streams sessions begin with, by session id
+	listeners map[*listener]bool                 // open subscriptions/listen
+	tasks     map[string]*task                   // by id
 }
 
 // Handler answers one request. What it returns is marshalled as the result; an *Error becomes the JSON-RPC error;
@@ -116,7 +116,7 @@ func New(name, version string) *Server {
 	return &Server{
 		Name: name, Version: version, sealer: seal.New(key),
 		tools: map[string]Tool{}, prompts: map[string]Prompt{}, templates: map[string]Template{},
-		resources: map[string]Resource{}, sessions: map[string]*session{}, events: map[string]*transport.EventStream{},
+		resources: map[string]Resource{}, sessions: map[string]*session{}, events: map[string]*downstream.EventStream{},
 		listeners: map[*listener]bool{}, tasks: map[string]*task{},
 	}
 }

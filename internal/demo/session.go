@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // errLeft is the cause of a call's end when its session ended.
@@ -25,14 +25,14 @@ type session struct {
 	capabilities json.RawMessage
 	ctx          context.Context // parent of its calls
 	end          context.CancelCauseFunc
-	replay       *transport.Replay // what was said on its HTTP streams; nil = they cannot be resumed
+	replay       *downstream.Replay // what was said on its HTTP streams; nil = they cannot be resumed
 
 	mu         sync.Mutex
 	ready      bool // notifications/initialized came
 	level      int  // index in protocol.LogLevels; below it nothing is logged
 	subscribed map[string]bool
-	streams    []*transport.EventStream // the first takes what belongs to no request
-	missed     []missed                 // kept while there is no stream or the client is not ready; bounded by its keys
+	streams    []*downstream.EventStream // the first takes what belongs to no request
+	missed     []missed                  // kept while there is no stream or the client is not ready; bounded by its keys
 	calls      map[string]context.CancelCauseFunc
 	questions  map[uint64]chan answer
 	lastID     uint64
@@ -165,8 +165,8 @@ func (c *session) tell(key string, frame []byte) {
 
 // push hands the frame to the first stream that takes it. Pushing never blocks.
 func (c *session) push(key string, frame []byte) bool {
-	return slices.ContainsFunc(c.streams, func(s *transport.EventStream) bool {
-		return s.Push(frame, false, transport.WeightState, key)
+	return slices.ContainsFunc(c.streams, func(s *downstream.EventStream) bool {
+		return s.Push(frame, false, downstream.WeightState, key)
 	})
 }
 
@@ -189,7 +189,7 @@ func (c *session) initialized() {
 }
 
 // open adds a stream and removes it again when it is over.
-func (c *session) open(s *transport.EventStream) {
+func (c *session) open(s *downstream.EventStream) {
 	c.mu.Lock()
 	c.streams = append(c.streams, s)
 	c.flush()
@@ -197,7 +197,7 @@ func (c *session) open(s *transport.EventStream) {
 	s.OnGone(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.streams = slices.DeleteFunc(c.streams, func(o *transport.EventStream) bool { return o == s })
+		c.streams = slices.DeleteFunc(c.streams, func(o *downstream.EventStream) bool { return o == s })
 	})
 }
 

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // wire is where a client reads: the response of a POST, or a stream it opened.
 type wire interface {
-	Next() (transport.Seen, bool)
+	Next() (downstream.Seen, bool)
 	Leave()
 	Over() bool
 }
@@ -29,7 +29,7 @@ type client struct {
 	old     bool // it speaks 2025-03-26
 	mute    bool // it answers none for a while
 	verbose bool // modern: it wants to hear of each call
-	pipe    *transport.PipeClient
+	pipe    *downstream.PipeClient
 
 	session string
 	state   string // "", opening, ready, gone
@@ -45,7 +45,7 @@ type client struct {
 	lines     map[string]bool // log lines that came
 	woken     int             // so often there was something to see
 
-	stream      *transport.PipeStream // legacy: the GET stream
+	stream      *downstream.PipeStream // legacy: the GET stream
 	streamEvent string
 	listening   *ask // modern: subscriptions/listen
 	acked       int  // moment the listen stream was acknowledged
@@ -102,8 +102,8 @@ func (c *client) capabilities() string {
 }
 
 // origin is where a message of the client comes from.
-func (c *client) origin(method, name string) transport.Origin {
-	o := transport.Origin{Path: "/mcp", Remote: fmt.Sprintf("127.0.0.1:%d", 40000+c.w.number(c)), SessionID: c.session}
+func (c *client) origin(method, name string) downstream.Origin {
+	o := downstream.Origin{Path: "/mcp", Remote: fmt.Sprintf("127.0.0.1:%d", 40000+c.w.number(c)), SessionID: c.session}
 	if c.modern {
 		o.Version, o.Header = "2026-07-28", map[string][]string{"Mcp-Method": {method}}
 		if name != "" {
@@ -142,7 +142,7 @@ func (c *client) send(method, name, members string) *ask {
 }
 
 // post gives a message to the gateway; a is nil for what has no answer.
-func (c *client) post(a *ask, raw string, origin transport.Origin) {
+func (c *client) post(a *ask, raw string, origin downstream.Origin) {
 	c.w.trace("%s → %s", c.name, raw)
 	x, refused := c.pipe.Post([]byte(raw), origin)
 	if refused != nil {
@@ -196,7 +196,7 @@ func (c *client) look(x wire, a *ask) {
 }
 
 // read handles one thing that was seen.
-func (c *client) read(x wire, a *ask, seen transport.Seen) {
+func (c *client) read(x wire, a *ask, seen downstream.Seen) {
 	if seen.EventID != "" {
 		if a != nil {
 			a.event = seen.EventID
@@ -209,7 +209,7 @@ func (c *client) read(x wire, a *ask, seen transport.Seen) {
 }
 
 // see handles the message in what was seen; a is whose response it came on, nil = a stream.
-func (c *client) see(a *ask, seen transport.Seen) {
+func (c *client) see(a *ask, seen downstream.Seen) {
 	if a != nil && a.method == "initialize" && seen.Session != "" {
 		c.session = seen.Session
 	}
@@ -236,7 +236,7 @@ func (c *client) see(a *ask, seen transport.Seen) {
 }
 
 // answered takes the answer to a request.
-func (c *client) answered(a *ask, e *envelope, seen transport.Seen) {
+func (c *client) answered(a *ask, e *envelope, seen downstream.Seen) {
 	id, err := strconv.Atoi(string(e.ID))
 	if err != nil {
 		if a == nil && e.Error == nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
 )
 
 // act does one thing a client may do.
@@ -248,7 +248,7 @@ func (c *client) breakOff() {
 	if a == nil || c.modern {
 		return
 	}
-	x, ok := a.wire.(*transport.PipeExchange)
+	x, ok := a.wire.(*downstream.PipeExchange)
 	if !ok {
 		return
 	}

@@ -12,7 +12,9 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 var messages = flag.Int("messages", 4000, "messages of TestNothingElseIsWritten, of each era")
@@ -20,12 +22,12 @@ var messages = flag.Int("messages", 4000, "messages of TestNothingElseIsWritten,
 // mirror is a server that keeps what it gets, and answers with what it is given.
 type mirror struct {
 	modern  bool
-	got     chan transport.Outgoing
+	got     chan upstream.Outgoing
 	answers chan string
 }
 
-func (m *mirror) open(sink transport.Sink) transport.Link {
-	link, peer := transport.NewPipe(sink)
+func (m *mirror) open(sink upstream.Sink) upstream.Link {
+	link, peer := pipe.New(sink)
 	go func() {
 		for {
 			out, err := peer.Receive()
@@ -64,13 +66,13 @@ func TestNothingElseIsWritten(t *testing.T) {
 }
 
 func mirrored(t *testing.T, modern bool) {
-	m := &mirror{modern: modern, got: make(chan transport.Outgoing, 1), answers: make(chan string, 1)}
+	m := &mirror{modern: modern, got: make(chan upstream.Outgoing, 1), answers: make(chan string, 1)}
 	cfg := config.Default()
 	server := config.DefaultServer()
 	server.Name, server.Written, server.Command, server.Protocol = "s", "s", "mirror", map[bool]string{false: "legacy", true: "modern"}[modern]
 	cfg.Servers = append(cfg.Servers, server)
 	g, err := actors.Start(&cfg, actors.Options{Version: "mirrored", Log: slog.New(slog.DiscardHandler),
-		Open: func(config.Server, int) (func(transport.Sink) transport.Link, string) { return m.open, "stdio" }})
+		Open: func(config.Server, int) (func(upstream.Sink) upstream.Link, string) { return m.open, "stdio" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,14 +84,14 @@ func mirrored(t *testing.T, modern bool) {
 		}
 	}()
 	more := make(chan struct{}, 1)
-	pipe := &transport.PipeClient{Front: g.Front(), More: func() {
+	pipe := &downstream.PipeClient{Front: g.Front(), More: func() {
 		select {
 		case more <- struct{}{}:
 		default:
 		}
 	}}
-	origin := transport.Origin{Path: "/mcp", Remote: "127.0.0.1:1"}
-	ask := func(raw string) transport.Seen {
+	origin := downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:1"}
+	ask := func(raw string) downstream.Seen {
 		x, refused := pipe.Post([]byte(raw), origin)
 		if refused != nil {
 			t.Fatalf("%s: refused with %s", raw, refused.Frame)
@@ -124,9 +126,9 @@ func mirrored(t *testing.T, modern bool) {
 		id, token := fmt.Sprintf(`"c%d"`, n), fmt.Sprint(1000000+n)
 		request, answer := gen.request(meta), gen.answer(members...)
 		sent := fill(request, id, `"s_a"`, token)
-		done := make(chan transport.Seen, 1)
+		done := make(chan downstream.Seen, 1)
 		go func() { done <- ask(sent) }()
-		var got transport.Outgoing
+		var got upstream.Outgoing
 		select {
 		case got = <-m.got:
 		case s := <-done:

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // link is a connection of the gateway to a simulated server: a process on stdio, or a session over streamable HTTP. What
@@ -16,23 +16,23 @@ type link struct {
 	w      *world
 	conn   *conn // the server's end
 	http   bool
-	sink   transport.Sink
+	sink   upstream.Sink
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
 	lanes   map[uint64]*lane
-	queue   []transport.Outgoing // of a process: written in this order
-	writing bool                 // the next of them is on its way
-	open    map[uint64]bool      // HTTP: requests without an end
-	ending  bool                 // Closed follows when the lanes are empty
+	queue   []upstream.Outgoing // of a process: written in this order
+	writing bool                // the next of them is on its way
+	open    map[uint64]bool     // HTTP: requests without an end
+	ending  bool                // Closed follows when the lanes are empty
 	cause   error
 	closed  bool
 }
 
 // lane is what is to be told one after the other.
 type lane struct {
-	events  []transport.Event
+	events  []upstream.Event
 	telling bool
 }
 
@@ -43,7 +43,7 @@ const (
 	closeLane = ^uint64(0) - 1 // Closed
 )
 
-func (s *server) open(sink transport.Sink) transport.Link {
+func (s *server) open(sink upstream.Sink) upstream.Link {
 	l := &link{w: s.w, http: s.http, sink: sink, lanes: map[uint64]*lane{}, open: map[uint64]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.conn = s.connect(l)
@@ -51,12 +51,12 @@ func (s *server) open(sink transport.Sink) transport.Link {
 		l.end(errors.New("it does not start"))
 		return l
 	}
-	l.tell(pipeLane, transport.Opened{})
+	l.tell(pipeLane, upstream.Opened{})
 	return l
 }
 
 // tell queues an event for the gateway.
-func (l *link) tell(number uint64, e transport.Event) {
+func (l *link) tell(number uint64, e upstream.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -90,7 +90,7 @@ func (l *link) deliver(number uint64, n *lane) {
 	e := n.events[0]
 	n.events = n.events[1:]
 	l.mu.Unlock()
-	if r, ok := e.(transport.Received); ok {
+	if r, ok := e.(upstream.Received); ok {
 		l.w.trace("%s ⇒ %s", l.conn, r.Frame.Raw)
 	}
 	ctx := l.ctx
@@ -121,13 +121,13 @@ func (l *link) finish() {
 		}
 	}
 	l.closed = true
-	n := &lane{events: []transport.Event{transport.Closed{Err: l.cause}}}
+	n := &lane{events: []upstream.Event{upstream.Closed{Err: l.cause}}}
 	l.lanes[closeLane] = n
 	l.pump(closeLane, n)
 }
 
 // Send implements transport.Link.
-func (l *link) Send(o transport.Outgoing) {
+func (l *link) Send(o upstream.Outgoing) {
 	if l.http {
 		l.post(o)
 		return
@@ -136,7 +136,7 @@ func (l *link) Send(o transport.Outgoing) {
 	defer l.mu.Unlock()
 	if l.ending {
 		l.mu.Unlock()
-		l.tell(writeLane, transport.NotSent{Ticket: o.Ticket, Err: transport.ErrLinkClosed})
+		l.tell(writeLane, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
 		l.mu.Lock()
 		return
 	}
@@ -161,17 +161,17 @@ func (l *link) write() {
 		l.queue = l.queue[1:]
 		l.write()
 		l.mu.Unlock()
-		l.tell(writeLane, transport.Written{Ticket: o.Ticket})
+		l.tell(writeLane, upstream.Written{Ticket: o.Ticket})
 		l.conn.take(o)
 	})
 }
 
 // post is one request of its own.
-func (l *link) post(o transport.Outgoing) {
+func (l *link) post(o upstream.Outgoing) {
 	l.mu.Lock()
 	if l.ending {
 		l.mu.Unlock()
-		l.tell(o.Ticket, transport.NotSent{Ticket: o.Ticket, Err: transport.ErrLinkClosed})
+		l.tell(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
 		return
 	}
 	if o.Request {
@@ -182,15 +182,15 @@ func (l *link) post(o transport.Outgoing) {
 		switch {
 		case l.gone():
 			l.forget(o.Ticket)
-			l.tell(o.Ticket, transport.NotSent{Ticket: o.Ticket, Err: transport.ErrLinkClosed})
+			l.tell(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
 			return
 		case l.conn.s.down || l.conn.s.fault(20):
 			l.w.count("a POST that could not be sent")
 			l.forget(o.Ticket)
-			l.tell(o.Ticket, transport.NotSent{Ticket: o.Ticket, Err: errors.New("connection refused")})
+			l.tell(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: errors.New("connection refused")})
 			return
 		}
-		l.tell(o.Ticket, transport.Written{Ticket: o.Ticket})
+		l.tell(o.Ticket, upstream.Written{Ticket: o.Ticket})
 		switch {
 		case o.Request && l.conn.s.fault(10):
 			l.w.count("a POST cut off before its answer")
@@ -202,13 +202,13 @@ func (l *link) post(o transport.Outgoing) {
 			return
 		case l.conn.lost && o.Method != "initialize":
 			l.w.count("a server's session lost")
-			l.tell(o.Ticket, transport.SessionLost{Ticket: o.Ticket})
-			l.over(o.Ticket, transport.ErrSessionLost)
+			l.tell(o.Ticket, upstream.SessionLost{Ticket: o.Ticket})
+			l.over(o.Ticket, upstream.ErrSessionLost)
 			return
 		}
 		l.conn.take(o)
 		if !o.Request {
-			l.tell(o.Ticket, transport.Ended{Ticket: o.Ticket})
+			l.tell(o.Ticket, upstream.Ended{Ticket: o.Ticket})
 		}
 	})
 }
@@ -231,7 +231,7 @@ func (l *link) forget(ticket uint64) bool {
 // over ends the response of a request.
 func (l *link) over(ticket uint64, err error) {
 	if l.forget(ticket) {
-		l.tell(ticket, transport.Ended{Ticket: ticket, Err: err})
+		l.tell(ticket, upstream.Ended{Ticket: ticket, Err: err})
 	}
 }
 
@@ -240,7 +240,7 @@ func (l *link) Cancel(ticket uint64) {
 	if !l.http || !l.forget(ticket) {
 		return
 	}
-	l.tell(ticket, transport.Ended{Ticket: ticket, Err: context.Canceled})
+	l.tell(ticket, upstream.Ended{Ticket: ticket, Err: context.Canceled})
 	l.w.fate.After(l.conn.s.lag(), func() { l.conn.hungUp(ticket) })
 }
 
@@ -259,10 +259,10 @@ func (l *link) get() {
 	case l.conn.s.down:
 		l.w.fate.After(time.Second, l.get)
 	case l.conn.lost:
-		l.tell(pipeLane, transport.SessionLost{})
+		l.tell(pipeLane, upstream.SessionLost{})
 	default:
 		l.conn.listens = true
-		l.tell(pipeLane, transport.Listening{})
+		l.tell(pipeLane, upstream.Listening{})
 	}
 }
 
@@ -291,10 +291,10 @@ func (l *link) end(cause error) {
 		clear(l.open)
 		l.mu.Unlock()
 		for _, o := range queue {
-			l.tell(writeLane, transport.NotSent{Ticket: o.Ticket, Err: transport.ErrLinkClosed})
+			l.tell(writeLane, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
 		}
 		for _, ticket := range tickets {
-			l.tell(ticket, transport.Ended{Ticket: ticket, Err: transport.ErrLinkClosed})
+			l.tell(ticket, upstream.Ended{Ticket: ticket, Err: upstream.ErrClosed})
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 const completion = `{"completion":{"values":["x"]}}`
@@ -74,7 +74,7 @@ func (r *running) obey(do string) {
 			lane = r.ticket
 		}
 		for i := range 3500 {
-			r.c.link.tell(lane, transport.Received{Ticket: lane, Status: 200,
+			r.c.link.tell(lane, upstream.Received{Ticket: lane, Status: 200,
 				Frame: mustFrame(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, r.token, i))})
 		}
 		r.answer(20 * time.Second)

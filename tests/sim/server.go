@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/upstream"
 )
 
 // server is one entry of mcpServers as the far side sees it: what it offers, and its connections.
@@ -102,7 +102,7 @@ func (s *server) living() []*conn {
 }
 
 // take reads one frame of the gateway.
-func (c *conn) take(o transport.Outgoing) {
+func (c *conn) take(o upstream.Outgoing) {
 	c.s.w.trace("%s ⇐ %s", c, o.Frame)
 	var r request
 	if err := json.Unmarshal(o.Frame, &r); err != nil {
@@ -140,11 +140,11 @@ func (c *conn) say(ticket uint64, after time.Duration, last bool, format string,
 		}
 		f := mustFrame(raw)
 		if !c.link.http {
-			c.link.tell(pipeLane, transport.Received{Frame: f})
+			c.link.tell(pipeLane, upstream.Received{Frame: f})
 			return
 		}
 		if ticket == 0 {
-			c.link.tell(pipeLane, transport.Received{Frame: f})
+			c.link.tell(pipeLane, upstream.Received{Frame: f})
 			return
 		}
 		c.link.mu.Lock()
@@ -156,7 +156,7 @@ func (c *conn) say(ticket uint64, after time.Duration, last bool, format string,
 		if last {
 			c.link.forget(ticket)
 		}
-		c.link.tell(ticket, transport.Received{Ticket: ticket, Frame: f, Last: last, Status: 200})
+		c.link.tell(ticket, upstream.Received{Ticket: ticket, Frame: f, Last: last, Status: 200})
 	})
 }
 
@@ -305,7 +305,7 @@ func (c *conn) die() {
 	c.trouble = true
 	if !c.link.http {
 		c.dead = true
-		c.link.end(&transport.ExitError{Code: 1})
+		c.link.end(&upstream.ExitError{Code: 1})
 		return
 	}
 	c.lost = !c.modern
@@ -317,11 +317,11 @@ func (c *conn) die() {
 	clear(c.running)
 	clear(c.asked)
 	for _, ticket := range tickets {
-		c.link.over(ticket, transport.ErrNoAnswer)
+		c.link.over(ticket, upstream.ErrNoAnswer)
 	}
 	if c.listens {
 		c.listens = false
-		c.link.tell(pipeLane, transport.ListenFailed{Err: transport.ErrNoAnswer})
+		c.link.tell(pipeLane, upstream.ListenFailed{Err: upstream.ErrNoAnswer})
 		c.s.w.fate.After(time.Second, c.link.get)
 	}
 }

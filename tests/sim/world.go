@@ -19,7 +19,8 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/transport"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream"
 )
 
 // desks is how many desks the gateway has, whatever the machine: a story must not depend on that.
@@ -185,7 +186,7 @@ func (w *world) begin() {
 	}
 	cfg := w.config
 	g, err := actors.Start(&cfg, actors.Options{Version: "simulated", Log: slog.New(slog.NewTextHandler(logWriter{w}, nil)), Fate: w.fate, Desks: desks,
-		Open: func(c config.Server, _ int) (func(transport.Sink) transport.Link, string) {
+		Open: func(c config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
 			for _, s := range w.servers {
 				if s.name == c.Name {
 					kind := "stdio"
@@ -203,7 +204,7 @@ func (w *world) begin() {
 	w.gateway = g
 	for i, cp := range w.p.Clients {
 		c := &client{w: w, name: fmt.Sprintf("c%d", i), modern: cp.Modern, answers: cp.Answers, old: cp.Old, honest: cp.Honest, open: map[int]*ask{}, asked: map[string]*ask{}, withdrawn: map[string]bool{}, lines: map[string]bool{}, reading: map[wire]bool{}, subs: map[string]*subscribed{}, left: map[wire]bool{}}
-		c.pipe = &transport.PipeClient{Front: g.Front(), Budget: g.Budget(), Limit: 64 << 10, More: c.wake}
+		c.pipe = &downstream.PipeClient{Front: g.Front(), Budget: g.Budget(), Limit: 64 << 10, More: c.wake}
 		w.clients = append(w.clients, c)
 	}
 	w.fate.after = w.always

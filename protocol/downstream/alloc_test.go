@@ -1,0 +1,27 @@
+//go:build !race
+
+package downstream
+
+import (
+	"io"
+	"testing"
+)
+
+// A plain request costs at most 12 allocations besides its body, the client's none.
+func TestServerPostAllocations(t *testing.T) {
+	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	_, address := serve(t, frontFunc{post: func(x *Exchange) { x.Answer(answer, false) }}, Options{}, testLimits)
+	c, r := benchConn(t, address)
+	request := []byte(postText(ping, "Mcp-Session-Id: 0123456789abcdef", "MCP-Protocol-Version: 2025-11-25"))
+	allocations := testing.AllocsPerRun(500, func() {
+		c.Write(request)
+		for line := []byte(nil); len(line) != 2; {
+			line, _ = r.ReadSlice('\n')
+		}
+		io.CopyN(io.Discard, r, int64(len(answer)))
+	})
+	t.Logf("%.1f allocations a request", allocations)
+	if allocations > 13 {
+		t.Errorf("%.1f allocations a request", allocations)
+	}
+}

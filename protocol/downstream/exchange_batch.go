@@ -1,0 +1,142 @@
+package downstream
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/stream"
+)
+
+// Split returns the messages of a batch as exchanges of their own (MCP 2025-03-26, basic, batching). What is answered
+// to them is put together: one array with the answers, in the order they came; 202 when none of them is a request; and
+// as soon as one of them has something to say before its answer, events on one stream. A request with wrong params is
+// answered at once and is not among the returned.
+//
+// The error says that the body is no batch of messages; then x is still to be refused, with 400.
+func (x *Exchange) Split() ([]*Exchange, error) {
+	b := &batch{whole: x}
+	var members []*Exchange
+	err := protocol.ParseBatch(x.Batch, func(f *protocol.Frame) error {
+		member := &Exchange{Frame: *f, Origin: x.Origin, Began: x.Began}
+		member.port = &batchMember{batch: b, number: len(members), asks: f.Kind == protocol.KindRequest}
+		members = append(members, member)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.open = len(members)
+	good := members[:0]
+	for _, member := range members {
+		if answer, _ := member.scanParams(); answer != nil {
+			member.Refuse(http.StatusBadRequest, answer, 0)
+			continue
+		}
+		good = append(good, member)
+	}
+	return good, nil
+}
+
+// batch gathers what is answered to its members.
+type batch struct {
+	whole *Exchange
+
+	mu        sync.Mutex
+	open      int    // members not settled
+	answers   []part // not given to the whole yet
+	streaming bool   // the whole is a stream: answers go out one by one
+	counted   int    // bytes of answers taken from the budget
+}
+
+// settle ends a member with its answer; a frame of nil is none.
+func (b *batch) Settle(p part) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.frame != nil {
+		if !b.whole.port.budget().Admits(b.counted, len(p.frame)) {
+			p.frame, _ = noRoom(p.frame)
+		}
+		if b.answers = append(b.answers, p); b.whole.port.budget().Take(len(p.frame)) {
+			b.counted += len(p.frame)
+		}
+	}
+	b.open--
+	switch {
+	case b.open == 0 && len(b.answers) == 0:
+		b.whole.Accept()
+	case b.open == 0:
+		b.release()
+		b.whole.port.answers(b.answers)
+	case b.streaming:
+		b.flush()
+	}
+}
+
+// release gives the budget back: the whole counts the answers from here on. The caller has the lock.
+func (b *batch) release() {
+	b.whole.port.budget().Give(b.counted)
+	b.counted = 0
+}
+
+// flush sends the answers there are ahead of the last. The caller has the lock.
+func (b *batch) flush() {
+	b.release()
+	for _, p := range b.answers {
+		b.whole.Notify(p.frame, p.newline, WeightAnswer, "")
+	}
+	b.answers = nil
+}
+
+func (b *batch) notify(p part, weight Weight, key string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.streaming && !b.whole.Origin.JSONOnly && b.whole.Origin.Remote != stdioRemote {
+		b.streaming = true
+		b.flush()
+	}
+	b.whole.Notify(p.frame, p.newline, weight, key)
+}
+
+// batchMember is the port of one message of a batch.
+type batchMember struct {
+	batch   *batch
+	number  int
+	asks    bool // the client waits for an answer
+	settled sync.Once
+}
+
+func (m *batchMember) end(p part) { m.settled.Do(func() { m.batch.Settle(p) }) }
+
+func (m *batchMember) answer(frame []byte, newline bool) { m.end(part{frame, newline}) }
+
+func (m *batchMember) answers(parts []part) {
+	array, newline := joinParts(parts)
+	m.end(part{array, newline})
+}
+
+func (m *batchMember) accept() { m.end(part{}) }
+
+// refuse answers a request with the body; a refused notification or response has no place in the answer.
+func (m *batchMember) refuse(_ int, body []byte, _ time.Duration) {
+	if !m.asks {
+		body = nil
+	}
+	m.end(part{frame: body})
+}
+
+// notify numbers the keys: states of two members never replace each other.
+func (m *batchMember) notify(frame []byte, newline bool, weight Weight, key string) {
+	if weight == WeightState || weight == WeightProgress {
+		key += "\x00" + strconv.Itoa(m.number)
+	}
+	m.batch.notify(part{frame, newline}, weight, key)
+}
+
+func (m *batchMember) setSession(id string)   { m.batch.whole.SetSession(id) }
+func (m *batchMember) onGone(f func())        { m.batch.whole.OnGone(f) }
+func (m *batchMember) resumable(r *Replay)    { m.batch.whole.Resumable(r) }
+func (m *batchMember) takeBody() body         { return body{} }
+func (m *batchMember) budget() *stream.Budget { return m.batch.whole.port.budget() }

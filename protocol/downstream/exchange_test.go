@@ -1,0 +1,318 @@
+package downstream
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/protocol/stream"
+)
+
+const jsonOnlyHead = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
+
+func event(frame string) string { return "event: message\ndata: " + frame + "\n\n" }
+
+func note(n string) []byte {
+	return []byte(`{"jsonrpc":"2.0","method":"notifications/` + n + `"}`)
+}
+
+// transport.md rule 5: JSON until SSEAfter; then a stream with a comment at once and every KeepAlive after.
+func TestExchangeTurnsIntoStream(t *testing.T) {
+	tests := []struct {
+		name, head, method string
+		after              time.Duration
+		want               string // of the body
+		stream             bool
+	}{
+		{"just in time", postHead, "m", 5*time.Second - 1, "R", false},
+		{"too late", postHead, "m", 5*time.Second + 1, ":\n\nE", true},
+		{"a comment every KeepAlive", postHead, "m", 36 * time.Second, ":\n\n:\n\n:\n\nE", true},
+		{"JSON only", jsonOnlyHead, "m", time.Minute, "R", false},
+		{"initialize keeps its header", postHead, "initialize", time.Minute, "R", false},
+		{"HTTP/1.0 knows no chunks", strings.Replace(postHead, "1.1\r\n", "1.0\r\nConnection: keep-alive\r\n", 1), "m", time.Minute, "R", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				front := frontFunc{post: func(x *Exchange) {
+					x.SetSession("s")
+					time.AfterFunc(test.after, func() { echo(x) })
+				}}
+				c := servePipe(t, front, Options{}, testLimits)()
+				message := `{"jsonrpc":"2.0","id":1,"method":"` + test.method + `","params":{"x":1}}`
+				want := strings.NewReplacer("R", pong, "E", event(pong)).Replace(test.want)
+				for range 2 { // the connection goes on after a stream
+					go c.send(test.head + "Content-Length: " + itoa(len(message)) + "\r\n\r\n" + message)
+					r, body := c.body()
+					if r.StatusCode != 200 || body != want {
+						t.Fatalf("%d %q, want %q", r.StatusCode, body, want)
+					}
+					kind := map[bool]string{false: "application/json", true: "text/event-stream"}[test.stream]
+					header := map[string]string{"Content-Type": kind, "Mcp-Session-Id": "s"}
+					if test.stream {
+						header["X-Accel-Buffering"], header["Cache-Control"] = "no", "no-cache"
+					}
+					checkHeader(t, r, 200, header)
+				}
+			})
+		})
+	}
+}
+
+// A message before the answer opens the stream at once; the answer is its last event. protocol.md H5, H6, L4.
+func TestExchangeNotify(t *testing.T) {
+	newline := []byte("{\"jsonrpc\":\"2.0\",\n\"method\":\"x\"}")
+	tests := []struct {
+		name, head string
+		post       func(x *Exchange)
+		want       string
+	}{
+		{"in order", postHead, func(x *Exchange) {
+			x.Notify(note("message"), false, WeightLog, "")
+			x.Notify(newline, true, WeightAnswer, "")
+			echo(x)
+			x.Notify(note("late"), false, WeightAnswer, "")
+		}, ":\n\n" + event(string(note("message"))) + event(`{"jsonrpc":"2.0", "method":"x"}`) + event(pong)},
+		{"newer state replaces", postHead, func(x *Exchange) {
+			x.Notify(note("progress1"), false, WeightState, "p")
+			x.Notify(note("message"), false, WeightLog, "")
+			x.Notify(note("progress2"), false, WeightState, "p")
+			echo(x)
+		}, ":\n\n" + event(string(note("progress2"))) + event(string(note("message"))) + event(pong)},
+		{"JSON only hears nothing", jsonOnlyHead, func(x *Exchange) {
+			x.Notify(note("message"), false, WeightLog, "")
+			echo(x)
+		}, pong},
+		{"refused after all", postHead, func(x *Exchange) {
+			x.Notify(note("message"), false, WeightLog, "")
+			x.Refuse(400, []byte(`{"error":1}`), 0)
+		}, ":\n\n" + event(string(note("message"))) + event(`{"error":1}`)},
+		{"accepted after all", postHead, func(x *Exchange) {
+			x.Notify(note("message"), false, WeightLog, "")
+			x.Accept()
+		}, ":\n\n" + event(string(note("message")))},
+		{"events only", strings.Replace(postHead, "application/json, ", "", 1), echo, event(pong)},
+	}
+	for _, test := range tests {
+		for _, async := range []bool{false, true} {
+			post := test.post
+			if async {
+				post = func(x *Exchange) { go test.post(x) }
+			}
+			_, address := serve(t, frontFunc{post: post}, Options{}, testLimits)
+			c := dial(t, address)
+			for range 3 {
+				if r, body := c.send(test.head + "Content-Length: " + itoa(len(ping)) + "\r\n\r\n" + ping).body(); r.StatusCode != 200 || async && strings.HasPrefix(test.name, "newer") && strings.HasSuffix(body, event(pong)) {
+					continue // what the writer took already cannot be replaced
+				} else if body != test.want {
+					t.Errorf("%s, async %v: %d %q, want %q", test.name, async, r.StatusCode, body, test.want)
+				}
+			}
+		}
+	}
+}
+
+// transport.md rule 8: a client that left, wholly or by half, is noticed while its answer is awaited, as JSON or SSE;
+// one that stays is not, and its connection goes on.
+func TestExchangeNoticesClientLeaving(t *testing.T) {
+	for _, kind := range []string{"json", "stream"} {
+		for _, how := range []string{"close", "half", "stay"} {
+			t.Run(kind+" "+how, func(t *testing.T) {
+				began, gone := make(chan *Exchange, 1), make(chan struct{})
+				front := frontFunc{post: func(x *Exchange) {
+					if x.Frame.MethodText() == "ping" {
+						echo(x)
+						return
+					}
+					x.OnGone(func() { close(gone) })
+					if kind == "stream" {
+						x.Notify(note("x"), false, WeightLog, "")
+					}
+					began <- x
+				}}
+				_, address := serve(t, front, Options{}, testLimits)
+				c := dial(t, address)
+				c.send(postText(`{"jsonrpc":"2.0","id":1,"method":"slow"}`))
+				x := <-began
+				switch how {
+				case "close":
+					c.Close()
+				case "half":
+					c.Conn.(interface{ CloseWrite() error }).CloseWrite()
+				case "stay":
+					<-time.After(3 * defaultWatchAfter / 2) // the watcher runs
+					x.Answer(resultOf(x, nil), false)
+					if r, body := c.body(); r.StatusCode != 200 || !strings.Contains(body, `"result":{}`) {
+						t.Fatalf("%d %s", r.StatusCode, body)
+					}
+					if r, body := c.send(postText(ping)).body(); r.StatusCode != 200 || body != pong {
+						t.Fatalf("next: %d %s", r.StatusCode, body)
+					}
+				}
+				select {
+				case <-gone:
+					if how == "stay" {
+						t.Error("the client is said to have left")
+					}
+				case <-time.After(map[bool]time.Duration{true: 50 * time.Millisecond, false: 2 * time.Minute}[how == "stay"]):
+					if how != "stay" {
+						t.Error("nobody noticed")
+					}
+				}
+				x.Answer([]byte("late"), false)
+				if how == "half" {
+					if rest, _ := io.ReadAll(c.r); strings.Contains(string(rest), "late") {
+						t.Errorf("something was sent after it left: %q", rest)
+					}
+				}
+			})
+		}
+	}
+}
+
+// protocol.md L7: without OnGone nothing is watched; the call goes on and its answer is dropped in silence.
+func TestExchangeLegacyDisconnect(t *testing.T) {
+	began := make(chan *Exchange, 1)
+	s, address := serve(t, frontFunc{post: func(x *Exchange) { began <- x }}, Options{}, testLimits)
+	c := dial(t, address)
+	c.send(postText(ping))
+	x := <-began
+	c.Close()
+	<-time.After(2 * defaultWatchAfter)
+	if open, _ := s.Connections(); open != 1 {
+		t.Errorf("%d connections: the exchange should still be waiting", open)
+	}
+	x.Answer([]byte("{}"), false)
+	eventually(t, "the connection is closed", func() bool { open, _ := s.Connections(); return open == 0 })
+	told := make(chan struct{})
+	x.OnGone(func() { close(told) })
+	x.Notify(note("x"), false, WeightLog, "")
+	x.SetSession("x")
+}
+
+// Where a connection cannot be watched (here: an in-memory one), the answer becomes a stream after 100 ms and a failing
+// write tells.
+func TestExchangeUnwatchable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, gone := time.Now(), time.Duration(0)
+		front := frontFunc{post: func(x *Exchange) { x.OnGone(func() { gone = time.Since(began) }) }}
+		c := servePipe(t, front, Options{}, testLimits)()
+		go c.send(postText(ping))
+		r := c.response()
+		if age := time.Since(began); r.Header.Get("Content-Type") != "text/event-stream" || age != 100*time.Millisecond {
+			t.Errorf("%v after %v", r.Header, age)
+		}
+		c.Close()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if gone == 0 || gone > 16*time.Second {
+			t.Errorf("noticed after %v", gone)
+		}
+	})
+}
+
+// A reader that takes nothing for WriteTimeout loses its stream; OnGone says so. Nobody else waits for it.
+func TestExchangeSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget, began, gone := stream.NewBudget(0), time.Now(), time.Duration(0)
+		front := frontFunc{post: func(x *Exchange) {
+			if x.Frame.MethodText() == "ping" {
+				echo(x)
+				return
+			}
+			x.OnGone(func() { gone = time.Since(began) })
+			for range 1000 {
+				x.Notify(note("message"), false, WeightLog, "")
+			}
+		}}
+		connect, s := servePipes(t, front, Options{Budget: budget}, testLimits)
+		c := connect()
+		c.send(postText(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
+		other := connect()
+		go other.send(postText(ping))
+		if r, body := other.body(); r.StatusCode != 200 || body != pong || time.Since(began) != 0 {
+			t.Errorf("another client: %d %s after %v", r.StatusCode, body, time.Since(began))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if gone != 30*time.Second {
+			t.Errorf("lost after %v", gone)
+		}
+		if n := s.Stats().DroppedLogs; n < 1000-2*outboxLogs {
+			t.Errorf("%d log messages dropped", n)
+		}
+		if used := budget.Used(); used != 0 {
+			t.Errorf("budget: %d bytes are kept", used)
+		}
+	})
+}
+
+// A slow reader of a large answer keeps its connection while it takes something; one that takes next to nothing does
+// not. Meanwhile the answer is counted in the budget.
+func TestExchangeSlowReaderOfLargeAnswer(t *testing.T) {
+	const size = 1 << 20
+	for _, test := range []struct {
+		take  int // bytes every 20 seconds
+		whole bool
+	}{{20 << 10, true}, {1 << 10, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			budget := stream.NewBudget(0)
+			answer := []byte(`"` + strings.Repeat("x", size) + `"`)
+			c := servePipe(t, frontFunc{post: func(x *Exchange) { x.Answer(answer, false) }}, Options{Budget: budget}, testLimits)()
+			c.send(postText(ping))
+			synctest.Wait()
+			if used := budget.Used(); used < size {
+				t.Errorf("budget: %d", used)
+			}
+			got, err := 0, error(nil)
+			for part := make([]byte, test.take); err == nil && got < size; {
+				time.Sleep(20 * time.Second)
+				c.SetDeadline(time.Now().Add(time.Second))
+				n := 0
+				n, err = io.ReadFull(c.Conn, part)
+				got += n
+			}
+			if whole := got >= size; whole != test.whole {
+				t.Errorf("taking %d bytes in 20 s: got %d bytes, %v", test.take, got, err)
+			}
+			c.Close()
+			synctest.Wait()
+			if used := budget.Used(); used != 0 {
+				t.Errorf("budget: %d bytes are kept", used)
+			}
+		})
+	}
+}
+
+// More state than any reader will ever take ends the stream at once.
+func TestExchangeOverfull(t *testing.T) {
+	gone := make(chan struct{})
+	front := frontFunc{post: func(x *Exchange) {
+		x.OnGone(func() { close(gone) })
+		big := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+		for i := range 400 {
+			x.Notify(big, false, WeightState, itoa(i))
+		}
+	}}
+	_, address := serve(t, front, Options{MaxMessageBytes: 1 << 20}, testLimits)
+	c := dial(t, address)
+	c.send(postText(ping))
+	<-gone
+}
+
+// A session has a share of its own; who has none has one with his address, whatever he writes into the header.
+func TestBudgetSharesAreThoseOfClients(t *testing.T) {
+	for _, c := range []struct{ session, version, want string }{
+		{"a", "2025-11-25", "a"},
+		{"", "2025-11-25", "10.0.0.1"},
+		{"", "2026-07-28", "10.0.0.1"},
+		{"made up", "2026-07-28", "10.0.0.1"},
+	} {
+		x := Exchange{Origin: Origin{SessionID: c.session, Version: c.version, Remote: "10.0.0.1:5"}}
+		if got := x.client(); got != c.want {
+			t.Errorf("session %q of %s: %q, want %q", c.session, c.version, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package downstream
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/protocol/stream"
+)
+
+const getText = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: s1\r\n\r\n"
+
+// keepStreams accepts every stream and hands it out.
+func keepStreams() (Handler, <-chan *EventStream) {
+	streams := make(chan *EventStream, 10000)
+	return frontFunc{post: echo, open: func(s *EventStream) {
+		s.Accept()
+		streams <- s
+	}}, streams
+}
+
+func (c *rawClient) expect(want string) {
+	c.t.Helper()
+	got := make([]byte, len(want))
+	n, err := io.ReadFull(c.r, got)
+	if err != nil || string(got) != want {
+		c.t.Fatalf("got %q (%v), want %q", got[:n], err, want)
+	}
+}
+
+func openStream(t testing.TB, c *rawClient) {
+	t.Helper()
+	go c.send(getText)
+	r := c.response()
+	if r.StatusCode != 200 || r.Header.Get("Content-Type") != "text/event-stream" || r.Header.Get("Cache-Control") != "no-cache" || r.Header.Get("X-Accel-Buffering") != "no" {
+		t.Fatalf("%d %v", r.StatusCode, r.Header)
+	}
+	c.expect(":\n\n")
+}
+
+// MCP 2025-11-25, listening for messages from the server; protocol.md L5.
+func TestStreamPushes(t *testing.T) {
+	front, streams := keepStreams()
+	s, address := serve(t, front, Options{}, testLimits)
+	c := dial(t, address)
+	openStream(t, c)
+	stream := <-streams
+	if o := stream.Origin; o.SessionID != "s1" || o.Path != "/mcp" || o.Remote != c.LocalAddr().String() {
+		t.Errorf("origin: %+v", o)
+	}
+	if open, n := s.Connections(); open != 1 || n != 1 {
+		t.Errorf("%d connections, %d streams", open, n)
+	}
+	for _, n := range []string{"a", "b", "c"} {
+		if !stream.Push(note(n), false, WeightAnswer, "") {
+			t.Fatal("not taken")
+		}
+	}
+	c.expect(event(string(note("a"))) + event(string(note("b"))) + event(string(note("c"))))
+	stream.Push([]byte("{\n\"a\":1}"), true, WeightAnswer, "")
+	c.expect(event(`{ "a":1}`))
+	large := `"` + strings.Repeat("x", 3<<20) + `"`
+	stream.Push([]byte(large), false, WeightAnswer, "")
+	stream.Push(note("last"), false, WeightLog, "")
+	stream.Close()
+	if stream.Push(note("late"), false, WeightAnswer, "") {
+		t.Error("taken after Close")
+	}
+	c.expect(event(large) + event(string(note("last"))))
+	c.closed()
+	told := make(chan struct{})
+	eventually(t, "the stream is gone", func() bool { _, n := s.Connections(); return n == 0 })
+	stream.OnGone(func() { close(told) })
+	<-told
+}
+
+// transport.md rule 5: a comment every KeepAlive, and only when nothing else was written.
+func TestStreamKeepAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		front, streams := keepStreams()
+		c := servePipe(t, front, Options{}, testLimits)()
+		openStream(t, c)
+		stream, began := <-streams, time.Now()
+		c.expect(":\n\n")
+		if age := time.Since(began); age != 15*time.Second {
+			t.Errorf("first comment after %v", age)
+		}
+		time.Sleep(10 * time.Second)
+		stream.Push(note("a"), false, WeightAnswer, "")
+		c.expect(event(string(note("a"))))
+		c.expect(":\n\n")
+		if age := time.Since(began); age != 40*time.Second {
+			t.Errorf("comment after %v, 15 s after the event it should be", age)
+		}
+		for range 100 {
+			c.expect(":\n\n")
+		}
+		if age := time.Since(began); age != 1540*time.Second {
+			t.Errorf("100 comments later: %v", age)
+		}
+	})
+}
+
+// A reader that takes nothing loses its stream after WriteTimeout, in the middle of what it was sent. Push never waits.
+func TestStreamSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := stream.NewBudget(0)
+		front, streams := keepStreams()
+		connect, s := servePipes(t, front, Options{Budget: budget}, testLimits)
+		openStream(t, connect())
+		stream, began, gone := <-streams, time.Now(), make(chan time.Time, 1)
+		stream.OnGone(func() { gone <- time.Now() })
+		for i := range 5000 {
+			stream.Push(note("message"), false, WeightLog, "")
+			stream.Push(note("updated"), false, WeightState, itoa(i%10))
+		}
+		if age := time.Since(began); age != 0 {
+			t.Errorf("pushing took %v", age)
+		}
+		if age := (<-gone).Sub(began); age != 30*time.Second {
+			t.Errorf("lost after %v", age)
+		}
+		if stream.Push(note("x"), false, WeightAnswer, "") {
+			t.Error("taken after the end")
+		}
+		if stats := s.Stats(); stats.LostStreams != 1 || stats.DroppedLogs < 4000 {
+			t.Errorf("%+v", stats)
+		}
+		if used := budget.Used(); used != 0 {
+			t.Errorf("budget: %d bytes are kept", used)
+		}
+	})
+}
+
+// The Handler may refuse, close before deciding, or never decide.
+func TestStreamDecisions(t *testing.T) {
+	limits := testLimits
+	limits.decide = 50 * time.Millisecond
+	tests := []struct {
+		name   string
+		open   func(*EventStream)
+		status int
+		header map[string]string
+	}{
+		{"refused", func(s *EventStream) { s.Refuse(405, nil, 0); s.Accept() }, 405, map[string]string{"Allow": "POST, DELETE, OPTIONS"}},
+		{"refused later", func(s *EventStream) { go s.Refuse(503, []byte("{}"), time.Second) }, 503, map[string]string{"Retry-After": "1"}},
+		{"closed", func(s *EventStream) { s.Close() }, 503, nil},
+		{"never", func(s *EventStream) {}, 503, nil},
+		{"lost before it began", func(s *EventStream) {
+			s.Accept()
+			for i := range 100 {
+				s.Push([]byte(`"`+strings.Repeat("x", 1<<20)+`"`), false, WeightState, itoa(i))
+			}
+		}, 503, nil},
+		{"accepted and closed", func(s *EventStream) { s.Accept(); s.Push(note("a"), false, WeightAnswer, ""); s.Close() }, 200, nil},
+	}
+	for _, test := range tests {
+		gone := make(chan struct{})
+		_, address := serve(t, frontFunc{post: echo, open: func(s *EventStream) {
+			s.OnGone(func() { close(gone) })
+			test.open(s)
+		}}, Options{}, limits)
+		c := dial(t, address)
+		r, body := c.send(getText).body()
+		checkHeader(t, r, test.status, test.header)
+		<-gone
+		if test.status != 200 {
+			if r, body := c.send(postText(ping)).body(); r.StatusCode != 200 {
+				t.Errorf("%s: next request: %d %s", test.name, r.StatusCode, body)
+			}
+		} else if body != ":\n\n"+event(string(note("a"))) {
+			t.Errorf("%s: %q", test.name, body)
+		}
+	}
+}
+
+// The end of the client's side ends the stream; chatter on it too, after a while.
+func TestStreamClientLeaves(t *testing.T) {
+	front, streams := keepStreams()
+	s, address := serve(t, front, Options{}, testLimits)
+	for name, leave := range map[string]func(c *rawClient){
+		"close":   func(c *rawClient) { c.Close() },
+		"half":    func(c *rawClient) { c.Conn.(interface{ CloseWrite() error }).CloseWrite() },
+		"chatter": func(c *rawClient) { io.WriteString(c.Conn, strings.Repeat("x", streamStray+1)) },
+	} {
+		c := dial(t, address)
+		openStream(t, c)
+		stream, gone := <-streams, make(chan struct{})
+		stream.OnGone(func() { close(gone) })
+		leave(c)
+		select {
+		case <-gone:
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("%s: nobody noticed", name)
+		}
+		if stream.Push(note("x"), false, WeightAnswer, "") {
+			t.Errorf("%s: taken after the end", name)
+		}
+	}
+	if stats := s.Stats(); stats.LostStreams != 0 {
+		t.Errorf("counted as lost: %+v", stats)
+	}
+}
+
+// Shutdown: streams end after what waits for them, running exchanges are answered, nothing new begins, fresh and idle
+// connections close at once. transport.md rule 4.
+func TestShutdown(t *testing.T) {
+	began := make(chan *Exchange, 1)
+	front, streams := keepStreams()
+	post := func(x *Exchange) {
+		if x.Frame.MethodText() == "ping" {
+			echo(x)
+			return
+		}
+		began <- x
+	}
+	s, address := serve(t, frontFunc{post: post, open: front.Open}, Options{}, testLimits)
+	fresh, idle, running, listening := dial(t, address), dial(t, address), dial(t, address), dial(t, address)
+	idle.send(postText(ping)).body()
+	openStream(t, listening)
+	(<-streams).Push(note("last"), false, WeightAnswer, "")
+	running.send(postText(`{"jsonrpc":"2.0","id":1,"method":"slow"}`))
+	x := <-began
+	eventually(t, "all are here", func() bool { open, _ := s.Connections(); return open == 4 })
+	done := make(chan error, 1)
+	go func() { done <- s.Shutdown(context.Background()) }()
+	fresh.closed()
+	idle.closed()
+	listening.expect(event(string(note("last"))))
+	listening.closed()
+	select {
+	case err := <-done:
+		t.Fatalf("did not wait for the exchange: %v", err)
+	case <-time.After(150 * time.Millisecond):
+	}
+	x.Answer(resultOf(x, nil), false)
+	r, body := running.body()
+	checkHeader(t, r, 200, nil)
+	if !r.Close || !strings.Contains(body, "result") {
+		t.Errorf("close %v, %s", r.Close, body)
+	}
+	running.closed()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if c, err := (&http.Client{Timeout: time.Second}).Get("http://" + address + "/mcp"); err == nil {
+		t.Errorf("still listening: %v", c.Status)
+	}
+}
+
+// When the context ends, what is left is cut off, and its Handler told.
+func TestShutdownCutsOff(t *testing.T) {
+	began, gone := make(chan *Exchange, 2), make(chan struct{}, 2)
+	front := frontFunc{post: func(x *Exchange) {
+		x.OnGone(func() { gone <- struct{}{} })
+		if x.Frame.MethodText() == "stream" {
+			x.Notify(note("x"), false, WeightAnswer, "")
+		}
+		began <- x
+	}}
+	s, address := serve(t, front, Options{}, testLimits)
+	for _, method := range []string{"stream", "plain"} {
+		dial(t, address).send(postText(`{"jsonrpc":"2.0","id":1,"method":"` + method + `"}`))
+		<-began
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := s.Shutdown(ctx); err == nil {
+		t.Error("Shutdown says that all has ended")
+	}
+	<-gone
+	<-gone
+	eventually(t, "the connections are closed", func() bool { open, _ := s.Connections(); return open == 0 })
+}

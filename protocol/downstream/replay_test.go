@@ -1,0 +1,439 @@
+package downstream
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/protocol/stream"
+)
+
+// resumeFront is a session as its Handler sees it: every exchange and stream goes to one Replay.
+type resumeFront struct {
+	replay   *Replay
+	calls    chan *Exchange
+	streams  chan *EventStream // GET streams that may be pushed to
+	outcomes chan Resumed
+}
+
+func newResumeFront(o ReplayOptions) *resumeFront {
+	return &resumeFront{NewReplay(o), make(chan *Exchange, 100), make(chan *EventStream, 100), make(chan Resumed, 100)}
+}
+
+func (f *resumeFront) Post(x *Exchange) {
+	x.Resumable(f.replay)
+	f.calls <- x
+}
+
+func (f *resumeFront) Delete(x *Exchange) { x.Accept() }
+
+func (f *resumeFront) Open(s *EventStream) {
+	if id := s.Origin.LastEvent; id != "" {
+		outcome := s.Resume(f.replay, id)
+		f.outcomes <- outcome
+		switch outcome {
+		case ResumedCall:
+			return
+		case ResumedStream:
+			f.streams <- s
+			return
+		case ResumeGone:
+			s.Refuse(400, nil, 0)
+			return
+		}
+	}
+	s.Resumable(f.replay)
+	s.Accept()
+	f.streams <- s
+}
+
+// sse is one event as a client reads it.
+type sse struct{ id, retry, data string }
+
+// events reads n events; fewer when the stream ends.
+func (c *rawClient) events(r io.Reader, n int) (list []sse) {
+	lines := bufio.NewReader(r)
+	var e sse
+	for len(list) < n {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return list
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch name {
+		case "id":
+			e.id = value
+		case "retry":
+			e.retry = value
+		case "data", "data:":
+			e.data = value
+		case "":
+			if e != (sse{}) {
+				list, e = append(list, e), sse{}
+			}
+		}
+	}
+	return list
+}
+
+func getAfter(id string) string {
+	return strings.Replace(getText, "\r\n\r\n", "\r\nLast-Event-ID: "+id+"\r\n\r\n", 1)
+}
+
+// datas are the frames of events that have one.
+func datas(list []sse) []string {
+	var frames []string
+	for _, e := range list {
+		if e.data != "" {
+			frames = append(frames, e.data)
+		}
+	}
+	return frames
+}
+
+func wantDatas(t *testing.T, list []sse, want ...string) {
+	t.Helper()
+	if got := datas(list); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// startCall posts a call and has it say one thing; the client has read that.
+func (f *resumeFront) startCall(t *testing.T, address string, id int) (*rawClient, *Exchange, []sse) {
+	t.Helper()
+	c := dial(t, address)
+	c.send(postText(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"slow"}`, id)))
+	x := <-f.calls
+	x.Notify(note("begun"), false, WeightState, "progress")
+	n := 1
+	if f.replay.o.Prime {
+		n = 2
+	}
+	list := c.events(c.response().Body, n)
+	wantDatas(t, list, string(note("begun")))
+	return c, x, list
+}
+
+// departed waits until the connection's loss has been noticed.
+func (f *resumeFront) departed(t *testing.T, x *Exchange) {
+	t.Helper()
+	h := x.port.(*httpExchange)
+	eventually(t, "the loss is noticed", func() bool {
+		x.Notify(note("p"), false, WeightState, "p") // noticed by writing
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.state == exchangeAway
+	})
+}
+
+// MCP 2025-11-25, resumability and redelivery; protocol.md L6, L7: a broken POST is no cancel, what it would have said
+// is had with GET and Last-Event-ID, only on that stream, and the stream ends with the answer.
+func TestResumeCall(t *testing.T) {
+	for _, prime := range []bool{true, false} {
+		budget := stream.NewBudget(1 << 20)
+		f := newResumeFront(ReplayOptions{Prime: prime, Retry: 1500 * time.Millisecond, Budget: budget})
+		_, address := serve(t, f, Options{Budget: budget}, testLimits)
+		c, x, first := f.startCall(t, address, 1)
+		if prime && (first[0].id == "" || first[0].data != "" || first[0].retry != "1500") {
+			t.Errorf("the stream begins with %+v, want an id, retry, and no data", first[0])
+		}
+		last := first[len(first)-1].id
+		_, other, _ := f.startCall(t, address, 2)
+		other.Notify(note("other"), false, WeightLog, "")
+		c.Close()
+		h := x.port.(*httpExchange)
+		h.end(true) // as the connection's goroutine does when it notices
+		x.Notify(note("log"), false, WeightLog, "")
+		x.Notify(note("question"), false, WeightAnswer, "")
+
+		again := dial(t, address)
+		again.send(getAfter(last))
+		r := again.response()
+		if outcome := <-f.outcomes; outcome != ResumedCall || r.StatusCode != 200 {
+			t.Fatalf("%v, %d", outcome, r.StatusCode)
+		}
+		n := 2
+		if prime {
+			n = 3
+		}
+		list := again.events(r.Body, n)
+		wantDatas(t, list, string(note("log")), string(note("question")))
+		if prime && (list[0].id != last || list[0].data != "") {
+			t.Errorf("begins with %+v, want the id it came with", list[0])
+		}
+		x.Notify(note("live"), false, WeightState, "progress")
+		x.Answer([]byte(pong), false)
+		list = append(list, again.events(r.Body, 9)...) // to the end of the stream
+		wantDatas(t, list, string(note("log")), string(note("question")), string(note("live")), pong)
+
+		// The answer was sent, but who knows whether it was read: it can be had again.
+		third := dial(t, address)
+		third.send(getAfter(list[len(list)-2].id))
+		wantDatas(t, third.events(third.response().Body, 9), pong)
+		if outcome := <-f.outcomes; outcome != ResumedCall {
+			t.Fatal(outcome)
+		}
+		// Who has it needs nothing more.
+		if r, _ := dial(t, address).send(getAfter(list[len(list)-1].id)).body(); r.StatusCode != 400 || <-f.outcomes != ResumeGone {
+			t.Errorf("after the last event: %d", r.StatusCode)
+		}
+		other.Answer([]byte(pong), false)
+		f.replay.Close()
+		eventually(t, "the budget is given back", func() bool { return budget.Used() == 0 })
+	}
+}
+
+// Ids that lead nowhere: malformed ones, another session's, forged ones, streams that are forgotten.
+func TestResumeUnknown(t *testing.T) {
+	f := newResumeFront(ReplayOptions{Prime: true})
+	_, address := serve(t, f, Options{}, testLimits)
+	_, x, first := f.startCall(t, address, 1)
+	last := first[1].id
+	foreign := "aaaaaaaa" + last[8:]
+	tests := []struct {
+		id   string
+		want Resumed
+	}{
+		{"x", ResumedNothing}, {"0", ResumedNothing}, {f.replay.tag, ResumedNothing}, {f.replay.tag + "-", ResumedNothing},
+		{f.replay.tag + "-p", ResumedNothing}, {f.replay.tag + "-x1-0", ResumedNothing}, {f.replay.tag + "-p1-!", ResumedNothing},
+		{strings.Repeat("9", 5000), ResumedNothing},
+		{foreign, ResumedNothing},
+		{f.replay.tag + "-p99-0", ResumeGone}, // such a call is not known any more
+		{f.replay.tag + "-g99-0", ResumedNothing},
+		{f.replay.tag + "-g1-0", ResumedNothing}, // it is a POST's
+		{f.replay.tag + "-p1-zz", ResumeGone},    // has never been sent
+	}
+	for _, test := range tests {
+		r := dial(t, address).send(getAfter(test.id)).response()
+		outcome := <-f.outcomes
+		status := 200
+		if test.want == ResumeGone {
+			status = 400
+		}
+		if outcome != test.want || r.StatusCode != status {
+			t.Errorf("%.40q: %v, %d; want %v, %d", test.id, outcome, r.StatusCode, test.want, status)
+		}
+	}
+	x.Answer([]byte(pong), false)
+}
+
+// A client that comes back before its loss was noticed takes its stream over.
+func TestResumeTakesOver(t *testing.T) {
+	f := newResumeFront(ReplayOptions{Prime: true})
+	_, address := serve(t, f, Options{}, testLimits)
+	c, x, first := f.startCall(t, address, 1)
+	var body io.Reader
+	for range 3 { // first from the POST, then from a GET
+		again := dial(t, address)
+		again.send(getAfter(first[1].id))
+		r := again.response()
+		<-f.outcomes
+		if list := again.events(r.Body, 1); list[0].id != first[1].id {
+			t.Fatalf("%+v", list)
+		}
+		c.closed()
+		c, body = again, r.Body
+	}
+	x.Answer([]byte(pong), false)
+	wantDatas(t, c.events(body, 9), pong)
+}
+
+// 10 000 messages for a client that is away: memory is bounded, what may be lost is and is counted, the answer stays
+// as long as the bounds allow; then the stream is gone.
+func TestReplayBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := stream.NewBudget(0)
+		f := newResumeFront(ReplayOptions{Prime: true, Events: 100, Bytes: 64 << 10, Keep: time.Minute, Budget: budget})
+		connect := servePipe(t, f, Options{}, testLimits)
+		c := connect()
+		go c.send(postText(ping))
+		x := <-f.calls
+		x.Notify(note("begun"), false, WeightState, "progress")
+		first := c.events(c.response().Body, 2)
+		c.Close()
+		f.departed(t, x)
+		before := f.replay.Stats()
+		for i := range 10_000 {
+			x.Notify(note("n"+strconv.Itoa(i)), false, []Weight{WeightState, WeightLog}[i%2], "progress")
+		}
+		x.Answer([]byte(pong), false)
+		stats := f.replay.Stats()
+		if stats.Events != 100 || stats.Bytes > 64<<10 || stats.Dropped-before.Dropped < 9900 || budget.Used() != int64(stats.Bytes) {
+			t.Errorf("%+v, budget %d", stats, budget.Used())
+		}
+		resume := func(after string) ([]string, Resumed) {
+			c := connect()
+			go c.send(getAfter(after))
+			r := c.response()
+			defer c.Close()
+			return datas(c.events(r.Body, 1000)), <-f.outcomes
+		}
+		got, outcome := resume(first[1].id)
+		if len(got) != 100 || outcome != ResumedCall || got[99] != pong || got[98] != string(note("n9999")) {
+			t.Errorf("%d events, %v", len(got), outcome)
+		}
+		time.Sleep(time.Minute - time.Nanosecond)
+		if got, outcome = resume(first[1].id); len(got) != 100 || outcome != ResumedCall {
+			t.Errorf("a moment before their time is over: %d events, %v", len(got), outcome)
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if _, outcome = resume(first[1].id); outcome != ResumeGone {
+			t.Errorf("after it: %v", outcome)
+		}
+		if stats := f.replay.Stats(); stats.Events+stats.Bytes+stats.Streams != 0 || budget.Used() != 0 {
+			t.Errorf("%+v, budget %d", stats, budget.Used())
+		}
+	})
+}
+
+// An answer that is too large to be kept, or for which there is no room in the budget, is gone with its connection.
+func TestReplayCannotKeep(t *testing.T) {
+	for name, o := range map[string]ReplayOptions{
+		"too large": {Prime: true, Bytes: 1000},
+		"no budget": {Prime: true, Budget: stream.NewBudget(1000)},
+	} {
+		f := newResumeFront(o)
+		_, address := serve(t, f, Options{}, testLimits)
+		c, x, first := f.startCall(t, address, 1)
+		c.Close()
+		f.departed(t, x)
+		x.Answer([]byte(`"`+strings.Repeat("x", 2000)+`"`), false)
+		if r, _ := dial(t, address).send(getAfter(first[1].id)).body(); r.StatusCode != 400 {
+			t.Errorf("%s: %d", name, r.StatusCode)
+		}
+		f.replay.Close()
+		if used := o.Budget.Used(); used != 0 {
+			t.Errorf("%s: budget: %d", name, used)
+		}
+	}
+}
+
+// A call that ends without an answer while its client is away leaves nothing behind.
+func TestReplayCallWithoutAnswer(t *testing.T) {
+	f := newResumeFront(ReplayOptions{})
+	_, address := serve(t, f, Options{}, testLimits)
+	c, x, _ := f.startCall(t, address, 1)
+	c.Close()
+	f.departed(t, x)
+	x.Accept()
+	x.Answer([]byte(pong), false)
+	for _, k := range []int{keptLesser, keptAnswers} {
+		for f.replay.kept[k].first != nil {
+			f.replay.mu.Lock()
+			f.replay.drop(f.replay.kept[k].first)
+			f.replay.mu.Unlock()
+		}
+	}
+	if stats := f.replay.Stats(); stats.Streams != 0 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// A stream opened by GET goes on too, and is told when to come back before it is closed in the middle.
+func TestResumeStream(t *testing.T) {
+	f := newResumeFront(ReplayOptions{Prime: true})
+	s, address := serve(t, f, Options{}, testLimits)
+	c := dial(t, address)
+	c.send(getText)
+	r := c.response()
+	stream := <-f.streams
+	stream.Push(note("a"), false, WeightState, "a")
+	first := c.events(r.Body, 2)
+	stream.Push(note("b"), false, WeightState, "b")
+	c.Close()
+	eventually(t, "the stream is gone", func() bool { _, n := s.Connections(); return n == 0 })
+	if stream.Push(note("lost"), false, WeightState, "c") {
+		t.Error("taken by a stream that is over")
+	}
+	again := dial(t, address)
+	again.send(getAfter(first[1].id))
+	r = again.response()
+	if outcome := <-f.outcomes; outcome != ResumedStream {
+		t.Fatal(outcome)
+	}
+	next := <-f.streams
+	next.Push(note("c"), false, WeightState, "c")
+	list := again.events(r.Body, 3)
+	wantDatas(t, list, string(note("b")), string(note("c")))
+	next.Close()
+	if rest := again.events(r.Body, 9); len(rest) != 1 || rest[0].retry != "1000" {
+		t.Errorf("at its end: %+v, want retry", rest)
+	}
+	// Nothing was pushed on it: nothing is kept of it.
+	quiet := dial(t, address)
+	quiet.send(getText)
+	quiet.response()
+	<-f.streams
+	streams := f.replay.Stats().Streams
+	quiet.Close()
+	eventually(t, "forgotten", func() bool { return f.replay.Stats().Streams == streams-1 })
+}
+
+// The session's end closes what was resumed, and nothing is kept afterwards.
+func TestReplayClose(t *testing.T) {
+	f := newResumeFront(ReplayOptions{})
+	_, address := serve(t, f, Options{}, testLimits)
+	_, x, first := f.startCall(t, address, 1)
+	again := dial(t, address)
+	again.send(getAfter(first[0].id))
+	r := again.response()
+	<-f.outcomes
+	f.replay.Close()
+	again.events(r.Body, 9)
+	again.closed()
+	x.Notify(note("late"), false, WeightLog, "")
+	x.Answer([]byte(pong), false)
+	if stats := f.replay.Stats(); stats.Streams+stats.Events+stats.Bytes != 0 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// Answers that must not be lost come exactly once and in order, however often the connection is cut.
+func TestResumeManyTimes(t *testing.T) {
+	const messages = 400
+	f := newResumeFront(ReplayOptions{Prime: true})
+	_, address := serve(t, f, Options{}, testLimits)
+	c, x, list := f.startCall(t, address, 1)
+	go func() {
+		for i := range messages {
+			x.Notify([]byte(strconv.Itoa(i)), false, WeightAnswer, "")
+		}
+		x.Answer([]byte(strconv.Itoa(messages)), false)
+	}()
+	last, got := list[1].id, 0
+	var body io.Reader
+	c.Close()
+	for cut := 1; got <= messages; cut++ {
+		c = dial(t, address)
+		c.send(getAfter(last))
+		r, err := http.ReadResponse(c.r, nil)
+		if err != nil || r.StatusCode != 200 {
+			t.Fatalf("after %d: %v", got, err)
+		}
+		body = r.Body
+		for _, e := range c.events(body, 1+cut%7*5) {
+			last = e.id
+			if e.data == "" || strings.HasPrefix(e.data, "{") {
+				continue
+			}
+			if e.data != strconv.Itoa(got) {
+				t.Fatalf("got message %s, want %d", e.data, got)
+			}
+			got++
+		}
+		if cut%2 == 0 {
+			c.Conn.(*net.TCPConn).SetLinger(0) // reset
+		}
+		if cut%3 != 0 {
+			c.Close()
+		} // else it stays open until the server closes it
+	}
+}

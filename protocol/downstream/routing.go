@@ -1,0 +1,298 @@
+package downstream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"goblin-actor/protocol"
+)
+
+const (
+	typeJSON   = "application/json"
+	typeEvents = "text/event-stream"
+	allVerbs   = "GET, POST, DELETE, OPTIONS"
+)
+
+// rawNull is the id of an answer to a message whose id could not be read.
+var rawNull = []byte("null")
+
+// handle is fasthttp's handler: checks first, then the route. It runs in the connection's goroutine and blocks until
+// the request is answered.
+func (s *Server) handle(ctx *fasthttp.RequestCtx) {
+	c := ctx.Conn().(*serverConn)
+	c.busy.Store(true)
+	s.counters.requests.Add(1)
+	defer s.recovered(ctx, c)
+	var h knownHeader
+	if why := h.scan(ctx.Request.Header.RawHeaders()); why != refusedNothing {
+		s.refuse(ctx, c, why)
+		return
+	}
+	target := ctx.Request.Header.RequestURI()
+	if len(target) == 0 || target[0] != '/' || h.host == nil {
+		s.refuse(ctx, c, refusedMalformed) // absolute form, asterisk form, authority form, no Host
+		return
+	}
+	if why := s.welcome(ctx, c, &h); why != refusedNothing {
+		s.refuse(ctx, c, why)
+		return
+	}
+	path, query, _ := bytes.Cut(target, []byte("?"))
+	switch {
+	case bytes.HasSuffix(path, []byte("/mcp")):
+		s.route(ctx, c, &h, path)
+	case bytes.HasSuffix(path, []byte("/sse")):
+		s.routeEvents(ctx, c, &h, path)
+	case bytes.HasSuffix(path, []byte(messagesSuffix)):
+		s.routeMessages(ctx, c, &h, path, query)
+	default:
+		s.other(ctx, c, &h, string(path))
+	}
+}
+
+// welcome checks Host and Origin of any request (MCP 2025-11-25, basic/transports, security warning) and gives an
+// allowed foreign origin its CORS headers.
+func (s *Server) welcome(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader) refused {
+	if rules := s.checks.allowed.Load(); string(h.host) != string(c.hostOK) || c.hostBy != rules {
+		host := string(h.host)
+		if !s.checks.host(host, c.raw.LocalAddr()) {
+			return refusedHost
+		}
+		c.hostOK, c.hostBy = internedString(host), rules
+	}
+	if h.origin == nil {
+		return refusedNothing
+	}
+	ok, foreign := s.checks.origin(string(h.origin), string(c.hostOK), c.raw.LocalAddr())
+	if !ok {
+		return refusedOrigin
+	}
+	if foreign {
+		r := &ctx.Response.Header
+		r.SetBytesV("Access-Control-Allow-Origin", h.origin)
+		r.Set("Vary", "Origin")
+		r.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+	}
+	return refusedNothing
+}
+
+func (s *Server) route(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) {
+	switch string(ctx.Request.Header.Method()) {
+	case http.MethodPost:
+		s.post(ctx, c, h, path)
+	case http.MethodGet:
+		s.get(ctx, c, h, path)
+	case http.MethodDelete:
+		s.delete(ctx, c, h, path)
+	case http.MethodOptions:
+		s.options204(ctx, c, h, allVerbs)
+	default:
+		ctx.Response.Header.Set("Allow", allVerbs)
+		s.refuse(ctx, c, refusedVerb)
+	}
+}
+
+// delete: a client ends its session (MCP 2025-11-25, session management).
+func (s *Server) delete(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) {
+	if !bodyIsHere(ctx) {
+		s.refuse(ctx, c, refusedMalformed)
+		return
+	}
+	x := s.newExchange(ctx, c, h, path)
+	x.deletes = true
+	c.enter(x)
+	s.front.Delete(&x.Exchange)
+	s.await(ctx, c, x)
+}
+
+// options204 answers a preflight. Only allowed origins get here with one; they may send what they asked for.
+func (s *Server) options204(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, verbs string) {
+	if !bodyIsHere(ctx) {
+		s.refuse(ctx, c, refusedMalformed)
+		return
+	}
+	r := &ctx.Response.Header
+	ctx.SetStatusCode(http.StatusNoContent)
+	r.Set("Allow", verbs)
+	if h.origin == nil || h.askedMethod == nil {
+		return
+	}
+	r.Set("Access-Control-Allow-Methods", verbs)
+	r.Set("Access-Control-Max-Age", "600")
+	if h.askedHeaders != nil {
+		r.SetBytesV("Access-Control-Allow-Headers", h.askedHeaders)
+	}
+	if h.privateNetwork {
+		r.Set("Access-Control-Allow-Private-Network", "true")
+	}
+}
+
+// modernVersions are the protocol versions, as dates, that send Mcp-Method, Mcp-Name and Mcp-Param-* headers.
+const modernVersions = "2026"
+
+// originOf copies what the Handler may know out of fasthttp's memory.
+func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) Origin {
+	o := Origin{
+		Path:      c.path.of(path),
+		SessionID: c.session.of(h.session),
+		Version:   c.version.of(h.version),
+		Project:   c.project.of(h.project),
+		LastEvent: string(h.lastEvent),
+		Remote:    c.remote,
+		// HTTP/1.0 knows no chunks, so an answer cannot grow into a stream.
+		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
+	}
+	if o.Version >= modernVersions { // the headers that repeat what the body says
+		o.Header = c.repeated(&ctx.Request.Header)
+	}
+	for _, name := range s.options.Keep {
+		for _, value := range ctx.Request.Header.PeekAll(name) {
+			if o.Header == nil {
+				o.Header = make(http.Header)
+			}
+			o.Header.Add(name, string(value))
+		}
+	}
+	return o
+}
+
+// repeated copies the headers of the modern era that repeat what the body says: all that begin with Mcp-.
+func (c *serverConn) repeated(h *fasthttp.RequestHeader) http.Header {
+	header := make(http.Header, 2)
+	values := make([]string, 0, 2) // of the two that nearly every request has, and no other
+	for key, value := range h.All() {
+		n := len(values)
+		switch string(key) {
+		case protocol.HeaderMethod:
+			values = append(values, c.method.of(value))
+			header[protocol.HeaderMethod] = values[n : n+1 : n+1]
+		case protocol.HeaderName:
+			values = append(values, c.name.of(value))
+			header[protocol.HeaderName] = values[n : n+1 : n+1]
+		default:
+			if len(key) > 4 && strings.EqualFold(string(key[:4]), "Mcp-") {
+				header.Add(string(key), string(value))
+			}
+		}
+	}
+	return header
+}
+
+// refuse answers a request that the Handler will not see. A connection whose body has not been read is closed: what
+// remains of it would be taken for the next request.
+func (s *Server) refuse(ctx *fasthttp.RequestCtx, c *serverConn, why refused) {
+	s.counters.refused[why].Add(1)
+	if why == refusedMalformed || !bodyIsHere(ctx) {
+		ctx.SetConnectionClose()
+		c.linger.Store(true)
+	}
+	if status := refusals[why].status; status == http.StatusServiceUnavailable {
+		setRetryAfter(&ctx.Response.Header, serverRetryAfter)
+	}
+	s.answer(ctx, refusals[why].status, refusalBodies[why])
+}
+
+// answer sets a JSON answer; body must not be written to any more.
+func (s *Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
+	ctx.SetStatusCode(status)
+	if body != nil {
+		ctx.SetContentType(typeJSON)
+		ctx.Response.SetBodyRaw(body)
+	}
+}
+
+// refusalFaults are what refusalBodies say, for a message whose id is known. Nobody writes to them.
+var refusalFaults [refusedKinds]*protocol.Fault
+
+// refusalBodies are JSON-RPC errors without an id (MCP 2025-11-25: the body of an HTTP error may be one).
+var refusalBodies = func() (bodies [refusedKinds][]byte) {
+	texts := [refusedKinds]string{
+		refusedMalformed:  "malformed HTTP request",
+		refusedRepeated:   "Header mismatch: a header of MCP stands there twice",
+		refusedHeaderSize: "too many or too long headers",
+		refusedTimeout:    "the request came too slowly",
+		refusedHost:       "this Host is not served here; add it to allowedHosts",
+		refusedOrigin:     "this Origin is not allowed; add it to allowedOrigins",
+		refusedPath:       "not found",
+		refusedVerb:       "method not allowed",
+		refusedAccept:     "Accept must admit application/json or text/event-stream (GET: text/event-stream)",
+		refusedMedia:      "Content-Type must be application/json, without Content-Encoding",
+		refusedMessage:    "no JSON-RPC message",
+	}
+	for why, text := range texts {
+		fault, id := &protocol.Fault{Name: protocol.InvalidRequest, Message: text}, rawNull
+		switch refused(why) {
+		case refusedRepeated: // only modern clients send such headers (MCP 2026-07-28, streamable-http, server validation)
+			fault.Name, id = protocol.HeaderMismatch, nil
+		case refusedSize:
+			fault = &protocol.Fault{Name: protocol.MessageTooLarge}
+		case refusedBudget:
+			fault = &protocol.Fault{Name: protocol.Overloaded, Message: "too much is buffered", Retryable: true, RetryAfter: serverRetryAfter}
+		case refusedStopping:
+			fault = &protocol.Fault{Name: protocol.ShuttingDown, Retryable: true}
+		case refusedInternal:
+			fault = &protocol.Fault{Name: protocol.InternalFault}
+		}
+		refusalFaults[why] = fault
+		bodies[why] = fault.AppendTo(nil, id, id == nil)
+	}
+	return bodies
+}()
+
+// expect answers Expect: 100-continue: a body that is too large is refused before it is sent.
+func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
+	if ctx.Request.Header.ContentLength() > s.maxMessage {
+		s.counters.refused[refusedSize].Add(1)
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusContinue
+}
+
+// unreadable is fasthttp's error handler: the request could not be read at all. The connection is closed after it.
+func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
+	why := refusedMalformed
+	var network net.Error
+	var small *fasthttp.ErrSmallBuffer
+	switch {
+	case errors.As(err, &small):
+		why = refusedHeaderSize
+	case errors.As(err, &network) && network.Timeout():
+		why = refusedTimeout
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		why = refusedSize
+	}
+	s.counters.refused[why].Add(1)
+	s.answer(ctx, refusals[why].status, refusalBodies[why])
+}
+
+// recovered answers 500 when a handler panicked: one broken message must not end the process.
+func (s *Server) recovered(ctx *fasthttp.RequestCtx, c *serverConn) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	s.log.Error("http handler panicked", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	c.unwatch()
+	ctx.Response.Reset()
+	ctx.SetConnectionClose()
+	s.counters.refused[refusedInternal].Add(1)
+	s.answer(ctx, http.StatusInternalServerError, refusalBodies[refusedInternal])
+}
+
+// allowOf lists the verbs that are left on a path when the Handler refused one with 405.
+func allowOf(ctx *fasthttp.RequestCtx) string {
+	switch string(ctx.Method()) {
+	case http.MethodGet:
+		return "POST, DELETE, OPTIONS"
+	case http.MethodDelete:
+		return "GET, POST, OPTIONS"
+	}
+	return "GET, DELETE, OPTIONS"
+}

@@ -1,0 +1,59 @@
+package downstream
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// pipeListener accepts in-memory connections, which live in a bubble's time.
+type pipeListener struct {
+	conns chan net.Conn
+	once  sync.Once
+	done  chan struct{}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8730} }
+
+// servePipe starts a server inside a bubble and returns how to connect to it.
+func servePipe(t *testing.T, front Handler, o Options, limits limits) (connect func() *rawClient) {
+	connect, _ = servePipes(t, front, o, limits)
+	return connect
+}
+
+func servePipes(t *testing.T, front Handler, o Options, limits limits) (connect func() *rawClient, s *Server) {
+	s = newServer(front, o, testLog(t), limits)
+	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		<-done
+		time.Sleep(time.Minute) // fasthttp's workers look around every ten seconds
+	})
+	return func() *rawClient {
+		ours, theirs := net.Pipe()
+		l.conns <- theirs
+		t.Cleanup(func() { ours.Close() })
+		return &rawClient{Conn: ours, r: bufio.NewReaderSize(ours, 64<<10), t: t}
+	}, s
+}

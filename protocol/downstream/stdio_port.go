@@ -1,0 +1,121 @@
+package downstream
+
+import "time"
+import (
+	"goblin-actor/protocol/stream"
+)
+
+// stdioStream is stdout as the EventStream.
+type stdioStream stdioServer
+
+func (st *stdioStream) accept() {}
+
+// refuse says the body, when there is one; the client's lines are read all the same.
+func (st *stdioStream) refuse(_ int, body []byte, _ time.Duration) {
+	if body != nil {
+		(*stdioServer)(st).say(body, false)
+	}
+}
+
+func (st *stdioStream) push(frame []byte, newline bool, weight Weight, key outboxKey) bool {
+	s := (*stdioServer)(st)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.put(frame, newline, weight, key)
+}
+
+func (st *stdioStream) endpoint(string)                {}
+func (st *stdioStream) Crowded() bool                  { return false }
+func (st *stdioStream) resumable(*Replay)              {}
+func (st *stdioStream) resume(*Replay, string) Resumed { return ResumedNothing }
+
+// close does nothing: the pipe is the client's, and its calls are still to be answered on it.
+func (st *stdioStream) close() {}
+
+func (st *stdioStream) onGone(f func()) {
+	s := (*stdioServer)(st)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		go f()
+		return
+	}
+	s.gone = append(s.gone, f)
+}
+
+// stdioExchange is one line of the client and the way back.
+type stdioExchange struct {
+	Exchange
+	s       *stdioServer
+	body    body
+	number  uint64
+	settled bool // s.mu guards these
+	left    bool // settled because the client left
+	gone    []func()
+}
+
+// settle ends the exchange with what is to be said, nil = nothing.
+func (x *stdioExchange) Settle(frame []byte, newline bool) {
+	s := x.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.settled {
+		return
+	}
+	x.settled, x.gone = true, nil
+	x.body.release()
+	delete(s.running, x)
+	if frame != nil {
+		s.put(frame, newline, WeightAnswer, outboxKey{})
+	}
+	s.tellIdle()
+}
+
+// leave settles the exchange because its client has gone and returns whom to tell. The caller has the lock.
+func (x *stdioExchange) leave() []func() {
+	gone := x.gone
+	x.settled, x.left, x.gone = true, true, nil
+	x.body.release()
+	return gone
+}
+
+func (x *stdioExchange) answer(frame []byte, newline bool) { x.Settle(frame, newline) }
+func (x *stdioExchange) accept()                           { x.Settle(nil, false) }
+func (x *stdioExchange) setSession(string)                 {}
+func (x *stdioExchange) resumable(*Replay)                 {}
+func (x *stdioExchange) budget() *stream.Budget            { return x.s.o.Budget }
+
+func (x *stdioExchange) answers(parts []part) {
+	array, newline := joinParts(parts)
+	x.Settle(array, newline)
+}
+
+// takeBody hands over what the line holds of the budget.
+func (x *stdioExchange) takeBody() body {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	b := x.body
+	x.body.held = 0
+	return b
+}
+
+func (x *stdioExchange) refuse(_ int, body []byte, _ time.Duration) { x.Settle(body, false) }
+
+func (x *stdioExchange) notify(frame []byte, newline bool, weight Weight, key string) {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	if !x.settled {
+		x.s.put(frame, newline, weight, outboxKey{owner: x.number, key: key})
+	}
+}
+
+func (x *stdioExchange) onGone(f func()) {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	switch {
+	case !x.settled:
+		x.gone = append(x.gone, f)
+	case x.left:
+		go f()
+	}
+}

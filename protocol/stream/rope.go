@@ -1,0 +1,154 @@
+package stream
+
+import (
+	"fmt"
+	"io"
+
+	"goblin-actor/protocol"
+)
+
+const (
+	ropeSmall = 64 << 10 // bytes of a message gathered in a buffer that is used again and not counted
+	ropeChunk = 1 << 20  // largest chunk beyond it
+	ropeEnd   = 128      // how much is kept of the end of a message that was too large
+)
+
+// Rope gathers a message that comes in pieces and whose length nobody knows, without ever copying what it has
+// but once at the end: a message of n bytes costs 2n, not the 3n of a growing buffer. Used by one goroutine.
+//
+// A message that exceeds max, or the budget, sets err; the rest of it is dropped, its first bytes stay in small,
+// its last ones in end.
+type Rope struct {
+	Max    int // longest message, bytes
+	Budget *Budget
+
+	Small  []byte             // the first bytes; kept from message to message
+	chunks [][]byte           // the rest
+	lent   []*protocol.Memory // what the chunks lie in
+	N      int                // bytes gathered
+	taken  int                // bytes taken from budget
+	End    []byte             // the last bytes of what was added after err
+	Err    error
+}
+
+// add appends p.
+func (r *Rope) Add(p []byte) {
+	whole := p
+	for len(p) > 0 && r.Err == nil {
+		free := r.tail()
+		n := copy(free, p)
+		r.grow(n)
+		p = p[n:]
+	}
+	if r.Err != nil {
+		r.End = append(r.End, whole[max(0, len(whole)-ropeEnd):]...)
+		r.End = r.End[max(0, len(r.End)-ropeEnd):]
+	}
+}
+
+// ReadAll appends what src has until its end. It returns src's error, or why the rope refused to take more.
+func (r *Rope) ReadAll(src io.Reader) error {
+	for r.Err == nil {
+		free := r.tail()
+		if r.Err != nil {
+			break
+		}
+		n, err := src.Read(free)
+		r.grow(n)
+		if err == io.EOF {
+			return r.Err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.Err
+}
+
+// tail returns free space behind what was gathered, at least one byte unless err is set.
+func (r *Rope) tail() []byte {
+	if len(r.chunks) == 0 {
+		if len(r.Small) < cap(r.Small) {
+			return r.Small[len(r.Small):cap(r.Small)]
+		}
+		if cap(r.Small) < ropeSmall {
+			bigger := make([]byte, len(r.Small), max(linesMin, 2*cap(r.Small)))
+			copy(bigger, r.Small)
+			r.Small = bigger
+			return r.Small[len(r.Small):cap(r.Small)]
+		}
+	} else if last := r.chunks[len(r.chunks)-1]; len(last) < cap(last) {
+		return last[len(last):cap(last)]
+	}
+	size := min(max(r.N, ropeSmall), ropeChunk, max(r.Max-r.N, 0)+1) // one byte more shows that it is too long
+	if !r.Budget.Take(size) {
+		r.fail(ErrOverBudget)
+		return nil
+	}
+	r.taken += size
+	chunk := protocol.NewMemory(size)
+	r.lent = append(r.lent, chunk)
+	r.chunks = append(r.chunks, chunk.Bytes()[:0])
+	return chunk.Bytes()
+}
+
+// grow counts n bytes that were put into tail.
+func (r *Rope) grow(n int) {
+	if len(r.chunks) == 0 {
+		r.Small = r.Small[:len(r.Small)+n]
+	} else {
+		last := &r.chunks[len(r.chunks)-1]
+		*last = (*last)[:len(*last)+n]
+	}
+	r.N += n
+	if r.N > r.Max {
+		r.fail(fmt.Errorf("%w: more than %d bytes", ErrFrameTooLarge, r.Max))
+	}
+}
+
+func (r *Rope) fail(err error) {
+	r.Err = err
+	r.drop()
+	r.Budget.Give(r.taken)
+	r.taken = 0
+}
+
+// bytes returns the message in memory of its own, of exactly its size.
+func (r *Rope) Bytes() []byte {
+	return r.appendTo(make([]byte, 0, r.N))
+}
+
+// take does the same, but memory that may be used again is returned with it: a large message lies in such.
+func (r *Rope) Take() ([]byte, *protocol.Memory) {
+	if r.N < protocol.MemoryMin {
+		return r.Bytes(), nil
+	}
+	memory := protocol.NewMemory(r.N)
+	return r.appendTo(memory.Bytes()[:0]), memory
+}
+
+func (r *Rope) appendTo(message []byte) []byte {
+	message = append(message, r.Small...)
+	for _, c := range r.chunks {
+		message = append(message, c...)
+	}
+	r.drop()
+	return message
+}
+
+// drop gives the chunks back: nobody else has ever seen them.
+func (r *Rope) drop() {
+	for _, m := range r.lent {
+		m.Free()
+	}
+	clear(r.lent)
+	clear(r.chunks)
+	r.lent, r.chunks = r.lent[:0], r.chunks[:0]
+}
+
+// reset forgets the message and gives its bytes back.
+func (r *Rope) Reset() {
+	r.drop()
+	r.Budget.Give(r.taken)
+	r.Small, r.N, r.taken, r.Err = r.Small[:0], 0, 0, nil
+}

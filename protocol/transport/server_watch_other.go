@@ -1,8 +1,0 @@
-//go:build !unix
-
-package transport
-
-// canWatch: sockets of this system are not asked. Answers become streams instead, and a failing write tells.
-const canWatch = false
-
-func hasLeft(uintptr) bool { return false }

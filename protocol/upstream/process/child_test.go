@@ -1,0 +1,156 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/linktest"
+)
+
+const childRole = "TRANSPORT_TEST_CHILD" // set: this binary plays a server
+
+// The test binary is every program the tests start. An init and no TestMain: it must not run a single test.
+func init() {
+	role := os.Getenv(childRole)
+	if role == "" {
+		return
+	}
+	name, argument, _ := strings.Cut(role, ":")
+	roles := map[string]func(string){
+		"echo": childEcho, "print": childPrint, "deaf": childDeaf, "exit": childExit,
+		"stubborn": childStubborn, "family": childFamily, "sleep": childSleep, "big": childBig,
+		"count": childCount, "stderr": childStderr, "mute": childMute, "parent": childParent,
+	}
+	roles[name](argument)
+	os.Exit(0)
+}
+
+// childOptions runs the test binary in a role.
+func childOptions(t testing.TB, role string) Options {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Command: program, Env: append(os.Environ(), childRole+"="+role, "GORACE=atexit_sleep_ms=0")}
+}
+
+// childEcho answers every line with itself and ends with its input.
+func childEcho(string) {
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		os.Stdout.Write(line)
+		if err != nil {
+			return
+		}
+	}
+}
+
+// childPrint prints the Go string literal it was given and waits for the end of its input.
+func childPrint(literal string) {
+	text, err := strconv.Unquote(literal)
+	if err != nil {
+		panic(err)
+	}
+	io.WriteString(os.Stdout, text)
+	io.Copy(io.Discard, os.Stdin)
+}
+
+// childDeaf never reads.
+func childDeaf(string) { time.Sleep(time.Hour) }
+
+// childExit says something on both pipes and exits with the code it was given, once a line has come in if there is a "+".
+func childExit(code string) {
+	if rest, wait := strings.CutSuffix(code, "+"); wait {
+		code = rest
+		bufio.NewReader(os.Stdin).ReadString('\n')
+	}
+	fmt.Fprintln(os.Stderr, "about to exit")
+	fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message"}`)
+	n, _ := strconv.Atoi(code)
+	os.Exit(n)
+}
+
+// childStubborn takes note of nothing: not of the end of its input, not of SIGTERM.
+func childStubborn(string) {
+	signal.Ignore(syscall.SIGTERM)
+	fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message"}`)
+	time.Sleep(time.Hour)
+}
+
+func childSleep(string) { time.Sleep(time.Hour) }
+
+// childFamily starts a grandchild that holds stdout, prints its pid and does what it was told: "exit" or "stay".
+func childFamily(what string) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childRole+"=sleep")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Printf(`{"jsonrpc":"2.0","method":"pid","params":{"pid":%d}}`+"\n", cmd.Process.Pid)
+	if what == "stay" {
+		io.Copy(io.Discard, os.Stdin)
+	}
+}
+
+// childBig prints a line of so many bytes, then a short one.
+func childBig(size string) {
+	n, _ := strconv.Atoi(size)
+	head, tail := `{"jsonrpc":"2.0","id":1,"result":{"text":"`, `"}}`
+	out := bufio.NewWriterSize(os.Stdout, 1<<16)
+	out.WriteString(head)
+	block := bytes.Repeat([]byte("x"), 4096)
+	for left := n - len(head) - len(tail); left > 0; left -= len(block) {
+		out.Write(block[:min(left, len(block))])
+	}
+	out.WriteString(tail + "\n" + `{"jsonrpc":"2.0","method":"notifications/message"}` + "\n")
+	out.Flush()
+	io.Copy(io.Discard, os.Stdin)
+}
+
+// childCount reads all its input slowly at first and says how many bytes there were.
+func childCount(string) {
+	n, _ := io.Copy(io.Discard, os.Stdin)
+	fmt.Printf(`{"jsonrpc":"2.0","method":"count","params":{"n":%d}}`+"\n", n)
+}
+
+// childStderr writes so many lines there, the last one long.
+func childStderr(lines string) {
+	n, _ := strconv.Atoi(lines)
+	for i := range n {
+		fmt.Fprintf(os.Stderr, "line %d\r\n", i)
+	}
+	fmt.Fprintln(os.Stderr, strings.Repeat("z", 10000))
+}
+
+// childMute closes its stdout and lives on.
+func childMute(string) {
+	os.Stdout.Close()
+	time.Sleep(time.Hour)
+}
+
+// childParent opens a link to a child of its own, prints that one's pid and waits to be killed.
+func childParent(string) {
+	program, _ := os.Executable()
+	opened := make(chan int, 1)
+	Open(Options{Command: program, Env: append(os.Environ(), childRole+"=stubborn")}, linktest.Sink(func(e upstream.Event) {
+		if e, ok := e.(upstream.Opened); ok {
+			opened <- e.PID
+		}
+	}))
+	fmt.Println(<-opened)
+	time.Sleep(time.Hour)
+}

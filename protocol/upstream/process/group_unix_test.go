@@ -1,0 +1,198 @@
+//go:build unix
+
+package process
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/linktest"
+)
+
+// testGone waits until pid is no process any more, not even a zombie of ours.
+func testGone(t *testing.T, what string, pid int) {
+	t.Helper()
+	for range 500 {
+		if syscall.Kill(pid, 0) == syscall.ESRCH || testState(pid) == "Z" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%s (%d) is still there", what, pid)
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// testState returns the state letter of a process on Linux, "" elsewhere. An orphan that is a zombie is dead:
+// whether it is reaped is up to the init of the machine.
+func testState(pid int) string {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return rest[:1]
+}
+
+func testPID(t *testing.T, e upstream.Received) int {
+	t.Helper()
+	var message struct{ Params struct{ PID int } }
+	if err := json.Unmarshal(e.Frame.Raw, &message); err != nil || message.Params.PID <= 0 {
+		t.Fatalf("no pid in %s", e.Frame.Raw)
+	}
+	return message.Params.PID
+}
+
+// A grandchild that holds stdout neither delays Closed nor survives.
+func TestProcessGrandchildren(t *testing.T) {
+	for _, what := range []string{"exit", "stay"} {
+		t.Run(what, func(t *testing.T) {
+			r := linktest.New(t)
+			l := Open(childOptions(t, "family:"+what), r.Sink)
+			grandchild := testPID(t, linktest.Wait[upstream.Received](r, 1))
+			began := time.Now()
+			if what == "stay" {
+				l.Close(5 * time.Second)
+			}
+			linktest.Wait[upstream.Closed](r, 1)
+			if d := time.Since(began); d > 3*time.Second {
+				t.Errorf("Closed came after %v", d)
+			}
+			testGone(t, "grandchild", grandchild)
+		})
+	}
+}
+
+// A process that must exit at once takes along whatever its children started.
+func TestKillProcesses(t *testing.T) {
+	r := linktest.New(t)
+	Open(childOptions(t, "family:stay"), r.Sink)
+	grandchild := testPID(t, linktest.Wait[upstream.Received](r, 1))
+	KillAll()
+	if c := linktest.Wait[upstream.Closed](r, 1); c.Err == nil {
+		t.Error("Closed without the reason")
+	}
+	testGone(t, "child", linktest.Wait[upstream.Opened](r, 1).PID)
+	testGone(t, "grandchild", grandchild)
+	processes.Lock()
+	defer processes.Unlock()
+	if n := len(processes.running); n != 0 {
+		t.Errorf("%d processes are still known", n)
+	}
+}
+
+// Close goes from the end of input over TERM to KILL.
+func TestProcessStubborn(t *testing.T) {
+	r := linktest.New(t)
+	l := Open(childOptions(t, "stubborn"), r.Sink)
+	linktest.Wait[upstream.Received](r, 1) // now it ignores TERM
+	began := time.Now()
+	l.Close(100 * time.Millisecond)
+	if c := linktest.Wait[upstream.Closed](r, 1); c.Err != nil {
+		t.Errorf("Closed{%v}, want nil", c.Err)
+	}
+	if d := time.Since(began); d < 200*time.Millisecond {
+		t.Errorf("killed after %v, before both graces were over", d)
+	}
+	testGone(t, "child", linktest.Wait[upstream.Opened](r, 1).PID)
+}
+
+// A second Close without grace does not wait for the first.
+func TestProcessHurry(t *testing.T) {
+	r := linktest.New(t)
+	l := Open(childOptions(t, "stubborn"), r.Sink)
+	linktest.Wait[upstream.Received](r, 1)
+	began := time.Now()
+	l.Close(time.Hour)
+	l.Close(0)
+	linktest.Wait[upstream.Closed](r, 1)
+	if d := time.Since(began); d > 3*time.Second {
+		t.Errorf("Closed came after %v", d)
+	}
+}
+
+func TestProcessKilled(t *testing.T) {
+	r := linktest.New(t)
+	Open(childOptions(t, "echo"), r.Sink)
+	_ = syscall.Kill(linktest.Wait[upstream.Opened](r, 1).PID, syscall.SIGKILL)
+	c := linktest.Wait[upstream.Closed](r, 1)
+	if exit, ok := c.Err.(*upstream.ExitError); !ok || exit.Signal != "killed" {
+		t.Errorf("Closed{%v}, want killed", c.Err)
+	}
+}
+
+// Many restarts leave nothing behind: no process, no descriptor, no goroutine.
+func TestProcessRestarts(t *testing.T) {
+	restarts := 200
+	if testing.Short() || raceEnabled {
+		restarts = 40
+	}
+	once := func(i int) int {
+		r := linktest.New(t)
+		role := []string{"exit:0", "family:exit", "echo", "stubborn"}[i%4]
+		l := Open(childOptions(t, role), r.Sink)
+		l.Send(upstream.Outgoing{Ticket: 1, Frame: linktest.Request(1)})
+		pid := linktest.Wait[upstream.Opened](r, 1).PID
+		if i%4 >= 2 {
+			l.Close(10 * time.Millisecond)
+		}
+		linktest.Wait[upstream.Closed](r, 1)
+		return pid
+	}
+	once(0)
+	goroutines, files := runtime.NumGoroutine(), testFiles()
+	pids := map[int]bool{}
+	for i := range restarts {
+		pids[once(i)] = true
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= goroutines && testFiles() <= files {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := runtime.NumGoroutine(); n > goroutines {
+		t.Errorf("%d goroutines more than before", n-goroutines)
+	}
+	if n := testFiles(); n > files {
+		t.Errorf("%d descriptors more than before", n-files)
+	}
+	for pid := range pids {
+		if syscall.Kill(-pid, 0) == nil && !testAllZombies(pid) {
+			t.Errorf("group %d has members left", pid)
+		}
+		if testState(pid) == "Z" {
+			t.Errorf("%d is a zombie", pid)
+		}
+	}
+}
+
+// testAllZombies reports whether what is left of a group only waits for the machine's init to reap it.
+func testAllZombies(group int) bool {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range stats {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) > 2 && fields[2] == strconv.Itoa(group) && fields[0] != "Z" {
+			return false
+		}
+	}
+	return true
+}
+
+// testFiles counts our open descriptors; 0 where /proc is missing.
+func testFiles() int {
+	files, _ := os.ReadDir("/proc/self/fd")
+	return len(files)
+}

@@ -1,0 +1,148 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
+)
+
+const stderrBytes = 4 << 10 // longest line of stderr told; the rest of it is dropped
+
+// readStdout tells what the process says, until the pipe ends or its deadline after the exit. It tells Opened first.
+// While the sink has no room nothing is read, and the pipe stalls the process.
+func (p *link) readStdout(child *child) {
+	defer p.streams.Done()
+	err := p.tell(upstream.Opened{PID: child.pid})
+	close(p.opened)
+	if err != nil {
+		return
+	}
+	r := stdoutReader{link: p, lines: stream.Lines{R: child.stdout}, rope: stream.Rope{Max: p.o.MaxMessageBytes, Budget: p.o.Budget}}
+	if err := r.run(); err == io.EOF {
+		p.fail(errStdoutClosed)
+	} else {
+		p.fail(fmt.Errorf("read stdout: %w", err))
+	}
+}
+
+// stdoutReader turns stdout into events.
+type stdoutReader struct {
+	link  *link
+	lines stream.Lines
+	rope  stream.Rope // the pieces of a line that did not come at once
+	begun bool        // a line was read
+}
+
+func (r *stdoutReader) run() error {
+	for {
+		piece, ended, err := r.lines.Next()
+		if err != nil {
+			if r.rope.N > 0 { // the last line may lack its end
+				_ = r.gathered()
+			}
+			return err
+		}
+		if !r.begun {
+			r.begun = true
+			piece = bytes.TrimPrefix(piece, []byte("\xef\xbb\xbf"))
+		}
+		if ended && r.rope.N == 0 && len(piece) <= r.rope.Max {
+			if err := r.whole(piece); err != nil {
+				return err
+			}
+			continue
+		}
+		r.rope.Add(piece)
+		if ended {
+			if err := r.gathered(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// whole tells a line that stands in the read buffer.
+func (r *stdoutReader) whole(piece []byte) error {
+	piece = bytes.Trim(piece, stream.Blank)
+	if len(piece) == 0 {
+		return nil
+	}
+	if !upstream.LooksJSON(piece) {
+		return r.link.tell(upstream.NoiseOf(piece, upstream.ErrNotJSON))
+	}
+	return r.message(append(make([]byte, 0, len(piece)), piece...), nil)
+}
+
+// gathered tells a line that came in pieces.
+func (r *stdoutReader) gathered() error {
+	defer r.rope.Reset()
+	if r.rope.Err != nil {
+		return r.link.tell(upstream.NoiseOfEnds(r.rope.Small, r.rope.End, r.rope.Err))
+	}
+	if first := bytes.TrimLeft(r.rope.Small, stream.Blank); len(first) > 0 && !upstream.LooksJSON(first) {
+		return r.link.tell(upstream.NoiseOf(first, upstream.ErrNotJSON))
+	}
+	raw, memory := r.rope.Take()
+	line := bytes.Trim(raw, stream.Blank)
+	if len(line) == 0 {
+		return nil
+	}
+	return r.message(line, memory)
+}
+
+// message parses a line we own and tells what is in it. memory is what it lies in, or nil.
+func (r *stdoutReader) message(line []byte, memory *protocol.Memory) error {
+	var told error
+	alone := !protocol.IsBatch(line)
+	err := upstream.Parse(line, func(f *protocol.Frame) error {
+		if alone {
+			f.Memory = memory
+		}
+		told = r.link.tell(upstream.Received{Frame: *f})
+		return told
+	})
+	if told != nil {
+		return told
+	}
+	if err != nil {
+		return r.link.tell(upstream.NoiseOf(line, err))
+	}
+	return nil
+}
+
+// readStderr tells what the process writes there, line by line.
+func (p *link) readStderr(stderr *os.File) {
+	defer p.streams.Done()
+	<-p.opened
+	lines := stream.Lines{R: stderr}
+	var line []byte
+	for {
+		piece, ended, err := lines.Next()
+		if err != nil {
+			if len(line) > 0 {
+				_ = p.tellStderr(line)
+			}
+			return
+		}
+		line = append(line, piece[:min(len(piece), stderrBytes-len(line))]...)
+		if !ended {
+			continue
+		}
+		if p.tellStderr(line) != nil {
+			return
+		}
+		line = line[:0]
+	}
+}
+
+func (p *link) tellStderr(line []byte) error {
+	text := strings.ToValidUTF8(strings.TrimRight(string(line), "\r"), "\uFFFD")
+	p.last.Add(text)
+	return p.tell(upstream.Stderr{Line: text})
+}

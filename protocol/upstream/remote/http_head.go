@@ -1,0 +1,238 @@
+package remote
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/stream"
+)
+
+const (
+	versionNamedSince = "2025-06-18" // from this version on requests name it: MCP 2025-06-18, basic/transports#protocol-version-header
+	modernSince       = "2026-07-28" // from this version on they name method and target: MCP 2026-07-28, basic/transports/streamable-http
+	acceptHeader      = "application/json, text/event-stream"
+	userAgent         = "goblin-actor"
+	maxSessionID      = 1024 // longest session id taken
+)
+
+// site is a parsed URL with the headers every request to it carries.
+type site struct {
+	url    *url.URL
+	addr   string // host:port
+	host   string // the Host header
+	path   string // path and query
+	fields []field
+}
+
+type field struct{ name, value string }
+
+// parseSite checks what a person configured. Errors name a header, never its value, and nothing of the URL but its host.
+func parseSite(o Options) (*site, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, errors.New("url: cannot be parsed")
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("url: scheme %q, want http or https", u.Scheme)
+	}
+	if u.Hostname() == "" {
+		return nil, errors.New("url: no host")
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	s := &site{url: u, addr: net.JoinHostPort(u.Hostname(), port), host: u.Host, path: u.RequestURI()}
+	agent := userAgent
+	authorized := false
+	for name, value := range o.Headers {
+		name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
+		value = strings.TrimSpace(value)
+		if !isToken(name) {
+			return nil, fmt.Errorf("header %q: not a header name", name)
+		}
+		if !stream.IsHeaderValue(value) {
+			return nil, fmt.Errorf("header %q: line breaks and control characters cannot be sent", name)
+		}
+		switch name {
+		case "Host":
+			s.host = value
+			continue
+		case "User-Agent":
+			agent = value
+			continue
+		case "Authorization":
+			authorized = true
+		}
+		if !isReserved(name) {
+			s.fields = append(s.fields, field{name, value})
+		}
+	}
+	if u.User != nil && !authorized {
+		password, _ := u.User.Password()
+		login := base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))
+		s.fields = append(s.fields, field{"Authorization", "Basic " + login})
+	}
+	slices.SortFunc(s.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	s.fields = append([]field{{"User-Agent", agent}}, s.fields...)
+	return s, nil
+}
+
+// isReserved reports whether the protocol itself sets a header.
+func isReserved(name string) bool {
+	switch name {
+	case "Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Keep-Alive",
+		"Last-Event-Id", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
+}
+
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isSession: visible ASCII only, as the specification wants, so that it can be sent back.
+func isSession(s []byte) bool {
+	for _, c := range s {
+		if c < 0x21 || c > 0x7e {
+			return false
+		}
+	}
+	return len(s) > 0 && len(s) <= maxSessionID
+}
+
+// redirect returns the path of a Location on the same origin; false for any other: headers with secrets go nowhere else.
+func (s *site) redirect(location string) (string, bool) {
+	to, err := s.url.Parse(location)
+	if err != nil || location == "" || to.Scheme != s.url.Scheme || !strings.EqualFold(to.Host, s.url.Host) {
+		return "", false
+	}
+	return to.RequestURI(), true
+}
+
+// head is what requests of one session begin with. Immutable.
+type head struct {
+	site             *site
+	session, version string
+	post, bare       []byte // rendered POST heads up to the lines that differ; bare: without session and version
+}
+
+func newHead(site *site, session, version string) *head {
+	h := &head{site: site, session: session, version: version}
+	h.post = h.render(nil, "POST", false)
+	h.bare = h.render(nil, "POST", true)
+	return h
+}
+
+// modern reports whether requests name method and target.
+func (h *head) modern() bool { return h.version >= modernSince }
+
+// each calls f for the fields of a request but those that belong to one message.
+func (h *head) each(verb string, bare bool, f func(name, value string)) {
+	for _, field := range h.site.fields {
+		f(field.name, field.value)
+	}
+	switch verb {
+	case "POST":
+		f("Content-Type", "application/json")
+		f("Accept", acceptHeader)
+	case "GET":
+		f("Accept", "text/event-stream")
+	}
+	if bare {
+		return
+	}
+	if h.session != "" && !h.modern() {
+		f("Mcp-Session-Id", h.session)
+	}
+	if h.version >= versionNamedSince {
+		f("Mcp-Protocol-Version", h.version)
+	}
+}
+
+// render appends the head in the form of HTTP/1.1, without the empty line.
+func (h *head) render(dst []byte, verb string, bare bool) []byte {
+	dst = append(dst, verb...)
+	dst = append(dst, ' ')
+	dst = append(dst, h.site.path...)
+	dst = append(dst, " HTTP/1.1\r\nHost: "...)
+	dst = append(dst, h.site.host...)
+	dst = append(dst, "\r\n"...)
+	h.each(verb, bare, func(name, value string) { dst = appendField(dst, name, value) })
+	return dst
+}
+
+func appendField(dst []byte, name, value string) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, value...)
+	return append(dst, "\r\n"...)
+}
+
+// httpRequest is one request.
+type httpRequest struct {
+	verb      string
+	head      *head
+	bare      bool // an initialize: it belongs to no session and no version yet
+	body      []byte
+	method    string // modern era
+	name      string
+	headers   []protocol.HeaderField
+	lastEvent string
+}
+
+// each calls f for the fields that belong to this message alone.
+func (r *httpRequest) each(f func(name, value string)) {
+	if r.head.modern() && r.method != "" {
+		f("Mcp-Method", encodeName(r.method))
+		if r.name != "" {
+			f("Mcp-Name", encodeName(r.name))
+		}
+		for _, h := range r.headers {
+			if isToken(h.Name) && stream.IsHeaderValue(h.Value) { // names come from servers
+				f(h.Name, h.Value)
+			}
+		}
+	}
+	if r.lastEvent != "" {
+		f("Last-Event-Id", r.lastEvent)
+	}
+}
+
+// header returns all fields for net/http.
+func (r *httpRequest) header() http.Header {
+	header := http.Header{}
+	r.head.each(r.verb, r.bare, header.Set)
+	r.each(header.Set)
+	return header
+}
+
+// encodeName makes any text a header value: as it is when it can be, else in base64 with a mark.
+// MCP 2026-07-28, basic/transports/streamable-http#value-encoding.
+func encodeName(s string) string {
+	const mark, end = "=?base64?", "?="
+	plain := s == strings.Trim(s, " \t") && !(strings.HasPrefix(s, mark) && strings.HasSuffix(s, end))
+	for i := 0; plain && i < len(s); i++ {
+		plain = s[i] >= ' ' && s[i] < 0x7f || s[i] == '\t'
+	}
+	if plain {
+		return s
+	}
+	return mark + base64.StdEncoding.EncodeToString([]byte(s)) + end
+}

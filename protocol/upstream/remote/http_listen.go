@@ -1,0 +1,167 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
+)
+
+const (
+	listenPauseMin   = 500 * time.Millisecond // first pause before the GET stream is opened again, if the server names none
+	listenPauseMax   = 30 * time.Second       // longest
+	retryFloor       = 100 * time.Millisecond // a server that asks for less gets this
+	listenLongEnough = 10 * time.Second       // a stream that lived so long did not fail
+)
+
+var errStreamEnded = errors.New("the server closed the stream")
+
+// Listen opens the GET stream, unless it is open; a goroutine keeps it open until the server refuses it, the session is
+// lost or the link closed.
+func (l *httpLink) Listen() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing || l.listener != nil {
+		return
+	}
+	l.listener = &exchange{}
+	listener := &listener{link: l, call: l.listener, sse: stream.NewEventReader(l.o.MaxMessageBytes, l.o.Budget)}
+	l.running.Go(listener.run)
+}
+
+// listener keeps one GET stream open, on a connection that nothing else uses.
+type listener struct {
+	link   *httpLink
+	call   *exchange
+	answer httpAnswer
+	sse    stream.EventReader
+	open   string // the session whose stream was open once
+}
+
+func (g *listener) run() {
+	defer func() {
+		g.sse.Rope.Reset()
+		g.link.mu.Lock()
+		g.link.listener = nil
+		g.link.mu.Unlock()
+	}()
+	<-g.link.opened
+	failures, session := 0, ""
+	for {
+		head := g.link.current()
+		if head.session != session {
+			session, g.sse.LastID = head.session, ""
+		}
+		began := time.Now()
+		final, err := g.once(head)
+		if g.call.canceled() != nil {
+			return
+		}
+		if errors.Is(err, upstream.ErrSessionLost) {
+			if g.link.lose(session) {
+				_ = g.link.tell(upstream.SessionLost{})
+			}
+			return
+		}
+		if g.link.tell(upstream.ListenFailed{Err: inWords(err), Final: final}) != nil || final {
+			return
+		}
+		failures++
+		if g.sse.Events > 0 || time.Since(began) >= listenLongEnough {
+			failures = 0
+		}
+		if pauseFor(g.call, listenPause(failures, g.sse.Retry)) != nil {
+			return
+		}
+	}
+}
+
+// listenPause is how long to wait after so many streams in a row that brought nothing. Half of it is jitter:
+// when a server restarts its clients do not come back all at once.
+func listenPause(failures int, retry time.Duration) time.Duration {
+	pause := listenPauseMin
+	if retry > 0 {
+		pause = max(retry, retryFloor)
+	}
+	limit := max(pause, listenPauseMax)
+	for range min(failures, 16) {
+		pause = min(2*pause, limit)
+	}
+	if retry > 0 && failures <= 1 {
+		return pause + rand.N(pause/4+1) // not earlier than it asked
+	}
+	return pause/2 + rand.N(pause/2+1)
+}
+
+// once opens the stream and tells what comes until it ends. final: there is no use in trying again.
+func (g *listener) once(head *head) (final bool, err error) {
+	g.sse.Events = 0
+	r := httpRequest{verb: http.MethodGet, head: head, lastEvent: g.sse.LastID}
+	a := &g.answer
+	if err := g.link.trip.send(g.call, &r, a); err != nil {
+		return false, err
+	}
+	defer func() {
+		_ = g.call.hold(nil)
+		g.link.trip.done(a, false)
+	}()
+	if a.status != http.StatusOK {
+		return g.refused(head)
+	}
+	if !a.sse || a.encoded {
+		return true, errors.New("the answer to GET is no event stream")
+	}
+	g.open = head.session
+	if err := g.link.tell(upstream.Listening{}); err != nil {
+		return false, err
+	}
+	g.sse.Reset(a.body)
+	for {
+		data, err := g.sse.Next()
+		switch {
+		case err == io.EOF:
+			return false, errStreamEnded
+		case errors.Is(err, stream.ErrFrameTooLarge), errors.Is(err, stream.ErrOverBudget):
+			err = g.link.tell(upstream.Noise{Err: fmt.Errorf("read stream: %w", err)})
+		case err == nil:
+			err = g.frames(data)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+func (g *listener) frames(data []byte) error {
+	var told error
+	err := upstream.Parse(data, func(f *protocol.Frame) error {
+		told = g.link.tell(upstream.Received{Frame: *f})
+		return told
+	})
+	if err != nil && told == nil {
+		told = g.link.tell(upstream.NoiseOf(data, err))
+	}
+	return told
+}
+
+// refused says what a status other than 200 means. 404 means a lost session only if there was a stream in it before:
+// servers without GET answer it, too, and if the session is lost, the next POST will tell.
+func (g *listener) refused(head *head) (final bool, err error) {
+	a := &g.answer
+	body, _ := io.ReadAll(io.LimitReader(a.body, errorBodyBytes))
+	if g.open == head.session && isLost(&exchange{session: head.session}, a.status, body) {
+		return true, upstream.ErrSessionLost
+	}
+	refusal := &upstream.StatusError{Code: a.status, RetryAfter: retryAfter(a.retryAfter, time.Now()), Body: body}
+	if refusal.RetryAfter > 0 {
+		g.sse.Retry = min(refusal.RetryAfter, stream.MaxRetry)
+	}
+	again := refusal.Temporary() && a.status != http.StatusMethodNotAllowed
+	return !again, refusal
+}

@@ -1,0 +1,121 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
+)
+
+const (
+	resumeTries = 5           // attempts in a row to take up a broken answer again without an event coming
+	resumePause = time.Second // pause before it when the server names none
+)
+
+// stream tells the frames of an answer that is an event stream. A stream that ends before the answer is taken up again
+// where it ended if the server has given it event ids. MCP 2025-11-25, basic/transports#resumability-and-redelivery.
+func (w *worker) stream(c *exchange) (clean bool, err error) {
+	w.sse.LastID, w.sse.Retry = "", 0
+	tries := 0
+	for {
+		clean, err = w.events(c)
+		if w.sse.Events > 0 {
+			tries = 0
+		}
+		if !c.Request || c.ended || w.sse.LastID == "" || c.session == "" || tries == resumeTries || errors.Is(err, stream.ErrFrameTooLarge) {
+			break
+		}
+		tries++
+		again, reason := w.resume(c, tries)
+		if reason != nil {
+			return false, reason
+		}
+		if !again {
+			w.sse.Reset(http.NoBody) // that attempt failed: the next one
+		}
+	}
+	if err == nil && c.Request {
+		err = upstream.ErrNoAnswer
+	}
+	return clean, err
+}
+
+// events tells frames until the stream ends. clean: it ended as it should.
+func (w *worker) events(c *exchange) (clean bool, err error) {
+	var linger *time.Timer
+	for {
+		data, err := w.sse.Next()
+		if err == io.EOF {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		told, alone := error(nil), !protocol.IsBatch(data)
+		err = upstream.Parse(data, func(f *protocol.Frame) error {
+			if alone {
+				f.Memory = w.sse.Memory
+			}
+			told = w.frame(c, f, isResponse(f))
+			return told
+		})
+		if told != nil {
+			return false, told
+		}
+		if err != nil {
+			if told = w.link.tell(upstream.NoiseOf(data, err)); told != nil {
+				return false, told
+			}
+		}
+		if c.ended && linger == nil {
+			linger = time.AfterFunc(lingerFor, func() { c.cancel(context.Canceled) })
+			defer linger.Stop()
+		}
+	}
+}
+
+// resume waits and asks for the rest of the stream. again: it goes on. The error is final.
+func (w *worker) resume(c *exchange, tries int) (again bool, final error) {
+	pause := w.sse.Retry
+	if pause <= 0 {
+		pause = resumePause
+	}
+	w.link.trip.done(&w.answer, false)
+	if err := pauseFor(c, pause*time.Duration(tries)); err != nil {
+		return false, err
+	}
+	r := httpRequest{verb: http.MethodGet, head: w.link.current(), lastEvent: w.sse.LastID}
+	a := &w.answer
+	if err := w.link.trip.send(c, &r, a); err != nil {
+		return false, c.canceled()
+	}
+	if a.status == http.StatusOK && a.sse && !a.encoded {
+		w.sse.Reset(a.body)
+		return true, nil
+	}
+	if a.status >= 500 || a.status == http.StatusTooManyRequests {
+		return false, nil
+	}
+	return false, upstream.ErrNoAnswer
+}
+
+// pauseFor waits; it returns early with the cause when the call is canceled.
+func pauseFor(c *exchange, d time.Duration) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := c.hold(cancelFunc(cancel)); err != nil {
+		return err
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return c.hold(nil)
+}

@@ -1,0 +1,307 @@
+package remote
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
+)
+
+const (
+	bodyStart      = 64 << 10    // a longer body gets more memory only when so much has come, whatever Content-Length says;
+	bodyGrowth     = 32          // this many times more; and it is counted
+	lingerFor      = time.Second // how long an SSE response may stay open after the answer
+	maxRedirects   = 3
+	errorBodyBytes = 1 << 10 // of a StatusError
+)
+
+var errEncoded = errors.New("content-encoding nobody asked for")
+
+// worker is a goroutine that makes exchanges, one after the other, with buffers that stay.
+type worker struct {
+	link *httpLink
+	jobs chan *exchange // capacity 1; closed when the worker is to end
+
+	answer httpAnswer
+	sse    stream.EventReader
+	frames []protocol.Frame
+	taken  int // of the budget, for the body
+}
+
+func newWorker(l *httpLink) *worker {
+	return &worker{link: l, jobs: make(chan *exchange, 1), sse: stream.NewEventReader(l.o.MaxMessageBytes, l.o.Budget)}
+}
+
+func (w *worker) run(c *exchange) {
+	defer w.link.running.Done()
+	<-w.link.opened
+	for ok := true; ok; c, ok = <-w.jobs {
+		w.exchange(c)
+		if !w.link.rest(w, c) {
+			return
+		}
+	}
+}
+
+// exchange makes one POST and tells everything that comes of it.
+func (w *worker) exchange(c *exchange) {
+	if !c.Request {
+		late := time.AfterFunc(unansweredFor, func() { c.cancel(fmt.Errorf("no answer within %v", unansweredFor)) })
+		defer late.Stop()
+	}
+	clean := false
+	err := w.post(c)
+	sent := err == nil
+	if sent {
+		clean, err = w.read(c)
+	}
+	w.link.o.Budget.Give(len(c.Frame) + w.taken)
+	w.taken = 0
+	w.sse.Rope.Reset()
+	canceled := c.hold(nil) != nil
+	if sent {
+		w.link.trip.done(&w.answer, clean && !canceled)
+	}
+	if !c.ended {
+		w.end(c, c.why(err))
+	}
+}
+
+// post sends the frame and reads the head of the answer, following redirects within the origin.
+func (w *worker) post(c *exchange) error {
+	initialize := c.Method == protocol.MethodInitialize.String()
+	for range maxRedirects {
+		head := w.link.current()
+		c.session = head.session
+		if initialize || head.modern() {
+			c.session = ""
+		}
+		r := httpRequest{verb: http.MethodPost, head: head, bare: initialize, body: c.Frame, method: c.Method, name: c.Name, headers: c.Headers}
+		if err := w.link.trip.send(c, &r, &w.answer); err != nil {
+			return err
+		}
+		a := &w.answer
+		if a.status != http.StatusTemporaryRedirect && a.status != http.StatusPermanentRedirect {
+			if a.session != "" && a.status < 300 && (initialize || c.session == "" && !head.modern()) {
+				w.link.begin(a.session)
+			}
+			return nil
+		}
+		path, same := head.site.redirect(a.location)
+		c.hold(nil)
+		w.link.trip.done(a, false)
+		if !same {
+			return &upstream.StatusError{Code: a.status, Body: []byte("redirect to another origin")}
+		}
+		w.link.moved(path)
+	}
+	return &upstream.StatusError{Code: w.answer.status, Body: []byte("too many redirects")}
+}
+
+// end tells that the exchange is over without an answer.
+func (w *worker) end(c *exchange, err error) {
+	c.ended = true
+	if !c.written {
+		_ = w.link.tell(upstream.NotSent{Ticket: c.Ticket, Err: err})
+		return
+	}
+	_ = w.link.tell(upstream.Ended{Ticket: c.Ticket, Err: err})
+}
+
+// read takes the answer apart. clean: it was read to its end. The error is for Ended; nil when there is nothing to complain of.
+func (w *worker) read(c *exchange) (clean bool, err error) {
+	a := &w.answer
+	if a.encoded {
+		return false, errEncoded
+	}
+	if a.length == 0 || a.status == http.StatusAccepted || a.status == http.StatusNoContent {
+		_, err = io.CopyN(io.Discard, a.body, errorBodyBytes)
+		return err == io.EOF, w.judge(c, nil, nil)
+	}
+	if a.length > 0 && !a.sse && (a.status/100 == 2 || a.length <= bodyStart) {
+		raw, memory, err := w.sized(a)
+		if err != nil {
+			return false, err
+		}
+		if looksSSE(raw) {
+			w.sse.Reset(bytes.NewReader(raw))
+			_, err := w.stream(c)
+			return true, err
+		}
+		return true, w.judge(c, raw, memory)
+	}
+	w.sse.Reset(a.body)
+	first := w.sse.Lines.Peek()
+	if a.status/100 != 2 && !upstream.LooksJSON(first) && !looksSSE(first) {
+		return false, w.judge(c, first, nil) // a page for people: its beginning will do
+	}
+	if upstream.LooksJSON(first) || !a.sse && !looksSSE(first) {
+		w.sse.Rope.Add(first)
+		if err := w.sse.Rope.ReadAll(a.body); err != nil {
+			return false, whenCut(err)
+		}
+		raw, memory := w.sse.Rope.Take()
+		return true, w.judge(c, raw, memory)
+	}
+	return w.stream(c)
+}
+
+// sized reads a body whose length is known. memory is what it lies in, if that may be used again.
+func (w *worker) sized(a *httpAnswer) (raw []byte, memory *protocol.Memory, err error) {
+	if a.length > int64(w.sse.Rope.Max) {
+		return nil, nil, fmt.Errorf("%w: %d bytes, the limit is %d", stream.ErrFrameTooLarge, a.length, w.sse.Rope.Max)
+	}
+	length := int(a.length)
+	if length < bodyStart {
+		raw = make([]byte, length)
+		_, err = io.ReadFull(a.body, raw)
+		return raw, nil, whenCut(err)
+	}
+	for size := bodyStart; len(raw) < length; size *= bodyGrowth {
+		size = min(size, length)
+		if size > bodyStart {
+			if !w.link.o.Budget.Take(size - len(raw)) {
+				return nil, nil, stream.ErrOverBudget
+			}
+			w.taken += size - len(raw)
+		}
+		bigger := protocol.NewMemory(size)
+		have := copy(bigger.Bytes(), raw)
+		memory.Free()
+		memory, raw = bigger, bigger.Bytes()
+		if _, err := io.ReadFull(a.body, raw[have:]); err != nil {
+			return nil, nil, whenCut(err)
+		}
+	}
+	return raw, memory, nil
+}
+
+// whenCut: a body that ends too early is no normal end.
+func whenCut(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// judge tells what a body that is no event stream says: first as JSON-RPC, at any status, and only then the status.
+// memory is what it lies in, or nil.
+func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error {
+	status := w.answer.status
+	body = bytes.Trim(body, stream.Blank)
+	if c.Request && len(body) > 0 {
+		w.frames = w.frames[:0]
+		err := upstream.Parse(body, w.keep)
+		defer clear(w.frames)
+		if len(w.frames) == 1 {
+			w.frames[0].Memory = memory
+		}
+		if err == nil && !(len(w.frames) == 1 && w.refused(c, &w.frames[0], body)) {
+			return w.document(c)
+		}
+		if status/100 == 2 && err != nil {
+			return fmt.Errorf("read answer: %w", err)
+		}
+	}
+	if status/100 == 2 {
+		if c.Request {
+			return upstream.ErrNoAnswer
+		}
+		return nil
+	}
+	if isLost(c, status, body) {
+		if !w.link.lose(c.session) {
+			return upstream.ErrSessionLost // that session is history already
+		}
+		_ = w.link.tell(upstream.SessionLost{Ticket: c.Ticket})
+		return upstream.ErrSessionLost
+	}
+	return &upstream.StatusError{Code: status, RetryAfter: retryAfter(w.answer.retryAfter, time.Now()),
+		Body: bytes.Clone(body[:min(len(body), errorBodyBytes)])}
+}
+
+// refused reports whether a JSON-RPC error is the server's way to refuse the HTTP request rather than an answer:
+// the status says more than it does.
+func (w *worker) refused(c *exchange, f *protocol.Frame, body []byte) bool {
+	if f.Kind != protocol.KindError {
+		return false
+	}
+	if hasID(f) {
+		return lostAnswer(c, w.answer.status, f)
+	}
+	switch w.answer.status {
+	case http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return true
+	}
+	return isLost(c, w.answer.status, body)
+}
+
+func (w *worker) keep(f *protocol.Frame) error {
+	w.frames = append(w.frames, *f)
+	return nil
+}
+
+// document tells the frames of a JSON body.
+func (w *worker) document(c *exchange) error {
+	frames, last := w.frames, -1
+	for i := range frames {
+		if isResponse(&frames[i]) {
+			last = i
+		}
+	}
+	for i := range frames {
+		if err := w.frame(c, &frames[i], i == last); err != nil {
+			return err
+		}
+	}
+	return upstream.ErrNoAnswer
+}
+
+// frame tells one frame; what comes after the answer belongs to no ticket any more.
+func (w *worker) frame(c *exchange, f *protocol.Frame, last bool) error {
+	e := upstream.Received{Ticket: c.Ticket, Frame: *f, Last: last && c.Request, Status: w.answer.status, Session: w.answer.session != ""}
+	if c.ended {
+		e.Ticket, e.Last, e.Status = 0, false, 0
+	}
+	c.ended = c.ended || e.Last
+	return w.link.tell(e)
+}
+
+func isResponse(f *protocol.Frame) bool {
+	return f.Kind == protocol.KindResult || f.Kind == protocol.KindError
+}
+
+func hasID(f *protocol.Frame) bool {
+	id := f.ID.Of(f.Raw)
+	return len(id) > 0 && string(id) != "null"
+}
+
+// looksSSE reports whether a body whose Content-Type says otherwise is an event stream.
+func looksSSE(body []byte) bool {
+	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), stream.Blank)
+	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
+		if bytes.HasPrefix(body, []byte(field)) {
+			return true
+		}
+	}
+	return false
+}
+
+// retryAfter reads a Retry-After header: seconds or a date. 0 = none, or past.
+func retryAfter(value string, now time.Time) time.Duration {
+	const most = 24 * time.Hour
+	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
+		return min(time.Duration(seconds)*time.Second, most)
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return min(max(date.Sub(now), 0), most)
+	}
+	return 0
+}

@@ -1,0 +1,212 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	netRepeats  = 2 // how often a request that the server has not looked at is sent again
+	maxNetConns = 8 // connections net/http may try for a request without a body
+)
+
+// netTrip is net/http: TLS, HTTP/2 and proxies.
+type netTrip struct{ transport *http.Transport }
+
+func newNetTrip(o Options) *netTrip {
+	return &netTrip{&http.Transport{
+		Proxy:                  proxyOf,
+		DialContext:            (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
+		TLSHandshakeTimeout:    o.ConnectTimeout,
+		TLSClientConfig:        tlsConfig.Clone(),
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    maxIdleConns,
+		IdleConnTimeout:        connIdleFor,
+		MaxResponseHeaderBytes: headBytes,
+		WriteBufferSize:        oneWriteBytes,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}, // a dead peer is noticed
+	}}
+}
+
+// tlsConfig is a variable for tests, whose certificates nobody else trusts.
+var tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+
+func (t *netTrip) sweep() bool { return false } // it sweeps by itself
+func (t *netTrip) close()      { t.transport.CloseIdleConnections() }
+
+// attempt is one try of an exchange with net/http: what it has taken of the request, and how often it has asked for a
+// connection. net/http repeats by itself what it takes for repeatable. It is never given a way to read a body again, and a
+// request without a body, which it repeats without pause and end, is stopped.
+type attempt struct {
+	body   *bodyOnce
+	cancel context.CancelFunc
+	conns  atomic.Int32
+	reused atomic.Bool // the connection had served before
+}
+
+func (n *attempt) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) {
+			if n.body == nil && n.conns.Add(1) > maxNetConns {
+				n.cancel()
+			}
+		},
+		GotConn: func(info httptrace.GotConnInfo) { n.reused.Store(info.Reused) },
+	}
+}
+
+// again reports whether the server has certainly not looked at a request that failed, so that it may be sent once more.
+func (n *attempt) again(err error) bool {
+	if n.body == nil {
+		return false
+	}
+	if !n.body.end() {
+		return n.reused.Load() // it had gone stale, and nothing was written
+	}
+	return unseen(err)
+}
+
+// unseen reports whether an error of net/http says that an HTTP/2 server ended the stream before it looked at it: by
+// RFC 9113, sections 6.8 and 8.7, that is safe to repeat. Nearly every server sends GOAWAY to connections that are old, and
+// which requests cross it on the way is chance. net/http has no other way to say it than these words.
+func unseen(err error) bool {
+	why, is := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err [")
+	return is && (strings.HasPrefix(why, "http2: Transport received Server's graceful shutdown GOAWAY]") ||
+		strings.HasPrefix(why, "stream error: stream ID ") && strings.Contains(why, "; REFUSED_STREAM; received from peer]"))
+}
+
+// bodyOnce is a body that is read once. From its first byte on the server may have it.
+type bodyOnce struct {
+	rest  bytes.Reader
+	begun chan struct{} // closed with the first byte read
+	mu    sync.Mutex
+	read  bool
+	over  bool
+}
+
+func (b *bodyOnce) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return 0, context.Canceled
+	}
+	if !b.read {
+		b.read = true
+		close(b.begun)
+	}
+	return b.rest.Read(p)
+}
+
+// end lets nothing more be read, and reports whether anything was.
+func (b *bodyOnce) end() (read bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+	return b.read
+}
+
+func (t *netTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
+	a.status, a.session, a.retryAfter, a.location, a.response = 0, "", "", "", nil
+	for repeats := 0; ; repeats++ {
+		again, err := t.once(c, r, a)
+		if err == nil || !again || repeats == netRepeats || c.canceled() != nil {
+			return err
+		}
+	}
+}
+
+// once makes one try; again: the server has not seen it.
+func (t *netTrip) once(c *exchange, r *httpRequest, a *httpAnswer) (again bool, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := c.hold(cancelFunc(cancel)); err != nil {
+		return false, err
+	}
+	tried := &attempt{cancel: cancel}
+	var begun chan struct{} // never, without a body
+	if r.verb == http.MethodPost {
+		begun = make(chan struct{})
+		tried.body = &bodyOnce{begun: begun}
+		tried.body.rest.Reset(r.body)
+	}
+	request, err := r.forNet(httptrace.WithClientTrace(ctx, tried.trace()), tried.body)
+	if err != nil {
+		cancel()
+		return false, err
+	}
+	over := make(chan error, 1)
+	go func() {
+		var err error
+		a.response, err = t.transport.RoundTrip(request)
+		over <- err
+	}()
+	select {
+	case <-begun:
+		c.wrote()
+		err = <-over
+	case err = <-over:
+	}
+	if err != nil {
+		cancel()
+		again = tried.again(err)
+		if tried.body != nil && tried.body.end() {
+			c.wrote() // nobody can say how much of it has left
+		}
+		return again, err
+	}
+	c.wrote()
+	a.cancel = cancel
+	a.takeResponse(r)
+	return false, nil
+}
+
+// forNet makes the request in the form of net/http. It has no GetBody: with one, net/http repeats a POST that the server has.
+func (r *httpRequest) forNet(ctx context.Context, body *bodyOnce) (*http.Request, error) {
+	site := r.head.site
+	target := url.URL{Scheme: site.url.Scheme, Host: site.url.Host}
+	request, err := http.NewRequestWithContext(ctx, r.verb, target.String()+site.path, nil)
+	if err != nil {
+		return nil, errors.New("url: cannot be parsed")
+	}
+	if body != nil {
+		request.Body, request.ContentLength = io.NopCloser(body), int64(len(r.body))
+	}
+	request.Host, request.Header = site.host, r.header()
+	return request, nil
+}
+
+// takeResponse copies what is of use from the response.
+func (a *httpAnswer) takeResponse(r *httpRequest) {
+	response := a.response
+	a.status, a.length, a.body = response.StatusCode, response.ContentLength, response.Body
+	a.sse = isSSE([]byte(response.Header.Get("Content-Type")))
+	encoding := response.Header.Get("Content-Encoding")
+	a.encoded = encoding != "" && encoding != "identity"
+	if session := response.Header.Get("Mcp-Session-Id"); session != r.head.session && isSession([]byte(session)) {
+		a.session = session
+	}
+	if a.status >= 300 {
+		a.retryAfter, a.location = response.Header.Get("Retry-After"), response.Header.Get("Location")
+	}
+}
+
+// done closes the body; net/http keeps the connection if it was read to its end.
+func (t *netTrip) done(a *httpAnswer, _ bool) {
+	if a.response == nil {
+		return
+	}
+	a.response.Body.Close()
+	a.cancel()
+	a.response, a.cancel, a.body = nil, nil, nil
+}

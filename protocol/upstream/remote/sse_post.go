@@ -1,0 +1,171 @@
+package remote
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
+)
+
+// ssePost is what a POST needs, kept for the next one.
+type ssePost struct {
+	answer httpAnswer
+	first  [errorBodyBytes]byte // of the answer's body
+	rope   stream.Rope
+}
+
+// post makes one POST and tells what comes of it.
+func (l *sseLink) post(c *sseCall) {
+	p, _ := l.posts.Get().(*ssePost)
+	if p == nil {
+		p = &ssePost{rope: stream.Rope{Max: l.o.MaxMessageBytes, Budget: l.o.Budget}}
+	}
+	l.expect(c)
+	if !c.Request {
+		late := time.AfterFunc(unansweredFor, func() { c.cancel(fmt.Errorf("no answer within %v", unansweredFor)) })
+		defer late.Stop()
+	}
+	err := l.send(c, p)
+	if err == nil {
+		var clean bool
+		clean, err = l.judge(c, p)
+		canceled := c.hold(nil) != nil
+		l.trip.done(&p.answer, clean && !canceled)
+	}
+	p.rope.Reset()
+	l.posts.Put(p)
+	answered := l.forget(c)
+	l.o.Budget.Give(len(c.Frame))
+	switch {
+	case c.ended || answered && c.written:
+	case !c.written:
+		_ = l.tell(upstream.NotSent{Ticket: c.Ticket, Err: c.why(err)})
+	case err != nil:
+		_ = l.tell(upstream.Ended{Ticket: c.Ticket, Err: c.why(err)})
+	}
+}
+
+// expect enters a request under its id, so that its answer on the stream is noticed.
+func (l *sseLink) expect(c *sseCall) {
+	var f protocol.Frame
+	if !c.Request || f.Parse(c.Frame) != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.id = string(f.ID.Of(f.Raw))
+	l.byID[c.id] = c
+}
+
+// forget removes a call and reports whether its answer came. The connection it has left is looked at from time to time.
+func (l *sseLink) forget(c *sseCall) (answered bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sweep == nil && !l.closing {
+		l.sweep = time.AfterFunc(sweepEvery, l.sweepIdle)
+	}
+	delete(l.calls, c.Ticket)
+	if l.byID[c.id] == c {
+		delete(l.byID, c.id)
+	}
+	return c.answered
+}
+
+// send sends the frame and reads the head of the answer, following redirects within the origin.
+func (l *sseLink) send(c *sseCall, p *ssePost) error {
+	a := &p.answer
+	for range maxRedirects {
+		head := l.current()
+		r := httpRequest{verb: http.MethodPost, head: head, body: c.Frame}
+		if err := l.trip.send(&c.exchange, &r, a); err != nil {
+			return err
+		}
+		if a.status != http.StatusTemporaryRedirect && a.status != http.StatusPermanentRedirect {
+			return nil
+		}
+		path, same := head.site.redirect(a.location)
+		_ = c.hold(nil)
+		l.trip.done(a, false)
+		if !same {
+			return &upstream.StatusError{Code: a.status, Body: []byte("redirect to another origin")}
+		}
+		l.moved(path)
+	}
+	return &upstream.StatusError{Code: a.status, Body: []byte("too many redirects")}
+}
+
+// judge takes the answer to a POST apart. After a status of success the error is nil: the server has the frame, whatever
+// else the answer says. clean: it was read to its end.
+func (l *sseLink) judge(c *sseCall, p *ssePost) (clean bool, err error) {
+	a := &p.answer
+	accepted := a.status/100 == 2
+	if accepted && !c.Request {
+		c.ended = true
+		_ = l.tell(upstream.Ended{Ticket: c.Ticket})
+	}
+	body, clean := p.body(accepted)
+	if clean && upstream.LooksJSON(body) {
+		_ = upstream.Parse(body, func(f *protocol.Frame) error { return l.frame(c, f, a.status) })
+	}
+	if accepted || c.ended {
+		return clean, nil
+	}
+	return clean, &upstream.StatusError{Code: a.status, RetryAfter: retryAfter(a.retryAfter, time.Now()),
+		Body: bytes.Clone(body[:min(len(body), errorBodyBytes)])}
+}
+
+// body reads what may be JSON-RPC to its end, and of anything else the beginning: "Accepted" or a page for people.
+func (p *ssePost) body(accepted bool) (body []byte, clean bool) {
+	a := &p.answer
+	n, err := io.ReadAtLeast(a.body, p.first[:], 1)
+	body = p.first[:n]
+	switch {
+	case a.encoded:
+		return nil, false
+	case upstream.LooksJSON(body):
+		p.rope.Add(body)
+		if p.rope.ReadAll(a.body) != nil {
+			return body, false
+		}
+		return p.rope.Bytes(), true
+	case accepted && err == nil:
+		_, err = io.CopyN(io.Discard, a.body, errorBodyBytes)
+	}
+	return body, err == io.EOF
+}
+
+// frame tells a message in the answer to a POST. It ends a request where it is its error without an id, or where the
+// status says that nothing will come on the stream; an error that is both says no more than the status.
+func (l *sseLink) frame(c *sseCall, f *protocol.Frame, status int) error {
+	accepted := status/100 == 2
+	e := upstream.Received{Frame: *f}
+	if isResponse(f) && hasID(f) != accepted {
+		if !c.Request || c.ended {
+			return nil
+		}
+		c.ended = true
+		e.Ticket, e.Last, e.Status = c.Ticket, true, status
+	} else if isResponse(f) && !accepted {
+		return nil
+	}
+	return l.tell(e)
+}
+
+// sweepIdle closes connections that nobody has needed for long.
+func (l *sseLink) sweepIdle() {
+	busy := l.trip.sweep()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.closing:
+	case busy:
+		l.sweep.Reset(sweepEvery)
+	default:
+		l.sweep = nil
+	}
+}

@@ -1,0 +1,206 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/stream"
+	"goblin-actor/protocol/upstream"
+)
+
+const (
+	sseLinkEvent   = "endpoint" // name of the first event
+	sseLinkURL     = 8 << 10    // longest endpoint
+	sseLinkStrange = 100        // messages passed over while the endpoint is awaited
+)
+
+// errSSEEndpoint: the URL answers, but not with an event stream that names an endpoint.
+var errSSEEndpoint = errors.New("the url offers no http+sse endpoint")
+
+// run reads the stream until its end, which is the end of the link.
+func (l *sseLink) run(wait time.Duration) {
+	err := l.read(wait)
+	l.shut(l.stream.why(err), 0)
+}
+
+// read opens the stream, tells what comes and returns why it ended.
+func (l *sseLink) read(wait time.Duration) error {
+	late := time.AfterFunc(wait, func() {
+		l.stream.cancel(fmt.Errorf("%w: no event of that name within %v", errSSEEndpoint, wait))
+	})
+	defer late.Stop()
+	var a httpAnswer
+	if err := l.get(&a); err != nil {
+		return err
+	}
+	defer func() {
+		_ = l.stream.hold(nil)
+		l.trip.done(&a, false)
+	}()
+	if a.status != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(a.body, errorBodyBytes))
+		return &upstream.StatusError{Code: a.status, RetryAfter: retryAfter(a.retryAfter, time.Now()), Body: body}
+	}
+	if !a.sse || a.encoded {
+		return fmt.Errorf("%w: the answer to GET is no event stream", errSSEEndpoint)
+	}
+	sse := stream.NewEventReader(l.o.MaxMessageBytes, l.o.Budget)
+	defer sse.Rope.Reset()
+	sse.Also = sseLinkEvent
+	sse.Reset(a.body)
+	path, err := l.endpoint(&sse)
+	if err != nil {
+		return err
+	}
+	late.Stop()
+	if err := l.open(path); err != nil {
+		return err
+	}
+	for {
+		if err := l.event(&sse); err != nil {
+			return err
+		}
+	}
+}
+
+// get asks for the stream, following redirects within the origin.
+func (l *sseLink) get(a *httpAnswer) error {
+	for range maxRedirects {
+		head := l.current()
+		if err := l.trip.send(l.stream, &httpRequest{verb: http.MethodGet, head: head}, a); err != nil {
+			return err
+		}
+		switch a.status {
+		case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		default:
+			return nil
+		}
+		path, same := head.site.redirect(a.location)
+		_ = l.stream.hold(nil)
+		l.trip.done(a, false)
+		if !same {
+			return &upstream.StatusError{Code: a.status, Body: []byte("redirect to another origin")}
+		}
+		l.moved(path)
+	}
+	return &upstream.StatusError{Code: a.status, Body: []byte("too many redirects")}
+}
+
+// endpoint reads up to the endpoint event and returns where POSTs go.
+func (l *sseLink) endpoint(sse *stream.EventReader) (path string, err error) {
+	for range sseLinkStrange {
+		data, err := sse.Next()
+		switch {
+		case err == io.EOF:
+			return "", fmt.Errorf("%w: the stream ended before it", errSSEEndpoint)
+		case errors.Is(err, stream.ErrFrameTooLarge), errors.Is(err, stream.ErrOverBudget):
+		case err != nil:
+			return "", fmt.Errorf("read stream: %w", err)
+		case sse.Name == sseLinkEvent:
+			return l.current().site.endpoint(string(data[:min(len(data), sseLinkURL+1)]))
+		}
+	}
+	return "", fmt.Errorf("%w among the first %d events", errSSEEndpoint, sseLinkStrange)
+}
+
+// endpoint returns the path and query of the URL in an endpoint event, which must be of our origin: the headers of the
+// configuration, secrets among them, go nowhere else. MCP 2024-11-05, basic/transports#http-with-sse.
+func (s *site) endpoint(reference string) (path string, err error) {
+	if len(reference) > sseLinkURL {
+		return "", fmt.Errorf("%w: the one it names is longer than %d bytes", errSSEEndpoint, sseLinkURL)
+	}
+	base, err := url.ParseRequestURI(s.path) // with a redirect it is not the configured one
+	if err != nil {
+		return "", fmt.Errorf("%w: %.200q has no path", errSSEEndpoint, s.path)
+	}
+	base.Scheme, base.Host = s.url.Scheme, s.url.Host
+	to, err := base.Parse(strings.Trim(reference, stream.Blank))
+	if err != nil || to.Opaque != "" {
+		return "", fmt.Errorf("%w: the one it names is no url: %.200q", errSSEEndpoint, reference)
+	}
+	if to.Scheme != s.url.Scheme || hostPort(to) != hostPort(s.url) && !strings.EqualFold(to.Host, s.host) {
+		return "", fmt.Errorf("the endpoint the server names, at %.200q, is not of the url's own origin, %q",
+			to.Scheme+"://"+to.Host, s.url.Scheme+"://"+s.url.Host)
+	}
+	path = to.RequestURI()
+	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return "", fmt.Errorf("%w: the one it names cannot be asked for: %.200q", errSSEEndpoint, path)
+	}
+	return path, nil
+}
+
+// hostPort returns host and port of a URL in lower case.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return strings.ToLower(u.Hostname()) + ":" + port
+}
+
+// open tells Opened and starts what waited for the endpoint.
+func (l *sseLink) open(path string) error {
+	l.moved(path)
+	if err := l.tell(upstream.Opened{}); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing {
+		return upstream.ErrClosed
+	}
+	l.opened = true
+	if l.listens {
+		l.refusals.Soon(upstream.Listening{})
+	}
+	for _, c := range l.waiting {
+		l.start(c)
+	}
+	l.waiting = nil
+	return nil
+}
+
+// event tells the frames of the next event. The error ends the stream.
+func (l *sseLink) event(sse *stream.EventReader) error {
+	data, err := sse.Next()
+	switch {
+	case err == io.EOF:
+		return errStreamEnded
+	case errors.Is(err, stream.ErrFrameTooLarge), errors.Is(err, stream.ErrOverBudget):
+		return l.tell(upstream.Noise{Err: fmt.Errorf("read stream: %w", err)})
+	case err != nil:
+		return fmt.Errorf("read stream: %w", err)
+	case sse.Name != "":
+		return nil // an endpoint once more: the first one stays
+	}
+	told := error(nil)
+	err = upstream.Parse(data, func(f *protocol.Frame) error {
+		told = l.tell(upstream.Received{Frame: *f})
+		if isResponse(f) {
+			l.answered(f)
+		}
+		return told
+	})
+	if err != nil && told == nil {
+		told = l.tell(upstream.NoiseOf(data, err))
+	}
+	return told
+}
+
+// answered gives the POST of an answered request a moment to end by itself.
+func (l *sseLink) answered(f *protocol.Frame) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.byID[string(f.ID.Of(f.Raw))]
+	if c == nil || c.answered {
+		return
+	}
+	c.answered = true
+	time.AfterFunc(lingerFor, func() { c.cancel(upstream.ErrClosed) })
+}
