@@ -44,7 +44,7 @@ type Paint struct {
 	Reverse    bool
 }
 
-// Palettes by name. The colours are the terminal's own sixteen, so that they fit its background; with NO_COLOR
+// palettes by name. The colours are the terminal's own sixteen, so that they fit its background; with NO_COLOR
 // (https://no-color.org) "mono" is used: bold, dim, underlined and reversed only.
 var palettes = map[string]Palette{
 	"colour": {

@@ -58,7 +58,7 @@ func (h *knownHeader) scan(raw []byte) refused {
 	return refusedNothing
 }
 
-// take notes one header; false when it decides something and contradicts or repeats what was there before.
+// Take notes one header; false when it decides something and contradicts or repeats what was there before.
 func (h *knownHeader) Take(name, value []byte) bool {
 	var once *[]byte
 	switch len(name) {

@@ -11,7 +11,7 @@ type acceptSet struct {
 	named  bool // text/event-stream or text/* literally: what a GET needs
 }
 
-// add reads one Accept header. Ranges it does not know are skipped; q=0 takes a range out.
+// Add reads one Accept header. Ranges it does not know are skipped; q=0 takes a range out.
 func (a *acceptSet) Add(value []byte) {
 	a.given = true
 	for len(value) > 0 {

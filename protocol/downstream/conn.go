@@ -195,7 +195,7 @@ func (c *serverConn) drain() {
 	c.server.counters.bytesIn.Add(uint64(n))
 }
 
-// take removes the connection from fasthttp's hands. fasthttp's own Hijack would keep its 16 KiB reader with the
+// Take removes the connection from fasthttp's hands. fasthttp's own Hijack would keep its 16 KiB reader with the
 // connection; this way reader, writer and context go back to their pools and an idle stream costs what we allocate.
 // What fasthttp still writes is dropped. The caller owns the result.
 func (c *serverConn) Take() net.Conn {

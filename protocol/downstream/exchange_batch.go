@@ -51,7 +51,7 @@ type batch struct {
 	counted   int    // bytes of answers taken from the budget
 }
 
-// settle ends a member with its answer; a frame of nil is none.
+// Settle ends a member with its answer; a frame of nil is none.
 func (b *batch) Settle(p part) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -32,7 +32,7 @@ type redirected struct {
 	over   atomic.Bool
 }
 
-// settle ends it; false when it has ended before.
+// Settle ends it; false when it has ended before.
 func (r *redirected) Settle() bool {
 	if r.over.Swap(true) {
 		return false

@@ -187,7 +187,7 @@ func (st *httpStream) refuse(status int, body []byte, retryAfter time.Duration) 
 	}
 }
 
-// settle tells the waiting handler what the Handler decided. The caller has the lock.
+// Settle tells the waiting handler what the Handler decided. The caller has the lock.
 func (st *httpStream) Settle(state streamState, v verdict) {
 	st.state, st.verdict = state, v
 	st.wake.poke()

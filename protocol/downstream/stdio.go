@@ -233,7 +233,7 @@ func (s *stdioServer) Add(b *body, part []byte) refused {
 	return refusedNothing
 }
 
-// take gives one line to the Handler.
+// Take gives one line to the Handler.
 func (s *stdioServer) Take(line body) {
 	x := &stdioExchange{s: s, body: line}
 	x.Origin, x.Began, x.port = s.origin(), time.Now(), x

@@ -54,7 +54,7 @@ type stdioExchange struct {
 	gone    []func()
 }
 
-// settle ends the exchange with what is to be said, nil = nothing.
+// Settle ends the exchange with what is to be said, nil = nothing.
 func (x *stdioExchange) Settle(frame []byte, newline bool) {
 	s := x.s
 	s.mu.Lock()

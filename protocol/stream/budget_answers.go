@@ -17,10 +17,10 @@ func (b *Budget) share() int64 { return b.limit / 4 }
 // bounded reports whether the budget has a limit at all.
 func (b *Budget) bounded() bool { return b != nil && b.limit > 0 }
 
-// crowded reports whether a client for whom waiting bytes wait should ask nothing more before it has read some.
+// Crowded reports whether a client for whom waiting bytes wait should ask nothing more before it has read some.
 func (b *Budget) Crowded(waiting int) bool { return b.bounded() && int64(waiting) > b.share()/2 }
 
-// admits reports whether an answer of size bytes may wait behind others of waiting bytes.
+// Admits reports whether an answer of size bytes may wait behind others of waiting bytes.
 func (b *Budget) Admits(waiting, size int) bool {
 	switch {
 	case !b.bounded():
@@ -31,12 +31,12 @@ func (b *Budget) Admits(waiting, size int) bool {
 	return size <= keptAnswer || b.used.Load()+int64(size) <= b.limit
 }
 
-// spares reports whether there is room for what could be done without.
+// Spares reports whether there is room for what could be done without.
 func (b *Budget) Spares(waiting, size int) bool {
 	return b.Admits(waiting, size) && (!b.bounded() || b.used.Load()+int64(size) <= b.limit)
 }
 
-// overdrawn reports whether more waits than even errors instead of answers explain: the reader is lost.
+// Overdrawn reports whether more waits than even errors instead of answers explain: the reader is lost.
 func (b *Budget) Overdrawn(waiting int) bool {
 	return b.bounded() && int64(waiting) > 2*b.share()+Slack
 }

@@ -38,7 +38,7 @@ func NewEventReader(maxBytes int, budget *Budget) EventReader {
 	return EventReader{Lines: Lines{cr: true}, Rope: Rope{Max: maxBytes, Budget: budget}}
 }
 
-// reset begins a new stream.
+// Reset begins a new stream.
 func (s *EventReader) Reset(r io.Reader) {
 	s.Lines.Reset(r)
 	s.Rope.Reset()
@@ -49,7 +49,7 @@ func (s *EventReader) Reset(r io.Reader) {
 // begin forgets the event being read.
 func (s *EventReader) begin() { s.event, s.id, s.hasID, s.data = "", "", false, 0 }
 
-// next returns the data of the next event, in memory of its own. It blocks until there is one; io.EOF at the end of the
+// Next returns the data of the next event, in memory of its own. It blocks until there is one; io.EOF at the end of the
 // stream, whatever of an event came before it. An event larger than the limit is passed over with ErrFrameTooLarge (or ErrOverBudget): next may be called again.
 func (s *EventReader) Next() ([]byte, error) {
 	s.Rope.Reset()

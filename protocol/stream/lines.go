@@ -24,12 +24,12 @@ type Lines struct {
 	err        error // told once buf is used up
 }
 
-// reset begins a new stream with the old buffer.
+// Reset begins a new stream with the old buffer.
 func (l *Lines) Reset(r io.Reader) {
 	l.R, l.start, l.end, l.skipLF, l.err = r, 0, 0, false, nil
 }
 
-// next returns the next piece of the current line, without line end; ended says that the line ends with it.
+// Next returns the next piece of the current line, without line end; ended says that the line ends with it.
 // The piece is valid until the next call. It blocks while the stream has nothing.
 // With cr false a \r before the \n is left in the piece.
 func (l *Lines) Next() (piece []byte, ended bool, err error) {
@@ -55,7 +55,7 @@ func (l *Lines) Next() (piece []byte, ended bool, err error) {
 	}
 }
 
-// peek returns what is buffered once it is more than blanks, or all there is. It blocks while the stream has nothing.
+// Peek returns what is buffered once it is more than blanks, or all there is. It blocks while the stream has nothing.
 func (l *Lines) Peek() []byte {
 	for {
 		waiting := l.buf[l.start:l.end]

@@ -31,7 +31,7 @@ type Rope struct {
 	Err    error
 }
 
-// add appends p.
+// Add appends p.
 func (r *Rope) Add(p []byte) {
 	whole := p
 	for len(p) > 0 && r.Err == nil {
@@ -113,12 +113,12 @@ func (r *Rope) fail(err error) {
 	r.taken = 0
 }
 
-// bytes returns the message in memory of its own, of exactly its size.
+// Bytes returns the message in memory of its own, of exactly its size.
 func (r *Rope) Bytes() []byte {
 	return r.appendTo(make([]byte, 0, r.N))
 }
 
-// take does the same, but memory that may be used again is returned with it: a large message lies in such.
+// Take does the same, but memory that may be used again is returned with it: a large message lies in such.
 func (r *Rope) Take() ([]byte, *protocol.Memory) {
 	if r.N < protocol.MemoryMin {
 		return r.Bytes(), nil
@@ -146,7 +146,7 @@ func (r *Rope) drop() {
 	r.lent, r.chunks = r.lent[:0], r.chunks[:0]
 }
 
-// reset forgets the message and gives its bytes back.
+// Reset forgets the message and gives its bytes back.
 func (r *Rope) Reset() {
 	r.drop()
 	r.Budget.Give(r.taken)

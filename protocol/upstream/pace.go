@@ -29,7 +29,7 @@ type pace struct {
 	pause    time.Duration
 }
 
-// paced returns a sink that makes the readers of one link wait.
+// Paced returns a sink that makes the readers of one link wait.
 func Paced(sink Sink) Sink {
 	var p pace
 	return func(ctx context.Context, e Event) error {

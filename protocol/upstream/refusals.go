@@ -18,10 +18,10 @@ func (r *Refusals) Init(tell func(Event) error) {
 	r.quiet = sync.NewCond(&r.mu)
 }
 
-// add has NotSent told soon. It never blocks.
+// Add has NotSent told soon. It never blocks.
 func (r *Refusals) Add(ticket uint64, err error) { r.Soon(NotSent{Ticket: ticket, Err: err}) }
 
-// soon has events told, in this order. It never blocks.
+// Soon has events told, in this order. It never blocks.
 func (r *Refusals) Soon(events ...Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *Refusals) run() {
 	r.quiet.Broadcast()
 }
 
-// settle waits until everything added so far is told.
+// Settle waits until everything added so far is told.
 func (r *Refusals) Settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

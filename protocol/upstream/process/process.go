@@ -195,7 +195,7 @@ func (p *link) bury(child *child, asked bool) *os.ProcessState {
 	return state
 }
 
-// settle waits until everything that was read is told. Unless we were asked to close it waits as long as the receiver
+// Settle waits until everything that was read is told. Unless we were asked to close it waits as long as the receiver
 // has no room: nothing that came is lost. Who asked gets drainFor more.
 func (p *link) Settle(read <-chan struct{}, asked bool) {
 	if !asked {

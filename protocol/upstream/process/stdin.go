@@ -143,7 +143,7 @@ func (q *outbox) notReading() error {
 	return fmt.Errorf("%w for %v", upstream.ErrNotReading, q.timeout)
 }
 
-// take moves all that waits into batch.
+// Take moves all that waits into batch.
 func (q *outbox) Take(batch []upstream.Outgoing) (_ []upstream.Outgoing, open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
