@@ -22,7 +22,7 @@ type streams struct {
 	more []*changeStream // likewise, beside it
 	next *changeStream   // opened, not acknowledged yet
 	old  []*changeStream // replaced, still heard for overlapTime
-	pipe bool      // over stdio
+	pipe bool            // over stdio
 
 	wanted  map[string]bool   // URIs the pool wants updates of
 	queries map[uint64]string // the pool's subscribes that wait for an acknowledgment, and their URIs
