@@ -87,7 +87,11 @@ func (c *client) call(tool string, nonce int, rest string) *ask {
 		nonce = c.w.book.nonces
 		c.w.toolOf[nonce] = tool
 	}
-	a := c.send("tools/call", tool, fmt.Sprintf(`,"name":%q,"arguments":{"nonce":%d}%s`, tool, nonce, rest))
+	word := ""
+	if do := c.w.wordOf[nonce]; do != "" { // who comes back asks the same
+		word = fmt.Sprintf(`,"do":%q`, do)
+	}
+	a := c.send("tools/call", tool, fmt.Sprintf(`,"name":%q,"arguments":{"nonce":%d%s}%s`, tool, nonce, word, rest))
 	a.nonce = nonce
 	return a
 }

@@ -87,18 +87,29 @@ func (w *world) told(c *client) {
 	}
 }
 
-// lists: every client sees what the servers offer.
+// offered are the tools of a server by the names that clients know.
+func (w *world) offered(i int) (names []string) {
+	s, rules := w.servers[i], w.config.Servers[i].Tools
+	for _, tool := range s.tools {
+		if slices.Contains(rules.Deny, tool) || len(rules.Allow) > 0 && !slices.Contains(rules.Allow, tool) {
+			continue
+		}
+		if other := rules.Rename[tool]; other != "" {
+			tool = other
+		}
+		names = append(names, s.name+"_"+tool)
+	}
+	return names
+}
+
+// lists: every client sees what the servers offer, after the rules of the configuration.
 func (w *world) lists() {
 	if w.failed() {
 		return
 	}
 	var want []string
-	for i, s := range w.servers {
-		for _, tool := range s.tools {
-			if !slices.Contains(w.config.Servers[i].Tools.Deny, tool) {
-				want = append(want, s.name+"_"+tool)
-			}
-		}
+	for i := range w.servers {
+		want = append(want, w.offered(i)...)
 	}
 	sort.Strings(want)
 	for _, c := range w.clients {
@@ -120,12 +131,7 @@ func (w *world) shown() {
 	s := w.status()
 	all := 0
 	for i, server := range s.Servers {
-		want := 0
-		for _, tool := range w.servers[i].tools {
-			if !slices.Contains(w.config.Servers[i].Tools.Deny, tool) {
-				want++
-			}
-		}
+		want := len(w.offered(i))
 		all += want
 		if server.Tools != want || server.Resources != len(w.servers[i].uris)+1 || server.ReadyCount != server.Replicas {
 			w.broken("%s is shown with %d tools, %d resources, %d of %d replicas ready; it has %d tools", server.Name, server.Tools, server.Resources, server.ReadyCount, server.Replicas, want)

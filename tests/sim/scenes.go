@@ -44,12 +44,9 @@ func (c *client) completeAt(s *server, value string) *ask {
 
 // tell calls a tool that does as it is told.
 func (c *client) tell(s *server, do string) *ask {
-	c.w.book.nonces++
-	nonce := c.w.book.nonces
-	c.w.toolOf[nonce] = s.name + "_a"
-	a := c.send("tools/call", s.name+"_a", fmt.Sprintf(`,"name":"%s_a","arguments":{"nonce":%d,"do":%q}`, s.name, nonce, do))
-	a.nonce = nonce
-	return a
+	nonce := c.w.book.nonces + 1
+	c.w.wordOf[nonce] = do
+	return c.call(s.name+"_a", 0, "")
 }
 
 // obey does what the client has told the tool to do.
@@ -78,6 +75,8 @@ func (r *running) obey(do string) {
 				Frame: mustFrame(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, r.token, i))})
 		}
 		r.answer(20 * time.Second)
+	case "hold":
+		r.answer(hold)
 	default: // slow
 		r.answer(3 * time.Second)
 	}
@@ -99,13 +98,31 @@ func (w *world) someone(which func(*client) bool) (some []*client) {
 	return some
 }
 
+// scene is one of the scenes. Its name stands in stories that are kept.
+type scene struct {
+	name string
+	play func()
+}
+
+func (w *world) allScenes() []scene {
+	return []scene{
+		{"roots", w.roots}, {"questions", w.questions}, {"beside a question", w.besideAQuestion}, {"completions", w.completions}, {"links", w.links},
+		{"a slow reader", w.slowReader}, {"in turn", w.inTurn}, {"floods", w.floods}, {"one machine", w.oneMachine}, {"given up", w.givenUp},
+		{"changed mind", w.changedMind}, {"switched off", w.switchedOff}, {"another replica", w.anotherReplica}, {"a crowd", w.crowd},
+		{"came back", w.cameBack}, {"new rules", w.newRules},
+	}
+}
+
 // scenes are conversations in the calm after the storm of which it is known how they have to end.
 func (w *world) scenes() {
-	for _, scene := range []func(){w.roots, w.questions, w.besideAQuestion, w.completions, w.links, w.slowReader, w.inTurn, w.floods, w.oneMachine, w.givenUp,
-		w.changedMind, w.switchedOff, w.anotherReplica, w.crowd} {
+	for _, scene := range w.allScenes() {
 		if w.failed() {
 			return
 		}
+		if slices.Contains(w.p.Unseen, scene.name) {
+			continue
+		}
+		w.trace("— %s —", scene.name)
 		for _, c := range w.clients {
 			if !c.modern && c.ready() {
 				c.send("ping", "", "")
@@ -113,7 +130,7 @@ func (w *world) scenes() {
 			c.mute = false
 		}
 		w.pass(time.Second)
-		scene()
+		scene.play()
 	}
 	for _, c := range w.clients {
 		c.mute = false

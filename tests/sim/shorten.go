@@ -1,33 +1,77 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
-// Shorten leaves out of a story what it does not need to fail. fails tells a story and reports whether a law was broken;
-// it is asked at most tries times.
-func Shorten(p Params, acts, tries int, fails func(Params) bool) Params {
-	left := make([]int, acts)
-	for i := range left {
-		left[i] = i + 1
-	}
-	without := func(keep []int) Params {
-		shorter := p
-		shorter.Without = slices.Clone(p.Without)
-		for number := 1; number <= acts; number++ {
-			if _, kept := slices.BinarySearch(keep, number); !kept {
-				shorter.Without = append(shorter.Without, number)
-			}
+// Shorten leaves out of a story what it does not need to fail: acts, scenes, then whoever has nothing to do. fails tells a story
+// and reports whether a law was broken; it is asked at most tries times. left is the number of acts that are needed.
+func Shorten(p Params, acts, tries int, fails func(Params) bool) (shortest Params, left int) {
+	shorter := func(less func(*Params)) bool {
+		if tries--; tries < 0 {
+			return false
 		}
-		return shorter
+		of := p
+		less(&of)
+		if !fails(of) {
+			return false
+		}
+		p = of
+		return true
 	}
-	for size := max(1, acts/2); size > 0 && tries > 0; size /= 2 {
-		for at := 0; at < len(left) && tries > 0; tries-- {
-			keep := slices.Concat(left[:at], left[min(len(left), at+size):])
-			if fails(without(keep)) {
+	without, unseen, all := p.Without, p.Unseen, (&world{}).allScenes()
+	needed := reduce(acts, func(keep []int) bool {
+		return shorter(func(p *Params) {
+			p.Without = slices.Clone(without)
+			for number := range acts {
+				if _, kept := slices.BinarySearch(keep, number); !kept {
+					p.Without = append(p.Without, number+1)
+				}
+			}
+		})
+	})
+	reduce(len(all), func(keep []int) bool {
+		return shorter(func(p *Params) {
+			p.Unseen = slices.Clone(unseen)
+			for i, scene := range all {
+				if !slices.Contains(keep, i) {
+					p.Unseen = append(p.Unseen, scene.name)
+				}
+			}
+		})
+	})
+	if len(needed) > 0 {
+		return p, len(needed) // their numbers depend on who is there, and for how long
+	}
+	shorter(func(p *Params) { p.Lasts, p.Pace, p.Without = time.Minute, 10000*time.Hour, nil })
+	for i := len(p.Clients) - 1; i >= 0; i-- {
+		if !p.Clients[i].Honest {
+			shorter(func(p *Params) { p.Clients = slices.Delete(slices.Clone(p.Clients), i, i+1) })
+		}
+	}
+	for i := len(p.Servers) - 1; i >= 0 && len(p.Servers) > 2; i-- { // an honest one, and one that is not
+		if !p.Servers[i].Honest {
+			shorter(func(p *Params) { p.Servers = slices.Delete(slices.Clone(p.Servers), i, i+1) })
+		}
+	}
+	return p, 0
+}
+
+// reduce leaves out as many of n things as it can, by large pieces first, and returns those that are left.
+func reduce(n int, fails func(keep []int) bool) []int {
+	left := make([]int, n)
+	for i := range left {
+		left[i] = i
+	}
+	for size := n; size > 0; size /= 2 {
+		for at := 0; at < len(left); {
+			if keep := slices.Concat(left[:at], left[min(len(left), at+size):]); fails(keep) {
 				left = keep
 			} else {
 				at += size
 			}
 		}
 	}
-	return without(left)
+	return left
 }

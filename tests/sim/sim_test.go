@@ -111,10 +111,11 @@ const shortenTime = 45 * time.Second
 // tellShort shortens a story that fails, prints it as a conversation, and keeps it as a regression.
 func tellShort(t *testing.T, p Params, acts int) {
 	began := time.Now()
-	short := Shorten(p, acts, *shorten, func(p Params) bool {
+	short, left := Shorten(p, acts, *shorten, func(p Params) bool {
 		return time.Since(began) < shortenTime && len(quietly(t, p).Failures) > 0
 	})
-	t.Logf("the story without %d of its %d acts:", len(short.Without), acts)
+	t.Logf("with %d of %d acts, %d scenes left out, %d of %d clients and %d of %d servers, the story is:",
+		left, acts, len(short.Unseen), len(short.Clients), len(p.Clients), len(short.Servers), len(p.Servers))
 	o := tell(t, short, true)
 	raw, err := json.MarshalIndent(short, "", "\t")
 	if err != nil {

@@ -167,17 +167,8 @@ func (w *world) settle() {
 	w.pass(2 * time.Minute)
 	for _, c := range w.clients {
 		w.told(c)
-		if c.ready() { // what has changed without a word is looked at when somebody asks
-			c.send("tools/list", "", "")
-		}
 	}
-	w.pass(10 * time.Second)
-	for _, c := range w.clients {
-		if c.ready() {
-			c.listed = c.send("tools/list", "", "")
-		}
-	}
-	w.pass(time.Minute)
+	w.relist()
 	w.lists()
 	w.shown()
 	w.scenes()

@@ -39,6 +39,7 @@ type Params struct {
 	Lasts   time.Duration // until all calm down
 	Pace    time.Duration // between two things that happen, about
 	Without []int         // acts that are left out, by their numbers: what is left of a story when it was shortened
+	Unseen  []string      `json:",omitempty"` // scenes that are left out
 }
 
 // ServerParams say what a server is.
@@ -112,6 +113,7 @@ type world struct {
 	slowest    time.Duration   // that one was kept
 	reloads    int             // moment of the last
 	toolOf     map[int]string  // by nonce
+	wordOf     map[int]string  // by nonce: what the tool was told to do
 	wanted     map[string]bool // "client uri": was subscribed to at any time
 	counts     map[string]int  // situations
 	digest     hash.Hash
@@ -134,7 +136,7 @@ type Outcome struct {
 // Run tells the story of the parameters, inside a synctest bubble. tell prints it.
 func Run(t testing.TB, p Params, tell bool) Outcome {
 	w := &world{
-		t: t, p: p, tell: tell, digest: sha256.New(), book: newBook(), toolOf: map[int]string{}, wanted: map[string]bool{}, counts: map[string]int{},
+		t: t, p: p, tell: tell, digest: sha256.New(), book: newBook(), toolOf: map[int]string{}, wordOf: map[int]string{}, wanted: map[string]bool{}, counts: map[string]int{},
 		srng: rand.New(rand.NewPCG(p.Seed, 2)), crng: rand.New(rand.NewPCG(p.Seed, 3)),
 	}
 	w.fate = newFate(rand.New(rand.NewPCG(p.Seed, 4)))
@@ -214,8 +216,9 @@ func (w *world) begin() {
 type logWriter struct{ w *world }
 
 func (l logWriter) Write(p []byte) (int, error) {
-	if l.w.tell {
-		l.w.t.Logf("%s        log %s", l.w.clock(), p[:len(p)-1])
+	if text := string(p[:len(p)-1]); l.w.tell && !l.w.failed() {
+		_, text, _ = strings.Cut(text, " ") // the time
+		l.w.print(l.w.clock() + "        log " + text)
 	}
 	if bytes.Contains(p, []byte("level=ERROR")) {
 		l.w.broken("nothing here needs a person, and the gateway logs %s", p[:len(p)-1])
@@ -240,19 +243,29 @@ func (w *world) clock() string {
 func (w *world) trace(format string, args ...any) {
 	line := w.clock() + " " + fmt.Sprintf(format, args...)
 	_, _ = w.digest.Write([]byte(line))
-	if w.tell && len(w.failures) == 0 { // what comes after a broken law is of no interest
-		w.t.Log(readable(line))
+	if w.tell && !w.failed() { // what comes after a broken law is of no interest
+		w.print(readable(line))
 	}
 }
 
-// everyTime is what each modern request says of its sender.
-var everyTime = regexp.MustCompile(`"io\.modelcontextprotocol/protocolVersion".*?"io\.modelcontextprotocol/clientInfo":\{[^}]*\},?`)
+// print writes a line of the story as it is, for people.
+func (w *world) print(line string) { _, _ = fmt.Fprintln(w.t.Output(), line) }
+
+// everyTime is what each modern request says of its sender, and each handshake of the gateway; sealed is what only the gateway reads.
+var (
+	everyTime = regexp.MustCompile(`"io\.modelcontextprotocol/protocolVersion".*?"io\.modelcontextprotocol/clientInfo":\{[^}]*\},?`)
+	ourselves = regexp.MustCompile(`"io\.modelcontextprotocol/serverInfo":\{"name":"goblin-actor"[^}]*\},?|"goblin-actor/node":"[^"]*",?`)
+	sealed    = regexp.MustCompile(`("requestState":"[^"]{12})[^"]*`)
+)
 
 // readable leaves out of a line what people need not read.
 func readable(line string) string {
 	line = everyTime.ReplaceAllString(line, "… ")
-	if len(line) > 400 {
-		line = strings.ToValidUTF8(line[:400], "") + "…"
+	line = ourselves.ReplaceAllString(line, "… ")
+	line = sealed.ReplaceAllString(line, "$1…")
+	line = strings.ReplaceAll(line, `"jsonrpc":"2.0",`, "")
+	if len(line) > 300 {
+		line = strings.ToValidUTF8(line[:300], "") + "…"
 	}
 	return line
 }
