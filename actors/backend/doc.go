@@ -8,10 +8,10 @@
 // the pool unless it was Returned; a request that may have reached the server is never written again, unless the server
 // itself asked for that (input_required, or headers it refused it for); one connection speaks one era.
 //
-// What belongs to no era is in backend_step, _calls, _reach, _withdraw, _notes, _sync, _unlisted and _circle. backend_open finds out the
-// era, _recheck doubts it; _asks is how a legacy server asks, _rounds how a modern one does, and to the holder of a call both
-// look the same; so do tasks that are followed in a client's place, of a legacy server in _follow, of a modern one in _polls, while
-// _tasks are those that legacy clients asked for; _listen, _streams and _told are a modern server's change notifications.
+// What belongs to no era is in calls, reach, withdraw, cancelled, notifications, lists, unlisted and loops. The file era finds
+// out the era, and recheck doubts it. In questions a legacy server asks, in rounds a modern one, and to the holder of a call both
+// look the same. So do tasks that are followed in a client's place, of a legacy server in follow, of a modern one in polls, while
+// tasks has those that legacy clients asked for. A modern server tells of changes by the streams in streams, listen and changes.
 //
 //	Idle → Connecting → Handshaking → Syncing → Ready → Draining → Stopped
 //	          ▲   └────────┴────────────┴────────┘ lost

@@ -30,7 +30,7 @@ func (s *state) restList(kind protocol.ItemKind, out []kernel.Effect) []kernel.E
 }
 
 // fresh notes a page's ttlMs, raw JSON: the list is as fresh as its stalest page. None, and what makes no sense, is 0: stale
-// at once. Then it is fetched again when somebody asks for it (backend_stale.go). MCP 2026-07-28, server/utilities/caching.
+// at once. Then it is fetched again when somebody asks for it (stale.go). MCP 2026-07-28, server/utilities/caching.
 func (l *listing) fresh(raw []byte) {
 	ms, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || ms <= 0 {
