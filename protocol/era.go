@@ -1,5 +1,14 @@
 package protocol
 
+// Era is a way to speak MCP.
+type Era string
+
+const (
+	EraUnknown Era = ""       // of a server that nobody has asked yet
+	EraLegacy  Era = "legacy" // initialize and a session: 2024-11-05 … 2025-11-25
+	EraModern  Era = "modern" // every request carries everything: 2026-07-28
+)
+
 // Headers of streamable HTTP. // MCP 2026-07-28, basic/transports/streamable-http, request metadata
 const (
 	HeaderVersion = "MCP-Protocol-Version" // equal to _meta's protocolVersion
@@ -24,13 +33,18 @@ func IsModern(v string) bool { return v == Version20260728 }
 // legacy, whatever version its params ask for.
 func EraOf(header func(name string) string, f *Frame, p *Params) (modern bool) {
 	switch {
-	case p.MetaVersion.Present(), f.M == MethodServerDiscover, f.M == MethodSubscriptionsListen:
+	case p.MetaVersion.Present(), modernOnly(f.M):
 		return true
 	case header == nil:
 		return false
 	}
 	v := trimHeader(header(HeaderVersion))
 	return isDate(v) && v >= Version20260728
+}
+
+// modernOnly reports whether the core of the modern era alone has such requests. An extension's say nothing of the era.
+func modernOnly(m Method) bool {
+	return modernRequest(m) && !m.In(EraLegacy) && !m.is(extension)
 }
 
 // isDate reports whether v looks like 2026-07-28: only then versions can be compared.

@@ -12,26 +12,36 @@ const (
 	ItemKinds = 4 // how many there are; sizes arrays indexed by ItemKind
 )
 
-// String returns "tools", "prompts", "resources" or "templates".
-func (k ItemKind) String() string {
-	return [ItemKinds]string{"tools", "prompts", "resources", "templates"}[k]
+// kinds is what tells the kinds apart.
+var kinds = [ItemKinds]struct {
+	name, resultKey string
+	list, changed   Method
+}{
+	Tools:     {"tools", "tools", MethodToolsList, NotificationToolsListChanged},
+	Prompts:   {"prompts", "prompts", MethodPromptsList, NotificationPromptsListChanged},
+	Resources: {"resources", "resources", MethodResourcesList, NotificationResourcesListChanged},
+	Templates: {"templates", "resourceTemplates", MethodTemplatesList, NotificationResourcesListChanged},
 }
 
+// String returns "tools", "prompts", "resources" or "templates".
+func (k ItemKind) String() string { return kinds[k].name }
+
 // ListMethod returns the method that lists items of the kind.
-func (k ItemKind) ListMethod() Method {
-	return [ItemKinds]Method{MethodToolsList, MethodPromptsList, MethodResourcesList, MethodTemplatesList}[k]
-}
+func (k ItemKind) ListMethod() Method { return kinds[k].list }
 
 // ChangedMethod returns the notification that says the list has changed. Templates have none of their own:
 // notifications/resources/list_changed stands for both.
-func (k ItemKind) ChangedMethod() Method {
-	return [ItemKinds]Method{
-		NotificationToolsListChanged, NotificationPromptsListChanged,
-		NotificationResourcesListChanged, NotificationResourcesListChanged,
-	}[k]
-}
+func (k ItemKind) ChangedMethod() Method { return kinds[k].changed }
 
 // ResultKey returns the member of a list result that holds the items.
-func (k ItemKind) ResultKey() string {
-	return [ItemKinds]string{"tools", "prompts", "resources", "resourceTemplates"}[k]
+func (k ItemKind) ResultKey() string { return kinds[k].resultKey }
+
+// Lists returns the kind that a method lists; false for methods that list nothing.
+func (m Method) Lists() (ItemKind, bool) {
+	for k := range ItemKind(ItemKinds) {
+		if kinds[k].list == m {
+			return k, true
+		}
+	}
+	return 0, false
 }

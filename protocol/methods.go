@@ -47,135 +47,82 @@ const (
 	methodCount
 )
 
-var methodNames = [methodCount]string{
-	MethodInitialize:                      "initialize",
-	MethodPing:                            "ping",
-	MethodToolsList:                       "tools/list",
-	MethodToolsCall:                       "tools/call",
-	MethodPromptsList:                     "prompts/list",
-	MethodPromptsGet:                      "prompts/get",
-	MethodResourcesList:                   "resources/list",
-	MethodTemplatesList:                   "resources/templates/list",
-	MethodResourcesRead:                   "resources/read",
-	MethodResourcesSubscribe:              "resources/subscribe",
-	MethodResourcesUnsubscribe:            "resources/unsubscribe",
-	MethodCompletionComplete:              "completion/complete",
-	MethodLoggingSetLevel:                 "logging/setLevel",
-	MethodServerDiscover:                  "server/discover",
-	MethodSubscriptionsListen:             "subscriptions/listen",
-	MethodSamplingCreateMessage:           "sampling/createMessage",
-	MethodElicitationCreate:               "elicitation/create",
-	MethodRootsList:                       "roots/list",
-	MethodTasksGet:                        "tasks/get",
-	MethodTasksResult:                     "tasks/result",
-	MethodTasksCancel:                     "tasks/cancel",
-	MethodTasksList:                       "tasks/list",
-	MethodTasksUpdate:                     "tasks/update",
-	NotificationInitialized:               "notifications/initialized",
-	NotificationCancelled:                 "notifications/cancelled",
-	NotificationProgress:                  "notifications/progress",
-	NotificationMessage:                   "notifications/message",
-	NotificationToolsListChanged:          "notifications/tools/list_changed",
-	NotificationPromptsListChanged:        "notifications/prompts/list_changed",
-	NotificationResourcesListChanged:      "notifications/resources/list_changed",
-	NotificationResourcesUpdated:          "notifications/resources/updated",
-	NotificationRootsListChanged:          "notifications/roots/list_changed",
-	NotificationElicitationComplete:       "notifications/elicitation/complete",
-	NotificationSubscriptionsAcknowledged: "notifications/subscriptions/acknowledged",
-	NotificationTasksStatus:               "notifications/tasks/status",
-	NotificationTasks:                     "notifications/tasks",
-}
-
 // String returns the method as it stands on the wire; "other" for MethodOther, so that it can serve as a metric label.
-func (m Method) String() string {
-	if m == MethodOther || m >= methodCount {
-		return "other"
-	}
-	return methodNames[m]
-}
+func (m Method) String() string { return m.row().name }
 
 // ParseMethod returns the number of a method name (without quotes, escapes decoded), MethodOther for names it does not know.
 // It does not allocate.
 func ParseMethod(name []byte) Method {
-	switch string(name) {
-	case "initialize":
-		return MethodInitialize
-	case "ping":
-		return MethodPing
-	case "tools/list":
-		return MethodToolsList
-	case "tools/call":
-		return MethodToolsCall
-	case "prompts/list":
-		return MethodPromptsList
-	case "prompts/get":
-		return MethodPromptsGet
-	case "resources/list":
-		return MethodResourcesList
-	case "resources/templates/list":
-		return MethodTemplatesList
-	case "resources/read":
-		return MethodResourcesRead
-	case "resources/subscribe":
-		return MethodResourcesSubscribe
-	case "resources/unsubscribe":
-		return MethodResourcesUnsubscribe
-	case "completion/complete":
-		return MethodCompletionComplete
-	case "logging/setLevel":
-		return MethodLoggingSetLevel
-	case "server/discover":
-		return MethodServerDiscover
-	case "subscriptions/listen":
-		return MethodSubscriptionsListen
-	case "sampling/createMessage":
-		return MethodSamplingCreateMessage
-	case "elicitation/create":
-		return MethodElicitationCreate
-	case "roots/list":
-		return MethodRootsList
-	case "tasks/get":
-		return MethodTasksGet
-	case "tasks/result":
-		return MethodTasksResult
-	case "tasks/cancel":
-		return MethodTasksCancel
-	case "tasks/list":
-		return MethodTasksList
-	case "tasks/update":
-		return MethodTasksUpdate
+	if len(name) >= len(methodsByLength) {
+		return MethodOther
 	}
-	return parseNotification(name)
-}
-
-func parseNotification(name []byte) Method {
-	switch string(name) {
-	case "notifications/initialized":
-		return NotificationInitialized
-	case "notifications/cancelled":
-		return NotificationCancelled
-	case "notifications/progress":
-		return NotificationProgress
-	case "notifications/message":
-		return NotificationMessage
-	case "notifications/tools/list_changed":
-		return NotificationToolsListChanged
-	case "notifications/prompts/list_changed":
-		return NotificationPromptsListChanged
-	case "notifications/resources/list_changed":
-		return NotificationResourcesListChanged
-	case "notifications/resources/updated":
-		return NotificationResourcesUpdated
-	case "notifications/roots/list_changed":
-		return NotificationRootsListChanged
-	case "notifications/elicitation/complete":
-		return NotificationElicitationComplete
-	case "notifications/subscriptions/acknowledged":
-		return NotificationSubscriptionsAcknowledged
-	case "notifications/tasks/status":
-		return NotificationTasksStatus
-	case "notifications/tasks":
-		return NotificationTasks
+	for _, m := range methodsByLength[len(name)] {
+		if string(name) == methods[m].name {
+			return m
+		}
 	}
 	return MethodOther
 }
+
+// methodsByLength are the methods whose names have so many bytes: never more than a few.
+var methodsByLength = func() (found [64][]Method) {
+	for m := MethodOther + 1; m < methodCount; m++ {
+		length := len(methods[m].name)
+		found[length] = append(found[length], m)
+	}
+	return found
+}()
+
+// Owner says who answers requests of the method; OwnerNone for notifications and for methods without a row.
+func (m Method) Owner() Owner { return m.row().owner }
+
+// Names says what requests of the method name.
+func (m Method) Names() Subject { return m.row().names }
+
+// Named returns the value of params that names what the request is about, absent when it names nothing.
+func (m Method) Named(p *Params) Span {
+	switch m.Names() {
+	case SubjectTool, SubjectPrompt:
+		return p.Name
+	case SubjectResource:
+		return p.URI
+	case SubjectReference:
+		if p.RefName.Present() {
+			return p.RefName
+		}
+		return p.RefURI
+	case SubjectTask:
+		return p.TaskID
+	case SubjectChanges:
+		return p.Notifications
+	}
+	return Span{}
+}
+
+// In reports whether the era has the method.
+func (m Method) In(era Era) bool {
+	switch eras := m.row().eras; era {
+	case EraLegacy:
+		return eras&inLegacy != 0
+	case EraModern:
+		return eras&inModern != 0
+	}
+	return false
+}
+
+// MayAsk reports whether a server may answer the method with input_required. // MCP 2026-07-28, basic/patterns/mrtr, supported
+// requests
+func (m Method) MayAsk() bool { return m.is(asks) }
+
+// Repeatable reports whether a request of the method may be sent again when nobody knows whether it was carried out: it only
+// asks. Of a method without a row nobody knows.
+func (m Method) Repeatable() bool { return m != MethodOther && !m.is(acts) }
+
+func (m Method) row() *methodRow {
+	if m >= methodCount {
+		m = MethodOther
+	}
+	return &methods[m]
+}
+
+func (m Method) is(t methodTraits) bool { return m.row().traits&t != 0 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -60,4 +61,41 @@ func TestKinds(t *testing.T) {
 			t.Errorf("kind %d: %v, want %v", k, got, want)
 		}
 	}
+}
+
+// What is derived from the table, told once more in full: a row in which one word is wrong is seen here.
+func TestMethodTable(t *testing.T) {
+	lists := []Method{MethodToolsList, MethodPromptsList, MethodResourcesList, MethodTemplatesList}
+	named := []Method{MethodToolsCall, MethodPromptsGet, MethodResourcesRead}
+	tasks := []Method{MethodTasksGet, MethodTasksUpdate, MethodTasksCancel}
+	for what, test := range map[string]struct {
+		of   func(Method) bool
+		want []Method
+	}{
+		"modern clients ask":       {modernRequest, slices.Concat(lists, named, tasks, []Method{MethodCompletionComplete, MethodServerDiscover, MethodSubscriptionsListen})},
+		"only modern clients ask":  {modernOnly, []Method{MethodServerDiscover, MethodSubscriptionsListen}},
+		"may carry Mcp-Name":       {mayCarryName, slices.Concat(named, tasks)},
+		"must carry Mcp-Name":      {demandsName, named},
+		"may be answered by asks":  {Method.MayAsk, named},
+		"say how long they hold":   {func(m Method) bool { return m.is(cached) }, slices.Concat(lists, []Method{MethodServerDiscover, MethodResourcesRead})},
+		"may not be sent twice":    {func(m Method) bool { return !m.Repeatable() }, []Method{MethodOther, MethodToolsCall}},
+		"list":                     {func(m Method) bool { return m.Owner() == OwnerCatalog }, lists},
+		"list a kind":              {func(m Method) bool { _, ok := m.Lists(); return ok }, lists},
+		"are asked by servers":     {func(m Method) bool { return m.Owner() == OwnerClient }, []Method{MethodSamplingCreateMessage, MethodElicitationCreate, MethodRootsList}},
+		"go to whoever has a task": {func(m Method) bool { return m.Owner() == OwnerTasks }, slices.Concat(tasks, []Method{MethodTasksResult, MethodTasksList})},
+		"have no answer":           {func(m Method) bool { return m.Owner() == OwnerNone }, append(notifications(), MethodOther)},
+	} {
+		for m := range methodCount {
+			if got, want := test.of(m), slices.Contains(test.want, m); got != want {
+				t.Errorf("%s: %v is %v, want %v", what, m, got, want)
+			}
+		}
+	}
+}
+
+func notifications() (all []Method) {
+	for m := NotificationInitialized; m < methodCount; m++ {
+		all = append(all, m)
+	}
+	return all
 }

@@ -27,11 +27,11 @@ func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 			return fault
 		}
 	}
-	if !modernMethod(f.M) {
+	if !modernRequest(f.M) {
 		return NoMethod(f.MethodText())
 	}
 	if header != nil {
-		if source, given := NameHeader(f.M, p), header(HeaderName) != ""; given && named(f.M) || source.Present() && demandsName(f.M) {
+		if source, given := NameHeader(f.M, p), header(HeaderName) != ""; given && mayCarryName(f.M) || source.Present() && demandsName(f.M) {
 			if fault := checkHeader(HeaderName, header(HeaderName), f.Raw, source); fault != nil {
 				return fault
 			}
@@ -82,22 +82,17 @@ func badMeta(message string) *Fault {
 	return &Fault{Name: InvalidParams, Message: message, status: 400}
 }
 
-// modernMethod reports whether a modern client may call the method. // MCP 2026-07-28, schema, ClientRequest; extension tasks
-func modernMethod(m Method) bool {
-	switch m {
-	case MethodToolsList, MethodToolsCall, MethodPromptsList, MethodPromptsGet, MethodResourcesList, MethodTemplatesList,
-		MethodResourcesRead, MethodCompletionComplete, MethodServerDiscover, MethodSubscriptionsListen,
-		MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
-		return true
-	}
-	return false
+// modernRequest reports whether a modern client may send such a request. // MCP 2026-07-28, schema, ClientRequest; extension tasks
+func modernRequest(m Method) bool {
+	row := m.row()
+	return m != MethodOther && row.from&client != 0 && row.eras&inModern != 0 && row.owner != OwnerNone
 }
 
-// named reports whether requests of the method may carry Mcp-Name.
-func named(m Method) bool {
-	switch m {
-	case MethodToolsCall, MethodPromptsGet, MethodResourcesRead, MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
-		return true
+// mayCarryName reports whether requests of the method may carry Mcp-Name.
+func mayCarryName(m Method) bool {
+	switch m.Names() {
+	case SubjectTool, SubjectPrompt, SubjectResource, SubjectTask:
+		return modernRequest(m)
 	}
 	return false
 }
@@ -105,25 +100,14 @@ func named(m Method) bool {
 // demandsName reports whether requests of the method are refused without Mcp-Name. The extension for tasks tells clients to send
 // it, for whoever routes by it, but says nothing of servers, and FastMCP 4 does not send it; the conformance suite wants it
 // not demanded. One that says something else than the body is refused all the same. // SEP-2663, routing headers
-func demandsName(m Method) bool {
-	switch m {
-	case MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
-		return false
-	}
-	return named(m)
-}
+func demandsName(m Method) bool { return mayCarryName(m) && !m.is(extension) }
 
 // NameHeader returns the value of params that the header Mcp-Name repeats, absent for methods without the header.
 func NameHeader(m Method, p *Params) Span {
-	switch m {
-	case MethodToolsCall, MethodPromptsGet:
-		return p.Name
-	case MethodResourcesRead:
-		return p.URI
-	case MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
-		return p.TaskID
+	if !mayCarryName(m) {
+		return Span{}
 	}
-	return Span{}
+	return m.Named(p)
 }
 
 // checkHeader compares a header's value with the raw JSON string at the span.
@@ -165,31 +149,8 @@ func equalsText(raw []byte, text string) bool {
 
 // checkShape checks that params have what the method needs, and the log level.
 func checkShape(f *Frame, p *Params) *Fault {
-	missing := ""
-	switch f.M {
-	case MethodToolsCall, MethodPromptsGet:
-		if !p.Name.Present() {
-			missing = "name"
-		}
-	case MethodResourcesRead:
-		if !p.URI.Present() {
-			missing = "uri"
-		}
-	case MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
-		if !p.TaskID.Present() {
-			missing = "taskId"
-		}
-	case MethodCompletionComplete:
-		if !p.RefName.Present() && !p.RefURI.Present() {
-			missing = "ref"
-		}
-	case MethodSubscriptionsListen:
-		if !p.Notifications.Present() {
-			missing = "notifications"
-		}
-	}
-	if missing != "" {
-		return BadParams("Invalid params: params." + missing + " is missing")
+	if f.M.Names() != SubjectNone && !f.M.Named(p).Present() {
+		return BadParams("Invalid params: params." + f.M.Names().member() + " is missing")
 	}
 	if level := p.MetaLogLevel.Of(f.Raw); level != nil && !isLevel(level) {
 		return badMeta("Invalid params: _meta has no known io.modelcontextprotocol/logLevel")

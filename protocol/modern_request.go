@@ -40,12 +40,6 @@ var (
 	emptyObject        = []byte("{}")
 )
 
-// MayAsk reports whether a server may answer the method with input_required. // MCP 2026-07-28, basic/patterns/mrtr, supported
-// requests
-func MayAsk(m Method) bool {
-	return m == MethodToolsCall || m == MethodPromptsGet || m == MethodResourcesRead
-}
-
 // ToLegacyRequest appends the edits that make a client's request one for a legacy server: without _meta's
 // io.modelcontextprotocol/ keys, inputResponses and requestState; token, raw JSON, takes the place of the progress token or
 // is put in; nil leaves it. _meta goes when nothing is left in it.
@@ -62,7 +56,7 @@ func ToLegacyRequest(edits []Edit, f *Frame, p *Params, token []byte) []Edit {
 		{name: "requestState", have: p.RequestState},
 	}
 	wishes := all[:]
-	if !MayAsk(f.M) {
+	if !f.M.MayAsk() {
 		wishes = all[:1]
 	}
 	known := [2]Span{p.Arguments, p.Meta}
@@ -141,7 +135,7 @@ func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit
 		drop = append(drop, "task") // MCP 2025-11-25, basic/utilities/tasks
 	}
 	all := wishes[:]
-	if !MayAsk(f.M) {
+	if !f.M.MayAsk() {
 		all = wishes[:5]
 	}
 	if !p.Meta.Present() {

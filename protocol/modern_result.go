@@ -27,7 +27,7 @@ var (
 // KindOf says what the result of a request means. input_required where it is not allowed (anything but tools/call,
 // prompts/get and resources/read), or with neither requests nor state, is ResultUnknown. // MCP 2026-07-28, basic/patterns/mrtr
 func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
-	requires := MayAsk(m) && (r.InputRequests.Present() || r.RequestState.Present())
+	requires := m.MayAsk() && (r.InputRequests.Present() || r.RequestState.Present())
 	switch text := r.ResultType.Of(f.Raw); {
 	case text == nil:
 		if requires && !r.Content.Present() && !r.Messages.Present() && !r.Contents.Present() {
@@ -42,16 +42,6 @@ func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
 		return ResultTask
 	}
 	return ResultUnknown
-}
-
-// cacheable reports whether complete results of the method carry ttlMs and cacheScope. // MCP 2026-07-28,
-// server/utilities/caching
-func cacheable(m Method) bool {
-	switch m {
-	case MethodServerDiscover, MethodToolsList, MethodPromptsList, MethodResourcesList, MethodTemplatesList, MethodResourcesRead:
-		return true
-	}
-	return false
 }
 
 // ToModernResult appends the edits that make a server's result, of either era, one for a modern client: resultType, in _meta
@@ -77,7 +67,7 @@ func ToModernResult(edits []Edit, m Method, f *Frame, r *ResultInfo, serverInfo 
 		switch {
 		case w.have.Present():
 			w.want = w.have.Of(f.Raw)
-		case !complete && 1 <= i && i <= 3, (i == 1 || i == 2) && !cacheable(m), i == 3 && m != MethodToolsCall:
+		case !complete && 1 <= i && i <= 3, (i == 1 || i == 2) && !m.is(cached), i == 3 && m != MethodToolsCall:
 			w.want = nil
 		}
 	}

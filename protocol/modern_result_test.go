@@ -172,7 +172,7 @@ func FuzzResultTranslation(f *testing.F) {
 			compare(t, frame.Raw, raw, frame.ResultBytes(), f.ResultBytes(), resultKeysTouched...)
 		}
 		scan(&modern, &mr, AppendEdited(nil, frame.Raw, ToModernResult([]Edit{{frame.ID, []byte("2")}}, m, &frame, &r, []byte(testServer))...))
-		if !mr.ResultType.Present() || cacheable(m) && mr.KindOf(m, &modern) == ResultComplete && !mr.TTL.Present() {
+		if !mr.ResultType.Present() || m.is(cached) && mr.KindOf(m, &modern) == ResultComplete && !mr.TTL.Present() {
 			t.Fatalf("%v %s became %s", m, result, modern.Raw)
 		}
 		if r.Content.Present() && string(r.Content.Of(frame.Raw)) != string(mr.Content.Of(modern.Raw)) {

@@ -111,8 +111,7 @@ func lift(m protocol.Method, f *protocol.Frame) []protocol.Edit {
 	if content := bytes.TrimSpace(r.Content.Of(f.Raw)); len(content) > 0 && string(content) != "[]" || r.Messages.Present() || r.Contents.Present() {
 		return nil
 	}
-	switch m {
-	case protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead:
+	if m.MayAsk() {
 		return []protocol.Edit{protocol.InsertMember(f.Raw, f.Result, []byte(`"resultType":"input_required"`))}
 	}
 	return nil
@@ -210,7 +209,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 // refusedForModern takes a server's error to a modern client's call. Numbers that mean something else to that client, or
 // must not reach it, are translated, whatever the server's era (MCP 2026-07-28, basic, error codes).
 func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	if protocol.MayAsk(p.request.Frame.M) && protocol.URLElicitations(f, func(protocol.Span) bool { return true }) {
+	if p.request.Frame.M.MayAsk() && protocol.URLElicitations(f, func(protocol.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
 	}
 	if code, _ := protocol.ErrorNumber(f); code == codeCapabilityRequired {

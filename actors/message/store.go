@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol"
 )
 
 // Era is how a server wants to be spoken to.
-type Era string
+type Era = protocol.Era
 
 const (
-	EraUnknown Era = ""       // nobody has asked it yet
-	EraLegacy  Era = "legacy" // initialize and a session: 2024-11-05 … 2025-11-25
-	EraModern  Era = "modern" // every request carries everything: 2026-07-28
+	EraUnknown = protocol.EraUnknown // nobody has asked it yet
+	EraLegacy  = protocol.EraLegacy
+	EraModern  = protocol.EraModern
 )
 
 // KnownEra is an era and when the server was last heard to speak it.

@@ -62,11 +62,7 @@ func (n TaskNote) Size() int { return len(n.Frame.Raw) }
 // AboutTask reports whether the request is about a task. What its server asks in it names the task, so that it may run beside
 // other calls where these must not run beside each other: somebody looks how far a task is while another waits for its end.
 func (r *Request) AboutTask() bool {
-	switch r.Frame.M {
-	case protocol.MethodTasksGet, protocol.MethodTasksUpdate, protocol.MethodTasksCancel, protocol.MethodTasksResult:
-		return true
-	}
-	return false
+	return r.Frame.M.Names() == protocol.SubjectTask
 }
 
 // Plain takes away what asks for a task: the server is to answer as ever. Nobody else has the request yet.

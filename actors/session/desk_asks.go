@@ -18,7 +18,7 @@ func (s *deskState) ask(now time.Time, m message.Ask, out []kernel.Effect) []ker
 	if v == nil {
 		return append(out, refuseAsk(m, -32600, "the call has ended"))
 	}
-	if !protocol.MayAsk(v.Method) { // no answer to it can hold a question, and its server may do without
+	if !v.Method.MayAsk() { // no answer to it can hold a question, and its server may do without
 		return append(out, refuseAsk(m, -32602, "the client cannot be asked in "+v.Method.String()))
 	}
 	q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)

@@ -32,22 +32,17 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []kernel.Effect) [
 		}
 		return s.comeBack(now, m, out)
 	}
-	switch x.Frame.M {
-	case protocol.MethodServerDiscover:
+	switch x.Frame.M.Owner() {
+	case protocol.OwnerGateway: // subscriptions/listen goes to an actor of its own
 		peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 		if peer != "" && peer == s.node {
 			return append(out, kernel.Act(deny{x, ownServer()}))
 		}
 		return s.result(x, s.discover(view, peer != ""), out)
-	case protocol.MethodToolsList:
-		return s.list(view, x, protocol.Tools, out)
-	case protocol.MethodPromptsList:
-		return s.list(view, x, protocol.Prompts, out)
-	case protocol.MethodResourcesList:
-		return s.list(view, x, protocol.Resources, out)
-	case protocol.MethodTemplatesList:
-		return s.list(view, x, protocol.Templates, out)
-	case protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead, protocol.MethodCompletionComplete:
+	case protocol.OwnerCatalog:
+		kind, _ := x.Frame.M.Lists()
+		return s.list(view, x, kind, out)
+	case protocol.OwnerServer:
 		t, fault := resolve(view, x)
 		if fault != nil {
 			return s.unknown(m, view, fault, out)
@@ -61,7 +56,7 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []kernel.Effect) [
 			return append(out, kernel.Act(deny{x, fault}))
 		}
 		return s.dispatch(now, m, view, t, out)
-	case protocol.MethodTasksGet, protocol.MethodTasksUpdate, protocol.MethodTasksCancel:
+	case protocol.OwnerTasks:
 		t, fault := taskTarget(view, x)
 		if fault != nil {
 			return append(out, kernel.Act(deny{x, fault}))

@@ -76,18 +76,19 @@ func noResource(x *downstream.Exchange) *protocol.Fault {
 // wantedKinds are the lists in which what a request names would stand, and where it names it.
 func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, protocol.Span) {
 	resources := []protocol.ItemKind{protocol.Resources, protocol.Templates}
-	switch x.Frame.M {
-	case protocol.MethodToolsCall:
-		return []protocol.ItemKind{protocol.Tools}, x.Params.Name
-	case protocol.MethodPromptsGet:
-		return []protocol.ItemKind{protocol.Prompts}, x.Params.Name
-	case protocol.MethodResourcesRead, protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
-		return resources, x.Params.URI
-	case protocol.MethodCompletionComplete:
+	named := x.Frame.M.Named(&x.Params)
+	switch x.Frame.M.Names() {
+	case protocol.SubjectTool:
+		return []protocol.ItemKind{protocol.Tools}, named
+	case protocol.SubjectPrompt:
+		return []protocol.ItemKind{protocol.Prompts}, named
+	case protocol.SubjectResource:
+		return resources, named
+	case protocol.SubjectReference:
 		if x.Params.RefName.Present() {
-			return []protocol.ItemKind{protocol.Prompts}, x.Params.RefName
+			return []protocol.ItemKind{protocol.Prompts}, named
 		}
-		return resources, x.Params.RefURI
+		return resources, named
 	}
 	return nil, protocol.Span{}
 }

@@ -98,8 +98,8 @@ type target struct {
 // resolve finds the item in the view (architecture.md section 2: no call asks the registry).
 func resolve(view *catalog.View, x *downstream.Exchange) (target, *protocol.Fault) {
 	raw := x.Frame.Raw
-	switch x.Frame.M {
-	case protocol.MethodToolsCall:
+	switch x.Frame.M.Names() {
+	case protocol.SubjectTool:
 		name := ""
 		t, fault := resolveEntry(raw, x.Params.Name, "params.name", func(called string) (*catalog.Entry, *protocol.Fault) {
 			name = called // unquoted once a call: that allocates
@@ -112,9 +112,9 @@ func resolve(view *catalog.View, x *downstream.Exchange) (target, *protocol.Faul
 			return target{}, protocol.NoTool(name)
 		}
 		return t, nil
-	case protocol.MethodPromptsGet:
+	case protocol.SubjectPrompt:
 		return resolveEntry(raw, x.Params.Name, "params.name", view.Prompt)
-	case protocol.MethodResourcesRead:
+	case protocol.SubjectResource:
 		uri, ok := protocol.Unquote(x.Params.URI.Of(raw))
 		if !ok {
 			return target{}, protocol.BadParams("params.uri: want a string")

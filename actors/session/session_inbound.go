@@ -86,25 +86,25 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	if s.draining {
 		return s.fault(x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}, out)
 	}
+	if !x.Frame.M.In(protocol.EraLegacy) {
+		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
+	}
+	switch x.Frame.M.Owner() {
+	case protocol.OwnerCatalog:
+		kind, _ := x.Frame.M.Lists()
+		return s.list(x, kind, out)
+	case protocol.OwnerServer:
+		return s.dispatch(now, x, out)
+	case protocol.OwnerTasks:
+		return s.taskRequest(now, x, out)
+	}
 	switch x.Frame.M {
-	case protocol.MethodToolsList:
-		return s.list(x, protocol.Tools, out)
-	case protocol.MethodPromptsList:
-		return s.list(x, protocol.Prompts, out)
-	case protocol.MethodResourcesList:
-		return s.list(x, protocol.Resources, out)
-	case protocol.MethodTemplatesList:
-		return s.list(x, protocol.Templates, out)
 	case protocol.MethodLoggingSetLevel:
 		return s.setLevel(x, out)
 	case protocol.MethodResourcesSubscribe:
 		return s.subscribe(x, out)
 	case protocol.MethodResourcesUnsubscribe:
 		return s.unsubscribe(x, out)
-	case protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead, protocol.MethodCompletionComplete:
-		return s.dispatch(now, x, out)
-	case protocol.MethodTasksGet, protocol.MethodTasksResult, protocol.MethodTasksCancel, protocol.MethodTasksList:
-		return s.taskRequest(now, x, out)
 	}
 	if server := s.only(); server != nil && x.Frame.M == protocol.MethodOther {
 		return s.forward(now, x, target{server: server}, out) // a method of a later revision, or of the server's own

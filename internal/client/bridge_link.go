@@ -198,7 +198,7 @@ func (s *bridgeState) failed(f protocol.Frame, err error) {
 	if status, ok := errors.AsType[*upstream.StatusError](err); ok {
 		message = fmt.Sprintf("The gateway refused the request with HTTP status %d", status.Code)
 	}
-	s.refuse(f, protocol.BackendDisconnected, message, f.M != protocol.MethodToolsCall && f.M != protocol.MethodOther)
+	s.refuse(f, protocol.BackendDisconnected, message, f.M.Repeatable())
 }
 
 // closed handles the end of a link nobody wanted to end.
