@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench fmt vet staticcheck cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants
+.PHONY: help build run test race fuzz bench fmt vet staticcheck lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,11 @@ vet: ## go vet
 
 staticcheck: ## staticcheck, in the version go.mod pins
 	go tool staticcheck ./...
+
+lint: ## staticcheck, revive and errcheck, in the versions go.mod pins
+	go tool staticcheck ./...
+	go tool revive -config revive.toml ./...
+	go tool errcheck -ignoretests -exclude errcheck.txt ./...
 
 cross: ## builds and vets for darwin and windows
 	GOOS=darwin go build -o /dev/null ./cmd/goblin-actor
