@@ -31,7 +31,7 @@ func (b *box) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-func (b *box) Act(kernel.Self, any) {}
+func (*box) Act(kernel.Self, any) {}
 
 // NewProbe spawns a probe at the top of the system.
 func NewProbe(system *kernel.System, name string) Probe {

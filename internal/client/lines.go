@@ -53,9 +53,9 @@ func (l *lines) Send(o upstream.Outgoing) {
 	l.wake()
 }
 
-func (l *lines) Cancel(uint64)     {}
-func (l *lines) Listen()           {}
-func (l *lines) SetVersion(string) {}
+func (*lines) Cancel(uint64)     {}
+func (*lines) Listen()           {}
+func (*lines) SetVersion(string) {}
 
 // Close ends the link after what was sent has been written; a peer that reads nothing for grace loses the rest.
 func (l *lines) Close(grace time.Duration) {

@@ -17,7 +17,7 @@ func TestQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := over(t, demo.NewOracle(), Options{
 			Capabilities: json.RawMessage(`{"elicitation":{},"sampling":{},"roots":{}}`),
-			Answer: func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			Answer: func(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
 				switch method {
 				case "elicitation/create":
 					return json.RawMessage(`{"action":"accept","content":{"opinion":"dig"}}`), nil

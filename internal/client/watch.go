@@ -19,6 +19,7 @@ const (
 // WatchKind says what a WatchEvent is.
 type WatchKind string
 
+// What a watcher tells of.
 const (
 	WatchContents WatchKind = "contents" // Result holds the resource as it is now
 	WatchFailed   WatchKind = "error"    // it cannot be read now: Err

@@ -22,13 +22,13 @@ func (c Changes) Empty() bool {
 
 // Diff compares the config in force with a new one. The tag change of each field of Server says which list it is for;
 // a change of Fault is one of Transport, as the server can run now or cannot any more.
-func Diff(old, new *Config) Changes {
+func Diff(old, next *Config) Changes {
 	var c Changes
 	before := map[string]Server{}
 	for _, s := range old.Servers {
 		before[s.Name] = s
 	}
-	for _, s := range new.Servers {
+	for _, s := range next.Servers {
 		was, known := before[s.Name]
 		delete(before, s.Name)
 		switch {
@@ -45,8 +45,8 @@ func Diff(old, new *Config) Changes {
 			c.Removed = append(c.Removed, s)
 		}
 	}
-	c.Listen = !slices.Equal(old.Listen, new.Listen)
-	c.Settings = settings(old, new)
+	c.Listen = !slices.Equal(old.Listen, next.Listen)
+	c.Settings = settings(old, next)
 	return c
 }
 
@@ -59,9 +59,9 @@ func differ(a, b Server, connection bool) bool {
 }
 
 // settings names the top-level keys that differ, those apart that have a place of their own in Changes.
-func settings(old, new *Config) []string {
+func settings(old, next *Config) []string {
 	var keys []string
-	a, b := reflect.ValueOf(*old), reflect.ValueOf(*new)
+	a, b := reflect.ValueOf(*old), reflect.ValueOf(*next)
 	for _, f := range fieldsOf(a.Type()) {
 		if f.key == "listen" || f.key == "mcpServers" || same(a.Field(f.index), b.Field(f.index)) {
 			continue

@@ -87,7 +87,7 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if int64(len(data)) > limit {
 		return nil, tooLarge(int64(len(data)), limit)
@@ -148,7 +148,7 @@ func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	done := true
 	defer func() {
 		if done {
-			os.Remove(temp.Name()) // gone already when all went well
+			_ = os.Remove(temp.Name()) // gone already when all went well
 		}
 	}()
 	_, err = temp.Write(f.enc.encode(text))

@@ -47,7 +47,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 }
 
@@ -61,7 +61,7 @@ func readPipe(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	end := time.Now().Add(pipeTime)
 	if err := f.SetReadDeadline(end); err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (s *shower) line(indent int, key, value, comment string) {
 	if comment != "" {
 		text = fmt.Sprintf("%-*s # %s", commentColumn-1, text, comment)
 	}
-	s.w.WriteString(text + "\n")
+	_, _ = s.w.WriteString(text + "\n") // its errors stay until Flush
 }
 
 func (s *shower) fields(v reflect.Value, path string, indent int) {
@@ -102,7 +102,7 @@ func (s *shower) servers(servers []Server, path string, indent int) {
 		s.line(indent+1, server.Name+":", "", comment)
 		v := reflect.ValueOf(server)
 		for _, f := range fieldsOf(v.Type()) {
-			if s.applies(server, f.key) {
+			if applies(server, f.key) {
 				s.value(v.Field(f.index), f, join(join(path, server.Written), f.key), indent+2)
 			}
 		}
@@ -110,7 +110,7 @@ func (s *shower) servers(servers []Server, path string, indent int) {
 }
 
 // applies tells whether a key means something for this kind of server.
-func (s *shower) applies(server Server, key string) bool {
+func applies(server Server, key string) bool {
 	switch key {
 	case "command", "args", "env", "inheritEnv", "cwd", "replicas":
 		return len(server.URLs) == 0

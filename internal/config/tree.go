@@ -133,7 +133,7 @@ func (b *treeBuilder) node(a ast.Node, path string, depth int) *node {
 	case *ast.SequenceNode:
 		n.kind = list
 		for i, item := range a.Values {
-			child := b.colonText(item)
+			child := colonText(item)
 			if child == nil {
 				child = b.node(item, fmt.Sprintf("%s[%d]", path, i), depth+1)
 			}
@@ -154,7 +154,7 @@ func (b *treeBuilder) node(a ast.Node, path string, depth int) *node {
 
 // colonText returns the text of a list's element such as image:latest, nil for all others. Inside of braces goccy/go-yaml
 // 1.19.2 takes it for a mapping, though a colon without a blank behind it is text (YAML 1.2.2, 7.3.3).
-func (b *treeBuilder) colonText(a ast.Node) *node {
+func colonText(a ast.Node) *node {
 	pair, ok := a.(*ast.MappingValueNode)
 	if m, many := a.(*ast.MappingNode); many && len(m.Values) == 1 && m.GetToken().Type != token.MappingStartType {
 		pair, ok = m.Values[0], true

@@ -53,7 +53,7 @@ func (f *front) Post(x *downstream.Exchange) {
 	switch {
 	case c != nil:
 	case x.Frame.Kind == protocol.KindRequest && before:
-		f.early(x)
+		answerEarly(x)
 		return
 	case before:
 		x.Accept()
@@ -72,7 +72,7 @@ func (f *front) Post(x *downstream.Exchange) {
 		}
 		f.request(c, x)
 	case protocol.KindNotification:
-		f.notified(c, x)
+		c.notified(x)
 		x.Accept()
 	default:
 		c.answered(&x.Frame)
@@ -80,8 +80,8 @@ func (f *front) Post(x *downstream.Exchange) {
 	}
 }
 
-// early answers a request on stdio or HTTP+SSE before initialize: only ping is allowed.
-func (f *front) early(x *downstream.Exchange) {
+// answerEarly answers a request on stdio or HTTP+SSE before initialize: only ping is allowed.
+func answerEarly(x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	switch x.Frame.M {
 	case protocol.MethodPing:
@@ -93,7 +93,7 @@ func (f *front) early(x *downstream.Exchange) {
 	}
 }
 
-func (f *front) notified(c *session, x *downstream.Exchange) {
+func (c *session) notified(x *downstream.Exchange) {
 	switch x.Frame.M {
 	case protocol.NotificationInitialized:
 		c.initialized()

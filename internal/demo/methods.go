@@ -25,7 +25,7 @@ func (f *front) dispatch(c *Call) (any, error) {
 	case protocol.MethodResourcesSubscribe:
 		return f.subscribe(c)
 	case protocol.MethodResourcesUnsubscribe:
-		return f.unsubscribe(c)
+		return unsubscribe(c)
 	case protocol.MethodLoggingSetLevel:
 		return setLevel(c)
 	case protocol.MethodCompletionComplete:
@@ -142,7 +142,7 @@ func (f *front) subscribe(c *Call) (any, error) {
 	return struct{}{}, nil
 }
 
-func (f *front) unsubscribe(c *Call) (any, error) {
+func unsubscribe(c *Call) (any, error) {
 	uri, err := c.text("uri", c.x.Params.URI)
 	if err != nil {
 		return nil, err

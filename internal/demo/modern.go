@@ -50,21 +50,21 @@ func (f *front) modern(x *downstream.Exchange) {
 		return
 	case x.Frame.M == protocol.MethodInitialize && !x.Params.MetaVersion.Present():
 		requested, _ := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
-		f.refuseModern(x, &protocol.Fault{Name: protocol.UnsupportedVersion, Requested: requested})
+		refuseModern(x, &protocol.Fault{Name: protocol.UnsupportedVersion, Requested: requested})
 		return
 	}
 	if fault := protocol.CheckModern(f.header(x), &x.Frame, &x.Params); fault != nil {
-		f.refuseModern(x, fault)
+		refuseModern(x, fault)
 		return
 	}
 	if fault := f.checkBindings(x); fault != nil {
-		f.refuseModern(x, fault)
+		refuseModern(x, fault)
 		return
 	}
 	id := string(x.Frame.IDBytes())
 	ctx, ok := f.beginModern(x, id)
 	if !ok {
-		f.refuseModern(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many requests at once, or this id is in use"})
+		refuseModern(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many requests at once, or this id is in use"})
 		return
 	}
 	c := f.modernCall(ctx, x)
@@ -219,7 +219,7 @@ func (s *Server) serverInfo() []byte {
 }
 
 // refuseModern answers with a fault and the HTTP status it has.
-func (f *front) refuseModern(x *downstream.Exchange, fault *protocol.Fault) {
+func refuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 	var id []byte
 	if x.Frame.Kind == protocol.KindRequest {
 		id = x.Frame.IDBytes()

@@ -33,8 +33,8 @@ func (c Client) entry(o Ours) object {
 	return e
 }
 
-// others are the keys of an entry that cannot stand beside ours.
-func (c Client) others(o Ours) []string {
+// othersThan are the keys of an entry that cannot stand beside ours.
+func othersThan(o Ours) []string {
 	if o.URL != "" {
 		return []string{"command", "args", "cwd", "envFile"}
 	}
@@ -56,7 +56,7 @@ func (c Client) Install(text, name string, o Ours) (string, error) {
 	for key, value := range now {
 		want[key] = value
 	}
-	for _, key := range c.others(o) {
+	for _, key := range othersThan(o) {
 		delete(want, key)
 	}
 	for _, f := range fields {
@@ -80,7 +80,7 @@ func (c Client) Install(text, name string, o Ours) (string, error) {
 			return "", err
 		}
 	}
-	for _, key := range c.others(o) {
+	for _, key := range othersThan(o) {
 		if edited, err = drop(edited, append(path[:2:2], key)); err != nil {
 			return "", err
 		}

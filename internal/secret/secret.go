@@ -24,7 +24,7 @@ var (
 // Value hides all of s but its variables and the scheme of an Authorization header.
 func Value(s string) string {
 	var m mask
-	return m.bare(m.value(m.variables(s)))
+	return m.bare(hideValue(m.variables(s)))
 }
 
 // Pair shows the value that has that name.

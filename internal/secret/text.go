@@ -43,7 +43,7 @@ func Text(s string) string {
 	var m mask
 	t := m.variables(s)
 	if parts := wholly.FindStringSubmatch(t); parts != nil && !strings.HasPrefix(parts[2], "//") {
-		return m.bare(parts[1] + m.value(parts[2]))
+		return m.bare(parts[1] + hideValue(parts[2]))
 	}
 	t = address.ReplaceAllStringFunc(t, func(u string) string { return m.put('\uE002', m.address(u)) })
 	expressions := []*regexp.Regexp{pair, flag, bearing}
@@ -51,7 +51,7 @@ func Text(s string) string {
 		expressions = []*regexp.Regexp{listed, pair, flag, bearing}
 	}
 	for _, e := range expressions {
-		t = replaceSecond(e, t, m.value)
+		t = replaceSecond(e, t, hideValue)
 	}
 	return m.bare(byLook(t, Hidden))
 }
@@ -125,8 +125,8 @@ func (m *mask) variables(s string) string {
 	})
 }
 
-// value hides all of s but variables and the scheme of an Authorization header. Quotes around it stay.
-func (m *mask) value(s string) string {
+// hideValue hides all of s but variables and the scheme of an Authorization header. Quotes around it stay.
+func hideValue(s string) string {
 	inner := strings.Trim(s, `"'\`)
 	if inner == "" {
 		return s
@@ -163,7 +163,7 @@ func (m *mask) address(s string) string {
 	}
 	user := ""
 	if at >= 0 {
-		user, rest = m.value(rest[:at])+"@", rest[at+1:]
+		user, rest = hideValue(rest[:at])+"@", rest[at+1:]
 	}
 	rest, fragment, hasFragment := strings.Cut(rest, "#")
 	rest, query, hasQuery := strings.Cut(rest, "?")
@@ -173,23 +173,23 @@ func (m *mask) address(s string) string {
 		shown += "/" + byLook(path, Hidden)
 	}
 	if hasQuery {
-		shown += "?" + m.query(query)
+		shown += "?" + hideQuery(query)
 	}
 	if hasFragment {
-		shown += "#" + m.query(fragment)
+		shown += "#" + hideQuery(fragment)
 	}
 	return strings.ReplaceAll(shown, Hidden, "redacted") // brackets may not stand in most parts of a URL
 }
 
-// query hides the values of the pairs of a query; what is no pair is hidden whole.
-func (m *mask) query(s string) string {
+// hideQuery hides the values of the pairs of a query; what is no pair is hidden whole.
+func hideQuery(s string) string {
 	pairs := strings.Split(s, "&")
 	for i, p := range pairs {
 		name, value, isPair := strings.Cut(p, "=")
 		if isPair {
-			pairs[i] = name + "=" + m.value(value)
+			pairs[i] = name + "=" + hideValue(value)
 		} else {
-			pairs[i] = m.value(p)
+			pairs[i] = hideValue(p)
 		}
 	}
 	return strings.Join(pairs, "&")

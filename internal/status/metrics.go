@@ -65,6 +65,7 @@ func (m *Metrics) Server(name string) *ServerMetrics {
 // Delivery says what became of a notification on its way to one client.
 type Delivery uint8
 
+// What becomes of a notification.
 const (
 	Delivered  Delivery = iota // written to the client's stream
 	Coalesced                  // a newer one of the same key took its place
@@ -80,6 +81,7 @@ func (m *Metrics) Notification(kind protocol.Method, what Delivery) {
 // Side says whose bytes are counted.
 type Side uint8
 
+// The two sides of the gateway.
 const (
 	Clients Side = iota
 	Servers
@@ -89,6 +91,7 @@ const (
 // Direction is seen from the gateway.
 type Direction uint8
 
+// What comes in and what goes out.
 const (
 	In Direction = iota
 	Out

@@ -14,6 +14,7 @@ import (
 // Outcome says how a call ended, as its caller saw it.
 type Outcome uint8
 
+// Every call ends in one of these ways; /metrics names them by outcomeNames.
 const (
 	OutcomeOK          Outcome = iota // a result
 	OutcomeError                      // the server's own JSON-RPC error

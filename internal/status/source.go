@@ -35,6 +35,7 @@ type Action struct {
 // Verb names an action.
 type Verb string
 
+// The actions that people may ask for.
 const (
 	Restart Verb = "restart" // replace the connections of Server; running calls may finish on the old ones
 	Cancel  Verb = "cancel"  // end Call with an error
