@@ -12,6 +12,7 @@ import (
 // Health is how something is; it chooses the colour.
 type Health uint8
 
+// The states that a palette has a style for.
 const (
 	Plain Health = iota // nothing to be said
 	Good

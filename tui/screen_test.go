@@ -103,7 +103,7 @@ func (s *seat) styles() string {
 	w, h := s.screen.Size()
 	for y := range h {
 		run, from, word := "", 0, ""
-		end := func(x int) {
+		end := func(_ int) {
 			if run != "" {
 				fmt.Fprintf(&b, "%2d:%-3d %s %q\n", y, from, run, strings.TrimRight(word, " "))
 			}

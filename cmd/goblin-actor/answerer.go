@@ -84,7 +84,7 @@ func (a *answerer) readFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("--answer: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(f, maxArguments))
 	if err != nil {
 		return fmt.Errorf("--answer: %w", err)

@@ -155,16 +155,16 @@ func ourEntry(cmd *cobra.Command, client desktop.Client, o installOptions) (desk
 
 // selfPath is this program as the user runs it: a link that an update moves stays a link.
 func selfPath() (string, error) {
-	real, err := os.Executable()
+	executable, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
 	if called, err := exec.LookPath(os.Args[0]); err == nil {
-		if called, err = filepath.Abs(called); err == nil && sameFile(called, real) {
+		if called, err = filepath.Abs(called); err == nil && sameFile(called, executable) {
 			return called, nil
 		}
 	}
-	return real, nil
+	return executable, nil
 }
 
 func sameFile(a, b string) bool {

@@ -115,7 +115,7 @@ func diagnose(out io.Writer, cfg *config.Config, report config.Report, s *status
 			}
 		default:
 			ill++
-			cause, todo := explain(report.CommandLine(configOf(cfg, server.Name)), server, backends)
+			cause, todo := explain(report.CommandLine(configOf(cfg, server.Name)), server)
 			fmt.Fprintf(out, "%s %s: %s: %s\n    cause: %s\n    to do: %s\n", p.bad("✗"), oneLine(server.Name, 0), server.State,
 				oneLine(cmp.Or(server.Reason, "it has not answered yet"), 300), cause, todo)
 			for _, line := range slices.Compact(slices.Clone(backends.Stderr)) { // every start says the same
@@ -147,7 +147,7 @@ func configOf(cfg *config.Config, name string) config.Server {
 
 // explain says why a server is not well and what a person can do, by what was seen. command is its command line as it may
 // be shown.
-func explain(command []string, seen status.Server, backend status.Backend) (cause, todo string) {
+func explain(command []string, seen status.Server) (cause, todo string) {
 	reason := strings.ToLower(seen.Reason)
 	program := oneLine(command[0], 80)
 	has := func(words ...string) bool {

@@ -80,13 +80,13 @@ func report(w io.Writer, err error) int {
 	return code
 }
 
-// impatiently runs print, which writes to a terminal or a pipe, but waits for no more than a second: whoever interrupts a
+// impatiently runs write, which writes to a terminal or a pipe, but waits for no more than a second: whoever interrupts a
 // command wants it to end, also when nobody takes what it has to say.
-func impatiently(print func()) {
+func impatiently(write func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		print()
+		write()
 	}()
 	select {
 	case <-done:

@@ -54,7 +54,7 @@ func clientOf(ctx context.Context, g *actors.Gateway, cfg *config.Config, o clie
 	go func() {
 		// The client hears of the end by the pipe; a reason is a fault of the gateway itself.
 		gatewayOut.CloseWithError(serveStdio(context.WithoutCancel(ctx), g, cfg, gatewayIn, gatewayOut, log))
-		gatewayIn.Close()
+		_ = gatewayIn.Close()
 	}()
 	return client.OverPipe(ctx, fromGateway, toGateway, o)
 }

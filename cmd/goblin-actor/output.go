@@ -29,7 +29,7 @@ func (f *format) add(cmd *cobra.Command) {
 func (f *format) String() string { return string(*f) }
 
 // Type names the flag's value in the help.
-func (f *format) Type() string { return "format" }
+func (*format) Type() string { return "format" }
 
 // Set takes one of the three words.
 func (f *format) Set(s string) error {

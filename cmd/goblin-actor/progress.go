@@ -95,14 +95,14 @@ func (b *progressBar) resume() {
 	}
 }
 
-// aside runs print, which writes whole lines to w, on a clean line: now, or after the pause.
-func (b *progressBar) aside(print func()) {
+// aside runs write, which writes whole lines to w, on a clean line: now, or after the pause.
+func (b *progressBar) aside(write func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.paused {
-		b.later = append(b.later, print)
+		b.later = append(b.later, write)
 		return
 	}
 	b.wipe()
-	print()
+	write()
 }

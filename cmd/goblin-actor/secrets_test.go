@@ -199,7 +199,7 @@ func (g *plantedGateway) awaitReady(t *testing.T) {
 	}
 }
 
-func (g *plantedGateway) page(t *testing.T, page string) string {
+func (*plantedGateway) page(t *testing.T, page string) string {
 	sockets, err := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "goblin-actor", "*.sock"))
 	if err != nil || len(sockets) != 1 {
 		t.Fatalf("sockets %v, %v", sockets, err)

@@ -89,7 +89,7 @@ func watchStatus(ctx context.Context, w io.Writer, path string, out format) erro
 			fmt.Fprintf(&page, "%s\n", oneLine(err.Error(), 200))
 		}
 		if isTerminal(w) {
-			io.WriteString(w, "\x1b[H\x1b[2J")
+			fmt.Fprint(w, "\x1b[H\x1b[2J")
 		}
 		if _, err := io.WriteString(w, page.String()); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -44,7 +45,7 @@ func watchConfig(path string, log *slog.Logger) (<-chan struct{}, func()) {
 	go follow(watcher, paths, tell)
 	return changed, func() {
 		stopSignal()
-		watcher.Close()
+		_ = watcher.Close()
 	}
 }
 
@@ -62,7 +63,10 @@ func follow(watcher *fsnotify.Watcher, paths []string, tell func()) {
 			if slices.Contains(paths, filepath.Clean(event.Name)) && !event.Op.Has(fsnotify.Chmod) {
 				timer.Reset(settle)
 			}
-		case <-watcher.Errors:
+		case err := <-watcher.Errors:
+			if errors.Is(err, fsnotify.ErrEventOverflow) { // events are lost, and that of the file may be one of them
+				timer.Reset(settle)
+			}
 		case <-timer.C:
 			tell()
 		}

@@ -78,8 +78,8 @@ func TestFloods(t *testing.T) {
 	g.slowest(t, 50) // connections and pools fill
 
 	floods := map[string]func(t *testing.T, over *atomic.Bool){
-		"progress": func(t *testing.T, over *atomic.Bool) { g.flooded(over, "flood-progress") },
-		"logs":     func(t *testing.T, over *atomic.Bool) { g.flooded(over, "flood-logs") },
+		"progress": func(_ *testing.T, over *atomic.Bool) { g.flooded(over, "flood-progress") },
+		"logs":     func(_ *testing.T, over *atomic.Bool) { g.flooded(over, "flood-logs") },
 		"updates": func(t *testing.T, over *atomic.Bool) {
 			c := connect(t, g, "")
 			c.post(t, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"loud+x://one"}}`)

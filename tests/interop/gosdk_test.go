@@ -91,7 +91,7 @@ func (p *goSDK) complete(ctx context.Context, of reference, argument, value stri
 	return result.Completion.Values, nil
 }
 
-func (p *goSDK) fault(err error) fault {
+func (*goSDK) fault(err error) fault {
 	var e *jsonrpc.Error
 	if errors.As(err, &e) {
 		return fault{int(e.Code), e.Message}

@@ -48,12 +48,12 @@ func (p *inspector) run(ctx context.Context, result any, args ...string) error {
 	return nil
 }
 
-func (p *inspector) server() string  { return "" }
-func (p *inspector) version() string { return legacyVersion } // it does not tell
-func (p *inspector) heard() *ears    { return p.ear }
-func (p *inspector) close() error    { return nil }
+func (*inspector) server() string  { return "" }
+func (*inspector) version() string { return legacyVersion } // it does not tell
+func (p *inspector) heard() *ears  { return p.ear }
+func (*inspector) close() error    { return nil }
 
-func (p *inspector) fault(err error) fault { return fault{0, fmt.Sprint(err)} }
+func (*inspector) fault(err error) fault { return fault{0, fmt.Sprint(err)} }
 
 func (p *inspector) list(ctx context.Context, what string) ([]string, error) {
 	p.lists.mu.Lock()
@@ -108,14 +108,14 @@ func (p *inspector) call(ctx context.Context, tool string, args map[string]any, 
 	return pieces, nil
 }
 
-func (p *inspector) read(context.Context, string) (content, error) { return content{}, errOneRequest }
+func (*inspector) read(context.Context, string) (content, error) { return content{}, errOneRequest }
 
-func (p *inspector) prompt(context.Context, string, map[string]string) (string, error) {
+func (*inspector) prompt(context.Context, string, map[string]string) (string, error) {
 	return "", errOneRequest
 }
 
-func (p *inspector) complete(context.Context, reference, string, string) ([]string, error) {
+func (*inspector) complete(context.Context, reference, string, string) ([]string, error) {
 	return nil, errOneRequest
 }
-func (p *inspector) level(context.Context, string) error  { return errOneRequest }
-func (p *inspector) listen(context.Context, string) error { return errOneRequest }
+func (*inspector) level(context.Context, string) error  { return errOneRequest }
+func (*inspector) listen(context.Context, string) error { return errOneRequest }

@@ -156,7 +156,7 @@ func (p *mcpGo) complete(ctx context.Context, of reference, argument, value stri
 }
 
 // fault turns the SDK's sentinels back into codes.
-func (p *mcpGo) fault(err error) fault {
+func (*mcpGo) fault(err error) fault {
 	for sentinel, code := range map[error]int{mcp.ErrInvalidParams: -32602, mcp.ErrResourceNotFound: -32002, mcp.ErrMethodNotFound: -32601} {
 		if errors.Is(err, sentinel) {
 			return fault{code, err.Error()}

@@ -195,7 +195,7 @@ func (p *node) do(ctx context.Context, op string, request map[string]any, result
 
 func (p *node) close() error { return p.do(context.Background(), "close", nil, nil) }
 
-func (p *node) fault(err error) fault {
+func (*node) fault(err error) fault {
 	if e, ok := errors.AsType[*nodeFault](err); ok {
 		return e.fault
 	}

@@ -267,7 +267,7 @@ func (l *link) get() {
 }
 
 // SetVersion implements transport.Link.
-func (l *link) SetVersion(string) {}
+func (*link) SetVersion(string) {}
 
 // Close implements transport.Link.
 func (l *link) Close(time.Duration) { l.end(nil) }

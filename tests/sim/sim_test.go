@@ -26,10 +26,10 @@ var (
 )
 
 // tell runs one story.
-func tell(t *testing.T, p Params, print bool) (o Outcome) {
+func tell(t *testing.T, p Params, aloud bool) (o Outcome) {
 	t.Helper()
 	cryptotest.SetGlobalRandom(t, p.Seed)
-	synctest.Test(t, func(t *testing.T) { o = Run(t, p, print) })
+	synctest.Test(t, func(t *testing.T) { o = Run(t, p, aloud) })
 	return o
 }
 

@@ -218,7 +218,7 @@ type logWriter struct{ w *world }
 func (l logWriter) Write(p []byte) (int, error) {
 	if text := string(p[:len(p)-1]); l.w.tell && !l.w.failed() {
 		_, text, _ = strings.Cut(text, " ") // the time
-		l.w.print(l.w.clock() + "        log " + text)
+		l.w.print(clock() + "        log " + text)
 	}
 	if bytes.Contains(p, []byte("level=ERROR")) {
 		l.w.broken("nothing here needs a person, and the gateway logs %s", p[:len(p)-1])
@@ -230,18 +230,18 @@ func (l logWriter) Write(p []byte) (int, error) {
 func (w *world) broken(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.trace("BROKEN: %s", text)
-	w.failures = append(w.failures, w.clock()+" "+text)
+	w.failures = append(w.failures, clock()+" "+text)
 }
 
 func (w *world) failed() bool { return len(w.failures) > 0 }
 
-func (w *world) clock() string {
+func clock() string {
 	return time.Now().UTC().Format("15:04:05.000")
 }
 
 // trace writes a line of the story.
 func (w *world) trace(format string, args ...any) {
-	line := w.clock() + " " + fmt.Sprintf(format, args...)
+	line := clock() + " " + fmt.Sprintf(format, args...)
 	_, _ = w.digest.Write([]byte(line))
 	if w.tell && !w.failed() { // what comes after a broken law is of no interest
 		w.print(readable(line))
