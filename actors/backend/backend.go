@@ -16,21 +16,21 @@ import (
 
 // Options say what a backend connects to.
 type Options struct {
-	Server   config.Server
-	Replica  int
-	Node     string // names this gateway to other gateways; never empty
-	Pool     kernel.Reference
-	Open     func(upstream.Sink) upstream.Link // opens one connection; called for every incarnation
-	Kind     string                            // stdio | http | sse, for people
-	Announce message.Can                       // the questions it tells the server it can carry
-	Catalog  bool                              // it fetches the server's lists
-	Legacy   bool                              // the server is spoken to in a legacy era only, whatever it is configured to
-	Before   uint64                            // connections that were made before, by the actor that this one replaces
-	Known    message.KnownEra                  // what is remembered of the server
-	Metrics  *status.ServerMetrics             // nil = uncounted
-	Links    *Links                            // counts open connections
-	Log      *slog.Logger
-	Seed     uint64 // of the backoff's jitter
+	Server    config.Server
+	Replica   int
+	Node      string // names this gateway to other gateways; never empty
+	Pool      kernel.Reference
+	Open      func(upstream.Sink) upstream.Link // opens one connection; called for every incarnation
+	Transport string                            // stdio | http | sse
+	Announce  message.Can                       // the questions it tells the server it can carry
+	Catalog   bool                              // it fetches the server's lists
+	Legacy    bool                              // the server is spoken to in a legacy era only, whatever it is configured to
+	Before    uint64                            // connections that were made before, by the actor that this one replaces
+	Known     message.KnownEra                  // what is remembered of the server
+	Metrics   *status.ServerMetrics             // nil = uncounted
+	Links     *Links                            // counts open connections
+	Log       *slog.Logger
+	Seed      uint64 // of the backoff's jitter
 }
 
 // mailbox is how many messages may wait: calls are bounded by the pool, frames by the reader that stalls (TellWait).
@@ -38,10 +38,10 @@ const mailbox = 1024
 
 // Spawn starts the actor under its pool. Ten panics in a minute stop it for good; the pool sees it as lost.
 func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
-	incarnation := &o.Before // outlives a restart, so that an old connection's frames are never taken for a new one's
+	connections := &o.Before // outlives a restart, so that an old connection's frames are never taken for a new one's
 	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
-		return &backend{Options: o, state: newState(o, self.Reference(), incarnation)}
+		return &backend{Options: o, state: newState(o, self.Reference(), connections)}
 	})
 }
 
@@ -62,7 +62,7 @@ func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 }
 
 type (
-	open       struct{ gen uint64 }
+	open       struct{ incarnation }
 	write      struct{ out upstream.Outgoing }
 	giveUp     struct{ ticket uint64 }
 	listen     struct{}
@@ -78,7 +78,7 @@ func (b *backend) Act(self kernel.Self, act any) {
 	case giveUp:
 		b.link.Cancel(a.ticket)
 	case open:
-		b.open(self, a.gen)
+		b.open(self, a.incarnation)
 	case listen:
 		b.link.Listen()
 	case setVersion:
@@ -91,9 +91,9 @@ func (b *backend) Act(self kernel.Self, act any) {
 	}
 }
 
-// open starts a connection whose events come back tagged with gen. The connection ends with this incarnation of
+// open starts a connection whose events come back tagged with its number. The connection ends with this incarnation of
 // the actor, whatever ends that; nothing of it is left once it is closed.
-func (b *backend) open(self kernel.Self, gen uint64) {
+func (b *backend) open(self kernel.Self, n incarnation) {
 	me := self.Reference()
 	done := b.Links.opened()
 	closed, end := context.WithCancel(context.Background())
@@ -102,7 +102,7 @@ func (b *backend) open(self kernel.Self, gen uint64) {
 			end()
 			done()
 		}
-		return me.TellWait(ctx, linkEvent{gen, e})
+		return me.TellWait(ctx, linkEvent{n, e})
 	})
 	b.link = link
 	self.Go(func(ctx context.Context) any {
@@ -123,9 +123,9 @@ func jitter(r *rand.Rand, d time.Duration) time.Duration {
 	return d/2 + time.Duration(r.Int64N(int64(d/2)+1))
 }
 
-// linkEvent is what the connection of incarnation gen told.
+// linkEvent is what a connection told.
 type linkEvent struct {
-	gen   uint64
+	incarnation
 	event upstream.Event
 }
 
@@ -139,49 +139,49 @@ func (e linkEvent) Size() int {
 
 // Messages of the backend to itself.
 type (
-	wake         struct{ gen uint64 } // the pause is over
-	startExpired struct{ gen uint64 } // startTimeout is over
-	settled      struct{ gen uint64 } // settleTime is over
-	probeExpired struct{ gen uint64 } // probeTime is over
-	ownExpired   struct {             // an answer to a request of ours did not come
-		gen    uint64
+	wake         struct{ incarnation } // the pause is over
+	startExpired struct{ incarnation } // startTimeout is over
+	settled      struct{ incarnation } // settleTime is over
+	probeExpired struct{ incarnation } // probeTime is over
+	ownExpired   struct {              // an answer to a request of ours did not come
+		incarnation
 		ticket uint32
 	}
 	ttlExpired struct { // a list is no longer fresh
-		gen     uint64
+		incarnation
 		kind    protocol.ItemKind
 		fetches int
 	}
 	listDue struct { // the pause before a list that could not be fetched is asked for again is over
-		gen     uint64
+		incarnation
 		kind    protocol.ItemKind
 		fetches int
 	}
 	lookDue struct { // it is time to ask how far a followed task is
-		gen uint64
-		id  uint32 // of the request that waits for its end
+		incarnation
+		id uint32 // of the request that waits for its end
 	}
 	roundDue struct { // the pause before a request is sent again is over
 		call   message.CallRef
 		number int
 	}
 	burstOver struct { // a call that has asked has had time to ask more
-		gen uint64
-		id  uint32
+		incarnation
+		id uint32
 	}
 	leftOver struct { // a server has had time to end a call that was cancelled while it asked
-		gen uint64
-		id  uint32
+		incarnation
+		id uint32
 	}
 	ackExpired struct { // a stream was not acknowledged
-		gen uint64
-		id  uint32
+		incarnation
+		id uint32
 	}
 	relisten struct { // the pause before a stream is opened again is over
-		gen     uint64
+		incarnation
 		attempt int
 	}
-	overlapOver struct{ gen uint64 } // two streams have run beside each other for long enough
+	overlapOver struct{ incarnation } // two streams have run beside each other for long enough
 )
 
 var _ kernel.Logic = (*backend)(nil)

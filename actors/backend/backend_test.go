@@ -46,7 +46,7 @@ func (p *parent) Act(self kernel.Self, _ any) { p.got <- p.spawn(self) }
 
 func start(t *testing.T, server *actortest.Server, cfg config.Server) *bench {
 	t.Helper()
-	b := startOn(t, Options{Server: cfg, Open: server.Open, Kind: "stdio", Catalog: true})
+	b := startOn(t, Options{Server: cfg, Open: server.Open, Transport: "stdio", Catalog: true})
 	b.server = server
 	return b
 }

@@ -21,8 +21,8 @@ func BenchmarkQuestion(b *testing.B) {
 	}
 	for _, parked := range []int{0, 100, 10_000} {
 		b.Run(fmt.Sprint(parked), func(b *testing.B) {
-			s := newState(Options{Server: cfg(), Kind: "stdio"}, kernel.Reference{}, new(uint64))
-			s.phase, s.era, s.linked = message.Ready, message.EraLegacy, true
+			s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
+			s.life.phase, s.conn.era, s.conn.open = message.Ready, message.EraLegacy, true
 			r := &message.Request{Server: "fake", Item: "add", Caller: message.Caller{Can: message.CanAll}}
 			if err := r.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)); err != nil {
 				b.Fatal(err)
@@ -40,10 +40,10 @@ func BenchmarkQuestion(b *testing.B) {
 			}
 			for b.Loop() {
 				ask()
-				out = step(s, now, message.Answer{Key: s.lastAsk, Result: []byte("{}")}, out[:0])
-				out = step(s, now, frame(`{"jsonrpc":"2.0","id":%d,"result":{}}`, s.byCall[message.CallRef{Seq: seq}]), out[:0])
-				if len(s.asks) != parked {
-					b.Fatalf("%d questions are open", len(s.asks))
+				out = step(s, now, message.Answer{Key: s.questions.last, Result: []byte("{}")}, out[:0])
+				out = step(s, now, frame(`{"jsonrpc":"2.0","id":%d,"result":{}}`, s.conn.byCall[message.CallRef{Seq: seq}]), out[:0])
+				if len(s.questions.open) != parked {
+					b.Fatalf("%d questions are open", len(s.questions.open))
 				}
 			}
 		})
@@ -67,8 +67,8 @@ func BenchmarkCall(b *testing.B) {
 		{"MM", modern, `{"resultType":"complete","content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, true, message.EraModern},
 	} {
 		b.Run(cell.name, func(b *testing.B) {
-			s := newState(Options{Server: cfg(), Kind: "stdio"}, kernel.Reference{}, new(uint64))
-			s.phase, s.era, s.linked = message.Ready, cell.era, true
+			s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
+			s.life.phase, s.conn.era, s.conn.open = message.Ready, cell.era, true
 			r := &message.Request{Server: "fake", Item: "add", Modern: cell.modern, Original: []byte(`"add"`)}
 			if err := r.Frame.Parse([]byte(cell.request)); err != nil {
 				b.Fatal(err)
@@ -83,7 +83,7 @@ func BenchmarkCall(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				out = step(s, now, message.Send{Call: message.CallRef{Seq: uint64(i)}, Request: r}, out[:0])
-				answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":%s}`, s.lastID, cell.result)
+				answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":%s}`, s.conn.lastID, cell.result)
 				e := upstream.Received{Last: true}
 				if err := e.Frame.Parse(answer); err != nil {
 					b.Fatal(err)

@@ -21,12 +21,12 @@ const maxID = 1<<31 - 1
 // nextID returns an id no pending request has.
 func (s *state) nextID() uint32 {
 	for {
-		s.lastID++
-		if s.lastID > maxID {
-			s.lastID = initializeID + 1
+		s.conn.lastID++
+		if s.conn.lastID > maxID {
+			s.conn.lastID = initializeID + 1
 		}
-		if _, taken := s.pending[s.lastID]; !taken {
-			return s.lastID
+		if _, taken := s.conn.pending[s.conn.lastID]; !taken {
+			return s.conn.lastID
 		}
 	}
 }
@@ -34,10 +34,10 @@ func (s *state) nextID() uint32 {
 // send writes a call, or returns it when this backend cannot take it.
 func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case s.phase != message.Ready:
-		return append(out, s.returned(m.Call, m.Request, "not ready: "+string(s.phase)))
-	case s.reach.lost != "":
-		return append(out, s.returned(m.Call, m.Request, s.reach.lost))
+	case s.life.phase != message.Ready:
+		return append(out, s.returned(m.Call, m.Request, "not ready: "+string(s.life.phase)))
+	case s.conn.reach.lost != "":
+		return append(out, s.returned(m.Call, m.Request, s.conn.reach.lost))
 	}
 	var fault *protocol.Fault
 	switch {
@@ -55,7 +55,7 @@ func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 // foreign reports whether the request brings back a state that a modern connection to the server gave: a legacy one does not
 // know it, and would carry the call out anew.
 func (s *state) foreign(r *message.Request) bool {
-	return s.era == message.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.lifts
+	return s.conn.era == message.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.life.asksByResult
 }
 
 func (s *state) write(m message.Send, out []kernel.Effect) []kernel.Effect {
@@ -66,10 +66,10 @@ func (s *state) write(m message.Send, out []kernel.Effect) []kernel.Effect {
 func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	p.written = false
-	s.pending[id] = p
-	s.byCall[p.call] = id
+	s.conn.pending[id] = p
+	s.conn.byCall[p.call] = id
 	s.runs(id, p)
-	s.moved = moved{}
+	s.conn.lastAsker = lastAsker{}
 	return append(out, kernel.Act(write{s.outgoing(id, p)}))
 }
 
@@ -80,7 +80,7 @@ func (s *state) returned(call message.CallRef, r *message.Request, reason string
 // wrote: from now on the request may have been executed, so it is never given to another backend.
 func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	s.reached(ticket)
-	p := s.pending[uint32(ticket)]
+	p := s.conn.pending[uint32(ticket)]
 	if p == nil || p.written {
 		return out
 	}
@@ -93,10 +93,10 @@ func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 
 // remove takes a request out of the tables.
 func (s *state) remove(id uint32, p *pending) {
-	delete(s.pending, id)
+	delete(s.conn.pending, id)
 	if p.own == nil {
-		delete(s.byCall, p.call)
-		delete(s.running, id)
+		delete(s.conn.byCall, p.call)
+		delete(s.conn.running, id)
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *state) received(now time.Time, e *upstream.Received, out []kernel.Effec
 	case protocol.KindNotification:
 		return s.notified(now, e, out)
 	case protocol.KindRequest:
-		if s.era == message.EraModern { // it must not ask like that, and we must not answer (basic/transports/stdio, sending messages)
+		if s.conn.era == message.EraModern { // it must not ask like that, and we must not answer (basic/transports/stdio, sending messages)
 			return append(out, kernel.Log(slog.LevelWarn, "a modern server sent a request; it is not answered", "method", e.Frame.MethodText()))
 		}
 		return s.asked(now, e, out)
@@ -122,10 +122,10 @@ func (s *state) answered(now time.Time, e *upstream.Received, out []kernel.Effec
 	if e.Ticket != 0 && (!ok || uint64(id) != e.Ticket) && e.Last {
 		return s.wrongID(now, e, out)
 	}
-	p := s.pending[id]
+	p := s.conn.pending[id]
 	if !ok || p == nil {
-		delete(s.left, id)
-		return s.orphaned(id, &e.Frame, s.strayAnswer(e.Frame.ID.Of(e.Frame.Raw), ok && id <= s.lastID, out))
+		delete(s.conn.cancelled, id)
+		return s.orphaned(id, &e.Frame, s.strayAnswer(e.Frame.ID.Of(e.Frame.Raw), ok && id <= s.conn.lastID, out))
 	}
 	s.dropAsks(id)
 	if e.Frame.Kind == protocol.KindError {
@@ -147,7 +147,7 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *upstream.Rece
 			return out
 		}
 	}
-	if p.request.Follow && p.task == nil && s.era == message.EraLegacy && f.Kind == protocol.KindResult {
+	if p.request.Follow && p.task == nil && s.conn.era == message.EraLegacy && f.Kind == protocol.KindResult {
 		if out, done := s.followLegacy(now, id, p, f, out); done {
 			return out
 		}
@@ -156,13 +156,13 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *upstream.Rece
 	switch {
 	case f.Kind == protocol.KindError && !protocol.IsError(f): // many clients take it for no answer at all
 		return s.faulty(now, p, "the server's error makes no sense: "+errorText(f), out)
-	case s.era == message.EraModern:
+	case s.conn.era == message.EraModern:
 		return s.answeredModern(now, p, f, out)
 	case p.request.Modern && f.Kind == protocol.KindError:
 		return s.refusedForModern(now, p, f, out)
 	case p.request.Modern:
 		edits := lift(p.request.Frame.M, f)
-		s.lifts = s.lifts || len(edits) > 0
+		s.life.asksByResult = s.life.asksByResult || len(edits) > 0
 		return s.doneEdited(now, p, f, edits, out)
 	case p.request.AsTask && f.Kind == protocol.KindResult:
 		return s.taskMade(now, id, p, f, out)
@@ -174,17 +174,17 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *upstream.Rece
 
 // answeredOwn takes the answer to a request of ours. While the connection opens, some HTTP statuses say more than it.
 func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	if s.phase == message.Handshaking && e.Frame.Kind == protocol.KindError {
+	if s.life.phase == message.Handshaking && e.Frame.Kind == protocol.KindError {
 		var done bool
 		if out, done = s.turnedAway(now, e.Status, errorText(&e.Frame), out); done {
 			return out
 		}
 	}
-	delete(s.pending, id)
-	if id == s.probe.initialize {
-		s.probe.session = e.Session
+	delete(s.conn.pending, id)
+	if id == s.conn.probe.initialize {
+		s.conn.probe.session = e.Session
 	}
-	if id == s.rechecking {
+	if id == s.conn.rechecking {
 		return s.rechecked(now, &e.Frame, e.Status, out)
 	}
 	return p.own(s, now, &e.Frame, out)
@@ -193,7 +193,7 @@ func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Re
 // wrongID fails the call whose HTTP response carried somebody else's answer. An error without id is its own; so is one with an
 // HTTP status of failure, whatever id it has: the Python SDK's servers call it "server-error". A modern server does neither.
 func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	p := s.pending[uint32(e.Ticket)]
+	p := s.conn.pending[uint32(e.Ticket)]
 	if p == nil {
 		return out
 	}
@@ -215,7 +215,7 @@ func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect
 
 // fail ends one pending request with a fault of ours.
 func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
-	p := s.pending[id]
+	p := s.conn.pending[id]
 	if p == nil {
 		return out
 	}
@@ -230,17 +230,17 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 
 // ended: the HTTP response was over before an answer.
 func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []kernel.Effect {
-	if s.hello != 0 && e.Ticket == uint64(s.hello) {
-		s.hello = 0
+	if s.conn.opening.unsure != 0 && e.Ticket == uint64(s.conn.opening.unsure) {
+		s.conn.opening.unsure = 0
 	}
-	if s.greeting != 0 && e.Ticket == uint64(s.greeting) && s.phase == message.Syncing {
+	if s.conn.opening.untaken != 0 && e.Ticket == uint64(s.conn.opening.untaken) && s.life.phase == message.Syncing {
 		return s.settle(now, out)
 	}
 	id := uint32(e.Ticket)
-	if s.pending[id] == nil {
+	if s.conn.pending[id] == nil {
 		return s.leftTaken(id, out) // a notification, or a call that was withdrawn
 	}
-	if s.phase == message.Handshaking {
+	if s.life.phase == message.Handshaking {
 		return s.openingEnded(now, id, e.Err, out)
 	}
 	text, name := s.noAnswer(e.Err), protocol.BackendDisconnected
@@ -252,8 +252,8 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 		name, text = protocol.NeedsLogin, "the server wants a login: "+status.Error()
 	case status != nil && s.vendor(id) && (status.Code == 400 || status.Code == 404 || status.Code == 405):
 		// A go-sdk server with sessions answers methods it does not know with text (protocol.md E.2 no. 9).
-		name, text = protocol.MethodNotFound, "Method not found: "+s.pending[id].request.Frame.MethodText()
-	case status != nil && s.estranged(status.Code) && id == s.rechecking:
+		name, text = protocol.MethodNotFound, "Method not found: "+s.conn.pending[id].request.Frame.MethodText()
+	case status != nil && s.estranged(status.Code) && id == s.conn.rechecking:
 		return s.leftEra(now, out)
 	case status != nil && s.estranged(status.Code):
 		out = s.recheck(out)
@@ -268,7 +268,7 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 
 // vendor reports whether the pending call is of a method that no version of the protocol has.
 func (s *state) vendor(id uint32) bool {
-	p := s.pending[id]
+	p := s.conn.pending[id]
 	return p != nil && p.own == nil && p.request.Frame.M == protocol.MethodOther
 }
 
@@ -276,21 +276,21 @@ func (s *state) vendor(id uint32) bool {
 // that says so again is broken, and must not be asked in a circle. The rest is lost.
 func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
-	if p := s.pending[id]; p != nil && p.own == nil {
+	if p := s.conn.pending[id]; p != nil && p.own == nil {
 		if p.again || p.task != nil {
 			p.written = true // it ends here
 			return s.lose(now, "the server loses its session over the same request again and again", out)
 		}
-		s.held = append(s.held, message.Send{Call: p.call, Request: p.request})
+		s.carried.unexecuted = append(s.carried.unexecuted, message.Send{Call: p.call, Request: p.request})
 		s.remove(id, p)
 	}
-	if s.phase != message.Ready {
+	if s.life.phase != message.Ready {
 		return s.lose(now, "the server refuses the session it has just begun", out)
 	}
-	held := s.held
-	s.held = nil
+	held := s.carried.unexecuted
+	s.carried.unexecuted = nil
 	out = s.abandonPending(protocol.BackendDisconnected, "the server lost its session", out)
-	s.held = held
+	s.carried.unexecuted = held
 	out = append(out, kernel.Log(slog.LevelInfo, "server lost the session; initializing again"))
 	return s.connect(now, s.shut(out))
 }
@@ -298,8 +298,8 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 // abandonPending answers everything that waits. Whether it was written does not matter: over HTTP bytes leave before that is
 // told, so only the connection's own word that nothing of a request was sent lets that be tried elsewhere.
 func (s *state) abandonPending(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
-	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
-		p := s.pending[id]
+	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
+		p := s.conn.pending[id]
 		s.remove(id, p)
 		if p.own != nil {
 			if p.query != 0 {
@@ -311,24 +311,24 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 		out = append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}),
 			kernel.Tell(s.pool, message.Ended{Backend: s.self, Call: p.call}))
 	}
-	for _, h := range s.held {
+	for _, h := range s.carried.unexecuted {
 		out = append(out, s.returned(h.Call, h.Request, reason))
 	}
-	s.held = nil
-	for _, p := range s.mending { // the server has refused them unexecuted
+	s.carried.unexecuted = nil
+	for _, p := range s.conn.mending { // the server has refused them unexecuted
 		if p.round != nil {
-			s.rounds[p.call] = p.round
+			s.carried.rounds[p.call] = p.round
 			continue
 		}
 		out = append(out, s.returned(p.call, p.request, reason))
 	}
-	s.mending = nil
-	for _, q := range s.rounds {
+	s.conn.mending = nil
+	for _, q := range s.carried.rounds {
 		if q.task != nil && q.task.flying { // it is asked for again
 			q.task.flying, q.due = false, true
 		}
 	}
-	maps.DeleteFunc(s.asks, func(_ uint64, a *ask) bool { return a.round == nil })
+	maps.DeleteFunc(s.questions.open, func(_ uint64, a *question) bool { return a.round == nil })
 	return s.abandonStreams(reason, out)
 }
 

@@ -21,41 +21,41 @@ const (
 
 // leave cancels a call with open questions.
 func (s *state) leave(id uint32, keys []uint64, reason string, out []kernel.Effect) []kernel.Effect {
-	asks := make([]*ask, 0, len(keys))
+	asks := make([]*question, 0, len(keys))
 	for _, key := range keys {
-		asks = append(asks, s.asks[key])
-		delete(s.asks, key)
+		asks = append(asks, s.questions.open[key])
+		delete(s.questions.open, key)
 	}
-	s.left[id] = asks
+	s.conn.cancelled[id] = asks
 	out = s.sayCancelled(id, reason, out)
-	if s.kind == "stdio" {
+	if s.transport == "stdio" {
 		return s.leftFor(leftGrace, id, out)
 	}
-	s.saying[s.lastID] = id
+	s.conn.cancelling[s.conn.lastID] = id
 	return s.leftFor(leftPatience, id, out)
 }
 
 func (s *state) leftFor(d time.Duration, id uint32, out []kernel.Effect) []kernel.Effect {
-	return append(out, kernel.WakeAfter(d, leftOver{*s.incarnation, id}))
+	return append(out, kernel.WakeAfter(d, leftOver{s.conn.incarnation, id}))
 }
 
 // leftTaken: the POST of that ticket is over. If it was a cancellation, the server has heard of it, or never will.
 func (s *state) leftTaken(ticket uint32, out []kernel.Effect) []kernel.Effect {
-	id, ok := s.saying[ticket]
+	id, ok := s.conn.cancelling[ticket]
 	if !ok {
 		return out
 	}
-	delete(s.saying, ticket)
+	delete(s.conn.cancelling, ticket)
 	return s.leftFor(leftGrace, id, out)
 }
 
 // leftOver answers the questions of a cancelled call, if its server has not ended it.
 func (s *state) leftOver(m leftOver, out []kernel.Effect) []kernel.Effect {
-	asks := s.left[m.id]
-	if m.gen != *s.incarnation || asks == nil {
+	asks := s.conn.cancelled[m.id]
+	if m.incarnation != s.conn.incarnation || asks == nil {
 		return out
 	}
-	delete(s.left, m.id)
+	delete(s.conn.cancelled, m.id)
 	for _, a := range asks {
 		out = s.refuse(a, out)
 	}
@@ -64,7 +64,7 @@ func (s *state) leftOver(m leftOver, out []kernel.Effect) []kernel.Effect {
 
 // leftWithdrawn: the server no longer wants an answer to one of them. Its call stays in the books until its moment is over.
 func (s *state) leftWithdrawn(rawID string) {
-	for id, asks := range s.left {
-		s.left[id] = slices.DeleteFunc(asks, func(a *ask) bool { return string(a.rawID) == rawID })
+	for id, asks := range s.conn.cancelled {
+		s.conn.cancelled[id] = slices.DeleteFunc(asks, func(a *question) bool { return string(a.rawID) == rawID })
 	}
 }

@@ -14,7 +14,7 @@ import (
 // heard finds the stream a notification belongs to: by its subscription id, compared as text since some servers make
 // a string of our number; without one by the HTTP response it came on, else the only one there is. nil: none of ours.
 func (s *state) heard(e *upstream.Received, params *protocol.Params) *changeStream {
-	l := &s.streams
+	l := &s.conn.streams
 	all := l.all()
 	id, named := parseID(params.SubscriptionID.Of(e.Frame.Raw))
 	if !named {
@@ -86,41 +86,41 @@ func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.P
 
 // told: a list changed. While two streams run it is noted and passed on once.
 func (s *state) told(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	if !s.streams.overlapping() {
+	if !s.conn.streams.overlapping() {
 		return s.changed(kind, out)
 	}
-	s.streams.late.kinds[kind] = true
+	s.conn.streams.late.kinds[kind] = true
 	return s.armOverlap(out)
 }
 
 // toldURI: a resource changed; likewise.
 func (s *state) toldURI(u message.Updated, out []kernel.Effect) []kernel.Effect {
-	if !s.streams.overlapping() {
+	if !s.conn.streams.overlapping() {
 		return append(out, kernel.Tell(s.pool, u))
 	}
-	if s.streams.late.uris == nil {
-		s.streams.late.uris = map[string]message.Updated{}
+	if s.conn.streams.late.uris == nil {
+		s.conn.streams.late.uris = map[string]message.Updated{}
 	}
-	if _, known := s.streams.late.uris[u.URI]; !known && len(s.streams.late.uris) >= maxLate {
-		s.streams.late.all = true
+	if _, known := s.conn.streams.late.uris[u.URI]; !known && len(s.conn.streams.late.uris) >= maxLate {
+		s.conn.streams.late.all = true
 		return s.armOverlap(out)
 	}
-	s.streams.late.uris[u.URI] = u
+	s.conn.streams.late.uris[u.URI] = u
 	return s.armOverlap(out)
 }
 
 func (s *state) armOverlap(out []kernel.Effect) []kernel.Effect {
-	l := &s.streams
+	l := &s.conn.streams
 	if l.late.armed || !l.overlapping() {
 		return out
 	}
 	l.late.armed = true
-	return append(out, kernel.WakeAfter(overlapTime, overlapOver{*s.incarnation}))
+	return append(out, kernel.WakeAfter(overlapTime, overlapOver{s.conn.incarnation}))
 }
 
 // overlapOver closes the old stream and passes on what was collected.
 func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
-	l := &s.streams
+	l := &s.conn.streams
 	late := l.late
 	l.late = overlap{}
 	out = s.closeOld(out)
@@ -141,11 +141,11 @@ func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 // logLineModern goes to the call it belongs to: the one whose response it came on, else the only one that asked for
 // log lines. What belongs to no call a modern server must not send. MCP 2026-07-28, server/utilities/logging.
 func (s *state) logLineModern(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	p := s.pending[uint32(e.Ticket)]
+	p := s.conn.pending[uint32(e.Ticket)]
 	if e.Ticket == 0 {
 		n := 0
-		for _, id := range s.byCall {
-			if c := s.pending[id]; s.levelOf(c.request) != "" {
+		for _, id := range s.conn.byCall {
+			if c := s.conn.pending[id]; s.levelOf(c.request) != "" {
 				p, n = c, n+1
 			}
 		}

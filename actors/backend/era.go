@@ -36,7 +36,7 @@ type probe struct {
 func (s *state) only() message.Era {
 	p := s.server.Protocol
 	switch {
-	case s.kind == "sse" || s.legacy || p == "legacy" || protocol.IsLegacy(p): // HTTP+SSE has no other
+	case s.transport == "sse" || s.legacyOnly || p == "legacy" || protocol.IsLegacy(p): // HTTP+SSE has no other
 		return message.EraLegacy
 	case p == "modern" || protocol.IsModern(p):
 		return message.EraModern
@@ -49,29 +49,29 @@ func (s *state) plan(now time.Time) message.Era {
 	if era := s.only(); era != message.EraUnknown {
 		return era
 	}
-	if s.forced != message.EraUnknown {
-		return s.forced
+	if s.life.forced != message.EraUnknown {
+		return s.life.forced
 	}
-	if s.mute { // if it lives now and is modern, it refuses, and is asked
+	if s.life.mute { // if it lives now and is modern, it refuses, and is asked
 		return message.EraLegacy
 	}
-	if s.known.Era == message.EraLegacy && now.Sub(s.known.At) >= legacyAge {
+	if s.life.known.Era == message.EraLegacy && now.Sub(s.life.known.At) >= legacyAge {
 		return message.EraUnknown
 	}
-	return s.known.Era
+	return s.life.known.Era
 }
 
 // handshake sends what opens the connection: initialize to a server known to be legacy, and to a process of which nothing is
 // known, else server/discover, whose answer tells.
 func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = s.enter(now, message.Handshaking, "", out)
-	s.probe = probe{plan: s.plan(now), fresh: s.forced != message.EraUnknown}
-	s.forced = message.EraUnknown
+	s.conn.probe = probe{plan: s.plan(now), fresh: s.life.forced != message.EraUnknown}
+	s.life.forced = message.EraUnknown
 	switch {
-	case s.probe.plan == message.EraLegacy:
+	case s.conn.probe.plan == message.EraLegacy:
 		return s.initialize(out)
-	case s.kind != "http" && s.probe.plan == message.EraUnknown:
-		return append(s.initialize(out), kernel.WakeAfter(probeTime, probeExpired{*s.incarnation}))
+	case s.transport != "http" && s.conn.probe.plan == message.EraUnknown:
+		return append(s.initialize(out), kernel.WakeAfter(probeTime, probeExpired{s.conn.incarnation}))
 	}
 	return s.discover(append(out, kernel.Act(setVersion{protocol.Version20260728})))
 }
@@ -79,7 +79,7 @@ func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 // discover asks the server what it speaks. MCP 2026-07-28, server/discover.
 func (s *state) discover(out []kernel.Effect) []kernel.Effect {
 	out = s.request(protocol.MethodServerDiscover, nil, (*state).discovered, out)
-	s.probe.discover, s.probe.asked = s.lastID, true
+	s.conn.probe.discover, s.conn.probe.asked = s.conn.lastID, true
 	return out
 }
 
@@ -92,23 +92,23 @@ func (s *state) initialize(out []kernel.Effect) []kernel.Effect {
 	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s,"_meta":{%s}}`, version, s.announce.Capabilities(), clientInfo,
 		protocol.NodeMember(s.node))
 	out = s.request(protocol.MethodInitialize, params, (*state).initialized, append(out, kernel.Act(setVersion{""})))
-	s.probe.initialize = s.lastID
+	s.conn.probe.initialize = s.conn.lastID
 	return out
 }
 
 // discovered takes the answer to server/discover, or a fault of ours.
 func (s *state) discovered(now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	s.probe.discover = 0
+	s.conn.probe.discover = 0
 	v := judge(f)
 	switch {
 	case v.fault != "":
 		return s.lose(now, v.fault, out)
 	case v.era == message.EraModern && f.Kind == protocol.KindResult:
 		return s.isModern(now, f, v.version, out)
-	case v.era == message.EraModern && s.probe.twice:
+	case v.era == message.EraModern && s.conn.probe.twice:
 		return s.lose(now, "the server names a version that it then refuses: "+errorText(f), out)
 	case v.era == message.EraModern:
-		s.probe.twice = true
+		s.conn.probe.twice = true
 		return s.discover(out)
 	case v.era == message.EraLegacy:
 		return s.onlyLegacy(now, out)
@@ -124,8 +124,8 @@ func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.only() == message.EraModern {
 		return s.lose(now, "the server speaks legacy versions only, and protocol is "+s.server.Protocol, out)
 	}
-	s.known = message.KnownEra{Era: message.EraLegacy, At: now}
-	if s.kind != "http" {
+	s.life.known = message.KnownEra{Era: message.EraLegacy, At: now}
+	if s.transport != "http" {
 		return s.reopen(now, message.EraLegacy, out)
 	}
 	return s.initialize(out)
@@ -136,19 +136,19 @@ func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []k
 	switch {
 	case s.only() == message.EraModern:
 		return s.lose(now, why+" (protocol is "+s.server.Protocol+")", out)
-	case s.probe.initialize != 0:
+	case s.conn.probe.initialize != 0:
 		return out // its answer decides
-	case s.probe.refused != "":
-		return s.spoilt(now, s.probe.refused, out)
+	case s.conn.probe.refused != "":
+		return s.spoilt(now, s.conn.probe.refused, out)
 	}
-	s.known = message.KnownEra{}
+	s.life.known = message.KnownEra{}
 	return s.initialize(out)
 }
 
 // silent: the process has not answered in time. It may be slow (a download) or legacy: whichever answer makes sense
 // decides.
 func (s *state) silent(out []kernel.Effect) []kernel.Effect {
-	if s.probe.initialize == 0 || s.probe.asked {
+	if s.conn.probe.initialize == 0 || s.conn.probe.asked {
 		return out
 	}
 	return s.discover(out)
@@ -157,37 +157,37 @@ func (s *state) silent(out []kernel.Effect) []kernel.Effect {
 // spoilt: initialize was refused. A process is asked what it speaks then, and if that does not help, a fresh one is that the
 // refusal has not spoilt; an era that was only remembered is asked for again.
 func (s *state) spoilt(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
-	s.probe.refused = why
+	s.conn.probe.refused = why
 	switch {
-	case s.probe.discover != 0:
+	case s.conn.probe.discover != 0:
 		return out // its answer decides
-	case s.only() != message.EraUnknown, s.probe.fresh:
-		s.refused = s.only() != message.EraUnknown
-	case s.kind != "http" && !s.probe.asked:
-		s.known = message.KnownEra{}
+	case s.only() != message.EraUnknown, s.conn.probe.fresh:
+		s.conn.refused = s.only() != message.EraUnknown
+	case s.transport != "http" && !s.conn.probe.asked:
+		s.life.known = message.KnownEra{}
 		return s.discover(out)
-	case s.kind != "http":
+	case s.transport != "http":
 		return s.reopen(now, message.EraModern, out)
-	case s.probe.plan == message.EraLegacy:
-		s.known = message.KnownEra{}
+	case s.conn.probe.plan == message.EraLegacy:
+		s.life.known = message.KnownEra{}
 		return s.reopen(now, message.EraUnknown, out)
 	}
-	s.known = message.KnownEra{}
+	s.life.known = message.KnownEra{}
 	return s.lose(now, why, out)
 }
 
 // reopen begins another incarnation at once, in the era now known.
 func (s *state) reopen(now time.Time, era message.Era, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Log(slog.LevelInfo, "the server is opened again to be spoken to in another era", "era", string(era)))
-	s.forced = era
-	clear(s.pending) // requests of ours only: no call goes out before the handshake
+	s.life.forced = era
+	clear(s.conn.pending) // requests of ours only: no call goes out before the handshake
 	return s.connect(now, s.shut(out))
 }
 
 // diedOfIt reports whether the process has ended because of initialize, as far as can be told.
 func (s *state) diedOfIt() bool {
-	p := s.pending[s.probe.initialize]
-	return s.phase == message.Handshaking && s.kind != "http" && s.probe.plan == message.EraUnknown &&
+	p := s.conn.pending[s.conn.probe.initialize]
+	return s.life.phase == message.Handshaking && s.transport != "http" && s.conn.probe.plan == message.EraUnknown &&
 		s.only() == message.EraUnknown && p != nil && p.written
 }
 
@@ -206,15 +206,15 @@ func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.E
 			return out
 		}
 	}
-	delete(s.pending, id)
+	delete(s.conn.pending, id)
 	switch {
 	case !conclusive:
 		return s.lose(now, text, out)
-	case id == s.probe.discover:
-		s.probe.discover = 0
+	case id == s.conn.probe.discover:
+		s.conn.probe.discover = 0
 		return s.inconclusive(now, "the server refused server/discover: "+text, out)
 	}
-	s.probe.initialize = 0
+	s.conn.probe.initialize = 0
 	return s.spoilt(now, "the server refused initialize: "+text, out)
 }
 
@@ -240,19 +240,19 @@ func saysNothing(status int) bool {
 
 // decided: the server has shown its era. A late answer to the other question is swallowed.
 func (s *state) decided(now time.Time, era message.Era) {
-	for _, id := range []uint32{s.probe.discover, s.probe.initialize} {
-		delete(s.pending, id)
+	for _, id := range []uint32{s.conn.probe.discover, s.conn.probe.initialize} {
+		delete(s.conn.pending, id)
 	}
-	s.probe.discover, s.probe.initialize = 0, 0
-	s.era = era
-	if s.only() == message.EraUnknown && s.known.Era != era {
-		s.known = message.KnownEra{Era: era, At: now}
+	s.conn.probe.discover, s.conn.probe.initialize = 0, 0
+	s.conn.era = era
+	if s.only() == message.EraUnknown && s.life.known.Era != era {
+		s.life.known = message.KnownEra{Era: era, At: now}
 	}
 }
 
 // initialized takes the answer to initialize, or a fault of ours.
 func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	s.probe.initialize = 0
+	s.conn.probe.initialize = 0
 	if f.Kind == protocol.KindError {
 		return s.spoilt(now, "the server refused initialize: "+errorText(f), out)
 	}
@@ -262,32 +262,32 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	}
 	version, _ := protocol.Unquote(r.Version.Of(f.Raw))
 	if !protocol.IsLegacy(version) {
-		s.refused = s.only() != message.EraUnknown
+		s.conn.refused = s.only() != message.EraUnknown
 		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
 	}
-	if s.legacy && s.kind == "http" && !s.probe.session {
-		s.refused = true
+	if s.legacyOnly && s.transport == "http" && !s.conn.probe.session {
+		s.conn.refused = true
 		return s.lose(now, "without a session its legacy era has no questions", out)
 	}
 	peer := protocol.NodeOf(f.Raw, r.Meta)
-	if peer != "" && s.kind != "http" && s.only() == message.EraUnknown && s.probe.plan == message.EraUnknown {
+	if peer != "" && s.transport != "http" && s.only() == message.EraUnknown && s.conn.probe.plan == message.EraUnknown {
 		return s.reopen(now, message.EraModern, out) // a gateway: in that era each question says whose it is
 	}
 	s.decided(now, message.EraLegacy)
-	s.peer = peer
+	s.conn.peer = peer
 	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
-	s.info = &message.ServerInfo{
+	s.conn.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Info: r.ServerInfo.Of(f.Raw), Instructions: instructions,
 	}
 	out = append(out, kernel.Act(setVersion{version}))
 	out = s.notify(protocol.NotificationInitialized, nil, out)
-	greeting := s.lastID
+	greeting := s.conn.lastID
 	out = s.enter(now, message.Syncing, "", out)
-	if s.kind == "stdio" { // one pipe keeps the order
+	if s.transport == "stdio" { // one pipe keeps the order
 		return s.syncAll(now, out)
 	}
-	s.greeting, s.hello = greeting, greeting
-	return append(out, kernel.WakeAfter(settleTime, settled{*s.incarnation}))
+	s.conn.opening.untaken, s.conn.opening.unsure = greeting, greeting
+	return append(out, kernel.WakeAfter(settleTime, settled{s.conn.incarnation}))
 }
 
 // isModern: the server is spoken to without a session. MCP 2026-07-28, server/discover.
@@ -297,9 +297,9 @@ func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out [
 		return s.lose(now, "the answer to server/discover makes no sense: "+err.Error(), out)
 	}
 	s.decided(now, message.EraModern)
-	s.peer = protocol.NodeOf(f.Raw, r.Meta)
+	s.conn.peer = protocol.NodeOf(f.Raw, r.Meta)
 	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
-	s.info = &message.ServerInfo{
+	s.conn.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Instructions: instructions,
 		Info: protocol.Member(f.Raw, r.Meta, "io.modelcontextprotocol/serverInfo").Of(f.Raw),
 	}

@@ -202,9 +202,9 @@ func TestErasAreFoundOut(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var server *actortest.Modern
 				server = test.make(&server)
-				o := Options{Server: test.cfg, Open: server.Open, Kind: "stdio", Catalog: true, Known: test.known}
+				o := Options{Server: test.cfg, Open: server.Open, Transport: "stdio", Catalog: true, Known: test.known}
 				if test.http {
-					o.Kind = "http"
+					o.Transport = "http"
 				}
 				if o.Server.Name == "" {
 					o.Server = auto()
@@ -248,7 +248,7 @@ func TestErasAreFoundOut(t *testing.T) {
 func TestModernServerInfo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{}
-		b := startOn(t, Options{Server: auto(), Node: "n", Open: server.Open, Kind: "stdio", Catalog: true, Announce: message.CanForm | message.CanRoots})
+		b := startOn(t, Options{Server: auto(), Node: "n", Open: server.Open, Transport: "stdio", Catalog: true, Announce: message.CanForm | message.CanRoots})
 		defer b.stop()
 		synctest.Wait()
 		changes := actortest.Of[message.BackendChanged](b.pool)
@@ -278,23 +278,23 @@ func TestEndsWithoutAWord(t *testing.T) {
 		"modern": {`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, []string{"server/discover"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &opening{t: t, s: newState(Options{Server: auto(), Node: "n", Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
+			o := &driver{t: t, s: newState(Options{Server: auto(), Node: "n", Catalog: true, Transport: "stdio"}, kernel.Reference{}, new(uint64))}
 			o.step(kernel.Started{})
 			o.step(message.Connect{})
-			gen := uint64(1)
+			number := incarnation(1)
 			starts := func(method string) {
 				t.Helper()
-				o.want(linkEvent{gen, upstream.Opened{}}, method)
-				o.want(linkEvent{gen, upstream.Written{Ticket: 1}})
+				o.want(linkEvent{number, upstream.Opened{}}, method)
+				o.want(linkEvent{number, upstream.Written{Ticket: 1}})
 			}
 			ends := func(phase message.Phase) {
 				t.Helper()
-				o.want(linkEvent{gen, upstream.Closed{Err: &upstream.ExitError{Code: 1}}})
-				if o.s.phase != phase {
-					t.Fatalf("the process of attempt %d ended: %s, want %s", gen, o.s.phase, phase)
+				o.want(linkEvent{number, upstream.Closed{Err: &upstream.ExitError{Code: 1}}})
+				if o.s.life.phase != phase {
+					t.Fatalf("the process of attempt %d ended: %s, want %s", number, o.s.life.phase, phase)
 				}
-				o.step(wake{gen})
-				gen++
+				o.step(wake{number})
+				number++
 			}
 			starts("initialize")
 			ends(message.Connecting)
@@ -306,7 +306,7 @@ func TestEndsWithoutAWord(t *testing.T) {
 			}
 			starts("initialize")
 			e := o.frame(answer.is)
-			e.gen = gen
+			e.incarnation = number
 			o.want(e, answer.then...)
 		})
 	}

@@ -44,16 +44,16 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	n := s.nextID()
 	p.task.odd, p.task.rest = nil, false
-	s.pending[n], s.byCall[p.call] = p, n
+	s.conn.pending[n], s.conn.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(p.task.id))
 	out = append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
-	return append(out, kernel.WakeAfter(pause, lookDue{*s.incarnation, n}))
+	return append(out, kernel.WakeAfter(pause, lookDue{s.conn.incarnation, n}))
 }
 
 // awaitAgain goes on with a call whose response ended before its task did: what stands between us and the server may close what
 // is quiet for long. It reports whether it did. The task runs on, and asking for its result again executes nothing.
 func (s *state) awaitAgain(id uint32, out []kernel.Effect) (_ []kernel.Effect, done bool) {
-	p := s.pending[id]
+	p := s.conn.pending[id]
 	if p.task == nil || p.task.lost >= maxFailures {
 		return out, false
 	}
@@ -76,16 +76,16 @@ func legacyPause(f *protocol.Frame, task protocol.Span) time.Duration {
 
 // lookDue asks how far the task of a call is. An error does not matter: the request that waits for its end will tell.
 func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
-	p := s.pending[m.id]
+	p := s.conn.pending[m.id]
 	switch {
-	case m.gen != *s.incarnation || p == nil || p.task == nil || p.task.odd != nil:
+	case m.incarnation != s.conn.incarnation || p == nil || p.task == nil || p.task.odd != nil:
 		return out
 	case p.task.rest:
 		s.remove(m.id, p)
 		return s.awaitTask(p, firstPoll, out)
 	}
 	return s.expireOwn(s.request(protocol.MethodTasksGet, taskParams(p.task.id), func(s *state, _ time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-		if s.pending[m.id] != p {
+		if s.conn.pending[m.id] != p {
 			return out
 		}
 		pause := firstPoll
@@ -107,7 +107,7 @@ func (s *state) dropFollowed(p *pending, out []kernel.Effect) []kernel.Effect {
 
 // followedBy returns the call whose task reports progress under the token.
 func (s *state) followedBy(token uint32) *pending {
-	for _, p := range s.pending {
+	for _, p := range s.conn.pending {
 		if p.task != nil && p.task.token == token {
 			return p
 		}

@@ -23,10 +23,10 @@ const (
 
 // restList has a list that changed while it was fetched fetched again, after a pause that grows with it.
 func (s *state) restList(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
+	l := &s.conn.lists[kind]
 	l.resting = true
 	pause := max(listRest, time.Duration(l.bytes)*time.Second/listRate)
-	return append(out, kernel.WakeAfter(pause, listDue{*s.incarnation, kind, l.fetches}))
+	return append(out, kernel.WakeAfter(pause, listDue{s.conn.incarnation, kind, l.fetches}))
 }
 
 // fresh notes a page's ttlMs, raw JSON: the list is as fresh as its stalest page. None, and what makes no sense, is 0: stale
@@ -52,17 +52,17 @@ func (l *listing) fresh(raw []byte) {
 // keepFresh has a list fetched again when it has gone stale, unless the server says of itself when it changes. The pause
 // is up to a tenth longer, so that the gateways of a server do not come all at once.
 func (s *state) keepFresh(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
-	if l.ttl == 0 || !s.catalog || s.streams.tells(kind) {
+	l := &s.conn.lists[kind]
+	if l.ttl == 0 || !s.catalog || s.conn.streams.tells(kind) {
 		return out
 	}
 	pause := l.ttl + time.Duration(s.rng.Int64N(int64(l.ttl/10)))
-	return append(out, kernel.WakeAfter(pause, ttlExpired{*s.incarnation, kind, l.fetches}))
+	return append(out, kernel.WakeAfter(pause, ttlExpired{s.conn.incarnation, kind, l.fetches}))
 }
 
 // ttlExpired fetches a list again; whoever holds the old one compares.
 func (s *state) ttlExpired(m ttlExpired, out []kernel.Effect) []kernel.Effect {
-	if m.gen != *s.incarnation || s.phase != message.Ready || s.lists[m.kind].fetches != m.fetches || s.streams.tells(m.kind) {
+	if m.incarnation != s.conn.incarnation || s.life.phase != message.Ready || s.conn.lists[m.kind].fetches != m.fetches || s.conn.streams.tells(m.kind) {
 		return out
 	}
 	return s.resync(m.kind, out)
@@ -70,7 +70,7 @@ func (s *state) ttlExpired(m ttlExpired, out []kernel.Effect) []kernel.Effect {
 
 // resync fetches a list that may have changed although nobody said so.
 func (s *state) resync(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
+	l := &s.conn.lists[kind]
 	switch {
 	case !l.wanted || !s.catalog:
 		return out

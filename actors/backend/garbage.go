@@ -14,16 +14,16 @@ import (
 // noised counts what was no message; the first of an incarnation is worth a warning. What was meant as the answer to a
 // pending request ends that with an error at once: there will be no other answer.
 func (s *state) noised(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
-	s.noise++
-	if id, ok := parseID(e.ID); ok && s.pending[id] != nil {
+	s.life.garbage++
+	if id, ok := parseID(e.ID); ok && s.conn.pending[id] != nil {
 		return s.brokenAnswer(now, id, e, out)
 	}
 	level := slog.LevelDebug
-	if !s.warned.noise {
-		s.warned.noise, level = true, slog.LevelWarn
+	if !s.conn.warned.noise {
+		s.conn.warned.noise, level = true, slog.LevelWarn
 	}
 	text := "server printed something that is no MCP message; a stdio server must keep its log off stdout"
-	if s.kind != "stdio" {
+	if s.transport != "stdio" {
 		text = "server sent something that is no MCP message"
 	}
 	return append(out, kernel.Log(level, text, "bytes", len(e.Line), "err", e.Err))
@@ -45,8 +45,8 @@ func (s *state) strayAnswer(raw []byte, given bool, out []kernel.Effect) []kerne
 	level, text := slog.LevelDebug, "server answered late"
 	if !given {
 		text = "server answered with an id it was never given; the request it was meant for will time out"
-		if !s.warned.id {
-			s.warned.id, level = true, slog.LevelWarn
+		if !s.conn.warned.id {
+			s.conn.warned.id, level = true, slog.LevelWarn
 		}
 	}
 	return append(out, kernel.Log(level, text, "id", string(raw[:min(len(raw), 64)])))

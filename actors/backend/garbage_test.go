@@ -16,16 +16,16 @@ import (
 )
 
 // noisy is a ready backend on stdio whose call has the id it returns.
-func noisy(t *testing.T) (*opening, uint32) {
+func noisy(t *testing.T) (*driver, uint32) {
 	o := opened(t, "stdio", true)
 	o.want(o.frame(welcome), "notifications/initialized", "tools/list")
-	o.want(o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[]}}`, o.s.lastID)), "ready")
+	o.want(o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[]}}`, o.s.conn.lastID)), "ready")
 	o.want(message.Send{Call: message.CallRef{Seq: 5}, Request: request(t, callFrame)}, "tools/call")
-	return o, o.s.lastID
+	return o, o.s.conn.lastID
 }
 
 // told is what a step says to the call's holder and to the log.
-func (o *opening) told(msg any) (fault *protocol.Fault, warnings []string) {
+func (o *driver) told(msg any) (fault *protocol.Fault, warnings []string) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
 		if m, ok := e.Msg.(message.Failed); ok {
 			fault = m.Fault
@@ -65,7 +65,7 @@ func TestBrokenAnswersEndTheirCall(t *testing.T) {
 			if len(warnings) != 1 || !strings.Contains(warnings[0], c.hint) {
 				t.Errorf("warnings %q, want one with %q", warnings, c.hint)
 			}
-			if _, there := o.s.pending[id]; there == (c.want != "") {
+			if _, there := o.s.conn.pending[id]; there == (c.want != "") {
 				t.Errorf("pending: %v", there)
 			}
 		})
@@ -108,7 +108,7 @@ func TestStrayAnswers(t *testing.T) {
 func TestItemsThatAreNone(t *testing.T) {
 	o := opened(t, "stdio", true)
 	o.want(o.frame(welcome), "notifications/initialized", "tools/list")
-	out := step(o.s, time.Unix(0, 0), o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[1,{"name":"a"},null,{"name":"b"},[]]}}`, o.s.lastID)), nil)
+	out := step(o.s, time.Unix(0, 0), o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[1,{"name":"a"},null,{"name":"b"},[]]}}`, o.s.conn.lastID)), nil)
 	var listed []message.Listed
 	for _, e := range out {
 		if m, ok := e.Msg.(message.Listed); ok && m.Kind == protocol.Tools {
@@ -122,7 +122,7 @@ func TestItemsThatAreNone(t *testing.T) {
 
 // What a start was waiting for when its time was over.
 func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
-	o := &opening{t: t, s: newState(Options{Server: cfg(), Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
+	o := &driver{t: t, s: newState(Options{Server: cfg(), Catalog: true, Transport: "stdio"}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
 	for _, c := range []struct {
 		msg  any
@@ -150,7 +150,7 @@ func TestQuestionsOfOneCallAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if len(o.s.asks) != maxAsking || refused != 10 {
-		t.Errorf("%d are open and %d were refused, want %d and 10", len(o.s.asks), refused, maxAsking)
+	if len(o.s.questions.open) != maxAsking || refused != 10 {
+		t.Errorf("%d are open and %d were refused, want %d and 10", len(o.s.questions.open), refused, maxAsking)
 	}
 }

@@ -178,7 +178,7 @@ func TestGoSDKServers(t *testing.T) {
 			kind, open := test.open(t)
 			c := cfg()
 			c.Protocol = test.protocol
-			r := &real{bench: startOn(t, Options{Server: c, Open: open, Kind: kind, Catalog: true, Known: test.known, Announce: message.CanAll})}
+			r := &real{bench: startOn(t, Options{Server: c, Open: open, Transport: kind, Catalog: true, Known: test.known, Announce: message.CanAll})}
 			defer r.stop()
 			eventually(t, "ready", func() bool { r.look(); return r.last.Phase == message.Ready })
 			if r.last.Info.Version != test.version || r.last.Incarnation != test.opened || r.tools != 3 {
@@ -253,7 +253,7 @@ func TestASpoiltProcess(t *testing.T) {
 				return sink(ctx, e)
 			})
 	}
-	r := &real{bench: startOn(t, Options{Server: auto(), Open: open, Kind: "stdio", Catalog: true})}
+	r := &real{bench: startOn(t, Options{Server: auto(), Open: open, Transport: "stdio", Catalog: true})}
 	defer r.stop()
 	eventually(t, "ready", func() bool { r.look(); return r.last.Phase == message.Ready })
 	if r.last.Info.Version != protocol.Version20260728 || r.last.Known.Era != message.EraModern || opened != 2 {
@@ -275,7 +275,7 @@ func TestAMethodNamedAfterSessions(t *testing.T) {
 	})
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	defer web.Close()
-	r := &real{bench: startOn(t, Options{Server: cfg(), Kind: "http", Catalog: true, Open: func(sink upstream.Sink) upstream.Link {
+	r := &real{bench: startOn(t, Options{Server: cfg(), Transport: "http", Catalog: true, Open: func(sink upstream.Sink) upstream.Link {
 		return remote.OpenHTTP(remote.Options{URL: web.URL, MaxMessageBytes: 1 << 20}, sink)
 	}})}
 	defer r.stop()

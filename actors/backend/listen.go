@@ -24,26 +24,26 @@ const (
 
 // listenFirst opens the stream before the lists are fetched, so that no change falls between the two.
 func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect {
-	s.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, pipe: s.kind != "http"}
+	s.conn.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, pipe: s.transport != "http"}
 	if s.catalog {
 		out = s.listenAnew(out)
 	}
-	if s.streams.next == nil {
+	if s.conn.streams.next == nil {
 		return s.syncAll(now, out)
 	}
-	s.opening = true
-	return append(out, kernel.WakeAfter(settleTime, settled{*s.incarnation}))
+	s.conn.opening.stream = true
+	return append(out, kernel.WakeAfter(settleTime, settled{s.conn.incarnation}))
 }
 
 // filter is what the server is asked to tell on the next stream; nil when there is nothing to ask for.
 func (s *state) filter() (filter []byte, uris []string) {
 	type changes struct{ ListChanged bool }
 	var has struct{ Tools, Prompts, Resources changes }
-	uris = slices.Sorted(maps.Keys(s.streams.wanted))
-	if s.streams.beside() {
-		uris = slices.DeleteFunc(uris, s.streams.holds)
+	uris = slices.Sorted(maps.Keys(s.conn.streams.wanted))
+	if s.conn.streams.beside() {
+		uris = slices.DeleteFunc(uris, s.conn.streams.holds)
 	} else {
-		_ = json.Unmarshal(s.info.Capabilities, &has) // what makes no sense is not offered
+		_ = json.Unmarshal(s.conn.info.Capabilities, &has) // what makes no sense is not offered
 	}
 	if has == (struct{ Tools, Prompts, Resources changes }{}) && len(uris) == 0 {
 		return nil, nil
@@ -71,7 +71,7 @@ func (s *state) filter() (filter []byte, uris []string) {
 
 // listenAnew opens a stream for what is wanted now. While one waits for its acknowledgment the next has to wait.
 func (s *state) listenAnew(out []kernel.Effect) []kernel.Effect {
-	l := &s.streams
+	l := &s.conn.streams
 	if l.next != nil || l.refused {
 		return out
 	}
@@ -88,35 +88,35 @@ func (s *state) listenAnew(out []kernel.Effect) []kernel.Effect {
 	out = s.request(protocol.MethodSubscriptionsListen, params, func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		return s.streamEnded(now, st, f, out)
 	}, out)
-	st.id = s.lastID
+	st.id = s.conn.lastID
 	l.next = st
-	out = append(out, kernel.WakeAfter(ackTime, ackExpired{*s.incarnation, st.id}))
+	out = append(out, kernel.WakeAfter(ackTime, ackExpired{s.conn.incarnation, st.id}))
 	return s.armOverlap(out)
 }
 
 // closeOld ends what was replaced.
 func (s *state) closeOld(out []kernel.Effect) []kernel.Effect {
-	for _, st := range s.streams.old {
+	for _, st := range s.conn.streams.old {
 		out = s.closeStream(st, out)
 	}
-	s.streams.old = nil
+	s.conn.streams.old = nil
 	return out
 }
 
 // isStream reports whether the request is one of our streams.
 func (s *state) isStream(id uint32) bool {
-	return slices.ContainsFunc(s.streams.all(), func(st *changeStream) bool { return st.id == id })
+	return slices.ContainsFunc(s.conn.streams.all(), func(st *changeStream) bool { return st.id == id })
 }
 
 // closeStream ends a stream; what the server still says about it is not heard.
 func (s *state) closeStream(st *changeStream, out []kernel.Effect) []kernel.Effect {
-	delete(s.pending, st.id)
+	delete(s.conn.pending, st.id)
 	return s.cancelRequest(st.id, "", out)
 }
 
 // want takes the pool's wish for updates of a resource, or the end of it.
 func (s *state) want(m message.Query, out []kernel.Effect) []kernel.Effect {
-	l := &s.streams
+	l := &s.conn.streams
 	var params struct{ URI string }
 	_ = json.Unmarshal(m.Params, &params) // rendered by the pool
 	if m.Method == protocol.MethodResourcesUnsubscribe {
@@ -152,7 +152,7 @@ func (s *state) wantAnswered(key uint64, uri string, yes bool, out []kernel.Effe
 
 // settleQueries answers the queries about URIs that a stream was asked for; those it does not have are wanted no more.
 func (s *state) settleQueries(st *changeStream, out []kernel.Effect) []kernel.Effect {
-	l := &s.streams
+	l := &s.conn.streams
 	for _, key := range slices.Sorted(maps.Keys(l.queries)) {
 		uri := l.queries[key]
 		if !slices.Contains(st.asked, uri) {
@@ -169,9 +169,9 @@ func (s *state) settleQueries(st *changeStream, out []kernel.Effect) []kernel.Ef
 
 // settleHeld answers the queries about URIs that the streams have already.
 func (s *state) settleHeld(out []kernel.Effect) []kernel.Effect {
-	for _, key := range slices.Sorted(maps.Keys(s.streams.queries)) {
-		if uri := s.streams.queries[key]; s.streams.holds(uri) {
-			delete(s.streams.queries, key)
+	for _, key := range slices.Sorted(maps.Keys(s.conn.streams.queries)) {
+		if uri := s.conn.streams.queries[key]; s.conn.streams.holds(uri) {
+			delete(s.conn.streams.queries, key)
 			out = s.wantAnswered(key, uri, true, out)
 		}
 	}
@@ -181,7 +181,7 @@ func (s *state) settleHeld(out []kernel.Effect) []kernel.Effect {
 // acknowledged: a stream has begun. It takes the place of the one before, which is heard a little longer: what it has
 // told already may still be on its way.
 func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
-	l := &s.streams
+	l := &s.conn.streams
 	st := l.next
 	if st == nil || s.heard(e, params) != st {
 		return out
@@ -217,7 +217,7 @@ func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protoc
 		l.now, l.more = st, nil
 	}
 	out = s.settleQueries(st, out)
-	if l.missed || first && !s.opening {
+	if l.missed || first && !s.conn.opening.stream {
 		out = s.catchUp(st, l.missed, out)
 		l.missed = l.missed && l.outdated()
 	}
@@ -249,21 +249,21 @@ func (s *state) catchUp(st *changeStream, missed bool, out []kernel.Effect) []ke
 
 // streamTimer handles the clocks of streams.
 func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	l := &s.streams
+	l := &s.conn.streams
 	switch m := msg.(type) {
 	case overlapOver:
-		if m.gen == *s.incarnation && l.late.armed {
+		if m.incarnation == s.conn.incarnation && l.late.armed {
 			return s.overlapOver(out)
 		}
 	case relisten:
-		if m.gen != *s.incarnation || m.attempt != l.attempt {
+		if m.incarnation != s.conn.incarnation || m.attempt != l.attempt {
 			return out
 		}
 		if l.paused = false; l.now == nil || l.outdated() {
 			return s.listenAnew(out)
 		}
 	case ackExpired:
-		if m.gen == *s.incarnation && l.next != nil && l.next.id == m.id {
+		if m.incarnation == s.conn.incarnation && l.next != nil && l.next.id == m.id {
 			st := l.next
 			f := ownFault("the server did not acknowledge the stream within " + ackTime.String())
 			return s.streamEnded(now, st, &f, s.closeStream(st, out))
@@ -274,7 +274,7 @@ func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kerne
 
 // streamEnded: the server ended a stream, or it broke.
 func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	l := &s.streams
+	l := &s.conn.streams
 	code := 0
 	if f.Kind == protocol.KindError {
 		code, _ = protocol.ErrorNumber(f)
@@ -322,26 +322,26 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 	}
 	l.broken++
 	l.attempt++
-	return append(out, kernel.WakeAfter(jitter(s.rng, pause), relisten{*s.incarnation, l.attempt}))
+	return append(out, kernel.WakeAfter(jitter(s.rng, pause), relisten{s.conn.incarnation, l.attempt}))
 }
 
 // streamCancelled: the server tears a stream down. It must not cancel anything else.
 func (s *state) streamCancelled(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	id, ok := parseID(params.RequestID.Of(e.Frame.Raw))
-	p := s.pending[id]
+	p := s.conn.pending[id]
 	if !ok || p == nil || !s.isStream(id) {
 		return out
 	}
-	delete(s.pending, id)
+	delete(s.conn.pending, id)
 	f := ownFault("the server cancelled it")
 	return p.own(s, now, &f, out)
 }
 
 // abandonStreams: the connection is lost, and all streams with it.
 func (s *state) abandonStreams(reason string, out []kernel.Effect) []kernel.Effect {
-	for _, key := range slices.Sorted(maps.Keys(s.streams.queries)) {
+	for _, key := range slices.Sorted(maps.Keys(s.conn.streams.queries)) {
 		out = append(out, s.queryFailed(key, reason))
 	}
-	s.streams = streams{}
+	s.conn.streams = streams{}
 	return out
 }

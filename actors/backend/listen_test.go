@@ -305,7 +305,7 @@ func TestADeafServer(t *testing.T) {
 	for _, http := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			server := &actortest.Modern{HTTP: http, Changes: true, Deaf: true}
-			o := Options{Server: auto(), Open: server.Open, Kind: map[bool]string{true: "http", false: "stdio"}[http], Catalog: true}
+			o := Options{Server: auto(), Open: server.Open, Transport: map[bool]string{true: "http", false: "stdio"}[http], Catalog: true}
 			b := startOn(t, o)
 			defer b.stop()
 			time.Sleep(settleTime)
@@ -342,7 +342,7 @@ func TestAServerWithoutStreams(t *testing.T) {
 func TestConnectionsForCallsDoNotListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{Changes: true, Tools: []string{"a"}}
-		b := startOn(t, Options{Server: auto(), Open: server.Open, Kind: "stdio"})
+		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "stdio"})
 		defer b.stop()
 		synctest.Wait()
 		if m := server.Methods(); !slices.Equal(m, []string{"initialize", "server/discover"}) {
@@ -355,7 +355,7 @@ func TestConnectionsForCallsDoNotListen(t *testing.T) {
 func TestLossAnswersQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{Changes: true, Deaf: true}
-		b := startOn(t, Options{Server: auto(), Open: server.Open, Kind: "stdio", Catalog: true})
+		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "stdio", Catalog: true})
 		defer b.stop()
 		time.Sleep(settleTime)
 		synctest.Wait()

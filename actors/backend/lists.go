@@ -46,8 +46,8 @@ type listing struct {
 // request sends a request of the gateway's own.
 func (s *state) request(m protocol.Method, params []byte, own taker, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
-	s.pending[id] = &pending{own: own}
-	if s.era == message.EraModern || m == protocol.MethodServerDiscover {
+	s.conn.pending[id] = &pending{own: own}
+	if s.conn.era == message.EraModern || m == protocol.MethodServerDiscover {
 		params = s.withMeta(m, params)
 	}
 	frame := protocol.AppendRequest(nil, uint64(id), m.String(), params)
@@ -75,11 +75,11 @@ func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 // call goes out, since some servers ask their questions there and lose them when there is none.
 func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case s.greeting != 0:
-		s.greeting, s.opening = 0, true
+	case s.conn.opening.untaken != 0:
+		s.conn.opening.untaken, s.conn.opening.stream = 0, true
 		return append(out, kernel.Act(listen{}))
-	case s.opening:
-		s.opening = false
+	case s.conn.opening.stream:
+		s.conn.opening.stream = false
 		return s.syncAll(now, out)
 	}
 	return out
@@ -87,7 +87,7 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 // streamed: the stream is open, or refused.
 func (s *state) streamed(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.opening && s.phase == message.Syncing {
+	if s.conn.opening.stream && s.life.phase == message.Syncing {
 		return s.settle(now, out)
 	}
 	return out
@@ -95,7 +95,7 @@ func (s *state) streamed(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 // settled: the server is slow to take what opens the connection; it is spoken to all the same.
 func (s *state) settled(now time.Time, out []kernel.Effect) []kernel.Effect {
-	for s.greeting != 0 || s.opening {
+	for s.conn.opening.untaken != 0 || s.conn.opening.stream {
 		out = s.settle(now, out)
 	}
 	return out
@@ -104,18 +104,18 @@ func (s *state) settled(now time.Time, out []kernel.Effect) []kernel.Effect {
 // syncAll fetches every list the server's capabilities promise.
 func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	var has struct{ Tools, Prompts, Resources *json.RawMessage }
-	if json.Unmarshal(s.info.Capabilities, &has) != nil {
+	if json.Unmarshal(s.conn.info.Capabilities, &has) != nil {
 		out = append(out, kernel.Log(slog.LevelWarn, "the server's capabilities are no object; nothing is listed"))
 	}
-	s.lists[protocol.Tools].wanted = has.Tools != nil
-	s.lists[protocol.Prompts].wanted = has.Prompts != nil
-	s.lists[protocol.Resources].wanted = has.Resources != nil
-	s.lists[protocol.Templates].wanted = has.Resources != nil
+	s.conn.lists[protocol.Tools].wanted = has.Tools != nil
+	s.conn.lists[protocol.Prompts].wanted = has.Prompts != nil
+	s.conn.lists[protocol.Resources].wanted = has.Resources != nil
+	s.conn.lists[protocol.Templates].wanted = has.Resources != nil
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		switch {
-		case !s.catalog && !(kind == protocol.Tools && s.era == message.EraModern && s.kind == "http"): // whose headers calls need
-			s.lists[kind].wanted = false
-		case s.lists[kind].wanted:
+		case !s.catalog && !(kind == protocol.Tools && s.conn.era == message.EraModern && s.transport == "http"): // whose headers calls need
+			s.conn.lists[kind].wanted = false
+		case s.conn.lists[kind].wanted:
 			out = s.fetch(kind, out)
 		default:
 			out = s.listed(kind, nil, false, out)
@@ -126,11 +126,11 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 // changed: the server says a list changed. During a fetch it starts another one afterwards; no change is lost.
 func (s *state) changed(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
-	if s.phase == message.Ready && !s.catalog {
+	l := &s.conn.lists[kind]
+	if s.life.phase == message.Ready && !s.catalog {
 		return append(out, kernel.Tell(s.pool, message.Stale{Kind: kind}))
 	}
-	if s.info == nil || !s.catalog || s.greeting != 0 || s.opening {
+	if s.conn.info == nil || !s.catalog || s.conn.opening.untaken != 0 || s.conn.opening.stream {
 		return out // before the end of the handshake: the first fetch is still to come
 	}
 	l.wanted = true
@@ -144,7 +144,7 @@ func (s *state) changed(kind protocol.ItemKind, out []kernel.Effect) []kernel.Ef
 
 // fetch asks for the first page.
 func (s *state) fetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
+	l := &s.conn.lists[kind]
 	l.running, l.resting, l.dirty, l.again, l.pages, l.bytes, l.cursor, l.items, l.ttl, l.stale = true, false, false, false, 0, 0, "", nil, 0, false
 	l.fetches++
 	return s.page(kind, out)
@@ -152,7 +152,7 @@ func (s *state) fetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effe
 
 // page asks for the page l.cursor.
 func (s *state) page(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
+	l := &s.conn.lists[kind]
 	params := []byte(nil)
 	if l.cursor != "" {
 		params = []byte(`{"cursor":` + l.cursor + `}`)
@@ -166,7 +166,7 @@ func (s *state) page(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effec
 
 // pageCame takes one page and asks for the next, or hands the whole list to the pool.
 func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
+	l := &s.conn.lists[kind]
 	if f.Kind == protocol.KindError {
 		if code, _ := protocol.ErrorNumber(f); code == codeNoMethod { // it has promised more than it has
 			out = append(out, kernel.Log(slog.LevelDebug, "the server does not have a list that it has promised", "kind", kind.String()))
@@ -178,7 +178,7 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 	if err := r.Scan(f); err != nil {
 		return s.pageFailed(now, kind, err.Error(), out)
 	}
-	if s.era == message.EraModern {
+	if s.conn.era == message.EraModern {
 		if r.KindOf(kind.ListMethod(), f) != protocol.ResultComplete {
 			return s.pageFailed(now, kind, "the server answers a list with something else", out)
 		}
@@ -217,12 +217,12 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 
 // listDone hands a whole list to the pool, and fetches again when it changed meanwhile.
 func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
+	l := &s.conn.lists[kind]
 	items, asked := l.items, l.asked
 	l.running, l.came, l.items, l.failed, l.tries = false, true, nil, "", 0
 	l.asked = l.dirty
 	items, out = s.circled(kind, items, out)
-	asked = asked && !s.circle // or gateways that list each other would tell each other of changes without end
+	asked = asked && !s.conn.listsUs // or gateways that list each other would tell each other of changes without end
 	if kind == protocol.Tools {
 		items, out = s.compile(items, out)
 	}
@@ -232,7 +232,7 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Eff
 		return s.readyWhenSynced(now, s.explain(s.restList(kind, out))) // a server that always says so is ready all the same
 	}
 	out = s.explain(s.keepFresh(kind, out))
-	if kind == protocol.Tools && len(s.mending) > 0 {
+	if kind == protocol.Tools && len(s.conn.mending) > 0 {
 		out = s.mended(now, "", out)
 	}
 	return s.readyWhenSynced(now, out)
@@ -243,13 +243,13 @@ func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out [
 		return out
 	}
 	return append(out, kernel.Tell(s.pool, message.Listed{
-		Backend: s.self, Replica: s.replica, Incarnation: *s.incarnation, Kind: kind, Items: items, Asked: asked, Silent: s.untold(kind),
+		Backend: s.self, Replica: s.replica, Incarnation: uint64(s.conn.incarnation), Kind: kind, Items: items, Asked: asked, Silent: s.untold(kind),
 	}))
 }
 
 // pageFailed keeps what was known of the list and asks again later.
 func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
+	l := &s.conn.lists[kind]
 	level := slog.LevelWarn
 	if l.failed == text {
 		level = slog.LevelDebug
@@ -258,11 +258,11 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 	l.running, l.items, l.failed = false, nil, text
 	out = s.lookedAgain(now, kind, out)
 	l.tries++
-	if s.phase == message.Syncing {
+	if s.life.phase == message.Syncing {
 		return s.readyWhenSynced(now, s.listLater(kind, out))
 	}
 	out = s.explain(s.listLater(kind, out))
-	if kind == protocol.Tools && len(s.mending) > 0 {
+	if kind == protocol.Tools && len(s.conn.mending) > 0 {
 		return s.mended(now, text, out)
 	}
 	return out
@@ -270,7 +270,7 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 
 // ownExpired gives up on an answer to a request of ours that did not come in time.
 func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []kernel.Effect {
-	if m.gen != *s.incarnation || s.pending[m.ticket] == nil || s.pending[m.ticket].own == nil {
+	if m.incarnation != s.conn.incarnation || s.conn.pending[m.ticket] == nil || s.conn.pending[m.ticket].own == nil {
 		return out
 	}
 	out = append(out, kernel.Act(giveUp{uint64(m.ticket)}))
@@ -279,11 +279,11 @@ func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []k
 
 // readyWhenSynced enters Ready once no list of the first sync is outstanding; one that came and has changed since is not.
 func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.phase != message.Syncing {
+	if s.life.phase != message.Syncing {
 		return out
 	}
-	for i := range s.lists {
-		if s.lists[i].running && !s.lists[i].came {
+	for i := range s.conn.lists {
+		if s.conn.lists[i].running && !s.conn.lists[i].came {
 			return out
 		}
 	}
@@ -291,11 +291,11 @@ func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Eff
 	if missing != "" && !some {
 		return s.lose(now, missing, out)
 	}
-	s.readySince, s.failures = now, 0
+	s.conn.readySince, s.life.failures = now, 0
 	out = s.enter(now, message.Ready, missing, out)
 	out = s.tellLevel(out)
-	held := s.held
-	s.held = nil
+	held := s.carried.unexecuted
+	s.carried.unexecuted = nil
 	for _, h := range held {
 		out = s.writeCall(&pending{call: h.Call, request: h.Request, again: true}, out)
 	}

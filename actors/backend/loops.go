@@ -15,7 +15,7 @@ func (s *state) circled(kind protocol.ItemKind, items [][]byte, out []kernel.Eff
 	ours, far := 0, 0
 	kept := items[:0]
 	for _, raw := range items {
-		if s.peer == "" && !bytes.Contains(raw, []byte(s.node)) {
+		if s.conn.peer == "" && !bytes.Contains(raw, []byte(s.node)) {
 			kept = append(kept, raw) // nearly all items there are
 			continue
 		}
@@ -29,14 +29,14 @@ func (s *state) circled(kind protocol.ItemKind, items [][]byte, out []kernel.Eff
 			ours++
 		case len(nodes) >= protocol.MaxNodes:
 			far++
-		case s.peer != "":
-			kept = append(kept, protocol.Through(&item, s.peer, nodes))
+		case s.conn.peer != "":
+			kept = append(kept, protocol.Through(&item, s.conn.peer, nodes))
 		default:
 			kept = append(kept, raw)
 		}
 	}
-	if ours > 0 && !s.circle {
-		s.circle = true
+	if ours > 0 && !s.conn.listsUs {
+		s.conn.listsUs = true
 		out = append(out, kernel.Log(slog.LevelWarn, "the server is a gateway that has this one among its servers; what came from here is left out", "kind", kind.String(), "items", ours))
 	}
 	if far > 0 {

@@ -12,7 +12,7 @@ import (
 // Two gateways that list each other must not tell each other of a change for ever: when what came from here comes back,
 // only a list that differs counts. Nor does an item travel through gateways without end.
 func TestCircledLists(t *testing.T) {
-	o := &opening{t: t, s: newState(Options{Server: cfg(), Node: "me", Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
+	o := &driver{t: t, s: newState(Options{Server: cfg(), Node: "me", Catalog: true, Transport: "stdio"}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
 	o.step(message.Connect{})
 	o.want(linkEvent{1, upstream.Opened{}}, "initialize")

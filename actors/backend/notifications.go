@@ -11,7 +11,7 @@ import (
 
 // notified handles a notification of the server.
 func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	if s.era == message.EraModern {
+	if s.conn.era == message.EraModern {
 		return s.notifiedModern(now, e, out)
 	}
 	switch e.Frame.M {
@@ -43,11 +43,11 @@ func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {
 		return s.taskNote(task, e, out)
 	}
-	p := s.pending[uint32(e.Ticket)]
+	p := s.conn.pending[uint32(e.Ticket)]
 	if e.Ticket == 0 {
 		_, p = s.speaker(now)
 	}
-	if s.left[uint32(e.Ticket)] != nil {
+	if s.conn.cancelled[uint32(e.Ticket)] != nil {
 		return out // its client has given it up
 	}
 	if p != nil && p.own == nil {
@@ -79,7 +79,7 @@ func (s *state) progress(e *upstream.Received, out []kernel.Effect) []kernel.Eff
 		return out
 	}
 	id, ok := parseID(params.Token.Of(e.Frame.Raw))
-	p := s.pending[id]
+	p := s.conn.pending[id]
 	if ok && p == nil {
 		return s.taskProgress(id, e, params.Token, out)
 	}

@@ -12,15 +12,15 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// opening drives the step of a backend up to the answer to initialize and names what it does.
-type opening struct {
+// driver drives the step of a backend up to the answer to initialize and names what it does.
+type driver struct {
 	t    *testing.T
 	s    *state
 	note uint64 // ticket of notifications/initialized
 }
 
 // step returns the methods of what is written, and listen and ready when these happen.
-func (o *opening) step(msg any) (did []string) {
+func (o *driver) step(msg any) (did []string) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
 		switch a := e.Act.(type) {
 		case write:
@@ -38,14 +38,14 @@ func (o *opening) step(msg any) (did []string) {
 	return did
 }
 
-func (o *opening) want(msg any, want ...string) {
+func (o *driver) want(msg any, want ...string) {
 	o.t.Helper()
 	if got := o.step(msg); !slices.Equal(got, want) {
 		o.t.Fatalf("%T: did %q, want %q", msg, got, want)
 	}
 }
 
-func (o *opening) frame(text string) linkEvent {
+func (o *driver) frame(text string) linkEvent {
 	o.t.Helper()
 	var f protocol.Frame
 	if err := f.Parse([]byte(text)); err != nil {
@@ -54,8 +54,8 @@ func (o *opening) frame(text string) linkEvent {
 	return linkEvent{1, upstream.Received{Frame: f}}
 }
 
-func opened(t *testing.T, kind string, catalog bool) *opening {
-	o := &opening{t: t, s: newState(Options{Server: cfg(), Catalog: catalog, Kind: kind}, kernel.Reference{}, new(uint64))}
+func opened(t *testing.T, kind string, catalog bool) *driver {
+	o := &driver{t: t, s: newState(Options{Server: cfg(), Catalog: catalog, Transport: kind}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
 	o.step(message.Connect{})
 	o.want(linkEvent{1, upstream.Opened{}}, "initialize")
@@ -121,8 +121,8 @@ func TestOpeningOverHTTP(t *testing.T) {
 				o.want(settled{1}, "listen", "tools/list")
 			}
 			o.step(linkEvent{1, upstream.NotSent{Ticket: o.note, Err: errors.New("connection refused")}})
-			if o.s.phase != message.Waiting {
-				t.Errorf("late %v: %s", late, o.s.phase)
+			if o.s.life.phase != message.Waiting {
+				t.Errorf("late %v: %s", late, o.s.life.phase)
 			}
 		}
 		o := opened(t, "http", true)

@@ -45,7 +45,7 @@ func (s *state) follow(now time.Time, p *pending, f *protocol.Frame, out []kerne
 	q.reached = p.reached
 	q.task = &poll{id: slices.Clone(id), pause: firstPoll, put: map[string]bool{}}
 	q.responses, q.open, q.due = nil, 0, false
-	s.rounds[q.call] = q
+	s.carried.rounds[q.call] = q
 	return s.rest(q, q.task.pauseOf(f), out)
 }
 
@@ -85,7 +85,7 @@ func (s *state) sendPoll(q *round, out []kernel.Effect) []kernel.Effect {
 // requestOfTask sends a request about the task in the name of the call's client.
 func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own taker, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
-	s.pending[id] = &pending{own: own}
+	s.conn.pending[id] = &pending{own: own}
 	meta := s.modernMeta(q.request, nil)
 	caller := &q.request.Caller
 	meta.Capabilities = caller.Extras.With(modernCapabilities(caller.Can), true)
@@ -100,7 +100,7 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own take
 // polled takes the answer to a request about a task.
 func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	t := q.task
-	if s.rounds[q.call] != q || !t.flying {
+	if s.carried.rounds[q.call] != q || !t.flying {
 		return out // its call has ended meanwhile
 	}
 	t.flying = false
@@ -162,7 +162,7 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 	if r.Scan(f) != nil {
 		return s.dropTask(now, q, "the server's result makes no sense", out)
 	}
-	questions, why := s.questions(q, f, &r)
+	questions, why := s.inputRequests(q, f, &r)
 	if why != "" {
 		return s.dropTask(now, q, why, out)
 	}
@@ -208,7 +208,7 @@ func (s *state) dropTask(now time.Time, q *round, why string, out []kernel.Effec
 
 // cancelTask tells the server that nobody waits for the task of a call any more, if it became one. Its answer does not matter.
 func (s *state) cancelTask(q *round, out []kernel.Effect) []kernel.Effect {
-	if q.task == nil || !s.linked || s.era != message.EraModern || s.phase != message.Ready && s.phase != message.Draining {
+	if q.task == nil || !s.conn.open || s.conn.era != message.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
 		return out
 	}
 	return s.expireOwn(s.requestOfTask(q, protocol.MethodTasksCancel, nil, ignored, out))

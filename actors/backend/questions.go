@@ -17,14 +17,14 @@ const (
 	burst       = 30 * time.Millisecond // questions that come so close to each other are one call's (bridge.md section 3)
 )
 
-// moved is the call that asked last, or was answered last: for a moment the next question is its, too.
-type moved struct {
+// lastAsker is the call that asked last, or was answered last: for a moment the next question is its, too.
+type lastAsker struct {
 	id uint32
 	at time.Time
 }
 
-// ask is a question of the server that waits for a client's answer.
-type ask struct {
+// question is one of the server that waits for a client's answer.
+type question struct {
 	rawID  []byte // the server's id, as it came
 	method protocol.Method
 	id     uint32 // the pending call it belongs to
@@ -48,22 +48,22 @@ func (s *state) asked(now time.Time, e *upstream.Received, out []kernel.Effect) 
 	default:
 		return s.reply(protocol.AppendError(nil, rawID, -32601, "Method not found: "+e.Frame.MethodText(), nil), out)
 	}
-	if asks := s.left[uint32(e.Ticket)]; asks != nil && len(asks) < maxAsking {
-		s.left[uint32(e.Ticket)] = append(asks, &ask{rawID: rawID, method: e.Frame.M})
+	if asks := s.conn.cancelled[uint32(e.Ticket)]; asks != nil && len(asks) < maxAsking {
+		s.conn.cancelled[uint32(e.Ticket)] = append(asks, &question{rawID: rawID, method: e.Frame.M})
 		return out
 	}
 	id, p, certain := s.asker(now, e)
 	if e.Frame.M == protocol.MethodRootsList {
-		s.rootsAsked = true
+		s.conn.asksRoots = true
 		if p == nil || p.request.Caller.Can&message.CanRoots == 0 {
 			return s.reply(protocol.AppendResult(nil, rawID, rootsResult(s.server.Roots)), out)
 		}
 		// A server may ask for roots because it has just met us. That says nothing of how it asks its other questions: given
 		// one call at a time for it, a call that hangs would keep all others out.
-		certain = certain || !s.atLarge
+		certain = certain || !s.conn.unattributed
 	}
-	if !certain && (p == nil || !s.atLarge) {
-		s.atLarge = true
+	if !certain && (p == nil || !s.conn.unattributed) {
+		s.conn.unattributed = true
 		out = append(out, kernel.Tell(s.pool, message.Unattributed{Backend: s.self}))
 	}
 	if p == nil {
@@ -77,13 +77,13 @@ func (s *state) asked(now time.Time, e *upstream.Received, out []kernel.Effect) 
 		text := fmt.Sprintf("more than %d questions of one call at once", maxAsking)
 		return s.reply(protocol.AppendError(nil, rawID, -31010, text, nil), out)
 	}
-	s.lastAsk++
-	s.asks[s.lastAsk] = &ask{rawID: rawID, method: e.Frame.M, id: id}
-	p.asks = append(p.asks, s.lastAsk)
-	delete(s.running, id)
+	s.questions.last++
+	s.questions.open[s.questions.last] = &question{rawID: rawID, method: e.Frame.M, id: id}
+	p.asks = append(p.asks, s.questions.last)
+	delete(s.conn.running, id)
 	s.remember(&e.Frame, p)
-	s.moved = moved{id, now}
-	out = append(out, kernel.Tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.lastAsk, From: s.self, Frame: e.Frame}))
+	s.conn.lastAsker = lastAsker{id, now}
+	out = append(out, kernel.Tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.questions.last, From: s.self, Frame: e.Frame}))
 	switch {
 	case len(p.asks) > 1:
 		return out
@@ -92,7 +92,7 @@ func (s *state) asked(now time.Time, e *upstream.Received, out []kernel.Effect) 
 		return s.parks(p, out)
 	}
 	p.certain = false
-	return append(out, kernel.WakeAfter(burst, burstOver{*s.incarnation, id})) // or the call after it would get its next question
+	return append(out, kernel.WakeAfter(burst, burstOver{s.conn.incarnation, id})) // or the call after it would get its next question
 }
 
 // asker finds the call a question belongs to: the one that waits for the end of the task it names, or whose HTTP
@@ -100,9 +100,9 @@ func (s *state) asked(now time.Time, e *upstream.Received, out []kernel.Effect) 
 func (s *state) asker(now time.Time, e *upstream.Received) (id uint32, p *pending, certain bool) {
 	task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params)
 	if id := s.waitsFor(task.Of(e.Frame.Raw)); id != 0 {
-		return id, s.pending[id], true
+		return id, s.conn.pending[id], true
 	}
-	if p := s.pending[uint32(e.Ticket)]; e.Ticket != 0 && p != nil && p.own == nil {
+	if p := s.conn.pending[uint32(e.Ticket)]; e.Ticket != 0 && p != nil && p.own == nil {
 		return uint32(e.Ticket), p, true
 	}
 	if task.Present() {
@@ -115,28 +115,28 @@ func (s *state) asker(now time.Time, e *upstream.Received) (id uint32, p *pendin
 // speaker is the call that a server is most likely to talk about when it does not say so: the only one that runs, those that
 // wait at a question of theirs aside; else the one that has just asked, or the only one there is. nil: nobody can tell.
 func (s *state) speaker(now time.Time) (id uint32, p *pending) {
-	last := s.pending[s.moved.id]
+	last := s.conn.pending[s.conn.lastAsker.id]
 	switch {
-	case len(s.running) > 1:
+	case len(s.conn.running) > 1:
 		return 0, nil
-	case len(s.running) == 1:
-		for id = range s.running {
+	case len(s.conn.running) == 1:
+		for id = range s.conn.running {
 		}
-	case last != nil && last.own == nil && now.Sub(s.moved.at) < burst:
-		id = s.moved.id
-	case len(s.byCall) == 1:
-		for _, id = range s.byCall {
+	case last != nil && last.own == nil && now.Sub(s.conn.lastAsker.at) < burst:
+		id = s.conn.lastAsker.id
+	case len(s.conn.byCall) == 1:
+		for _, id = range s.conn.byCall {
 		}
 	default:
 		return 0, nil
 	}
-	return id, s.pending[id]
+	return id, s.conn.pending[id]
 }
 
 // runs notes that a call may ask now.
 func (s *state) runs(id uint32, p *pending) {
 	if !p.namesTask() {
-		s.running[id] = struct{}{}
+		s.conn.running[id] = struct{}{}
 	}
 }
 
@@ -148,8 +148,8 @@ func (s *state) parks(p *pending, out []kernel.Effect) []kernel.Effect {
 
 // burstOver: a call that has asked has had time to ask more; another may run now.
 func (s *state) burstOver(m burstOver, out []kernel.Effect) []kernel.Effect {
-	p := s.pending[m.id]
-	if m.gen != *s.incarnation || p == nil || len(p.asks) == 0 || p.parked {
+	p := s.conn.pending[m.id]
+	if m.incarnation != s.conn.incarnation || p == nil || len(p.asks) == 0 || p.parked {
 		return out
 	}
 	return s.parks(p, out)
@@ -171,17 +171,17 @@ func (s *state) replied(key uint64, id uint32, p *pending, out []kernel.Effect) 
 
 // answerAsk passes a client's answer on to the server, once.
 func (s *state) answerAsk(now time.Time, m message.Answer, out []kernel.Effect) []kernel.Effect {
-	a := s.asks[m.Key]
+	a := s.questions.open[m.Key]
 	if a == nil {
 		return out
 	}
-	delete(s.asks, m.Key)
+	delete(s.questions.open, m.Key)
 	if a.round != nil {
 		return s.answerRound(now, a, m, out)
 	}
 	out = s.reply(answerFrame(a.rawID, m.Result, m.Error), out)
-	if p := s.pending[a.id]; p != nil {
-		s.moved = moved{a.id, now}
+	if p := s.conn.pending[a.id]; p != nil {
+		s.conn.lastAsker = lastAsker{a.id, now}
 		out = s.replied(m.Key, a.id, p, out)
 	}
 	return out
@@ -205,12 +205,12 @@ func (s *state) askWithdrawn(e *upstream.Received, out []kernel.Effect) []kernel
 	}
 	id := string(params.RequestID.Of(e.Frame.Raw))
 	s.leftWithdrawn(id)
-	for key, a := range s.asks {
+	for key, a := range s.questions.open {
 		if string(a.rawID) != id || a.round != nil {
 			continue
 		}
-		delete(s.asks, key)
-		if p := s.pending[a.id]; p != nil {
+		delete(s.questions.open, key)
+		if p := s.conn.pending[a.id]; p != nil {
 			out = append(out, kernel.Tell(p.call.Holder, message.AskWithdrawn{Seq: p.call.Seq, Key: key}))
 			out = s.replied(key, a.id, p, out)
 		}
@@ -222,14 +222,14 @@ func (s *state) askWithdrawn(e *upstream.Received, out []kernel.Effect) []kernel
 // refuseAsks answers the open questions of a call that ends without the server: the server must not wait for ever.
 func (s *state) refuseAsks(id uint32, out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.takeAsks(id) {
-		out = s.refuse(s.asks[key], out)
-		delete(s.asks, key)
+		out = s.refuse(s.questions.open[key], out)
+		delete(s.questions.open, key)
 	}
 	return out
 }
 
 // refuse answers a question in the place of a client that will not.
-func (s *state) refuse(a *ask, out []kernel.Effect) []kernel.Effect {
+func (s *state) refuse(a *question, out []kernel.Effect) []kernel.Effect {
 	if a.method == protocol.MethodElicitationCreate {
 		return s.reply(protocol.AppendResult(nil, a.rawID, []byte(`{"action":"cancel"}`)), out)
 	}
@@ -239,13 +239,13 @@ func (s *state) refuse(a *ask, out []kernel.Effect) []kernel.Effect {
 // dropAsks forgets the open questions of a call that the server has answered without waiting for them.
 func (s *state) dropAsks(id uint32) {
 	for _, key := range s.takeAsks(id) {
-		delete(s.asks, key)
+		delete(s.questions.open, key)
 	}
 }
 
 // takeAsks returns the numbers of a pending call's open questions, oldest first, and forgets that they are its.
 func (s *state) takeAsks(id uint32) (keys []uint64) {
-	if p := s.pending[id]; p != nil {
+	if p := s.conn.pending[id]; p != nil {
 		keys, p.asks = p.asks, nil
 	}
 	return keys
@@ -271,18 +271,18 @@ func (s *state) rememberURL(id []byte, p *pending) {
 	if id == nil || len(id) > 1024 {
 		return
 	}
-	if len(s.elicited) >= maxElicited {
-		s.elicited = slices.Delete(s.elicited, 0, 1)
+	if len(s.questions.elicited) >= maxElicited {
+		s.questions.elicited = slices.Delete(s.questions.elicited, 0, 1)
 	}
-	s.elicited = append(s.elicited, elicitation{string(id), p.call})
+	s.questions.elicited = append(s.questions.elicited, elicitation{string(id), p.call})
 }
 
 // elicitationDone goes to the client the url elicitation was put to, and to nobody else.
 func (s *state) elicitationDone(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id := string(protocol.Member(e.Frame.Raw, e.Frame.Params, "elicitationId").Of(e.Frame.Raw))
-	for i, known := range s.elicited {
+	for i, known := range s.questions.elicited {
 		if known.id == id {
-			s.elicited = slices.Delete(s.elicited, i, i+1)
+			s.questions.elicited = slices.Delete(s.questions.elicited, i, i+1)
 			return append(out, kernel.Tell(known.call.Holder, message.ElicitationDone{Frame: e.Frame}))
 		}
 	}
@@ -291,11 +291,11 @@ func (s *state) elicitationDone(e *upstream.Received, out []kernel.Effect) []ker
 
 // query asks the server on the pool's behalf.
 func (s *state) query(m message.Query, out []kernel.Effect) []kernel.Effect {
-	if s.phase != message.Ready {
+	if s.life.phase != message.Ready {
 		return append(out, kernel.Tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Fault: &protocol.Fault{
-			Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " is " + string(s.phase)}}))
+			Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " is " + string(s.life.phase)}}))
 	}
-	if s.era == message.EraModern {
+	if s.conn.era == message.EraModern {
 		switch m.Method {
 		case protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
 			return s.want(m, out)
@@ -304,7 +304,7 @@ func (s *state) query(m message.Query, out []kernel.Effect) []kernel.Effect {
 	out = s.request(m.Method, m.Params, func(s *state, _ time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		return append(out, kernel.Tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Frame: *f}))
 	}, out)
-	s.pending[s.lastID].query = m.Key
+	s.conn.pending[s.conn.lastID].query = m.Key
 	return s.expireOwn(out)
 }
 
@@ -313,5 +313,5 @@ func (s *state) expireOwn(out []kernel.Effect) []kernel.Effect {
 	if s.server.Timeout <= 0 {
 		return out
 	}
-	return append(out, kernel.WakeAfter(s.server.Timeout, ownExpired{*s.incarnation, s.lastID}))
+	return append(out, kernel.WakeAfter(s.server.Timeout, ownExpired{s.conn.incarnation, s.conn.lastID}))
 }

@@ -27,16 +27,16 @@ type reach struct {
 }
 
 // reachDue: it is time to ask a server again that could not be reached.
-type reachDue struct{ gen uint64 }
+type reachDue struct{ incarnation }
 
 // notSent: nothing of that frame reached the server, so the pool may try elsewhere.
 func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
-	if id == s.hello && s.hello != 0 && !oursAlone(e.Err) { // without it some servers never say anything by themselves
-		s.hello = 0
+	if id == s.conn.opening.unsure && s.conn.opening.unsure != 0 && !oursAlone(e.Err) { // without it some servers never say anything by themselves
+		s.conn.opening.unsure = 0
 		return s.lose(now, "notifications/initialized could not be sent: "+e.Err.Error(), out)
 	}
-	p := s.pending[id]
+	p := s.conn.pending[id]
 	if p == nil {
 		return s.leftTaken(id, out)
 	}
@@ -44,16 +44,16 @@ func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) 
 	switch {
 	case s.isStream(id): // it is tried again by itself
 		return s.ask(now, s.fail(now, id, protocol.BackendDisconnected, reason, out))
-	case p.own != nil && s.kind == "stdio" && errors.Is(e.Err, upstream.ErrClosed):
+	case p.own != nil && s.transport == "stdio" && errors.Is(e.Err, upstream.ErrClosed):
 		return out // Closed follows, and knows how the process ended
 	case p.own != nil && s.starting():
 		s.remove(id, p)
 		return s.lose(now, reason, out)
-	case id == s.reach.asked:
-		delete(s.pending, id)
+	case id == s.conn.reach.asked:
+		delete(s.conn.pending, id)
 		return s.unreached(now, reason, out)
 	case p.query != 0:
-		delete(s.pending, id)
+		delete(s.conn.pending, id)
 		out = append(out, s.queryFailed(p.query, reason))
 	case p.own != nil:
 		out = s.fail(now, id, protocol.ServerUnavailable, reason, out)
@@ -76,13 +76,13 @@ func oursAlone(err error) bool {
 // callNotSent goes on with a call that did not reach the server. It is in no table any more.
 func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case p.round != nil && s.phase == message.Ready: // its client has answered: that is not asked again
+	case p.round != nil && s.life.phase == message.Ready: // its client has answered: that is not asked again
 		q := p.round
-		s.rounds[p.call] = q
+		s.carried.rounds[p.call] = q
 		q.due = false
 		return append(out, kernel.WakeAfter(reachPause, roundDue{q.call, q.number}))
 	case p.round != nil:
-		s.rounds[p.call] = p.round
+		s.carried.rounds[p.call] = p.round
 		return out
 	case p.task != nil: // the call itself was written long ago
 		return s.failed(now, p, protocol.BackendDisconnected, err.Error(), out)
@@ -98,50 +98,50 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 // when they end.
 func (s *state) ask(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case s.phase != message.Ready || s.kind == "stdio":
+	case s.life.phase != message.Ready || s.transport == "stdio":
 		return out
-	case s.reach.lost != "" && len(s.byCall) == 0:
-		return s.lose(now, s.reach.lost, out)
-	case s.reach.asked != 0:
+	case s.conn.reach.lost != "" && len(s.conn.byCall) == 0:
+		return s.lose(now, s.conn.reach.lost, out)
+	case s.conn.reach.asked != 0:
 		return out
 	}
 	method := protocol.MethodPing
-	if s.era == message.EraModern {
+	if s.conn.era == message.EraModern {
 		method = protocol.MethodServerDiscover
 	}
 	var id uint32
 	out = s.expireOwn(s.request(method, nil, func(s *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-		if s.reach.asked == id { // nobody knows whether it got there
-			s.reach.asked = 0
+		if s.conn.reach.asked == id { // nobody knows whether it got there
+			s.conn.reach.asked = 0
 		}
 		return out
 	}, out))
-	id = s.lastID
-	s.reach.asked = id
+	id = s.conn.lastID
+	s.conn.reach.asked = id
 	return out
 }
 
 // reached: something got there.
 func (s *state) reached(ticket uint64) {
-	s.reach.lost = ""
-	if ticket == uint64(s.reach.asked) {
-		s.reach.asked = 0 // whether it is answered does not matter
+	s.conn.reach.lost = ""
+	if ticket == uint64(s.conn.reach.asked) {
+		s.conn.reach.asked = 0 // whether it is answered does not matter
 	}
 }
 
 // unreached: the question did not get there. No call is taken from now on; when those that run have ended, nothing is lost
 // with the connection.
 func (s *state) unreached(now time.Time, reason string, out []kernel.Effect) []kernel.Effect {
-	s.reach = reach{lost: reason}
-	if len(s.byCall) == 0 {
+	s.conn.reach = reach{lost: reason}
+	if len(s.conn.byCall) == 0 {
 		return s.lose(now, reason, out)
 	}
-	return append(out, kernel.WakeAfter(reachPause, reachDue{*s.incarnation}))
+	return append(out, kernel.WakeAfter(reachPause, reachDue{s.conn.incarnation}))
 }
 
 // reachDue asks again, unless something else got there meanwhile.
 func (s *state) reachDue(now time.Time, m reachDue, out []kernel.Effect) []kernel.Effect {
-	if m.gen != *s.incarnation || s.reach.lost == "" {
+	if m.incarnation != s.conn.incarnation || s.conn.reach.lost == "" {
 		return out
 	}
 	return s.ask(now, out)
@@ -149,14 +149,14 @@ func (s *state) reachDue(now time.Time, m reachDue, out []kernel.Effect) []kerne
 
 // returnUnsent gives back what was not written to a connection that has ended: it has told all that was.
 func (s *state) returnUnsent(reason string, out []kernel.Effect) []kernel.Effect {
-	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
-		p := s.pending[id]
+	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
+		p := s.conn.pending[id]
 		if p.own != nil || p.written {
 			continue
 		}
 		s.remove(id, p)
 		if p.round != nil { // its client has answered: that is not asked again
-			s.rounds[p.call] = p.round
+			s.carried.rounds[p.call] = p.round
 			continue
 		}
 		out = append(out, s.returned(p.call, p.request, reason))

@@ -21,7 +21,7 @@ import (
 func reached(t *testing.T) (b *bench, ids []uint64) {
 	t.Helper()
 	server := &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
-	b = startOn(t, Options{Server: cfg(), Open: server.Open, Kind: "http", Catalog: true})
+	b = startOn(t, Options{Server: cfg(), Open: server.Open, Transport: "http", Catalog: true})
 	b.server = server
 	time.Sleep(3 * time.Second)
 	for seq := range uint64(2) {
@@ -87,14 +87,14 @@ type line struct {
 }
 
 func newLine(t *testing.T) *line {
-	s := newState(Options{Server: cfg(), Kind: "http"}, kernel.Reference{}, new(uint64))
-	s.phase, s.linked, s.era, s.info = message.Ready, true, message.EraLegacy, &message.ServerInfo{}
+	s := newState(Options{Server: cfg(), Transport: "http"}, kernel.Reference{}, new(uint64))
+	s.life.phase, s.conn.open, s.conn.era, s.conn.info = message.Ready, true, message.EraLegacy, &message.ServerInfo{}
 	return &line{t: t, s: s, now: time.Unix(1000, 0), tickets: map[string]uint64{}}
 }
 
 func (l *line) step(msg any) {
 	if e, ok := msg.(upstream.Event); ok {
-		msg = linkEvent{*l.s.incarnation, e}
+		msg = linkEvent{l.s.conn.incarnation, e}
 	}
 	for _, e := range step(l.s, l.now, msg, nil) {
 		if w, ok := e.Act.(write); ok {
@@ -136,7 +136,7 @@ func TestAURLThatCannotBeReached(t *testing.T) {
 	l.step(upstream.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
 	l.call(3)
 	l.want("2 returned", "3 returned")
-	l.step(reachDue{*l.s.incarnation}) // asked again, and reached
+	l.step(reachDue{l.s.conn.incarnation}) // asked again, and reached
 	l.step(upstream.Written{Ticket: l.tickets["ping"]})
 	fourth := l.call(4)
 	l.want()
@@ -145,7 +145,7 @@ func TestAURLThatCannotBeReached(t *testing.T) {
 	l.step(upstream.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
 	l.want("4 returned")
 	l.step(upstream.Ended{Ticket: first, Err: errRefused})
-	l.step(reachDue{*l.s.incarnation})
+	l.step(reachDue{l.s.conn.incarnation})
 	l.want("1 BACKEND_DISCONNECTED", string(message.Waiting))
 }
 
@@ -170,7 +170,7 @@ func TestWrittenIsToldLate(t *testing.T) {
 		"session lost": func(l *line) { l.step(upstream.SessionLost{}) },
 		"stopped":      func(l *line) { l.step(kernel.Stopping{}) },
 		"another era": func(l *line) {
-			l.step(linkEvent{*l.s.incarnation, upstream.Received{Ticket: l.call(2), Last: true, Status: 400, Frame: unsupported(t)}})
+			l.step(linkEvent{l.s.conn.incarnation, upstream.Received{Ticket: l.call(2), Last: true, Status: 400, Frame: unsupported(t)}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,11 +13,11 @@ import (
 // and what comes then fails again and again (bridge.md section 5: asked again when an assumption fails). Processes are
 // opened anew whenever they are replaced.
 func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	if s.kind == "stdio" || s.phase != message.Ready {
+	if s.transport == "stdio" || s.life.phase != message.Ready {
 		return out
 	}
 	switch code, _ := protocol.ErrorNumber(&e.Frame); {
-	case s.era == message.EraLegacy && judge(&e.Frame).era == message.EraModern:
+	case s.conn.era == message.EraLegacy && judge(&e.Frame).era == message.EraModern:
 		return s.leftEra(now, out)
 	case s.estranged(e.Status) && !saysModern(code):
 		return s.recheck(out)
@@ -37,24 +37,24 @@ func saysModern(code int) bool {
 
 // recheck asks a server that no longer behaves as a modern one whether it still is; calls go on meanwhile.
 func (s *state) recheck(out []kernel.Effect) []kernel.Effect {
-	if s.rechecking != 0 || s.phase != message.Ready || s.era != message.EraModern {
+	if s.conn.rechecking != 0 || s.life.phase != message.Ready || s.conn.era != message.EraModern {
 		return out
 	}
 	out = s.expireOwn(s.request(protocol.MethodServerDiscover, nil, (*state).unanswered, out))
-	s.rechecking = s.lastID
+	s.conn.rechecking = s.conn.lastID
 	return out
 }
 
 // unanswered: nothing came of the question, which says nothing. The next call that fails in that way asks again.
 func (s *state) unanswered(_ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	s.rechecking = 0
+	s.conn.rechecking = 0
 	return out
 }
 
 // rechecked takes the answer. Only a definite one changes the era: a server that is overloaded or ill is asked again when
 // it matters (bridge.md section 5).
 func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []kernel.Effect) []kernel.Effect {
-	s.rechecking = 0
+	s.conn.rechecking = 0
 	switch code, _ := protocol.ErrorNumber(f); {
 	case judge(f).era == message.EraModern, code == codeHeaderMismatch, code == codeCapabilityRequired:
 		return out
@@ -66,11 +66,11 @@ func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []ke
 
 // leftEra: the server speaks another era than it did. It is opened again, and asked.
 func (s *state) leftEra(now time.Time, out []kernel.Effect) []kernel.Effect {
-	s.known = message.KnownEra{}
-	return s.lose(now, "the server no longer speaks "+s.info.Version, out)
+	s.life.known = message.KnownEra{}
+	return s.lose(now, "the server no longer speaks "+s.conn.info.Version, out)
 }
 
 // estranged reports whether an HTTP status without a modern error may mean that the server has gone back to a legacy era.
 func (s *state) estranged(status int) bool {
-	return s.era == message.EraModern && status/100 == 4 && !saysNothing(status) // Rust's says 422, others 400, 404, 405
+	return s.conn.era == message.EraModern && status/100 == 4 && !saysNothing(status) // Rust's says 422, others 400, 404, 405
 }

@@ -76,7 +76,7 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 func TestAServerThatMovesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Discover: httpStatus(404), Other: initializes}
-		b := startOn(t, Options{Server: auto(), Open: server.Open, Kind: "http", Catalog: true})
+		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "http", Catalog: true})
 		defer b.stop()
 		time.Sleep(steady + 2*settleTime)
 		if p := b.phases(); len(p) == 0 || p[len(p)-1] != message.Ready {

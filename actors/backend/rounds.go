@@ -21,7 +21,7 @@ const (
 )
 
 // round is what a modern server asked in a legacy client's call, and the answers so far. While it stands in
-// state.rounds nothing of the call is pending at the server, so a lost connection does not end it.
+// carried.rounds nothing of the call is pending at the server, so a lost connection does not end it.
 // MCP 2026-07-28, basic/patterns/mrtr.
 type round struct {
 	call      message.CallRef
@@ -39,8 +39,8 @@ type round struct {
 	task      *poll                    // what the call has become; nil = no task
 }
 
-// question is one of a round's while they are being collected.
-type question struct {
+// inputRequest is one question of a round's while they are being collected.
+type inputRequest struct {
 	index  int
 	method protocol.Method
 	params protocol.Span
@@ -63,11 +63,11 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 	if len(q.state) > 0 && q.state[0] != '"' {
 		return s.faulty(now, p, "the server's requestState is no string", out)
 	}
-	questions, why := s.questions(q, f, r)
+	questions, why := s.inputRequests(q, f, r)
 	if why != "" {
 		return s.faulty(now, p, why, out)
 	}
-	s.rounds[q.call] = q
+	s.carried.rounds[q.call] = q
 	switch {
 	case len(questions) > 0:
 		q.empty = 0
@@ -76,7 +76,7 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 		return s.again(q, out)
 	}
 	if q.empty++; q.empty > maxEmpty {
-		delete(s.rounds, q.call)
+		delete(s.carried.rounds, q.call)
 		return s.faulty(now, p, fmt.Sprintf("the server wants the request again and again: %d times without asking anything", q.empty), out)
 	}
 	pause := emptyPause << (2 * (q.empty - 1))
@@ -84,7 +84,7 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 }
 
 // pose asks the client of a call, which waits meanwhile.
-func (s *state) pose(q *round, f *protocol.Frame, questions []question, out []kernel.Effect) []kernel.Effect {
+func (s *state) pose(q *round, f *protocol.Frame, questions []inputRequest, out []kernel.Effect) []kernel.Effect {
 	q.open, q.parked = len(questions), true
 	out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true, Certain: true}))
 	for _, asked := range questions {
@@ -93,9 +93,9 @@ func (s *state) pose(q *round, f *protocol.Frame, questions []question, out []ke
 	return out
 }
 
-// questions collects what is asked; why says what is wrong with it. Roots of a client that has none are answered with
+// inputRequests collects what is asked; why says what is wrong with it. Roots of a client that has none are answered with
 // those of the configuration.
-func (s *state) questions(q *round, f *protocol.Frame, r *protocol.ResultInfo) (questions []question, why string) {
+func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInfo) (questions []inputRequest, why string) {
 	if !r.InputRequests.Present() {
 		return nil, ""
 	}
@@ -111,7 +111,7 @@ func (s *state) questions(q *round, f *protocol.Frame, r *protocol.ResultInfo) (
 		kind := protocol.QuestionOf(f.Raw, m, params)
 		switch {
 		case q.request.Caller.Can.Answers(kind):
-			questions = append(questions, question{len(q.responses), m, params})
+			questions = append(questions, inputRequest{len(q.responses), m, params})
 		case kind == protocol.QuestionRoots:
 			response.Result = rootsResult(s.server.Roots)
 		default:
@@ -128,24 +128,24 @@ func (s *state) questions(q *round, f *protocol.Frame, r *protocol.ResultInfo) (
 }
 
 // put asks the holder of the call one question, as a legacy server would.
-func (s *state) put(q *round, f *protocol.Frame, asked question, out []kernel.Effect) []kernel.Effect {
+func (s *state) put(q *round, f *protocol.Frame, asked inputRequest, out []kernel.Effect) []kernel.Effect {
 	elicitation := ""
 	if protocol.QuestionOf(f.Raw, asked.method, asked.params) == protocol.QuestionURL {
 		elicitation = fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64())
 		q.urls = append(q.urls, protocol.Quote(elicitation))
 	}
-	s.lastAsk++
+	s.questions.last++
 	var frame protocol.Frame
-	if err := frame.Parse(protocol.AppendQuestion(nil, s.lastAsk, f.Raw, asked.method, asked.params, elicitation)); err != nil {
+	if err := frame.Parse(protocol.AppendQuestion(nil, s.questions.last, f.Raw, asked.method, asked.params, elicitation)); err != nil {
 		panic("own question: " + err.Error()) // made of parts of a parsed frame
 	}
-	s.asks[s.lastAsk] = &ask{method: asked.method, round: q, index: asked.index}
-	return append(out, kernel.Tell(q.call.Holder, message.Ask{Seq: q.call.Seq, Key: s.lastAsk, From: s.self, Frame: frame}))
+	s.questions.open[s.questions.last] = &question{method: asked.method, round: q, index: asked.index}
+	return append(out, kernel.Tell(q.call.Holder, message.Ask{Seq: q.call.Seq, Key: s.questions.last, From: s.self, Frame: frame}))
 }
 
 // answerRound takes the client's answer to one question. An error to an elicitation means that the user did not
 // answer; to sampling or roots it ends the call, since input responses cannot carry one.
-func (s *state) answerRound(now time.Time, a *ask, m message.Answer, out []kernel.Effect) []kernel.Effect {
+func (s *state) answerRound(now time.Time, a *question, m message.Answer, out []kernel.Effect) []kernel.Effect {
 	q := a.round
 	result := m.Result
 	if result == nil {
@@ -184,23 +184,23 @@ func (s *state) again(q *round, out []kernel.Effect) []kernel.Effect {
 
 // sendRound writes the request, if there is a connection to write it to; else it waits for the next one.
 func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
-	if !s.linked || s.era != message.EraModern || s.phase != message.Ready && s.phase != message.Draining {
+	if !s.conn.open || s.conn.era != message.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
 		return out
 	}
 	if q.task != nil {
 		return s.sendPoll(q, out)
 	}
-	delete(s.rounds, q.call)
+	delete(s.carried.rounds, q.call)
 	return s.writeCall(&pending{call: q.call, request: q.request, round: q, reached: q.reached}, out)
 }
 
 // sendRounds writes what waited for the connection. A server that has become legacy cannot take it.
 func (s *state) sendRounds(out []kernel.Effect) []kernel.Effect {
-	if len(s.rounds) > 0 && s.era != message.EraModern {
+	if len(s.carried.rounds) > 0 && s.conn.era != message.EraModern {
 		return s.failRounds(protocol.BackendDisconnected, "it came back speaking another version", out)
 	}
 	for _, call := range s.roundCalls() {
-		if q := s.rounds[call]; q.due {
+		if q := s.carried.rounds[call]; q.due {
 			out = s.sendRound(q, out)
 		}
 	}
@@ -209,7 +209,7 @@ func (s *state) sendRounds(out []kernel.Effect) []kernel.Effect {
 
 // roundDue: the pause after an input_required without questions, or before a task is asked for, is over.
 func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
-	q := s.rounds[m.call]
+	q := s.carried.rounds[m.call]
 	if q == nil || q.number != m.number || q.due || q.open > 0 {
 		return out
 	}
@@ -220,7 +220,7 @@ func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 // count anew with each request; of a task that is followed the client was told by us, too. Progress must grow. MCP 2025-11-25,
 // basic/utilities/progress.
 func (s *state) behind(p *pending, f *protocol.Frame, params protocol.Span) bool {
-	if !p.request.Follow && (s.era != message.EraModern || p.request.Modern) {
+	if !p.request.Follow && (s.conn.era != message.EraModern || p.request.Modern) {
 		return false
 	}
 	value, err := strconv.ParseFloat(string(protocol.Member(f.Raw, params, "progress").Of(f.Raw)), 64)
@@ -234,10 +234,10 @@ func (s *state) behind(p *pending, f *protocol.Frame, params protocol.Span) bool
 
 // forgetRound takes a waiting call and its questions out of the tables.
 func (s *state) forgetRound(q *round) {
-	delete(s.rounds, q.call)
-	for key, a := range s.asks {
+	delete(s.carried.rounds, q.call)
+	for key, a := range s.questions.open {
 		if a.round == q {
-			delete(s.asks, key)
+			delete(s.questions.open, key)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func (s *state) forgetRound(q *round) {
 // failRounds ends all waiting calls: no connection will take them.
 func (s *state) failRounds(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, call := range s.roundCalls() {
-		q := s.rounds[call]
+		q := s.carried.rounds[call]
 		s.forgetRound(q)
 		fault := &protocol.Fault{Name: name, Server: s.server.Name,
 			Message: fmt.Sprintf("server %s was lost in the middle of the call: %s", s.server.Name, reason)}
@@ -256,7 +256,7 @@ func (s *state) failRounds(name protocol.FaultName, reason string, out []kernel.
 
 // roundCalls are the waiting calls, in a fixed order.
 func (s *state) roundCalls() []message.CallRef {
-	return slices.SortedFunc(maps.Keys(s.rounds), message.CallRef.Compare)
+	return slices.SortedFunc(maps.Keys(s.carried.rounds), message.CallRef.Compare)
 }
 
 // completed tells the client that what it opened for the questions of mode url has served its purpose: legacy clients

@@ -16,10 +16,10 @@ import (
 
 // script runs random messages through step and keeps the books of what must hold.
 type script struct {
-	t       *testing.T
-	s       *state
-	now     time.Time
-	gen     uint64
+	t   *testing.T
+	s   *state
+	now time.Time
+	incarnation
 	rng     *rand.Rand
 	phase   message.Phase
 	open    map[uint64]string // calls without an outcome: what was done to them
@@ -71,7 +71,7 @@ func (r *script) effect(e kernel.Effect) {
 	}
 	switch a := e.Act.(type) {
 	case open:
-		r.gen, r.tickets, r.asked = a.gen, nil, map[string]int{}
+		r.incarnation, r.tickets, r.asked = a.incarnation, nil, map[string]int{}
 	case kernel.Wake:
 		r.timers = append(r.timers, a.Msg)
 	case write:
@@ -83,30 +83,30 @@ func (r *script) effect(e kernel.Effect) {
 // indexed checks that the tables of who may ask, and who has asked what, say what the calls themselves do.
 func (r *script) indexed() {
 	asks := 0
-	for id, p := range r.s.pending {
-		_, runs := r.s.running[id]
+	for id, p := range r.s.conn.pending {
+		_, runs := r.s.conn.running[id]
 		if want := p.own == nil && len(p.asks) == 0 && !p.namesTask(); runs != want {
 			r.t.Fatalf("request %d may ask: %v, want %v, after\n%+v", id, runs, want, r.log)
 		}
 		for _, key := range p.asks {
-			if a := r.s.asks[key]; a == nil || a.id != id {
+			if a := r.s.questions.open[key]; a == nil || a.id != id {
 				r.t.Fatalf("question %d of request %d is %+v, after\n%+v", key, id, a, r.log)
 			}
 		}
 		asks += len(p.asks)
 	}
-	for id := range r.s.running {
-		if r.s.pending[id] == nil {
+	for id := range r.s.conn.running {
+		if r.s.conn.pending[id] == nil {
 			r.t.Fatalf("request %d has ended and may ask, after\n%+v", id, r.log)
 		}
 	}
-	for _, a := range r.s.asks {
+	for _, a := range r.s.questions.open {
 		if a.round != nil {
 			asks++
 		}
 	}
-	if asks != len(r.s.asks) {
-		r.t.Fatalf("%d questions are open, their calls know %d, after\n%+v", len(r.s.asks), asks, r.log)
+	if asks != len(r.s.questions.open) {
+		r.t.Fatalf("%d questions are open, their calls know %d, after\n%+v", len(r.s.questions.open), asks, r.log)
 	}
 }
 
@@ -186,7 +186,7 @@ func (r *script) event() upstream.Event {
 	case 14:
 		return upstream.ListenFailed{Err: errors.New("405"), Final: true}
 	case 11, 12:
-		if r.s.linked && r.s.era != message.EraModern {
+		if r.s.conn.open && r.s.conn.era != message.EraModern {
 			r.asked[fmt.Sprintf(`"q%d"`, ticket)]++
 		}
 		return frame(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, ticket)
@@ -203,11 +203,11 @@ func TestRandomScripts(t *testing.T) {
 		r := &script{t: t, s: newState(Options{Server: server, Catalog: true}, kernel.Reference{}, new(uint64)), now: time.Unix(0, 0), rng: rng,
 			phase: message.Idle, open: map[uint64]string{}, asked: map[string]int{}}
 		if seed%2 == 0 {
-			r.s.kind = "http"
+			r.s.transport = "http"
 		}
 		r.step(kernel.Started{})
 		r.step(message.Connect{})
-		r.step(linkEvent{r.gen, upstream.Opened{}})
+		r.step(linkEvent{r.incarnation, upstream.Opened{}})
 		seq := uint64(0)
 		for range 100 {
 			r.now = r.now.Add(time.Duration(rng.IntN(1000)) * time.Millisecond)
@@ -230,8 +230,8 @@ func TestRandomScripts(t *testing.T) {
 					r.step(message.Withdraw{Call: message.CallRef{Seq: at}})
 				}
 			case 3:
-				r.step(wake{r.gen})
-				r.step(settled{r.gen})
+				r.step(wake{r.incarnation})
+				r.step(settled{r.incarnation})
 				if len(r.timers) > 0 {
 					r.step(r.timers[rng.IntN(len(r.timers))])
 				}
@@ -249,10 +249,10 @@ func TestRandomScripts(t *testing.T) {
 				}
 			case 4:
 				if r.phase == message.Connecting {
-					r.step(linkEvent{r.gen, upstream.Opened{}})
+					r.step(linkEvent{r.incarnation, upstream.Opened{}})
 				}
 			default:
-				r.step(linkEvent{r.gen, r.event()})
+				r.step(linkEvent{r.incarnation, r.event()})
 			}
 		}
 		if rng.IntN(2) == 0 {
@@ -264,9 +264,9 @@ func TestRandomScripts(t *testing.T) {
 				t.Fatalf("seed %d: call %d has no outcome after\n%+v", seed, seq, r.log)
 			}
 		}
-		if len(r.s.pending)+len(r.s.byCall)+len(r.s.held)+len(r.s.asks)+len(r.s.rounds)+len(r.s.mending)+len(r.s.streams.queries) > 0 {
+		if len(r.s.conn.pending)+len(r.s.conn.byCall)+len(r.s.carried.unexecuted)+len(r.s.questions.open)+len(r.s.carried.rounds)+len(r.s.conn.mending)+len(r.s.conn.streams.queries) > 0 {
 			t.Fatalf("seed %d: %d pending, %d by call, %d held, %d asks, %d rounds, %d mending after the stop", seed,
-				len(r.s.pending), len(r.s.byCall), len(r.s.held), len(r.s.asks), len(r.s.rounds), len(r.s.mending))
+				len(r.s.conn.pending), len(r.s.conn.byCall), len(r.s.carried.unexecuted), len(r.s.questions.open), len(r.s.carried.rounds), len(r.s.conn.mending))
 		}
 	}
 }

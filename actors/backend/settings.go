@@ -19,9 +19,9 @@ func (s *state) reconfigured(now time.Time, server config.Server, out []kernel.E
 	if s.starting() && server.StartTimeout != was.StartTimeout {
 		out = s.armStart(now, out)
 	}
-	if next := now.Add(s.backoff(s.failures)); (s.phase == message.Waiting || s.phase == message.NeedsLogin) && next.Before(s.nextAttempt) {
-		s.nextAttempt = next
-		out = s.enter(now, s.phase, s.reason, append(out, kernel.WakeAfter(next.Sub(now), wake{*s.incarnation})))
+	if next := now.Add(s.backoff(s.life.failures)); (s.life.phase == message.Waiting || s.life.phase == message.NeedsLogin) && next.Before(s.life.nextAttempt) {
+		s.life.nextAttempt = next
+		out = s.enter(now, s.life.phase, s.life.reason, append(out, kernel.WakeAfter(next.Sub(now), wake{s.conn.incarnation})))
 	}
 	if !slices.Equal(was.Roots, server.Roots) {
 		return s.rootsChanged(out)
@@ -34,13 +34,13 @@ func (s *state) armStart(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.server.StartTimeout <= 0 {
 		return out
 	}
-	return append(out, kernel.WakeAfter(max(0, s.began.Add(s.server.StartTimeout).Sub(now)), startExpired{*s.incarnation}))
+	return append(out, kernel.WakeAfter(max(0, s.conn.began.Add(s.server.StartTimeout).Sub(now)), startExpired{s.conn.incarnation}))
 }
 
 // startExpired gives up a start that takes too long.
 func (s *state) startExpired(now time.Time, m startExpired, out []kernel.Effect) []kernel.Effect {
 	limit := s.server.StartTimeout
-	if m.gen != *s.incarnation || !s.starting() || limit <= 0 || now.Before(s.began.Add(limit)) {
+	if m.incarnation != s.conn.incarnation || !s.starting() || limit <= 0 || now.Before(s.conn.began.Add(limit)) {
 		return out
 	}
 	return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s): %s", limit, s.missing()), out)
@@ -48,7 +48,7 @@ func (s *state) startExpired(now time.Time, m startExpired, out []kernel.Effect)
 
 // rootsChanged tells a server that has asked for roots that there are others now.
 func (s *state) rootsChanged(out []kernel.Effect) []kernel.Effect {
-	if !s.rootsAsked || s.phase != message.Ready || s.era != message.EraLegacy {
+	if !s.conn.asksRoots || s.life.phase != message.Ready || s.conn.era != message.EraLegacy {
 		return out
 	}
 	return s.notify(protocol.NotificationRootsListChanged, nil, out)
@@ -58,17 +58,17 @@ func (s *state) rootsChanged(out []kernel.Effect) []kernel.Effect {
 // what a client gets that has none. The answer does not matter.
 func (s *state) tellLevel(out []kernel.Effect) []kernel.Effect {
 	level := s.level
-	if level == "" && s.levelTold != "" {
+	if level == "" && s.conn.level != "" {
 		level = defaultLevel
 	}
-	if level == s.levelTold || s.phase != message.Ready || s.era == message.EraModern {
+	if level == s.conn.level || s.life.phase != message.Ready || s.conn.era == message.EraModern {
 		return out
 	}
 	var has struct{ Logging *json.RawMessage }
-	if json.Unmarshal(s.info.Capabilities, &has) != nil || has.Logging == nil {
+	if json.Unmarshal(s.conn.info.Capabilities, &has) != nil || has.Logging == nil {
 		return out
 	}
-	s.levelTold = level
+	s.conn.level = level
 	params := append([]byte(`{"level":`), protocol.Quote(level)...)
 	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect { return out }
 	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignore, out))

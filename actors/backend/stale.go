@@ -17,14 +17,14 @@ const (
 // untold reports whether the server changes lists of the kind without a word. Legacy servers are believed: one that does not
 // declare listChanged has lists that do not change.
 func (s *state) untold(kind protocol.ItemKind) bool {
-	return s.era == message.EraModern && !s.streams.tells(kind)
+	return s.conn.era == message.EraModern && !s.conn.streams.tells(kind)
 }
 
 // lookAgain fetches a silent list again: at once, or when the pause since the last time is over.
 func (s *state) lookAgain(now time.Time, m message.Fetch, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[m.Kind]
+	l := &s.conn.lists[m.Kind]
 	switch {
-	case s.phase != message.Ready || !s.catalog || !l.wanted || !s.untold(m.Kind):
+	case s.life.phase != message.Ready || !s.catalog || !l.wanted || !s.untold(m.Kind):
 		if m.Wanted {
 			out = append(out, kernel.Tell(s.pool, message.Fetched{Kind: m.Kind}))
 		}
@@ -39,14 +39,14 @@ func (s *state) lookAgain(now time.Time, m message.Fetch, out []kernel.Effect) [
 	pause := max(staleRest, time.Duration(l.bytes)*time.Second/staleRate)
 	if left := l.ended.Add(pause).Sub(now); left > 0 {
 		l.resting = true
-		return append(out, kernel.WakeAfter(left, listDue{*s.incarnation, m.Kind, l.fetches}))
+		return append(out, kernel.WakeAfter(left, listDue{s.conn.incarnation, m.Kind, l.fetches}))
 	}
 	return s.fetch(m.Kind, out)
 }
 
 // lookedAgain tells who waits for a list that the fetch is over, whatever came of it.
 func (s *state) lookedAgain(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
+	l := &s.conn.lists[kind]
 	l.ended = now
 	if !l.awaited {
 		return out

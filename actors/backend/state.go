@@ -15,81 +15,119 @@ const (
 	initializeID = 1 // the first id of every incarnation
 )
 
-// state is all a backend knows. Written by step only.
+// state is all a backend knows. Written by step only. Its parts differ in how long they last: a connection's is thrown away as
+// one when the next is opened; the rest is the server's, or the gateway's, whatever becomes of connections.
 type state struct {
-	server  config.Server
-	replica int
-	kind    string
-	node    string // of this gateway
-	pool    kernel.Reference
-	self    kernel.Reference
-	rng     *rand.Rand
-	legacy  bool // it is spoken to in a legacy era only
-
-	phase       message.Phase
-	since       time.Time
-	reason      string // clients may see it
-	lastLine    string // on stderr, of the process that has ended: not for clients
-	incarnation *uint64
-	linked      bool // a connection of this incarnation is open
-	failures    int  // in a row
-	nextAttempt time.Time
-	began       time.Time // of this incarnation
-	readySince  time.Time
-	pid         int
-	noise       int                      // lines that were no message, ever
-	warned      struct{ noise, id bool } // of this incarnation's first line that was no message, first id nobody gave out
-	stderr      []string
-
-	era     message.Era      // of this incarnation; unknown until the server has shown it
-	known   message.KnownEra // what the next one begins with
-	forced  message.Era      // what the next one alone begins with, as this one is spoilt; unknown = known
-	probe   probe
-	spoke   bool   // this incarnation's server has written something
-	refused bool   // this incarnation's server has refused the only era it is to be spoken to in
-	mute    bool   // the server ended without a word in both eras: one process is enough for the next attempt
-	meta    []byte // _meta of our own requests to a modern server
-
-	tasksMeta []byte // likewise, of those that need the extension of tasks
-
-	info     *message.ServerInfo
-	peer     string // the server's node: it is a gateway like this one; "" = it is none
-	circle   bool   // it has listed what came from here
-	greeting uint32 // ticket of notifications/initialized while the server over HTTP has not taken it; else 0
-	hello    uint32 // likewise, for as long as it may turn out that it was never sent
-	opening  bool   // its stream for what belongs to no request is being opened, and nothing else is sent yet
-	lastID   uint32
-	pending  map[uint32]*pending
-	byCall   map[message.CallRef]uint32
-	running  map[uint32]struct{} // ids of the calls that may ask now: none waits at a question, or only for a task
-	lifts    bool                // a legacy server here has asked by a result, and is given back the state it gave with it
-	held     []message.Send      // their session was lost before the server executed them; sent again when ready
-	lists    [protocol.ItemKinds]listing
-
+	server     config.Server
+	replica    int
+	transport  string // stdio | http | sse
+	node       string // of this gateway
+	pool       kernel.Reference
+	self       kernel.Reference
+	rng        *rand.Rand
+	legacyOnly bool        // it is spoken to in a legacy era only
 	announce   message.Can // the questions it tells the server it can carry
 	catalog    bool        // it fetches lists; connections that carry calls only do not
 	level      string      // log level the server is to be told; "" = none
-	levelTold  string      // what it was told over this connection; "" = nothing
-	rootsAsked bool        // the server has asked for roots: it wants to know of changes
-	lastAsk    uint64
-	asks       map[uint64]*ask   // the server's questions that wait for a client, by our number
-	atLarge    bool              // the pool knows that this server asks without saying for which call
-	moved      moved             // the call that asked last
-	elicited   []elicitation     // url elicitations that may be reported complete later; newest last
-	tasks      []task            // what legacy calls have become; newest last
-	left       map[uint32][]*ask // questions of calls that were cancelled a moment ago, by our id of the call
-	saying     map[uint32]uint32 // those of them whose server over HTTP has not taken the cancellation, by its ticket
-	orphans    []uint32          // ids of calls that were given up and may become tasks yet; newest last
+	meta       []byte      // _meta of our own requests to a modern server
+	tasksMeta  []byte      // likewise, of those that need the extension of tasks
 
-	reach reach
+	life      life
+	conn      conn
+	carried   carried
+	questions questions
+}
 
-	// Modern servers.
-	rounds     map[message.CallRef]*round    // calls that wait for their client's answers, or for their next request to go out
-	bindings   map[string]*protocol.Bindings // by tool; those that have any, of a server over HTTP
-	mending    []*pending                    // calls refused for their headers: sent once more with the annotations now listed
+// life is where the backend stands, and what it has learned of its server over all connections.
+type life struct {
+	connections *uint64 // that there have been; counted on when the actor restarts
+	phase       message.Phase
+	since       time.Time
+	reason      string // clients may see it
+	failures    int    // in a row
+	nextAttempt time.Time
+	garbage     int // lines that were no message, ever
+	stderr      []string
+
+	known        message.KnownEra // what the next connection begins with
+	forced       message.Era      // what the next one alone begins with, as this one is spoilt; unknown = known
+	mute         bool             // the server ended without a word in both eras: one process is enough for the next attempt
+	asksByResult bool             // a legacy server here has asked by a result, and is given back the state it gave with it
+}
+
+// conn is all that belongs to one incarnation of the connection: the requests on it, what its server said of itself, and what was
+// agreed with that. It is replaced as a whole, so nothing of one incarnation is taken for another's.
+type conn struct {
+	incarnation
+	open       bool // events of it are listened to
+	began      time.Time
+	readySince time.Time
+	pid        int
+	spoke      bool                     // the server has written something
+	refused    bool                     // the server has refused the only era it is to be spoken to in
+	lastLine   string                   // on stderr, of the process that has ended: not for clients
+	warned     struct{ noise, id bool } // of the first line that was no message, the first id nobody gave out
+
+	era     message.Era // unknown until the server has shown it
+	probe   probe
+	info    *message.ServerInfo
+	peer    string // the server's node: it is a gateway like this one; "" = it is none
+	listsUs bool   // it has listed what came from here
+	opening opening
+	reach   reach
+
+	ledger
+	lists [protocol.ItemKinds]listing
+
+	level        string    // log level the server was told; "" = nothing
+	asksRoots    bool      // the server has asked for roots: it wants to know of changes
+	unattributed bool      // the pool knows that this server asks without saying for which call
+	lastAsker    lastAsker // the call that asked last
+	tasks        []task    // what legacy calls have become; newest last
+
+	bindings   map[string]*protocol.Bindings // by tool; those that have any, of a modern server over HTTP
 	rechecking uint32                        // id of the question whether the server is still modern; 0 = it is not being asked
 	streams    streams
 }
+
+// ledger is the requests on a connection, by the ids we gave them.
+type ledger struct {
+	lastID  uint32
+	pending map[uint32]*pending
+	byCall  map[message.CallRef]uint32
+	running map[uint32]struct{} // ids of the calls that may ask now: none waits at a question, or only for a task
+	mending []*pending          // calls refused for their headers: sent once more with the annotations now listed
+	orphans []uint32            // ids of calls that were given up and may become tasks yet; newest last
+
+	cancelled  map[uint32][]*question // questions of calls that were cancelled a moment ago, by our id of the call
+	cancelling map[uint32]uint32      // those of them whose server over HTTP has not taken the cancellation, by its ticket
+}
+
+// carried is the calls that are on no connection and do not end with one.
+type carried struct {
+	unexecuted []message.Send             // their session was lost before the server executed them; sent again when ready
+	rounds     map[message.CallRef]*round // they wait for their client's answers, or for their next request to go out
+}
+
+// questions are what servers ask of clients, by our numbers.
+type questions struct {
+	last     uint64
+	open     map[uint64]*question // those that wait for an answer
+	elicited []elicitation        // url elicitations that may be reported complete later; newest last
+}
+
+// opening is how far the end of a handshake over HTTP has come, where each message travels for itself.
+type opening struct {
+	untaken uint32 // ticket of notifications/initialized while the server has not taken it; else 0
+	unsure  uint32 // likewise, for as long as it may turn out that it was never sent
+	stream  bool   // the stream for what belongs to no request is being opened, and nothing else is sent yet
+}
+
+// incarnation is the number of a connection of this backend, from 1. What was meant for one must not reach another.
+type incarnation uint64
+
+// of makes whatever embeds an incarnation say which it belongs to.
+func (n incarnation) of() incarnation { return n }
 
 // pending is a request that waits for the server's answer, by the id we gave it.
 type pending struct {
@@ -111,15 +149,25 @@ type pending struct {
 // taker takes the answer to a request of the gateway's own, or a fault of ours as an error frame.
 type taker func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect
 
-func newState(o Options, self kernel.Reference, incarnation *uint64) *state {
+func newState(o Options, self kernel.Reference, connections *uint64) *state {
+	ours := modernCapabilities(o.Announce)
 	return &state{
-		server: o.Server, replica: o.Replica, node: o.Node, kind: o.Kind, legacy: o.Legacy, pool: o.Pool, self: self,
-		rng:   rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
-		phase: message.Idle, incarnation: incarnation,
-		announce: o.Announce, catalog: o.Catalog, asks: map[uint64]*ask{}, known: o.Known, rounds: map[message.CallRef]*round{},
-		meta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: modernCapabilities(o.Announce)}).AppendMeta(nil),
-
-		tasksMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: message.Extras{}.With(modernCapabilities(o.Announce), true)}).AppendMeta(nil),
-		pending:   map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{}, left: map[uint32][]*ask{}, saying: map[uint32]uint32{},
+		server: o.Server, replica: o.Replica, transport: o.Transport, node: o.Node, pool: o.Pool, self: self,
+		rng:        rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
+		legacyOnly: o.Legacy, announce: o.Announce, catalog: o.Catalog,
+		meta:      (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: ours}).AppendMeta(nil),
+		tasksMeta: (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: message.Extras{}.With(ours, true)}).AppendMeta(nil),
+		life:      life{phase: message.Idle, connections: connections, known: o.Known},
+		conn:      newConn(incarnation(*connections)),
+		carried:   carried{rounds: map[message.CallRef]*round{}},
+		questions: questions{open: map[uint64]*question{}},
 	}
+}
+
+// newConn is a connection of which nothing is known yet.
+func newConn(n incarnation) conn {
+	return conn{incarnation: n, ledger: ledger{
+		pending: map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{},
+		cancelled: map[uint32][]*question{}, cancelling: map[uint32]uint32{},
+	}}
 }

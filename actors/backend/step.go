@@ -36,7 +36,7 @@ var transitions = map[message.Phase][]message.Phase{
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case linkEvent:
-		if m.gen != *s.incarnation || !s.linked {
+		if m.incarnation != s.conn.incarnation || !s.conn.open {
 			return out // an earlier connection's
 		}
 		return s.link(now, m.event, out)
@@ -64,25 +64,25 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.RootsChanged:
 		return s.rootsChanged(out)
 	case kernel.Started:
-		s.since = now
-		out = append(out, kernel.Tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.phase, Anew: true}))
+		s.life.since = now
+		out = append(out, kernel.Tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.life.phase, Anew: true}))
 		return append(out, kernel.Tell(s.self, message.Connect{}))
 	case message.Connect:
-		if s.phase == message.Idle {
+		if s.life.phase == message.Idle {
 			return s.connect(now, out)
 		}
 	case wake:
-		if (s.phase == message.Waiting || s.phase == message.NeedsLogin) && m.gen == *s.incarnation {
+		if (s.life.phase == message.Waiting || s.life.phase == message.NeedsLogin) && m.incarnation == s.conn.incarnation {
 			return s.connect(now, out)
 		}
 	case startExpired:
 		return s.startExpired(now, m, out)
 	case settled:
-		if m.gen == *s.incarnation && s.phase == message.Syncing {
+		if m.incarnation == s.conn.incarnation && s.life.phase == message.Syncing {
 			return s.settled(now, out)
 		}
 	case probeExpired:
-		if m.gen == *s.incarnation && s.phase == message.Handshaking {
+		if m.incarnation == s.conn.incarnation && s.life.phase == message.Handshaking {
 			return s.silent(out)
 		}
 	case ownExpired:
@@ -123,12 +123,12 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 
 // starting reports whether this incarnation has not been ready yet.
 func (s *state) starting() bool {
-	return s.phase == message.Connecting || s.phase == message.Handshaking || s.phase == message.Syncing
+	return s.life.phase == message.Connecting || s.life.phase == message.Handshaking || s.life.phase == message.Syncing
 }
 
 // missing says what a start that takes too long waits for.
 func (s *state) missing() string {
-	switch s.phase {
+	switch s.life.phase {
 	case message.Handshaking:
 		return "it has not answered initialize"
 	case message.Syncing:
@@ -139,31 +139,28 @@ func (s *state) missing() string {
 
 // enter changes the phase and tells the pool.
 func (s *state) enter(now time.Time, p message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
-	s.phase, s.since, s.reason = p, now, reason
+	s.life.phase, s.life.since, s.life.reason = p, now, reason
 	changed := message.BackendChanged{
-		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: *s.incarnation, Reason: reason, LastLine: s.lastLine, NextAttempt: s.nextAttempt, Refused: s.refused,
+		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: uint64(s.conn.incarnation), Reason: reason, LastLine: s.conn.lastLine, NextAttempt: s.life.nextAttempt, Refused: s.conn.refused,
 	}
 	switch p {
 	case message.Ready:
-		changed.Info, changed.Known = s.info, s.known
+		changed.Info, changed.Known = s.conn.info, s.life.known
 	case message.Syncing:
-		changed.Info = s.info
+		changed.Info = s.conn.info
 	}
 	return append(out, kernel.Tell(s.pool, changed))
 }
 
 // connect begins a new incarnation.
 func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
-	*s.incarnation++
-	s.lastLine, s.spoke, s.refused = "", false, false
-	s.linked, s.lastID, s.info, s.nextAttempt = true, 0, nil, time.Time{}
-	s.lists, s.rootsAsked, s.levelTold, s.greeting, s.hello, s.opening = [protocol.ItemKinds]listing{}, false, "", 0, 0, false
-	s.warned.noise, s.warned.id = false, false
-	s.era, s.bindings, s.rechecking, s.streams, s.reach = message.EraUnknown, nil, 0, streams{}, reach{}
-	s.atLarge, s.moved, s.peer, s.circle, s.tasks, s.orphans = false, moved{}, "", false, nil, nil
+	*s.life.connections++
+	s.life.nextAttempt = time.Time{}
+	s.conn = newConn(incarnation(*s.life.connections))
+	s.conn.open = true
 	out = s.enter(now, message.Connecting, "", out)
-	out = append(out, kernel.Act(open{*s.incarnation}))
-	s.began = now
+	out = append(out, kernel.Act(open{s.conn.incarnation}))
+	s.conn.began = now
 	return s.armStart(now, out)
 }
 
@@ -171,7 +168,7 @@ func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
 func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
 	case upstream.Received:
-		s.spoke, s.mute = true, false
+		s.conn.spoke, s.life.mute = true, false
 		return s.received(now, &e, out)
 	case upstream.Written:
 		return s.wrote(e.Ticket, out)
@@ -180,7 +177,7 @@ func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) [
 	case upstream.Ended:
 		return s.ended(now, e, out)
 	case upstream.Opened:
-		s.pid = e.PID
+		s.conn.pid = e.PID
 		return s.handshake(now, out)
 	case upstream.SessionLost:
 		return s.sessionLost(now, e, out)
@@ -188,28 +185,28 @@ func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) [
 		return s.streamed(now, out)
 	case upstream.ListenFailed:
 		out = append(out, kernel.Log(slog.LevelDebug, "listen stream failed", "err", e.Err, "final", e.Final))
-		if !e.Final && s.phase == message.Ready {
+		if !e.Final && s.life.phase == message.Ready {
 			return s.ask(now, out)
 		}
 		return s.streamed(now, out)
 	case upstream.Noise:
-		s.spoke, s.mute = true, false
+		s.conn.spoke, s.life.mute = true, false
 		return s.noised(now, e, out)
 	case upstream.Stderr:
-		s.stderr = append(s.stderr, e.Line)
-		if len(s.stderr) > keptStderr {
-			s.stderr = append(s.stderr[:0], s.stderr[len(s.stderr)-keptStderr:]...)
+		s.life.stderr = append(s.life.stderr, e.Line)
+		if len(s.life.stderr) > keptStderr {
+			s.life.stderr = append(s.life.stderr[:0], s.life.stderr[len(s.life.stderr)-keptStderr:]...)
 		}
 		return append(out, kernel.Log(slog.LevelDebug, "server wrote to stderr", "line", e.Line))
 	case upstream.Closed:
-		s.linked = false
+		s.conn.open = false
 		if n := len(e.Stderr); n > 0 {
-			s.lastLine = e.Stderr[n-1]
+			s.conn.lastLine = e.Stderr[n-1]
 		}
 		if s.diedOfIt() {
 			return s.reopen(now, message.EraModern, out)
 		}
-		s.mute = s.mute || s.phase == message.Handshaking && s.probe.fresh && !s.spoke
+		s.life.mute = s.life.mute || s.life.phase == message.Handshaking && s.conn.probe.fresh && !s.conn.spoke
 		return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))
 	}
 	return out
@@ -222,47 +219,47 @@ func (s *state) lose(now time.Time, reason string, out []kernel.Effect) []kernel
 
 // retreat ends the incarnation and waits in the phase for the next attempt.
 func (s *state) retreat(now time.Time, phase message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
-	wasReady := s.phase == message.Ready && now.Sub(s.readySince) >= steady
+	wasReady := s.life.phase == message.Ready && now.Sub(s.conn.readySince) >= steady
 	out = s.abandonPending(protocol.BackendDisconnected, reason, out)
 	out = s.shut(out)
-	if s.phase == message.Draining || s.phase == message.Stopped {
+	if s.life.phase == message.Draining || s.life.phase == message.Stopped {
 		out = s.failRounds(protocol.BackendDisconnected, reason, out)
 		return append(s.enter(now, message.Stopped, reason, out), kernel.Leave())
 	}
-	s.failures++
+	s.life.failures++
 	pause := time.Duration(0)
 	if !wasReady {
-		pause = jitter(s.rng, s.backoff(s.failures))
+		pause = jitter(s.rng, s.backoff(s.life.failures))
 	} else {
-		s.failures = 0
+		s.life.failures = 0
 	}
-	s.nextAttempt = now.Add(pause)
+	s.life.nextAttempt = now.Add(pause)
 	out = s.enter(now, phase, reason, out)
-	return append(out, kernel.WakeAfter(pause, wake{*s.incarnation}))
+	return append(out, kernel.WakeAfter(pause, wake{s.conn.incarnation}))
 }
 
 // shut closes the connection, if one is open; its later events are ignored, and nobody is owed an answer on it.
 func (s *state) shut(out []kernel.Effect) []kernel.Effect {
-	s.linked, s.pid = false, 0
-	clear(s.left)
-	clear(s.saying)
+	s.conn.open, s.conn.pid = false, 0
+	clear(s.conn.cancelled)
+	clear(s.conn.cancelling)
 	return append(out, kernel.Act(closeLink{closeGrace}))
 }
 
 // drain lets running calls finish, then stops.
 func (s *state) drain(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.phase == message.Stopped || s.phase == message.Draining {
+	if s.life.phase == message.Stopped || s.life.phase == message.Draining {
 		return out
 	}
 	out = s.enter(now, message.Draining, "being replaced", out)
-	if !s.linked {
+	if !s.conn.open {
 		out = s.failRounds(protocol.BackendDisconnected, "it is being replaced", out)
 	}
 	return s.stopWhenDrained(now, out)
 }
 
 func (s *state) stopWhenDrained(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.phase != message.Draining || len(s.byCall)+len(s.rounds)+len(s.mending) > 0 {
+	if s.life.phase != message.Draining || len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.mending) > 0 {
 		return out
 	}
 	return append(s.stop(now, protocol.BackendDisconnected, "drained", out), kernel.Leave())
@@ -270,7 +267,7 @@ func (s *state) stopWhenDrained(now time.Time, out []kernel.Effect) []kernel.Eff
 
 // stop answers everything and closes the connection.
 func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
-	if s.phase == message.Stopped {
+	if s.life.phase == message.Stopped {
 		return out
 	}
 	out = s.cancelAll(reason, out)
@@ -283,12 +280,12 @@ func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out 
 // report is what the backend tells people.
 func (s *state) report() status.Backend {
 	b := status.Backend{
-		Server: s.server.Name, Replica: s.replica, Catalog: s.catalog, State: string(s.phase), Reason: message.Explain(s.reason, s.lastLine), Incarnation: *s.incarnation,
-		Transport: s.kind, PID: s.pid, NextAttempt: s.nextAttempt, Since: s.since, InFlight: len(s.byCall) + len(s.rounds), Noise: s.noise,
-		Stderr: append([]string(nil), s.stderr...),
+		Server: s.server.Name, Replica: s.replica, Catalog: s.catalog, State: string(s.life.phase), Reason: message.Explain(s.life.reason, s.conn.lastLine), Incarnation: uint64(s.conn.incarnation),
+		Transport: s.transport, PID: s.conn.pid, NextAttempt: s.life.nextAttempt, Since: s.life.since, InFlight: len(s.conn.byCall) + len(s.carried.rounds), Noise: s.life.garbage,
+		Stderr: append([]string(nil), s.life.stderr...),
 	}
-	if s.info != nil {
-		b.Protocol = s.info.Version
+	if s.conn.info != nil {
+		b.Protocol = s.conn.info.Version
 	}
 	return b
 }

@@ -24,7 +24,7 @@ func (s *state) taskTold(p *pending, f *protocol.Frame, out []kernel.Effect) (_ 
 	}
 	n, odd := s.nextID(), *f // a copy, or every frame that comes would live on the heap
 	p.task.odd = &odd
-	s.pending[n], s.byCall[p.call] = p, n
+	s.conn.pending[n], s.conn.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksGet.String(), taskParams(p.task.id))
 	return nil, append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksGet.String()}})), true
 }
@@ -54,9 +54,9 @@ func (s *state) taskFate(p *pending, odd, f *protocol.Frame, out []kernel.Effect
 	case status == "working" || status == "input_required":
 		n := s.nextID()
 		p.task.rest, p.task.lost = true, 0
-		s.pending[n], s.byCall[p.call] = p, n
+		s.conn.pending[n], s.conn.byCall[p.call] = p, n
 		p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
-		return nil, append(out, kernel.WakeAfter(legacyPause(f, f.Result), lookDue{*s.incarnation, n})), true
+		return nil, append(out, kernel.WakeAfter(legacyPause(f, f.Result), lookDue{s.conn.incarnation, n})), true
 	case odd.Kind == protocol.KindResult && (status == "failed" || status == "cancelled"):
 		why, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw))
 		if why == "" {

@@ -33,19 +33,19 @@ func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Fr
 	case id == "" || len(id) > maxTaskID:
 		return s.faulty(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out)
 	}
-	s.tasks = slices.DeleteFunc(s.tasks, func(t task) bool { return t.id == id })
-	if len(s.tasks) >= maxTasks {
-		s.tasks = slices.Delete(s.tasks, 0, 1)
+	s.conn.tasks = slices.DeleteFunc(s.conn.tasks, func(t task) bool { return t.id == id })
+	if len(s.conn.tasks) >= maxTasks {
+		s.conn.tasks = slices.Delete(s.conn.tasks, 0, 1)
 	}
-	s.tasks = append(s.tasks, task{id, token, p.call.Holder})
-	out = append(out, kernel.Tell(p.call.Holder, message.TaskMade{Seq: p.call.Seq, ID: id, Home: message.Home{Backend: s.self, Incarnation: *s.incarnation}}))
+	s.conn.tasks = append(s.conn.tasks, task{id, token, p.call.Holder})
+	out = append(out, kernel.Tell(p.call.Holder, message.TaskMade{Seq: p.call.Seq, ID: id, Home: message.Home{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}}))
 	return s.done(now, p, *f, out)
 }
 
 // homeless reports whether the task that the request is about went with the process that made it. What is behind a URL
 // may have kept its tasks.
 func (s *state) homeless(r *message.Request) bool {
-	return s.kind == "stdio" && r.Home != nil && *r.Home != message.Home{Backend: s.self, Incarnation: *s.incarnation}
+	return s.transport == "stdio" && r.Home != nil && *r.Home != message.Home{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}
 }
 
 // namesTask reports whether what the server asks in the request names a task.
@@ -58,7 +58,7 @@ func (s *state) waitsFor(raw []byte) uint32 {
 	if !ok || id == "" {
 		return 0
 	}
-	for n, p := range s.pending {
+	for n, p := range s.conn.pending {
 		if p.own == nil && (p.task != nil && p.task.id == id || p.request.Frame.M == protocol.MethodTasksResult && p.request.Item == id) {
 			newest = max(newest, n)
 		}
@@ -74,11 +74,11 @@ func (s *state) taskStatus(e *upstream.Received, out []kernel.Effect) []kernel.E
 // taskNote passes on what the server says of the task that has its id at the span; of a task nobody made, nothing.
 func (s *state) taskNote(span protocol.Span, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id, ok := protocol.Unquote(span.Of(e.Frame.Raw))
-	i := slices.IndexFunc(s.tasks, func(t task) bool { return t.id == id })
+	i := slices.IndexFunc(s.conn.tasks, func(t task) bool { return t.id == id })
 	if !ok || i < 0 {
 		return out
 	}
-	return append(out, kernel.Tell(s.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: id, Frame: e.Frame}))
+	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: id, Frame: e.Frame}))
 }
 
 // taskProgress passes on the progress of a call that has become a task.
@@ -89,9 +89,9 @@ func (s *state) taskProgress(token uint32, e *upstream.Received, span protocol.S
 			Seq: p.call.Seq, Frame: e.Frame, Token: span, Behind: s.behind(p, &e.Frame, e.Frame.Params),
 		}))
 	}
-	i := slices.IndexFunc(s.tasks, func(t task) bool { return t.token == token })
+	i := slices.IndexFunc(s.conn.tasks, func(t task) bool { return t.token == token })
 	if i < 0 {
 		return out
 	}
-	return append(out, kernel.Tell(s.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: s.tasks[i].id, Frame: e.Frame}))
+	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: s.conn.tasks[i].id, Frame: e.Frame}))
 }

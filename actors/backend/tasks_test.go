@@ -137,7 +137,7 @@ func TestNotesOfTasks(t *testing.T) {
 
 // However many tasks a server makes, the newest are remembered.
 func TestTasksAreBounded(t *testing.T) {
-	s := newState(Options{Server: cfg(), Kind: "stdio"}, kernel.Reference{}, new(uint64))
+	s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
 	for i := range maxTasks + 10 {
 		var f protocol.Frame
 		if err := f.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"%d"}}}`, i)); err != nil {
@@ -145,7 +145,7 @@ func TestTasksAreBounded(t *testing.T) {
 		}
 		s.taskMade(time.Time{}, uint32(i), &pending{request: &message.Request{}}, &f, nil)
 	}
-	if len(s.tasks) != maxTasks || s.tasks[0].id != "10" {
-		t.Errorf("%d tasks, the oldest %s", len(s.tasks), s.tasks[0].id)
+	if len(s.conn.tasks) != maxTasks || s.conn.tasks[0].id != "10" {
+		t.Errorf("%d tasks, the oldest %s", len(s.conn.tasks), s.conn.tasks[0].id)
 	}
 }

@@ -67,13 +67,13 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 		edits = append(edits, protocol.Edit{Span: r.Target, With: r.Original})
 	}
 	switch {
-	case s.era == message.EraModern && q != nil:
+	case s.conn.era == message.EraModern && q != nil:
 		meta := s.modernMeta(r, token)
 		if q.tasks {
 			meta.Capabilities = r.Caller.Extras.With(modernCapabilities(r.Caller.Can), true)
 		}
 		return protocol.AppendRetry(nil, &r.Frame, &r.Params, meta, q.responses, q.state, edits...)
-	case s.era == message.EraModern:
+	case s.conn.era == message.EraModern:
 		meta := s.modernMeta(r, token)
 		if r.Modern { // what the client brings back from the server's own question
 			meta.InputResponses, meta.RequestState = r.Params.InputResponses.Of(raw), r.Params.RequestState.Of(raw)
@@ -138,7 +138,7 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 	o := upstream.Outgoing{
 		Ticket: uint64(id), Frame: s.upstream(r, id, p.round), Newline: r.Frame.Newline, Request: true, Method: r.Frame.MethodText(),
 	}
-	if s.era == message.EraModern {
+	if s.conn.era == message.EraModern {
 		if name := protocol.NameHeader(r.Frame.M, &r.Params); name.Present() {
 			o.Name = r.Item
 			if o.Name == "" { // a method that names no item of the catalog (tasks)
@@ -147,7 +147,7 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 		}
 	}
 	if r.Frame.M == protocol.MethodToolsCall {
-		o.Headers = s.bindings[r.Item].Headers(r.Params.Arguments.Of(r.Frame.Raw))
+		o.Headers = s.conn.bindings[r.Item].Headers(r.Params.Arguments.Of(r.Frame.Raw))
 	}
 	return o
 }
@@ -182,7 +182,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	r := p.request
 	switch code, _ := protocol.ErrorNumber(f); code {
 	case codeHeaderMismatch:
-		if r.Frame.M == protocol.MethodToolsCall && s.kind == "http" && !p.mended && s.phase == message.Ready {
+		if r.Frame.M == protocol.MethodToolsCall && s.transport == "http" && !p.mended && s.life.phase == message.Ready {
 			return s.mend(now, p, out)
 		}
 		return s.faulty(now, p, "the server refused the headers of the request: "+errorText(f), out)
@@ -195,7 +195,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 		return s.refusedForModern(now, p, f, out)
 	case protocol.URLElicitations(f, func(protocol.Span) bool { return true }):
 		return s.done(now, p, *f, out) // a server of both eras; the client's version has the number
-	case wantsTasks(f) && r.Frame.M == protocol.MethodToolsCall && (p.round == nil || !p.round.tasks) && s.phase == message.Ready:
+	case wantsTasks(f) && r.Frame.M == protocol.MethodToolsCall && (p.round == nil || !p.round.tasks) && s.life.phase == message.Ready:
 		if p.round == nil {
 			p.round = &round{call: p.call, request: r, due: true}
 		}
@@ -264,18 +264,18 @@ func (s *state) endedCall(call message.CallRef) kernel.Effect {
 // annotations, and sends it once more. MCP 2026-07-28, basic/transports/streamable-http, client behavior.
 func (s *state) mend(now time.Time, p *pending, out []kernel.Effect) []kernel.Effect {
 	p.mended = true
-	s.mending = append(s.mending, p)
-	if l := &s.lists[protocol.Tools]; !l.running {
+	s.conn.mending = append(s.conn.mending, p)
+	if l := &s.conn.lists[protocol.Tools]; !l.running {
 		return s.fetch(protocol.Tools, out)
 	}
-	s.lists[protocol.Tools].again = true
+	s.conn.lists[protocol.Tools].again = true
 	return out
 }
 
 // mended sends the calls that waited for the tools, or fails them when these could not be listed.
 func (s *state) mended(now time.Time, failure string, out []kernel.Effect) []kernel.Effect {
-	waiting := s.mending
-	s.mending = nil
+	waiting := s.conn.mending
+	s.conn.mending = nil
 	for _, p := range waiting {
 		if failure != "" {
 			out = s.faulty(now, p, "the server refused the headers of the request, and its tools could not be listed again: "+failure, out)
@@ -288,10 +288,10 @@ func (s *state) mended(now time.Time, failure string, out []kernel.Effect) []ker
 
 // compile takes the annotations out of a list of tools. A tool whose annotations are invalid is left out.
 func (s *state) compile(items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
-	if s.era != message.EraModern || s.kind != "http" {
+	if s.conn.era != message.EraModern || s.transport != "http" {
 		return items, out
 	}
-	s.bindings = map[string]*protocol.Bindings{}
+	s.conn.bindings = map[string]*protocol.Bindings{}
 	items = slices.DeleteFunc(items, func(raw []byte) bool {
 		name := ""
 		if item, err := protocol.ParseItem(raw); err == nil {
@@ -303,7 +303,7 @@ func (s *state) compile(items [][]byte, out []kernel.Effect) ([][]byte, []kernel
 			return true
 		}
 		if b != nil {
-			s.bindings[name] = b
+			s.conn.bindings[name] = b
 		}
 		return false
 	})

@@ -18,10 +18,10 @@ import (
 // modern starts a backend in front of a modern server and waits until it is ready.
 func modern(t *testing.T, server *actortest.Modern) *bench {
 	t.Helper()
-	o := Options{Server: auto(), Open: server.Open, Kind: "stdio", Catalog: true}
+	o := Options{Server: auto(), Open: server.Open, Transport: "stdio", Catalog: true}
 	o.Server.Roots = []string{"file:///srv"}
 	if server.HTTP {
-		o.Kind = "http"
+		o.Transport = "http"
 	}
 	b := startOn(t, o)
 	synctest.Wait()
@@ -186,7 +186,7 @@ func TestALegacyServerThatWantsACapability(t *testing.T) {
 func TestAnswersForAStateOfALegacyServer(t *testing.T) {
 	r := modernRequest(t, `,"requestState":"inner","inputResponses":{"k":{"action":"accept"}}`)
 	s := newState(Options{Server: cfg()}, kernel.Reference{}, new(uint64))
-	s.era = message.EraLegacy
+	s.conn.era = message.EraLegacy
 	got := string(s.upstream(r, 5, nil))
 	if !strings.Contains(got, `"requestState":"inner"`) || !strings.Contains(got, `"inputResponses":{"k"`) || strings.Contains(got, "clientCapabilities") {
 		t.Errorf("frame %s", got)
@@ -248,7 +248,7 @@ func TestHeadersFromArguments(t *testing.T) {
 			}
 			g.Result(`{"resultType":"complete","content":[]}`)
 		}
-		b := startOn(t, Options{Server: auto(), Open: server.Open, Kind: "http", Catalog: true})
+		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "http", Catalog: true})
 		defer b.stop()
 		synctest.Wait()
 		for _, l := range actortest.Of[message.Listed](b.pool) {

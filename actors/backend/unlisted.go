@@ -15,16 +15,16 @@ import (
 
 // listLater sets the time at which a list that could not be fetched is asked for again.
 func (s *state) listLater(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[kind]
+	l := &s.conn.lists[kind]
 	l.resting = l.dirty || l.again // what changes in the meantime is fetched then, not at once
-	return append(out, kernel.WakeAfter(jitter(s.rng, s.backoff(l.tries)), listDue{*s.incarnation, kind, l.fetches}))
+	return append(out, kernel.WakeAfter(jitter(s.rng, s.backoff(l.tries)), listDue{s.conn.incarnation, kind, l.fetches}))
 }
 
 // listDue asks for it again, unless that has been done meanwhile. While other lists are still to come for the first time
 // it is asked for as well, or nobody would do so later.
 func (s *state) listDue(m listDue, out []kernel.Effect) []kernel.Effect {
-	l := &s.lists[m.kind]
-	if m.gen != *s.incarnation || s.phase != message.Ready && s.phase != message.Syncing || l.running || l.fetches != m.fetches {
+	l := &s.conn.lists[m.kind]
+	if m.incarnation != s.conn.incarnation || s.life.phase != message.Ready && s.life.phase != message.Syncing || l.running || l.fetches != m.fetches {
 		return out
 	}
 	return s.fetch(m.kind, out)
@@ -36,7 +36,7 @@ func (s *state) unlisted() (missing string, some bool) {
 	var kinds []string
 	why := ""
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		switch l := &s.lists[kind]; {
+		switch l := &s.conn.lists[kind]; {
 		case !l.wanted || !s.catalog:
 		case l.failed == "":
 			some = some || l.has > 0
@@ -53,12 +53,12 @@ func (s *state) unlisted() (missing string, some bool) {
 // explain tells the pool when what is missing has changed.
 func (s *state) explain(out []kernel.Effect) []kernel.Effect {
 	reason, _ := s.unlisted()
-	if s.phase != message.Ready || reason == s.reason {
+	if s.life.phase != message.Ready || reason == s.life.reason {
 		return out
 	}
-	s.reason = reason
+	s.life.reason = reason
 	return append(out, kernel.Tell(s.pool, message.BackendChanged{
-		Backend: s.self, Replica: s.replica, Phase: s.phase, Incarnation: *s.incarnation, Reason: reason, Info: s.info, Known: s.known,
+		Backend: s.self, Replica: s.replica, Phase: s.life.phase, Incarnation: uint64(s.conn.incarnation), Reason: reason, Info: s.conn.info, Known: s.life.known,
 	}))
 }
 

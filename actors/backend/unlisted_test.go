@@ -12,8 +12,8 @@ import (
 )
 
 // syncing drives a backend up to its first sync, of tools (id 3) and prompts (id 4).
-func syncing(t *testing.T) *opening {
-	o := &opening{t: t, s: newState(Options{Server: cfg(), Catalog: true, Kind: "stdio"}, kernel.Reference{}, new(uint64))}
+func syncing(t *testing.T) *driver {
+	o := &driver{t: t, s: newState(Options{Server: cfg(), Catalog: true, Transport: "stdio"}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
 	o.step(message.Connect{})
 	o.want(linkEvent{1, upstream.Opened{}}, "initialize")
@@ -23,7 +23,7 @@ func syncing(t *testing.T) *opening {
 }
 
 // outcome is what a step told the pool: the last phase with its reason, and the kinds of the lists.
-func (o *opening) outcome(msg any) (changed message.BackendChanged, listed []string, later []listDue) {
+func (o *driver) outcome(msg any) (changed message.BackendChanged, listed []string, later []listDue) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
 		switch m := e.Msg.(type) {
 		case message.BackendChanged:
@@ -72,8 +72,8 @@ func TestSomeListed(t *testing.T) {
 	if changed.Phase != message.Ready || !strings.Contains(changed.Reason, "its tools could not be listed") {
 		t.Fatalf("%s %q", changed.Phase, changed.Reason)
 	}
-	o.want(listDue{gen: 2, kind: later[0].kind, fetches: 1})
-	o.want(listDue{gen: 1, kind: later[0].kind, fetches: 2})
+	o.want(listDue{incarnation: 2, kind: later[0].kind, fetches: 1})
+	o.want(listDue{incarnation: 1, kind: later[0].kind, fetches: 2})
 	o.want(later[0], "tools/list")
 	o.want(later[0])
 	_, _, again := o.outcome(o.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"index is broken"}}`))
@@ -120,11 +120,11 @@ func TestChangeNotFetched(t *testing.T) {
 func TestListOfManyBytes(t *testing.T) {
 	o := syncing(t)
 	page := `{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"more"}}`
-	o.s.lists[protocol.Tools].bytes = maxListBytes - len(page)
+	o.s.conn.lists[protocol.Tools].bytes = maxListBytes - len(page)
 	o.want(o.frame(page), "tools/list")
 	_, listed, _ := o.outcome(o.frame(strings.Replace(page, `"id":3`, `"id":5`, 1)))
-	if len(listed) != 1 || o.s.lists[protocol.Tools].running || o.s.lists[protocol.Tools].has != 2 {
-		t.Errorf("told the pool of %q; %d items, running %v", listed, o.s.lists[protocol.Tools].has, o.s.lists[protocol.Tools].running)
+	if len(listed) != 1 || o.s.conn.lists[protocol.Tools].running || o.s.conn.lists[protocol.Tools].has != 2 {
+		t.Errorf("told the pool of %q; %d items, running %v", listed, o.s.conn.lists[protocol.Tools].has, o.s.conn.lists[protocol.Tools].running)
 	}
 }
 
@@ -133,15 +133,15 @@ func TestListThatAlwaysChanges(t *testing.T) {
 	o := syncing(t)
 	o.want(o.frame(empty4))
 	o.want(o.frame(changed))
-	o.s.lists[protocol.Tools].bytes = 2 * listRate
+	o.s.conn.lists[protocol.Tools].bytes = 2 * listRate
 	var pauses []kernel.Wake
 	for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), nil) {
 		if w, ok := e.Act.(kernel.Wake); ok {
 			pauses = append(pauses, w)
 		}
 	}
-	if len(pauses) != 1 || pauses[0].After < 2*time.Second || pauses[0].After > 3*time.Second || o.s.phase != message.Ready {
-		t.Fatalf("pauses %v after 32 MiB, %s; want one of two seconds, ready", pauses, o.s.phase)
+	if len(pauses) != 1 || pauses[0].After < 2*time.Second || pauses[0].After > 3*time.Second || o.s.life.phase != message.Ready {
+		t.Fatalf("pauses %v after 32 MiB, %s; want one of two seconds, ready", pauses, o.s.life.phase)
 	}
 	o.want(o.frame(changed))
 	o.want(pauses[0].Msg, "tools/list")

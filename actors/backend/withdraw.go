@@ -16,28 +16,28 @@ const maxOrphans = 64
 
 // withdraw cancels a call: its slot is free at once, a late answer is ignored (protocol.md E.4 no. 28d).
 func (s *state) withdraw(now time.Time, m message.Withdraw, out []kernel.Effect) []kernel.Effect {
-	for i, h := range s.held {
+	for i, h := range s.carried.unexecuted {
 		if h.Call == m.Call {
-			s.held = append(s.held[:i], s.held[i+1:]...)
+			s.carried.unexecuted = append(s.carried.unexecuted[:i], s.carried.unexecuted[i+1:]...)
 			return append(out, kernel.Tell(s.pool, message.Ended{Backend: s.self, Call: m.Call}))
 		}
 	}
-	if q := s.rounds[m.Call]; q != nil {
+	if q := s.carried.rounds[m.Call]; q != nil {
 		s.forgetRound(q)
 		return s.stopWhenDrained(now, append(s.cancelTask(q, out), s.endedCall(m.Call)))
 	}
-	for i, p := range s.mending {
+	for i, p := range s.conn.mending {
 		if p.call == m.Call {
-			s.mending = slices.Delete(s.mending, i, i+1)
+			s.conn.mending = slices.Delete(s.conn.mending, i, i+1)
 			return s.stopWhenDrained(now, append(out, s.endedCall(m.Call)))
 		}
 	}
-	id, ok := s.byCall[m.Call]
+	id, ok := s.conn.byCall[m.Call]
 	if !ok {
 		return out
 	}
-	p := s.pending[id]
-	if len(s.left) >= maxLeft {
+	p := s.conn.pending[id]
+	if len(s.conn.cancelled) >= maxLeft {
 		out = s.refuseAsks(id, out)
 	}
 	asks := s.takeAsks(id)
@@ -53,7 +53,7 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []kernel.Effect)
 // cancelRequest tells the server that an answer is no longer wanted. A modern server behind HTTP is told by the end of
 // the response alone. MCP 2026-07-28, basic/patterns/cancellation.
 func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
-	if s.era != message.EraModern || s.kind != "http" {
+	if s.conn.era != message.EraModern || s.transport != "http" {
 		out = s.sayCancelled(id, reason, out)
 	}
 	return append(out, kernel.Act(giveUp{uint64(id)}))
@@ -62,11 +62,11 @@ func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []k
 // cancelAll tells a server behind HTTP that nobody waits for its answers any more: the end of the connection does not say so
 // (MCP 2025-11-25, basic/transports, sending messages), as it does to a process, and, of a response, to a modern server.
 func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
-	if !s.linked || s.kind == "stdio" || s.era != message.EraLegacy {
+	if !s.conn.open || s.transport == "stdio" || s.conn.era != message.EraLegacy {
 		return out
 	}
-	for _, id := range slices.Sorted(maps.Values(s.byCall)) {
-		if s.pending[id].task == nil { // what it waits for goes on without anybody
+	for _, id := range slices.Sorted(maps.Values(s.conn.byCall)) {
+		if s.conn.pending[id].task == nil { // what it waits for goes on without anybody
 			out = s.sayCancelled(id, reason, out)
 		}
 	}
@@ -88,24 +88,24 @@ func (s *state) sayCancelled(id uint32, reason string, out []kernel.Effect) []ke
 // orphan remembers a call that is given up, if its server may yet make a task of it.
 func (s *state) orphan(id uint32, p *pending) {
 	r := p.request
-	if r.Frame.M != protocol.MethodToolsCall || p.task != nil || s.era != message.EraModern && !r.AsTask && !r.Follow {
+	if r.Frame.M != protocol.MethodToolsCall || p.task != nil || s.conn.era != message.EraModern && !r.AsTask && !r.Follow {
 		return
 	}
-	if len(s.orphans) >= maxOrphans {
-		s.orphans = slices.Delete(s.orphans, 0, 1)
+	if len(s.conn.orphans) >= maxOrphans {
+		s.conn.orphans = slices.Delete(s.conn.orphans, 0, 1)
 	}
-	s.orphans = append(s.orphans, id)
+	s.conn.orphans = append(s.conn.orphans, id)
 }
 
 // orphaned takes an answer nobody waits for. When it is the task of a call that was given up, that is cancelled.
 func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	i := slices.Index(s.orphans, id)
+	i := slices.Index(s.conn.orphans, id)
 	if i < 0 || f.Kind != protocol.KindResult {
 		return out
 	}
-	s.orphans = slices.Delete(s.orphans, i, i+1)
+	s.conn.orphans = slices.Delete(s.conn.orphans, i, i+1)
 	task := f.Result
-	if s.era == message.EraLegacy {
+	if s.conn.era == message.EraLegacy {
 		task = protocol.Member(f.Raw, f.Result, "task")
 	}
 	if own, ok := protocol.Unquote(protocol.Member(f.Raw, task, "taskId").Of(f.Raw)); ok {
@@ -116,16 +116,16 @@ func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []ke
 
 // dropTaskMade cancels a task that its client will never hear of: it gave the call up while the task was on its way to it.
 func (s *state) dropTaskMade(m message.DropTask, out []kernel.Effect) []kernel.Effect {
-	if m.Incarnation != *s.incarnation || s.era != message.EraLegacy {
+	if m.Incarnation != uint64(s.conn.incarnation) || s.conn.era != message.EraLegacy {
 		return out
 	}
-	s.tasks = slices.DeleteFunc(s.tasks, func(t task) bool { return t.id == m.ID })
+	s.conn.tasks = slices.DeleteFunc(s.conn.tasks, func(t task) bool { return t.id == m.ID })
 	return s.cancelUnknown(m.ID, out)
 }
 
 // cancelUnknown cancels a task that no client knows. What the server answers does not matter.
 func (s *state) cancelUnknown(id string, out []kernel.Effect) []kernel.Effect {
-	if id == "" || len(id) > maxTaskID || s.phase != message.Ready && s.phase != message.Draining || !s.cancelsTasks() {
+	if id == "" || len(id) > maxTaskID || s.life.phase != message.Ready && s.life.phase != message.Draining || !s.cancelsTasks() {
 		return out
 	}
 	return s.expireOwn(s.request(protocol.MethodTasksCancel, taskParams(id), ignored, out))
@@ -134,9 +134,9 @@ func (s *state) cancelUnknown(id string, out []kernel.Effect) []kernel.Effect {
 // cancelsTasks reports whether the server takes tasks/cancel. MCP 2025-11-25, basic/utilities/tasks, capabilities; with the
 // extension of 2026-07-28 every server of tasks does.
 func (s *state) cancelsTasks() bool {
-	raw := s.info.Capabilities
+	raw := s.conn.info.Capabilities
 	tasks := protocol.Member(raw, protocol.Span{End: uint32(len(raw))}, "tasks")
-	return s.era == message.EraModern || protocol.Member(raw, tasks, "cancel").Present()
+	return s.conn.era == message.EraModern || protocol.Member(raw, tasks, "cancel").Present()
 }
 
 // ignored takes the answer to a request of ours that does not matter.

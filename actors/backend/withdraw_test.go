@@ -102,7 +102,7 @@ func TestTasksThatAreDropped(t *testing.T) {
 
 // Calls that were given up are remembered within bounds, and not at all where no task can come of them.
 func TestOrphansAreBounded(t *testing.T) {
-	s := &state{era: message.EraLegacy}
+	s := &state{conn: conn{era: message.EraLegacy}}
 	for id := range uint32(maxOrphans + 2) {
 		r := &message.Request{AsTask: true}
 		r.Frame.M = protocol.MethodToolsCall
@@ -110,15 +110,16 @@ func TestOrphansAreBounded(t *testing.T) {
 		s.orphan(1000, &pending{request: &message.Request{}})
 		s.orphan(1001, &pending{request: r, task: &followed{}})
 	}
-	if len(s.orphans) != maxOrphans || s.orphans[0] != 2 {
-		t.Errorf("%d are remembered, the oldest is %d", len(s.orphans), s.orphans[0])
+	if len(s.conn.orphans) != maxOrphans || s.conn.orphans[0] != 2 {
+		t.Errorf("%d are remembered, the oldest is %d", len(s.conn.orphans), s.conn.orphans[0])
 	}
 }
 
 // A server that does not take tasks/cancel is not sent it.
 func TestServersWithoutTasksCancel(t *testing.T) {
 	for capabilities, want := range map[string]int{`{"tasks":{"cancel":{}}}`: 2, `{"tasks":{"requests":{}}}`: 0, `{}`: 0, ``: 0} {
-		s := &state{era: message.EraLegacy, phase: message.Ready, incarnation: new(uint64), pending: map[uint32]*pending{}, info: &message.ServerInfo{Capabilities: []byte(capabilities)}}
+		s := &state{life: life{phase: message.Ready}, conn: newConn(1)}
+		s.conn.era, s.conn.info = message.EraLegacy, &message.ServerInfo{Capabilities: []byte(capabilities)}
 		s.server.Timeout = 1
 		out := s.cancelUnknown("a", nil)
 		if len(out) != want {

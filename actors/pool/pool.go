@@ -100,9 +100,9 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	if opener == nil {
 		opener = p.real
 	}
-	open, kind := opener(a.server, a.replica)
+	open, transport := opener(a.server, a.replica)
 	ref := backend.Spawn(self, name, backend.Options{
-		Server: a.server, Node: p.Node, Replica: a.replica, Pool: self.Reference(), Open: open, Kind: kind, Links: p.Links,
+		Server: a.server, Node: p.Node, Replica: a.replica, Pool: self.Reference(), Open: open, Transport: transport, Links: p.Links,
 		Announce: a.announce, Catalog: a.catalog, Legacy: a.legacy, Metrics: p.Metrics, Known: a.known, Before: a.before,
 		Log: p.Log.With("replica", a.replica), Seed: p.Seed + uint64(a.number),
 	})
