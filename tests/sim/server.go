@@ -15,7 +15,7 @@ type server struct {
 	w        *world
 	name     string
 	modern   bool
-	dual     bool // each connection speaks the era it is asked in first
+	dual     bool // each connection speaks the era it is asked in
 	http     bool
 	replicas int
 	honest   bool
@@ -119,10 +119,11 @@ func (c *conn) take(o upstream.Outgoing) {
 	}
 }
 
-// request answers in the era of the connection.
+// request answers in the era of the connection. A server of both looks at each request: while the gateway finds out, it may have
+// asked in both, and goes on in that of the first answer.
 func (c *conn) request(ticket uint64, r *request) {
-	if c.s.dual && (r.Method == "initialize" || r.Method == "server/discover") {
-		c.modern = r.Method == "server/discover"
+	if c.s.dual {
+		_, c.modern = r.Params.Meta["io.modelcontextprotocol/protocolVersion"]
 	}
 	if c.modern {
 		c.answerModern(ticket, r)
