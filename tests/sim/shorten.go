@@ -20,6 +20,7 @@ func Shorten(p Params, acts, tries int, fails func(Params) bool) (shortest Param
 		p = of
 		return true
 	}
+	p.Acts = acts // what has not happened yet is not needed
 	without, unseen, all := p.Without, p.Unseen, (&world{}).allScenes()
 	needed := reduce(acts, func(keep []int) bool {
 		return shorter(func(p *Params) {
@@ -44,7 +45,7 @@ func Shorten(p Params, acts, tries int, fails func(Params) bool) (shortest Param
 	if len(needed) > 0 {
 		return p, len(needed) // their numbers depend on who is there, and for how long
 	}
-	shorter(func(p *Params) { p.Lasts, p.Pace, p.Without = time.Minute, 10000*time.Hour, nil })
+	shorter(func(p *Params) { p.Lasts, p.Pace, p.Without, p.Acts = time.Minute, 10000*time.Hour, nil, 0 })
 	for i := len(p.Clients) - 1; i >= 0; i-- {
 		if !p.Clients[i].Honest {
 			shorter(func(p *Params) { p.Clients = slices.Delete(slices.Clone(p.Clients), i, i+1) })

@@ -41,7 +41,7 @@ func (w *world) again(end time.Time, do func()) {
 			return
 		}
 		w.acts++
-		if number := w.acts; !w.without[number] {
+		if number := w.acts; !w.without[number] && (w.p.Acts == 0 || number <= w.p.Acts) {
 			w.drawing(number, do)
 		}
 		w.fate.After(time.Duration(pace.Int64N(int64(2*w.p.Pace))), next)

@@ -39,6 +39,7 @@ type Params struct {
 	Lasts   time.Duration // until all calm down
 	Pace    time.Duration // between two things that happen, about
 	Without []int         // acts that are left out, by their numbers: what is left of a story when it was shortened
+	Acts    int           `json:",omitempty"` // so many are drawn, no more; 0 = as many as there are
 	Unseen  []string      `json:",omitempty"` // scenes that are left out
 }
 
