@@ -25,7 +25,7 @@ func ParseBatch(raw []byte, each func(*Frame) error) error {
 		return fault(ErrShape, 0, "a batch is an array")
 	}
 	count := 0
-	check := func(f *Frame) error {
+	check := func(*Frame) error {
 		if count++; count > MaxBatch {
 			return fault(ErrTooLarge, 0, "at most 1024 messages in a batch")
 		}

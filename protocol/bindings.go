@@ -159,7 +159,7 @@ func (c *bindingCompiler) header(value, kind Span, path []string, fixed bool) (i
 	return len(c.b.headers) - 1, nil
 }
 
-func (c *bindingCompiler) bad(path []string, why string) error {
+func (*bindingCompiler) bad(path []string, why string) error {
 	return fmt.Errorf("property %q: x-mcp-header: %s", strings.Join(path, "."), why)
 }
 

@@ -3,6 +3,7 @@ package protocol
 // Era is a way to speak MCP.
 type Era string
 
+// The eras differ in whether there is a session.
 const (
 	EraUnknown Era = ""       // of a server that nobody has asked yet
 	EraLegacy  Era = "legacy" // initialize and a session: 2024-11-05 … 2025-11-25

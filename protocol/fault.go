@@ -11,6 +11,7 @@ import (
 // FaultName names an error of the gateway's own; it stands in error.data.code.
 type FaultName string
 
+// The errors that the gateway itself answers with.
 const (
 	ToolNotFound        FaultName = "TOOL_NOT_FOUND"   // unknown, disabled, filtered, or of another project
 	PromptNotFound      FaultName = "PROMPT_NOT_FOUND" // likewise
@@ -33,7 +34,7 @@ const (
 	HeaderMismatch      FaultName = "HEADER_MISMATCH"              // modern client: a header is missing or says something else than the body
 	UnsupportedVersion  FaultName = "UNSUPPORTED_PROTOCOL_VERSION" // modern client; Requested is what it asked for
 
-	// JSON-RPC's own.
+	// ParseFault and those below are JSON-RPC's own.
 	ParseFault     FaultName = "PARSE_ERROR"
 	InvalidRequest FaultName = "INVALID_REQUEST"
 	MethodNotFound FaultName = "METHOD_NOT_FOUND"

@@ -20,6 +20,7 @@ func (s Span) Of(raw []byte) []byte {
 // Kind says which of the four JSON-RPC messages a frame is.
 type Kind uint8
 
+// The messages of JSON-RPC 2.0, told apart by the members they have.
 const (
 	KindInvalid      Kind = iota
 	KindRequest           // has method and id

@@ -3,6 +3,7 @@ package protocol
 // ItemKind is one of the four kinds of things a server lists.
 type ItemKind uint8
 
+// What a server lists; arrays over ItemKind are in this order.
 const (
 	Tools ItemKind = iota
 	Prompts

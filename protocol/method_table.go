@@ -3,6 +3,7 @@ package protocol
 // Owner is whose a request is: who answers it.
 type Owner uint8
 
+// Everybody who may answer a request.
 const (
 	OwnerNone    Owner = iota // nobody: a notification
 	OwnerGateway              // the gateway by itself
@@ -15,6 +16,7 @@ const (
 // Subject is what a request names in its params.
 type Subject uint8
 
+// Subjects by the member of params that names them.
 const (
 	SubjectNone      Subject = iota
 	SubjectTool              // params.name

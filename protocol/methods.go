@@ -3,6 +3,7 @@ package protocol
 // Method is a JSON-RPC method of MCP as a number, so that routing is a switch and not string comparisons.
 type Method uint8
 
+// The methods and notifications of all versions; their table says what each is about.
 const (
 	MethodOther Method = iota // any method not named here; its text stands in the frame
 

@@ -3,6 +3,7 @@ package protocol
 // ResultKind is what a result means to the call it answers.
 type ResultKind uint8
 
+// Results by their resultType.
 const (
 	ResultUnknown       ResultKind = iota // a resultType nobody knows: the call fails
 	ResultComplete                        // complete or, from a legacy server, nothing

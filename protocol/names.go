@@ -62,32 +62,32 @@ func Slug(name string) string {
 }
 
 // PublicName returns the name clients see: prefix, separator, name (name alone when prefix is empty), other characters than
-// [A-Za-z0-9_-] made _. What is longer than max characters (0 = 64) is cut and ends in _ and a hash of the whole.
-func PublicName(prefix, sep, name string, max int) string {
+// [A-Za-z0-9_-] made _. What is longer than limit characters (0 = 64) is cut and ends in _ and a hash of the whole.
+func PublicName(prefix, sep, name string, limit int) string {
 	whole := name
 	if prefix != "" {
 		whole = prefix + sep + name
 	}
 	public := sanitise(whole)
-	if max <= 0 {
-		max = defaultNameLength
+	if limit <= 0 {
+		limit = defaultNameLength
 	}
-	if len(public) > max || public == "" {
-		return WithSuffix(public, whole, max)
+	if len(public) > limit || public == "" {
+		return WithSuffix(public, whole, limit)
 	}
 	return public
 }
 
 // WithSuffix tells name apart from an equal one: _ and six characters of a hash of seed are added, and name is cut so that
-// all of it has at most max characters (0 = 64).
-func WithSuffix(name string, seed string, max int) string {
-	if max <= 0 {
-		max = defaultNameLength
+// all of it has at most limit characters (0 = 64).
+func WithSuffix(name string, seed string, limit int) string {
+	if limit <= 0 {
+		limit = defaultNameLength
 	}
 	hash := shortHash(seed)
-	room := max - hashLength - 1
+	room := limit - hashLength - 1
 	if room < 1 {
-		return hash[:min(max, hashLength)]
+		return hash[:min(limit, hashLength)]
 	}
 	return name[:min(len(name), room)] + "_" + hash
 }

@@ -131,13 +131,13 @@ func FuzzNames(f *testing.F) {
 		f.Add("srv", s, 64)
 		f.Add(s, s, 9)
 	}
-	f.Fuzz(func(t *testing.T, prefix, name string, max int) {
-		public := PublicName(prefix, "_", name, max)
-		if max <= 0 {
-			max = 64
+	f.Fuzz(func(t *testing.T, prefix, name string, limit int) {
+		public := PublicName(prefix, "_", name, limit)
+		if limit <= 0 {
+			limit = 64
 		}
-		if !publicName.MatchString(public) || len(public) > max {
-			t.Fatalf("PublicName(%q, %q, %d) = %q", prefix, name, max, public)
+		if !publicName.MatchString(public) || len(public) > limit {
+			t.Fatalf("PublicName(%q, %q, %d) = %q", prefix, name, limit, public)
 		}
 		slug := Slug(prefix)
 		if !IsSlug(slug) || Slug(slug) != slug {

@@ -3,6 +3,7 @@ package protocol
 // Question is a kind of question by what a client must have declared to be asked it.
 type Question uint8
 
+// Questions by the capability they need.
 const (
 	QuestionUnknown     Question = iota // no question a client can be asked
 	QuestionForm                        // elicitation/create, mode form

@@ -133,7 +133,7 @@ func FuzzQuestion(f *testing.F) {
 			t.Fatalf("%s became %s", frame.Raw, value)
 		}
 		requests := []byte(`{"k":` + string(value) + `}`)
-		err := InputRequests(requests, whole(requests), func(key []byte, m Method, params Span) bool {
+		err := InputRequests(requests, whole(requests), func(_ []byte, m Method, params Span) bool {
 			raw := AppendQuestion(nil, 1, requests, m, params, "new")
 			if err := again.Parse(raw); err != nil {
 				t.Fatalf("%s became %s: %v", value, raw, err)

@@ -67,7 +67,7 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn) (b body, why 
 			break
 		}
 		if length > bodyPrefetch || length < 0 {
-			c.SetReadDeadline(began.Add(s.limits.header + time.Duration(len(b.bytes))*time.Second/time.Duration(s.limits.bodyRate)))
+			_ = c.SetReadDeadline(began.Add(s.limits.header + time.Duration(len(b.bytes))*time.Second/time.Duration(s.limits.bodyRate)))
 		}
 		n, err := stream.Read(b.bytes[len(b.bytes):cap(b.bytes)])
 		if b.bytes = b.bytes[:len(b.bytes)+n]; len(b.bytes) > s.maxMessage {

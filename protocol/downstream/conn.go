@@ -188,7 +188,7 @@ func (c *serverConn) poke() {
 // that is closed with unread data).
 func (c *serverConn) drain() {
 	if half, ok := c.raw.(interface{ CloseWrite() error }); ok {
-		half.CloseWrite()
+		_ = half.CloseWrite()
 	}
 	c.raw.SetReadDeadline(time.Now().Add(lingerTime))
 	n, _ := io.Copy(io.Discard, io.LimitReader(c.raw, lingerBytes))
@@ -232,10 +232,10 @@ func (c *serverConn) alarm(d time.Duration) <-chan time.Time {
 	return c.timer.C
 }
 
-func (c *serverConn) LocalAddr() net.Addr                { return c.raw.LocalAddr() }
-func (c *serverConn) RemoteAddr() net.Addr               { return c.raw.RemoteAddr() }
-func (c *serverConn) SetWriteDeadline(t time.Time) error { return nil } // ours: see write
-func (c *serverConn) SetDeadline(t time.Time) error      { return c.SetReadDeadline(t) }
+func (c *serverConn) LocalAddr() net.Addr            { return c.raw.LocalAddr() }
+func (c *serverConn) RemoteAddr() net.Addr           { return c.raw.RemoteAddr() }
+func (*serverConn) SetWriteDeadline(time.Time) error { return nil } // ours: see write
+func (c *serverConn) SetDeadline(t time.Time) error  { return c.SetReadDeadline(t) }
 
 func (c *serverConn) SetReadDeadline(t time.Time) error {
 	if c.taken.Load() {

@@ -138,5 +138,5 @@ func (m *batchMember) notify(frame []byte, newline bool, weight Weight, key stri
 func (m *batchMember) setSession(id string)   { m.batch.whole.SetSession(id) }
 func (m *batchMember) onGone(f func())        { m.batch.whole.OnGone(f) }
 func (m *batchMember) resumable(r *Replay)    { m.batch.whole.Resumable(r) }
-func (m *batchMember) takeBody() body         { return body{} }
+func (*batchMember) takeBody() body           { return body{} }
 func (m *batchMember) budget() *stream.Budget { return m.batch.whole.port.budget() }

@@ -69,8 +69,8 @@ func (r *redirected) refuse(_ int, body []byte, _ time.Duration) {
 	}
 }
 
-func (r *redirected) setSession(string)      {}
+func (*redirected) setSession(string)        {}
 func (r *redirected) onGone(f func())        { r.stream.OnGone(f) }
-func (r *redirected) resumable(*Replay)      {}
-func (r *redirected) takeBody() body         { return body{} }
+func (*redirected) resumable(*Replay)        {}
+func (*redirected) takeBody() body           { return body{} }
 func (r *redirected) budget() *stream.Budget { return r.body.budget }

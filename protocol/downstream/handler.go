@@ -77,6 +77,7 @@ type Exchange struct {
 // Weight says what may happen to a message while its reader is slow (architecture.md section 3).
 type Weight uint8
 
+// What a slow reader may miss, and what not.
 const (
 	WeightAnswer   Weight = iota // never dropped
 	WeightState                  // a waiting one with the same key is replaced by the newer

@@ -149,7 +149,7 @@ func TestStreamDecisions(t *testing.T) {
 		{"refused", func(s *EventStream) { s.Refuse(405, nil, 0); s.Accept() }, 405, map[string]string{"Allow": "POST, DELETE, OPTIONS"}},
 		{"refused later", func(s *EventStream) { go s.Refuse(503, []byte("{}"), time.Second) }, 503, map[string]string{"Retry-After": "1"}},
 		{"closed", func(s *EventStream) { s.Close() }, 503, nil},
-		{"never", func(s *EventStream) {}, 503, nil},
+		{"never", func(_ *EventStream) {}, 503, nil},
 		{"lost before it began", func(s *EventStream) {
 			s.Accept()
 			for i := range 100 {

@@ -145,6 +145,7 @@ func (st *PipeStream) Waiting() int {
 	return st.queue.bytes
 }
 
+// Crowded reports whether so much waits in the stream that its client should read before it asks more.
 func (st *PipeStream) Crowded() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -31,14 +31,14 @@ type ReplayOptions struct {
 type Resumed uint8
 
 const (
-	// ResumedNothing: the id names no stream of this session that a GET could go on with, or one that was opened by
+	// ResumedNothing says that the id names no stream of this session that a GET could go on with, or one that was opened by
 	// GET and is forgotten. The Handler treats the stream as one without Last-Event-ID.
 	ResumedNothing Resumed = iota
-	// ResumedStream: it goes on with a stream that was opened by GET; the Handler pushes to it as to any other.
+	// ResumedStream says that it goes on with a stream that was opened by GET; the Handler pushes to it as to any other.
 	ResumedStream
-	// ResumedCall: it carries what is left of a POST's stream and ends with its answer; the Handler must not push to it.
+	// ResumedCall says that it carries what is left of a POST's stream and ends with its answer; the Handler must not push to it.
 	ResumedCall
-	// ResumeGone: the POST's stream has ended and been told, or its answer is not kept any more. The Handler refuses.
+	// ResumeGone says that the POST's stream has ended and been told, or its answer is not kept any more. The Handler refuses.
 	ResumeGone
 )
 

@@ -32,7 +32,7 @@ func (f *resumeFront) Post(x *Exchange) {
 	f.calls <- x
 }
 
-func (f *resumeFront) Delete(x *Exchange) { x.Accept() }
+func (*resumeFront) Delete(x *Exchange) { x.Accept() }
 
 func (f *resumeFront) Open(s *EventStream) {
 	if id := s.Origin.LastEvent; id != "" {
@@ -58,7 +58,7 @@ func (f *resumeFront) Open(s *EventStream) {
 type sse struct{ id, retry, data string }
 
 // events reads n events; fewer when the stream ends.
-func (c *rawClient) events(r io.Reader, n int) (list []sse) {
+func (*rawClient) events(r io.Reader, n int) (list []sse) {
 	lines := bufio.NewReader(r)
 	var e sse
 	for len(list) < n {
@@ -122,7 +122,7 @@ func (f *resumeFront) startCall(t *testing.T, address string, id int) (*rawClien
 }
 
 // departed waits until the connection's loss has been noticed.
-func (f *resumeFront) departed(t *testing.T, x *Exchange) {
+func (*resumeFront) departed(t *testing.T, x *Exchange) {
 	t.Helper()
 	h := x.port.(*httpExchange)
 	eventually(t, "the loss is noticed", func() bool {

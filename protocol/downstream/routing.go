@@ -200,7 +200,7 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, c *serverConn, why refused) {
 }
 
 // answer sets a JSON answer; body must not be written to any more.
-func (s *Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
+func (*Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.SetStatusCode(status)
 	if body != nil {
 		ctx.SetContentType(typeJSON)

@@ -244,7 +244,7 @@ func (s *Server) unregisterStream(stream *httpStream) {
 // constant text is logged.
 type serverLogger struct{ log *slog.Logger }
 
-func (l serverLogger) Printf(format string, args ...any) {
+func (l serverLogger) Printf(format string, _ ...any) {
 	text, _, _ := strings.Cut(format, "%")
 	l.log.Debug("http connection", "event", strings.TrimSpace(text))
 }

@@ -30,7 +30,7 @@ func (l *pipeListener) Close() error {
 	return nil
 }
 
-func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8730} }
+func (*pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8730} }
 
 // servePipe starts a server inside a bubble and returns how to connect to it.
 func servePipe(t *testing.T, front Handler, o Options, limits limits) (connect func() *rawClient) {

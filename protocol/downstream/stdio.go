@@ -87,7 +87,7 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, front Handler,
 // stdioRemote is the Origin.Remote of a client on a pipe.
 const stdioRemote = "stdio"
 
-func (s *stdioServer) origin() Origin { return Origin{Remote: stdioRemote} }
+func (*stdioServer) origin() Origin { return Origin{Remote: stdioRemote} }
 
 // farewell waits until what was asked has been answered and written. Streams of subscriptions/listen are never
 // answered: for them the client has gone.
@@ -312,7 +312,7 @@ func (s *stdioServer) write(out io.Writer) {
 			}
 		}
 		if deadline != nil {
-			deadline.SetWriteDeadline(time.Now().Add(timeout)) // fails on files; then there is none
+			_ = deadline.SetWriteDeadline(time.Now().Add(timeout)) // fails on files; then there is none
 		}
 		if _, err := out.Write(buffer); err != nil {
 			s.finish(fmt.Errorf("write stdout: %w", err))

@@ -8,7 +8,7 @@ import (
 // stdioStream is stdout as the EventStream.
 type stdioStream stdioServer
 
-func (st *stdioStream) accept() {}
+func (*stdioStream) accept() {}
 
 // refuse says the body, when there is one; the client's lines are read all the same.
 func (st *stdioStream) refuse(_ int, body []byte, _ time.Duration) {
@@ -24,13 +24,13 @@ func (st *stdioStream) push(frame []byte, newline bool, weight Weight, key outbo
 	return s.put(frame, newline, weight, key)
 }
 
-func (st *stdioStream) endpoint(string)                {}
-func (st *stdioStream) Crowded() bool                  { return false }
-func (st *stdioStream) resumable(*Replay)              {}
-func (st *stdioStream) resume(*Replay, string) Resumed { return ResumedNothing }
+func (*stdioStream) endpoint(string)                {}
+func (*stdioStream) Crowded() bool                  { return false }
+func (*stdioStream) resumable(*Replay)              {}
+func (*stdioStream) resume(*Replay, string) Resumed { return ResumedNothing }
 
 // close does nothing: the pipe is the client's, and its calls are still to be answered on it.
-func (st *stdioStream) close() {}
+func (*stdioStream) close() {}
 
 func (st *stdioStream) onGone(f func()) {
 	s := (*stdioServer)(st)
@@ -81,8 +81,8 @@ func (x *stdioExchange) leave() []func() {
 
 func (x *stdioExchange) answer(frame []byte, newline bool) { x.Settle(frame, newline) }
 func (x *stdioExchange) accept()                           { x.Settle(nil, false) }
-func (x *stdioExchange) setSession(string)                 {}
-func (x *stdioExchange) resumable(*Replay)                 {}
+func (*stdioExchange) setSession(string)                   {}
+func (*stdioExchange) resumable(*Replay)                   {}
 func (x *stdioExchange) budget() *stream.Budget            { return x.s.o.Budget }
 
 func (x *stdioExchange) answers(parts []part) {

@@ -249,7 +249,7 @@ func TestStdioEnds(t *testing.T) {
 	})
 	t.Run("panic", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			run := startStdio(t, frontFunc{post: func(x *Exchange) { panic("boom") }}, Options{})
+			run := startStdio(t, frontFunc{post: func(_ *Exchange) { panic("boom") }}, Options{})
 			io.WriteString(run.in, ping+"\n")
 			if line := run.line(t); !strings.Contains(line, "INTERNAL_ERROR") {
 				t.Errorf("got %s", line)

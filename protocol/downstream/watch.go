@@ -34,7 +34,7 @@ func (c *serverConn) watch(f func()) bool {
 	go func() {
 		defer close(w.done)
 		left := false
-		fd.Read(func(fd uintptr) bool {
+		_ = fd.Read(func(fd uintptr) bool {
 			left = hasLeft(fd)
 			return left
 		})

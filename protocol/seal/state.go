@@ -8,6 +8,7 @@ import (
 // Kind says what a State leads back to.
 type Kind uint8
 
+// What comes back in a requestState.
 const (
 	Parked  Kind = 1 // a call that waits at a desk of ours
 	Relayed Kind = 2 // a modern server's own state

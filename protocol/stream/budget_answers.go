@@ -69,6 +69,7 @@ func (b *Budget) TakeAnswer(who string, size int) (taken int, ok bool) {
 	return size, true
 }
 
+// GiveAnswer gives back what TakeAnswer took for who.
 func (b *Budget) GiveAnswer(who string, taken int) {
 	b.Give(taken)
 	if taken <= keptAnswer || !b.bounded() {

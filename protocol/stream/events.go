@@ -9,10 +9,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-const (
-	maxEventID = 1 << 10          // longest event id kept; a longer one cannot be resumed from
-	MaxRetry   = 60 * time.Second // a server that asks for more is not waited for longer
-)
+const maxEventID = 1 << 10 // longest event id kept; a longer one cannot be resumed from
+
+// MaxRetry is the longest that a server's retry is waited for; who asks for more is asked again then.
+const MaxRetry = 60 * time.Second
 
 // EventReader reads a server's event stream: HTML Living Standard, section 9.2.6. It returns the data of events without
 // a name or called message, or as also says; comments, other events and those without data are passed over. Used by one goroutine.
@@ -34,6 +34,7 @@ type EventReader struct {
 	data  int // data lines it has
 }
 
+// NewEventReader returns a reader of events of maxBytes at most, which are counted in budget. Reset gives it its stream.
 func NewEventReader(maxBytes int, budget *Budget) EventReader {
 	return EventReader{Lines: Lines{cr: true}, Rope: Rope{Max: maxBytes, Budget: budget}}
 }

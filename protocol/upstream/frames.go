@@ -22,7 +22,7 @@ func MaxMessage(n int) int {
 	return min(n, messageBytesMax)
 }
 
-// ErrNotJSON: the text does not even begin like a JSON-RPC message.
+// ErrNotJSON is returned for a text that does not even begin like a JSON-RPC message.
 var ErrNotJSON = errors.New("not a json-rpc message")
 
 // Parse parses raw, one message or a batch of them (2025-03-26), and calls each for every message, in order.

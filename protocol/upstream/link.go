@@ -46,10 +46,10 @@ type Sink func(ctx context.Context, e Event) error
 type Event interface{ linkEvent() }
 
 type (
-	// Opened: the process runs, or the URL is ready to be tried. Always first, unless the link never opened:
+	// Opened says that the process runs, or that the URL is ready to be tried. Always first, unless the link never opened:
 	// then there are only the NotSent of what was sent meanwhile, and Closed.
 	Opened struct{ PID int }
-	// Received: a frame came. Ticket is the request on whose HTTP response it came; 0 for stdio and GET streams.
+	// Received is a frame that came. Ticket is the request on whose HTTP response it came; 0 for stdio and GET streams.
 	// Last: the response of Ticket ends with this frame.
 	Received struct {
 		Ticket uint64
@@ -59,40 +59,40 @@ type (
 
 		Session bool // that HTTP response has named a session
 	}
-	// Written: the frame of Ticket has left us: write(2) took it, or the HTTP connection its first byte.
+	// Written says that the frame of Ticket has left us: write(2) took it, or the HTTP connection its first byte.
 	// A process may answer before it is told: the two come from different goroutines.
 	Written struct{ Ticket uint64 }
-	// NotSent: certainly nothing of the frame reached the server.
+	// NotSent says that certainly nothing of the frame of Ticket reached the server.
 	NotSent struct {
 		Ticket uint64
 		Err    error
 	}
-	// Ended: the HTTP response of Ticket is over without an answer in it. Err says why (StatusError, io.ErrUnexpectedEOF …);
+	// Ended says that the HTTP response of Ticket is over without an answer in it. Err says why (StatusError, io.ErrUnexpectedEOF …);
 	// nil for a notification or response that was accepted (202).
 	Ended struct {
 		Ticket uint64
 		Err    error
 	}
-	// SessionLost: the server no longer knows our session (404, or 400 that says so). The request of Ticket was not executed;
+	// SessionLost says that the server no longer knows our session (404, or 400 that says so). The request of Ticket was not executed;
 	// its Ended{ErrSessionLost} follows. The link has forgotten the session: the next initialize begins another. Ticket 0: the GET stream.
 	SessionLost struct{ Ticket uint64 }
-	// Listening: the server has opened the GET stream; told each time.
+	// Listening says that the server has opened the GET stream; it is told each time.
 	Listening struct{}
-	// ListenFailed: the GET stream is refused for good (405) or broke; the link goes on trying unless Final.
+	// ListenFailed says that the GET stream is refused for good (405) or broke; the link goes on trying unless Final.
 	ListenFailed struct {
 		Err   error
 		Final bool
 	}
-	// Noise: a line on stdout that is no JSON-RPC message (cut at 512 bytes), or a frame that was refused.
+	// Noise is a line on stdout that is no JSON-RPC message (cut at 512 bytes), or a frame that was refused.
 	// ID is set when it was meant as the response to that id, raw: no other answer will come.
 	Noise struct {
 		Line []byte
 		ID   []byte
 		Err  error
 	}
-	// Stderr: a line the process wrote there (cut at 4 KiB).
+	// Stderr is a line that the process wrote there (cut at 4 KiB).
 	Stderr struct{ Line string }
-	// Closed: the connection is over and all its resources are freed. Err nil: we asked for it.
+	// Closed says that the connection is over and all its resources are freed. Err nil: we asked for it.
 	Closed struct {
 		Err    error
 		Stderr []string // last lines of a process

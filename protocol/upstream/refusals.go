@@ -13,6 +13,7 @@ type Refusals struct {
 	running bool
 }
 
+// Init makes the zero value ready; tell is where events go, and may block.
 func (r *Refusals) Init(tell func(Event) error) {
 	r.tell = tell
 	r.quiet = sync.NewCond(&r.mu)

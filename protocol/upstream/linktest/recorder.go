@@ -24,10 +24,12 @@ type Recorder struct {
 	more   chan struct{}
 }
 
+// New returns a recorder to which nothing was told.
 func New(t testing.TB) *Recorder {
 	return &Recorder{T: t, more: make(chan struct{})}
 }
 
+// Sink records an event; it is what a link is opened with. Nothing may be told after Closed.
 func (r *Recorder) Sink(_ context.Context, e upstream.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,13 +44,14 @@ func (r *Recorder) Sink(_ context.Context, e upstream.Event) error {
 	return nil
 }
 
+// Events are those told so far.
 func (r *Recorder) Events() []upstream.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]upstream.Event(nil), r.events...)
 }
 
-// wait returns the first event that is wanted; the test fails when it does not come within two minutes.
+// Until returns the first event that is wanted; the test fails when it does not come within two minutes.
 func (r *Recorder) Until(what string, wanted func(upstream.Event) bool) upstream.Event {
 	r.T.Helper()
 	late := time.After(2 * time.Minute)
@@ -92,6 +95,7 @@ func All[E upstream.Event](r *Recorder) (found []E) {
 	return found
 }
 
+// Dump writes events for people, one a line.
 func Dump(events []upstream.Event) (s string) {
 	for _, e := range events {
 		switch e := e.(type) {

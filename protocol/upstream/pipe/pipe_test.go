@@ -102,7 +102,7 @@ func TestPipeBackPressure(t *testing.T) {
 }
 
 func TestPipeNobodyListens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	synctest.Test(t, func(_ *testing.T) {
 		l, peer := New(func(context.Context, upstream.Event) error { return errors.New("gone") })
 		<-peer.Done()
 		l.Send(upstream.Outgoing{Ticket: 1})

@@ -68,12 +68,12 @@ func startChild(o Options) (*child, error) {
 	go c.hold(cmd, started)
 	err = <-started
 	for _, f := range theirs {
-		f.Close()
+		_ = f.Close()
 	}
 	if err != nil {
-		c.stdin.Close()
-		c.stdout.Close()
-		c.stderr.Close()
+		_ = c.stdin.Close()
+		_ = c.stdout.Close()
+		_ = c.stderr.Close()
 		return nil, err
 	}
 	return c, nil
@@ -86,7 +86,7 @@ func (c *child) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
 		r, w, err := os.Pipe()
 		if err != nil {
 			for _, f := range all {
-				f.Close()
+				_ = f.Close()
 			}
 			return nil, fmt.Errorf("make pipe: %w", err)
 		}

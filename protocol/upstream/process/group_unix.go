@@ -21,7 +21,7 @@ func (g *group) adopt(child *os.Process) error {
 
 func (g *group) terminate() { _ = syscall.Kill(-g.pid, syscall.SIGTERM) }
 func (g *group) kill()      { _ = syscall.Kill(-g.pid, syscall.SIGKILL) }
-func (g *group) forget()    {}
+func (*group) forget()      {}
 
 // executable reports whether path can be run.
 func executable(path string, _ []string) (string, bool) {
@@ -42,4 +42,4 @@ func signalName(state *os.ProcessState) string {
 }
 
 // awaitReaping waits for the end of the child in a way that also frees its pid.
-func (g *group) awaitReaping(cmd *exec.Cmd) { _ = cmd.Wait() }
+func (*group) awaitReaping(cmd *exec.Cmd) { _ = cmd.Wait() }

@@ -78,9 +78,9 @@ type link struct {
 func (p *link) Send(o upstream.Outgoing) { p.outbox.push(o) }
 
 // Cancel does nothing: stdio has one channel for all, a cancelled request is told so by a notification.
-func (p *link) Cancel(uint64)     {}
-func (p *link) Listen()           {}
-func (p *link) SetVersion(string) {}
+func (*link) Cancel(uint64)     {}
+func (*link) Listen()           {}
+func (*link) SetVersion(string) {}
 
 // Close writes what waits, closes stdin, and after grace ends the group with TERM, after grace again with KILL.
 // A second Close with grace 0 kills at once.
@@ -173,7 +173,7 @@ func ended(child *child, d time.Duration, hurry <-chan struct{}) bool {
 func (p *link) bury(child *child, asked bool) *os.ProcessState {
 	child.terminate() // grandchildren; on Linux the group's number is still ours, the child is not reaped yet
 	p.outbox.close(upstream.ErrClosed, true)
-	child.stdin.Close()
+	_ = child.stdin.Close()
 	until := time.Now().Add(drainFor)
 	timed := child.stdout.SetReadDeadline(until) == nil && child.stderr.SetReadDeadline(until) == nil
 	if !timed {
@@ -190,8 +190,8 @@ func (p *link) bury(child *child, asked bool) *os.ProcessState {
 	child.kill()
 	state := child.reap()
 	p.Settle(read, asked)
-	child.stdout.Close()
-	child.stderr.Close()
+	_ = child.stdout.Close()
+	_ = child.stderr.Close()
 	return state
 }
 

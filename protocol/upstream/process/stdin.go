@@ -117,7 +117,7 @@ func (q *outbox) give(o upstream.Outgoing) {
 
 // run writes until the outbox is closed or a write fails.
 func (q *outbox) run(stdin stdinPipe, opened <-chan struct{}, fail func(error)) {
-	defer stdin.Close()
+	defer func() { _ = stdin.Close() }() // what was not written before is told as not sent
 	<-opened
 	w := stdinWriter{out: stdin, outbox: q, expired: func() { fail(q.notReading()) }}
 	var batch []upstream.Outgoing

@@ -55,7 +55,7 @@ func (s *autoTest) asked() []string {
 }
 
 func autoTestSSE() *sseTest {
-	return &sseTest{post: func(w http.ResponseWriter, q *http.Request, body []byte, say func(string)) {
+	return &sseTest{post: func(w http.ResponseWriter, _ *http.Request, body []byte, say func(string)) {
 		w.WriteHeader(http.StatusAccepted)
 		if f := (protocol.Frame{}); f.Parse(body) == nil && f.Kind == protocol.KindRequest {
 			say(string(testResult(body, `{}`)))

@@ -122,7 +122,7 @@ func TestHTTPLinkListenRefused(t *testing.T) {
 				asked := make(chan struct{}, 10)
 				var before atomic.Bool
 				before.Store(test.before)
-				l, r := testOpen(t, Options{URL: serve(testListen(func(w http.ResponseWriter, q *http.Request) {
+				l, r := testOpen(t, Options{URL: serve(testListen(func(w http.ResponseWriter, _ *http.Request) {
 					if before.Swap(false) {
 						testStream(w, "retry: 1\n\n")
 						return

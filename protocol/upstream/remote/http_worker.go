@@ -95,7 +95,7 @@ func (w *worker) post(c *exchange) error {
 			return nil
 		}
 		path, same := head.site.redirect(a.location)
-		c.hold(nil)
+		_ = c.hold(nil) // who gave up meanwhile is found out when the other path is tried
 		w.link.trip.done(a, false)
 		if !same {
 			return &upstream.StatusError{Code: a.status, Body: []byte("redirect to another origin")}

@@ -133,13 +133,12 @@ func (t *plainTrip) done(a *httpAnswer, clean bool) {
 	a.conn = nil
 	keep := clean && a.keep && a.framing.ended() && a.reader.Buffered() == 0 // clean: there is a reader
 	if a.rest != nil {
-		select {
-		case err := <-a.rest:
-			keep = keep && err == nil
-		default: // still writing, although the answer is complete
+		if len(a.rest) == 0 { // still writing, although the answer is complete
 			keep = false
 			conn.Close()
-			<-a.rest
+		}
+		if err := <-a.rest; err != nil {
+			keep = false
 		}
 		a.rest = nil
 	}

@@ -43,8 +43,8 @@ func newNetTrip(o Options) *netTrip {
 // tlsConfig is a variable for tests, whose certificates nobody else trusts.
 var tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 
-func (t *netTrip) sweep() bool { return false } // it sweeps by itself
-func (t *netTrip) close()      { t.transport.CloseIdleConnections() }
+func (*netTrip) sweep() bool { return false } // it sweeps by itself
+func (t *netTrip) close()    { t.transport.CloseIdleConnections() }
 
 // attempt is one try of an exchange with net/http: what it has taken of the request, and how often it has asked for a
 // connection. net/http repeats by itself what it takes for repeatable. It is never given a way to read a body again, and a
@@ -202,7 +202,7 @@ func (a *httpAnswer) takeResponse(r *httpRequest) {
 }
 
 // done closes the body; net/http keeps the connection if it was read to its end.
-func (t *netTrip) done(a *httpAnswer, _ bool) {
+func (*netTrip) done(a *httpAnswer, _ bool) {
 	if a.response == nil {
 		return
 	}

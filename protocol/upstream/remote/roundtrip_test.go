@@ -101,7 +101,7 @@ func TestHTTPRoundTripStale(t *testing.T) {
 
 // A connection that its server may be about to close is not used again, although it is open.
 func TestHTTPRoundTripIdle(t *testing.T) {
-	url := serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
+	url := serveRaw(t, func(conn net.Conn, body []byte, _ int) bool {
 		_, _ = io.WriteString(conn, rawAnswer(body))
 		return true
 	})

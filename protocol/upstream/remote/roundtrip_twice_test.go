@@ -228,7 +228,7 @@ func TestHTTPRoundTripNeverTwiceHTTP2(t *testing.T) {
 					var requests atomic.Int32
 					url := twiceListen(t, "h2", func(conn net.Conn) {
 						begun := uint32(0)
-						h2Conn{conn}.serve(func(s h2Conn, stream uint32, _ []byte, whole bool) {
+						h2Conn{conn}.serve(func(s h2Conn, stream uint32, _ []byte, _ bool) {
 							if stream != begun { // its first piece; of a large one more is on its way
 								begun = stream
 								requests.Add(1)

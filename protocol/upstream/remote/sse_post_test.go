@@ -47,7 +47,7 @@ func TestSSELinkPost(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
-				s := &sseTest{post: func(w http.ResponseWriter, q *http.Request, _ []byte, _ func(string)) {
+				s := &sseTest{post: func(w http.ResponseWriter, _ *http.Request, _ []byte, _ func(string)) {
 					if test.status == 307 {
 						w.Header().Set("Location", "/message?session=1")
 					}
@@ -103,7 +103,7 @@ func sseTestTold(r *linktest.Recorder, ticket uint64) string {
 func TestSSELinkStreamEnds(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		began := make(chan struct{}, 1)
-		s := &sseTest{end: make(chan struct{}), post: func(w http.ResponseWriter, q *http.Request, _ []byte, _ func(string)) {
+		s := &sseTest{end: make(chan struct{}), post: func(_ http.ResponseWriter, q *http.Request, _ []byte, _ func(string)) {
 			began <- struct{}{}
 			<-q.Context().Done()
 		}}
@@ -164,7 +164,7 @@ func TestSSELinkCancel(t *testing.T) {
 // A server that answers on the stream and leaves the POST open has it closed soon, and that is no fault.
 func TestSSELinkUnendedPost(t *testing.T) {
 	gone := make(chan struct{})
-	s := &sseTest{post: func(w http.ResponseWriter, q *http.Request, body []byte, say func(string)) {
+	s := &sseTest{post: func(_ http.ResponseWriter, q *http.Request, body []byte, say func(string)) {
 		say(string(testResult(body, `{}`)))
 		<-q.Context().Done()
 		close(gone)
@@ -182,7 +182,7 @@ func TestSSELinkUnendedPost(t *testing.T) {
 
 // An event over the limit costs itself only, garbage is noise, and a second endpoint changes nothing.
 func TestSSELinkHostileStream(t *testing.T) {
-	s := &sseTest{post: func(w http.ResponseWriter, q *http.Request, body []byte, say func(string)) {
+	s := &sseTest{post: func(w http.ResponseWriter, _ *http.Request, body []byte, say func(string)) {
 		w.WriteHeader(http.StatusAccepted)
 		w.(http.Flusher).Flush()
 		say(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 300_000) + `"}`)
@@ -204,7 +204,7 @@ func TestSSELinkHostileStream(t *testing.T) {
 
 // A question of a later era is answered without a word to the server; Listen finds the stream open.
 func TestSSELinkLegacyOnly(t *testing.T) {
-	s := &sseTest{post: func(w http.ResponseWriter, _ *http.Request, body []byte, _ func(string)) {
+	s := &sseTest{post: func(_ http.ResponseWriter, _ *http.Request, body []byte, _ func(string)) {
 		t.Errorf("the server was asked %s", body)
 	}}
 	l, r := sseTestOpen(t, Options{URL: testPlain(t, s.ServeHTTP)})
@@ -292,7 +292,7 @@ func TestSSELinkSweep(t *testing.T) {
 func TestSSELinkLeaks(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("links", func(t *testing.T) {
-		s := &sseTest{post: func(w http.ResponseWriter, q *http.Request, _ []byte, _ func(string)) { w.WriteHeader(202) }}
+		s := &sseTest{post: func(w http.ResponseWriter, _ *http.Request, _ []byte, _ func(string)) { w.WriteHeader(202) }}
 		url := testPlain(t, s.ServeHTTP)
 		for i := range 20 {
 			r := linktest.New(t)

@@ -236,10 +236,10 @@ func FuzzSSELinkEndpoint(f *testing.F) {
 // What is no HTTP+SSE server closes the link before it was open, with a reason.
 func TestSSELinkNotOffered(t *testing.T) {
 	stream := func(text string) http.HandlerFunc {
-		return func(w http.ResponseWriter, q *http.Request) { testStream(w, text) }
+		return func(w http.ResponseWriter, _ *http.Request) { testStream(w, text) }
 	}
 	status := func(code int) http.HandlerFunc {
-		return func(w http.ResponseWriter, q *http.Request) {
+		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			http.Error(w, "no", code)
 		}
