@@ -9,7 +9,6 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
-	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
 )
@@ -60,34 +59,19 @@ func (d *desk) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 
 // Effects of desks only.
 type (
-	deny struct { // a fault of ours, with the HTTP status it has
-		x     *downstream.Exchange
-		fault *protocol.Fault
-	}
 	relayError struct { // a server's error, with the HTTP status it has
 		x      *downstream.Exchange
 		status int
 		frame  []byte
 	}
-	// watch has the desk told departed when the client leaves before its answer.
-	watch struct {
-		x   *downstream.Exchange
-		seq uint64
-	}
 )
 
 // Messages of a desk to itself.
 type (
-	departed struct { // the client of an exchange has left
-		seq uint64
-		x   *downstream.Exchange
-	}
 	window  struct{ seq, gen uint64 } // questions that belong together have come
 	graceUp struct{ seq, gen uint64 } // nobody came back for a call whose clients left
 	tidy    struct{}                  // old outcomes may go
 )
-
-func (departed) Class() kernel.Class { return kernel.Urgent }
 
 func (d *desk) Act(self kernel.Self, act any) {
 	switch a := act.(type) {

@@ -65,13 +65,6 @@ type deskState struct {
 	lastClient       string // client key made last
 }
 
-// clientID names a request as its client does.
-type clientID struct{ remote, id string }
-
-func idOf(x *downstream.Exchange) clientID {
-	return clientID{x.Origin.Remote, string(x.Frame.IDBytes())}
-}
-
 // visit is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
 type visit struct {
 	call.Call
@@ -118,10 +111,6 @@ func shared(limits config.Limits, desks int) config.Limits {
 
 // share is a desk's part of a limit for one client: requests are dealt round-robin. 0 stays 0, no limit.
 func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
-
-func serverInfo(version string) []byte {
-	return append(protocol.AppendQuoted([]byte(`{"name":"goblin-actor","version":`), version), '}')
-}
 
 // deskStep applies msg to s at the time now and appends to out what is to be done about it.
 func deskStep(s *deskState, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"slices"
-	"strings"
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
@@ -12,8 +11,6 @@ import (
 
 // Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Their ids are made
 // unique: clients know a task as <server>/<the server's own id>. Nothing is kept of a task here, so it outlives us.
-const needsTasks = `{"extensions":{"` + message.ExtensionTasks + `":{}}}`
-
 // taskTarget finds the server of the task that a request names. Without the extension on the client's side no server is
 // asked; without a server that has it the method does not exist.
 func taskTarget(view *catalog.View, x *downstream.Exchange) (target, *protocol.Fault) {
@@ -30,34 +27,6 @@ func taskTarget(view *catalog.View, x *downstream.Exchange) (target, *protocol.F
 		return target{}, protocol.BadParams("Unknown task: " + cut(id, 300))
 	}
 	return target{server: server, original: own, span: x.Params.TaskID}, nil
-}
-
-// modernTasks reports whether a server has the extension.
-func modernTasks(server *catalog.Server) bool { return offers(server, message.ExtensionTasks, true) }
-
-// taskServer finds the server a public task id leads to, and its own id; nil if there is none in view that has tasks.
-func taskServer(view *catalog.View, id string, has func(*catalog.Server) bool) (server *catalog.Server, own string) {
-	name, own, _ := strings.Cut(id, "/")
-	for _, server := range view.Servers() {
-		if server.Name == name && own != "" && has(server) {
-			return server, own
-		}
-	}
-	return nil, ""
-}
-
-func undeclaredTasks() *protocol.Fault {
-	return &protocol.Fault{Name: protocol.ClientCannotAnswer, Required: []byte(needsTasks), Message: "the client has not declared the extension " + message.ExtensionTasks}
-}
-
-// declares reports whether capabilities, a raw JSON object, have the extension.
-func declares(capabilities []byte, extension string) bool {
-	whole := protocol.Span{End: uint32(len(capabilities))}
-	if whole.End == 0 {
-		return false
-	}
-	settings := protocol.Member(capabilities, protocol.Member(capabilities, whole, "extensions"), extension).Of(capabilities)
-	return settings != nil && settings[0] == '{'
 }
 
 // publicTask puts the server's name in front of the task id in a result: of a call that became a task, or of tasks/get.

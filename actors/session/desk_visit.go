@@ -1,10 +1,8 @@
 package session
 
 import (
-	"bytes"
 	"time"
 
-	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -150,16 +148,13 @@ func (s *deskState) result(x *downstream.Exchange, result []byte, out []kernel.E
 // dispatch holds the call and hands it to the pool of the target's server.
 func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View, t target, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
-	raw := x.Frame.Raw
 	caller := s.callerOf(x)
 	use := s.clients[caller.ClientKey] // nil = it has no call
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
 		return append(out, kernel.Act(deny{x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.server.Name, Item: t.original, Unlisted: t.unlisted, Replica: t.replica, Modern: true}
-	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(raw)) {
-		r.Target, r.Original = t.span, original
-	}
+	r := t.request(x, caller)
+	r.Modern = true
 	if x.Frame.M == protocol.MethodToolsCall && legacyTasks(t.server) {
 		withoutTasks(r, t.entry)
 	}
@@ -172,14 +167,9 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	}
 	s.seq++
 	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.seq) // what is told of the call comes in its client's turn
-	rules := &t.server.Rules
 	v := &visit{
 		xs: []*downstream.Exchange{x}, view: view, server: t.server, caller: caller, visited: places,
-		Call: call.Call{
-			Seq: seq, ID: x.Frame.IDBytes(), Server: t.server.Name, Item: t.original,
-			Method: x.Frame.M, State: call.Queued, Began: now,
-			Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
-		},
+		Call: t.call(seq, x, now, s.limits.ParkedCall),
 	}
 	out = s.wantLevel(x, out)
 	if use == nil {

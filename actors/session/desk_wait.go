@@ -3,7 +3,6 @@ package session
 import (
 	"time"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -44,15 +43,4 @@ func (s *deskState) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effe
 		out = s.visit(now, m, out)
 	}
 	return out
-}
-
-// settledIn counts the servers that have said what they have, or failed to.
-func settledIn(snapshot *catalog.Snapshot) int {
-	settled := 0
-	for _, server := range snapshot.Servers() {
-		if server.Settled {
-			settled++
-		}
-	}
-	return settled
 }

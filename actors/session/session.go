@@ -61,25 +61,6 @@ func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 }
 
 type (
-	answer struct { // the final answer of an exchange
-		x       *downstream.Exchange
-		frame   []byte
-		newline bool
-	}
-	answerPieces struct { // the same for a large answer, in pieces
-		x       *downstream.Exchange
-		pieces  [][]byte
-		newline bool
-		memory  *protocol.Memory // what they lie in, if nobody else reads it; else nil
-	}
-	forward struct { // a message ahead of the answer
-		x       *downstream.Exchange
-		frame   []byte
-		newline bool
-		weight  downstream.Weight
-		key     string
-	}
-	accept struct{ x *downstream.Exchange }
 	refuse struct {
 		x      *downstream.Exchange
 		status int
@@ -108,7 +89,6 @@ type (
 // Messages of the session to itself.
 type (
 	idleCheck   struct{}
-	waitOver    struct{} // the servers have had their time to start
 	openOver    struct{} // sse: the client has had its time to initialize
 	streamReady struct{ stream *downstream.EventStream }
 	undelivered struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
@@ -135,25 +115,6 @@ func (s *session) Act(self kernel.Self, act any) {
 		a.stream.Close()
 	case endReplay:
 		s.endReplay()
-	}
-}
-
-// reply carries out the effects that write to an exchange; session and desk have the same.
-func reply(m *status.Metrics, act any) {
-	switch a := act.(type) {
-	case answer:
-		m.Bytes(status.Clients, status.Out, len(a.frame))
-		a.x.Answer(a.frame, a.newline)
-	case answerPieces:
-		for _, piece := range a.pieces {
-			m.Bytes(status.Clients, status.Out, len(piece))
-		}
-		a.x.AnswerPieces(a.pieces, a.newline, a.memory)
-	case forward:
-		m.Bytes(status.Clients, status.Out, len(a.frame))
-		a.x.Notify(a.frame, a.newline, a.weight, a.key)
-	case accept:
-		a.x.Accept()
 	}
 }
 

@@ -59,12 +59,6 @@ func (s *state) parked() int {
 	return n
 }
 
-// refuseAsk answers a question with an error instead of asking.
-func refuseAsk(m message.Ask, code int, why string) kernel.Effect {
-	err := fmt.Appendf(nil, `{"code":%d,"message":%s}`, code, protocol.Quote(why))
-	return kernel.Tell(m.From, message.Answer{Key: m.Key, Error: err})
-}
-
 // refusals say why a client cannot be asked; modes are refused, not degraded.
 var refusals = map[protocol.Question]string{
 	protocol.QuestionForm:        "the client has not declared elicitation",

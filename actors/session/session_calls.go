@@ -1,8 +1,6 @@
 package session
 
 import (
-	"bytes"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -14,8 +12,6 @@ import (
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
-
-const levelInfo = slog.LevelInfo
 
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
@@ -66,78 +62,16 @@ func (s *state) forward(now time.Time, x *downstream.Exchange, t target, out []k
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: s.caller(), Server: t.server.Name, Item: t.original, Unlisted: t.unlisted, Replica: t.replica}
-	if original := protocol.Quote(t.original); t.span.Present() && !bytes.Equal(original, t.span.Of(x.Frame.Raw)) {
-		r.Target, r.Original = t.span, original
-	}
+	r := t.request(x, s.caller())
 	s.seq++
-	rules := &t.server.Rules
-	h := &held{x: x, view: s.view, server: t.server, Call: call.Call{
-		Seq: s.seq, ID: id, Token: x.Params.ProgressToken.Of(x.Frame.Raw), Server: t.server.Name, Item: t.original,
-		Method: x.Frame.M, State: call.Queued, Began: now, Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: s.limits.ParkedCall},
-	}}
+	h := &held{x: x, view: s.view, server: t.server, Call: t.call(s.seq, x, now, s.limits.ParkedCall)}
+	h.Token = x.Params.ProgressToken.Of(x.Frame.Raw)
 	s.prepareTask(r, t)
 	h.asTask, h.Limits.Patient = r.AsTask, r.Waits()
 	s.calls[s.seq] = h
 	s.byID[string(id)] = s.seq
 	out = s.clock.by(now, h.Deadline(), out)
 	return append(out, kernel.Tell(t.server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
-}
-
-// target is the item a request names.
-type target struct {
-	server   *catalog.Server
-	original string         // as its server calls it
-	span     protocol.Span  // where the client's name for it stands
-	entry    *catalog.Entry // nil for a URI that is not listed
-	unlisted bool           // it is found only if its server has mentioned it
-	replica  int            // counted from 1; 0 = any
-	task     *task          // what a request about a task is about; nil = it is about none
-}
-
-// resolve finds the item in the view (architecture.md section 2: no call asks the registry).
-func resolve(view *catalog.View, x *downstream.Exchange) (target, *protocol.Fault) {
-	raw := x.Frame.Raw
-	switch x.Frame.M.Names() {
-	case protocol.SubjectTool:
-		name := ""
-		t, fault := resolveEntry(raw, x.Params.Name, "params.name", func(called string) (*catalog.Entry, *protocol.Fault) {
-			name = called // unquoted once a call: that allocates
-			return view.Tool(called)
-		})
-		if fault != nil {
-			return t, fault
-		}
-		if t.replica = view.Replica(name) + 1; t.replica > t.server.Rules.ReplicaCount() {
-			return target{}, protocol.NoTool(name)
-		}
-		return t, nil
-	case protocol.SubjectPrompt:
-		return resolveEntry(raw, x.Params.Name, "params.name", view.Prompt)
-	case protocol.SubjectResource:
-		uri, ok := protocol.Unquote(x.Params.URI.Of(raw))
-		if !ok {
-			return target{}, protocol.BadParams("params.uri: want a string")
-		}
-		found, fault := view.Resource(uri)
-		return target{server: found.Server, original: found.Original, span: x.Params.URI, entry: found.Entry, unlisted: found.Unlisted}, fault
-	}
-	if x.Params.RefName.Present() {
-		return resolveEntry(raw, x.Params.RefName, "params.ref.name", view.Prompt)
-	}
-	return resolveEntry(raw, x.Params.RefURI, "params.ref.uri", view.Template)
-}
-
-func resolveEntry(raw []byte, span protocol.Span, path string, find func(string) (*catalog.Entry, *protocol.Fault)) (target, *protocol.Fault) {
-	name, ok := protocol.Unquote(span.Of(raw))
-	if !ok {
-		return target{}, protocol.BadParams(path + ": want a string")
-	}
-	entry, fault := find(name)
-	if fault != nil {
-		return target{}, fault
-	}
-	return target{server: entry.Server, original: entry.Original, span: span, entry: entry}, nil
 }
 
 func (s *state) caller() message.Caller {
@@ -204,17 +138,6 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []kernel.Effe
 		return append(out, ended(now, &h.Call, status.OutcomeCancelled))
 	}
 	return out
-}
-
-// largeFrame is from how many bytes on a frame is not copied for its edits, but written in pieces.
-const largeFrame = 16 << 10
-
-// edited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
-func edited(x *downstream.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) kernel.Effect {
-	if len(frame.Raw) < largeFrame {
-		return kernel.Act(answer{x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
-	}
-	return kernel.Act(answerPieces{x, protocol.Pieces(frame.Raw, edits...), frame.Newline, memory})
 }
 
 // progress goes to the client with its own token in it.

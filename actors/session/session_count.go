@@ -1,6 +1,7 @@
 package session
 
 import (
+	"log/slog"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -54,7 +55,7 @@ func readRefused(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []ke
 	}
 	text, _ := protocol.Unquote(protocol.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
 	code := cut(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
-	return append(out, kernel.Log(levelInfo, "server refused to read a resource", "server", of.Server, "uri", cut(of.Item, 200), "code", code, "message", cut(text, 200)))
+	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", cut(of.Item, 200), "code", code, "message", cut(text, 200)))
 }
 
 // toolFailed reports whether a result of tools/call says isError.

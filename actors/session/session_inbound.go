@@ -1,7 +1,7 @@
 package session
 
 import (
-	"encoding/json"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -167,7 +167,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	s.client = clientName(s.clientInfo)
 	s.told = s.view.Snapshot().Generation
 	out = s.result(x, s.initializeResult(peer != ""), out)
-	return append(out, kernel.Log(levelInfo, "session opened", "client", s.client, "protocol", s.version, "transport", s.transport))
+	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client, "protocol", s.version, "transport", s.transport))
 }
 
 // unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
@@ -178,9 +178,6 @@ func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel
 	}
 	return append(out, kernel.Act(refuse{x, 200, f}), kernel.Leave())
 }
-
-// capabilities are what clients of every era are told.
-const capabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`
 
 // announced are the capabilities that the client is told.
 func (s *state) announced() []byte {
@@ -205,16 +202,6 @@ func (s *state) initializeResult(gateway bool) []byte {
 		b = appendNode(b, s.node)
 	}
 	return append(b, '}')
-}
-
-// appendNode appends the member of a result by which a gateway learns that it talks to another one.
-func appendNode(b []byte, node string) []byte {
-	return append(append(append(b, `,"_meta":{`...), protocol.NodeMember(node)...), '}')
-}
-
-// ownServer is what a gateway is told that has been given itself as a server: it would list its own lists without end.
-func ownServer() *protocol.Fault {
-	return &protocol.Fault{Name: protocol.InvalidRequest, Message: "this gateway is among its own servers; remove that entry of mcpServers"}
 }
 
 // setLevel keeps the level below which this client wants no log lines. MCP 2025-11-25, server/utilities/logging.
@@ -244,30 +231,6 @@ func (s *state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Ef
 	return append(out, kernel.Act(answer{x, f.AppendTo(nil, x.Frame.IDBytes(), false), false}))
 }
 
-// clientName is the client's name and version for people, cut and without surprises.
-func clientName(info []byte) string {
-	var v struct{ Name, Version string }
-	if len(info) > 4096 || json.Unmarshal(info, &v) != nil {
-		return ""
-	}
-	return strings.TrimSpace(cut(v.Name, 64) + " " + cut(v.Version, 32))
-}
-
-func cut(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, s)
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
-	}
-	return s
-}
-
 func quote(s string) string { return string(protocol.Quote(cut(s, 100))) }
 
 func shortID(id string) string { return id[:min(8, len(id))] }
-
-func sortedKeys[V any](m map[uint64]V) []uint64 { return slices.Sorted(maps.Keys(m)) }

@@ -14,10 +14,6 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// startWait is how long the client on stdin and stdout waits for servers that are still starting: it lists once,
-// right after initialize, and many such clients do not listen to list_changed.
-const startWait = 5 * time.Second
-
 // openWait is how long a client that opened a stream of HTTP+SSE has to send initialize.
 const openWait = time.Minute
 
@@ -273,14 +269,6 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 }
 
-// endedWith is fault for one call: it names the server. Whoever ends with the call cannot wait for the word that nothing
-// was sent, so it says nothing of that kind: bytes leave before anybody is told.
-func endedWith(fault *protocol.Fault, c *call.Call) *protocol.Fault {
-	f := *fault
-	f.Server, f.Retryable = c.Server, false
-	return &f
-}
-
 // report is what the session tells people. The id is a secret; eight characters name it.
 func (s *state) report() message.SessionReport {
 	r := message.SessionReport{Session: status.Session{
@@ -307,6 +295,3 @@ func (s *state) abort(now time.Time, m message.Abort, out []kernel.Effect) []ker
 	out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: abortFault.Message}))
 	return s.event(now, m.Seq, call.Broken{Fault: abortFault}, out)
 }
-
-// abortFault is what the client of an aborted call is told. Nobody writes to it.
-var abortFault = &protocol.Fault{Name: protocol.InternalFault, Message: "an operator of the gateway cancelled the call"}

@@ -8,25 +8,9 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
-
-// maxSubscriptions is how many resources one session may be subscribed to.
-const maxSubscriptions = 10_000
-
-// reportedSubs bounds what one session adds to a picture of the gateway.
-const reportedSubs = 1000
-
-// resource names a resource by its server and the server's own URI.
-type resource struct{ server, uri string }
-
-// subscription is a resource the client wants updates of.
-type subscription struct {
-	public string                    // the URI as the client wrote it; its updates carry the same
-	due    []message.ResourceUpdated // updates that no stream has taken yet, one of each URI
-}
 
 // subscribing is a resources/subscribe whose server has not answered.
 type subscribing struct {
@@ -119,16 +103,4 @@ func (s *state) resourceOf(x *downstream.Exchange) (string, catalog.Found, *prot
 	}
 	found, fault := s.view.Resource(uri)
 	return uri, found, fault
-}
-
-// reportSubs is what people are told of subscriptions: at most reportedSubs of a client.
-func reportSubs(session string, subs map[resource]*subscription) []status.Subscription {
-	var all []status.Subscription
-	for r, sub := range subs {
-		if len(all) == reportedSubs {
-			break
-		}
-		all = append(all, status.Subscription{Session: session, Server: r.server, URI: sub.public, OwnURI: r.uri})
-	}
-	return all
 }

@@ -30,21 +30,6 @@ type task struct {
 	home   message.Home
 }
 
-// legacyTasks reports whether a server can be asked to do tools/call as a task, in the manner of 2025-11-25.
-func legacyTasks(server *catalog.Server) bool {
-	if server.Protocol != protocol.Version20251125 || len(server.Capabilities) == 0 {
-		return false
-	}
-	raw := server.Capabilities
-	span := protocol.Span{End: uint32(len(raw))}
-	for _, key := range []string{"tasks", "requests", "tools", "call"} {
-		if span = protocol.Member(raw, span, key); !span.Present() || raw[span.Off] != '{' {
-			return false
-		}
-	}
-	return true
-}
-
 // offersTasks reports whether the client's version has tasks, and a server in view.
 func (s *state) offersTasks() bool {
 	return s.version == protocol.Version20251125 && slices.ContainsFunc(s.view.Servers(), legacyTasks)
@@ -63,7 +48,7 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 	if t == nil || s.serverOf(t) == nil {
 		return s.fault(x, protocol.BadParams("Unknown task: "+cut(id, 300)), out)
 	}
-	return s.forward(now, x, target{server: s.serverOf(t), original: t.own, span: x.Params.TaskID, task: t}, out)
+	return s.forward(now, x, target{server: s.serverOf(t), original: t.own, span: x.Params.TaskID, home: &t.home}, out)
 }
 
 // serverOf is the server that has the task, nil if it is in view no more.
@@ -80,25 +65,13 @@ func (s *state) serverOf(t *task) *catalog.Server {
 // become a task says so. A task that the client would never hear of is not begun.
 func (s *state) prepareTask(r *message.Request, t target) {
 	switch {
-	case t.task != nil:
-		r.Home = &t.task.home
+	case t.home != nil:
+		r.Home = t.home
 	case r.Frame.M != protocol.MethodToolsCall || !legacyTasks(t.server):
 	case s.version == protocol.Version20251125 && protocol.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
 		r.AsTask = true
 	default:
 		withoutTasks(r, t.entry)
-	}
-}
-
-// withoutTasks prepares a call of a client that wants no task, or knows none: it gets none, whatever the tool is.
-func withoutTasks(r *message.Request, tool *catalog.Entry) {
-	r.Plain()
-	if tool == nil {
-		return
-	}
-	execution := protocol.Member(tool.Source, protocol.Span{End: uint32(len(tool.Source))}, "execution")
-	if support, _ := protocol.Unquote(protocol.Member(tool.Source, execution, "taskSupport").Of(tool.Source)); support == "required" {
-		r.Followed()
 	}
 }
 
@@ -195,16 +168,6 @@ func taskEdits(edits []protocol.Edit, raw []byte, object protocol.Span, server s
 	edits = publicID(edits, raw, protocol.Member(raw, object, "taskId"), server)
 	return publicID(edits, raw, protocol.RelatedTask(raw, object), server)
 }
-
-// publicID makes a server's own task id, at span, the one that clients know.
-func publicID(edits []protocol.Edit, raw []byte, span protocol.Span, server string) []protocol.Edit {
-	if own, ok := protocol.Unquote(span.Of(raw)); ok {
-		return append(edits, protocol.Edit{Span: span, With: protocol.Quote(publicTaskID(server, own))})
-	}
-	return edits
-}
-
-func publicTaskID(server, own string) string { return server + "/" + own }
 
 // ownReply is the result of the client's answer to a question with the task's id as the server knows it.
 func (h *held) ownReply(f *protocol.Frame) []byte {

@@ -3,32 +3,10 @@ package session
 import (
 	"slices"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
-
-// hearing finds the subscription by which a client hears of a change: to the resource itself, or to what it is a part of. It
-// also says how the client knows the resource.
-func hearing(view *catalog.View, subs map[resource]*subscription, m *message.ResourceUpdated) (r resource, public string, ok bool) {
-	for uri := range message.Covering(m.URI) {
-		r = resource{m.Server, uri}
-		sub := subs[r]
-		if sub == nil {
-			continue
-		}
-		if uri == m.URI {
-			return r, sub.public, true
-		}
-		if view != nil {
-			if server := view.Snapshot().Server(m.Server); server != nil {
-				return r, view.PublicURI(server, m.URI), true
-			}
-		}
-	}
-	return r, "", false
-}
 
 // updated tells the client that a resource has changed (S0.7.4), or keeps it until a stream opens.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
@@ -100,14 +78,4 @@ func (s *state) allUpdated(server string, out []kernel.Effect) []kernel.Effect {
 		out = s.updated(u, out)
 	}
 	return out
-}
-
-// allOf are updates of every resource of the server in subs.
-func allOf(server string, subs map[resource]*subscription) (all []message.ResourceUpdated) {
-	for r := range subs {
-		if u, ok := message.UpdatedURI(r.uri); ok && r.server == server {
-			all = append(all, message.ResourceUpdated{Server: server, URI: u.URI, Frame: u.Frame, Span: u.Span})
-		}
-	}
-	return all
 }
