@@ -83,7 +83,7 @@ func (d *desk) Act(self kernel.Self, act any) {
 		message.RefuseModern(a.x, a.fault)
 	case watch:
 		me := self.Reference()
-		a.x.OnGone(func() { me.Tell(departed{a.seq, a.x}) })
+		a.x.OnGone(func() { me.Tell(departed{seq: a.seq, x: a.x}) })
 	case counted:
 		m := d.meters[a.server]
 		if m == nil {

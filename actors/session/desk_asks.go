@@ -75,7 +75,7 @@ func (s *deskState) park(now time.Time, v *visit, out []kernel.Effect) []kernel.
 	}
 	for _, x := range v.xs {
 		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, s.info)
-		out = append(out, kernel.Act(answer{x, frame, false}))
+		out = append(out, kernel.Act(answer{x: x, frame: frame, newline: false}))
 	}
 	s.release(v)
 	return out
@@ -88,21 +88,21 @@ func (s *deskState) comeBack(now time.Time, m message.Visit, out []kernel.Effect
 	caller := s.callerOf(x)
 	digest := digestOf(&x.Frame, &x.Params)
 	if state.Node != s.node || state.Check(caller.Principal, x.Frame.M.String(), digest) != nil {
-		return append(out, kernel.Act(deny{x, badState()}))
+		return append(out, kernel.Act(deny{x: x, fault: badState()}))
 	}
 	v := s.calls[state.Call]
 	if v == nil {
 		return s.again(state, digest, caller.Principal, x, out)
 	}
 	if v.digest != digest || v.caller.Principal != caller.Principal {
-		return append(out, kernel.Act(deny{x, badState()}))
+		return append(out, kernel.Act(deny{x: x, fault: badState()}))
 	}
 	v.xs = append(v.xs, x)
 	v.ID = x.Frame.IDBytes()
 	caller.ClientKey = v.caller.ClientKey // whose books it is in
 	v.caller = caller                     // what it declares now counts, not what it declared before
 	s.byID[idOf(x)] = v.Seq
-	out = append(out, kernel.Act(watch{x, v.Seq}))
+	out = append(out, kernel.Act(watch{x: x, seq: v.Seq}))
 	out = s.wantLevel(x, out)
 	out = s.passKept(v, x, out)
 	out = s.answers(now, v, x, out)
@@ -148,7 +148,7 @@ func (s *deskState) again(state *seal.State, digest [32]byte, who string, x *dow
 			continue
 		}
 		if o.fault != nil {
-			return append(out, kernel.Act(deny{x, o.fault}))
+			return append(out, kernel.Act(deny{x: x, fault: o.fault}))
 		}
 		var f protocol.Frame
 		if f.Parse(o.frame) != nil {
@@ -158,9 +158,9 @@ func (s *deskState) again(state *seal.State, digest [32]byte, who string, x *dow
 		if status := statusOf(&f); status != 200 {
 			return append(out, kernel.Act(relayError{x, status, frame}))
 		}
-		return append(out, kernel.Act(answer{x, frame, f.Newline}))
+		return append(out, kernel.Act(answer{x: x, frame: frame, newline: f.Newline}))
 	}
-	return append(out, kernel.Act(deny{x, badState()}))
+	return append(out, kernel.Act(deny{x: x, fault: badState()}))
 }
 
 // askWithdrawn: the server no longer wants the answer.

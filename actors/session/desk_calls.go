@@ -66,7 +66,7 @@ func (s *deskState) withdrawn(now time.Time, id clientID, out []kernel.Effect) [
 	v := s.calls[s.byID[id]]
 	if v == nil {
 		if m, found := s.seekers.withdraw(func(m message.Visit) bool { return idOf(m.Exchange) == id }); found {
-			return append(out, kernel.Act(accept{m.Exchange}))
+			return append(out, kernel.Act(accept{x: m.Exchange}))
 		}
 		return out
 	}
@@ -77,7 +77,7 @@ func (s *deskState) withdrawn(now time.Time, id clientID, out []kernel.Effect) [
 		if idOf(x) == id {
 			s.detach(v, x)
 			v.xs = slices.Delete(v.xs, i, i+1)
-			return append(out, kernel.Act(accept{x}))
+			return append(out, kernel.Act(accept{x: x}))
 		}
 	}
 	return out
@@ -126,7 +126,7 @@ func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []kernel
 			e.Fault = &fault
 		}
 		for _, x := range v.xs {
-			out = append(out, kernel.Act(deny{x, e.Fault}))
+			out = append(out, kernel.Act(deny{x: x, fault: e.Fault}))
 		}
 		if len(v.xs) == 0 && v.round > 0 {
 			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, fault: e.Fault}, out)
@@ -136,7 +136,7 @@ func (s *deskState) effect(now time.Time, v *visit, e *call.Effect, out []kernel
 		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
 	case call.Forget:
 		for _, x := range v.xs {
-			out = append(out, kernel.Act(accept{x}))
+			out = append(out, kernel.Act(accept{x: x}))
 		}
 		return append(out, ended(now, &v.Call, status.OutcomeCancelled))
 	}

@@ -48,7 +48,7 @@ func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
 	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
-	d.step(departed{d.first(), d.waiting[0]})
+	d.step(departed{seq: d.first(), x: d.waiting[0]})
 	if len(d.s.calls)+len(d.s.clients) != 0 {
 		t.Errorf("%d calls of %d clients are left", len(d.s.calls), len(d.s.clients))
 	}

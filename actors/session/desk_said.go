@@ -79,10 +79,10 @@ func (m said) to(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 			return out
 		}
 		frame := protocol.AppendEdited(nil, m.frame.Raw, protocol.Edit{Span: m.token, With: token})
-		return append(out, kernel.Act(forward{x, frame, m.frame.Newline, downstream.WeightProgress, "progress"}))
+		return append(out, kernel.Act(forward{x: x, frame: frame, newline: m.frame.Newline, weight: downstream.WeightProgress, key: "progress"}))
 	}
 	if m.level < wantedLevel(x) {
 		return out
 	}
-	return append(out, kernel.Act(forward{x, m.frame.Raw, m.frame.Newline, downstream.WeightLog, ""}))
+	return append(out, kernel.Act(forward{x: x, frame: m.frame.Raw, newline: m.frame.Newline, weight: downstream.WeightLog, key: ""}))
 }

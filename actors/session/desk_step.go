@@ -149,7 +149,7 @@ func (s *deskState) handle(now time.Time, msg any, out []kernel.Effect) []kernel
 			return s.seekAgain(now, v, out)
 		}
 	case message.Withdrawal:
-		return s.withdrawn(now, clientID{m.Remote, m.RequestID}, out)
+		return s.withdrawn(now, clientID{remote: m.Remote, id: m.RequestID}, out)
 	case departed:
 		return s.departed(now, m, out)
 	case graceUp:
@@ -207,7 +207,7 @@ func (s *deskState) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.draining = true
 	out = s.serveEarly(now, out)
 	for _, r := range s.seekers.waiting {
-		out = append(out, kernel.Act(deny{r.request.Exchange, fault}))
+		out = append(out, kernel.Act(deny{x: r.request.Exchange, fault: fault}))
 	}
 	for _, seq := range sortedKeys(s.calls) {
 		v := s.calls[seq]

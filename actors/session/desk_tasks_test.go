@@ -7,28 +7,12 @@ import (
 
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/internal/config"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
 const tasksOffered = `{"extensions":{"io.modelcontextprotocol/tasks":{"a":1},"vendor/x":{}}}`
-
-// viewOf is what clients see of servers that announce these capabilities, each with the version it speaks.
-func viewOf(t *testing.T, servers ...catalog.Server) *catalog.View {
-	t.Helper()
-	var sources []catalog.Source
-	for i, server := range servers {
-		server.Order = i
-		sources = append(sources, catalog.Source{Server: &server})
-	}
-	naming := catalog.Naming{Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix"}
-	view, ok := catalog.Build(nil, sources, naming, [protocol.ItemKinds]bool{}).View(catalog.Key{})
-	if !ok {
-		t.Fatal("no view")
-	}
-	return view
-}
 
 func TestTaskTarget(t *testing.T) {
 	modern := catalog.Server{Name: "one", Capabilities: []byte(tasksOffered), Protocol: protocol.Version20260728}
@@ -60,7 +44,7 @@ func TestTaskTarget(t *testing.T) {
 		if err := x.Params.Scan(&x.Frame); err != nil {
 			t.Fatal(err)
 		}
-		got, fault := taskTarget(viewOf(t, c.servers...), x)
+		got, fault := taskTarget(actortest.View(t, c.servers...), x)
 		switch {
 		case fault == nil && (c.fault != "" || got.original != c.own || got.server.Name != "one"):
 			t.Errorf("%s: %q", c.name, got.original)
@@ -72,33 +56,9 @@ func TestTaskTarget(t *testing.T) {
 	}
 }
 
-func TestExtensionsTold(t *testing.T) {
-	modern := catalog.Server{Name: "one", Capabilities: []byte(tasksOffered), Protocol: protocol.Version20260728}
-	other := catalog.Server{Name: "two", Capabilities: []byte(`{"extensions":{"io.modelcontextprotocol/tasks":{"b":2},"io.modelcontextprotocol/ui":{}}}`), Protocol: protocol.Version20260728}
-	for _, c := range []struct {
-		servers []catalog.Server
-		modern  bool
-		want    string
-	}{
-		{nil, true, ``},
-		{[]catalog.Server{{Name: "one"}, {Name: "two", Capabilities: []byte(`{"extensions":7}`)}}, true, ``},
-		{[]catalog.Server{{Name: "one", Capabilities: []byte(`{"experimental":{"x":{}}}`)}}, false, `"experimental":{"x":{}},`},
-		{[]catalog.Server{{Name: "one", Capabilities: []byte(`{"experimental":true}`)}}, true, ``},
-		{[]catalog.Server{{Name: "one", Capabilities: []byte(`{"experimental":{"x":{}}}`)}, {Name: "two"}}, true, ``},
-		{[]catalog.Server{modern}, true, `"extensions":{"io.modelcontextprotocol/tasks":{"a":1},"vendor/x":{}},`},
-		{[]catalog.Server{modern}, false, `"extensions":{"vendor/x":{}},`},
-		{[]catalog.Server{modern, other}, true, `"extensions":{"io.modelcontextprotocol/tasks":{"a":1},"io.modelcontextprotocol/ui":{}},`},
-		{[]catalog.Server{modern, other}, false, `"extensions":{"io.modelcontextprotocol/ui":{}},`},
-	} {
-		if got, want := string(capabilitiesFor(viewOf(t, c.servers...), c.modern)), `{`+c.want+capabilities[1:]; got != want {
-			t.Errorf("%d servers, modern %v: %s, want %s", len(c.servers), c.modern, got, want)
-		}
-	}
-}
-
 // Ids of tasks are told with their server; nothing else of the result is touched, but the URIs of what came of it.
 func TestPublicTask(t *testing.T) {
-	view := viewOf(t, catalog.Server{Name: "one", Capabilities: []byte(tasksOffered), Protocol: protocol.Version20260728})
+	view := actortest.View(t, catalog.Server{Name: "one", Capabilities: []byte(tasksOffered), Protocol: protocol.Version20260728})
 	for _, c := range []struct {
 		method       protocol.Method
 		result, want string

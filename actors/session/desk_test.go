@@ -173,7 +173,7 @@ func (d *deskScript) random() {
 		if len(d.waiting) > 0 {
 			x := d.waiting[d.rng.IntN(len(d.waiting))]
 			d.left[x] = true
-			d.step(departed{seq, x})
+			d.step(departed{seq: seq, x: x})
 		}
 	case 10:
 		d.now = d.now.Add(time.Duration(d.rng.IntN(8)) * time.Minute)

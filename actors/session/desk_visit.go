@@ -20,12 +20,12 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []kernel.Effect) [
 	}
 	view, ok := s.snapshot.View(m.View)
 	if !ok {
-		return append(out, kernel.Act(deny{x, protocol.NoServer(m.View.Server)}))
+		return append(out, kernel.Act(deny{x: x, fault: protocol.NoServer(m.View.Server)}))
 	}
 	if m.State != nil && m.State.Kind == seal.Parked {
 		if t, fault := resolve(view, x); fault == nil { // a tool that is gone meanwhile has no headers
 			if fault := s.checkHeaders(t, x); fault != nil {
-				return append(out, kernel.Act(deny{x, fault}))
+				return append(out, kernel.Act(deny{x: x, fault: fault}))
 			}
 		}
 		return s.comeBack(now, m, out)
@@ -34,7 +34,7 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []kernel.Effect) [
 	case protocol.OwnerGateway: // subscriptions/listen goes to an actor of its own
 		peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 		if peer != "" && peer == s.node {
-			return append(out, kernel.Act(deny{x, ownServer()}))
+			return append(out, kernel.Act(deny{x: x, fault: ownServer()}))
 		}
 		return s.result(x, s.discover(view, peer != ""), out)
 	case protocol.OwnerCatalog:
@@ -51,20 +51,20 @@ func (s *deskState) visit(now time.Time, m message.Visit, out []kernel.Effect) [
 			}
 		}
 		if fault = s.checkHeaders(t, x); fault != nil {
-			return append(out, kernel.Act(deny{x, fault}))
+			return append(out, kernel.Act(deny{x: x, fault: fault}))
 		}
 		return s.dispatch(now, m, view, t, out)
 	case protocol.OwnerTasks:
 		t, fault := taskTarget(view, x)
 		if fault != nil {
-			return append(out, kernel.Act(deny{x, fault}))
+			return append(out, kernel.Act(deny{x: x, fault: fault}))
 		}
 		return s.dispatch(now, m, view, t, out)
 	}
 	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther {
 		return s.dispatch(now, m, view, target{server: servers[0]}, out)
 	}
-	return append(out, kernel.Act(deny{x, protocol.NoMethod(x.Frame.MethodText())}))
+	return append(out, kernel.Act(deny{x: x, fault: protocol.NoMethod(x.Frame.MethodText())}))
 }
 
 // unknown refuses a request for what is not found, after a look at what is new if there may be something.
@@ -74,14 +74,14 @@ func (s *deskState) unknown(m message.Visit, view *catalog.View, fault *protocol
 	if waits {
 		return out
 	}
-	return append(out, kernel.Act(deny{m.Exchange, fault}))
+	return append(out, kernel.Act(deny{x: m.Exchange, fault: fault}))
 }
 
 // doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
 func (s *deskState) doubted(m message.Visit, view *catalog.View, out []kernel.Effect) ([]kernel.Effect, bool) {
 	fault, servers, kinds := unknown(view, m.Exchange, noResource(m.Exchange))
 	if fault.Name == protocol.ServerUnavailable {
-		return append(out, kernel.Act(deny{m.Exchange, fault})), true
+		return append(out, kernel.Act(deny{x: m.Exchange, fault: fault})), true
 	}
 	return s.seekers.begin(m, servers, kinds, s.self, &s.seq, out)
 }
@@ -121,11 +121,11 @@ func (s *deskState) discover(view *catalog.View, gateway bool) []byte {
 func (s *deskState) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
-		return append(out, kernel.Act(deny{x, protocol.BadParams("params.cursor: want a string")}))
+		return append(out, kernel.Act(deny{x: x, fault: protocol.BadParams("params.cursor: want a string")}))
 	}
 	page, fault := view.Page(kind, true, cursor)
 	if fault != nil {
-		return append(out, kernel.Act(deny{x, fault}))
+		return append(out, kernel.Act(deny{x: x, fault: fault}))
 	}
 	if cursor == "" {
 		out = glanced(view, kind, out)
@@ -139,10 +139,10 @@ func (s *deskState) result(x *downstream.Exchange, result []byte, out []kernel.E
 	var f protocol.Frame
 	var info protocol.ResultInfo
 	if f.Parse(raw) != nil || info.Scan(&f) != nil {
-		return append(out, kernel.Act(deny{x, &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
+		return append(out, kernel.Act(deny{x: x, fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
 	}
 	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, s.info)
-	return append(out, kernel.Act(answer{x, protocol.AppendEdited(nil, f.Raw, edits...), f.Newline}))
+	return append(out, kernel.Act(answer{x: x, frame: protocol.AppendEdited(nil, f.Raw, edits...), newline: f.Newline}))
 }
 
 // dispatch holds the call and hands it to the pool of the target's server.
@@ -151,7 +151,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	caller := s.callerOf(x)
 	use := s.clients[caller.ClientKey] // nil = it has no call
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
-		return append(out, kernel.Act(deny{x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
+		return append(out, kernel.Act(deny{x: x, fault: &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
 	}
 	r := t.request(x, caller)
 	r.Modern = true
@@ -161,7 +161,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	var places []byte
 	if m.State != nil {
 		if fault := s.unwrap(m.State, r); fault != nil {
-			return append(out, kernel.Act(deny{x, fault}))
+			return append(out, kernel.Act(deny{x: x, fault: fault}))
 		}
 		places = visitedIn(m.State)
 	}
@@ -179,7 +179,7 @@ func (s *deskState) dispatch(now time.Time, m message.Visit, view *catalog.View,
 	use.inFlight++
 	s.calls[seq] = v
 	s.byID[idOf(x)] = seq
-	out = append(out, kernel.Act(watch{x, seq}))
+	out = append(out, kernel.Act(watch{x: x, seq: seq}))
 	out = s.clock.by(now, v.Deadline(), out)
 	return append(out, kernel.Tell(t.server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
 }

@@ -21,7 +21,7 @@ func (s *deskState) early(m message.Visit, out []kernel.Effect) ([]kernel.Effect
 	comesBack := m.State != nil && m.State.Kind == seal.Parked && !s.drained // with the answer its call waits for
 	if s.draining && !comesBack || s.snapshot == nil && (s.started || len(s.waiting) >= maxEarly) {
 		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
-		return append(out, kernel.Act(deny{x, fault})), true
+		return append(out, kernel.Act(deny{x: x, fault: fault})), true
 	}
 	wait := s.snapshot == nil || s.expect > 0 && onStdio(x) && x.Frame.M != protocol.MethodServerDiscover && len(s.waiting) < maxEarly
 	if wait {

@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -17,8 +16,8 @@ import (
 // never longer than startWait.
 func TestEarlyRequests(t *testing.T) {
 	const discover, list = "server/discover", "tools/list"
-	none := message.Published{Snapshot: snapshotOf(false)}
-	settled := message.Published{Snapshot: snapshotOf(true)}
+	none := message.Published{Snapshot: actortest.Snapshot(false)}
+	settled := message.Published{Snapshot: actortest.Snapshot(true)}
 	for name, c := range map[string]struct {
 		method string
 		stdio  bool
@@ -60,10 +59,4 @@ func TestEarlyRequests(t *testing.T) {
 			}
 		})
 	}
-}
-
-func snapshotOf(settled bool) *catalog.Snapshot {
-	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: settled}}
-	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "prefix", PageSize: 10}
-	return catalog.Build(nil, []catalog.Source{source}, naming, [protocol.ItemKinds]bool{})
 }

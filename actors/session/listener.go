@@ -51,6 +51,6 @@ func (l *listener) Act(self kernel.Self, act any) {
 		message.RefuseModern(a.x, a.fault)
 	case watch:
 		me := self.Reference()
-		a.x.OnGone(func() { me.Tell(departed{0, a.x}) })
+		a.x.OnGone(func() { me.Tell(departed{seq: 0, x: a.x}) })
 	}
 }

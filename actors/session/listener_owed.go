@@ -27,7 +27,7 @@ func (s *listenState) keepPromises(out []kernel.Effect) []kernel.Effect {
 		if fault != nil {
 			continue
 		}
-		was, now := s.owed[public], resource{found.Server.Name, found.Original}
+		was, now := s.owed[public], resource{server: found.Server.Name, uri: found.Original}
 		if was == now || s.subs[now] != nil {
 			continue
 		}

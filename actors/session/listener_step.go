@@ -68,7 +68,7 @@ func listenStep(s *listenState, now time.Time, msg any, out []kernel.Effect) []k
 		if s.expect > 0 {
 			out = append(out, kernel.WakeAfter(startWait, waitOver{}))
 		}
-		return append(out, kernel.Act(watch{s.x, 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
+		return append(out, kernel.Act(watch{x: s.x, seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 	case message.Published:
 		return s.published(m.Snapshot, out)
 	case message.Subscribed:
@@ -90,9 +90,9 @@ func listenStep(s *listenState, now time.Time, msg any, out []kernel.Effect) []k
 		s.over = true
 		return append(out, kernel.Leave())
 	case message.Withdrawal: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
-		if idOf(s.x) == (clientID{m.Remote, m.RequestID}) {
+		if idOf(s.x) == (clientID{remote: m.Remote, id: m.RequestID}) {
 			s.over = true
-			return append(out, kernel.Act(accept{s.x}), kernel.Leave())
+			return append(out, kernel.Act(accept{x: s.x}), kernel.Leave())
 		}
 	case message.DrainSession:
 		return append(out, kernel.Leave())
@@ -169,7 +169,7 @@ func (s *listenState) begin(out []kernel.Effect) []kernel.Effect {
 
 // wish subscribes to what the client calls public.
 func (s *listenState) wish(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
-	server, r := found.Server, resource{found.Server.Name, found.Original}
+	server, r := found.Server, resource{server: found.Server.Name, uri: found.Original}
 	if s.subs[r] != nil {
 		return out
 	}
@@ -183,7 +183,7 @@ func (s *listenState) wish(found catalog.Found, public string, out []kernel.Effe
 // refuse ends the stream before it has begun.
 func (s *listenState) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	s.begun, s.over = true, true
-	return append(out, kernel.Act(deny{s.x, fault}), kernel.Leave())
+	return append(out, kernel.Act(deny{x: s.x, fault: fault}), kernel.Leave())
 }
 
 // subscribed: a server has confirmed or refused; a refused URI is not acknowledged, or owed if it was before.
@@ -256,7 +256,7 @@ func (s *listenState) notify(method string, params []byte, key string) kernel.Ef
 	if key == "ack" {
 		weight = downstream.WeightAnswer
 	}
-	return kernel.Act(forward{s.x, protocol.AppendNotification(nil, method, params), false, weight, key})
+	return kernel.Act(forward{x: s.x, frame: protocol.AppendNotification(nil, method, params), newline: false, weight: weight, key: key})
 }
 
 // tellChanges tells once about every kind of list that differs from what was told last.
@@ -309,7 +309,7 @@ func (s *listenState) updated(m message.ResourceUpdated, out []kernel.Effect) []
 		edits = append(edits, protocol.InsertMember(raw, m.Frame.Params, s.tag()))
 	}
 	frame := protocol.AppendEdited(nil, raw, edits...)
-	return s.tell(kernel.Act(forward{s.x, frame, m.Frame.Newline, downstream.WeightState, public}), out)
+	return s.tell(kernel.Act(forward{x: s.x, frame: frame, newline: m.Frame.Newline, weight: downstream.WeightState, key: public}), out)
 }
 
 // stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
@@ -321,9 +321,9 @@ func (s *listenState) stop(out []kernel.Effect) []kernel.Effect {
 	case s.over:
 		return out
 	case !s.acked:
-		return append(out, kernel.Act(deny{s.x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
+		return append(out, kernel.Act(deny{x: s.x, fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
 	}
 	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
 	result = append(append(result, `,"`+metaServerInfo+`":`...), s.info...)
-	return append(out, kernel.Act(answer{s.x, protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), false}))
+	return append(out, kernel.Act(answer{x: s.x, frame: protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), newline: false}))
 }

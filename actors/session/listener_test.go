@@ -33,7 +33,7 @@ func lastWords(out []kernel.Effect) (words string) {
 // A stream's first message is the acknowledgment, its last the result, unless its client no longer wants to hear of it
 // (MCP 2026-07-28, basic/patterns/subscriptions; basic/transports/stdio, cancellation).
 func TestHowAStreamBeginsAndEnds(t *testing.T) {
-	snapshot := snapshotOf(true)
+	snapshot := actortest.Snapshot(true)
 	for _, c := range []struct {
 		name, server string
 		steps        []any

@@ -44,7 +44,7 @@ func (s *state) ask(now time.Time, m message.Ask, out []kernel.Effect) []kernel.
 	id := strconv.AppendUint(nil, s.lastAsk, 10)
 	edits := publicID([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
-	out = append(out, kernel.Act(forward{h.x, frame, m.Frame.Newline, downstream.WeightAnswer, ""}))
+	out = append(out, kernel.Act(forward{x: h.x, frame: frame, newline: m.Frame.Newline, weight: downstream.WeightAnswer, key: ""}))
 	return s.clock.by(now, h.Deadline(), out)
 }
 
@@ -131,5 +131,5 @@ func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effe
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the call has ended"}`, number)
 	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
-	return append(out, kernel.Act(forward{h.x, frame, false, downstream.WeightAnswer, ""}))
+	return append(out, kernel.Act(forward{x: h.x, frame: frame, newline: false, weight: downstream.WeightAnswer, key: ""}))
 }

@@ -148,7 +148,7 @@ func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect)
 	}
 	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
-		out = append(out, kernel.Act(forward{h.x, frame, e.Frame.Newline, downstream.WeightProgress, "progress"}))
+		out = append(out, kernel.Act(forward{x: h.x, frame: frame, newline: e.Frame.Newline, weight: downstream.WeightProgress, key: "progress"}))
 	}
 	return out
 }
@@ -163,7 +163,7 @@ func (s *state) log(now time.Time, m message.Log, out []kernel.Effect) []kernel.
 		return out
 	}
 	for _, e := range h.Step(now, call.Logged{Frame: m.Frame}, s.scratch[:0]) {
-		out = append(out, kernel.Act(forward{h.x, e.Frame.Raw, e.Frame.Newline, downstream.WeightLog, ""}))
+		out = append(out, kernel.Act(forward{x: h.x, frame: e.Frame.Raw, newline: e.Frame.Newline, weight: downstream.WeightLog, key: ""}))
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"testing"
 
+	"goblin-actor/actors/call"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -32,9 +33,9 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 			if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,` + c.frame + `}`)); err != nil {
 				t.Fatal(err)
 			}
-			h := &held{}
+			var h call.Call
 			h.Method, h.Server = c.method, "files"
-			got := answered(h.Began, &h.Call, &f).Act.(counted)
+			got := answered(h.Began, &h, &f).Act.(counted)
 			if want := (counted{"files", c.method, c.outcome, 0, c.mime}); got != want {
 				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
 			}

@@ -31,10 +31,10 @@ func (s *state) inbound(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	case protocol.KindRequest:
 		return s.request(now, x, out)
 	case protocol.KindNotification:
-		out = append(out, kernel.Act(accept{x}))
+		out = append(out, kernel.Act(accept{x: x}))
 		return s.notification(now, x, out)
 	}
-	return s.response(now, x, append(out, kernel.Act(accept{x})))
+	return s.response(now, x, append(out, kernel.Act(accept{x: x})))
 }
 
 func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
@@ -63,7 +63,7 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 // messages): Python's client waits for ever when there is none. What comes late is to be ignored by whoever has cancelled.
 func (s *state) withdrawn(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" {
-		return append(out, kernel.Act(accept{x}))
+		return append(out, kernel.Act(accept{x: x}))
 	}
 	return s.fault(x, f, out)
 }
@@ -223,12 +223,12 @@ func (s *state) result(x *downstream.Exchange, result []byte, out []kernel.Effec
 		end := len(around) - 1
 		return append(out, kernel.Act(answerPieces{x: x, pieces: [][]byte{around[:end], result, around[end:]}}))
 	}
-	return append(out, kernel.Act(answer{x, protocol.AppendResult(nil, x.Frame.IDBytes(), result), false}))
+	return append(out, kernel.Act(answer{x: x, frame: protocol.AppendResult(nil, x.Frame.IDBytes(), result), newline: false}))
 }
 
 // fault answers a request with an error of ours.
 func (s *state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
-	return append(out, kernel.Act(answer{x, f.AppendTo(nil, x.Frame.IDBytes(), false), false}))
+	return append(out, kernel.Act(answer{x: x, frame: f.AppendTo(nil, x.Frame.IDBytes(), false), newline: false}))
 }
 
 func quote(s string) string { return string(protocol.Quote(cut(s, 100))) }

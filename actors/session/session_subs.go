@@ -29,7 +29,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	if len(s.subs)+len(s.subscribing) >= maxSubscriptions {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
 	}
-	r := resource{found.Server.Name, found.Original}
+	r := resource{server: found.Server.Name, uri: found.Original}
 	sub, known := s.subs[r]
 	if !known {
 		sub = &subscription{}
@@ -48,7 +48,7 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 	if fault != nil {
 		return s.unknown(x, fault, out)
 	}
-	r := resource{found.Server.Name, found.Original}
+	r := resource{server: found.Server.Name, uri: found.Original}
 	if sub := s.subs[r]; sub != nil {
 		s.forgetSubscription(r)
 		out = append(out, kernel.Tell(s.homes[r.server].pool, message.UnsubscribeURI{Who: s.self, URI: r.uri}))
@@ -77,7 +77,7 @@ func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.E
 	}
 	frame := append([]byte(`{"jsonrpc":"2.0","id":`), w.x.Frame.IDBytes()...)
 	frame = append(append(frame, `,"error":`...), m.Error...)
-	return append(out, kernel.Act(answer{w.x, append(frame, '}'), false}))
+	return append(out, kernel.Act(answer{x: w.x, frame: append(frame, '}'), newline: false}))
 }
 
 // forgetSubscription drops a subscription and the updates of it that wait for a stream.

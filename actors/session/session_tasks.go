@@ -136,7 +136,7 @@ func (s *state) taskNote(m message.TaskNote, out []kernel.Effect) []kernel.Effec
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
 	for _, seq := range sortedKeys(s.calls) {
 		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == m.Server && h.Item == m.ID {
-			return append(out, kernel.Act(forward{h.x, frame, m.Frame.Newline, downstream.WeightLog, ""}))
+			return append(out, kernel.Act(forward{x: h.x, frame: frame, newline: m.Frame.Newline, weight: downstream.WeightLog, key: ""}))
 		}
 	}
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))

@@ -11,6 +11,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -45,7 +46,7 @@ type taskScript struct {
 func newTaskScript(t *testing.T) *taskScript {
 	s := newState(Options{ID: "session", Transport: "http"}, kernel.Reference{})
 	s.initialized, s.ready, s.version, s.path = true, true, protocol.Version20251125, "/mcp"
-	s.view = viewOf(t, catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125})
+	s.view = actortest.View(t, catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125})
 	return &taskScript{t, s}
 }
 
@@ -174,7 +175,7 @@ func TestListTasks(t *testing.T) {
 	if !strings.Contains(answered, "OVERLOADED") {
 		t.Errorf("without end: %s", answered)
 	}
-	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), deadline{k.s.clock.gen}, nil)
+	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), deadline{gen: k.s.clock.gen}, nil)
 	if answered, _ := k.sort(silent); !strings.Contains(answered, `{"tasks":[]}`) || len(k.s.calls) != 0 {
 		t.Errorf("from silent servers: %s; %d calls are left", answered, len(k.s.calls))
 	}

@@ -20,7 +20,7 @@ func away(t *testing.T) (*state, func(uri string)) {
 	server := &catalog.Server{Name: "one"}
 	s.view, _ = catalog.Build(nil, []catalog.Source{{Server: server}}, catalog.Naming{URIStyle: "original"}, [protocol.ItemKinds]bool{}).View(catalog.Key{})
 	s.ready, s.initialized = true, true
-	s.subs[resource{"one", "file:///dir"}] = &subscription{public: "file:///dir"}
+	s.subs[resource{server: "one", uri: "file:///dir"}] = &subscription{public: "file:///dir"}
 	return s, func(uri string) {
 		u, ok := message.UpdatedURI(uri)
 		if !ok {
@@ -58,7 +58,7 @@ func TestPartsThatChangeWhileTheClientIsAway(t *testing.T) {
 // What came before the server refused the subscription is forgotten with it, and no longer counted.
 func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	s, changes := away(t)
-	s.subscribing[1] = subscribing{x: &downstream.Exchange{}, resource: resource{"one", "file:///dir"}}
+	s.subscribing[1] = subscribing{x: &downstream.Exchange{}, resource: resource{server: "one", uri: "file:///dir"}}
 	changes("file:///dir/a")
 	step(s, time.Now(), message.Subscribed{Seq: 1, Fault: protocol.NoResource("file:///dir")}, nil)
 	if len(s.subs) != 0 || s.kept != 0 {
@@ -71,7 +71,7 @@ func TestTooManyPartsChange(t *testing.T) {
 	s, changes := away(t)
 	for i := range 10 * maxDue {
 		changes(fmt.Sprint("file:///dir/", i))
-		if n := len(s.subs[resource{"one", "file:///dir"}].due); n > maxDue || n != s.kept {
+		if n := len(s.subs[resource{server: "one", uri: "file:///dir"}].due); n > maxDue || n != s.kept {
 			t.Fatalf("%d updates are kept, counted as %d", n, s.kept)
 		}
 	}

@@ -1,0 +1,32 @@
+package actortest
+
+import (
+	"testing"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// View is what clients see of servers that announce these capabilities, each with the version it speaks.
+func View(t *testing.T, servers ...catalog.Server) *catalog.View {
+	t.Helper()
+	var sources []catalog.Source
+	for i, server := range servers {
+		server.Order = i
+		sources = append(sources, catalog.Source{Server: &server})
+	}
+	naming := catalog.Naming{Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix"}
+	view, ok := catalog.Build(nil, sources, naming, [protocol.ItemKinds]bool{}).View(catalog.Key{})
+	if !ok {
+		t.Fatal("no view")
+	}
+	return view
+}
+
+// Snapshot is a catalog of one server without items, which has settled or not.
+func Snapshot(settled bool) *catalog.Snapshot {
+	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: settled}}
+	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "prefix", PageSize: 10}
+	return catalog.Build(nil, []catalog.Source{source}, naming, [protocol.ItemKinds]bool{})
+}
