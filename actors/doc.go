@@ -9,7 +9,7 @@
 //	monitor                        beside it: pictures of all the others
 //
 //	g, err := actors.Start(cfg, actors.Options{Version: "1.0", Log: log})
-//	server := transport.NewServer(g.Front(), …)
+//	server := downstream.NewServer(g.Front(), …)
 //	…
 //	err = g.Stop(ctx, 10*time.Second) // drains for so long, then ends every actor and every child process
 package actors

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/desk"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/actors/session"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -78,7 +78,7 @@ func (g *Gateway) desk(number int) (kernel.Reference, bool) {
 	if number < 0 || number >= g.desks {
 		return kernel.Reference{}, false
 	}
-	return g.system.Lookup("gateway/" + session.DeskName(number))
+	return g.system.Lookup("gateway/" + desk.Name(number))
 }
 
 // cancelled tells the desk of stdin and stdout, and the streams that listen there, that a request may be theirs.

@@ -16,7 +16,9 @@ import (
 
 	"goblin-actor/actors/backend"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/desk"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/listener"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/monitor"
 	"goblin-actor/actors/pool"
@@ -213,7 +215,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startDesks:
 		g.startDesks(self, a)
 	case startListener:
-		ref := session.SpawnListener(self, session.ListenerOptions{
+		ref := listener.Spawn(self, listener.Options{
 			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, View: a.open.View, Expect: a.expect, Version: g.Version,
 			Registry: g.state.registry, Log: g.Log,
 		})
@@ -239,7 +241,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 	sealer := seal.New(a.key)
 	g.sealer.Store(sealer)
 	for number := range g.desks {
-		ref := session.SpawnDesk(self, session.DeskOptions{
+		ref := desk.Spawn(self, desk.Options{
 			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Version: g.Version, Sealer: sealer, Registry: g.state.registry,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})

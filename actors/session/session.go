@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
@@ -21,8 +22,8 @@ type Options struct {
 	Transport string // http | sse | stdio
 	View      catalog.Key
 	Limits    config.Limits
-	Expect    int    // servers to wait for, up to startWait, before initialize is answered; 0 = none
-	Version   string // of the gateway, for serverInfo
+	Expect    int    // servers to wait for, up to StartWait, before initialize is answered; 0 = none
+	Version   string // of the gateway, for ServerInfo
 	Registry  kernel.Reference
 	Gateway   kernel.Reference
 	Metrics   *status.Metrics
@@ -30,7 +31,7 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// mailbox is how many messages of one client may wait.
+// Mailbox is how many messages of one client may wait.
 const mailbox = 512
 
 // Spawn starts the session under the gateway. A session that panics is not restarted: its client begins a new one.
@@ -99,12 +100,12 @@ func (streamReady) Class() kernel.Class { return kernel.Outcome }
 
 func (s *session) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case answer, answerPieces, forward, accept:
-		reply(s.Metrics, a)
+	case edge.Answer, edge.AnswerPieces, edge.Ahead, edge.Accept:
+		edge.Perform(s.Metrics, a)
 	case refuse:
 		s.refuse(a)
-	case counted:
-		a.count(s.meter(a.server))
+	case edge.Counted:
+		a.Count(s.meter(a.Server))
 	case push:
 		s.push(self, a)
 	case coalesced:

@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"bench":            {"protocol", "internal/demo"},
 	"tui":              {"internal/status"},
 
-	"actors": append([]string{"actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/monitor", "actors/store",
+	"actors": append([]string{"actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store",
 		"protocol/downstream", "protocol/stream"}, actorMayImport...),
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config"},
@@ -28,7 +28,10 @@ var mayImport = map[string][]string{
 	"actors/registry": actorMayImport,
 	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote"}, actorMayImport...), // it spawns backends
 	"actors/backend":  append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                            // it never sees a client's exchange
-	"actors/session":  append([]string{"protocol/stream", "protocol/downstream"}, actorMayImport...),                                                                          // it never sees a server's link
+	"actors/edge":     append([]string{"protocol/downstream"}, actorMayImport...),
+	"actors/session":  append([]string{"actors/edge", "protocol/stream", "protocol/downstream"}, actorMayImport...), // it never sees a server's link
+	"actors/desk":     append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
+	"actors/listener": append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
 	"actors/monitor":  actorMayImport,
 	"actors/store":    actorMayImport,
 
@@ -113,6 +116,7 @@ func TestTheTableRefuses(t *testing.T) {
 		{"protocol/downstream", module + "/protocol/upstream"},
 		{"actors/backend", module + "/protocol/downstream"},
 		{"actors/session", module + "/protocol/upstream"},
+		{"actors/session", module + "/actors/desk"},
 		{"protocol", "github.com/spf13/cobra"},
 		{"internal/config", "net/http"},
 		{"protocol/downstream", module + "/actors/kernel"},

@@ -1,0 +1,269 @@
+package desk
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// event applies an event to a call; what comes for a call that has ended is dropped.
+func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[seq]
+	if v == nil {
+		return out
+	}
+	s.scratch = v.Step(now, event, s.scratch[:0])
+	for i := range s.scratch {
+		out = s.effect(now, v, &s.scratch[i], out)
+	}
+	if v.State == call.Ended {
+		s.forget(v)
+		return out
+	}
+	return s.clock.By(now, v.Deadline(), out)
+}
+
+// forget takes an ended call out of the books.
+func (s *state) forget(v *visit) {
+	delete(s.calls, v.Seq)
+	s.release(v)
+	use := s.clients[v.caller.ClientKey]
+	if use == nil {
+		return
+	}
+	if v.round > 0 {
+		use.parked--
+	}
+	if use.inFlight--; use.inFlight <= 0 {
+		delete(s.clients, v.caller.ClientKey)
+	}
+}
+
+// release lets go of those who waited for the call.
+func (s *state) release(v *visit) {
+	for _, x := range v.xs {
+		s.detach(v, x)
+	}
+	v.xs = nil
+}
+
+func (s *state) detach(v *visit, x *downstream.Exchange) {
+	if id := edge.RequestOf(x); s.byID[id] == v.Seq {
+		delete(s.byID, id)
+	}
+}
+
+// withdrawn: a client on stdio no longer wants the answer to one of its requests. Others may wait for the same call.
+func (s *state) withdrawn(now time.Time, id edge.Requester, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[s.byID[id]]
+	if v == nil {
+		if m, found := s.seekers.Withdraw(func(m message.Visit) bool { return edge.RequestOf(m.Exchange) == id }); found {
+			return append(out, kernel.Act(edge.Accept{X: m.Exchange}))
+		}
+		return out
+	}
+	if len(v.xs) <= 1 {
+		return s.event(now, v.Seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+	}
+	for i, x := range v.xs {
+		if edge.RequestOf(x) == id {
+			s.detach(v, x)
+			v.xs = slices.Delete(v.xs, i, i+1)
+			return append(out, kernel.Act(edge.Accept{X: x}))
+		}
+	}
+	return out
+}
+
+// done takes the server's answer: a question in the manner of its era is relayed, anything else ends the call.
+func (s *state) done(now time.Time, m message.Done, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	if m.Frame.Kind == protocol.KindError {
+		if requests := urlRequests(&m.Frame); requests != nil {
+			return s.relayURLs(now, v, &m.Frame, requests, out)
+		}
+		return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+	}
+	var info protocol.ResultInfo
+	if info.Scan(&m.Frame) != nil {
+		return s.event(now, m.Seq, call.Broken{Fault: senseless(v)}, out)
+	}
+	switch info.KindOf(v.Method, &m.Frame) {
+	case protocol.ResultInputRequired:
+		return s.relay(now, v, &m.Frame, &info, out)
+	case protocol.ResultTask:
+		if !edge.Declares(v.caller.Capabilities, message.ExtensionTasks) {
+			return s.event(now, m.Seq, call.Broken{Fault: senseless(v)}, out)
+		}
+	case protocol.ResultUnknown:
+		fault := &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's result is of a type nobody knows, or not allowed here"}
+		return s.event(now, m.Seq, call.Broken{Fault: fault}, out)
+	}
+	return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+}
+
+// effect carries out what a call's step wants done.
+func (s *state) effect(now time.Time, v *visit, e *call.Effect, out []kernel.Effect) []kernel.Effect {
+	switch e.Kind {
+	case call.Deliver:
+		out = s.deliver(now, v, &e.Frame, out)
+		return append(edge.ReadRefused(&v.Call, &e.Frame, out), edge.Answered(now, &v.Call, &e.Frame))
+	case call.Fail:
+		if e.Fault.Tool == "" && v.Method == protocol.MethodToolsCall {
+			fault := *e.Fault
+			fault.Tool = v.Item
+			e.Fault = &fault
+		}
+		for _, x := range v.xs {
+			out = append(out, kernel.Act(edge.Deny{X: x, Fault: e.Fault}))
+		}
+		if len(v.xs) == 0 && v.round > 0 {
+			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, fault: e.Fault}, out)
+		}
+		return append(out, edge.Ended(now, &v.Call, edge.OutcomeOf(e.Fault)))
+	case call.Cancel:
+		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
+	case call.Forget:
+		for _, x := range v.xs {
+			out = append(out, kernel.Act(edge.Accept{X: x}))
+		}
+		return append(out, edge.Ended(now, &v.Call, status.OutcomeCancelled))
+	}
+	return out
+}
+
+// modern appends the edits that make the server's answer what a modern client wants.
+func (s *state) modern(edits []protocol.Edit, v *visit, f *protocol.Frame) []protocol.Edit {
+	if f.Kind != protocol.KindResult {
+		return edits
+	}
+	var info protocol.ResultInfo
+	if info.Scan(f) != nil {
+		return edits
+	}
+	edits = publicTask(protocol.ToModernResult(edits, v.Method, f, &info, s.info), v, &info, f)
+	return append(edits, catalog.RewriteResult(v.view, v.server, v.Method, f)...)
+}
+
+// deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
+// it is lost on the way.
+func (s *state) deliver(now time.Time, v *visit, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	s.edits = s.modern(append(s.edits[:0], protocol.Edit{Span: frame.ID}), v, frame)
+	defer clear(s.edits)
+	under := func(id []byte) []protocol.Edit { // until the next one
+		s.edits[0].With = id
+		return s.edits
+	}
+	status := statusOf(frame)
+	for _, x := range v.xs {
+		if status != 200 {
+			out = append(out, kernel.Act(relayError{x, status, protocol.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
+			continue
+		}
+		out = append(out, edge.Edited(x, frame, under(x.Frame.IDBytes()), nil))
+	}
+	if v.round == 0 {
+		return out
+	}
+	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
+}
+
+// statusOf is the HTTP status of a server's answer: two errors of the protocol have their own.
+// MCP 2026-07-28, basic/transports/streamable-http.
+func statusOf(f *protocol.Frame) int {
+	if f.Kind != protocol.KindError {
+		return 200
+	}
+	switch code, _ := protocol.ErrorNumber(f); code {
+	case -32021: // a capability is missing
+		return 400
+	case -32601: // no such method
+		return 404
+	}
+	return 200
+}
+
+// keep remembers an outcome, so that the same retry again gets the same answer.
+func (s *state) keep(now time.Time, o outcome, out []kernel.Effect) []kernel.Effect {
+	if len(o.frame) > maxKept {
+		return out
+	}
+	o.until = now.Add(keepOutcome)
+	s.kept += len(o.frame)
+	s.outcomes = append(s.outcomes, o)
+	for len(s.outcomes) > maxOutcomes || s.kept > maxKept {
+		s.dropOutcome()
+	}
+	if s.tidying {
+		return out
+	}
+	s.tidying = true
+	return append(out, kernel.WakeAfter(keepOutcome, tidy{}))
+}
+
+// dropOutcome forgets the oldest.
+func (s *state) dropOutcome() {
+	s.kept -= len(s.outcomes[0].frame)
+	s.outcomes = slices.Delete(s.outcomes, 0, 1)
+}
+
+func (s *state) tidy(now time.Time, out []kernel.Effect) []kernel.Effect {
+	for len(s.outcomes) > 0 && !now.Before(s.outcomes[0].until) {
+		s.dropOutcome()
+	}
+	if s.tidying = len(s.outcomes) > 0; s.tidying {
+		out = append(out, kernel.WakeAfter(s.outcomes[0].until.Sub(now), tidy{}))
+	}
+	return out
+}
+
+// departed: a client has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
+// waits for that until its time is over, another one for a while.
+func (s *state) departed(now time.Time, m edge.Departed, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	s.detach(v, m.X)
+	v.xs = slices.DeleteFunc(v.xs, func(x *downstream.Exchange) bool { return x == m.X })
+	if len(v.xs) > 0 || v.State == call.Parked && v.round > 0 {
+		return out
+	}
+	if v.round > 0 {
+		v.gen++
+		return append(out, kernel.WakeAfter(returnGrace, graceUp{m.Seq, v.gen}))
+	}
+	return s.event(now, m.Seq, call.Withdrawn{Reason: "the client left"}, out)
+}
+
+// seal makes the state the client brings back.
+func (s *state) seal(now time.Time, v *visit, kind seal.Kind, inner []byte) (string, error) {
+	if v.digest == ([32]byte{}) && len(v.xs) > 0 { // every retry asks the same, so any of those who wait will do
+		v.digest = digestOf(&v.xs[0].Frame, &v.xs[0].Params)
+	}
+	return s.sealer.Seal(&seal.State{
+		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Method: v.Method.String(),
+		Digest: v.digest, Round: v.round, Expiry: now.Add(s.limits.ParkedCall), Inner: inner,
+	})
+}
+
+// digestOf is the digest of what a request asks: a retry must ask the same.
+func digestOf(f *protocol.Frame, p *protocol.Params) [32]byte {
+	target := p.Name
+	if !target.Present() {
+		target = p.URI
+	}
+	return seal.Digest(f.M.String(), target.Of(f.Raw), p.Arguments.Of(f.Raw))
+}

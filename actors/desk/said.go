@@ -1,0 +1,89 @@
+package desk
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// said is what a server says of a call before its answer: progress or a log line. Each request that waits for the
+// call gets it in its own manner: progress under its own token, log lines as grave as it asked for.
+type said struct {
+	frame protocol.Frame
+	token protocol.Span // the gateway's token; absent in log lines
+	level int           // of a log line
+}
+
+// progress is a sign of life, and goes to everyone who waits; what comes between rounds is kept.
+func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	s.scratch = v.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0])
+	if m.Behind { // a sign of life only
+		return out
+	}
+	return s.pass(v, said{frame: m.Frame, token: m.Token}, out)
+}
+
+// log passes a call's log line on. MCP 2026-07-28, server/utilities/logging.
+func (s *state) log(m message.Log, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	var params protocol.Params
+	if params.Scan(&m.Frame) != nil {
+		return out
+	}
+	name, _ := protocol.Unquote(params.Level.Of(m.Frame.Raw))
+	return s.pass(v, said{frame: m.Frame, level: slices.Index(protocol.LogLevels, name)}, out)
+}
+
+// pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
+func (s *state) pass(v *visit, m said, out []kernel.Effect) []kernel.Effect {
+	if len(v.xs) == 0 {
+		if len(v.kept) >= keptMessages {
+			v.kept = slices.Delete(v.kept, 0, 1)
+		}
+		v.kept = append(v.kept, m)
+		return out
+	}
+	for _, x := range v.xs {
+		out = m.to(x, out)
+	}
+	return out
+}
+
+// passKept gives a request that comes back what was said since the call had nobody to hear it.
+func (s *state) passKept(v *visit, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	kept := v.kept
+	v.kept = nil
+	for _, m := range kept {
+		out = m.to(x, out)
+	}
+	return out
+}
+
+// to writes it to one request, unless that did not ask for it.
+func (m said) to(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	if m.token.Present() {
+		token := x.Params.ProgressToken.Of(x.Frame.Raw)
+		if token == nil {
+			return out
+		}
+		frame := protocol.AppendEdited(nil, m.frame.Raw, protocol.Edit{Span: m.token, With: token})
+		return append(out, kernel.Act(edge.Ahead{X: x, Frame: frame, Newline: m.frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
+	}
+	if m.level < wantedLevel(x) {
+		return out
+	}
+	return append(out, kernel.Act(edge.Ahead{X: x, Frame: m.frame.Raw, Newline: m.frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+}

@@ -1,0 +1,249 @@
+package desk
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+const (
+	askWindow    = 30 * time.Millisecond // questions that come so close to each other go out together (bridge.md section 3)
+	returnGrace  = 5 * time.Second       // a client that left may come back with the same state for so long
+	keepOutcome  = time.Minute           // an answer nobody was there to take is kept so long
+	maxOutcomes  = 1024                  // kept at once
+	maxKept      = 16 << 20              // bytes of answers kept at once; a larger one is not kept
+	keptMessages = 32                    // progress and log lines kept between rounds
+)
+
+// state is all a desk knows. Written by step only.
+type state struct {
+	number   uint32
+	node     string // this process: a state of another one leads to no call of ours
+	desks    int
+	limits   config.Limits
+	gateway  string // version, for ServerInfo
+	info     []byte // ServerInfo, raw JSON
+	sealer   *seal.Sealer
+	registry kernel.Reference
+	owner    kernel.Reference
+	self     kernel.Reference
+
+	snapshot *catalog.Snapshot
+	waiting  []message.Visit // came before the catalog they need
+	expect   int             // servers that requests on stdin and stdout wait for
+	started  bool            // StartWait is over
+	draining bool
+	drained  bool // the gateway was told that nobody waits any more
+	level    int  // the most verbose log level requests ask for, as the servers were told; len(protocol.LogLevels) = none
+	asked    int  // likewise, of the requests since the last look
+
+	seekers edge.Seekers[message.Visit]
+	calls   map[uint64]*visit
+	byID    map[edge.Requester]uint64 // calls in flight that a notification may cancel
+	clients map[string]*usage         // what each client has in flight and parked, by client key
+	seq     uint64
+	clock   edge.Clock
+	scratch []call.Effect
+	edits   []protocol.Edit // of the answer at hand
+
+	outcomes []outcome // oldest first
+	kept     int       // bytes of their answers
+	tidying  bool      // a tidy is on its way
+
+	lastCapabilities string // read last, and what they said
+	lastCan          message.Can
+	lastClient       string // client key made last
+}
+
+// visit is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
+type visit struct {
+	call.Call
+	xs     []*downstream.Exchange // who waits for the outcome; none while it is parked
+	view   *catalog.View
+	server *catalog.Server
+	caller message.Caller
+	client string   // name of the client for people; made when somebody looks first
+	digest [32]byte // of what it asks; made when the first state is sealed
+
+	round   uint32                 // of the state that was given out last; 0 = none
+	asks    map[string]message.Ask // open questions by the key the client knows them by
+	lastKey int
+	named   []string // keys that servers gave
+	gen     uint64   // of the window's and the grace's timers
+	visited []byte   // the inner state it came with, if its client has been asked to open URLs; else nil
+	kept    []said   // since the last stream ended, oldest first
+}
+
+// outcome is an answer that may be asked for again, by the same sealed state.
+type outcome struct {
+	seq    uint64
+	digest [32]byte
+	who    string
+	frame  []byte // without id: what stands after it
+	fault  *protocol.Fault
+	until  time.Time
+}
+
+func newState(o Options, self kernel.Reference) *state {
+	return &state{
+		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: shared(o.Limits, o.Desks), gateway: o.Version, info: edge.ServerInfo(o.Version), sealer: o.Sealer,
+		registry: o.Registry, owner: o.Gateway, self: self, level: len(protocol.LogLevels), asked: len(protocol.LogLevels),
+		expect: o.Expect, calls: map[uint64]*visit{}, byID: map[edge.Requester]uint64{}, clients: map[string]*usage{},
+	}
+}
+
+// shared are a desk's limits.
+func shared(limits config.Limits, desks int) config.Limits {
+	limits.MaxInFlightPerClient = share(limits.MaxInFlightPerClient, desks)
+	limits.ParkedPerClient = share(limits.ParkedPerClient, desks)
+	return limits
+}
+
+// share is a desk's part of a limit for one client: requests are dealt round-robin. 0 stays 0, no limit.
+func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
+
+// step applies msg to s at the time now and appends to out what is to be done about it.
+func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	out = s.handle(now, msg, out)
+	if s.draining && !s.drained && !s.waitedFor() {
+		s.drained = true
+		return append(out, kernel.Tell(s.owner, message.Drained{Desk: s.self}))
+	}
+	return out
+}
+
+func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.Visit:
+		return s.visit(now, m, out)
+	case message.Written:
+		return s.event(now, m.Seq, call.Sent{}, out)
+	case message.Done:
+		return s.done(now, m, out)
+	case message.Failed:
+		return s.event(now, m.Seq, call.Broken{Fault: m.Fault}, out)
+	case message.Progress:
+		return s.progress(now, m, out)
+	case message.Log:
+		return s.log(m, out)
+	case message.Ask:
+		return s.ask(now, m, out)
+	case message.AskWithdrawn:
+		return s.askWithdrawn(now, m, out)
+	case message.Refreshed:
+		if v, done := s.seekers.Came(m.Seq); done {
+			return s.seekAgain(now, v, out)
+		}
+	case edge.SeekOver:
+		if v, found := s.seekers.Over(m); found {
+			return s.seekAgain(now, v, out)
+		}
+	case message.Withdrawal:
+		return s.withdrawn(now, edge.Requester{Remote: m.Remote, Id: m.RequestID}, out)
+	case edge.Departed:
+		return s.departed(now, m, out)
+	case graceUp:
+		if v := s.calls[m.seq]; v != nil && v.gen == m.gen && len(v.xs) == 0 && v.State != call.Parked {
+			return s.event(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
+		}
+	case window:
+		if v := s.calls[m.seq]; v != nil && v.gen == m.gen {
+			return s.park(now, v, out)
+		}
+	case edge.Deadline:
+		tick := func(seq uint64, out []kernel.Effect) []kernel.Effect { return s.event(now, seq, call.Tick{}, out) }
+		return edge.Fired(&s.clock, now, m, s.calls, tick, out)
+	case levelDue:
+		return s.levelDue(out)
+	case tidy:
+		return s.tidy(now, out)
+	case message.Published:
+		s.snapshot = m.Snapshot
+		return s.serveEarly(now, out)
+	case edge.WaitOver:
+		s.started, s.expect = true, 0
+		return s.serveEarly(now, out)
+	case message.DrainSession:
+		s.draining = true
+		return s.serveEarly(now, out)
+	case message.Abort:
+		return s.abort(now, m, out)
+	case message.NewLimits:
+		s.limits = shared(m.Limits, s.desks)
+	case message.Inspect:
+		m.Reply(s.report())
+	case kernel.Started:
+		// Whoever waited for this desk before a restart waits no more, and nobody else would say so to a gateway that drains.
+		return append(out, kernel.Tell(s.owner, message.Drained{Desk: s.self}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}), kernel.WakeAfter(edge.StartWait, edge.WaitOver{}))
+	case kernel.Stopping:
+		return s.stop(now, out)
+	}
+	return out
+}
+
+// waitedFor reports whether somebody waits for the answer to a call. A parked call waits for its client, who may never come.
+func (s *state) waitedFor() bool {
+	for _, v := range s.calls {
+		if len(v.xs) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// stop answers every call and tells the servers.
+func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
+	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
+	s.draining = true
+	out = s.serveEarly(now, out)
+	for _, r := range s.seekers.Waiting {
+		out = append(out, kernel.Act(edge.Deny{X: r.Request.Exchange, Fault: fault}))
+	}
+	for _, seq := range edge.SortedKeys(s.calls) {
+		v := s.calls[seq]
+		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
+		out = s.event(now, seq, call.Broken{Fault: edge.EndedWith(fault, &v.Call)}, out)
+	}
+	return append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+}
+
+func (s *state) ref(seq uint64) message.CallRef {
+	return message.CallRef{Holder: s.self, Seq: seq}
+}
+
+// abort ends a call for an operator: its server is told, its client gets an error.
+func (s *state) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
+	for seq, v := range s.calls {
+		if message.NumberAtDesk(seq) == m.Seq {
+			out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: edge.AbortFault.Message}))
+			return s.event(now, seq, call.Broken{Fault: edge.AbortFault}, out)
+		}
+	}
+	return out
+}
+
+// report is what the desk tells people: its calls, parked ones with their deadline.
+func (s *state) report() message.SessionReport {
+	var r message.SessionReport
+	for _, seq := range edge.SortedKeys(s.calls) {
+		v := s.calls[seq]
+		if v.client == "" {
+			v.client = cmp.Or(edge.ClientName(v.caller.ClientInfo), "client without name")
+		}
+		r.Calls = append(r.Calls, status.Call{
+			ID: fmt.Sprintf("desk/%d/%d", s.number, message.NumberAtDesk(seq)), Session: "desk", Client: v.client, Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
+		})
+	}
+	return r
+}

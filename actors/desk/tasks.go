@@ -1,0 +1,46 @@
+package desk
+
+import (
+	"slices"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Their ids are made
+// unique: clients know a task as <server>/<the server's own id>. Nothing is kept of a task here, so it outlives us.
+// taskTarget finds the server of the task that a request names. Without the extension on the client's side no server is
+// asked; without a server that has it the method does not exist.
+func taskTarget(view *catalog.View, x *downstream.Exchange) (edge.Target, *protocol.Fault) {
+	raw := x.Frame.Raw
+	switch {
+	case !slices.ContainsFunc(view.Servers(), edge.ModernTasks):
+		return edge.Target{}, protocol.NoMethod(x.Frame.MethodText())
+	case !edge.Declares(x.Params.MetaCapabilities.Of(raw), message.ExtensionTasks):
+		return edge.Target{}, edge.UndeclaredTasks()
+	}
+	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
+	server, own := edge.TaskServer(view, id, edge.ModernTasks)
+	if server == nil {
+		return edge.Target{}, protocol.BadParams("Unknown task: " + edge.Cut(id, 300))
+	}
+	return edge.Target{Server: server, Original: own, Span: x.Params.TaskID}, nil
+}
+
+// publicTask puts the server's name in front of the task id in a result: of a call that became a task, or of tasks/get.
+// What the task has come to is the result of a call, with the URIs of one.
+func publicTask(edits []protocol.Edit, v *visit, info *protocol.ResultInfo, f *protocol.Frame) []protocol.Edit {
+	switch {
+	case v.Method == protocol.MethodTasksGet:
+		inlined := *f
+		if inlined.Result = protocol.Member(f.Raw, f.Result, "result"); inlined.Result.Present() && f.Raw[inlined.Result.Off] == '{' {
+			edits = append(edits, catalog.RewriteResult(v.view, v.server, protocol.MethodToolsCall, &inlined)...)
+		}
+	case v.Method != protocol.MethodToolsCall || info.KindOf(v.Method, f) != protocol.ResultTask:
+		return edits
+	}
+	return edge.PublicTask(edits, f.Raw, protocol.Member(f.Raw, f.Result, "taskId"), v.Server)
+}

@@ -1,0 +1,239 @@
+package desk
+
+import (
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// visit answers what the gateway knows by itself and dispatches the rest. The frame's headers and _meta have been
+// checked against each other already.
+func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
+	x := m.Exchange
+	if out, early := s.early(m, out); early {
+		return out
+	}
+	view, ok := s.snapshot.View(m.View)
+	if !ok {
+		return append(out, kernel.Act(edge.Deny{X: x, Fault: protocol.NoServer(m.View.Server)}))
+	}
+	if m.State != nil && m.State.Kind == seal.Parked {
+		if t, fault := edge.Resolve(view, x); fault == nil { // a tool that is gone meanwhile has no headers
+			if fault := s.checkHeaders(t, x); fault != nil {
+				return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+			}
+		}
+		return s.comeBack(now, m, out)
+	}
+	switch x.Frame.M.Owner() {
+	case protocol.OwnerGateway: // subscriptions/listen goes to an actor of its own
+		peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
+		if peer != "" && peer == s.node {
+			return append(out, kernel.Act(edge.Deny{X: x, Fault: edge.OwnServer()}))
+		}
+		return s.result(x, s.discover(view, peer != ""), out)
+	case protocol.OwnerCatalog:
+		kind, _ := x.Frame.M.Lists()
+		return s.list(view, x, kind, out)
+	case protocol.OwnerServer:
+		t, fault := edge.Resolve(view, x)
+		if fault != nil {
+			return s.unknown(m, view, fault, out)
+		}
+		if t.Unlisted {
+			if out, waits := s.doubted(m, view, out); waits {
+				return out
+			}
+		}
+		if fault = s.checkHeaders(t, x); fault != nil {
+			return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+		}
+		return s.dispatch(now, m, view, t, out)
+	case protocol.OwnerTasks:
+		t, fault := taskTarget(view, x)
+		if fault != nil {
+			return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+		}
+		return s.dispatch(now, m, view, t, out)
+	}
+	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther {
+		return s.dispatch(now, m, view, edge.Target{Server: servers[0]}, out)
+	}
+	return append(out, kernel.Act(edge.Deny{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
+}
+
+// unknown refuses a request for what is not found, after a look at what is new if there may be something.
+func (s *state) unknown(m message.Visit, view *catalog.View, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	fault, servers, kinds := edge.Unknown(view, m.Exchange, fault)
+	out, waits := s.seekers.Begin(m, servers, kinds, s.self, &s.seq, out)
+	if waits {
+		return out
+	}
+	return append(out, kernel.Act(edge.Deny{X: m.Exchange, Fault: fault}))
+}
+
+// doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
+func (s *state) doubted(m message.Visit, view *catalog.View, out []kernel.Effect) ([]kernel.Effect, bool) {
+	fault, servers, kinds := edge.Unknown(view, m.Exchange, edge.NoResource(m.Exchange))
+	if fault.Name == protocol.ServerUnavailable {
+		return append(out, kernel.Act(edge.Deny{X: m.Exchange, Fault: fault})), true
+	}
+	return s.seekers.Begin(m, servers, kinds, s.self, &s.seq, out)
+}
+
+// seekAgain answers a request by what is listed now.
+func (s *state) seekAgain(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
+	s.seekers.Again = true
+	defer func() { s.seekers.Again = false }()
+	return s.visit(now, m, out)
+}
+
+// checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only (rule H13).
+func (s *state) checkHeaders(t edge.Target, x *downstream.Exchange) *protocol.Fault {
+	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Header == nil || t.Entry == nil {
+		return nil
+	}
+	if t.Entry.Bindings == nil {
+		return nil
+	}
+	return t.Entry.Bindings.Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
+}
+
+// discover is what the gateway says of itself. MCP 2026-07-28, server/discover. Another gateway is told
+// which one it is.
+func (s *state) discover(view *catalog.View, gateway bool) []byte {
+	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
+	b = append(b, edge.CapabilitiesFor(view, true)...)
+	if instructions := view.Instructions(); instructions != "" {
+		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
+	}
+	if gateway {
+		b = edge.AppendNode(b, s.node)
+	}
+	return append(b, '}')
+}
+
+func (s *state) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
+	if x.Params.Cursor.Present() && !ok {
+		return append(out, kernel.Act(edge.Deny{X: x, Fault: protocol.BadParams("params.cursor: want a string")}))
+	}
+	page, fault := view.Page(kind, true, cursor)
+	if fault != nil {
+		return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+	}
+	if cursor == "" {
+		out = edge.Glanced(view, kind, out)
+	}
+	return s.result(x, page, out)
+}
+
+// result answers with a result of ours and the members a modern result has (bridge.md section 2).
+func (s *state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
+	raw := protocol.AppendResult(nil, x.Frame.IDBytes(), result)
+	var f protocol.Frame
+	var info protocol.ResultInfo
+	if f.Parse(raw) != nil || info.Scan(&f) != nil {
+		return append(out, kernel.Act(edge.Deny{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
+	}
+	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, s.info)
+	return append(out, kernel.Act(edge.Answer{X: x, Frame: protocol.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}))
+}
+
+// dispatch holds the call and hands it to the pool of the target's server.
+func (s *state) dispatch(now time.Time, m message.Visit, view *catalog.View, t edge.Target, out []kernel.Effect) []kernel.Effect {
+	x := m.Exchange
+	caller := s.callerOf(x)
+	use := s.clients[caller.ClientKey] // nil = it has no call
+	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
+		return append(out, kernel.Act(edge.Deny{X: x, Fault: &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
+	}
+	r := t.Request(x, caller)
+	r.Modern = true
+	if x.Frame.M == protocol.MethodToolsCall && edge.LegacyTasks(t.Server) {
+		edge.WithoutTasks(r, t.Entry)
+	}
+	var places []byte
+	if m.State != nil {
+		if fault := s.unwrap(m.State, r); fault != nil {
+			return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+		}
+		places = visitedIn(m.State)
+	}
+	s.seq++
+	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.seq) // what is told of the call comes in its client's turn
+	v := &visit{
+		xs: []*downstream.Exchange{x}, view: view, server: t.Server, caller: caller, visited: places,
+		Call: t.Call(seq, x, now, s.limits.ParkedCall),
+	}
+	out = s.wantLevel(x, out)
+	if use == nil {
+		use = &usage{}
+		s.clients[caller.ClientKey] = use
+	}
+	use.inFlight++
+	s.calls[seq] = v
+	s.byID[edge.RequestOf(x)] = seq
+	out = append(out, kernel.Act(edge.Watch{X: x, Seq: seq}))
+	out = s.clock.By(now, v.Deadline(), out)
+	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
+}
+
+// unwrap puts a server's own requestState back in place of the sealed one.
+func (s *state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
+	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
+		return badState()
+	}
+	var f protocol.Frame
+	var params protocol.Params
+	edit := protocol.Edit{Span: r.Params.RequestState, With: state.Inner}
+	if visitedIn(state) != nil { // the call begins anew; its answers were for the client's user alone
+		var ok bool
+		if edit, ok = protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
+			return badState()
+		}
+	}
+	if f.Parse(protocol.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
+		return badState()
+	}
+	if r.Target.Present() { // it stands elsewhere in the new frame
+		switch f.M {
+		case protocol.MethodResourcesRead:
+			r.Target = params.URI
+		default:
+			r.Target = params.Name
+		}
+	}
+	r.Frame, r.Params = f, params
+	return nil
+}
+
+func badState() *protocol.Fault {
+	return &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}
+}
+
+// callerOf reads who asks from the request itself: a modern request carries everything with it.
+func (s *state) callerOf(x *downstream.Exchange) message.Caller {
+	raw := x.Frame.Raw
+	level, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(raw))
+	c := message.Caller{
+		ClientKey: s.clientKey(x), Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: level,
+	}
+	c.Can = s.can(c.Capabilities)
+	return c
+}
+
+// can reads capabilities; a client sends the same with every request, so the last reading is kept.
+func (s *state) can(capabilities []byte) message.Can {
+	if string(capabilities) != s.lastCapabilities {
+		s.lastCapabilities, s.lastCan = string(capabilities), message.CanOf(capabilities)
+	}
+	return s.lastCan
+}

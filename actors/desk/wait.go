@@ -1,0 +1,47 @@
+package desk
+
+import (
+	"time"
+
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// maxEarly is how many requests may wait for the first catalog at once.
+const maxEarly = 1024
+
+// early keeps a request that came before the catalog it needs: nothing can be said before there is one, and on stdin
+// and stdout nothing of the servers before they have settled, for at most StartWait, as with initialize. It reports
+// whether it did, or refused to.
+func (s *state) early(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bool) {
+	x := m.Exchange
+	comesBack := m.State != nil && m.State.Kind == seal.Parked && !s.drained // with the answer its call waits for
+	if s.draining && !comesBack || s.snapshot == nil && (s.started || len(s.waiting) >= maxEarly) {
+		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
+		return append(out, kernel.Act(edge.Deny{X: x, Fault: fault})), true
+	}
+	wait := s.snapshot == nil || s.expect > 0 && onStdio(x) && x.Frame.M != protocol.MethodServerDiscover && len(s.waiting) < maxEarly
+	if wait {
+		s.waiting = append(s.waiting, m)
+	}
+	return out, wait
+}
+
+func onStdio(x *downstream.Exchange) bool { return x.Origin.Header == nil }
+
+// serveEarly answers what has waited for the catalog.
+func (s *state) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.snapshot != nil && edge.SettledIn(s.snapshot) >= s.expect {
+		s.expect = 0
+	}
+	waiting := s.waiting
+	s.waiting = nil
+	for _, m := range waiting { // those that must wait longer wait again
+		out = s.visit(now, m, out)
+	}
+	return out
+}

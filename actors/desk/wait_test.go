@@ -1,0 +1,63 @@
+package desk
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol/downstream"
+)
+
+// What comes before the catalog waits for it; on stdin and stdout until the servers have settled, discover aside, and
+// never longer than StartWait.
+func TestEarlyRequests(t *testing.T) {
+	const discover, list = "server/discover", "tools/list"
+	none := message.Published{Snapshot: actortest.Snapshot(false)}
+	settled := message.Published{Snapshot: actortest.Snapshot(true)}
+	for name, c := range map[string]struct {
+		method string
+		stdio  bool
+		msgs   []any
+		want   []string // how it went after the request, and after each message
+	}{
+		"http waits for a catalog":               {list, false, []any{none}, []string{"", "answered"}},
+		"stdio waits for the servers":            {list, true, []any{none, settled}, []string{"", "", "answered"}},
+		"discover on stdio waits for none":       {discover, true, []any{none}, []string{"", "answered"}},
+		"a server that is slow":                  {list, true, []any{none, edge.WaitOver{}}, []string{"", "", "answered"}},
+		"no catalog at all":                      {list, false, []any{edge.WaitOver{}}, []string{"", "refused"}},
+		"the gateway ends":                       {list, true, []any{none, message.DrainSession{}}, []string{"", "", "refused"}},
+		"the desk ends":                          {list, true, []any{kernel.Stopping{}}, []string{"", "refused"}},
+		"later ones do not wait for new servers": {list, true, []any{settled, none}, []string{"", "answered", "answered"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState(Options{Desks: 1, Expect: 1, Limits: config.Default().Limits, Version: "t"}, kernel.Reference{})
+			x := &downstream.Exchange{}
+			if !c.stdio {
+				x.Origin.Header = http.Header{}
+			}
+			raw := `{"jsonrpc":"2.0","id":1,"method":"` + c.method + `","params":{}}`
+			if err := x.Frame.Parse([]byte(raw)); err != nil {
+				t.Fatal(err)
+			}
+			went := ""
+			for i, msg := range append([]any{message.Visit{Exchange: x}}, c.msgs...) {
+				for _, e := range step(s, time.Unix(1000, 0), msg, nil) {
+					switch e.Act.(type) {
+					case edge.Answer:
+						went += "answered"
+					case edge.Deny:
+						went += "refused"
+					}
+				}
+				if went != c.want[i] {
+					t.Errorf("after %T: %q, want %q", msg, went, c.want[i])
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package edge
+
+import (
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// Counted says how a call ended.
+type Counted struct {
+	Server   string
+	method   protocol.Method
+	outcome  status.Outcome
+	seconds  float64
+	mimeType string // of what was read, in a result of resources/read
+}
+
+func (c Counted) Count(m *status.ServerMetrics) {
+	m.Call(c.method, c.outcome, c.seconds)
+	if c.method == protocol.MethodResourcesRead {
+		m.Read(c.mimeType, c.outcome == status.OutcomeOK)
+	}
+}
+
+// Ended is counted for a call that ended without an answer of its server's.
+func Ended(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
+	return kernel.Act(Counted{Server: c.Server, method: c.Method, outcome: outcome, seconds: now.Sub(c.Began).Seconds()})
+}
+
+// Answered is counted for an answer of the server's own.
+func Answered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
+	c := Counted{Server: of.Server, method: of.Method, outcome: status.OutcomeError, seconds: now.Sub(of.Began).Seconds()}
+	if frame.Kind == protocol.KindResult {
+		c.outcome = status.OutcomeOK
+		switch of.Method {
+		case protocol.MethodToolsCall:
+			if toolFailed(frame) {
+				c.outcome = status.OutcomeToolError
+			}
+		case protocol.MethodResourcesRead:
+			c.mimeType = mimeTypeOf(frame)
+		}
+	}
+	return kernel.Act(c)
+}
+
+// ReadRefused logs the error a server answers a read with; its client gets it all the same (S0.9.2).
+func ReadRefused(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
+		return out
+	}
+	text, _ := protocol.Unquote(protocol.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
+	code := Cut(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
+	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", Cut(of.Item, 200), "code", code, "message", Cut(text, 200)))
+}
+
+// toolFailed reports whether a result of tools/call says isError.
+func toolFailed(frame *protocol.Frame) bool {
+	return frame.Failure && string(protocol.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
+}
+
+// mimeTypeOf returns the type of the first of the contents of a result of resources/read; "" without one.
+func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
+	var info protocol.ResultInfo
+	if info.Scan(frame) != nil || !info.Contents.Present() {
+		return ""
+	}
+	_ = protocol.Items(frame.Raw, info.Contents, func(item protocol.Item) bool {
+		mimeType, _ = protocol.Unquote(item.MIMEType.Of(item.Raw))
+		return false
+	})
+	return mimeType
+}
+
+// OutcomeOf is the metric's word for a fault of ours.
+func OutcomeOf(f *protocol.Fault) status.Outcome {
+	switch f.Name {
+	case protocol.Timeout, protocol.QueueTimeout:
+		return status.OutcomeTimeout
+	case protocol.ServerUnavailable, protocol.NoBackendsAvailable:
+		return status.OutcomeUnavailable
+	case protocol.QueueFull, protocol.Overloaded:
+		return status.OutcomeQueueFull
+	}
+	return status.OutcomeFailed
+}

@@ -1,0 +1,44 @@
+package edge
+
+import (
+	"testing"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// S0.10.1: a read counts under the type of what was read; a tool that failed is told from one that did not.
+func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
+	cases := []struct {
+		name    string
+		method  protocol.Method
+		frame   string
+		outcome status.Outcome
+		mime    string
+	}{
+		{"read", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","mimeType":"text\/plain","text":"x"},{"uri":"c:d","mimeType":"z/z"}]}`, status.OutcomeOK, "text/plain"},
+		{"read, no type", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","text":"x"}]}`, status.OutcomeOK, ""},
+		{"read nothing", protocol.MethodResourcesRead, `"result":{"contents":[]}`, status.OutcomeOK, ""},
+		{"read something odd", protocol.MethodResourcesRead, `"result":{"contents":7}`, status.OutcomeOK, ""},
+		{"read refused", protocol.MethodResourcesRead, `"error":{"code":-32002,"message":"no"}`, status.OutcomeError, ""},
+		{"tool", protocol.MethodToolsCall, `"result":{"content":[]}`, status.OutcomeOK, ""},
+		{"tool says no error", protocol.MethodToolsCall, `"result":{"content":[],"isError":false}`, status.OutcomeOK, ""},
+		{"tool failed", protocol.MethodToolsCall, `"result":{"content":[],"isError": true}`, status.OutcomeToolError, ""},
+		{"tool speaks of it", protocol.MethodToolsCall, `"result":{"content":[{"type":"text","text":"\"isError\":true"}],"x":{"isError":true}}`, status.OutcomeOK, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var f protocol.Frame
+			if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,` + c.frame + `}`)); err != nil {
+				t.Fatal(err)
+			}
+			var h call.Call
+			h.Method, h.Server = c.method, "files"
+			got := Answered(h.Began, &h, &f).Act.(Counted)
+			if want := (Counted{"files", c.method, c.outcome, 0, c.mime}); got != want {
+				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package edge
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// What actors towards clients have done to an exchange.
+type (
+	// answer is the final answer.
+	Answer struct {
+		X       *downstream.Exchange
+		Frame   []byte
+		Newline bool
+	}
+	// AnswerPieces is the same for a large answer, in pieces.
+	AnswerPieces struct {
+		X       *downstream.Exchange
+		Pieces  [][]byte
+		newline bool
+		Memory  *protocol.Memory // what they lie in, if nobody else reads it; else nil
+	}
+	// forward is a message ahead of the answer.
+	Ahead struct {
+		X       *downstream.Exchange
+		Frame   []byte
+		Newline bool
+		Weight  downstream.Weight
+		Key     string
+	}
+	// accept says that a notification or a response has been taken.
+	Accept struct{ X *downstream.Exchange }
+	// deny answers with a fault of ours, and the HTTP status it has in the modern era.
+	Deny struct {
+		X     *downstream.Exchange
+		Fault *protocol.Fault
+	}
+	// watch has the actor told departed when the client leaves before its answer.
+	Watch struct {
+		X   *downstream.Exchange
+		Seq uint64
+	}
+)
+
+// Departed tells an actor that the client of an exchange has left.
+type Departed struct {
+	Seq uint64
+	X   *downstream.Exchange
+}
+
+// Class: its call must not go on for nobody.
+func (Departed) Class() kernel.Class { return kernel.Urgent }
+
+// reply carries out the effects that write to an exchange; session and desk have the same.
+func Perform(m *status.Metrics, act any) {
+	switch a := act.(type) {
+	case Answer:
+		m.Bytes(status.Clients, status.Out, len(a.Frame))
+		a.X.Answer(a.Frame, a.Newline)
+	case AnswerPieces:
+		for _, piece := range a.Pieces {
+			m.Bytes(status.Clients, status.Out, len(piece))
+		}
+		a.X.AnswerPieces(a.Pieces, a.newline, a.Memory)
+	case Ahead:
+		m.Bytes(status.Clients, status.Out, len(a.Frame))
+		a.X.Notify(a.Frame, a.Newline, a.Weight, a.Key)
+	case Accept:
+		a.X.Accept()
+	}
+}
+
+// LargeFrame is from how many bytes on a frame is not copied for its edits, but written in pieces.
+const LargeFrame = 16 << 10
+
+// Edited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
+func Edited(x *downstream.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) kernel.Effect {
+	if len(frame.Raw) < LargeFrame {
+		return kernel.Act(Answer{x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
+	}
+	return kernel.Act(AnswerPieces{x, protocol.Pieces(frame.Raw, edits...), frame.Newline, memory})
+}

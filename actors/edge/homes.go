@@ -1,0 +1,48 @@
+package edge
+
+import (
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// Home is the pool, in its present life, that knows a client as a subscriber.
+type Home struct {
+	Pool kernel.Reference
+	life uint64
+}
+
+func HomeOf(server *catalog.Server) Home { return Home{server.Pool, server.Life} }
+
+// moved compares the pools that know a client with those of a newer catalog. A server that was switched off and on again has
+// another, one that was restarted has forgotten everything: they are told again what the client is subscribed to, but for what it is about to ask for (asked).
+func Rehome(homes map[string]Home, snapshot *catalog.Snapshot, who kernel.Reference, subs map[Resource]*Subscription, asked map[Resource]bool, out []kernel.Effect) (_ []kernel.Effect, servers []string) {
+	for _, name := range slices.Sorted(maps.Keys(homes)) {
+		server := snapshot.Server(name)
+		if server == nil || HomeOf(server) == homes[name] {
+			continue
+		}
+		homes[name] = HomeOf(server)
+		servers = append(servers, name)
+		m := message.Resubscribe{Who: who}
+		for r := range subs {
+			if r.Server == name && !asked[r] {
+				m.URIs = append(m.URIs, r.Uri)
+			}
+		}
+		slices.Sort(m.URIs)
+		out = append(out, kernel.Tell(server.Pool, m))
+	}
+	return out, servers
+}
+
+// LeaveHomes tells all of them that the client has gone.
+func LeaveHomes(homes map[string]Home, who kernel.Reference, out []kernel.Effect) []kernel.Effect {
+	for _, name := range slices.Sorted(maps.Keys(homes)) {
+		out = append(out, kernel.Tell(homes[name].Pool, message.UnsubscribeAll{Who: who}))
+	}
+	return out
+}

@@ -1,0 +1,51 @@
+package edge
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// ClientName is the client's name and version for people, cut and without surprises.
+func ClientName(info []byte) string {
+	var v struct{ Name, Version string }
+	if len(info) > 4096 || json.Unmarshal(info, &v) != nil {
+		return ""
+	}
+	return strings.TrimSpace(Cut(v.Name, 64) + " " + Cut(v.Version, 32))
+}
+
+func Cut(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}
+
+func SortedKeys[V any](m map[uint64]V) []uint64 { return slices.Sorted(maps.Keys(m)) }
+
+// AppendNode appends the member of a result by which a gateway learns that it talks to another one.
+func AppendNode(b []byte, node string) []byte {
+	return append(append(append(b, `,"_meta":{`...), protocol.NodeMember(node)...), '}')
+}
+
+// Requester names a request as its client does.
+type Requester struct{ Remote, Id string }
+
+func RequestOf(x *downstream.Exchange) Requester {
+	return Requester{x.Origin.Remote, string(x.Frame.IDBytes())}
+}
+
+func ServerInfo(version string) []byte {
+	return append(protocol.AppendQuoted([]byte(`{"name":"goblin-actor","version":`), version), '}')
+}

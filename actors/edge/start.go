@@ -1,0 +1,25 @@
+package edge
+
+import (
+	"time"
+
+	"goblin-actor/actors/catalog"
+)
+
+// WaitOver tells an actor that the servers have had their time to start.
+type WaitOver struct{}
+
+// StartWait is how long the client on stdin and stdout waits for servers that are still starting: it lists once,
+// right after initialize, and many such clients do not listen to list_changed.
+const StartWait = 5 * time.Second
+
+// SettledIn counts the servers that have said what they have, or failed to.
+func SettledIn(snapshot *catalog.Snapshot) int {
+	settled := 0
+	for _, server := range snapshot.Servers() {
+		if server.Settled {
+			settled++
+		}
+	}
+	return settled
+}

@@ -1,0 +1,65 @@
+package edge
+
+import (
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+)
+
+// MaxSubscriptions is how many resources one session may be subscribed to.
+const MaxSubscriptions = 10_000
+
+// reportedSubs bounds what one session adds to a picture of the gateway.
+const reportedSubs = 1000
+
+// Resource names a resource by its server and the server's own URI.
+type Resource struct{ Server, Uri string }
+
+// Subscription is a resource the client wants updates of.
+type Subscription struct {
+	Public string                    // the URI as the client wrote it; its updates carry the same
+	Due    []message.ResourceUpdated // updates that no stream has taken yet, one of each URI
+}
+
+// ReportSubscriptions is what people are told of subscriptions: at most reportedSubs of a client.
+func ReportSubscriptions(session string, subs map[Resource]*Subscription) []status.Subscription {
+	var all []status.Subscription
+	for r, sub := range subs {
+		if len(all) == reportedSubs {
+			break
+		}
+		all = append(all, status.Subscription{Session: session, Server: r.Server, URI: sub.Public, OwnURI: r.Uri})
+	}
+	return all
+}
+
+// Hearing finds the subscription by which a client hears of a change: to the resource itself, or to what it is a part of. It
+// also says how the client knows the resource.
+func Hearing(view *catalog.View, subs map[Resource]*Subscription, m *message.ResourceUpdated) (r Resource, public string, ok bool) {
+	for uri := range message.Covering(m.URI) {
+		r = Resource{m.Server, uri}
+		sub := subs[r]
+		if sub == nil {
+			continue
+		}
+		if uri == m.URI {
+			return r, sub.Public, true
+		}
+		if view != nil {
+			if server := view.Snapshot().Server(m.Server); server != nil {
+				return r, view.PublicURI(server, m.URI), true
+			}
+		}
+	}
+	return r, "", false
+}
+
+// AllOf are updates of every resource of the server in subs.
+func AllOf(server string, subs map[Resource]*Subscription) (all []message.ResourceUpdated) {
+	for r := range subs {
+		if u, ok := message.UpdatedURI(r.Uri); ok && r.Server == server {
+			all = append(all, message.ResourceUpdated{Server: server, URI: u.URI, Frame: u.Frame, Span: u.Span})
+		}
+	}
+	return all
+}

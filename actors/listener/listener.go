@@ -1,0 +1,60 @@
+package listener
+
+import (
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol/downstream"
+)
+
+// Options say which subscriptions/listen stream a listener serves. A listener lives as long as its stream.
+type Options struct {
+	Name     string // unique under the gateway
+	Exchange *downstream.Exchange
+	View     catalog.Key
+	Expect   int    // servers to wait for, up to StartWait, before URIs are subscribed to; 0 = none
+	Version  string // of the gateway, for ServerInfo
+	Registry kernel.Reference
+	Log      *slog.Logger
+}
+
+// mailbox is how many messages of one stream may wait.
+const mailbox = 512
+
+// Spawn starts a listener under the gateway. One that panics is gone, and its client opens another stream.
+func Spawn(parent kernel.Self, o Options) kernel.Reference {
+	options := kernel.SpawnOptions{Name: "listen/" + o.Name, Kind: "listen", Mailbox: mailbox, Restarts: -1, Log: o.Log}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
+		return &listener{Options: o, state: newState(o, self.Reference())}
+	})
+}
+
+// listener is the shell: it carries out what step wants done.
+type listener struct {
+	Options
+	state *state
+}
+
+func (l *listener) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	return step(l.state, now, msg, out)
+}
+
+func (l *listener) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
+	case edge.Answer:
+		a.X.Answer(a.Frame, a.Newline)
+	case edge.Ahead:
+		a.X.Notify(a.Frame, a.Newline, a.Weight, a.Key)
+	case edge.Accept:
+		a.X.Accept()
+	case edge.Deny:
+		message.RefuseModern(a.X, a.Fault)
+	case edge.Watch:
+		me := self.Reference()
+		a.X.OnGone(func() { me.Tell(edge.Departed{Seq: 0, X: a.X}) })
+	}
+}

@@ -1,0 +1,118 @@
+package listener
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// lastWords are the last words on a stream, by its messages: "acknowledged", "result", a fault's name, "nothing".
+func lastWords(out []kernel.Effect) (words string) {
+	words = "nothing"
+	for _, e := range out {
+		switch a := e.Act.(type) {
+		case edge.Ahead:
+			words = "acknowledged"
+		case edge.Answer:
+			words = "result"
+		case edge.Deny:
+			words = string(a.Fault.Name)
+		}
+	}
+	return words
+}
+
+// A stream's first message is the acknowledgment, its last the result, unless its client no longer wants to hear of it
+// (MCP 2026-07-28, basic/patterns/subscriptions; basic/transports/stdio, cancellation).
+func TestHowAStreamBeginsAndEnds(t *testing.T) {
+	snapshot := actortest.Snapshot(true)
+	for _, c := range []struct {
+		name, server string
+		steps        []any
+		want         string // after the last step
+		end          string // when it has left
+	}{
+		{"drained", "", []any{message.Published{Snapshot: snapshot}, message.DrainSession{}}, "nothing", "result"},
+		{"acknowledged", "", []any{message.Published{Snapshot: snapshot}}, "acknowledged", "result"},
+		{"drained before it began", "", []any{message.DrainSession{}}, "nothing", string(protocol.ShuttingDown)},
+		{"cancelled", "", []any{message.Published{Snapshot: snapshot}, message.Withdrawal{Remote: "stdio", RequestID: "7"}}, "nothing", "nothing"},
+		{"another one cancelled", "", []any{message.Published{Snapshot: snapshot}, message.Withdrawal{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
+		{"its client left", "", []any{message.Published{Snapshot: snapshot}, edge.Departed{}}, "nothing", "nothing"},
+		{"of an unknown server", "nobody", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
+	} {
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio"}}
+		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{`+
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":%q},"notifications":{"toolsListChanged":true}}}`, protocol.Version20260728)
+		if err := x.Frame.Parse([]byte(raw)); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Params.Scan(&x.Frame); err != nil {
+			t.Fatal(err)
+		}
+		s := newState(Options{Exchange: x, View: catalog.Key{Server: c.server}}, kernel.Reference{})
+		now := time.Unix(1000, 0)
+		got := ""
+		for _, msg := range append([]any{kernel.Started{}}, c.steps...) {
+			got = lastWords(step(s, now, msg, nil))
+		}
+		if got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+		if end := lastWords(step(s, now, kernel.Stopping{}, nil)); end != c.end {
+			t.Errorf("%s: it ends with %s, want %s", c.name, end, c.end)
+		}
+	}
+}
+
+// A server that was slow when the stream was acknowledged, and could not be asked then: its resource has been promised, so
+// its pool keeps the subscriber, and when the resource turns out to be another server's, that one is asked.
+func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	one, two := actortest.NewProbe(system, "one"), actortest.NewProbe(system, "two")
+	homeIs := func(name string, pool kernel.Reference) message.Published {
+		source := catalog.Source{Server: &catalog.Server{Name: name, Pool: pool, Rules: config.DefaultServer(), Settled: true}}
+		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///a","name":"a"}`)}
+		return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10}, [protocol.ItemKinds]bool{})}
+	}
+	asked := func(out []kernel.Effect) (who kernel.Reference) {
+		for _, e := range out {
+			if m, ok := e.Msg.(message.Resubscribe); ok && len(m.URIs) == 1 && m.URIs[0] == "file:///a" {
+				who = e.To
+			}
+		}
+		return who
+	}
+	for _, slow := range []bool{true, false} {
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio"}}
+		if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Params.Scan(&x.Frame); err != nil {
+			t.Fatal(err)
+		}
+		s := newState(Options{Exchange: x}, kernel.Reference{})
+		now := time.Unix(1000, 0)
+		step(s, now, homeIs("one", one.Reference), nil)
+		if slow {
+			step(s, now, ackDue{}, nil)
+		}
+		out := step(s, now, message.Subscribed{Seq: 1, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}, nil)
+		if got := asked(out) == one.Reference; got != slow || (len(s.subs) == 1) != slow {
+			t.Errorf("acknowledged before: %v; asked again: %v, %d subscriptions kept", slow, got, len(s.subs))
+		}
+		out = step(s, now, homeIs("two", two.Reference), nil)
+		if got := asked(out) == two.Reference; got != slow || (len(s.subs) == 1) != slow {
+			t.Errorf("acknowledged before: %v; the other server is asked: %v, %d subscriptions kept", slow, got, len(s.subs))
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package listener
+
+import (
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// owe: a URI that was acknowledged, since its server was slow, was refused after that. The client has been promised to hear
+// of it, so it is asked for again: here with the next connection, elsewhere when the catalog says that it is another server's.
+func (s *state) owe(r edge.Resource, out []kernel.Effect) []kernel.Effect {
+	public := s.subs[r].Public
+	delete(s.subs, r)
+	if s.owed == nil {
+		s.owed = map[string]edge.Resource{}
+	}
+	s.owed[public] = edge.Resource{}
+	return s.keepPromises(out)
+}
+
+// keepPromises subscribes to what is owed where the catalog has it now.
+func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
+	for _, public := range slices.Sorted(maps.Keys(s.owed)) {
+		found, fault := s.view.Resource(public)
+		if fault != nil {
+			continue
+		}
+		was, now := s.owed[public], edge.Resource{Server: found.Server.Name, Uri: found.Original}
+		if was == now || s.subs[now] != nil {
+			continue
+		}
+		if s.subs[was] != nil {
+			delete(s.subs, was)
+			out = append(out, kernel.Tell(s.homes[was.Server].Pool, message.UnsubscribeURI{Who: s.self, URI: was.Uri}))
+		}
+		s.owed[public], s.subs[now] = now, &edge.Subscription{Public: public}
+		s.homes[now.Server] = edge.HomeOf(found.Server)
+		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, URIs: []string{now.Uri}}))
+	}
+	return out
+}

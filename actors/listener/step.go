@@ -1,0 +1,330 @@
+package listener
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// ackWait is how long the acknowledgment waits for servers to confirm subscriptions; what is not confirmed by then
+// is acknowledged too, as far as the catalog knows it.
+const ackWait = time.Second
+
+// state is all a listener knows. Written by step only.
+type state struct {
+	x        *downstream.Exchange
+	key      catalog.Key
+	self     kernel.Reference
+	registry kernel.Reference
+	info     []byte // ServerInfo, raw JSON
+	client   string // its name, for people
+	since    time.Time
+
+	view  *catalog.View
+	wants struct {
+		kinds [protocol.ItemKinds]bool
+		uris  []string // as the client wrote them
+	}
+	told    [protocol.ItemKinds]uint64
+	subs    map[edge.Resource]*edge.Subscription
+	homes   map[string]edge.Home     // by server: who knows of them
+	pending map[uint64]edge.Resource // subscribes whose server has not answered, by number
+	owed    map[string]edge.Resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
+	seq     uint64
+	expect  int  // servers that URIs wait for; 0 = none any more
+	begun   bool // the wish has been read
+	acked   bool
+	early   []kernel.Effect // what came before the acknowledgment, which must be first
+	over    bool            // nothing more is to be said: the client has left or cancelled, or has its answer
+}
+
+// Keys of _meta. MCP 2026-07-28, basic.
+const (
+	metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
+	metaServerInfo     = "io.modelcontextprotocol/serverInfo"
+)
+
+// ackDue: servers have had their time to confirm.
+type ackDue struct{}
+
+func newState(o Options, self kernel.Reference) *state {
+	return &state{x: o.Exchange, key: o.View, self: self, registry: o.Registry, info: edge.ServerInfo(o.Version),
+		client: edge.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
+		expect: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, homes: map[string]edge.Home{}, pending: map[uint64]edge.Resource{}}
+}
+
+// step applies msg to s at the time now and appends to out what is to be done about it.
+func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case kernel.Started:
+		s.since = now
+		if s.expect > 0 {
+			out = append(out, kernel.WakeAfter(edge.StartWait, edge.WaitOver{}))
+		}
+		return append(out, kernel.Act(edge.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
+	case message.Published:
+		return s.published(m.Snapshot, out)
+	case message.Subscribed:
+		return s.subscribed(m, out)
+	case ackDue:
+		return s.ack(out)
+	case edge.WaitOver:
+		s.expect = 0
+		if s.view != nil && !s.begun {
+			return s.Begin(out)
+		}
+	case message.ResourceUpdated:
+		return s.updated(m, out)
+	case message.ResourcesUpdated:
+		for _, u := range edge.AllOf(m.Server, s.subs) {
+			out = s.updated(u, out)
+		}
+	case edge.Departed:
+		s.over = true
+		return append(out, kernel.Leave())
+	case message.Withdrawal: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
+		if edge.RequestOf(s.x) == (edge.Requester{Remote: m.Remote, Id: m.RequestID}) {
+			s.over = true
+			return append(out, kernel.Act(edge.Accept{X: s.x}), kernel.Leave())
+		}
+	case message.DrainSession:
+		return append(out, kernel.Leave())
+	case message.SinceWhen:
+		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: now, Busy: true}))
+	case message.Inspect:
+		m.Reply(message.SessionReport{Session: status.Session{
+			ID: "listen", Client: s.client, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
+		}, Subscriptions: edge.ReportSubscriptions("listen", s.subs)})
+	case kernel.Stopping:
+		return s.stop(out)
+	}
+	return out
+}
+
+// published takes the first catalog, or compares a newer one with what the client was told.
+func (s *state) published(snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
+	view, ok := snapshot.View(s.key)
+	if !ok && !s.begun {
+		return s.refuse(protocol.NoServer(s.key.Server), out)
+	}
+	if !ok {
+		return append(out, kernel.Leave())
+	}
+	s.view = view
+	if s.begun {
+		out, _ = edge.Rehome(s.homes, snapshot, s.self, s.subs, nil, out)
+		return s.tellChanges(s.keepPromises(out))
+	}
+	return s.Begin(out)
+}
+
+// mustWait: servers have not said yet what they have, and cannot be subscribed to.
+func (s *state) mustWait(uris []string) bool {
+	return len(uris) > 0 && edge.SettledIn(s.view.Snapshot()) < s.expect
+}
+
+// Begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
+func (s *state) Begin(out []kernel.Effect) []kernel.Effect {
+	var filter struct {
+		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
+		ResourceSubscriptions, TaskIDs                             []string
+	}
+	if json.Unmarshal(s.x.Params.Notifications.Of(s.x.Frame.Raw), &filter) != nil || len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > edge.MaxSubscriptions {
+		return s.refuse(protocol.BadParams("params.notifications: want an object of booleans and lists of at most 10000 URIs"), out)
+	}
+	if len(filter.TaskIDs) > 0 && !edge.Declares(s.x.Params.MetaCapabilities.Of(s.x.Frame.Raw), message.ExtensionTasks) {
+		return s.refuse(edge.UndeclaredTasks(), out)
+	}
+	if s.mustWait(filter.ResourceSubscriptions) {
+		return out
+	}
+	s.begun, s.told = true, s.view.Snapshot().Generation
+	s.wants.kinds[protocol.Tools] = filter.ToolsListChanged
+	s.wants.kinds[protocol.Prompts] = filter.PromptsListChanged
+	s.wants.kinds[protocol.Resources] = filter.ResourcesListChanged
+	for _, uri := range filter.ResourceSubscriptions {
+		found, fault := s.view.Resource(uri)
+		if fault != nil {
+			continue // left out of the acknowledgment
+		}
+		out = s.wish(found, uri, out)
+	}
+	for _, id := range filter.TaskIDs {
+		if server, own := edge.TaskServer(s.view, id, edge.ModernTasks); server != nil {
+			out = s.wish(catalog.Found{Server: server, Original: message.TaskURI(own)}, id, out)
+		}
+	}
+	if len(s.pending) == 0 {
+		return s.ack(out)
+	}
+	return append(out, kernel.WakeAfter(ackWait, ackDue{}))
+}
+
+// wish subscribes to what the client calls public.
+func (s *state) wish(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
+	server, r := found.Server, edge.Resource{Server: found.Server.Name, Uri: found.Original}
+	if s.subs[r] != nil {
+		return out
+	}
+	s.subs[r] = &edge.Subscription{Public: public}
+	s.homes[r.Server] = edge.HomeOf(server)
+	s.seq++
+	s.pending[s.seq] = r
+	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.Uri, Unlisted: found.Unlisted}))
+}
+
+// refuse ends the stream before it has begun.
+func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	s.begun, s.over = true, true
+	return append(out, kernel.Act(edge.Deny{X: s.x, Fault: fault}), kernel.Leave())
+}
+
+// subscribed: a server has confirmed or refused; a refused URI is not acknowledged, or owed if it was before.
+func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.Effect {
+	r, ok := s.pending[m.Seq]
+	if !ok {
+		return out
+	}
+	delete(s.pending, m.Seq)
+	switch failed := m.Fault != nil || m.Error != nil; {
+	case failed && s.acked:
+		out = s.owe(r, out)
+	case failed:
+		delete(s.subs, r)
+	}
+	if len(s.pending) == 0 {
+		return s.ack(out)
+	}
+	return out
+}
+
+// ack is the first message of the stream: what of the wish will be served. A stream that wants nothing ends at once.
+func (s *state) ack(out []kernel.Effect) []kernel.Effect {
+	if s.acked {
+		return out
+	}
+	s.acked = true
+	agreed := map[string]any{}
+	for kind, name := range map[protocol.ItemKind]string{
+		protocol.Tools: "toolsListChanged", protocol.Prompts: "promptsListChanged", protocol.Resources: "resourcesListChanged",
+	} {
+		if s.wants.kinds[kind] {
+			agreed[name] = true
+		}
+	}
+	wished := map[string][]string{}
+	for r, sub := range s.subs {
+		name := "resourceSubscriptions"
+		if _, task := message.TaskOf(r.Uri); task {
+			name = "taskIds"
+		}
+		wished[name] = append(wished[name], sub.Public)
+	}
+	for name, list := range wished {
+		slices.Sort(list)
+		agreed[name] = list
+	}
+	list, err := json.Marshal(agreed)
+	if err != nil {
+		panic("acknowledgment: " + err.Error()) // strings and booleans always marshal
+	}
+	params := append(append([]byte(`{`), s.tag()...), `,"notifications":`...)
+	params = append(append(params, list...), '}')
+	out = append(out, s.notify(protocol.NotificationSubscriptionsAcknowledged.String(), params, "ack"))
+	if len(agreed) == 0 {
+		return append(out, kernel.Leave())
+	}
+	early := s.early
+	s.early = nil
+	return append(out, early...)
+}
+
+// tag is the member that names the stream in every message on it: the request's own id, type and all.
+func (s *state) tag() []byte {
+	return append(append([]byte(`"_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...), '}')
+}
+
+func (s *state) notify(method string, params []byte, key string) kernel.Effect {
+	weight := downstream.WeightState
+	if key == "ack" {
+		weight = downstream.WeightAnswer
+	}
+	return kernel.Act(edge.Ahead{X: s.x, Frame: protocol.AppendNotification(nil, method, params), Newline: false, Weight: weight, Key: key})
+}
+
+// tellChanges tells once about every kind of list that differs from what was told last.
+func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
+	generation := s.view.Snapshot().Generation
+	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Prompts, protocol.Resources} {
+		due := s.told[kind] != generation[kind]
+		if kind == protocol.Resources {
+			due = due || s.told[protocol.Templates] != generation[protocol.Templates]
+		}
+		if !due || !s.wants.kinds[kind] {
+			continue
+		}
+		method := kind.ChangedMethod().String()
+		out = s.tell(s.notify(method, append(append([]byte{'{'}, s.tag()...), '}'), method), out)
+	}
+	s.told = generation
+	return out
+}
+
+// tell keeps what comes before the acknowledgment.
+func (s *state) tell(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
+	if !s.acked {
+		s.early = append(s.early, e)
+		return out
+	}
+	return append(out, e)
+}
+
+// updated passes a change of a resource or task on, with the client's URI and the stream's tag.
+func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
+	_, public, ok := edge.Hearing(s.view, s.subs, &m)
+	if !ok {
+		return out
+	}
+	var params protocol.Params
+	if params.Scan(&m.Frame) != nil {
+		return out
+	}
+	raw := m.Frame.Raw
+	edits := []protocol.Edit{{Span: m.Span, With: protocol.Quote(public)}}
+	id := s.x.Frame.IDBytes()
+	switch {
+	case params.SubscriptionID.Present():
+		edits = append(edits, protocol.Edit{Span: params.SubscriptionID, With: id})
+	case params.Meta.Present():
+		member := append([]byte(`"`+metaSubscriptionID+`":`), id...)
+		edits = append(edits, protocol.InsertMember(raw, params.Meta, member))
+	default:
+		edits = append(edits, protocol.InsertMember(raw, m.Frame.Params, s.tag()))
+	}
+	frame := protocol.AppendEdited(nil, raw, edits...)
+	return s.tell(kernel.Act(edge.Ahead{X: s.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightState, Key: public}), out)
+}
+
+// stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
+// would have to be the acknowledgment.
+func (s *state) stop(out []kernel.Effect) []kernel.Effect {
+	out = edge.LeaveHomes(s.homes, s.self, out)
+	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+	switch {
+	case s.over:
+		return out
+	case !s.acked:
+		return append(out, kernel.Act(edge.Deny{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
+	}
+	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
+	result = append(append(result, `,"`+metaServerInfo+`":`...), s.info...)
+	return append(out, kernel.Act(edge.Answer{X: s.x, Frame: protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), Newline: false}))
+}

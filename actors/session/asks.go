@@ -1,0 +1,136 @@
+package session
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// question is a server's question that was put to the client.
+type question struct {
+	seq  uint64 // of the call it belongs to
+	key  uint64 // the backend's number for it
+	from kernel.Reference
+}
+
+// ask puts a server's question to the client, on the stream of the call it belongs to, under an id of ours.
+// What the client has not declared is refused to the server. MCP 2025-11-25, basic/transports, sending messages.
+func (s *state) ask(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return append(out, edge.RefuseAsk(m, -32600, "the call has ended"))
+	}
+	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.can.Answers(q) {
+		return append(out, edge.RefuseAsk(m, -32602, refusals[q]))
+	}
+	if h.x.Origin.JSONOnly {
+		return append(out, edge.RefuseAsk(m, -32602, "the client takes no stream, so it cannot be asked"))
+	}
+	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.parked() >= full {
+		return append(out, edge.RefuseAsk(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
+	}
+	if m.Frame.M == protocol.MethodRootsList {
+		s.rootsOf[h.server.Name] = h.server.Pool
+	}
+	s.lastAsk++
+	s.questions[s.lastAsk] = question{m.Seq, m.Key, m.From}
+	h.Step(now, call.Asked{}, s.scratch[:0])
+	id := strconv.AppendUint(nil, s.lastAsk, 10)
+	edits := edge.PublicTask([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
+	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
+	out = append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightAnswer, Key: ""}))
+	return s.clock.By(now, h.Deadline(), out)
+}
+
+// parked counts the calls that wait for answers of the client.
+func (s *state) parked() int {
+	n := 0
+	for _, h := range s.calls {
+		if h.State == call.Parked {
+			n++
+		}
+	}
+	return n
+}
+
+// refusals say why a client cannot be asked; modes are refused, not degraded.
+var refusals = map[protocol.Question]string{
+	protocol.QuestionForm:        "the client has not declared elicitation",
+	protocol.QuestionURL:         "the client has not declared elicitation.url",
+	protocol.QuestionSample:      "the client has not declared sampling",
+	protocol.QuestionSampleTools: "the client has not declared sampling.tools",
+	protocol.QuestionRoots:       "the client has not declared roots",
+	protocol.QuestionUnknown:     "the client cannot be asked this",
+}
+
+// response passes the client's answer on to the server that asked; an answer to a question nobody asked, or that
+// is answered already, is dropped.
+func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	number, err := strconv.ParseUint(string(x.Frame.IDBytes()), 10, 64)
+	q, ok := s.questions[number]
+	if err != nil || !ok {
+		return out
+	}
+	delete(s.questions, number)
+	answer := message.Answer{Key: q.key, Result: x.Frame.ResultBytes()}
+	if h := s.calls[q.seq]; h != nil {
+		answer.Result = h.ownReply(&x.Frame)
+	}
+	if x.Frame.Kind == protocol.KindError {
+		answer.Result, answer.Error = nil, x.Frame.ErrorBytes()
+	}
+	return s.replied(now, q.seq, append(out, kernel.Tell(q.from, answer)))
+}
+
+// replied starts a call's clocks again.
+func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel.Effect {
+	h := s.calls[seq]
+	if h == nil {
+		return out
+	}
+	h.Step(now, call.Replied{}, s.scratch[:0])
+	return s.clock.By(now, h.Deadline(), out)
+}
+
+// askWithdrawn tells the client that its answer is no longer wanted.
+func (s *state) askWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
+	for number, q := range s.questions {
+		if q.seq == m.Seq && q.key == m.Key {
+			out = s.cancelQuestion(number, out)
+			return s.replied(now, m.Seq, out)
+		}
+	}
+	return out
+}
+
+// cancelQuestions withdraws the open questions of a call that has ended.
+func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect {
+	if len(s.questions) == 0 {
+		return out
+	}
+	for _, number := range edge.SortedKeys(s.questions) {
+		if s.questions[number].seq == seq {
+			out = s.cancelQuestion(number, out)
+		}
+	}
+	return out
+}
+
+func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effect {
+	q := s.questions[number]
+	delete(s.questions, number)
+	h := s.calls[q.seq]
+	if h == nil {
+		return out
+	}
+	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the call has ended"}`, number)
+	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
+	return append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: false, Weight: downstream.WeightAnswer, Key: ""}))
+}

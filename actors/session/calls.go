@@ -1,0 +1,184 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// dispatch looks the item up and hands the call to the pool of its server.
+func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	t, fault := edge.Resolve(s.view, x)
+	if fault != nil {
+		return s.unknown(x, fault, out)
+	}
+	if t.Unlisted {
+		if out, waits := s.doubted(x, out); waits {
+			return out
+		}
+	}
+	return s.forward(now, x, t, out)
+}
+
+// doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
+func (s *state) doubted(x *downstream.Exchange, out []kernel.Effect) ([]kernel.Effect, bool) {
+	fault, servers, kinds := edge.Unknown(s.view, x, edge.NoResource(x))
+	if fault.Name == protocol.ServerUnavailable {
+		return s.fault(x, fault, out), true
+	}
+	return s.seekers.Begin(x, servers, kinds, s.self, &s.seq, out)
+}
+
+// unknown refuses a request for what is not found, after a look at what is new if there may be something.
+func (s *state) unknown(x *downstream.Exchange, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	fault, servers, kinds := edge.Unknown(s.view, x, fault)
+	out, waits := s.seekers.Begin(x, servers, kinds, s.self, &s.seq, out)
+	if waits {
+		return out
+	}
+	return s.fault(x, fault, out)
+}
+
+// seekAgain answers a request by what is listed now.
+func (s *state) seekAgain(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	s.seekers.Again = true
+	defer func() { s.seekers.Again = false }()
+	return s.Request(now, x, out)
+}
+
+// forward hands a request to the pool of the target's server.
+func (s *state) forward(now time.Time, x *downstream.Exchange, t edge.Target, out []kernel.Effect) []kernel.Effect {
+	id := x.Frame.IDBytes()
+	if _, taken := s.byID[string(id)]; taken {
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + edge.Cut(string(id), 100) + " is in use by a call in flight"}}))
+	}
+	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
+		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
+	}
+	r := t.Request(x, s.caller())
+	s.seq++
+	h := &held{x: x, view: s.view, server: t.Server, Call: t.Call(s.seq, x, now, s.limits.ParkedCall)}
+	h.Token = x.Params.ProgressToken.Of(x.Frame.Raw)
+	s.prepareTask(r, t)
+	h.asTask, h.Limits.Patient = r.AsTask, r.Waits()
+	s.calls[s.seq] = h
+	s.byID[string(id)] = s.seq
+	out = s.clock.By(now, h.Deadline(), out)
+	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
+}
+
+func (s *state) caller() message.Caller {
+	return message.Caller{ClientKey: s.id, Project: s.key.Project, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
+}
+
+func (s *state) ref(seq uint64) message.CallRef { return message.CallRef{Holder: s.self, Seq: seq} }
+
+// event applies an event to a call; what comes for a call that has ended is dropped.
+func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
+	h := s.calls[seq]
+	if h == nil {
+		return out
+	}
+	s.scratch = h.Step(now, event, s.scratch[:0])
+	if h.State == call.Ended { // before its exchange ends, which the client may hear of its questions on
+		out = s.cancelQuestions(seq, out)
+	}
+	for i := range s.scratch {
+		out = s.effect(now, h, &s.scratch[i], out)
+	}
+	clear(s.scratch) // no frame outlives its delivery here
+	if h.State == call.Ended {
+		delete(s.calls, seq)
+		if h.survey == nil { // whose looks share the id of a request that is not in the table
+			delete(s.byID, string(h.ID))
+		}
+		return s.leaveWhenDrained(out)
+	}
+	if _, sent := event.(call.Sent); sent {
+		return s.clock.By(now, h.Deadline(), out)
+	}
+	return out
+}
+
+// effect carries out what a call's step wants done.
+func (s *state) effect(now time.Time, h *held, e *call.Effect, out []kernel.Effect) []kernel.Effect {
+	s.taskGone(h, e)
+	if h.survey != nil {
+		return s.looked(h, e, out)
+	}
+	switch e.Kind {
+	case call.Deliver:
+		frame, edits := &e.Frame, make([]protocol.Edit, 1, 2)
+		edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
+		if frame.Kind == protocol.KindResult {
+			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.resultOf(), frame)...)
+			edits = h.taskEdits(edits, frame)
+		}
+		out = append(out, edge.Edited(h.x, frame, edits, frame.Memory))
+		return append(edge.ReadRefused(&h.Call, frame, out), edge.Answered(now, &h.Call, frame))
+	case call.Fail:
+		if e.Fault.Tool == "" && h.Method == protocol.MethodToolsCall {
+			fault := *e.Fault
+			fault.Tool = h.Item
+			e.Fault = &fault
+		}
+		out = s.fault(h.x, e.Fault, out)
+		return append(out, edge.Ended(now, &h.Call, edge.OutcomeOf(e.Fault)))
+	case call.Cancel:
+		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
+	case call.Forget:
+		out = s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
+		return append(out, edge.Ended(now, &h.Call, status.OutcomeCancelled))
+	}
+	return out
+}
+
+// progress goes to the client with its own token in it.
+func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect) []kernel.Effect {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return out
+	}
+	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
+		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
+		out = append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: e.Frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
+	}
+	return out
+}
+
+// log passes a call's log line on, unless the client wants only graver ones.
+func (s *state) log(now time.Time, m message.Log, out []kernel.Effect) []kernel.Effect {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return out
+	}
+	if !s.wantsLog(&m.Frame) {
+		return out
+	}
+	for _, e := range h.Step(now, call.Logged{Frame: m.Frame}, s.scratch[:0]) {
+		out = append(out, kernel.Act(edge.Ahead{X: h.x, Frame: e.Frame.Raw, Newline: e.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+	}
+	return out
+}
+
+// wantsLog reports whether a log line is at least as grave as the client wants.
+func (s *state) wantsLog(f *protocol.Frame) bool {
+	if s.level == 0 {
+		return true
+	}
+	var params protocol.Params
+	if params.Scan(f) != nil {
+		return false
+	}
+	name, _ := protocol.Unquote(params.Level.Of(f.Raw))
+	level := slices.Index(protocol.LogLevels, name)
+	return level < 0 || level >= s.level
+}

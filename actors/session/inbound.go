@@ -1,0 +1,237 @@
+package session
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// inbound handles one message of the client.
+func (s *state) inbound(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	if s.path != "" && x.Origin.Path != s.path {
+		return append(out, kernel.Act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found on this path: it was opened on " + s.path}}))
+	}
+	if v := x.Origin.Version; v != "" && !protocol.IsLegacy(v) {
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
+			Message: "MCP-Protocol-Version " + quote(v) + " is not supported in a session; this one speaks " + s.version}}))
+	}
+	if x.Batch != nil {
+		return s.batch(now, x, out)
+	}
+	switch x.Frame.Kind {
+	case protocol.KindRequest:
+		return s.Request(now, x, out)
+	case protocol.KindNotification:
+		out = append(out, kernel.Act(edge.Accept{X: x}))
+		return s.notification(now, x, out)
+	}
+	return s.response(now, x, append(out, kernel.Act(edge.Accept{X: x})))
+}
+
+func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	switch x.Frame.M {
+	case protocol.NotificationInitialized:
+		s.ready = s.initialized
+		return s.tellChanges(out)
+	case protocol.NotificationCancelled:
+		id := x.Params.RequestID.Of(x.Frame.Raw)
+		if seq, ok := s.byID[string(id)]; ok {
+			return s.event(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+		}
+		if y, found := s.seekers.Withdraw(func(y *downstream.Exchange) bool { return string(y.Frame.IDBytes()) == string(id) }); found {
+			return s.withdrawn(y, &protocol.Fault{Name: protocol.Cancelled}, out)
+		}
+	case protocol.NotificationRootsListChanged:
+		for _, server := range slices.Sorted(maps.Keys(s.rootsOf)) {
+			out = append(out, kernel.Tell(s.rootsOf[server], message.RootsChanged{}))
+		}
+	}
+	return out
+}
+
+// withdrawn ends the exchange of a request that its client has cancelled. The specification wants no answer to it. But over
+// streamable HTTP a request has a response of its own, which must hold one (MCP 2025-11-25, basic/transports, sending
+// messages): Python's client waits for ever when there is none. What comes late is to be ignored by whoever has cancelled.
+func (s *state) withdrawn(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	if s.transport != "http" {
+		return append(out, kernel.Act(edge.Accept{X: x}))
+	}
+	return s.fault(x, f, out)
+}
+
+// Request answers what the gateway knows by itself and dispatches the rest.
+func (s *state) Request(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	if fault := message.UnknownProject(x); fault != nil {
+		return s.unopened(x, fault, out)
+	}
+	if x.Frame.M == protocol.MethodInitialize {
+		return s.initialize(now, x, out)
+	}
+	if x.Frame.M == protocol.MethodPing {
+		return s.result(x, []byte("{}"), out)
+	}
+	if !s.initialized {
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "send initialize first"}}))
+	}
+	s.ready = true // MCP wants notifications/initialized first; every SDK serves a client that forgot it
+	if s.draining {
+		return s.fault(x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}, out)
+	}
+	if !x.Frame.M.In(protocol.EraLegacy) {
+		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
+	}
+	switch x.Frame.M.Owner() {
+	case protocol.OwnerCatalog:
+		kind, _ := x.Frame.M.Lists()
+		return s.list(x, kind, out)
+	case protocol.OwnerServer:
+		return s.dispatch(now, x, out)
+	case protocol.OwnerTasks:
+		return s.taskRequest(now, x, out)
+	}
+	switch x.Frame.M {
+	case protocol.MethodLoggingSetLevel:
+		return s.setLevel(x, out)
+	case protocol.MethodResourcesSubscribe:
+		return s.subscribe(x, out)
+	case protocol.MethodResourcesUnsubscribe:
+		return s.unsubscribe(x, out)
+	}
+	if server := s.only(); server != nil && x.Frame.M == protocol.MethodOther {
+		return s.forward(now, x, edge.Target{Server: server}, out) // a method of a later revision, or of the server's own
+	}
+	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
+}
+
+// only is the server when there is just one in view: methods we do not know go to it untouched (bridge.md section 6).
+func (s *state) only() *catalog.Server {
+	if servers := s.view.Servers(); len(servers) == 1 {
+		return servers[0]
+	}
+	return nil
+}
+
+// list answers from the snapshot: no server is asked (S0.4.3).
+func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
+	if x.Params.Cursor.Present() && !ok {
+		return s.fault(x, protocol.BadParams("params.cursor: want a string"), out)
+	}
+	page, fault := s.view.Page(kind, false, cursor)
+	if fault != nil {
+		return s.fault(x, fault, out)
+	}
+	if cursor == "" {
+		out = edge.Glanced(s.view, kind, out)
+	}
+	return s.result(x, page, out)
+}
+
+// initialize opens the session. MCP 2025-11-25, basic/lifecycle.
+func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	if s.initialized {
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "the session is initialized already"}}))
+	}
+	asked, ok := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
+	if !ok {
+		return s.unopened(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
+	}
+	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
+	if peer != "" && peer == s.node {
+		return append(s.fault(x, edge.OwnServer(), out), kernel.Leave())
+	}
+	if s.nowhere {
+		return append(out, kernel.Act(refuse{x, 404, protocol.NoServer(s.key.Server)}), kernel.Leave())
+	}
+	if s.view == nil || s.expect > 0 {
+		if len(s.wait) > 0 {
+			return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))
+		}
+		s.wait = append(s.wait, x)
+		return s.serveWaiting(now, out)
+	}
+	s.initialized, s.path = true, x.Origin.Path
+	s.version = protocol.Negotiate(asked)
+	s.capabilities = slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw))
+	s.can, s.extras = message.CanOf(s.capabilities).In(s.version), message.ExtrasOf(s.capabilities)
+	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
+	s.client = edge.ClientName(s.clientInfo)
+	s.told = s.view.Snapshot().Generation
+	out = s.result(x, s.initializeResult(peer != ""), out)
+	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client, "protocol", s.version, "transport", s.transport))
+}
+
+// unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
+// names no session, and the actor leaves, as nobody can ever use it.
+func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	if s.transport != "http" || s.initialized || len(s.wait) > 0 {
+		return s.fault(x, f, out)
+	}
+	return append(out, kernel.Act(refuse{x, 200, f}), kernel.Leave())
+}
+
+// announced are the capabilities that the client is told.
+func (s *state) announced() []byte {
+	b := edge.CapabilitiesFor(s.view, false)
+	if !s.offersTasks() {
+		return b
+	}
+	return append([]byte(`{"tasks":{"cancel":{},"list":{},"requests":{"tools":{"call":{}}}},`), b[1:]...)
+}
+
+// initializeResult is what the gateway says of itself: it has a handler for everything it names, and servers come
+// and go (architecture.md section 7). Another gateway is told which one it is.
+func (s *state) initializeResult(gateway bool) []byte {
+	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
+	b = append(append(b, `,"capabilities":`...), s.announced()...)
+	b = append(b, `,"serverInfo":{"name":"goblin-actor","version":`...)
+	b = append(protocol.AppendQuoted(b, s.gateway), '}')
+	if instructions := s.view.Instructions(); instructions != "" {
+		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
+	}
+	if gateway {
+		b = edge.AppendNode(b, s.node)
+	}
+	return append(b, '}')
+}
+
+// setLevel keeps the level below which this client wants no log lines. MCP 2025-11-25, server/utilities/logging.
+func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	name, _ := protocol.Unquote(x.Params.Level.Of(x.Frame.Raw))
+	level := slices.Index(protocol.LogLevels, name)
+	if level < 0 {
+		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(protocol.LogLevels, " ")), out)
+	}
+	s.level = level
+	out = append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: name}))
+	return s.result(x, []byte("{}"), out)
+}
+
+// result answers a request with a result of ours. A large one is a page of a snapshot, which many sessions write.
+func (s *state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
+	if len(result) >= edge.LargeFrame {
+		around := protocol.AppendResult(nil, x.Frame.IDBytes(), nil)
+		end := len(around) - 1
+		return append(out, kernel.Act(edge.AnswerPieces{X: x, Pieces: [][]byte{around[:end], result, around[end:]}}))
+	}
+	return append(out, kernel.Act(edge.Answer{X: x, Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), result), Newline: false}))
+}
+
+// fault answers a request with an error of ours.
+func (s *state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.Act(edge.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), false), Newline: false}))
+}
+
+func quote(s string) string { return string(protocol.Quote(edge.Cut(s, 100))) }
+
+func shortID(id string) string { return id[:min(8, len(id))] }

@@ -1,0 +1,298 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// openWait is how long a client that opened a stream of HTTP+SSE has to send initialize.
+const openWait = time.Minute
+
+// state is all a session knows. Written by step only.
+type state struct {
+	id        string
+	node      string // of this gateway
+	transport string
+	key       catalog.Key
+	limits    config.Limits
+	gateway   string // version, for ServerInfo
+	registry  kernel.Reference
+	owner     kernel.Reference
+	self      kernel.Reference
+
+	path         string // the endpoint it was opened on; other paths do not know it
+	initialized  bool   // initialize was answered
+	ready        bool   // notifications/initialized came, or a request after initialize: changes may be told
+	draining     bool
+	version      string      // negotiated
+	capabilities []byte      // raw JSON, as declared
+	can          message.Can // what they say about questions
+	extras       message.Extras
+	clientInfo   []byte // raw JSON
+	client       string // name and version, for people
+	level        int    // index into protocol.LogLevels; log lines below it are not passed on
+	since        time.Time
+	lastSeen     time.Time
+
+	nowhere bool // the newest Snapshot has no view for key
+
+	view *catalog.View              // nil until the first Snapshot came
+	told [protocol.ItemKinds]uint64 // generations the client was told of
+	wait []*downstream.Exchange     // initialize that came too early to be answered; at most one
+
+	expect int // servers that initialize waits for
+
+	streams []*downstream.EventStream // oldest first; never changed in place
+	seekers edge.Seekers[*downstream.Exchange]
+	calls   map[uint64]*held
+	byID    map[string]uint64 // the client's raw ids of calls in flight
+	seq     uint64
+	clock   edge.Clock
+	scratch []call.Effect
+
+	lastAsk     uint64
+	questions   map[uint64]question         // put to the client and not answered, by our id
+	rootsOf     map[string]kernel.Reference // pools of servers that asked for the roots
+	subs        map[edge.Resource]*edge.Subscription
+	kept        int                    // updates that wait for a stream
+	subscribing map[uint64]subscribing // by seq
+	homes       map[string]edge.Home   // by server: who knows of the subscriptions there
+	tasks       map[string]*task       // by public id
+	lastTask    uint64
+}
+
+// held is a call with what its holder needs to answer it.
+type held struct {
+	call.Call
+	x      *downstream.Exchange
+	view   *catalog.View   // the view it was looked up in: names in its result are made from it
+	server *catalog.Server // whose pool has it
+	asTask bool            // a tools/call that is to be done as a task
+	survey *survey         // it asks about a task on behalf of this; nil = the client's own call
+	place  int             // there
+}
+
+func newState(o Options, self kernel.Reference) *state {
+	return &state{
+		id: o.ID, node: o.Node, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
+		expect: o.Expect, calls: map[uint64]*held{}, byID: map[string]uint64{},
+		questions: map[uint64]question{}, rootsOf: map[string]kernel.Reference{},
+		subs: map[edge.Resource]*edge.Subscription{}, subscribing: map[uint64]subscribing{}, homes: map[string]edge.Home{}, owner: o.Gateway, tasks: map[string]*task{},
+	}
+}
+
+// step applies msg to s at the time now and appends to out what is to be done about it.
+func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.Inbound:
+		s.lastSeen = now
+		return s.inbound(now, m.Exchange, out)
+	case message.Written:
+		return s.event(now, m.Seq, call.Sent{}, out)
+	case message.Done:
+		return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+	case message.Failed:
+		return s.event(now, m.Seq, call.Broken{Fault: m.Fault}, out)
+	case message.Progress:
+		return s.progress(now, m, out)
+	case message.Log:
+		return s.log(now, m, out)
+	case message.Ask:
+		return s.ask(now, m, out)
+	case message.AskWithdrawn:
+		return s.askWithdrawn(now, m, out)
+	case message.TaskMade:
+		return s.taskMade(m, out)
+	case message.TaskNote:
+		return s.taskNote(m, out)
+	case message.ElicitationDone:
+		return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
+	case message.ResourceUpdated:
+		return s.updated(m, out)
+	case message.ResourcesUpdated:
+		return s.allUpdated(m.Server, out)
+	case message.Refreshed:
+		if x, done := s.seekers.Came(m.Seq); done {
+			return s.seekAgain(now, x, out)
+		}
+	case edge.SeekOver:
+		if x, found := s.seekers.Over(m); found {
+			return s.seekAgain(now, x, out)
+		}
+	case message.Subscribed:
+		return s.subscribed(m, out)
+	case message.ServerLog:
+		return s.serverLog(m, out)
+	case message.Published:
+		return s.published(now, m.Snapshot, out)
+	case message.StreamOpened:
+		s.lastSeen = now
+		return s.streamOpened(m, out)
+	case streamReady:
+		return s.streamReady(m.stream, out)
+	case message.StreamClosed:
+		s.lastSeen = now
+		return s.streamClosed(m, out)
+	case undelivered:
+		return s.undelivered(m, out)
+	case message.EndSession:
+		return append(out, kernel.Act(refuse{m.Exchange, 204, nil}), kernel.Leave())
+	case message.CloseIfIdle:
+		if len(s.calls) == 0 && len(s.streams) == 0 {
+			return append(out, kernel.Leave())
+		}
+	case message.SinceWhen:
+		busy := len(s.calls) > 0 || len(s.streams) > 0
+		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Busy: busy}))
+	case message.DrainSession:
+		s.draining = true
+		return s.leaveWhenDrained(out)
+	case edge.Deadline:
+		tick := func(seq uint64, out []kernel.Effect) []kernel.Effect { return s.event(now, seq, call.Tick{}, out) }
+		return edge.Fired(&s.clock, now, m, s.calls, tick, out)
+	case idleCheck:
+		return s.idle(now, out)
+	case openOver:
+		if !s.initialized {
+			return append(out, kernel.Leave())
+		}
+	case edge.WaitOver:
+		s.expect = 0
+		return s.serveWaiting(now, out)
+	case message.Abort:
+		return s.abort(now, m, out)
+	case message.NewLimits: // a shorter sessionIdle counts from the next look on
+		s.limits = m.Limits
+	case message.Inspect:
+		m.Reply(s.report())
+	case kernel.Started:
+		s.since, s.lastSeen = now, now
+		out = append(out, kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
+		if s.transport != "stdio" {
+			out = append(out, kernel.WakeAfter(s.limits.SessionIdle, idleCheck{}))
+		}
+		if s.expect > 0 {
+			out = append(out, kernel.WakeAfter(edge.StartWait, edge.WaitOver{}))
+		}
+		if s.transport == "sse" {
+			out = append(out, kernel.WakeAfter(openWait, openOver{}))
+		}
+	case kernel.Stopping:
+		return s.stop(now, out)
+	}
+	return out
+}
+
+// published takes a newer catalog, and tells the client what changed.
+func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
+	view, ok := snapshot.View(s.key)
+	if s.nowhere = !ok; s.nowhere {
+		if s.transport == "http" && !s.initialized && len(s.wait) == 0 {
+			return out // the initialize is on its way, and is to be told why
+		}
+		for _, x := range s.wait {
+			out = append(out, kernel.Act(refuse{x, 404, protocol.NoServer(s.key.Server)}))
+		}
+		s.wait = nil
+		return append(out, kernel.Leave())
+	}
+	s.view = view
+	return s.tellChanges(s.serveWaiting(now, s.rehome(out)))
+}
+
+// serveWaiting answers the initialize that waits, once there is a catalog and the servers it waits for have settled.
+func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.view == nil {
+		return out
+	}
+	if edge.SettledIn(s.view.Snapshot()) < s.expect {
+		return out
+	}
+	s.expect = 0
+	waiting := s.wait
+	s.wait = nil
+	for _, x := range waiting {
+		out = s.initialize(now, x, out)
+	}
+	return out
+}
+
+// idle ends a session nobody uses: no call, no open stream, nothing heard for limits.sessionIdle.
+func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
+	rest := s.lastSeen.Add(s.limits.SessionIdle).Sub(now)
+	if rest <= 0 && len(s.streams) == 0 && len(s.calls) == 0 {
+		return append(out, kernel.Leave())
+	}
+	if rest <= 0 {
+		rest = s.limits.SessionIdle
+	}
+	return append(out, kernel.WakeAfter(rest, idleCheck{}))
+}
+
+func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
+	if s.draining && len(s.calls) == 0 {
+		return append(out, kernel.Leave())
+	}
+	return out
+}
+
+// stop answers every call, tells the servers, and ends the streams.
+func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
+	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the session ended before the call was answered", Retryable: true}
+	for _, seq := range edge.SortedKeys(s.calls) {
+		h := s.calls[seq]
+		out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
+		out = s.event(now, seq, call.Broken{Fault: edge.EndedWith(fault, &h.Call)}, out)
+	}
+	for _, x := range s.wait {
+		out = append(out, kernel.Act(refuse{x, 503, fault}))
+	}
+	for _, r := range s.seekers.Waiting {
+		out = s.fault(r.Request, fault, out)
+	}
+	for _, seq := range edge.SortedKeys(s.subscribing) {
+		out = s.fault(s.subscribing[seq].x, fault, out)
+	}
+	out = edge.LeaveHomes(s.homes, s.self, out)
+	for _, stream := range s.streams {
+		out = append(out, kernel.Act(closeStream{stream}))
+	}
+	return append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+}
+
+// report is what the session tells people. The id is a secret; eight characters name it.
+func (s *state) report() message.SessionReport {
+	r := message.SessionReport{Session: status.Session{
+		ID: shortID(s.id), Client: s.client, Protocol: s.version, Transport: s.transport,
+		Since: s.since, LastSeen: s.lastSeen, InFlight: len(s.calls), Streams: len(s.streams),
+	}}
+	for _, seq := range edge.SortedKeys(s.calls) {
+		h := s.calls[seq]
+		r.Calls = append(r.Calls, status.Call{
+			ID: fmt.Sprintf("session/%s/%d", shortID(s.id), seq), Session: shortID(s.id), Server: h.Server, Method: h.Method.String(), Item: h.Item,
+			State: string(h.State), Began: h.Began, Deadline: h.Deadline(),
+		})
+	}
+	r.Subscriptions = edge.ReportSubscriptions(shortID(s.id), s.subs)
+	return r
+}
+
+// abort ends a call for an operator: its server is told, its client gets an error.
+func (s *state) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return out
+	}
+	out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: edge.AbortFault.Message}))
+	return s.event(now, m.Seq, call.Broken{Fault: edge.AbortFault}, out)
+}

@@ -1,0 +1,152 @@
+package session
+
+import (
+	"strings"
+
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// maxStreams is how many GET streams one session may have open at once.
+const maxStreams = 8
+
+func (s *session) openStream(self kernel.Self, a openStream) {
+	me := self.Reference()
+	switch {
+	case a.refusal != 0:
+		a.stream.Refuse(a.refusal, nil, 0)
+		return
+	case a.endpoint != "":
+		s.stream = a.stream
+		a.stream.AcceptEndpoint(a.endpoint)
+	case a.resume:
+		if !s.resume(a.stream) {
+			return
+		}
+		me.Tell(streamReady{a.stream})
+	default:
+		s.accept(a.stream)
+	}
+	a.stream.OnGone(func() { me.Tell(message.StreamClosed{Stream: a.stream}) })
+}
+
+// push gives the frame to the newest stream that takes it: each message goes to one stream only
+// (MCP 2025-11-25, basic/transports, multiple connections).
+func (s *session) push(self kernel.Self, a push) {
+	weight := downstream.WeightState
+	if a.key == "" {
+		weight = downstream.WeightLog
+	}
+	for i := len(a.streams) - 1; i >= 0; i-- {
+		if a.streams[i].Push(a.frame, a.newline, weight, a.key) {
+			s.Metrics.Bytes(status.Clients, status.Out, len(a.frame))
+			s.Metrics.Notification(a.method, status.Delivered)
+			return
+		}
+	}
+	if a.undelivered != nil { // kept, and told when a stream opens
+		self.Reference().Tell(undelivered{a.undelivered})
+		return
+	}
+	s.Metrics.Notification(a.method, status.Dropped)
+}
+
+func (s *session) refuse(a refuse) {
+	if a.fault == nil {
+		a.x.Refuse(a.status, nil, 0)
+		return
+	}
+	message.RefuseFault(a.x, a.status, a.fault)
+}
+
+// streamOpened takes a new GET stream and tells on it what could not be told before.
+func (s *state) streamOpened(m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
+	switch {
+	case s.transport == "sse" && s.path == "": // the stream the session begins with
+		s.path = strings.TrimSuffix(m.Stream.Origin.Path, "sse") + "messages"
+		s.streams = []*downstream.EventStream{m.Stream}
+		return append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.path + "?sessionId=" + s.id}))
+	case s.transport == "sse":
+		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 405}))
+	case len(s.streams) >= maxStreams:
+		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 429}))
+	case s.transport != "stdio" && (!s.initialized || m.Stream.Origin.Path != s.path):
+		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 400}))
+	case m.Stream.Origin.LastEvent != "" && s.resumes():
+		return append(out, kernel.Act(openStream{stream: m.Stream, resume: true}))
+	}
+	return s.streamReady(m.Stream, append(out, kernel.Act(openStream{stream: m.Stream})))
+}
+
+// streamReady adds an open stream and tells on it what could not be told before.
+func (s *state) streamReady(stream *downstream.EventStream, out []kernel.Effect) []kernel.Effect {
+	// Effects that were given the old slice may still read it: never append in place.
+	s.streams = append(s.streams[:len(s.streams):len(s.streams)], stream)
+	return s.tellUpdates(s.tellChanges(out))
+}
+
+// streamClosed forgets a stream. A session of HTTP+SSE ends with its stream.
+func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kernel.Effect {
+	if s.transport == "sse" {
+		return append(out, kernel.Leave())
+	}
+	var rest []*downstream.EventStream
+	for _, stream := range s.streams {
+		if stream != m.Stream {
+			rest = append(rest, stream)
+		}
+	}
+	s.streams = rest
+	return out
+}
+
+// tellChanges tells the client once about every kind of list that differs from what it was told last. Without a
+// stream nothing is told; what is due stays due.
+func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
+	if s.view == nil || !s.ready || len(s.streams) == 0 {
+		return out
+	}
+	generation := s.view.Snapshot().Generation
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		if kind == protocol.Templates {
+			continue // resources and templates share one notification
+		}
+		due := s.told[kind] != generation[kind]
+		if kind == protocol.Resources {
+			due = due || s.told[protocol.Templates] != generation[protocol.Templates]
+			s.told[protocol.Templates] = generation[protocol.Templates]
+		}
+		s.told[kind] = generation[kind]
+		if !due {
+			continue
+		}
+		method := kind.ChangedMethod().String()
+		out = append(out, kernel.Act(push{streams: s.streams, method: kind.ChangedMethod(), frame: protocol.AppendNotification(nil, method, nil), key: method, undelivered: kind}))
+	}
+	return out
+}
+
+// undelivered makes due again what no stream took.
+func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect {
+	switch what := m.what.(type) {
+	case protocol.ItemKind:
+		s.told[what] = 0 // differs from every generation of a kind that has changed
+	case message.ResourceUpdated:
+		if r, _, ok := edge.Hearing(s.view, s.subs, &what); ok {
+			return s.keep(r, what, out)
+		}
+	}
+	return out
+}
+
+// serverLog passes on a log line that belongs to no call, if the client's view holds the server.
+func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
+	if len(s.streams) == 0 || !s.ready || s.view == nil || s.key.Server != "" && s.key.Server != m.Server || !s.wantsLog(&m.Frame) {
+		return out
+	}
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline}))
+}

@@ -1,0 +1,107 @@
+package session
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// subscribing is a resources/subscribe whose server has not answered.
+type subscribing struct {
+	x *downstream.Exchange
+	edge.Resource
+	known bool // the session was subscribed before: a failure takes nothing away
+}
+
+// subscribe asks the server for updates of a resource; the client is answered after the server (C10).
+// An unknown URI is refused without asking anybody (S0.7.2).
+func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	uri, found, fault := s.resourceOf(x)
+	if fault != nil {
+		return s.unknown(x, fault, out)
+	}
+	if len(s.subs)+len(s.subscribing) >= edge.MaxSubscriptions {
+		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
+	}
+	r := edge.Resource{Server: found.Server.Name, Uri: found.Original}
+	sub, known := s.subs[r]
+	if !known {
+		sub = &edge.Subscription{}
+		s.subs[r] = sub
+	}
+	sub.Public = uri
+	s.homes[r.Server] = edge.HomeOf(found.Server)
+	s.seq++
+	s.subscribing[s.seq] = subscribing{x, r, known}
+	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.Uri, Unlisted: found.Unlisted}))
+}
+
+// unsubscribe ends it; the pool tells the server when nobody else is left.
+func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	_, found, fault := s.resourceOf(x)
+	if fault != nil {
+		return s.unknown(x, fault, out)
+	}
+	r := edge.Resource{Server: found.Server.Name, Uri: found.Original}
+	if sub := s.subs[r]; sub != nil {
+		s.forgetSubscription(r)
+		out = append(out, kernel.Tell(s.homes[r.Server].Pool, message.UnsubscribeURI{Who: s.self, URI: r.Uri}))
+	}
+	return s.result(x, []byte("{}"), out)
+}
+
+// subscribed answers the client with what the server said.
+func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.Effect {
+	w, ok := s.subscribing[m.Seq]
+	if !ok {
+		return out
+	}
+	delete(s.subscribing, m.Seq)
+	switch {
+	case m.Fault == nil && m.Error == nil:
+		return s.result(w.x, []byte("{}"), out)
+	case !w.known:
+		s.forgetSubscription(w.Resource)
+	}
+	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // which names it as its server does
+		return s.fault(w.x, edge.NoResource(w.x), out)
+	}
+	if m.Fault != nil {
+		return s.fault(w.x, m.Fault, out)
+	}
+	frame := append([]byte(`{"jsonrpc":"2.0","id":`), w.x.Frame.IDBytes()...)
+	frame = append(append(frame, `,"error":`...), m.Error...)
+	return append(out, kernel.Act(edge.Answer{X: w.x, Frame: append(frame, '}'), Newline: false}))
+}
+
+// forgetSubscription drops a subscription and the updates of it that wait for a stream.
+func (s *state) forgetSubscription(r edge.Resource) {
+	if sub := s.subs[r]; sub != nil {
+		s.kept -= len(sub.Due)
+		delete(s.subs, r)
+	}
+}
+
+// resources are the keys of subs in a fixed order.
+func (s *state) resources() []edge.Resource {
+	return slices.SortedFunc(maps.Keys(s.subs), func(a, b edge.Resource) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Uri, b.Uri))
+	})
+}
+
+// resourceOf finds the resource a request's uri names.
+func (s *state) resourceOf(x *downstream.Exchange) (string, catalog.Found, *protocol.Fault) {
+	uri, ok := protocol.Unquote(x.Params.URI.Of(x.Frame.Raw))
+	if !ok {
+		return "", catalog.Found{}, protocol.BadParams("params.uri: want a string")
+	}
+	found, fault := s.view.Resource(uri)
+	return uri, found, fault
+}

@@ -1,0 +1,181 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// Tasks of legacy servers pass through to clients of the one version that has them in its core. MCP 2025-11-25,
+// basic/utilities/tasks. Clients know a task as <server>/<the server's own id>, and a session knows only the tasks of its own
+// calls: nobody else's can be read, cancelled or listed. They are forgotten with it.
+
+const (
+	maxTasks     = 1024 // that a session knows, the newest
+	maxTaskToken = 1024 // bytes of a progress token, as JSON, that a task keeps beyond its call
+)
+
+// task is what a call of the client has become.
+type task struct {
+	number uint64 // in the order they were made
+	server string
+	own    string // the server's own id
+	token  []byte // the progress token of its call, raw, which stays valid; nil = it wants no progress, or is longer than maxTaskToken
+	home   message.Home
+}
+
+// offersTasks reports whether the client's version has tasks, and a server in view.
+func (s *state) offersTasks() bool {
+	return s.version == protocol.Version20251125 && slices.ContainsFunc(s.view.Servers(), edge.LegacyTasks)
+}
+
+// taskRequest answers tasks/list and passes on what names a task of the session.
+func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	if !s.offersTasks() {
+		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
+	}
+	if x.Frame.M == protocol.MethodTasksList {
+		return s.listTasks(now, x, out)
+	}
+	id, _ := protocol.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
+	t := s.tasks[id]
+	if t == nil || s.serverOf(t) == nil {
+		return s.fault(x, protocol.BadParams("Unknown task: "+edge.Cut(id, 300)), out)
+	}
+	return s.forward(now, x, edge.Target{Server: s.serverOf(t), Original: t.own, Span: x.Params.TaskID, Home: &t.home}, out)
+}
+
+// serverOf is the server that has the task, nil if it is in view no more.
+func (s *state) serverOf(t *task) *catalog.Server {
+	for _, server := range s.view.Servers() {
+		if server.Name == t.server {
+			return server
+		}
+	}
+	return nil
+}
+
+// prepareTask makes what the request is for its server as to tasks: one about a task says where that is, one that is to
+// become a task says so. A task that the client would never hear of is not begun.
+func (s *state) prepareTask(r *message.Request, t edge.Target) {
+	switch {
+	case t.Home != nil:
+		r.Home = t.Home
+	case r.Frame.M != protocol.MethodToolsCall || !edge.LegacyTasks(t.Server):
+	case s.version == protocol.Version20251125 && protocol.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
+		r.AsTask = true
+	default:
+		edge.WithoutTasks(r, t.Entry)
+	}
+}
+
+// taskMade notes that a call has become a task; the oldest of too many is forgotten. That of a call that has been given up
+// meanwhile is nobody's.
+func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effect {
+	h := s.calls[m.Seq]
+	if h == nil {
+		return append(out, kernel.Tell(m.Home.Backend, message.DropTask{ID: m.ID, Incarnation: m.Home.Incarnation}))
+	}
+	public := edge.PublicTaskID(h.Server, m.ID)
+	delete(s.tasks, public)
+	if len(s.tasks) >= maxTasks {
+		oldest := public
+		for id, t := range s.tasks {
+			if s.tasks[oldest] == nil || t.number < s.tasks[oldest].number {
+				oldest = id
+			}
+		}
+		delete(s.tasks, oldest)
+	}
+	s.lastTask++
+	t := &task{number: s.lastTask, server: h.Server, own: m.ID, home: m.Home}
+	if len(h.Token) <= maxTaskToken { // a longer one would stay for as long as the session, outside of limits.maxBufferedBytes
+		t.token = slices.Clone(h.Token)
+	}
+	s.tasks[public] = t
+	return out
+}
+
+// taskGone forgets a task that is no more: its server says so, or the gateway in its place.
+func (s *state) taskGone(h *held, e *call.Effect) {
+	if h.Method != protocol.MethodTasksGet {
+		return
+	}
+	if code, _ := protocol.ErrorNumber(&e.Frame); e.Kind == call.Deliver && e.Frame.Kind == protocol.KindError && code == -32602 ||
+		e.Kind == call.Fail && e.Fault.Name == protocol.InvalidParams {
+		delete(s.tasks, edge.PublicTaskID(h.Server, h.Item))
+	}
+}
+
+// taskNote tells the client what the server says of a task: on the stream of a request that waits for its end, if there is
+// one, else on a stream that belongs to no request.
+func (s *state) taskNote(m message.TaskNote, out []kernel.Effect) []kernel.Effect {
+	t := s.tasks[edge.PublicTaskID(m.Server, m.ID)]
+	if t == nil {
+		return out
+	}
+	edits := taskEdits(nil, m.Frame.Raw, m.Frame.Params, m.Server)
+	switch m.Frame.M {
+	case protocol.NotificationProgress:
+		token := protocol.Member(m.Frame.Raw, m.Frame.Params, "progressToken")
+		if t.token == nil || !token.Present() {
+			return out
+		}
+		edits = append(edits, protocol.Edit{Span: token, With: t.token})
+	case protocol.NotificationMessage:
+		if !s.wantsLog(&m.Frame) {
+			return out
+		}
+	}
+	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
+	for _, seq := range edge.SortedKeys(s.calls) {
+		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == m.Server && h.Item == m.ID {
+			return append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+		}
+	}
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))
+}
+
+// resultOf is the method whose result the call has: that of a task is of the call that began it.
+func (h *held) resultOf() protocol.Method {
+	if h.Method == protocol.MethodTasksResult {
+		return protocol.MethodToolsCall
+	}
+	return h.Method
+}
+
+// taskEdits make the ids of tasks public in a result: of a call that became a task, or about one.
+func (h *held) taskEdits(edits []protocol.Edit, f *protocol.Frame) []protocol.Edit {
+	switch {
+	case h.asTask:
+		edits = edge.PublicTask(edits, f.Raw, protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId"), h.Server)
+	case h.Method == protocol.MethodTasksGet || h.Method == protocol.MethodTasksCancel:
+		return taskEdits(edits, f.Raw, f.Result, h.Server)
+	case h.Method != protocol.MethodTasksResult:
+		return edits
+	}
+	return edge.PublicTask(edits, f.Raw, protocol.RelatedTask(f.Raw, f.Result), h.Server)
+}
+
+// taskEdits do so in an object that is a task, or says which it belongs to.
+func taskEdits(edits []protocol.Edit, raw []byte, object protocol.Span, server string) []protocol.Edit {
+	edits = edge.PublicTask(edits, raw, protocol.Member(raw, object, "taskId"), server)
+	return edge.PublicTask(edits, raw, protocol.RelatedTask(raw, object), server)
+}
+
+// ownReply is the result of the client's answer to a question with the task's id as the server knows it.
+func (h *held) ownReply(f *protocol.Frame) []byte {
+	span := protocol.RelatedTask(f.Raw, f.Result)
+	if id, ok := protocol.Unquote(span.Of(f.Raw)); !ok || h.Method != protocol.MethodTasksResult || id != edge.PublicTaskID(h.Server, h.Item) {
+		return f.ResultBytes()
+	}
+	span.Off, span.End = span.Off-f.Result.Off, span.End-f.Result.Off
+	return protocol.AppendEdited(nil, f.ResultBytes(), protocol.Edit{Span: span, With: protocol.Quote(h.Item)})
+}

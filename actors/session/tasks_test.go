@@ -1,0 +1,258 @@
+package session
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+const legacyHasTasks = `{"tasks":{"requests":{"tools":{"call":{}}}}}`
+
+func TestLegacyTasksOfAServer(t *testing.T) {
+	for _, c := range []struct {
+		version, capabilities string
+		want                  bool
+	}{
+		{protocol.Version20251125, legacyHasTasks, true},
+		{protocol.Version20250618, legacyHasTasks, false},
+		{protocol.Version20260728, legacyHasTasks, false},
+		{protocol.Version20251125, `{"tasks":{"list":{},"cancel":{}}}`, false},
+		{protocol.Version20251125, `{"tasks":{"requests":{"tools":{"call":null}}}}`, false},
+		{protocol.Version20251125, `{"tasks":true}`, false},
+		{protocol.Version20251125, ``, false},
+	} {
+		if got := edge.LegacyTasks(&catalog.Server{Protocol: c.version, Capabilities: []byte(c.capabilities)}); got != c.want {
+			t.Errorf("%s %s: %v", c.version, c.capabilities, got)
+		}
+	}
+}
+
+// taskScript is a session of 2025-11-25 with tasks of a server named one.
+type taskScript struct {
+	t *testing.T
+	s *state
+}
+
+func newTaskScript(t *testing.T) *taskScript {
+	s := newState(Options{ID: "session", Transport: "http"}, kernel.Reference{})
+	s.initialized, s.ready, s.version, s.path = true, true, protocol.Version20251125, "/mcp"
+	s.view = actortest.View(t, catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125})
+	return &taskScript{t, s}
+}
+
+func (k *taskScript) step(msg any) []kernel.Effect { return step(k.s, time.Unix(1000, 0), msg, nil) }
+
+// ask sends a request and returns the answer it gets at once, "" = none, and what is dispatched.
+func (k *taskScript) ask(line string) (answered string, sent []message.Dispatch) {
+	k.t.Helper()
+	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
+	if err := x.Frame.Parse([]byte(line)); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := x.Params.Scan(&x.Frame); err != nil {
+		k.t.Fatal(err)
+	}
+	return k.sort(k.step(message.Inbound{Exchange: x}))
+}
+
+func (k *taskScript) sort(effects []kernel.Effect) (answered string, sent []message.Dispatch) {
+	for _, e := range effects {
+		if d, ok := e.Msg.(message.Dispatch); ok {
+			sent = append(sent, d)
+		}
+		if a, ok := e.Act.(edge.Answer); ok {
+			answered = string(a.Frame)
+		}
+	}
+	return answered, sent
+}
+
+// result gives a call the server's answer and returns the client's.
+func (k *taskScript) result(seq uint64, member string) string {
+	k.t.Helper()
+	done := message.Done{Seq: seq}
+	if err := done.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":5,` + member + `}`)); err != nil {
+		k.t.Fatal(err)
+	}
+	answered, _ := k.sort(k.step(done))
+	return answered
+}
+
+// make has a call become the task of that id.
+func (k *taskScript) make(id string) {
+	k.t.Helper()
+	k.s.seq++
+	k.s.calls[k.s.seq] = &held{}
+	k.s.calls[k.s.seq].Server = "one"
+	k.step(message.TaskMade{Seq: k.s.seq, ID: id})
+	delete(k.s.calls, k.s.seq)
+}
+
+// The newest tasks are known, and no more of them than there is room for.
+func TestTasksOfASessionAreBounded(t *testing.T) {
+	k := newTaskScript(t)
+	for i := range maxTasks + 2 {
+		k.make(fmt.Sprint(i))
+	}
+	for id, want := range map[string]bool{"one/0": false, "one/1": false, "one/2": true, fmt.Sprint("one/", maxTasks+1): true} {
+		answered, sent := k.ask(`{"jsonrpc":"2.0","id":"` + id + `","method":"tasks/get","params":{"taskId":"` + id + `"}}`)
+		if known := len(sent) == 1; known != want || strings.Contains(answered, "-32602") == want {
+			t.Errorf("%s: known %v, answered %s", id, known, answered)
+		}
+	}
+	if len(k.s.tasks) != maxTasks {
+		t.Errorf("%d tasks are kept", len(k.s.tasks))
+	}
+}
+
+// A task keeps the progress token of its call for as long as the session lasts, so it does not keep one without end.
+func TestTasksKeepNoEndlessToken(t *testing.T) {
+	k := newTaskScript(t)
+	for size, want := range map[int]int{0: 0, maxTaskToken: maxTaskToken, maxTaskToken + 1: 0} {
+		k.s.seq++
+		k.s.calls[k.s.seq] = &held{Call: call.Call{Server: "one", Token: bytes.Repeat([]byte{'7'}, size)}}
+		k.step(message.TaskMade{Seq: k.s.seq, ID: "endless"})
+		if got := len(k.s.tasks["one/endless"].token); got != want {
+			t.Errorf("of a token of %d bytes %d are kept, want %d", size, got, want)
+		}
+	}
+}
+
+// tasks/list asks for each task on its page, leaves out what nobody answers for, and forgets what is no more.
+func TestListTasks(t *testing.T) {
+	k := newTaskScript(t)
+	for i := range taskPage + 2 {
+		k.make(fmt.Sprint(i))
+	}
+	answered, sent := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`)
+	if answered != "" || len(sent) != taskPage {
+		t.Fatalf("answered %q, %d looks", answered, len(sent))
+	}
+	for i, d := range sent {
+		if got := string(d.Request.Frame.Raw); got != fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"tasks/get","params":{"taskId":"%d"}}`, i) {
+			t.Fatalf("look %d: %s", i, got)
+		}
+		switch i {
+		case 0, taskPage - 1:
+			answered = k.result(d.Call.Seq, fmt.Sprintf(`"result": {"taskId":"%d","status":"working"} `, i))
+		case 1:
+			answered = k.result(d.Call.Seq, `"error":{"code":-32602,"message":"expired"}`)
+		case 2:
+			answered, _ = k.sort(k.step(message.Failed{Seq: d.Call.Seq, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}))
+		default:
+			answered = k.result(d.Call.Seq, `"result":[]`)
+		}
+	}
+	want := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"tasks":[{"taskId":"one/0","status":"working"},{"taskId":"one/%d","status":"working"}],"nextCursor":"%d"}}`, taskPage-1, taskPage)
+	if answered != want {
+		t.Errorf("got  %s\nwant %s", answered, want)
+	}
+	if k.s.tasks["one/1"] != nil || k.s.tasks["one/2"] == nil || len(k.s.calls) != 0 {
+		t.Errorf("one that is gone is kept: %v, one that could not be asked is: %v; %d calls are left", k.s.tasks["one/1"] != nil, k.s.tasks["one/2"] != nil, len(k.s.calls))
+	}
+	if _, sent = k.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tasks/list","params":{"cursor":"%d"}}`, taskPage)); len(sent) != 2 {
+		t.Errorf("the second page: %d looks, want 2", len(sent))
+	}
+	for _, bad := range []string{`"x"`, `""`, `"-1"`} {
+		if answered, _ := k.ask(`{"jsonrpc":"2.0","id":3,"method":"tasks/list","params":{"cursor":` + bad + `}}`); !strings.Contains(answered, "-32602") {
+			t.Errorf("cursor %s: %s", bad, answered)
+		}
+	}
+	k.s.limits.MaxInFlightPerClient = 1
+	for range 2 {
+		answered, _ = k.ask(`{"jsonrpc":"2.0","id":4,"method":"tasks/list"}`)
+	}
+	if !strings.Contains(answered, "OVERLOADED") {
+		t.Errorf("without end: %s", answered)
+	}
+	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), edge.Deadline{Gen: k.s.clock.Gen}, nil)
+	if answered, _ := k.sort(silent); !strings.Contains(answered, `{"tasks":[]}`) || len(k.s.calls) != 0 {
+		t.Errorf("from silent servers: %s; %d calls are left", answered, len(k.s.calls))
+	}
+}
+
+// A request that waits for the end of a task has no idle clock once it is written.
+func TestTasksResultIsPatient(t *testing.T) {
+	k := newTaskScript(t)
+	k.make("7")
+	k.s.view.Servers()[0].Rules.Timeout, k.s.view.Servers()[0].Rules.MaxTimeout, k.s.view.Servers()[0].Rules.Queue.Timeout = time.Minute, time.Hour, time.Second
+	_, sent := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"one/7"}}`)
+	h := k.s.calls[sent[0].Call.Seq]
+	if at := h.Deadline(); !at.Equal(time.Unix(1000, 0).Add(time.Minute + time.Second)) {
+		t.Errorf("not taken by its server until %v", at)
+	}
+	k.step(message.Written{Seq: sent[0].Call.Seq})
+	if at := h.Deadline(); !at.Equal(time.Unix(1000, 0).Add(time.Hour)) {
+		t.Errorf("not answered until %v", at)
+	}
+}
+
+// Who asks for a task of 2025-11-25, and for whom it is asked.
+func TestPrepareTask(t *testing.T) {
+	has := &catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125}
+	none := &catalog.Server{Name: "two", Capabilities: []byte(`{}`), Protocol: protocol.Version20251125}
+	required := []byte(`{"name":"a","execution":{"taskSupport":"required"}}`)
+	optional := []byte(`{"name":"a","execution":{"taskSupport":"optional"}}`)
+	const plain, asks = `{"name":"a"}`, `{"name":"a","task":{"ttl":1}}`
+	for _, c := range []struct {
+		name, version  string
+		server         *catalog.Server
+		tool           []byte
+		params, sent   string
+		asTask, follow bool
+	}{
+		{"asked for", protocol.Version20251125, has, optional, asks, asks, true, false},
+		{"not asked for", protocol.Version20251125, has, optional, plain, plain, false, false},
+		{"not asked for, the tool is nothing else", protocol.Version20251125, has, required, plain, `{"task":{},"name":"a"}`, false, true},
+		{"asked for by a client that has none", protocol.Version20250618, has, optional, asks, plain, false, false},
+		{"likewise, the tool is nothing else", protocol.Version20250618, has, required, asks, `{"task":{},"name":"a"}`, false, true},
+		{"of a server that has none", protocol.Version20251125, none, required, asks, asks, false, false},
+	} {
+		r := &message.Request{}
+		if err := r.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + c.params + `}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Params.Scan(&r.Frame); err != nil {
+			t.Fatal(err)
+		}
+		r.Target = r.Params.Name
+		s := &state{version: c.version}
+		s.prepareTask(r, edge.Target{Server: c.server, Entry: &catalog.Entry{Source: c.tool}})
+		if got := string(r.Frame.ParamsBytes()); got != c.sent || r.AsTask != c.asTask || r.Follow != c.follow || string(r.Target.Of(r.Frame.Raw)) != `"a"` {
+			t.Errorf("%s: sent %s, a task: %v, followed: %v", c.name, got, r.AsTask, r.Follow)
+		}
+	}
+}
+
+// A task that comes when its call has been given up is nobody's: the connection that made it is told.
+func TestATaskThatComesTooLate(t *testing.T) {
+	k := newTaskScript(t)
+	out := k.step(message.TaskMade{Seq: 99, ID: "7", Home: message.Home{Incarnation: 3}})
+	if len(out) != 1 || out[0].Msg != (message.DropTask{ID: "7", Incarnation: 3}) || len(k.s.tasks) != 0 {
+		t.Errorf("effects %+v, tasks %v", out, k.s.tasks)
+	}
+}
+
+// The looks of a tasks/list do not take another request of the same id out of the table: it can still be cancelled.
+func TestListTasksUnderAnIDInUse(t *testing.T) {
+	k := newTaskScript(t)
+	k.make("7")
+	_, first := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"one/7"}}`)
+	_, looks := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`)
+	k.result(looks[0].Call.Seq, `"result":{"taskId":"7","status":"working"}`)
+	k.ask(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	if k.s.calls[first[0].Call.Seq] != nil {
+		t.Error("the request goes on after its cancellation")
+	}
+}

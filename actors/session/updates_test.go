@@ -1,0 +1,82 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// away is a session whose client is subscribed to a directory and has no stream open.
+func away(t *testing.T) (*state, func(uri string)) {
+	s := newState(Options{ID: "x", Transport: "http"}, kernel.Reference{})
+	server := &catalog.Server{Name: "one"}
+	s.view, _ = catalog.Build(nil, []catalog.Source{{Server: server}}, catalog.Naming{URIStyle: "original"}, [protocol.ItemKinds]bool{}).View(catalog.Key{})
+	s.ready, s.initialized = true, true
+	s.subs[edge.Resource{Server: "one", Uri: "file:///dir"}] = &edge.Subscription{Public: "file:///dir"}
+	return s, func(uri string) {
+		u, ok := message.UpdatedURI(uri)
+		if !ok {
+			t.Fatal(uri)
+		}
+		step(s, time.Now(), message.ResourceUpdated{Server: "one", URI: uri, Frame: u.Frame, Span: u.Span}, nil)
+	}
+}
+
+// back opens a stream and returns the URIs that are told on it.
+func back(s *state) (told []string) {
+	for _, e := range s.tellUpdates(s.streamReady(&downstream.EventStream{}, nil)) {
+		if p, ok := e.Act.(push); ok && strings.Contains(string(p.frame), "updated") {
+			told = append(told, p.key)
+		}
+	}
+	slices.Sort(told)
+	return told
+}
+
+// A client without a stream hears of every part of what it subscribed to that has changed, once.
+func TestPartsThatChangeWhileTheClientIsAway(t *testing.T) {
+	s, changes := away(t)
+	for _, uri := range []string{"file:///dir/a", "file:///dir/b", "file:///dir/a"} {
+		changes(uri)
+	}
+	if told := back(s); len(told) != 2 || !strings.HasSuffix(told[0], "file:///dir/a") || !strings.HasSuffix(told[1], "file:///dir/b") {
+		t.Errorf("told %q", told)
+	}
+	if told := back(s); len(told) != 0 || s.kept != 0 {
+		t.Errorf("told again: %q, %d are kept", told, s.kept)
+	}
+}
+
+// What came before the server refused the subscription is forgotten with it, and no longer counted.
+func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
+	s, changes := away(t)
+	s.subscribing[1] = subscribing{x: &downstream.Exchange{}, Resource: edge.Resource{Server: "one", Uri: "file:///dir"}}
+	changes("file:///dir/a")
+	step(s, time.Now(), message.Subscribed{Seq: 1, Fault: protocol.NoResource("file:///dir")}, nil)
+	if len(s.subs) != 0 || s.kept != 0 {
+		t.Errorf("%d subscriptions, %d updates are kept", len(s.subs), s.kept)
+	}
+}
+
+// A server that names parts without end fills nothing: the client hears that the whole has changed.
+func TestTooManyPartsChange(t *testing.T) {
+	s, changes := away(t)
+	for i := range 10 * maxDue {
+		changes(fmt.Sprint("file:///dir/", i))
+		if n := len(s.subs[edge.Resource{Server: "one", Uri: "file:///dir"}].Due); n > maxDue || n != s.kept {
+			t.Fatalf("%d updates are kept, counted as %d", n, s.kept)
+		}
+	}
+	if told := back(s); !slices.Contains(told, "file:///dir") {
+		t.Errorf("told %q", told)
+	}
+}
