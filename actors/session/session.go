@@ -31,7 +31,7 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// Mailbox is how many messages of one client may wait.
+// mailbox is how many messages of one client may wait.
 const mailbox = 512
 
 // Spawn starts the session under the gateway. A session that panics is not restarted: its client begins a new one.
