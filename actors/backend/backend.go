@@ -10,7 +10,6 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
-	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -122,66 +121,5 @@ func jitter(r *rand.Rand, d time.Duration) time.Duration {
 	}
 	return d/2 + time.Duration(r.Int64N(int64(d/2)+1))
 }
-
-// linkEvent is what a connection told.
-type linkEvent struct {
-	incarnation
-	event upstream.Event
-}
-
-// Size is what it holds.
-func (e linkEvent) Size() int {
-	if r, ok := e.event.(upstream.Received); ok {
-		return len(r.Frame.Raw)
-	}
-	return 0
-}
-
-// Messages of the backend to itself.
-type (
-	wake         struct{ incarnation } // the pause is over
-	startExpired struct{ incarnation } // startTimeout is over
-	settled      struct{ incarnation } // settleTime is over
-	probeExpired struct{ incarnation } // probeTime is over
-	ownExpired   struct {              // an answer to a request of ours did not come
-		incarnation
-		ticket uint32
-	}
-	ttlExpired struct { // a list is no longer fresh
-		incarnation
-		kind    protocol.ItemKind
-		fetches int
-	}
-	listDue struct { // the pause before a list that could not be fetched is asked for again is over
-		incarnation
-		kind    protocol.ItemKind
-		fetches int
-	}
-	lookDue struct { // it is time to ask how far a followed task is
-		incarnation
-		id uint32 // of the request that waits for its end
-	}
-	roundDue struct { // the pause before a request is sent again is over
-		call   message.CallRef
-		number int
-	}
-	burstOver struct { // a call that has asked has had time to ask more
-		incarnation
-		id uint32
-	}
-	leftOver struct { // a server has had time to end a call that was cancelled while it asked
-		incarnation
-		id uint32
-	}
-	ackExpired struct { // a stream was not acknowledged
-		incarnation
-		id uint32
-	}
-	relisten struct { // the pause before a stream is opened again is over
-		incarnation
-		attempt int
-	}
-	overlapOver struct{ incarnation } // two streams have run beside each other for long enough
-)
 
 var _ kernel.Logic = (*backend)(nil)

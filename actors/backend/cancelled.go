@@ -52,7 +52,7 @@ func (s *state) leftTaken(ticket uint32, out []kernel.Effect) []kernel.Effect {
 // leftOver answers the questions of a cancelled call, if its server has not ended it.
 func (s *state) leftOver(m leftOver, out []kernel.Effect) []kernel.Effect {
 	asks := s.conn.cancelled[m.id]
-	if m.incarnation != s.conn.incarnation || asks == nil {
+	if asks == nil {
 		return out
 	}
 	delete(s.conn.cancelled, m.id)

@@ -78,7 +78,7 @@ func legacyPause(f *protocol.Frame, task protocol.Span) time.Duration {
 func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
 	switch {
-	case m.incarnation != s.conn.incarnation || p == nil || p.task == nil || p.task.odd != nil:
+	case p == nil || p.task == nil || p.task.odd != nil:
 		return out
 	case p.task.rest:
 		s.remove(m.id, p)

@@ -62,7 +62,7 @@ func (s *state) keepFresh(kind protocol.ItemKind, out []kernel.Effect) []kernel.
 
 // ttlExpired fetches a list again; whoever holds the old one compares.
 func (s *state) ttlExpired(m ttlExpired, out []kernel.Effect) []kernel.Effect {
-	if m.incarnation != s.conn.incarnation || s.life.phase != message.Ready || s.conn.lists[m.kind].fetches != m.fetches || s.conn.streams.tells(m.kind) {
+	if s.life.phase != message.Ready || s.conn.lists[m.kind].fetches != m.fetches || s.conn.streams.tells(m.kind) {
 		return out
 	}
 	return s.resync(m.kind, out)

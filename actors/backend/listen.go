@@ -252,18 +252,18 @@ func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kerne
 	l := &s.conn.streams
 	switch m := msg.(type) {
 	case overlapOver:
-		if m.incarnation == s.conn.incarnation && l.late.armed {
+		if l.late.armed {
 			return s.overlapOver(out)
 		}
 	case relisten:
-		if m.incarnation != s.conn.incarnation || m.attempt != l.attempt {
+		if m.attempt != l.attempt {
 			return out
 		}
 		if l.paused = false; l.now == nil || l.outdated() {
 			return s.listenAnew(out)
 		}
 	case ackExpired:
-		if m.incarnation == s.conn.incarnation && l.next != nil && l.next.id == m.id {
+		if l.next != nil && l.next.id == m.id {
 			st := l.next
 			f := ownFault("the server did not acknowledge the stream within " + ackTime.String())
 			return s.streamEnded(now, st, &f, s.closeStream(st, out))

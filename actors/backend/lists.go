@@ -270,7 +270,7 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 
 // ownExpired gives up on an answer to a request of ours that did not come in time.
 func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []kernel.Effect {
-	if m.incarnation != s.conn.incarnation || s.conn.pending[m.ticket] == nil || s.conn.pending[m.ticket].own == nil {
+	if s.conn.pending[m.ticket] == nil || s.conn.pending[m.ticket].own == nil {
 		return out
 	}
 	out = append(out, kernel.Act(giveUp{uint64(m.ticket)}))

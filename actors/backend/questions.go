@@ -149,7 +149,7 @@ func (s *state) parks(p *pending, out []kernel.Effect) []kernel.Effect {
 // burstOver: a call that has asked has had time to ask more; another may run now.
 func (s *state) burstOver(m burstOver, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
-	if m.incarnation != s.conn.incarnation || p == nil || len(p.asks) == 0 || p.parked {
+	if p == nil || len(p.asks) == 0 || p.parked {
 		return out
 	}
 	return s.parks(p, out)

@@ -26,9 +26,6 @@ type reach struct {
 	lost  string // why the last one did not get there; "" = it did, or was not needed
 }
 
-// reachDue: it is time to ask a server again that could not be reached.
-type reachDue struct{ incarnation }
-
 // notSent: nothing of that frame reached the server, so the pool may try elsewhere.
 func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
@@ -140,8 +137,8 @@ func (s *state) unreached(now time.Time, reason string, out []kernel.Effect) []k
 }
 
 // reachDue asks again, unless something else got there meanwhile.
-func (s *state) reachDue(now time.Time, m reachDue, out []kernel.Effect) []kernel.Effect {
-	if m.incarnation != s.conn.incarnation || s.conn.reach.lost == "" {
+func (s *state) reachDue(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.conn.reach.lost == "" {
 		return out
 	}
 	return s.ask(now, out)

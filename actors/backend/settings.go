@@ -38,9 +38,9 @@ func (s *state) armStart(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 // startExpired gives up a start that takes too long.
-func (s *state) startExpired(now time.Time, m startExpired, out []kernel.Effect) []kernel.Effect {
+func (s *state) startExpired(now time.Time, out []kernel.Effect) []kernel.Effect {
 	limit := s.server.StartTimeout
-	if m.incarnation != s.conn.incarnation || !s.starting() || limit <= 0 || now.Before(s.conn.began.Add(limit)) {
+	if !s.starting() || limit <= 0 || now.Before(s.conn.began.Add(limit)) {
 		return out
 	}
 	return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s): %s", limit, s.missing()), out)

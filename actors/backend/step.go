@@ -1,20 +1,17 @@
 package backend
 
 import (
-	"log/slog"
 	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/upstream"
 )
 
 const (
 	steady     = 5 * time.Second        // ready for so long, the first reconnect is immediate
 	closeGrace = 500 * time.Millisecond // stdin closed, then TERM, then KILL
-	keptStderr = 20                     // lines of stderr kept for people
 	settleTime = time.Second            // for a server over HTTP to take the end of the handshake and open its stream
 )
 
@@ -40,6 +37,13 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			return out // an earlier connection's
 		}
 		return s.link(now, m.event, out)
+	case bound:
+		if m.of() != s.conn.incarnation {
+			return out
+		}
+		return s.timer(now, m, out)
+	case roundDue:
+		return s.roundDue(m, out)
 	case message.Send:
 		return s.send(m, out)
 	case message.Withdraw:
@@ -48,6 +52,16 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.answerAsk(now, m, out)
 	case message.DropTask:
 		return s.dropTaskMade(m, out)
+	case message.Inspect:
+		m.Reply(s.report())
+		return out
+	}
+	return s.command(now, msg, out)
+}
+
+// command handles what the pool wants of the connection as a whole.
+func (s *state) command(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
 	case message.Query:
 		return s.query(m, out)
 	case message.Fetch:
@@ -63,6 +77,13 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.tellLevel(out)
 	case message.RootsChanged:
 		return s.rootsChanged(out)
+	}
+	return s.startOrStop(now, msg, out)
+}
+
+// startOrStop handles the ends of the backend's life.
+func (s *state) startOrStop(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
 	case kernel.Started:
 		s.life.since = now
 		out = append(out, kernel.Tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.life.phase, Anew: true}))
@@ -71,54 +92,26 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if s.life.phase == message.Idle {
 			return s.connect(now, out)
 		}
-	case wake:
-		if (s.life.phase == message.Waiting || s.life.phase == message.NeedsLogin) && m.incarnation == s.conn.incarnation {
-			return s.connect(now, out)
-		}
-	case startExpired:
-		return s.startExpired(now, m, out)
-	case settled:
-		if m.incarnation == s.conn.incarnation && s.life.phase == message.Syncing {
-			return s.settled(now, out)
-		}
-	case probeExpired:
-		if m.incarnation == s.conn.incarnation && s.life.phase == message.Handshaking {
-			return s.silent(out)
-		}
-	case ownExpired:
-		return s.ownExpired(now, m, out)
-	case ttlExpired:
-		return s.ttlExpired(m, out)
-	case listDue:
-		return s.listDue(m, out)
-	case lookDue:
-		return s.lookDue(m, out)
-	case roundDue:
-		return s.roundDue(m, out)
-	case leftOver:
-		return s.leftOver(m, out)
-	case burstOver:
-		return s.burstOver(m, out)
-	case reachDue:
-		return s.reachDue(now, m, out)
-	case ackExpired, relisten, overlapOver:
-		return s.streamTimer(now, m, out)
 	case message.Drain:
 		return s.drain(now, out)
 	case message.Stop:
 		return append(s.stop(now, protocol.ShuttingDown, m.Reason, out), kernel.Leave())
 	case kernel.Stopping:
-		switch m.Why {
-		case kernel.WhyShutdown:
-			return s.stop(now, protocol.ShuttingDown, "the gateway is shutting down", out)
-		case kernel.WhyRestarting, kernel.WhyFailed:
-			return s.stop(now, protocol.BackendDisconnected, "an internal error of the gateway", out)
-		}
-		return s.stop(now, protocol.BackendDisconnected, "it was switched off, removed or begun anew", out)
-	case message.Inspect:
-		m.Reply(s.report())
+		name, reason := whyStopping(m.Why)
+		return s.stop(now, name, reason, out)
 	}
 	return out
+}
+
+// whyStopping is what holders of calls are told when the actor is stopped from outside.
+func whyStopping(why string) (protocol.FaultName, string) {
+	switch why {
+	case kernel.WhyShutdown:
+		return protocol.ShuttingDown, "the gateway is shutting down"
+	case kernel.WhyRestarting, kernel.WhyFailed:
+		return protocol.BackendDisconnected, "an internal error of the gateway"
+	}
+	return protocol.BackendDisconnected, "it was switched off, removed or begun anew"
 }
 
 // starting reports whether this incarnation has not been ready yet.
@@ -162,54 +155,6 @@ func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Act(open{s.conn.incarnation}))
 	s.conn.began = now
 	return s.armStart(now, out)
-}
-
-// link handles what the connection told.
-func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
-	switch e := event.(type) {
-	case upstream.Received:
-		s.conn.spoke, s.life.mute = true, false
-		return s.received(now, &e, out)
-	case upstream.Written:
-		return s.wrote(e.Ticket, out)
-	case upstream.NotSent:
-		return s.notSent(now, e, out)
-	case upstream.Ended:
-		return s.ended(now, e, out)
-	case upstream.Opened:
-		s.conn.pid = e.PID
-		return s.handshake(now, out)
-	case upstream.SessionLost:
-		return s.sessionLost(now, e, out)
-	case upstream.Listening:
-		return s.streamed(now, out)
-	case upstream.ListenFailed:
-		out = append(out, kernel.Log(slog.LevelDebug, "listen stream failed", "err", e.Err, "final", e.Final))
-		if !e.Final && s.life.phase == message.Ready {
-			return s.ask(now, out)
-		}
-		return s.streamed(now, out)
-	case upstream.Noise:
-		s.conn.spoke, s.life.mute = true, false
-		return s.noised(now, e, out)
-	case upstream.Stderr:
-		s.life.stderr = append(s.life.stderr, e.Line)
-		if len(s.life.stderr) > keptStderr {
-			s.life.stderr = append(s.life.stderr[:0], s.life.stderr[len(s.life.stderr)-keptStderr:]...)
-		}
-		return append(out, kernel.Log(slog.LevelDebug, "server wrote to stderr", "line", e.Line))
-	case upstream.Closed:
-		s.conn.open = false
-		if n := len(e.Stderr); n > 0 {
-			s.conn.lastLine = e.Stderr[n-1]
-		}
-		if s.diedOfIt() {
-			return s.reopen(now, message.EraModern, out)
-		}
-		s.life.mute = s.life.mute || s.life.phase == message.Handshaking && s.conn.probe.fresh && !s.conn.spoke
-		return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))
-	}
-	return out
 }
 
 // lose ends the incarnation: every call gets its answer, and the next attempt is set.
@@ -288,12 +233,4 @@ func (s *state) report() status.Backend {
 		b.Protocol = s.conn.info.Version
 	}
 	return b
-}
-
-// closedReason says why a connection ended. What the process wrote on stderr is not for clients: it may hold secrets.
-func closedReason(e upstream.Closed) string {
-	if e.Err != nil {
-		return e.Err.Error()
-	}
-	return "the connection was closed"
 }

@@ -24,7 +24,7 @@ func (s *state) listLater(kind protocol.ItemKind, out []kernel.Effect) []kernel.
 // it is asked for as well, or nobody would do so later.
 func (s *state) listDue(m listDue, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[m.kind]
-	if m.incarnation != s.conn.incarnation || s.life.phase != message.Ready && s.life.phase != message.Syncing || l.running || l.fetches != m.fetches {
+	if s.life.phase != message.Ready && s.life.phase != message.Syncing || l.running || l.fetches != m.fetches {
 		return out
 	}
 	return s.fetch(m.kind, out)

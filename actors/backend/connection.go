@@ -1,0 +1,101 @@
+package backend
+
+import (
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol/upstream"
+)
+
+// keptStderr is how many lines of stderr are kept for people.
+const keptStderr = 20
+
+// linkEvent is what a connection told.
+type linkEvent struct {
+	incarnation
+	event upstream.Event
+}
+
+// Size is what it holds.
+func (e linkEvent) Size() int {
+	if r, ok := e.event.(upstream.Received); ok {
+		return len(r.Frame.Raw)
+	}
+	return 0
+}
+
+// link handles what the connection told of frames.
+func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
+	switch e := event.(type) {
+	case upstream.Received:
+		s.conn.spoke, s.life.mute = true, false
+		return s.received(now, &e, out)
+	case upstream.Written:
+		return s.wrote(e.Ticket, out)
+	case upstream.NotSent:
+		return s.notSent(now, e, out)
+	case upstream.Ended:
+		return s.ended(now, e, out)
+	case upstream.Noise:
+		s.conn.spoke, s.life.mute = true, false
+		return s.noised(now, e, out)
+	}
+	return s.linkItself(now, event, out)
+}
+
+// linkItself handles what the connection told of itself.
+func (s *state) linkItself(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
+	switch e := event.(type) {
+	case upstream.Opened:
+		s.conn.pid = e.PID
+		return s.handshake(now, out)
+	case upstream.SessionLost:
+		return s.sessionLost(now, e, out)
+	case upstream.Listening:
+		return s.streamed(now, out)
+	case upstream.ListenFailed:
+		out = append(out, kernel.Log(slog.LevelDebug, "listen stream failed", "err", e.Err, "final", e.Final))
+		if !e.Final && s.life.phase == message.Ready {
+			return s.ask(now, out)
+		}
+		return s.streamed(now, out)
+	case upstream.Stderr:
+		return s.wroteStderr(e.Line, out)
+	case upstream.Closed:
+		return s.closed(now, e, out)
+	}
+	return out
+}
+
+// wroteStderr keeps the last lines for people.
+func (s *state) wroteStderr(line string, out []kernel.Effect) []kernel.Effect {
+	lines := append(s.life.stderr, line)
+	if len(lines) > keptStderr {
+		lines = append(lines[:0], lines[len(lines)-keptStderr:]...)
+	}
+	s.life.stderr = lines
+	return append(out, kernel.Log(slog.LevelDebug, "server wrote to stderr", "line", line))
+}
+
+// closed: the connection has ended by itself.
+func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []kernel.Effect {
+	s.conn.open = false
+	if n := len(e.Stderr); n > 0 {
+		s.conn.lastLine = e.Stderr[n-1]
+	}
+	if s.diedOfIt() {
+		return s.reopen(now, message.EraModern, out)
+	}
+	s.life.mute = s.life.mute || s.life.phase == message.Handshaking && s.conn.probe.fresh && !s.conn.spoke
+	return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))
+}
+
+// closedReason says why a connection ended. What the process wrote on stderr is not for clients: it may hold secrets.
+func closedReason(e upstream.Closed) string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
+	return "the connection was closed"
+}
