@@ -96,9 +96,9 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// ofTheCommit is a seed that is another one for each commit, so that every change is tried with stories nobody has told.
+// ofTheCommit is a seed that is another one for each commit (of what it holds, whoever carries it where), so that every change is tried with stories nobody has told.
 func ofTheCommit() uint64 {
-	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	out, err := exec.Command("git", "rev-parse", "HEAD^{tree}").Output()
 	if err != nil {
 		return 1 << 20 // not a checkout
 	}
