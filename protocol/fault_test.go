@@ -119,10 +119,10 @@ func TestRender(t *testing.T) {
 		{string(AppendNotification(nil, "notifications/initialized", nil)), `{"jsonrpc":"2.0","method":"notifications/initialized"}`},
 		{string(AppendResult([]byte("> "), []byte(`"a"`), []byte(`{}`))), `> {"jsonrpc":"2.0","id":"a","result":{}}`},
 		{string(AppendError(nil, nil, -32700, "no", nil)), `{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}`},
-		{string(AppendLine(nil, []byte("{\r\n\"a\":\n\"\\n\"}"), true)), "{  \"a\": \"\\n\"}\n"},
-		{string(AppendLine(nil, []byte(`{}`), false)), "{}\n"},
-		{string(AppendSSE(nil, "message", "s1", []byte("{\n}"), true)), "event: message\nid: s1\ndata: { }\n\n"},
-		{string(AppendSSE(nil, "", "", []byte("{}"), false)), "data: {}\n\n"},
+		{string(AppendLine(nil, Message{Frame: []byte("{\r\n\"a\":\n\"\\n\"}"), Newline: true})), "{  \"a\": \"\\n\"}\n"},
+		{string(AppendLine(nil, Message{Frame: []byte(`{}`)})), "{}\n"},
+		{string(AppendSSE(nil, "message", "s1", Message{Frame: []byte("{\n}"), Newline: true})), "event: message\nid: s1\ndata: { }\n\n"},
+		{string(AppendSSE(nil, "", "", Message{Frame: []byte("{}")})), "data: {}\n\n"},
 	}
 	for _, c := range cases {
 		if c.got != c.want {

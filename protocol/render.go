@@ -61,16 +61,25 @@ func AppendError(dst, rawID []byte, code int, message string, data []byte) []byt
 	return append(dst, "}}"...)
 }
 
-// AppendLine appends a message as one line of stdio. newline is the frame's Newline: the newlines between its tokens
-// become spaces. A parsed frame has none inside strings.
-func AppendLine(dst []byte, raw []byte, newline bool) []byte {
-	dst = grow(dst, len(raw)+1)
-	return append(appendFlat(dst, raw, newline), '\n')
+// Message is a JSON-RPC message as it is written to a peer.
+type Message struct {
+	Frame   []byte
+	Newline bool // raw newlines stand between its tokens: they become spaces where a message is a line
+}
+
+// Message returns the frame as it came, to be written.
+func (f *Frame) Message() Message { return Message{f.Raw, f.Newline} }
+
+// AppendLine appends a message as one line of stdio: the newlines between its tokens become spaces. A parsed frame has none
+// inside strings.
+func AppendLine(dst []byte, msg Message) []byte {
+	dst = grow(dst, len(msg.Frame)+1)
+	return append(appendFlat(dst, msg), '\n')
 }
 
 // AppendSSE appends a message as one server-sent event. event and id are left out when empty and must not hold newlines.
-func AppendSSE(dst []byte, event, id string, raw []byte, newline bool) []byte {
-	dst = grow(dst, len(event)+len(id)+len(raw)+24)
+func AppendSSE(dst []byte, event, id string, msg Message) []byte {
+	dst = grow(dst, len(event)+len(id)+len(msg.Frame)+24)
 	if event != "" {
 		dst = append(dst, "event: "...)
 		dst = append(dst, event...)
@@ -82,13 +91,13 @@ func AppendSSE(dst []byte, event, id string, raw []byte, newline bool) []byte {
 		dst = append(dst, '\n')
 	}
 	dst = append(dst, "data: "...)
-	return append(appendFlat(dst, raw, newline), "\n\n"...)
+	return append(appendFlat(dst, msg), "\n\n"...)
 }
 
-func appendFlat(dst, raw []byte, newline bool) []byte {
+func appendFlat(dst []byte, msg Message) []byte {
 	at := len(dst)
-	dst = append(dst, raw...)
-	if newline {
+	dst = append(dst, msg.Frame...)
+	if msg.Newline {
 		flat := dst[at:]
 		for i, c := range flat {
 			if c == '\n' || c == '\r' {

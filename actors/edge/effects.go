@@ -58,7 +58,7 @@ func Perform(m *status.Metrics, act any) {
 	switch a := act.(type) {
 	case Answer:
 		m.Bytes(status.Clients, status.Out, len(a.Frame))
-		a.X.Answer(a.Frame, a.Newline)
+		a.X.Answer(protocol.Message{Frame: a.Frame, Newline: a.Newline})
 	case AnswerPieces:
 		for _, piece := range a.Pieces {
 			m.Bytes(status.Clients, status.Out, len(piece))
@@ -66,7 +66,7 @@ func Perform(m *status.Metrics, act any) {
 		a.X.AnswerPieces(a.Pieces, a.newline, a.Memory)
 	case Ahead:
 		m.Bytes(status.Clients, status.Out, len(a.Frame))
-		a.X.Notify(a.Frame, a.Newline, a.Weight, a.Key)
+		a.X.Notify(protocol.Message{Frame: a.Frame, Newline: a.Newline}, a.Weight, a.Key)
 	case Accept:
 		a.X.Accept()
 	}

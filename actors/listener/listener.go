@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -46,9 +47,9 @@ func (l *listener) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 func (l *listener) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case edge.Answer:
-		a.X.Answer(a.Frame, a.Newline)
+		a.X.Answer(protocol.Message{Frame: a.Frame, Newline: a.Newline})
 	case edge.Ahead:
-		a.X.Notify(a.Frame, a.Newline, a.Weight, a.Key)
+		a.X.Notify(protocol.Message{Frame: a.Frame, Newline: a.Newline}, a.Weight, a.Key)
 	case edge.Accept:
 		a.X.Accept()
 	case edge.Deny:

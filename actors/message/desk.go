@@ -64,5 +64,5 @@ func RefuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 		x.Refuse(status, body, fault.RetryAfter)
 		return
 	}
-	x.Answer(body, false)
+	x.Answer(protocol.Message{Frame: body})
 }

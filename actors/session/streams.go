@@ -42,7 +42,7 @@ func (s *session) push(self kernel.Self, a push) {
 		weight = downstream.WeightLog
 	}
 	for i := len(a.streams) - 1; i >= 0; i-- {
-		if a.streams[i].Push(a.frame, a.newline, weight, a.key) {
+		if a.streams[i].Push(protocol.Message{Frame: a.frame, Newline: a.newline}, weight, a.key) {
 			s.Metrics.Bytes(status.Clients, status.Out, len(a.frame))
 			s.Metrics.Notification(a.method, status.Delivered)
 			return

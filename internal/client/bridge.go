@@ -263,7 +263,7 @@ func (b *bridge) hand(l bridgeLine) {
 func (b *bridge) writeLines(out io.Writer) {
 	var line []byte
 	for frame := range b.write {
-		line = protocol.AppendLine(line[:0], frame, true)
+		line = protocol.AppendLine(line[:0], protocol.Message{Frame: frame, Newline: true})
 		if _, err := out.Write(line); err != nil {
 			b.stuck <- err
 			return

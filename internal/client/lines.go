@@ -94,7 +94,7 @@ func (l *lines) write() {
 		l.queue = nil
 		l.mu.Unlock()
 		for _, o := range queue {
-			line = protocol.AppendLine(line[:0], o.Frame, o.Newline)
+			line = protocol.AppendLine(line[:0], protocol.Message{Frame: o.Frame, Newline: o.Newline})
 			var err error
 			if failed {
 				err = upstream.ErrClosed

@@ -64,7 +64,7 @@ func (c *Call) Progress(done, total float64, message string) {
 		params = protocol.AppendQuoted(params, message)
 	}
 	frame := protocol.AppendNotification(nil, protocol.NotificationProgress.String(), append(params, '}'))
-	c.x.Notify(frame, false, downstream.WeightProgress, "progress")
+	c.x.Notify(protocol.Message{Frame: frame}, downstream.WeightProgress, "progress")
 }
 
 // Log sends a log line of this call, if the session's level lets it pass. level is one of the eight syslog
@@ -77,7 +77,7 @@ func (c *Call) Log(level, logger string, data any) {
 	if err != nil {
 		return // a handler that logs what is no JSON has nothing to say
 	}
-	c.x.Notify(protocol.AppendNotification(nil, protocol.NotificationMessage.String(), params), false, downstream.WeightLog, "")
+	c.x.Notify(protocol.Message{Frame: protocol.AppendNotification(nil, protocol.NotificationMessage.String(), params)}, downstream.WeightLog, "")
 }
 
 // notify sends another notification of this call, ahead of its answer.
@@ -86,7 +86,7 @@ func (c *Call) notify(m protocol.Method, params map[string]string) {
 	if err != nil {
 		return // strings always are JSON
 	}
-	c.x.Notify(protocol.AppendNotification(nil, m.String(), raw), false, downstream.WeightAnswer, "")
+	c.x.Notify(protocol.Message{Frame: protocol.AppendNotification(nil, m.String(), raw)}, downstream.WeightAnswer, "")
 }
 
 // Ask sends a legacy client a request on this call's stream and waits for the answer or the end of Context; whether
@@ -123,7 +123,7 @@ func (c *Call) pose(q question) (wait func() (json.RawMessage, error), err error
 		raw = protocol.AppendEdited(nil, raw, protocol.InsertMember(raw, protocol.Span{End: uint32(len(raw))}, append(key, '}')))
 	}
 	id, answer := c.session.asking()
-	c.x.Notify(protocol.AppendRequest(nil, id, q.method.String(), raw), false, downstream.WeightAnswer, "")
+	c.x.Notify(protocol.Message{Frame: protocol.AppendRequest(nil, id, q.method.String(), raw)}, downstream.WeightAnswer, "")
 	return func() (json.RawMessage, error) {
 		defer c.session.asked(id)
 		select {

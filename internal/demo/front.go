@@ -85,11 +85,11 @@ func answerEarly(x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	switch x.Frame.M {
 	case protocol.MethodPing:
-		x.Answer(protocol.AppendResult(nil, id, []byte("{}")), false)
+		x.Answer(protocol.Message{Frame: protocol.AppendResult(nil, id, []byte("{}"))})
 	case protocol.MethodServerDiscover, protocol.MethodOther:
-		x.Answer(failure(id, codeMethodNotFound, "method not found"), false)
+		x.Answer(protocol.Message{Frame: failure(id, codeMethodNotFound, "method not found")})
 	default:
-		x.Answer(failure(id, codeInvalidRequest, "not initialized: send initialize first"), false)
+		x.Answer(protocol.Message{Frame: failure(id, codeInvalidRequest, "not initialized: send initialize first")})
 	}
 }
 
@@ -110,7 +110,7 @@ func (f *front) request(c *session, x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	ctx, ok := c.begin(string(id))
 	if !ok {
-		x.Answer(failure(id, codeInvalidRequest, "too many requests at once, or this id is in use"), false)
+		x.Answer(protocol.Message{Frame: failure(id, codeInvalidRequest, "too many requests at once, or this id is in use")})
 		return
 	}
 	f.running.Go(func() {
@@ -120,7 +120,7 @@ func (f *front) request(c *session, x *downstream.Exchange) {
 			x.Accept()
 			return
 		}
-		x.Answer(response(id, result, err), false)
+		x.Answer(protocol.Message{Frame: response(id, result, err)})
 	})
 }
 
@@ -133,7 +133,7 @@ func (f *front) initialize(x *downstream.Exchange) {
 	}
 	asked, ok := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
 	if !ok {
-		x.Answer(failure(id, codeInvalidParams, "protocolVersion: want a string"), false)
+		x.Answer(protocol.Message{Frame: failure(id, codeInvalidParams, "protocolVersion: want a string")})
 		return
 	}
 	version := f.Protocol
@@ -156,7 +156,7 @@ func (f *front) initialize(x *downstream.Exchange) {
 	if isMessages(x.Origin.Path) {
 		f.attach(c)
 	}
-	x.Answer(response(id, f.hello(version), nil), false)
+	x.Answer(protocol.Message{Frame: response(id, f.hello(version), nil)})
 }
 
 // Open takes the client's stream for what belongs to no request. On stdio it is there before the session.

@@ -196,7 +196,7 @@ func (f *front) answerModern(c *Call, result any, err error) {
 	if err == nil {
 		frame = f.dress(c.x.Frame.M, frame)
 	}
-	c.x.Answer(frame, false)
+	c.x.Answer(protocol.Message{Frame: frame})
 }
 
 // dress gives a result what every modern one has: its type, who answers, and how long it may be kept.
@@ -229,5 +229,5 @@ func refuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 		x.Refuse(status, body, 0)
 		return
 	}
-	x.Answer(body, false)
+	x.Answer(protocol.Message{Frame: body})
 }

@@ -109,7 +109,7 @@ func (l *listener) tell(method string, members []byte, key string) {
 		params = append(append(params, ','), members...)
 	}
 	frame := protocol.AppendNotification(nil, method, append(params, '}'))
-	l.c.x.Notify(frame, false, downstream.WeightState, key)
+	l.c.x.Notify(protocol.Message{Frame: frame}, downstream.WeightState, key)
 }
 
 // listening calls each with every open stream. The caller holds no lock.

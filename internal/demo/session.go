@@ -166,7 +166,7 @@ func (c *session) tell(key string, frame []byte) {
 // push hands the frame to the first stream that takes it. Pushing never blocks.
 func (c *session) push(key string, frame []byte) bool {
 	return slices.ContainsFunc(c.streams, func(s *downstream.EventStream) bool {
-		return s.Push(frame, false, downstream.WeightState, key)
+		return s.Push(protocol.Message{Frame: frame}, downstream.WeightState, key)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -45,7 +46,7 @@ func BenchmarkServerPost(b *testing.B) {
 	calls := make(chan *Exchange, 1024)
 	go func() {
 		for x := range calls {
-			x.Answer(answer, false)
+			x.Answer(protocol.Message{Frame: answer})
 		}
 	}()
 	_, address := serve(b, frontFunc{post: func(x *Exchange) { calls <- x }}, Options{Budget: stream.NewBudget(1 << 30)}, testLimits)
@@ -68,7 +69,7 @@ func BenchmarkServerPost(b *testing.B) {
 // BenchmarkServerLargeAnswer is an answer of 1 MiB.
 func BenchmarkServerLargeAnswer(b *testing.B) {
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 1<<20) + `"}`)
-	_, address := serve(b, frontFunc{post: func(x *Exchange) { x.Answer(answer, false) }}, Options{}, testLimits)
+	_, address := serve(b, frontFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)
 	request := []byte(postText(ping))
 	c, r := benchConn(b, address)
 	b.SetBytes(int64(len(answer)))

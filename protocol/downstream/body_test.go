@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -162,7 +163,7 @@ func TestServerBudgetOfAnswers(t *testing.T) {
 	budget := stream.NewBudget(100 << 10)
 	size := 50 << 10
 	_, address := serve(t, frontFunc{post: func(x *Exchange) {
-		x.Answer(resultOf(x, []byte(`"`+strings.Repeat("y", size)+`"`)), false)
+		x.Answer(protocol.Message{Frame: resultOf(x, []byte(`"`+strings.Repeat("y", size)+`"`))})
 	}}, Options{Budget: budget}, testLimits)
 	budget.Take(60 << 10)
 	for _, c := range []struct {
@@ -238,7 +239,7 @@ func TestServerSlowBody(t *testing.T) {
 // transport.md rule 9: large answers to small requests, many at once, compared byte for byte.
 func TestServerLargeAnswers(t *testing.T) {
 	answer := append(append([]byte(`{"jsonrpc":"2.0","id":1,"result":{"t":"`), bytes.Repeat([]byte("0123456789abcdef"), 1<<16)...), `"}}`...)
-	_, address := serve(t, frontFunc{post: func(x *Exchange) { go x.Answer(answer, false) }}, Options{}, testLimits)
+	_, address := serve(t, frontFunc{post: func(x *Exchange) { go x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)
 	const clients, rounds = 8, 12
 	done := make(chan error, clients)
 	for range clients {

@@ -7,7 +7,7 @@
 //
 //	func (h handler) Post(x *downstream.Exchange) {
 //		if x.Frame.M == protocol.MethodPing {
-//			x.Answer(protocol.AppendResult(nil, x.Frame.IDBytes(), []byte("{}")), false)
+//			x.Answer(protocol.Message{Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), []byte("{}"))})
 //		}
 //	}
 //

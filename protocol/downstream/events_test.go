@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -64,11 +65,11 @@ func TestRedirect(t *testing.T) {
 	if budget.Used() < int64(2*len(ping)) {
 		t.Errorf("budget: %d, two requests are held", budget.Used())
 	}
-	one.Notify(note("a"), false, WeightState, "p")
-	two.Notify(note("b"), false, WeightState, "p")
-	two.Answer([]byte(`{"two":2}`), false)
-	two.Answer([]byte(`{"two":3}`), false)
-	two.Notify(note("late"), false, WeightState, "p")
+	one.Notify(protocol.Message{Frame: note("a")}, WeightState, "p")
+	two.Notify(protocol.Message{Frame: note("b")}, WeightState, "p")
+	two.Answer(protocol.Message{Frame: []byte(`{"two":2}`)})
+	two.Answer(protocol.Message{Frame: []byte(`{"two":3}`)})
+	two.Notify(protocol.Message{Frame: note("late")}, WeightState, "p")
 	c.expect(event(string(note("a"))) + event(string(note("b"))) + event(`{"two":2}`))
 	one.Refuse(404, []byte(`{"one":1}`), 0)
 	one.Accept()
@@ -94,7 +95,7 @@ func TestRedirect(t *testing.T) {
 	x.SetSession("no")
 	c.Close()
 	<-gone
-	x.Answer([]byte("late"), false)
+	x.Answer(protocol.Message{Frame: []byte("late")})
 }
 
 // Verbs, sessions in the query, and checks of the two endpoints.
@@ -153,10 +154,10 @@ func TestStdioBatch(t *testing.T) {
 					x.Refuse(400, []byte(`{"no":1}`), 0)
 					return
 				}
-				members[2].Notify(note("x"), false, WeightState, "p")
+				members[2].Notify(protocol.Message{Frame: note("x")}, WeightState, "p")
 				for _, m := range members {
 					if m.Frame.ID.Present() {
-						m.Answer(resultOf(m, nil), false)
+						m.Answer(protocol.Message{Frame: resultOf(m, nil)})
 					}
 					m.Accept()
 				}
@@ -187,7 +188,7 @@ func TestResumableLate(t *testing.T) {
 		time.Sleep(6 * time.Second) // SSEAfter has passed
 		x.Resumable(replay)
 		x.Resumable(replay)
-		x.Answer([]byte(pong), false)
+		x.Answer(protocol.Message{Frame: []byte(pong)})
 		list := c.events(c.response().Body, 9)
 		if len(list) != 2 || list[0].data != "" || list[0].id == "" || list[1].data != pong || list[1].id == "" {
 			t.Errorf("%+v", list)

@@ -33,7 +33,7 @@ func appendEvents(dst []byte, q *outboxQueue) []byte {
 		if item == nil {
 			break
 		}
-		dst = protocol.AppendSSE(dst, "message", "", item.frame, item.newline)
+		dst = protocol.AppendSSE(dst, "message", "", item.Message)
 	}
 	return dst
 }
@@ -45,7 +45,7 @@ func appendLines(dst []byte, q *outboxQueue) []byte {
 		if item == nil {
 			break
 		}
-		dst = protocol.AppendLine(dst, item.frame, item.newline)
+		dst = protocol.AppendLine(dst, item.Message)
 	}
 	return dst
 }

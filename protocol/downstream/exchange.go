@@ -25,14 +25,14 @@ const (
 
 // verdict is the one final thing said in an exchange.
 type verdict struct {
-	status     int
-	part                        // the answer, or the body of a refusal; without frame there is none
-	pieces     net.Buffers      // of the answer, instead of its frame
-	memory     *protocol.Memory // what they lie in, if it is to be used again; else nil
-	batch      []part           // a batch's answers instead: one array, or events of their own
-	refusal    bool
-	retryAfter time.Duration
-	counted    int // bytes of it taken from the budget
+	status           int
+	protocol.Message                    // the answer, or the body of a refusal; without frame there is none
+	pieces           net.Buffers        // of the answer, instead of its frame
+	memory           *protocol.Memory   // what they lie in, if it is to be used again; else nil
+	batch            []protocol.Message // a batch's answers instead: one array, or events of their own
+	refusal          bool
+	retryAfter       time.Duration
+	counted          int // bytes of it taken from the budget
 }
 
 // httpExchange is an Exchange over HTTP. The Handler's goroutines put the answer into it, the connection's goroutine
@@ -73,15 +73,15 @@ func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHe
 	return x
 }
 
-func (x *httpExchange) answer(frame []byte, newline bool) {
-	x.decide(verdict{status: http.StatusOK, part: part{frame, newline}})
+func (x *httpExchange) answer(msg protocol.Message) {
+	x.decide(verdict{status: http.StatusOK, Message: msg})
 }
 
 func (x *httpExchange) answerPieces(pieces [][]byte, newline bool, memory *protocol.Memory) {
-	x.decide(verdict{status: http.StatusOK, pieces: pieces, part: part{newline: newline}, memory: memory})
+	x.decide(verdict{status: http.StatusOK, pieces: pieces, Message: protocol.Message{Newline: newline}, memory: memory})
 }
 
-func (x *httpExchange) answers(parts []part) {
+func (x *httpExchange) answers(parts []protocol.Message) {
 	x.decide(verdict{status: http.StatusOK, batch: parts})
 }
 
@@ -94,7 +94,7 @@ func (x *httpExchange) accept() {
 }
 
 func (x *httpExchange) refuse(status int, body []byte, retryAfter time.Duration) {
-	x.decide(verdict{status: status, part: part{frame: body}, refusal: true, retryAfter: retryAfter})
+	x.decide(verdict{status: status, Message: protocol.Message{Frame: body}, refusal: true, retryAfter: retryAfter})
 }
 
 func (x *httpExchange) decide(v verdict) {
@@ -103,7 +103,7 @@ func (x *httpExchange) decide(v verdict) {
 	case exchangeOpen:
 		var ok bool
 		if v.counted, ok = x.body.budget.TakeAnswer(x.client(), v.size()); !ok {
-			v = verdict{status: http.StatusOK, part: part{frame: x.noRoom()}}
+			v = verdict{status: http.StatusOK, Message: protocol.Message{Frame: x.noRoom()}}
 		}
 		x.state, x.verdict = exchangeDecided, v
 		x.mu.Unlock()
@@ -135,7 +135,7 @@ func (x *Exchange) noRoom() []byte {
 	return noRoomFor(x.Frame.IDBytes())
 }
 
-func (x *httpExchange) notify(frame []byte, newline bool, weight Weight, key string) {
+func (x *httpExchange) notify(msg protocol.Message, weight Weight, key string) {
 	if x.Origin.JSONOnly {
 		return
 	}
@@ -144,11 +144,11 @@ func (x *httpExchange) notify(frame []byte, newline bool, weight Weight, key str
 		away := x.state == exchangeAway
 		x.mu.Unlock()
 		if away {
-			x.track.deliver(part{frame, newline}, weight, outboxKey{key: key})
+			x.track.deliver(msg, weight, outboxKey{key: key})
 		}
 		return
 	}
-	dropped, lost := x.queue.push(frame, newline, weight, outboxKey{key: key})
+	dropped, lost := x.queue.push(msg, weight, outboxKey{key: key})
 	x.mu.Unlock()
 	x.server.counters.droppedLogs.Add(uint64(dropped))
 	if lost {
@@ -196,7 +196,7 @@ func (x *httpExchange) end(left bool) bool {
 	x.state = exchangeOver
 	x.body.budget.GiveAnswer(x.client(), x.verdict.counted)
 	if x.track != nil {
-		var last []part
+		var last []protocol.Message
 		if !x.told {
 			last = x.verdict.parts()
 		}
@@ -370,7 +370,7 @@ func (x *httpExchange) writePlain(ctx *fasthttp.RequestCtx) {
 
 // size is how many bytes the verdict has to say.
 func (v *verdict) size() int {
-	n := len(v.frame) + sizeOf(v.batch)
+	n := len(v.Frame) + sizeOf(v.batch)
 	for _, piece := range v.pieces {
 		n += len(piece)
 	}
@@ -380,19 +380,18 @@ func (v *verdict) size() int {
 // body is the verdict as one body; nil = none.
 func (v *verdict) body() []byte {
 	if v.batch != nil {
-		array, _ := joinParts(v.batch)
-		return array
+		return joinParts(v.batch).Frame
 	}
-	return v.frame
+	return v.Frame
 }
 
 // parts are the verdict as messages of a stream.
-func (v *verdict) parts() []part {
+func (v *verdict) parts() []protocol.Message {
 	if v.pieces != nil {
-		return []part{{slices.Concat(v.pieces...), v.newline}}
+		return []protocol.Message{{Frame: slices.Concat(v.pieces...), Newline: v.Newline}}
 	}
-	if v.batch == nil && v.frame != nil {
-		return []part{v.part}
+	if v.batch == nil && v.Frame != nil {
+		return []protocol.Message{v.Message}
 	}
 	return v.batch
 }

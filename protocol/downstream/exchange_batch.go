@@ -45,22 +45,22 @@ type batch struct {
 	whole *Exchange
 
 	mu        sync.Mutex
-	open      int    // members not settled
-	answers   []part // not given to the whole yet
-	streaming bool   // the whole is a stream: answers go out one by one
-	counted   int    // bytes of answers taken from the budget
+	open      int                // members not settled
+	answers   []protocol.Message // not given to the whole yet
+	streaming bool               // the whole is a stream: answers go out one by one
+	counted   int                // bytes of answers taken from the budget
 }
 
 // Settle ends a member with its answer; a frame of nil is none.
-func (b *batch) Settle(p part) {
+func (b *batch) Settle(p protocol.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p.frame != nil {
-		if !b.whole.port.budget().Admits(b.counted, len(p.frame)) {
-			p.frame, _ = noRoom(p.frame)
+	if p.Frame != nil {
+		if !b.whole.port.budget().Admits(b.counted, len(p.Frame)) {
+			p.Frame, _ = noRoom(p.Frame)
 		}
-		if b.answers = append(b.answers, p); b.whole.port.budget().Take(len(p.frame)) {
-			b.counted += len(p.frame)
+		if b.answers = append(b.answers, p); b.whole.port.budget().Take(len(p.Frame)) {
+			b.counted += len(p.Frame)
 		}
 	}
 	b.open--
@@ -85,19 +85,19 @@ func (b *batch) release() {
 func (b *batch) flush() {
 	b.release()
 	for _, p := range b.answers {
-		b.whole.Notify(p.frame, p.newline, WeightAnswer, "")
+		b.whole.Notify(p, WeightAnswer, "")
 	}
 	b.answers = nil
 }
 
-func (b *batch) notify(p part, weight Weight, key string) {
+func (b *batch) notify(p protocol.Message, weight Weight, key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.streaming && !b.whole.Origin.JSONOnly && b.whole.Origin.Remote != stdioRemote {
 		b.streaming = true
 		b.flush()
 	}
-	b.whole.Notify(p.frame, p.newline, weight, key)
+	b.whole.Notify(p, weight, key)
 }
 
 // batchMember is the port of one message of a batch.
@@ -108,31 +108,30 @@ type batchMember struct {
 	settled sync.Once
 }
 
-func (m *batchMember) end(p part) { m.settled.Do(func() { m.batch.Settle(p) }) }
+func (m *batchMember) end(p protocol.Message) { m.settled.Do(func() { m.batch.Settle(p) }) }
 
-func (m *batchMember) answer(frame []byte, newline bool) { m.end(part{frame, newline}) }
+func (m *batchMember) answer(msg protocol.Message) { m.end(msg) }
 
-func (m *batchMember) answers(parts []part) {
-	array, newline := joinParts(parts)
-	m.end(part{array, newline})
+func (m *batchMember) answers(parts []protocol.Message) {
+	m.end(joinParts(parts))
 }
 
-func (m *batchMember) accept() { m.end(part{}) }
+func (m *batchMember) accept() { m.end(protocol.Message{}) }
 
 // refuse answers a request with the body; a refused notification or response has no place in the answer.
 func (m *batchMember) refuse(_ int, body []byte, _ time.Duration) {
 	if !m.asks {
 		body = nil
 	}
-	m.end(part{frame: body})
+	m.end(protocol.Message{Frame: body})
 }
 
 // notify numbers the keys: states of two members never replace each other.
-func (m *batchMember) notify(frame []byte, newline bool, weight Weight, key string) {
+func (m *batchMember) notify(msg protocol.Message, weight Weight, key string) {
 	if weight == WeightState || weight == WeightProgress {
 		key += "\x00" + strconv.Itoa(m.number)
 	}
-	m.batch.notify(part{frame, newline}, weight, key)
+	m.batch.notify(msg, weight, key)
 }
 
 func (m *batchMember) setSession(id string)   { m.batch.whole.SetSession(id) }

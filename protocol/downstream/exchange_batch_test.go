@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -28,7 +29,7 @@ func TestSplitAnswers(t *testing.T) {
 	settle := func(members []*Exchange) {
 		for _, m := range members {
 			if m.Frame.ID.Present() {
-				m.Answer(resultOf(m, nil), false)
+				m.Answer(protocol.Message{Frame: resultOf(m, nil)})
 			}
 			m.Accept() // ends a notification; nothing to an answered request
 		}
@@ -41,20 +42,20 @@ func TestSplitAnswers(t *testing.T) {
 	}{
 		{"array", postHead, twoAsked, settle, 200, `[` + answerTo("1") + `,` + answerTo("2") + `]`},
 		{"JSON only", jsonOnlyHead, twoAsked, func(m []*Exchange) {
-			m[0].Notify(note("x"), false, WeightLog, "")
+			m[0].Notify(protocol.Message{Frame: note("x")}, WeightLog, "")
 			settle(m)
 		}, 200, `[` + answerTo("1") + `,` + answerTo("2") + `]`},
 		{"as they come", postHead, twoAsked, func(m []*Exchange) {
-			m[2].Answer(resultOf(m[2], nil), false)
+			m[2].Answer(protocol.Message{Frame: resultOf(m[2], nil)})
 			m[1].Accept()
-			m[0].Answer(resultOf(m[0], nil), false)
+			m[0].Answer(protocol.Message{Frame: resultOf(m[0], nil)})
 		}, 200, `[` + answerTo("2") + `,` + answerTo("1") + `]`},
 		{"events", postHead, twoAsked, func(m []*Exchange) {
-			m[0].Answer(resultOf(m[0], nil), false)
-			m[2].Notify(note("x"), false, WeightState, "p")
-			m[2].Notify(note("y"), false, WeightState, "p")
-			m[1].Notify(note("z"), false, WeightState, "p") // another's state
-			m[2].Answer(resultOf(m[2], nil), false)
+			m[0].Answer(protocol.Message{Frame: resultOf(m[0], nil)})
+			m[2].Notify(protocol.Message{Frame: note("x")}, WeightState, "p")
+			m[2].Notify(protocol.Message{Frame: note("y")}, WeightState, "p")
+			m[1].Notify(protocol.Message{Frame: note("z")}, WeightState, "p") // another's state
+			m[2].Answer(protocol.Message{Frame: resultOf(m[2], nil)})
 			m[1].Accept()
 		}, 200, ":\n\n" + event(answerTo("1")) + event(string(note("y"))) + event(string(note("z"))) + event(answerTo("2"))},
 		{"events only", strings.Replace(postHead, "application/json, ", "", 1), twoAsked, settle, 200, event(answerTo("1")) + event(answerTo("2"))},

@@ -2,37 +2,35 @@ package downstream
 
 import "goblin-actor/protocol"
 
-// part is one message of an answer; a batch has several.
-type part struct {
-	frame   []byte
-	newline bool // between tokens
-}
+// An answer has one part, the answer to a batch several: they are messages of their own, or one array.
 
-func sizeOf(parts []part) int {
+// sizeOf is how many bytes the parts have together.
+func sizeOf(parts []protocol.Message) int {
 	n := 0
 	for _, p := range parts {
-		n += len(p.frame)
+		n += len(p.Frame)
 	}
 	return n
 }
 
 // appendParts appends each as an event.
-func appendParts(dst []byte, parts []part) []byte {
+func appendParts(dst []byte, parts []protocol.Message) []byte {
 	for _, p := range parts {
-		dst = protocol.AppendSSE(dst, "message", "", p.frame, p.newline)
+		dst = protocol.AppendSSE(dst, "message", "", p)
 	}
 	return dst
 }
 
 // joinParts makes one array of them.
-func joinParts(parts []part) (array []byte, newline bool) {
-	array = append(make([]byte, 0, sizeOf(parts)+len(parts)+1), '[')
+func joinParts(parts []protocol.Message) protocol.Message {
+	newline := false
+	array := append(make([]byte, 0, sizeOf(parts)+len(parts)+1), '[')
 	for i, p := range parts {
 		if i > 0 {
 			array = append(array, ',')
 		}
-		array = append(array, p.frame...)
-		newline = newline || p.newline
+		array = append(array, p.Frame...)
+		newline = newline || p.Newline
 	}
-	return append(array, ']'), newline
+	return protocol.Message{Frame: append(array, ']'), Newline: newline}
 }

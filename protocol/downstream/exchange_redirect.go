@@ -41,13 +41,13 @@ func (r *redirected) Settle() bool {
 	return true
 }
 
-func (r *redirected) push(p part, weight Weight, key string) {
-	r.stream.out.push(p.frame, p.newline, weight, outboxKey{owner: r.number, key: key})
+func (r *redirected) push(p protocol.Message, weight Weight, key string) {
+	r.stream.out.push(p, weight, outboxKey{owner: r.number, key: key})
 }
 
-func (r *redirected) answer(frame []byte, newline bool) { r.answers([]part{{frame, newline}}) }
+func (r *redirected) answer(msg protocol.Message) { r.answers([]protocol.Message{msg}) }
 
-func (r *redirected) answers(parts []part) {
+func (r *redirected) answers(parts []protocol.Message) {
 	if r.Settle() {
 		for _, p := range parts {
 			r.push(p, WeightAnswer, "")
@@ -55,9 +55,9 @@ func (r *redirected) answers(parts []part) {
 	}
 }
 
-func (r *redirected) notify(frame []byte, newline bool, weight Weight, key string) {
+func (r *redirected) notify(msg protocol.Message, weight Weight, key string) {
 	if !r.over.Load() {
-		r.push(part{frame, newline}, weight, key)
+		r.push(msg, weight, key)
 	}
 }
 
@@ -65,7 +65,7 @@ func (r *redirected) accept() { r.Settle() }
 
 func (r *redirected) refuse(_ int, body []byte, _ time.Duration) {
 	if r.Settle() && r.asks && body != nil {
-		r.push(part{frame: body}, WeightAnswer, "")
+		r.push(protocol.Message{Frame: body}, WeightAnswer, "")
 	}
 }
 

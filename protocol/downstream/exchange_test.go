@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -70,27 +71,27 @@ func TestExchangeNotify(t *testing.T) {
 		want       string
 	}{
 		{"in order", postHead, func(x *Exchange) {
-			x.Notify(note("message"), false, WeightLog, "")
-			x.Notify(newline, true, WeightAnswer, "")
+			x.Notify(protocol.Message{Frame: note("message")}, WeightLog, "")
+			x.Notify(protocol.Message{Frame: newline, Newline: true}, WeightAnswer, "")
 			echo(x)
-			x.Notify(note("late"), false, WeightAnswer, "")
+			x.Notify(protocol.Message{Frame: note("late")}, WeightAnswer, "")
 		}, ":\n\n" + event(string(note("message"))) + event(`{"jsonrpc":"2.0", "method":"x"}`) + event(pong)},
 		{"newer state replaces", postHead, func(x *Exchange) {
-			x.Notify(note("progress1"), false, WeightState, "p")
-			x.Notify(note("message"), false, WeightLog, "")
-			x.Notify(note("progress2"), false, WeightState, "p")
+			x.Notify(protocol.Message{Frame: note("progress1")}, WeightState, "p")
+			x.Notify(protocol.Message{Frame: note("message")}, WeightLog, "")
+			x.Notify(protocol.Message{Frame: note("progress2")}, WeightState, "p")
 			echo(x)
 		}, ":\n\n" + event(string(note("progress2"))) + event(string(note("message"))) + event(pong)},
 		{"JSON only hears nothing", jsonOnlyHead, func(x *Exchange) {
-			x.Notify(note("message"), false, WeightLog, "")
+			x.Notify(protocol.Message{Frame: note("message")}, WeightLog, "")
 			echo(x)
 		}, pong},
 		{"refused after all", postHead, func(x *Exchange) {
-			x.Notify(note("message"), false, WeightLog, "")
+			x.Notify(protocol.Message{Frame: note("message")}, WeightLog, "")
 			x.Refuse(400, []byte(`{"error":1}`), 0)
 		}, ":\n\n" + event(string(note("message"))) + event(`{"error":1}`)},
 		{"accepted after all", postHead, func(x *Exchange) {
-			x.Notify(note("message"), false, WeightLog, "")
+			x.Notify(protocol.Message{Frame: note("message")}, WeightLog, "")
 			x.Accept()
 		}, ":\n\n" + event(string(note("message")))},
 		{"events only", strings.Replace(postHead, "application/json, ", "", 1), echo, event(pong)},
@@ -128,7 +129,7 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 					}
 					x.OnGone(func() { close(gone) })
 					if kind == "stream" {
-						x.Notify(note("x"), false, WeightLog, "")
+						x.Notify(protocol.Message{Frame: note("x")}, WeightLog, "")
 					}
 					began <- x
 				}}
@@ -143,7 +144,7 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 					c.Conn.(interface{ CloseWrite() error }).CloseWrite()
 				case "stay":
 					<-time.After(3 * defaultWatchAfter / 2) // the watcher runs
-					x.Answer(resultOf(x, nil), false)
+					x.Answer(protocol.Message{Frame: resultOf(x, nil)})
 					if r, body := c.body(); r.StatusCode != 200 || !strings.Contains(body, `"result":{}`) {
 						t.Fatalf("%d %s", r.StatusCode, body)
 					}
@@ -161,7 +162,7 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 						t.Error("nobody noticed")
 					}
 				}
-				x.Answer([]byte("late"), false)
+				x.Answer(protocol.Message{Frame: []byte("late")})
 				if how == "half" {
 					if rest, _ := io.ReadAll(c.r); strings.Contains(string(rest), "late") {
 						t.Errorf("something was sent after it left: %q", rest)
@@ -184,11 +185,11 @@ func TestExchangeLegacyDisconnect(t *testing.T) {
 	if open, _ := s.Connections(); open != 1 {
 		t.Errorf("%d connections: the exchange should still be waiting", open)
 	}
-	x.Answer([]byte("{}"), false)
+	x.Answer(protocol.Message{Frame: []byte("{}")})
 	eventually(t, "the connection is closed", func() bool { open, _ := s.Connections(); return open == 0 })
 	told := make(chan struct{})
 	x.OnGone(func() { close(told) })
-	x.Notify(note("x"), false, WeightLog, "")
+	x.Notify(protocol.Message{Frame: note("x")}, WeightLog, "")
 	x.SetSession("x")
 }
 
@@ -224,7 +225,7 @@ func TestExchangeSlowReader(t *testing.T) {
 			}
 			x.OnGone(func() { gone = time.Since(began) })
 			for range 1000 {
-				x.Notify(note("message"), false, WeightLog, "")
+				x.Notify(protocol.Message{Frame: note("message")}, WeightLog, "")
 			}
 		}}
 		connect, s := servePipes(t, front, Options{Budget: budget}, testLimits)
@@ -260,7 +261,7 @@ func TestExchangeSlowReaderOfLargeAnswer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			budget := stream.NewBudget(0)
 			answer := []byte(`"` + strings.Repeat("x", size) + `"`)
-			c := servePipe(t, frontFunc{post: func(x *Exchange) { x.Answer(answer, false) }}, Options{Budget: budget}, testLimits)()
+			c := servePipe(t, frontFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{Budget: budget}, testLimits)()
 			c.send(postText(ping))
 			synctest.Wait()
 			if used := budget.Used(); used < size {
@@ -293,7 +294,7 @@ func TestExchangeOverfull(t *testing.T) {
 		x.OnGone(func() { close(gone) })
 		big := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
 		for i := range 400 {
-			x.Notify(big, false, WeightState, itoa(i))
+			x.Notify(protocol.Message{Frame: big}, WeightState, itoa(i))
 		}
 	}}
 	_, address := serve(t, front, Options{MaxMessageBytes: 1 << 20}, testLimits)

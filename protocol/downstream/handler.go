@@ -87,9 +87,9 @@ const (
 
 // port is where an exchange's messages go.
 type port interface {
-	answer(frame []byte, newline bool)
-	answers(parts []part) // of a batch
-	notify(frame []byte, newline bool, weight Weight, key string)
+	answer(msg protocol.Message)
+	answers(parts []protocol.Message) // of a batch
+	notify(msg protocol.Message, weight Weight, key string)
 	accept()
 	refuse(status int, body []byte, retryAfter time.Duration)
 	setSession(id string)
@@ -99,8 +99,8 @@ type port interface {
 	budget() *stream.Budget
 }
 
-// Answer sends the final answer. newline: the frame has raw newlines between tokens.
-func (x *Exchange) Answer(frame []byte, newline bool) { x.port.answer(frame, newline) }
+// Answer sends the final answer.
+func (x *Exchange) Answer(msg protocol.Message) { x.port.answer(msg) }
 
 // AnswerPieces is Answer for a frame in pieces that belong together: they are written one after the other where they
 // are, unless somebody needs them as one. memory, if not nil, is what they lie in: the caller gives it away, and it is
@@ -112,13 +112,13 @@ func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.
 	}
 	frame := slices.Concat(pieces...)
 	memory.Free()
-	x.port.answer(frame, newline)
+	x.port.answer(protocol.Message{Frame: frame, Newline: newline})
 }
 
 // Notify sends a message ahead of the answer. key matters for WeightState and WeightProgress only.
 // A client that accepts JSON only never sees it.
-func (x *Exchange) Notify(frame []byte, newline bool, weight Weight, key string) {
-	x.port.notify(frame, newline, weight, key)
+func (x *Exchange) Notify(msg protocol.Message, weight Weight, key string) {
+	x.port.notify(msg, weight, key)
 }
 
 // Accept says 202 without a body; to a Delete, 204.
@@ -154,7 +154,7 @@ type EventStream struct {
 type outbox interface {
 	accept()
 	refuse(status int, body []byte, retryAfter time.Duration)
-	push(frame []byte, newline bool, weight Weight, key outboxKey) bool
+	push(msg protocol.Message, weight Weight, key outboxKey) bool
 	close()
 	onGone(func())
 	endpoint(uri string)
@@ -186,8 +186,8 @@ func (s *EventStream) Refuse(status int, body []byte, retryAfter time.Duration) 
 }
 
 // Push queues a frame; false when the stream is over and the frame was not taken.
-func (s *EventStream) Push(frame []byte, newline bool, weight Weight, key string) bool {
-	return s.out.push(frame, newline, weight, outboxKey{key: key})
+func (s *EventStream) Push(msg protocol.Message, weight Weight, key string) bool {
+	return s.out.push(msg, weight, outboxKey{key: key})
 }
 
 // Crowded reports whether so much waits in the stream that its client should read before it asks more.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -179,7 +180,7 @@ func (st *httpStream) endpoint(uri string) {
 }
 
 func (st *httpStream) refuse(status int, body []byte, retryAfter time.Duration) {
-	v := verdict{status: status, part: part{frame: body}, retryAfter: retryAfter}
+	v := verdict{status: status, Message: protocol.Message{Frame: body}, retryAfter: retryAfter}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.state == streamAsked {
@@ -193,25 +194,25 @@ func (st *httpStream) Settle(state streamState, v verdict) {
 	st.wake.poke()
 }
 
-func (st *httpStream) push(frame []byte, newline bool, weight Weight, key outboxKey) bool {
-	taken, lost := st.put(frame, newline, weight, key, false)
+func (st *httpStream) push(msg protocol.Message, weight Weight, key outboxKey) bool {
+	taken, lost := st.put(msg, weight, key, false)
 	return taken && !lost
 }
 
 // pushTracked is push for the track's exchange: taken means that the message is written or kept, even when the
 // stream ends over it. Until the stream has let go of the track it takes everything.
-func (st *httpStream) pushTracked(frame []byte, newline bool, weight Weight, key outboxKey) (taken bool) {
-	taken, _ = st.put(frame, newline, weight, key, true)
+func (st *httpStream) pushTracked(msg protocol.Message, weight Weight, key outboxKey) (taken bool) {
+	taken, _ = st.put(msg, weight, key, true)
 	return taken
 }
 
-func (st *httpStream) put(frame []byte, newline bool, weight Weight, key outboxKey, late bool) (taken, lost bool) {
+func (st *httpStream) put(msg protocol.Message, weight Weight, key outboxKey, late bool) (taken, lost bool) {
 	st.mu.Lock()
 	if st.state != streamAccepted && st.state != streamOpen && !(late && st.state == streamClosing) {
 		st.mu.Unlock()
 		return false, false
 	}
-	dropped, lost := st.queue.push(frame, newline, weight, key)
+	dropped, lost := st.queue.push(msg, weight, key)
 	if !lost {
 		st.kick()
 	}

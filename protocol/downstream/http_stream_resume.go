@@ -38,7 +38,7 @@ func (st *httpStream) appendWaiting(dst []byte) []byte {
 	for len(dst) < streamBatch && len(st.backlog) > 0 {
 		k := st.backlog[0]
 		st.backlog = st.backlog[1:]
-		dst = protocol.AppendSSE(dst, "message", st.track.id(k.number), k.frame, k.newline)
+		dst = protocol.AppendSSE(dst, "message", st.track.id(k.number), k.Message)
 	}
 	if len(st.backlog) > 0 {
 		return dst

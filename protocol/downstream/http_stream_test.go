@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -56,18 +57,18 @@ func TestStreamPushes(t *testing.T) {
 		t.Errorf("%d connections, %d streams", open, n)
 	}
 	for _, n := range []string{"a", "b", "c"} {
-		if !stream.Push(note(n), false, WeightAnswer, "") {
+		if !stream.Push(protocol.Message{Frame: note(n)}, WeightAnswer, "") {
 			t.Fatal("not taken")
 		}
 	}
 	c.expect(event(string(note("a"))) + event(string(note("b"))) + event(string(note("c"))))
-	stream.Push([]byte("{\n\"a\":1}"), true, WeightAnswer, "")
+	stream.Push(protocol.Message{Frame: []byte("{\n\"a\":1}"), Newline: true}, WeightAnswer, "")
 	c.expect(event(`{ "a":1}`))
 	large := `"` + strings.Repeat("x", 3<<20) + `"`
-	stream.Push([]byte(large), false, WeightAnswer, "")
-	stream.Push(note("last"), false, WeightLog, "")
+	stream.Push(protocol.Message{Frame: []byte(large)}, WeightAnswer, "")
+	stream.Push(protocol.Message{Frame: note("last")}, WeightLog, "")
 	stream.Close()
-	if stream.Push(note("late"), false, WeightAnswer, "") {
+	if stream.Push(protocol.Message{Frame: note("late")}, WeightAnswer, "") {
 		t.Error("taken after Close")
 	}
 	c.expect(event(large) + event(string(note("last"))))
@@ -90,7 +91,7 @@ func TestStreamKeepAlive(t *testing.T) {
 			t.Errorf("first comment after %v", age)
 		}
 		time.Sleep(10 * time.Second)
-		stream.Push(note("a"), false, WeightAnswer, "")
+		stream.Push(protocol.Message{Frame: note("a")}, WeightAnswer, "")
 		c.expect(event(string(note("a"))))
 		c.expect(":\n\n")
 		if age := time.Since(began); age != 40*time.Second {
@@ -115,8 +116,8 @@ func TestStreamSlowReader(t *testing.T) {
 		stream, began, gone := <-streams, time.Now(), make(chan time.Time, 1)
 		stream.OnGone(func() { gone <- time.Now() })
 		for i := range 5000 {
-			stream.Push(note("message"), false, WeightLog, "")
-			stream.Push(note("updated"), false, WeightState, itoa(i%10))
+			stream.Push(protocol.Message{Frame: note("message")}, WeightLog, "")
+			stream.Push(protocol.Message{Frame: note("updated")}, WeightState, itoa(i%10))
 		}
 		if age := time.Since(began); age != 0 {
 			t.Errorf("pushing took %v", age)
@@ -124,7 +125,7 @@ func TestStreamSlowReader(t *testing.T) {
 		if age := (<-gone).Sub(began); age != 30*time.Second {
 			t.Errorf("lost after %v", age)
 		}
-		if stream.Push(note("x"), false, WeightAnswer, "") {
+		if stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "") {
 			t.Error("taken after the end")
 		}
 		if stats := s.Stats(); stats.LostStreams != 1 || stats.DroppedLogs < 4000 {
@@ -153,10 +154,14 @@ func TestStreamDecisions(t *testing.T) {
 		{"lost before it began", func(s *EventStream) {
 			s.Accept()
 			for i := range 100 {
-				s.Push([]byte(`"`+strings.Repeat("x", 1<<20)+`"`), false, WeightState, itoa(i))
+				s.Push(protocol.Message{Frame: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}, WeightState, itoa(i))
 			}
 		}, 503, nil},
-		{"accepted and closed", func(s *EventStream) { s.Accept(); s.Push(note("a"), false, WeightAnswer, ""); s.Close() }, 200, nil},
+		{"accepted and closed", func(s *EventStream) {
+			s.Accept()
+			s.Push(protocol.Message{Frame: note("a")}, WeightAnswer, "")
+			s.Close()
+		}, 200, nil},
 	}
 	for _, test := range tests {
 		gone := make(chan struct{})
@@ -197,7 +202,7 @@ func TestStreamClientLeaves(t *testing.T) {
 		case <-time.After(2 * time.Minute):
 			t.Fatalf("%s: nobody noticed", name)
 		}
-		if stream.Push(note("x"), false, WeightAnswer, "") {
+		if stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "") {
 			t.Errorf("%s: taken after the end", name)
 		}
 	}
@@ -222,7 +227,7 @@ func TestShutdown(t *testing.T) {
 	fresh, idle, running, listening := dial(t, address), dial(t, address), dial(t, address), dial(t, address)
 	idle.send(postText(ping)).body()
 	openStream(t, listening)
-	(<-streams).Push(note("last"), false, WeightAnswer, "")
+	(<-streams).Push(protocol.Message{Frame: note("last")}, WeightAnswer, "")
 	running.send(postText(`{"jsonrpc":"2.0","id":1,"method":"slow"}`))
 	x := <-began
 	eventually(t, "all are here", func() bool { open, _ := s.Connections(); return open == 4 })
@@ -237,7 +242,7 @@ func TestShutdown(t *testing.T) {
 		t.Fatalf("did not wait for the exchange: %v", err)
 	case <-time.After(150 * time.Millisecond):
 	}
-	x.Answer(resultOf(x, nil), false)
+	x.Answer(protocol.Message{Frame: resultOf(x, nil)})
 	r, body := running.body()
 	checkHeader(t, r, 200, nil)
 	if !r.Close || !strings.Contains(body, "result") {
@@ -258,7 +263,7 @@ func TestShutdownCutsOff(t *testing.T) {
 	front := frontFunc{post: func(x *Exchange) {
 		x.OnGone(func() { gone <- struct{}{} })
 		if x.Frame.MethodText() == "stream" {
-			x.Notify(note("x"), false, WeightAnswer, "")
+			x.Notify(protocol.Message{Frame: note("x")}, WeightAnswer, "")
 		}
 		began <- x
 	}}

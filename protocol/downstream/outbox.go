@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -17,8 +18,7 @@ type outboxKey struct {
 
 // outboxItem is one waiting message.
 type outboxItem struct {
-	frame      []byte
-	newline    bool
+	protocol.Message
 	weight     Weight
 	key        outboxKey
 	counted    int // bytes taken from the budget
@@ -42,21 +42,21 @@ type outboxQueue struct {
 
 // push queues a message and returns how many log messages it dropped for it. The queue keeps the frame.
 // lost: more is waiting than its reader will ever take; the caller ends the stream.
-func (q *outboxQueue) push(frame []byte, newline bool, weight Weight, key outboxKey) (dropped int, lost bool) {
+func (q *outboxQueue) push(msg protocol.Message, weight Weight, key outboxKey) (dropped int, lost bool) {
 	switch weight {
 	case WeightAnswer:
-		if !q.budget.Admits(q.bytes, len(frame)) {
-			frame, _ = noRoom(frame)
+		if !q.budget.Admits(q.bytes, len(msg.Frame)) {
+			msg.Frame, _ = noRoom(msg.Frame)
 		}
 	case WeightLog, WeightProgress:
-		if !q.budget.Spares(q.bytes, len(frame)) {
+		if !q.budget.Spares(q.bytes, len(msg.Frame)) {
 			return 1, false
 		}
 	}
 	if weight == WeightState || weight == WeightProgress && q.steps[key] >= outboxSteps {
 		if old := q.states[key]; old != nil {
 			q.uncount(old)
-			old.frame, old.newline = frame, newline
+			old.Message = msg
 			q.count(old)
 			return 0, q.overfull(weight)
 		}
@@ -65,7 +65,7 @@ func (q *outboxQueue) push(frame []byte, newline bool, weight Weight, key outbox
 		q.remove(q.oldestLog)
 		dropped = 1
 	}
-	item := &outboxItem{frame: frame, newline: newline, weight: weight, key: key, prev: q.last}
+	item := &outboxItem{Message: msg, weight: weight, key: key, prev: q.last}
 	if q.last == nil {
 		q.first = item
 	} else {
@@ -159,14 +159,14 @@ func nextLog(item *outboxItem) *outboxItem {
 }
 
 func (q *outboxQueue) count(item *outboxItem) {
-	q.bytes += len(item.frame)
-	if q.budget.Take(len(item.frame)) {
-		item.counted = len(item.frame)
+	q.bytes += len(item.Frame)
+	if q.budget.Take(len(item.Frame)) {
+		item.counted = len(item.Frame)
 	}
 }
 
 func (q *outboxQueue) uncount(item *outboxItem) {
-	q.bytes -= len(item.frame)
+	q.bytes -= len(item.Frame)
 	q.budget.Give(item.counted)
 	item.counted = 0
 }

@@ -13,7 +13,7 @@ import (
 
 func drainOutbox(q *outboxQueue) (frames []string) {
 	for item := q.pop(); item != nil; item = q.pop() {
-		frames = append(frames, string(item.frame))
+		frames = append(frames, string(item.Frame))
 	}
 	return frames
 }
@@ -40,7 +40,7 @@ func TestOutbox(t *testing.T) {
 	for _, test := range tests {
 		var q outboxQueue
 		for _, m := range test.push {
-			if dropped, lost := q.push([]byte(m.frame), false, m.weight, outboxKey{m.owner, m.key}); dropped > 0 || lost {
+			if dropped, lost := q.push(protocol.Message{Frame: []byte(m.frame)}, m.weight, outboxKey{m.owner, m.key}); dropped > 0 || lost {
 				t.Errorf("%s: dropped %d, lost %v", test.name, dropped, lost)
 			}
 		}
@@ -58,14 +58,14 @@ func TestOutboxLimits(t *testing.T) {
 	answer := func(id string) []byte {
 		return protocol.AppendResult(nil, []byte(id), []byte(`"`+strings.Repeat("x", 600<<10)+`"`))
 	}
-	q.push(answer("1"), false, WeightAnswer, outboxKey{})
+	q.push(protocol.Message{Frame: answer("1")}, WeightAnswer, outboxKey{})
 	used := budget.Used()
-	q.push(answer("2"), false, WeightAnswer, outboxKey{}) // beyond the share
-	if dropped, lost := q.push(answer("3"), false, WeightLog, outboxKey{}); dropped != 1 || lost {
+	q.push(protocol.Message{Frame: answer("2")}, WeightAnswer, outboxKey{}) // beyond the share
+	if dropped, lost := q.push(protocol.Message{Frame: answer("3")}, WeightLog, outboxKey{}); dropped != 1 || lost {
 		t.Errorf("a log line without room: dropped %d, lost %v", dropped, lost)
 	}
 	question := `{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"message":"` + strings.Repeat("x", 600<<10) + `"}}`
-	q.push([]byte(question), false, WeightAnswer, outboxKey{})
+	q.push(protocol.Message{Frame: []byte(question)}, WeightAnswer, outboxKey{})
 	if got := budget.Used(); got > used+int64(len(question))+1000 {
 		t.Errorf("%d bytes in the budget, %d of them the first answer", got, used)
 	}
@@ -77,10 +77,10 @@ func TestOutboxLimits(t *testing.T) {
 		t.Errorf("after that: budget %d, %d bytes", budget.Used(), q.bytes)
 	}
 	unbounded := outboxQueue{limit: 20}
-	if _, lost := unbounded.push(make([]byte, 30), false, WeightAnswer, outboxKey{}); lost {
+	if _, lost := unbounded.push(protocol.Message{Frame: make([]byte, 30)}, WeightAnswer, outboxKey{}); lost {
 		t.Error("an answer is taken whatever waits")
 	}
-	if _, lost := unbounded.push(make([]byte, 1), false, WeightLog, outboxKey{}); !lost {
+	if _, lost := unbounded.push(protocol.Message{Frame: make([]byte, 1)}, WeightLog, outboxKey{}); !lost {
 		t.Error("the reader is lost")
 	}
 }
@@ -90,7 +90,7 @@ func TestOutboxOverdrawn(t *testing.T) {
 	q := outboxQueue{budget: stream.NewBudget(1 << 20)}
 	small := protocol.AppendResult(nil, []byte("1"), []byte(`{}`))
 	for n := 0; ; n++ {
-		if _, lost := q.push(small, false, WeightAnswer, outboxKey{}); lost {
+		if _, lost := q.push(protocol.Message{Frame: small}, WeightAnswer, outboxKey{}); lost {
 			break
 		}
 		if q.bytes > 64<<20 {
@@ -112,14 +112,14 @@ func TestOutboxRandomScripts(t *testing.T) {
 		for i := range rapid.IntRange(0, 700).Draw(t, "steps") {
 			if rapid.IntRange(0, 3).Draw(t, "pop") == 0 {
 				item := q.pop()
-				if (item == nil) != (len(model) == 0) || item != nil && string(item.frame) != model[0].frame {
+				if (item == nil) != (len(model) == 0) || item != nil && string(item.Frame) != model[0].frame {
 					t.Fatalf("step %d: popped %v of %v", i, item, model)
 				}
 				model = model[min(1, len(model)):]
 				continue
 			}
 			e := entry{itoa(i), Weight(rapid.IntRange(0, 2).Draw(t, "weight")), outboxKey{key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key")}}
-			n, _ := q.push([]byte(e.frame), false, e.weight, e.key)
+			n, _ := q.push(protocol.Message{Frame: []byte(e.frame)}, e.weight, e.key)
 			dropped += n
 			isLog := func(m entry) bool { return m.weight == WeightLog }
 			if at := slices.IndexFunc(model, func(m entry) bool { return e.weight == WeightState && m.weight == WeightState && m.key == e.key }); at >= 0 {

@@ -127,12 +127,12 @@ func (x *PipeExchange) open() {
 
 // plain is an answer that is no stream. The caller has the lock.
 func (x *PipeExchange) plain() Seen {
-	s := Seen{Status: x.verdict.status, RetryAfter: x.verdict.retryAfter, Frame: x.verdict.frame, Last: true}
+	s := Seen{Status: x.verdict.status, RetryAfter: x.verdict.retryAfter, Frame: x.verdict.Frame, Last: true}
 	if !x.verdict.refusal {
 		s.Session = x.session
 	}
 	if x.verdict.batch != nil {
-		s.Frame, _ = joinParts(x.verdict.batch)
+		s.Frame = joinParts(x.verdict.batch).Frame
 	}
 	return s
 }
@@ -144,7 +144,7 @@ func (x *PipeExchange) event() (Seen, bool) {
 		return Seen{EventID: x.track.id(0)}, true
 	}
 	if item := x.queue.pop(); item != nil {
-		return Seen{EventID: x.track.numbered(item.frame, item.newline, item.weight), Frame: item.frame}, true
+		return Seen{EventID: x.track.numbered(item.Message, item.weight), Frame: item.Frame}, true
 	}
 	if x.state != exchangeDecided {
 		return Seen{}, false
@@ -154,8 +154,8 @@ func (x *PipeExchange) event() (Seen, bool) {
 		x.finish()
 		return Seen{Last: true}, true
 	}
-	s := Seen{EventID: x.track.numbered(parts[0].frame, parts[0].newline, WeightAnswer), Frame: parts[0].frame, Last: len(parts) == 1}
-	if x.verdict.batch, x.verdict.part = parts[1:], (part{}); s.Last {
+	s := Seen{EventID: x.track.numbered(parts[0], WeightAnswer), Frame: parts[0].Frame, Last: len(parts) == 1}
+	if x.verdict.batch, x.verdict.Message = parts[1:], (protocol.Message{}); s.Last {
 		x.track.finished()
 		x.finish()
 	}
@@ -221,7 +221,7 @@ func (x *PipeExchange) decide(v verdict) {
 	case exchangeOpen:
 		var ok bool
 		if v.counted, ok = x.budget().TakeAnswer(x.client(), v.size()); !ok {
-			v = verdict{status: http.StatusOK, part: part{frame: x.noRoom()}}
+			v = verdict{status: http.StatusOK, Message: protocol.Message{Frame: x.noRoom()}}
 		}
 		x.state, x.verdict = exchangeDecided, v
 		x.mu.Unlock()
@@ -236,11 +236,13 @@ func (x *PipeExchange) decide(v verdict) {
 	}
 }
 
-func (x *PipeExchange) answer(frame []byte, newline bool) {
-	x.decide(verdict{status: http.StatusOK, part: part{frame, newline}})
+func (x *PipeExchange) answer(msg protocol.Message) {
+	x.decide(verdict{status: http.StatusOK, Message: msg})
 }
 
-func (x *PipeExchange) answers(parts []part) { x.decide(verdict{status: http.StatusOK, batch: parts}) }
+func (x *PipeExchange) answers(parts []protocol.Message) {
+	x.decide(verdict{status: http.StatusOK, batch: parts})
+}
 
 func (x *PipeExchange) accept() {
 	status := http.StatusAccepted
@@ -251,10 +253,10 @@ func (x *PipeExchange) accept() {
 }
 
 func (x *PipeExchange) refuse(status int, body []byte, retryAfter time.Duration) {
-	x.decide(verdict{status: status, part: part{frame: body}, refusal: true, retryAfter: retryAfter})
+	x.decide(verdict{status: status, Message: protocol.Message{Frame: body}, refusal: true, retryAfter: retryAfter})
 }
 
-func (x *PipeExchange) notify(frame []byte, newline bool, weight Weight, key string) {
+func (x *PipeExchange) notify(msg protocol.Message, weight Weight, key string) {
 	if x.Origin.JSONOnly {
 		return
 	}
@@ -263,11 +265,11 @@ func (x *PipeExchange) notify(frame []byte, newline bool, weight Weight, key str
 		away := x.state == exchangeAway
 		x.mu.Unlock()
 		if away {
-			x.track.deliver(part{frame, newline}, weight, outboxKey{key: key})
+			x.track.deliver(msg, weight, outboxKey{key: key})
 		}
 		return
 	}
-	_, lost := x.queue.push(frame, newline, weight, outboxKey{key: key})
+	_, lost := x.queue.push(msg, weight, outboxKey{key: key})
 	x.mu.Unlock()
 	if lost {
 		x.Leave()

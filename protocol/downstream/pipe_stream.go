@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -45,7 +46,7 @@ func (st *PipeStream) Next() (Seen, bool) {
 		v := st.verdict
 		st.mu.Unlock()
 		st.end()
-		return Seen{Status: v.status, Frame: v.frame, RetryAfter: v.retryAfter, Last: true}, true
+		return Seen{Status: v.status, Frame: v.Frame, RetryAfter: v.retryAfter, Last: true}, true
 	}
 	if !st.headSeen {
 		st.headSeen = true
@@ -70,10 +71,10 @@ func (st *PipeStream) event() (s Seen, last bool) {
 	if len(st.backlog) > 0 {
 		k := st.backlog[0]
 		st.backlog = st.backlog[1:]
-		return Seen{EventID: st.track.id(k.number), Frame: k.frame}, false
+		return Seen{EventID: st.track.id(k.number), Frame: k.Frame}, false
 	}
 	if item := st.queue.pop(); item != nil {
-		return Seen{EventID: st.track.numbered(item.frame, item.newline, item.weight), Frame: item.frame}, false
+		return Seen{EventID: st.track.numbered(item.Message, item.weight), Frame: item.Frame}, false
 	}
 	return Seen{}, st.state == streamClosing
 }
@@ -108,28 +109,28 @@ func (st *PipeStream) refuse(status int, body []byte, retryAfter time.Duration) 
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.state == streamAsked {
-		st.state, st.verdict = streamRefused, verdict{status: status, part: part{frame: body}, retryAfter: retryAfter}
+		st.state, st.verdict = streamRefused, verdict{status: status, Message: protocol.Message{Frame: body}, retryAfter: retryAfter}
 		st.client.more()
 	}
 }
 
-func (st *PipeStream) push(frame []byte, newline bool, weight Weight, key outboxKey) bool {
-	taken, lost := st.put(frame, newline, weight, key, false)
+func (st *PipeStream) push(msg protocol.Message, weight Weight, key outboxKey) bool {
+	taken, lost := st.put(msg, weight, key, false)
 	return taken && !lost
 }
 
-func (st *PipeStream) pushTracked(frame []byte, newline bool, weight Weight, key outboxKey) (taken bool) {
-	taken, _ = st.put(frame, newline, weight, key, true)
+func (st *PipeStream) pushTracked(msg protocol.Message, weight Weight, key outboxKey) (taken bool) {
+	taken, _ = st.put(msg, weight, key, true)
 	return taken
 }
 
-func (st *PipeStream) put(frame []byte, newline bool, weight Weight, key outboxKey, late bool) (taken, lost bool) {
+func (st *PipeStream) put(msg protocol.Message, weight Weight, key outboxKey, late bool) (taken, lost bool) {
 	st.mu.Lock()
 	if st.state != streamOpen && !(late && st.state == streamClosing) {
 		st.mu.Unlock()
 		return false, false
 	}
-	_, lost = st.queue.push(frame, newline, weight, key)
+	_, lost = st.queue.push(msg, weight, key)
 	st.mu.Unlock()
 	if lost {
 		st.end()

@@ -3,6 +3,8 @@ package downstream
 import (
 	"strings"
 	"testing"
+
+	"goblin-actor/protocol"
 )
 
 // Whatever a client says it has read last: nothing panics, and only an id that was sent leads to a stream.
@@ -32,7 +34,7 @@ func FuzzReplayFind(f *testing.F) {
 func (t *track) deliverForTest(words ...string) {
 	var q outboxQueue
 	for _, word := range words {
-		q.push([]byte(word), false, WeightAnswer, outboxKey{})
+		q.push(protocol.Message{Frame: []byte(word)}, WeightAnswer, outboxKey{})
 	}
 	t.appendEvents(nil, &q)
 }

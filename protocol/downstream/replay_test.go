@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -111,7 +112,7 @@ func (f *resumeFront) startCall(t *testing.T, address string, id int) (*rawClien
 	c := dial(t, address)
 	c.send(postText(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"slow"}`, id)))
 	x := <-f.calls
-	x.Notify(note("begun"), false, WeightState, "progress")
+	x.Notify(protocol.Message{Frame: note("begun")}, WeightState, "progress")
 	n := 1
 	if f.replay.o.Prime {
 		n = 2
@@ -126,7 +127,7 @@ func (*resumeFront) departed(t *testing.T, x *Exchange) {
 	t.Helper()
 	h := x.port.(*httpExchange)
 	eventually(t, "the loss is noticed", func() bool {
-		x.Notify(note("p"), false, WeightState, "p") // noticed by writing
+		x.Notify(protocol.Message{Frame: note("p")}, WeightState, "p") // noticed by writing
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return h.state == exchangeAway
@@ -146,12 +147,12 @@ func TestResumeCall(t *testing.T) {
 		}
 		last := first[len(first)-1].id
 		_, other, _ := f.startCall(t, address, 2)
-		other.Notify(note("other"), false, WeightLog, "")
+		other.Notify(protocol.Message{Frame: note("other")}, WeightLog, "")
 		c.Close()
 		h := x.port.(*httpExchange)
 		h.end(true) // as the connection's goroutine does when it notices
-		x.Notify(note("log"), false, WeightLog, "")
-		x.Notify(note("question"), false, WeightAnswer, "")
+		x.Notify(protocol.Message{Frame: note("log")}, WeightLog, "")
+		x.Notify(protocol.Message{Frame: note("question")}, WeightAnswer, "")
 
 		again := dial(t, address)
 		again.send(getAfter(last))
@@ -168,8 +169,8 @@ func TestResumeCall(t *testing.T) {
 		if prime && (list[0].id != last || list[0].data != "") {
 			t.Errorf("begins with %+v, want the id it came with", list[0])
 		}
-		x.Notify(note("live"), false, WeightState, "progress")
-		x.Answer([]byte(pong), false)
+		x.Notify(protocol.Message{Frame: note("live")}, WeightState, "progress")
+		x.Answer(protocol.Message{Frame: []byte(pong)})
 		list = append(list, again.events(r.Body, 9)...) // to the end of the stream
 		wantDatas(t, list, string(note("log")), string(note("question")), string(note("live")), pong)
 
@@ -184,7 +185,7 @@ func TestResumeCall(t *testing.T) {
 		if r, _ := dial(t, address).send(getAfter(list[len(list)-1].id)).body(); r.StatusCode != 400 || <-f.outcomes != ResumeGone {
 			t.Errorf("after the last event: %d", r.StatusCode)
 		}
-		other.Answer([]byte(pong), false)
+		other.Answer(protocol.Message{Frame: []byte(pong)})
 		f.replay.Close()
 		eventually(t, "the budget is given back", func() bool { return budget.Used() == 0 })
 	}
@@ -221,7 +222,7 @@ func TestResumeUnknown(t *testing.T) {
 			t.Errorf("%.40q: %v, %d; want %v, %d", test.id, outcome, r.StatusCode, test.want, status)
 		}
 	}
-	x.Answer([]byte(pong), false)
+	x.Answer(protocol.Message{Frame: []byte(pong)})
 }
 
 // A client that comes back before its loss was noticed takes its stream over.
@@ -241,7 +242,7 @@ func TestResumeTakesOver(t *testing.T) {
 		c.closed()
 		c, body = again, r.Body
 	}
-	x.Answer([]byte(pong), false)
+	x.Answer(protocol.Message{Frame: []byte(pong)})
 	wantDatas(t, c.events(body, 9), pong)
 }
 
@@ -255,15 +256,15 @@ func TestReplayBounds(t *testing.T) {
 		c := connect()
 		go c.send(postText(ping))
 		x := <-f.calls
-		x.Notify(note("begun"), false, WeightState, "progress")
+		x.Notify(protocol.Message{Frame: note("begun")}, WeightState, "progress")
 		first := c.events(c.response().Body, 2)
 		c.Close()
 		f.departed(t, x)
 		before := f.replay.Stats()
 		for i := range 10_000 {
-			x.Notify(note("n"+strconv.Itoa(i)), false, []Weight{WeightState, WeightLog}[i%2], "progress")
+			x.Notify(protocol.Message{Frame: note("n" + strconv.Itoa(i))}, []Weight{WeightState, WeightLog}[i%2], "progress")
 		}
-		x.Answer([]byte(pong), false)
+		x.Answer(protocol.Message{Frame: []byte(pong)})
 		stats := f.replay.Stats()
 		if stats.Events != 100 || stats.Bytes > 64<<10 || stats.Dropped-before.Dropped < 9900 || budget.Used() != int64(stats.Bytes) {
 			t.Errorf("%+v, budget %d", stats, budget.Used())
@@ -305,7 +306,7 @@ func TestReplayCannotKeep(t *testing.T) {
 		c, x, first := f.startCall(t, address, 1)
 		c.Close()
 		f.departed(t, x)
-		x.Answer([]byte(`"`+strings.Repeat("x", 2000)+`"`), false)
+		x.Answer(protocol.Message{Frame: []byte(`"` + strings.Repeat("x", 2000) + `"`)})
 		if r, _ := dial(t, address).send(getAfter(first[1].id)).body(); r.StatusCode != 400 {
 			t.Errorf("%s: %d", name, r.StatusCode)
 		}
@@ -324,7 +325,7 @@ func TestReplayCallWithoutAnswer(t *testing.T) {
 	c.Close()
 	f.departed(t, x)
 	x.Accept()
-	x.Answer([]byte(pong), false)
+	x.Answer(protocol.Message{Frame: []byte(pong)})
 	for _, k := range []int{keptLesser, keptAnswers} {
 		for f.replay.kept[k].first != nil {
 			f.replay.mu.Lock()
@@ -345,12 +346,12 @@ func TestResumeStream(t *testing.T) {
 	c.send(getText)
 	r := c.response()
 	stream := <-f.streams
-	stream.Push(note("a"), false, WeightState, "a")
+	stream.Push(protocol.Message{Frame: note("a")}, WeightState, "a")
 	first := c.events(r.Body, 2)
-	stream.Push(note("b"), false, WeightState, "b")
+	stream.Push(protocol.Message{Frame: note("b")}, WeightState, "b")
 	c.Close()
 	eventually(t, "the stream is gone", func() bool { _, n := s.Connections(); return n == 0 })
-	if stream.Push(note("lost"), false, WeightState, "c") {
+	if stream.Push(protocol.Message{Frame: note("lost")}, WeightState, "c") {
 		t.Error("taken by a stream that is over")
 	}
 	again := dial(t, address)
@@ -360,7 +361,7 @@ func TestResumeStream(t *testing.T) {
 		t.Fatal(outcome)
 	}
 	next := <-f.streams
-	next.Push(note("c"), false, WeightState, "c")
+	next.Push(protocol.Message{Frame: note("c")}, WeightState, "c")
 	list := again.events(r.Body, 3)
 	wantDatas(t, list, string(note("b")), string(note("c")))
 	next.Close()
@@ -389,8 +390,8 @@ func TestReplayClose(t *testing.T) {
 	f.replay.Close()
 	again.events(r.Body, 9)
 	again.closed()
-	x.Notify(note("late"), false, WeightLog, "")
-	x.Answer([]byte(pong), false)
+	x.Notify(protocol.Message{Frame: note("late")}, WeightLog, "")
+	x.Answer(protocol.Message{Frame: []byte(pong)})
 	if stats := f.replay.Stats(); stats.Streams+stats.Events+stats.Bytes != 0 {
 		t.Errorf("%+v", stats)
 	}
@@ -404,9 +405,9 @@ func TestResumeManyTimes(t *testing.T) {
 	c, x, list := f.startCall(t, address, 1)
 	go func() {
 		for i := range messages {
-			x.Notify([]byte(strconv.Itoa(i)), false, WeightAnswer, "")
+			x.Notify(protocol.Message{Frame: []byte(strconv.Itoa(i))}, WeightAnswer, "")
 		}
-		x.Answer([]byte(strconv.Itoa(messages)), false)
+		x.Answer(protocol.Message{Frame: []byte(strconv.Itoa(messages))})
 	}()
 	last, got := list[1].id, 0
 	var body io.Reader

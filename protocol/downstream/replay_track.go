@@ -28,17 +28,16 @@ type trackExchange interface{ depart() } // its client has come back on another 
 
 // trackReader is the connection of a GET that writes a track.
 type trackReader interface {
-	pushTracked(frame []byte, newline bool, weight Weight, key outboxKey) (taken bool)
+	pushTracked(msg protocol.Message, weight Weight, key outboxKey) (taken bool)
 	close()
 	end()
 }
 
 // kept is one event that can be had again.
 type kept struct {
-	t       *track
-	number  uint64
-	frame   []byte
-	newline bool
+	t      *track
+	number uint64
+	protocol.Message
 	sent    bool // handed to a connection, at least
 	answer  bool
 	counted int // bytes taken from the budget
@@ -117,33 +116,33 @@ func (t *track) appendEvents(dst []byte, q *outboxQueue) []byte {
 		if item == nil {
 			break
 		}
-		number := t.keep(item.frame, item.newline, item.weight, true)
-		dst = protocol.AppendSSE(dst, "message", t.id(number), item.frame, item.newline)
+		number := t.keep(item.Message, item.weight, true)
+		dst = protocol.AppendSSE(dst, "message", t.id(number), item.Message)
 	}
 	return dst
 }
 
 // appendLast appends the messages that end the track.
-func (t *track) appendLast(dst []byte, parts []part) []byte {
+func (t *track) appendLast(dst []byte, parts []protocol.Message) []byte {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	for _, p := range parts {
-		number := t.keep(p.frame, p.newline, WeightAnswer, true)
-		dst = protocol.AppendSSE(dst, "message", t.id(number), p.frame, p.newline)
+		number := t.keep(p, WeightAnswer, true)
+		dst = protocol.AppendSSE(dst, "message", t.id(number), p)
 	}
 	t.end()
 	return dst
 }
 
 // away keeps what waits for a writer that has gone, and then what ended the track, if anything has.
-func (t *track) away(q *outboxQueue, over bool, last []part) {
+func (t *track) away(q *outboxQueue, over bool, last []protocol.Message) {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	for item := q.pop(); item != nil; item = q.pop() {
-		t.keep(item.frame, item.newline, item.weight, false)
+		t.keep(item.Message, item.weight, false)
 	}
 	for _, p := range last {
-		t.keep(p.frame, p.newline, WeightAnswer, false)
+		t.keep(p, WeightAnswer, false)
 	}
 	t.exchange, t.reader = nil, nil
 	if over {
@@ -166,24 +165,24 @@ func (t *track) forgetIfEmpty() {
 }
 
 // deliver gives a message of an exchange whose connection has gone to the GET that resumed it, or keeps it.
-func (t *track) deliver(p part, weight Weight, key outboxKey) {
+func (t *track) deliver(p protocol.Message, weight Weight, key outboxKey) {
 	for {
 		t.r.mu.Lock()
 		reader := t.reader
 		if reader == nil {
-			t.keep(p.frame, p.newline, weight, false)
+			t.keep(p, weight, false)
 			t.r.mu.Unlock()
 			return
 		}
 		t.r.mu.Unlock()
-		if reader.pushTracked(p.frame, p.newline, weight, key) {
+		if reader.pushTracked(p, weight, key) {
 			return
 		} // else it has ended meanwhile, and is not our reader any more
 	}
 }
 
 // finish gives the last messages of such an exchange.
-func (t *track) finish(last []part) {
+func (t *track) finish(last []protocol.Message) {
 	for _, p := range last {
 		t.deliver(p, WeightAnswer, outboxKey{})
 	}
@@ -197,20 +196,20 @@ func (t *track) finish(last []part) {
 }
 
 // keep numbers a message and keeps it as the bounds allow. The caller has the lock.
-func (t *track) keep(frame []byte, newline bool, weight Weight, sent bool) (number uint64) {
+func (t *track) keep(msg protocol.Message, weight Weight, sent bool) (number uint64) {
 	r := t.r
 	t.last++
-	k := &kept{t: t, number: t.last, frame: frame, newline: newline, sent: sent, answer: weight == WeightAnswer, at: time.Now()}
-	fits := !r.closed && len(frame) <= r.o.Bytes && r.tracks[t.number] == t
-	if !fits || !r.o.Budget.TakeSpare(len(frame)) {
+	k := &kept{t: t, number: t.last, Message: msg, sent: sent, answer: weight == WeightAnswer, at: time.Now()}
+	fits := !r.closed && len(msg.Frame) <= r.o.Bytes && r.tracks[t.number] == t
+	if !fits || !r.o.Budget.TakeSpare(len(msg.Frame)) {
 		r.lost(k)
 		return t.last
 	}
-	k.counted = len(frame)
+	k.counted = len(msg.Frame)
 	r.list(k).push(k)
 	t.events.push(k)
 	r.events++
-	r.bytes += len(frame)
+	r.bytes += len(msg.Frame)
 	for r.events > r.o.Events || r.bytes > r.o.Bytes {
 		victim := r.kept[keptLesser].first
 		if victim == nil {
@@ -236,7 +235,7 @@ func (r *Replay) remove(k *kept) {
 	r.list(k).remove(k)
 	k.t.events.remove(k)
 	r.events--
-	r.bytes -= len(k.frame)
+	r.bytes -= len(k.Frame)
 	r.o.Budget.Give(k.counted)
 }
 
@@ -326,13 +325,13 @@ func (t *track) release() {
 }
 
 // numbered keeps a message that a client reads now and returns its event id; "" without a track.
-func (t *track) numbered(frame []byte, newline bool, weight Weight) string {
+func (t *track) numbered(msg protocol.Message, weight Weight) string {
 	if t == nil {
 		return ""
 	}
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
-	return t.id(t.keep(frame, newline, weight, true))
+	return t.id(t.keep(msg, weight, true))
 }
 
 // finished: the last message was read.

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"goblin-actor/protocol"
 )
 
 // frontFunc is a Handler made of functions; nil ones accept.
@@ -52,7 +54,7 @@ func echo(x *Exchange) {
 		x.Accept()
 		return
 	}
-	x.Answer(resultOf(x, x.Frame.ParamsBytes()), false)
+	x.Answer(protocol.Message{Frame: resultOf(x, x.Frame.ParamsBytes())})
 }
 
 func resultOf(x *Exchange, result []byte) []byte {
@@ -178,15 +180,15 @@ func TestServerPostAnswers(t *testing.T) {
 		switch x.Frame.MethodText() {
 		case "initialize":
 			x.SetSession("session-1")
-			x.Answer(resultOf(x, nil), false)
+			x.Answer(protocol.Message{Frame: resultOf(x, nil)})
 		case "refuse":
 			x.Refuse(404, []byte(`{"no":1}`), 1500*time.Millisecond)
 		case "later":
 			go func() {
-				x.Answer(resultOf(x, nil), false)
+				x.Answer(protocol.Message{Frame: resultOf(x, nil)})
 				x.Refuse(500, nil, 0)
 				x.Accept()
-				x.Answer([]byte("{}"), false)
+				x.Answer(protocol.Message{Frame: []byte("{}")})
 			}()
 		default:
 			echo(x)

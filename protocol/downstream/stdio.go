@@ -159,7 +159,7 @@ func (s *stdioServer) read(in io.Reader) error {
 		line, why, id, err := s.line(r)
 		switch {
 		case why != refusedNothing:
-			s.say(refusalFaults[why].AppendTo(nil, orNull(id, false), false), false)
+			s.say(protocol.Message{Frame: refusalFaults[why].AppendTo(nil, orNull(id, false), false)})
 		case len(bytes.TrimSpace(line.bytes)) > 0:
 			s.Take(line)
 		default:
@@ -239,7 +239,7 @@ func (s *stdioServer) Take(line body) {
 	x.Origin, x.Began, x.port = s.origin(), time.Now(), x
 	if answer, _ := x.parse(line.bytes); answer != nil {
 		line.release()
-		s.say(answer, false)
+		s.say(protocol.Message{Frame: answer})
 		return
 	}
 	s.mu.Lock()
@@ -267,18 +267,18 @@ func (s *stdioServer) post(x *stdioExchange) {
 }
 
 // say queues something of the transport's own.
-func (s *stdioServer) say(frame []byte, newline bool) {
+func (s *stdioServer) say(msg protocol.Message) {
 	s.mu.Lock()
-	s.put(frame, newline, WeightAnswer, outboxKey{})
+	s.put(msg, WeightAnswer, outboxKey{})
 	s.mu.Unlock()
 }
 
 // put queues a message; false when it is over. The caller has the lock.
-func (s *stdioServer) put(frame []byte, newline bool, weight Weight, key outboxKey) bool {
+func (s *stdioServer) put(msg protocol.Message, weight Weight, key outboxKey) bool {
 	if s.over {
 		return false
 	}
-	dropped, lost := s.queue.push(frame, newline, weight, key)
+	dropped, lost := s.queue.push(msg, weight, key)
 	s.dropped += uint64(dropped)
 	if lost {
 		go s.finish(errStdoutStuck)

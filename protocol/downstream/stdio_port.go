@@ -2,6 +2,7 @@ package downstream
 
 import "time"
 import (
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -13,15 +14,15 @@ func (*stdioStream) accept() {}
 // refuse says the body, when there is one; the client's lines are read all the same.
 func (st *stdioStream) refuse(_ int, body []byte, _ time.Duration) {
 	if body != nil {
-		(*stdioServer)(st).say(body, false)
+		(*stdioServer)(st).say(protocol.Message{Frame: body})
 	}
 }
 
-func (st *stdioStream) push(frame []byte, newline bool, weight Weight, key outboxKey) bool {
+func (st *stdioStream) push(msg protocol.Message, weight Weight, key outboxKey) bool {
 	s := (*stdioServer)(st)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.put(frame, newline, weight, key)
+	return s.put(msg, weight, key)
 }
 
 func (*stdioStream) endpoint(string)                {}
@@ -55,7 +56,7 @@ type stdioExchange struct {
 }
 
 // Settle ends the exchange with what is to be said, nil = nothing.
-func (x *stdioExchange) Settle(frame []byte, newline bool) {
+func (x *stdioExchange) Settle(msg protocol.Message) {
 	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +66,8 @@ func (x *stdioExchange) Settle(frame []byte, newline bool) {
 	x.settled, x.gone = true, nil
 	x.body.release()
 	delete(s.running, x)
-	if frame != nil {
-		s.put(frame, newline, WeightAnswer, outboxKey{})
+	if msg.Frame != nil {
+		s.put(msg, WeightAnswer, outboxKey{})
 	}
 	s.tellIdle()
 }
@@ -79,15 +80,14 @@ func (x *stdioExchange) leave() []func() {
 	return gone
 }
 
-func (x *stdioExchange) answer(frame []byte, newline bool) { x.Settle(frame, newline) }
-func (x *stdioExchange) accept()                           { x.Settle(nil, false) }
-func (*stdioExchange) setSession(string)                   {}
-func (*stdioExchange) resumable(*Replay)                   {}
-func (x *stdioExchange) budget() *stream.Budget            { return x.s.o.Budget }
+func (x *stdioExchange) answer(msg protocol.Message) { x.Settle(msg) }
+func (x *stdioExchange) accept()                     { x.Settle(protocol.Message{}) }
+func (*stdioExchange) setSession(string)             {}
+func (*stdioExchange) resumable(*Replay)             {}
+func (x *stdioExchange) budget() *stream.Budget      { return x.s.o.Budget }
 
-func (x *stdioExchange) answers(parts []part) {
-	array, newline := joinParts(parts)
-	x.Settle(array, newline)
+func (x *stdioExchange) answers(parts []protocol.Message) {
+	x.Settle(joinParts(parts))
 }
 
 // takeBody hands over what the line holds of the budget.
@@ -99,13 +99,15 @@ func (x *stdioExchange) takeBody() body {
 	return b
 }
 
-func (x *stdioExchange) refuse(_ int, body []byte, _ time.Duration) { x.Settle(body, false) }
+func (x *stdioExchange) refuse(_ int, body []byte, _ time.Duration) {
+	x.Settle(protocol.Message{Frame: body})
+}
 
-func (x *stdioExchange) notify(frame []byte, newline bool, weight Weight, key string) {
+func (x *stdioExchange) notify(msg protocol.Message, weight Weight, key string) {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
 	if !x.settled {
-		x.s.put(frame, newline, weight, outboxKey{owner: x.number, key: key})
+		x.s.put(msg, weight, outboxKey{owner: x.number, key: key})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
 
@@ -91,7 +92,7 @@ func TestStdioLines(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				front := frontFunc{post: func(x *Exchange) {
 					if x.Batch != nil {
-						x.Answer([]byte(`{"batch":1}`), false)
+						x.Answer(protocol.Message{Frame: []byte(`{"batch":1}`)})
 						return
 					}
 					echo(x)
@@ -130,18 +131,18 @@ func TestStdioOrder(t *testing.T) {
 			open: func(s *EventStream) {
 				stream = s
 				s.Accept()
-				s.Push(note("first"), false, WeightAnswer, "")
+				s.Push(protocol.Message{Frame: note("first")}, WeightAnswer, "")
 			},
 			post: func(x *Exchange) {
 				x.SetSession("ignored")
-				x.Notify(note("progress1"), false, WeightLog, "")
-				stream.Push([]byte("{\n\"a\":1}"), true, WeightAnswer, "")
-				x.Notify(note("progress2"), false, WeightLog, "")
+				x.Notify(protocol.Message{Frame: note("progress1")}, WeightLog, "")
+				stream.Push(protocol.Message{Frame: []byte("{\n\"a\":1}"), Newline: true}, WeightAnswer, "")
+				x.Notify(protocol.Message{Frame: note("progress2")}, WeightLog, "")
 				echo(x)
-				x.Answer([]byte("late"), false)
-				x.Notify(note("late"), false, WeightAnswer, "")
+				x.Answer(protocol.Message{Frame: []byte("late")})
+				x.Notify(protocol.Message{Frame: note("late")}, WeightAnswer, "")
 				x.Refuse(500, []byte("late"), 0)
-				stream.Push(note("last"), false, WeightAnswer, "")
+				stream.Push(protocol.Message{Frame: note("last")}, WeightAnswer, "")
 			},
 		}
 		run := startStdio(t, front, Options{})
@@ -162,7 +163,7 @@ func TestStdioOrder(t *testing.T) {
 		if err := <-run.done; err != nil {
 			t.Error(err)
 		}
-		if stream.Push(note("x"), false, WeightAnswer, "") {
+		if stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "") {
 			t.Error("taken after the end")
 		}
 	})
@@ -237,7 +238,7 @@ func TestStdioEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			front := frontFunc{post: func(x *Exchange) {
 				for i := range 100 {
-					x.Notify([]byte(`"`+strings.Repeat("x", 1<<20)+`"`), false, WeightState, itoa(i))
+					x.Notify(protocol.Message{Frame: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}, WeightState, itoa(i))
 				}
 			}}
 			run := startStdio(t, front, Options{MaxMessageBytes: 1 << 20})
@@ -276,8 +277,8 @@ func TestStdioStateByExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		front := frontFunc{post: func(x *Exchange) {
 			id := string(x.Frame.IDBytes())
-			x.Notify(note(id+"old"), false, WeightState, "progress")
-			x.Notify(note(id+"new"), false, WeightState, "progress")
+			x.Notify(protocol.Message{Frame: note(id + "old")}, WeightState, "progress")
+			x.Notify(protocol.Message{Frame: note(id + "new")}, WeightState, "progress")
 		}}
 		run := startStdio(t, front, Options{})
 		io.WriteString(run.in, ping+"\n"+strings.Replace(ping, `"id":1`, `"id":2`, 1)+"\n")

@@ -193,7 +193,7 @@ func (w *stdinWriter) write(batch []upstream.Outgoing) error {
 			continue
 		}
 		w.inBuf = append(w.inBuf, mark{o, len(w.buf)})
-		w.buf = protocol.AppendLine(w.buf, o.Frame, o.Newline)
+		w.buf = protocol.AppendLine(w.buf, protocol.Message{Frame: o.Frame, Newline: o.Newline})
 		if len(w.buf) >= batchBytes {
 			w.flush()
 		}

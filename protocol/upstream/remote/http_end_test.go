@@ -81,7 +81,7 @@ func TestHTTPLinkSizes(t *testing.T) {
 				w.(http.Flusher).Flush()
 			case `"sse"`:
 				w.Header().Set("Content-Type", "text/event-stream")
-				answer = protocol.AppendSSE(nil, "message", "", answer, false)
+				answer = protocol.AppendSSE(nil, "message", "", protocol.Message{Frame: answer})
 			default:
 				w.Header().Set("Content-Length", fmt.Sprint(len(answer)))
 			}
