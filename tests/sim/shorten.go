@@ -6,24 +6,27 @@ import (
 )
 
 // Shorten leaves out of a story what it does not need to fail: acts, scenes, then whoever has nothing to do. fails tells a story
-// and reports whether a law was broken; it is asked at most tries times. left is the number of acts that are needed.
-func Shorten(p Params, acts, tries int, fails func(Params) bool) (shortest Params, left int) {
+// and reports whether a law was broken, and how many acts were drawn by then; it is asked at most tries times. left is the number
+// of acts that are needed.
+func Shorten(p Params, acts, tries int, fails func(Params) (int, bool)) (shortest Params, left int) {
+	p.Acts = acts // what has not happened by then is not needed
 	shorter := func(less func(*Params)) bool {
 		if tries--; tries < 0 {
 			return false
 		}
 		of := p
 		less(&of)
-		if !fails(of) {
+		drawn, broken := fails(of)
+		if !broken {
 			return false
 		}
 		p = of
+		p.Acts = min(p.Acts, drawn)
 		return true
 	}
-	p.Acts = acts // what has not happened yet is not needed
 	without, unseen, all := p.Without, p.Unseen, (&world{}).allScenes()
-	needed := reduce(acts, func(keep []int) bool {
-		return shorter(func(p *Params) {
+	needed := reduce(acts, func(keep []int) (int, bool) {
+		done := shorter(func(p *Params) {
 			p.Without = slices.Clone(without)
 			for number := range acts {
 				if _, kept := slices.BinarySearch(keep, number); !kept {
@@ -31,9 +34,10 @@ func Shorten(p Params, acts, tries int, fails func(Params) bool) (shortest Param
 				}
 			}
 		})
+		return p.Acts, done
 	})
-	reduce(len(all), func(keep []int) bool {
-		return shorter(func(p *Params) {
+	reduce(len(all), func(keep []int) (int, bool) {
+		done := shorter(func(p *Params) {
 			p.Unseen = slices.Clone(unseen)
 			for i, scene := range all {
 				if !slices.Contains(keep, i) {
@@ -41,6 +45,7 @@ func Shorten(p Params, acts, tries int, fails func(Params) bool) (shortest Param
 				}
 			}
 		})
+		return len(all), done
 	})
 	if len(needed) > 0 {
 		return p, len(needed) // their numbers depend on who is there, and for how long
@@ -59,16 +64,18 @@ func Shorten(p Params, acts, tries int, fails func(Params) bool) (shortest Param
 	return p, 0
 }
 
-// reduce leaves out as many of n things as it can, by large pieces first, and returns those that are left.
-func reduce(n int, fails func(keep []int) bool) []int {
+// reduce leaves out as many of n things as it can, by large pieces first, and returns those that are left. fails
+// reports whether they will do, and how many from the first on.
+func reduce(n int, fails func(keep []int) (int, bool)) []int {
 	left := make([]int, n)
 	for i := range left {
 		left[i] = i
 	}
 	for size := n; size > 0; size /= 2 {
 		for at := 0; at < len(left); {
-			if keep := slices.Concat(left[:at], left[min(len(left), at+size):]); fails(keep) {
-				left = keep
+			keep := slices.Concat(left[:at], left[min(len(left), at+size):])
+			if first, done := fails(keep); done {
+				left = slices.DeleteFunc(keep, func(i int) bool { return i >= first })
 			} else {
 				at += size
 			}
