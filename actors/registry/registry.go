@@ -32,7 +32,7 @@ func build(naming catalog.Naming) func(kernel.Self) kernel.Logic {
 	return func(kernel.Self) kernel.Logic { return &registry{s} }
 }
 
-// Step is step (registry_step.go).
+// Step is step (step.go).
 func (r *registry) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return r.state.step(now, msg, out)
 }
