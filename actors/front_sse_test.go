@@ -198,7 +198,7 @@ func TestHTTPWithSSEFull(t *testing.T) {
 // Questions of a server and progress go to the stream; the answer comes by POST.
 func TestHTTPWithSSEAsks(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"ask"}}
-	server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
+	server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send([]byte(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`))
 		go func() {
 			for len(server.Answers()) == 0 {

@@ -190,7 +190,7 @@ func TestParkedCallExpires(t *testing.T) {
 // unsubscribe ends it. S0.10.2: the number is in the status, from which /metrics is written.
 func TestSubscriptions(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
 		}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
@@ -240,7 +240,7 @@ func TestSubscriptions(t *testing.T) {
 // S0.9.3: the server's refusal reaches the client as it is, and nothing is left behind.
 func TestSubscribeRefused(t *testing.T) {
 	within(func(t *testing.T) {
-		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"no","data":{"z":1.0}}}`))
 		}}
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)

@@ -49,7 +49,7 @@ func TestSecretsBySpelling(t *testing.T) {
 func TestAPageOfATool(t *testing.T) {
 	within(func(t *testing.T) {
 		page := func(name string) func(p *pipe.Peer, f protocol.Frame, id []byte) {
-			return func(p *pipe.Peer, f protocol.Frame, id []byte) {
+			return func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 				_ = p.Send(protocol.AppendResult(nil, id, fmt.Appendf(nil, `{"contents":[{"uri":"ui://app/main","text":%q}]}`, name)))
 			}
 		}

@@ -129,7 +129,7 @@ func TestAServerLostWhileItIsAskedAgain(t *testing.T) {
 // A server that is slow to start: calls of what it may have are to be tried again, not refused for good; and the client is told
 // when it is there.
 func TestCallsWhileAServerStarts(t *testing.T) {
-	eachClient(t, func(t *testing.T, begin func(*house), list func(int) string, call func(int, string) string) {
+	eachClient(t, func(t *testing.T, _ func(*house), list func(int) string, call func(int, string) string) {
 		slow, quick := &actortest.Server{Tools: []string{"dig"}}, &actortest.Server{Tools: []string{"add"}}
 		var up atomic.Bool
 		opened := func(sink upstream.Sink) upstream.Link {

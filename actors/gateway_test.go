@@ -274,7 +274,7 @@ func TestProgressCancelAndTimeout(t *testing.T) {
 	within(func(t *testing.T) {
 		var peer *pipe.Peer
 		server := &actortest.Server{Tools: []string{"slow"}}
-		server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) { peer = p }
+		server.Handle = func(p *pipe.Peer, _ protocol.Frame, _ []byte) { peer = p }
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
 		defer h.close()
 		h.initialize()

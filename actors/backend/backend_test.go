@@ -35,7 +35,7 @@ type parent struct {
 	got   chan kernel.Reference
 }
 
-func (p *parent) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+func (*parent) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if _, ok := msg.(kernel.Started); ok {
 		return append(out, kernel.Act("spawn"))
 	}
@@ -343,7 +343,7 @@ func TestWithdrawTellsTheServerAndFreesTheSlot(t *testing.T) {
 func TestSessionLostKeepsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}}
-		server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
+		server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			if server.Opened() > 1 {
 				_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 			}
@@ -371,7 +371,7 @@ func TestSessionLostKeepsTheCall(t *testing.T) {
 func TestSessionLostAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}}
-		server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
+		server.Handle = func(p *pipe.Peer, f protocol.Frame, _ []byte) {
 			ticket, _ := parseID(f.IDBytes())
 			_ = p.Tell(upstream.SessionLost{Ticket: uint64(ticket)})
 		}

@@ -94,15 +94,15 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// real is a backend in front of a real server.
-type real struct {
+// facingSDK is a backend in front of a real server.
+type facingSDK struct {
 	*bench
 	last  message.BackendChanged
 	tools int
 	other []any // what the pool heard besides
 }
 
-func (r *real) look() {
+func (r *facingSDK) look() {
 	for _, msg := range r.pool.Got() {
 		switch m := msg.(type) {
 		case message.BackendChanged:
@@ -118,7 +118,7 @@ func (r *real) look() {
 }
 
 // call sends a tool call and answers what is asked with answer; it returns the outcome.
-func (r *real) call(t *testing.T, seq uint64, tool, arguments, answer string) string {
+func (r *facingSDK) call(t *testing.T, seq uint64, tool, arguments, answer string) string {
 	t.Helper()
 	q := request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
 	q.Target, q.Item, q.Caller.Can = protocol.Span{}, tool, message.CanForm
@@ -178,7 +178,7 @@ func TestGoSDKServers(t *testing.T) {
 			kind, open := test.open(t)
 			c := cfg()
 			c.Protocol = test.protocol
-			r := &real{bench: startOn(t, Options{Server: c, Open: open, Transport: kind, Catalog: true, Known: test.known, Announce: message.CanAll})}
+			r := &facingSDK{bench: startOn(t, Options{Server: c, Open: open, Transport: kind, Catalog: true, Known: test.known, Announce: message.CanAll})}
 			defer r.stop()
 			eventually(t, "ready", func() bool { r.look(); return r.last.Phase == message.Ready })
 			if r.last.Info.Version != test.version || r.last.Incarnation != test.opened || r.tools != 3 {
@@ -197,7 +197,7 @@ func TestGoSDKServers(t *testing.T) {
 	}
 }
 
-func (r *real) questions(t *testing.T) {
+func (r *facingSDK) questions(t *testing.T) {
 	t.Helper()
 	if got := r.call(t, 1, "ask", "{}", `{"action":"accept","content":{"name":"Ann","colour":"red"}}`); !strings.Contains(got, "red, name;colour;") || strings.Contains(got, "resultType") {
 		t.Errorf("two rounds: %s", got)
@@ -205,7 +205,7 @@ func (r *real) questions(t *testing.T) {
 }
 
 // changes subscribes, has the server change, and waits for the word of both changes.
-func (r *real) changes(t *testing.T) {
+func (r *facingSDK) changes(t *testing.T) {
 	t.Helper()
 	r.backend.Tell(message.Query{Key: 7, Method: protocol.MethodResourcesSubscribe, Params: []byte(`{"uri":"file:///a"}`)})
 	eventually(t, "the subscription", func() bool {
@@ -253,7 +253,7 @@ func TestASpoiltProcess(t *testing.T) {
 				return sink(ctx, e)
 			})
 	}
-	r := &real{bench: startOn(t, Options{Server: auto(), Open: open, Transport: "stdio", Catalog: true})}
+	r := &facingSDK{bench: startOn(t, Options{Server: auto(), Open: open, Transport: "stdio", Catalog: true})}
 	defer r.stop()
 	eventually(t, "ready", func() bool { r.look(); return r.last.Phase == message.Ready })
 	if r.last.Info.Version != protocol.Version20260728 || r.last.Known.Era != message.EraModern || opened != 2 {
@@ -275,7 +275,7 @@ func TestAMethodNamedAfterSessions(t *testing.T) {
 	})
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	defer web.Close()
-	r := &real{bench: startOn(t, Options{Server: cfg(), Transport: "http", Catalog: true, Open: func(sink upstream.Sink) upstream.Link {
+	r := &facingSDK{bench: startOn(t, Options{Server: cfg(), Transport: "http", Catalog: true, Open: func(sink upstream.Sink) upstream.Link {
 		return remote.OpenHTTP(remote.Options{URL: web.URL, MaxMessageBytes: 1 << 20}, sink)
 	}})}
 	defer r.stop()

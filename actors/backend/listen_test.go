@@ -195,7 +195,7 @@ func TestAStreamForNothingEnds(t *testing.T) {
 		}
 		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, g.ID(), acked))
 	}
-	one(t, false, server, func(t *testing.T, server *actortest.Modern, b *bench) {
+	one(t, false, server, func(_ *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
 		b.wantHeard("acknowledged", "query 1 yes")
 		for _, g := range server.Got("subscriptions/listen") {
@@ -289,7 +289,7 @@ func TestABrokenStreamHeals(t *testing.T) {
 }
 
 func TestPausesGrowWhileStreamsBreak(t *testing.T) {
-	both(t, &actortest.Modern{Changes: true}, func(t *testing.T, server *actortest.Modern, b *bench) {
+	both(t, &actortest.Modern{Changes: true}, func(t *testing.T, server *actortest.Modern, _ *bench) {
 		for range 3600 {
 			server.EndStreams(false)
 			time.Sleep(time.Second)

@@ -65,7 +65,7 @@ func pollPause(ms float64, err error, otherwise time.Duration) time.Duration {
 }
 
 // rest waits before the next request.
-func (s *state) rest(q *round, pause time.Duration, out []kernel.Effect) []kernel.Effect {
+func (*state) rest(q *round, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	q.number++
 	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
 }

@@ -183,7 +183,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	switch code, _ := protocol.ErrorNumber(f); code {
 	case codeHeaderMismatch:
 		if r.Frame.M == protocol.MethodToolsCall && s.transport == "http" && !p.mended && s.life.phase == message.Ready {
-			return s.mend(now, p, out)
+			return s.mend(p, out)
 		}
 		return s.faulty(now, p, "the server refused the headers of the request: "+errorText(f), out)
 	case codeUnsupportedVersion:
@@ -262,7 +262,7 @@ func (s *state) endedCall(call message.CallRef) kernel.Effect {
 
 // mend lists the tools again for a call that was refused, unexecuted, because its headers do not fit the server's
 // annotations, and sends it once more. MCP 2026-07-28, basic/transports/streamable-http, client behavior.
-func (s *state) mend(now time.Time, p *pending, out []kernel.Effect) []kernel.Effect {
+func (s *state) mend(p *pending, out []kernel.Effect) []kernel.Effect {
 	p.mended = true
 	s.conn.mending = append(s.conn.mending, p)
 	if l := &s.conn.lists[protocol.Tools]; !l.running {

@@ -137,7 +137,7 @@ func TestAModernCallToAModernServer(t *testing.T) {
 // A modern client's request to a legacy server loses what belongs to its era; the error numbers are translated.
 func TestAModernCallToALegacyServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
+		server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send(protocol.AppendError(nil, id, -32002, "Resource not found", []byte(`{"uri":"file:///x"}`)))
 		}}
 		b := start(t, server, cfg())

@@ -17,6 +17,7 @@ import (
 // State is where a call stands. The legal ways are queued → written ⇄ parked, and from each to ended.
 type State string
 
+// Where a call can stand.
 const (
 	Queued  State = "queued"  // nothing has reached the server
 	Written State = "written" // the server has the request
@@ -76,32 +77,33 @@ func (c *Call) Deadline() time.Time {
 
 // Events of a call.
 type (
-	// Sent: the server has the request.
+	// Sent says that the server has the request.
 	Sent struct{}
-	// Heard: the server reported progress. Behind: the client knows of more, so it is a sign of life only.
+	// Heard says that the server reported progress. Behind: the client knows of more, so it is a sign of life only.
 	Heard struct {
 		Frame  protocol.Frame
 		Behind bool
 	}
-	// Logged: the server sent a log line that belongs to the call.
+	// Logged says that the server sent a log line that belongs to the call.
 	Logged struct{ Frame protocol.Frame }
-	// Asked: the server asks the client something and waits.
+	// Asked says that the server asks the client something and waits.
 	Asked struct{}
-	// Replied: one of its questions is answered, or withdrawn.
+	// Replied says that one of its questions is answered, or withdrawn.
 	Replied struct{}
-	// Answered: the server's answer.
+	// Answered is the server's answer.
 	Answered struct{ Frame protocol.Frame }
-	// Broken: the gateway's own answer instead of the server's.
+	// Broken is the gateway's own answer instead of the server's.
 	Broken struct{ Fault *protocol.Fault }
-	// Withdrawn: the client cancelled, or left for good. It gets no answer.
+	// Withdrawn says that the client cancelled, or left for good. It gets no answer.
 	Withdrawn struct{ Reason string }
-	// Tick: the clock may have passed the deadline.
+	// Tick says that the clock may have passed the deadline.
 	Tick struct{}
 )
 
 // EffectKind says what the holder is to do.
 type EffectKind uint8
 
+// What a holder is told to do.
 const (
 	Forward EffectKind = iota // pass Frame (progress, log) on to the client, before the answer
 	Deliver                   // answer the client with Frame; the call has ended

@@ -60,11 +60,11 @@ func (n *names) find(name string) (it *item, candidates []*item) {
 	if it, _ = n.qualified(name); it != nil {
 		return it, nil
 	}
-	if list := n.bare[name]; len(list) == 1 {
+	list := n.bare[name]
+	if len(list) == 1 {
 		return list[0], nil
-	} else {
-		return nil, list
 	}
+	return nil, list
 }
 
 // separators stand between server and name in the spellings we accept besides the public one. No server's name holds

@@ -31,7 +31,7 @@ func TestGenerations(t *testing.T) {
 			return []Source{server(t, "a", 0).tools("x").resources("f:///1").templates("f:///{n}").prompts("p").Source, b.Source}
 		},
 			whole: "tools", aloneA: "tools"},
-		{name: "another template", next: func(first *offered) []Source { return []Source{a().templates("g:///{n}").Source, b.Source} }, whole: "templates", aloneA: "templates"},
+		{name: "another template", next: func(*offered) []Source { return []Source{a().templates("g:///{n}").Source, b.Source} }, whole: "templates", aloneA: "templates"},
 		{name: "another order", next: func(*offered) []Source {
 			return []Source{server(t, "a", 0).tools("y", "x").resources("f:///1").templates("f:///{n}").prompts("p").Source, b.Source}
 		},

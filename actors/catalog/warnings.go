@@ -20,13 +20,13 @@ func warn(to []string, format string, args ...any) []string {
 	}
 }
 
-// clip cuts s to at most max bytes, at the border of a character, and says so.
-func clip(s string, max int) string {
-	if len(s) <= max {
+// clip cuts s to at most limit bytes, at the border of a character, and says so.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	for max > 0 && !utf8.RuneStart(s[max]) {
-		max--
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:max] + "…"
+	return s[:limit] + "…"
 }

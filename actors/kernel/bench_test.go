@@ -17,7 +17,7 @@ type pure struct{ seen *sync.WaitGroup }
 
 type replied struct{ reply chan int }
 
-func (p *pure) Step(_ time.Time, msg any, out []Effect) []Effect {
+func (*pure) Step(_ time.Time, msg any, out []Effect) []Effect {
 	if w, ok := msg.(*work); ok {
 		return append(out, Act(replied{w.reply}))
 	}

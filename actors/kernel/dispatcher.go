@@ -25,7 +25,7 @@ func newDispatcher() *dispatcher {
 	return &dispatcher{work: make(chan func()), idle: make(chan struct{}, warm), quit: make(chan struct{})}
 }
 
-func (d *dispatcher) Throughput() int { return 1 } // nobody asks: our mailbox counts time
+func (*dispatcher) Throughput() int { return 1 } // nobody asks: our mailbox counts time
 
 // Schedule runs fn soon, on a warm goroutine if one is idle. It never blocks, and works after close too.
 func (d *dispatcher) Schedule(fn func()) {

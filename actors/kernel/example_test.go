@@ -33,7 +33,7 @@ func (c *counter) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	return out
 }
 
-func (c *counter) Act(_ kernel.Self, act any) {
+func (*counter) Act(_ kernel.Self, act any) {
 	e := act.(answered)
 	e.to <- fmt.Sprint("the sum is ", e.sum)
 }

@@ -22,7 +22,7 @@ type fated struct {
 }
 
 func (f fated) Schedule(run func()) { f.fate.Schedule(f.name, run) }
-func (f fated) Throughput() int     { return 1 }
+func (fated) Throughput() int       { return 1 }
 
 // dispatcherOf is what runs the mailboxes of a system.
 func (s *System) dispatcherOf() actor.Dispatcher {

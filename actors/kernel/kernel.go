@@ -12,6 +12,7 @@ var ErrGone = errors.New("actor is gone")
 // Class says what may happen to a message when its receiver is busy (docs/architecture.md, message classes).
 type Class uint8
 
+// The classes of messages; docs/architecture.md says what each is for.
 const (
 	Work    Class = iota // the default: refused with Abandon(Overloaded) when the mailbox is full
 	Outcome              // always admitted: the work in flight bounds it
@@ -24,6 +25,7 @@ const (
 // Why tells a message the reason it will never be handled.
 type Why string
 
+// The reasons for which a message is abandoned; people read them.
 const (
 	Overloaded Why = "overloaded"     // the mailbox was full
 	StoppedWhy Why = "stopped"        // the actor stopped while the message was queued, or is stopping

@@ -18,7 +18,7 @@ func (s *script) Step(now time.Time, msg any, out []Effect) []Effect {
 	return out
 }
 
-func (s *script) Act(self Self, act any) { act.(func(Self))(self) }
+func (*script) Act(self Self, act any) { act.(func(Self))(self) }
 
 // on makes an actor that calls f on its goroutine for every message, as an effect.
 func on(f func(self Self, msg any)) func(Self) Logic {

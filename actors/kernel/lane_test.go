@@ -99,7 +99,7 @@ func TestFairMailboxModel(t *testing.T) {
 					lanes[who] = append(lanes[who], id)
 				}
 			},
-			"many": func(t *rapid.T) { // who come once
+			"many": func(*rapid.T) { // who come once
 				for who := range uint32(3 * lanesKept) {
 					id++
 					box.put(100+who, entry{msg: owned{newClassed(id, Outcome, ""), 100 + who}, class: Outcome}, nil)

@@ -303,10 +303,10 @@ type recorder struct {
 }
 
 func (r *recorder) Schedule(fn func())          { r.scheduled++; fn() }
-func (r *recorder) Throughput() int             { return 1 }
+func (*recorder) Throughput() int               { return 1 }
 func (r *recorder) InvokeSystemMessage(msg any) { r.got = append(r.got, msg) }
 func (r *recorder) InvokeUserMessage(msg any)   { r.got = append(r.got, msg) }
-func (r *recorder) EscalateFailure(_, _ any)    {}
+func (*recorder) EscalateFailure(_, _ any)      {}
 
 // What is told to an actor while it is being spawned waits until its Started is queued, and comes after it.
 func TestToldWhileSpawned(t *testing.T) {

@@ -37,7 +37,7 @@ func (p *stormy) Step(_ time.Time, msg any, out []Effect) []Effect {
 	return append(out, Act(a.id))
 }
 
-func (p *stormy) Act(self Self, act any) {
+func (*stormy) Act(self Self, act any) {
 	id := act.(int)
 	switch {
 	case id%101 == 0:

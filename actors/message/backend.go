@@ -36,10 +36,10 @@ type Withdraw struct {
 // Class: never refused, and never before its own Send.
 func (Withdraw) Class() kernel.Class { return kernel.Outcome }
 
-// Drain: take no more calls, let the running ones finish, then stop.
+// Drain says to take no more calls, to let the running ones finish, and then to stop.
 type Drain struct{}
 
-// Stop: answer everything pending and stop now.
+// Stop says to answer everything pending and to stop now.
 type Stop struct{ Reason string }
 
 // Look tells a backend that another connection to the same URL was lost. One that carries nothing would not notice.

@@ -61,7 +61,7 @@ type Request struct {
 // CallMsg is what the holder of a call (session or desk) is told about it. Outcomes are always admitted.
 type CallMsg interface{ callMsg() }
 
-// Written: the request has reached the server (process: write(2) took it; HTTP: the connection took its first byte).
+// Written says that the request has reached the server (process: write(2) took it; HTTP: the connection took its first byte).
 type Written struct{ Seq uint64 }
 
 // Progress carries the server's notifications/progress frame; the token in it is still the gateway's own.
@@ -88,7 +88,7 @@ type Ask struct {
 	Frame protocol.Frame // the server's request, its own id inside
 }
 
-// AskWithdrawn: the server no longer wants the answer to its question.
+// AskWithdrawn says that the server no longer wants the answer to its question.
 type AskWithdrawn struct {
 	Seq uint64
 	Key uint64

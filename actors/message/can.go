@@ -11,6 +11,7 @@ import (
 // share a connection to a server that shows different tools to different clients.
 type Can uint8
 
+// The questions, a bit each.
 const (
 	CanForm        Can = 1 << iota // elicitation, mode form
 	CanURL                         // elicitation, mode url (from 2025-11-25 on)

@@ -13,7 +13,7 @@ type Listening struct{ Addresses []string }
 
 func (Listening) Class() kernel.Class { return kernel.Outcome }
 
-// DrainAll: take no new sessions, let the running calls finish, then close Done.
+// DrainAll says to take no new sessions, to let the running calls finish, and then to close Done.
 type DrainAll struct{ Done chan<- struct{} }
 
 func (DrainAll) Class() kernel.Class { return kernel.Urgent }

@@ -98,7 +98,7 @@ type Listed struct {
 
 func (Listed) Class() kernel.Class { return kernel.Outcome }
 
-// Stale: a connection that carries calls only was told that a list has changed; the one with the catalog asks again.
+// Stale says that a connection that carries calls only was told that a list has changed; the one with the catalog asks again.
 type Stale struct{ Kind protocol.ItemKind }
 
 func (Stale) Class() kernel.Class { return kernel.State }
@@ -106,7 +106,7 @@ func (Stale) Class() kernel.Class { return kernel.State }
 // Key: to ask again once is enough.
 func (s Stale) Key() any { return s }
 
-// Ended: a call left the backend; its slot is free again.
+// Ended says that a call left the backend; its slot is free again.
 type Ended struct {
 	Backend kernel.Reference
 	Call    CallRef
@@ -167,7 +167,7 @@ type UnsubscribeURI struct {
 
 func (UnsubscribeURI) Class() kernel.Class { return kernel.Outcome }
 
-// UnsubscribeAll: the subscriber has gone.
+// UnsubscribeAll says that the subscriber has gone.
 type UnsubscribeAll struct{ Who kernel.Reference }
 
 func (UnsubscribeAll) Class() kernel.Class { return kernel.Outcome }
@@ -187,12 +187,12 @@ type SetLevel struct{ Level string }
 
 func (SetLevel) Class() kernel.Class { return kernel.Outcome }
 
-// RootsChanged: the roots of a client that a server asked for have changed.
+// RootsChanged says that the roots of a client that a server asked for have changed.
 type RootsChanged struct{}
 
 func (RootsChanged) Class() kernel.Class { return kernel.Outcome }
 
-// Returned: nothing of this request reached the server; the pool may try another backend.
+// Returned says that nothing of this request reached the server; the pool may try another backend.
 type Returned struct {
 	Backend kernel.Reference
 	Call    CallRef
@@ -209,6 +209,7 @@ func (r Returned) Abandon(why kernel.Why) { abandon(r.Call, r.Request, why) }
 // Phase is where a backend stands in its life (contract.md section 2).
 type Phase string
 
+// A backend goes through them in this order, and back to Waiting when its connection is lost.
 const (
 	Idle          Phase = "idle"          // not wanted yet
 	Connecting    Phase = "connecting"    // process starting, host dialled

@@ -21,18 +21,18 @@ func (i Inbound) Abandon(why kernel.Why) {
 	RefuseNoSession(i.Exchange)
 }
 
-// StreamOpened: the client opened a stream for messages that belong to no request.
+// StreamOpened says that the client opened a stream for messages that belong to no request.
 type StreamOpened struct{ Stream *downstream.EventStream }
 
 // Abandon refuses the stream of a session that has gone.
 func (s StreamOpened) Abandon(kernel.Why) { s.Stream.Refuse(404, nil, 0) }
 
-// StreamClosed: such a stream is over.
+// StreamClosed says that such a stream is over.
 type StreamClosed struct{ Stream *downstream.EventStream }
 
 func (StreamClosed) Class() kernel.Class { return kernel.Outcome }
 
-// EndSession: the client ends its session (HTTP DELETE).
+// EndSession says that the client ends its session (HTTP DELETE).
 type EndSession struct{ Exchange *downstream.Exchange }
 
 // Abandon tells a client whose session has gone already.
@@ -110,7 +110,7 @@ type OpenStdio struct {
 	Reply chan<- kernel.Reference // capacity 1
 }
 
-// DrainSession: the gateway is going. New requests are refused; the session leaves when its calls have ended.
+// DrainSession says that the gateway is going. New requests are refused; the session leaves when its calls have ended.
 type DrainSession struct{}
 
 func (DrainSession) Class() kernel.Class { return kernel.Urgent }
@@ -138,7 +138,7 @@ type Subscribed struct {
 
 func (Subscribed) Class() kernel.Class { return kernel.Outcome }
 
-// ResourceUpdated: a resource the session subscribed to has changed. A newer one replaces one that still waits.
+// ResourceUpdated says that a resource the session subscribed to has changed. A newer one replaces one that still waits.
 type ResourceUpdated struct {
 	Server string
 	URI    string // the server's own
@@ -159,7 +159,7 @@ func (u ResourceUpdated) Sum() any { return ResourcesUpdated{u.Server} }
 
 type updatedKey struct{ server, uri string }
 
-// ResourcesUpdated: more resources of the server have changed than can be named; each that was subscribed to may be one of them.
+// ResourcesUpdated says that more resources of the server have changed than can be named; each that was subscribed to may be one of them.
 type ResourcesUpdated struct{ Server string }
 
 func (ResourcesUpdated) Class() kernel.Class { return kernel.State }

@@ -10,6 +10,7 @@ import (
 // Era is how a server wants to be spoken to.
 type Era = protocol.Era
 
+// The eras, as those who send messages write them.
 const (
 	EraUnknown = protocol.EraUnknown // nobody has asked it yet
 	EraLegacy  = protocol.EraLegacy

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Updated: the server said a resource changed. URI is the server's own, unquoted.
+// Updated says that a resource of the server has changed. URI is the server's own, unquoted.
 type Updated struct {
 	URI   string
 	Frame protocol.Frame
@@ -24,11 +24,11 @@ func (u Updated) Key() any { return uriKey(u.URI) }
 func (u Updated) Size() int { return len(u.Frame.Raw) }
 
 // Sum: a server may name any number of resources.
-func (u Updated) Sum() any { return AllUpdated{} }
+func (Updated) Sum() any { return AllUpdated{} }
 
 type uriKey string
 
-// AllUpdated: more resources have changed than can be named; each that was subscribed to may be one of them.
+// AllUpdated says that more resources have changed than can be named; each that was subscribed to may be one of them.
 type AllUpdated struct{}
 
 func (AllUpdated) Class() kernel.Class { return kernel.State }

@@ -17,7 +17,7 @@ const surveyTime = 500 * time.Millisecond
 // Spawn starts the monitor of a system.
 func Spawn(system *kernel.System, version string) kernel.Reference {
 	started := time.Now()
-	return kernel.Spawn(system, kernel.SpawnOptions{Name: "monitor", Kind: "monitor"}, func(self kernel.Self) kernel.Logic {
+	return kernel.Spawn(system, kernel.SpawnOptions{Name: "monitor", Kind: "monitor"}, func(kernel.Self) kernel.Logic {
 		return &monitor{system: system, version: version, started: started, state: &state{}}
 	})
 }

@@ -361,6 +361,6 @@ func (s *state) whyUnavailable() string {
 	return text
 }
 
-func (s *state) answer(d message.Dispatch, f *protocol.Fault) kernel.Effect {
+func (*state) answer(d message.Dispatch, f *protocol.Fault) kernel.Effect {
 	return kernel.Tell(d.Call.Holder, message.Failed{Seq: d.Call.Seq, Fault: f})
 }

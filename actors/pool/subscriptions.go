@@ -241,7 +241,7 @@ func (s *state) unsubscribe(who kernel.Reference, uri string, out []kernel.Effec
 	return s.empty(uri, sub, out)
 }
 
-func (s *state) empty(uri string, sub *subscription, out []kernel.Effect) []kernel.Effect {
+func (*state) empty(uri string, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	sub.empty = true
 	if sub.armed {
 		sub.fresh = true

@@ -38,7 +38,7 @@ func (r *registry) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 }
 
 // Act carries out what is not the kernel's.
-func (r *registry) Act(self kernel.Self, act any) {
+func (*registry) Act(self kernel.Self, act any) {
 	switch e := act.(type) {
 	case publish:
 		var published any = message.Published{Snapshot: e.snapshot}

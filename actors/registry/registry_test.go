@@ -58,7 +58,7 @@ func (h *house) tools(server string, names ...string) {
 }
 
 // seen returns the tools of each snapshot the probe was sent since it was last asked, oldest first.
-func (h *house) seen(p actortest.Probe) (list []string) {
+func (*house) seen(p actortest.Probe) (list []string) {
 	synctest.Wait()
 	for _, m := range actortest.Of[message.Published](p) {
 		list = append(list, tools(m.Snapshot))
@@ -247,7 +247,7 @@ func TestWarningsAreLoggedOnce(t *testing.T) {
 // keeper is a parent that spawns the registry as its child.
 type keeper struct{ child chan kernel.Reference }
 
-func (k *keeper) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+func (*keeper) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if _, ok := msg.(kernel.Started); ok {
 		return append(out, kernel.Act("spawn"))
 	}

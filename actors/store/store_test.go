@@ -19,7 +19,7 @@ type parent struct {
 	got   chan kernel.Reference
 }
 
-func (p *parent) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+func (*parent) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if _, ok := msg.(kernel.Started); ok {
 		return append(out, kernel.Act("spawn"))
 	}

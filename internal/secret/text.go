@@ -45,7 +45,7 @@ func Text(s string) string {
 	if parts := wholly.FindStringSubmatch(t); parts != nil && !strings.HasPrefix(parts[2], "//") {
 		return m.bare(parts[1] + hideValue(parts[2]))
 	}
-	t = address.ReplaceAllStringFunc(t, func(u string) string { return m.put('\uE002', m.address(u)) })
+	t = address.ReplaceAllStringFunc(t, func(u string) string { return m.put('\uE002', showAddress(u)) })
 	expressions := []*regexp.Regexp{pair, flag, bearing}
 	if strings.Contains(t, ";") {
 		expressions = []*regexp.Regexp{listed, pair, flag, bearing}
@@ -63,7 +63,7 @@ func URL(s string) string {
 		return s
 	}
 	var m mask
-	return m.bare(m.address(m.variables(s)))
+	return m.bare(showAddress(m.variables(s)))
 }
 
 // replaceSecond replaces what the second group of e matches.
@@ -150,8 +150,8 @@ func literal(s string) string {
 	return Hidden
 }
 
-// address shows a URL; see URL. A password may hold a slash or a question mark nobody escaped.
-func (m *mask) address(s string) string {
+// showAddress shows a URL; see URL. A password may hold a slash or a question mark nobody escaped.
+func showAddress(s string) string {
 	before, rest, _ := strings.Cut(s, "://")
 	authority := rest
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
