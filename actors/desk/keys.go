@@ -67,7 +67,7 @@ func (v *visit) early(key string, q protocol.Question) []byte {
 }
 
 // keys are the open questions in the order they were asked.
-func (s *state) keys(v *visit) []string {
+func (*state) keys(v *visit) []string {
 	asked := func(key string) uint64 { return v.asks[key].Key }
 	return slices.SortedFunc(maps.Keys(v.asks), func(a, b string) int { return cmp.Compare(asked(a), asked(b)) })
 }

@@ -48,7 +48,7 @@ func (s *state) log(m message.Log, out []kernel.Effect) []kernel.Effect {
 }
 
 // pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
-func (s *state) pass(v *visit, m said, out []kernel.Effect) []kernel.Effect {
+func (*state) pass(v *visit, m said, out []kernel.Effect) []kernel.Effect {
 	if len(v.xs) == 0 {
 		if len(v.kept) >= keptMessages {
 			v.kept = slices.Delete(v.kept, 0, 1)
@@ -63,7 +63,7 @@ func (s *state) pass(v *visit, m said, out []kernel.Effect) []kernel.Effect {
 }
 
 // passKept gives a request that comes back what was said since the call had nobody to hear it.
-func (s *state) passKept(v *visit, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (*state) passKept(v *visit, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	kept := v.kept
 	v.kept = nil
 	for _, m := range kept {

@@ -95,7 +95,7 @@ func (s *state) seekAgain(now time.Time, m message.Visit, out []kernel.Effect) [
 }
 
 // checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only (rule H13).
-func (s *state) checkHeaders(t edge.Target, x *downstream.Exchange) *protocol.Fault {
+func (*state) checkHeaders(t edge.Target, x *downstream.Exchange) *protocol.Fault {
 	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Header == nil || t.Entry == nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (s *state) dispatch(now time.Time, m message.Visit, view *catalog.View, t e
 }
 
 // unwrap puts a server's own requestState back in place of the sealed one.
-func (s *state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
+func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
 		return badState()
 	}

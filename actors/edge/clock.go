@@ -20,7 +20,7 @@ const (
 	coarse = 50 * time.Millisecond
 )
 
-// Deadline: a call may have run out of time.
+// Deadline says that a call may have run out of time.
 type Deadline struct{ Gen uint64 }
 
 // By makes sure that the timer fires no later than at; zero = never.

@@ -19,6 +19,7 @@ type Counted struct {
 	mimeType string // of what was read, in a result of resources/read
 }
 
+// Count adds it to its server's metrics.
 func (c Counted) Count(m *status.ServerMetrics) {
 	m.Call(c.method, c.outcome, c.seconds)
 	if c.method == protocol.MethodResourcesRead {

@@ -9,7 +9,7 @@ import (
 
 // What actors towards clients have done to an exchange.
 type (
-	// answer is the final answer.
+	// Answer is the final answer.
 	Answer struct {
 		X       *downstream.Exchange
 		Frame   []byte
@@ -22,7 +22,7 @@ type (
 		newline bool
 		Memory  *protocol.Memory // what they lie in, if nobody else reads it; else nil
 	}
-	// forward is a message ahead of the answer.
+	// Ahead is a message ahead of the answer.
 	Ahead struct {
 		X       *downstream.Exchange
 		Frame   []byte
@@ -30,14 +30,14 @@ type (
 		Weight  downstream.Weight
 		Key     string
 	}
-	// accept says that a notification or a response has been taken.
+	// Accept says that a notification or a response has been taken.
 	Accept struct{ X *downstream.Exchange }
-	// deny answers with a fault of ours, and the HTTP status it has in the modern era.
+	// Deny answers with a fault of ours, and the HTTP status it has in the modern era.
 	Deny struct {
 		X     *downstream.Exchange
 		Fault *protocol.Fault
 	}
-	// watch has the actor told departed when the client leaves before its answer.
+	// Watch has the actor told Departed when the client leaves before its answer.
 	Watch struct {
 		X   *downstream.Exchange
 		Seq uint64
@@ -50,10 +50,10 @@ type Departed struct {
 	X   *downstream.Exchange
 }
 
-// Class: its call must not go on for nobody.
+// Class is Urgent: its call must not go on for nobody.
 func (Departed) Class() kernel.Class { return kernel.Urgent }
 
-// reply carries out the effects that write to an exchange; session and desk have the same.
+// Perform carries out the effects that write to an exchange; session and desk have the same.
 func Perform(m *status.Metrics, act any) {
 	switch a := act.(type) {
 	case Answer:

@@ -15,9 +15,10 @@ type Home struct {
 	life uint64
 }
 
+// HomeOf is the pool that a server has now.
 func HomeOf(server *catalog.Server) Home { return Home{server.Pool, server.Life} }
 
-// moved compares the pools that know a client with those of a newer catalog. A server that was switched off and on again has
+// Rehome compares the pools that know a client with those of a newer catalog. A server that was switched off and on again has
 // another, one that was restarted has forgotten everything: they are told again what the client is subscribed to, but for what it is about to ask for (asked).
 func Rehome(homes map[string]Home, snapshot *catalog.Snapshot, who kernel.Reference, subs map[Resource]*Subscription, asked map[Resource]bool, out []kernel.Effect) (_ []kernel.Effect, servers []string) {
 	for _, name := range slices.Sorted(maps.Keys(homes)) {

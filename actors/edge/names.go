@@ -19,6 +19,7 @@ func ClientName(info []byte) string {
 	return strings.TrimSpace(Cut(v.Name, 64) + " " + Cut(v.Version, 32))
 }
 
+// Cut is s without control characters and of n bytes at most.
 func Cut(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -32,6 +33,7 @@ func Cut(s string, n int) string {
 	return s
 }
 
+// SortedKeys are the keys of m, the smallest first: a step may not depend on the order of a map.
 func SortedKeys[V any](m map[uint64]V) []uint64 { return slices.Sorted(maps.Keys(m)) }
 
 // AppendNode appends the member of a result by which a gateway learns that it talks to another one.
@@ -42,10 +44,12 @@ func AppendNode(b []byte, node string) []byte {
 // Requester names a request as its client does.
 type Requester struct{ Remote, Id string }
 
+// RequestOf names the request of an exchange.
 func RequestOf(x *downstream.Exchange) Requester {
 	return Requester{x.Origin.Remote, string(x.Frame.IDBytes())}
 }
 
+// ServerInfo is what the gateway says of itself to clients.
 func ServerInfo(version string) []byte {
 	return append(protocol.AppendQuoted([]byte(`{"name":"goblin-actor","version":`), version), '}')
 }

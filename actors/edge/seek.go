@@ -22,7 +22,7 @@ const (
 	startAgain = time.Second     // after which a client comes back to a server that is starting
 )
 
-// SeekOver: the lists have had their time.
+// SeekOver says that the lists have had their time.
 type SeekOver struct{ id uint64 }
 
 // sought is a request that waits for lists: of a session an exchange, of a desk a visit.

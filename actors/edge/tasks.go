@@ -43,6 +43,7 @@ func PublicTask(edits []protocol.Edit, raw []byte, span protocol.Span, server st
 	return edits
 }
 
+// PublicTaskID is the id by which clients know a task of a server.
 func PublicTaskID(server, own string) string { return server + "/" + own }
 
 // ModernTasks reports whether a server has the extension.
@@ -59,6 +60,7 @@ func TaskServer(view *catalog.View, id string, has func(*catalog.Server) bool) (
 	return nil, ""
 }
 
+// UndeclaredTasks refuses a client that asks for tasks without having declared that it knows them.
 func UndeclaredTasks() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ClientCannotAnswer, Required: []byte(needsTasks), Message: "the client has not declared the extension " + message.ExtensionTasks}
 }

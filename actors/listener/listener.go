@@ -44,7 +44,7 @@ func (l *listener) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 	return step(l.state, now, msg, out)
 }
 
-func (l *listener) Act(self kernel.Self, act any) {
+func (*listener) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case edge.Answer:
 		a.X.Answer(protocol.Message{Frame: a.Frame, Newline: a.Newline})

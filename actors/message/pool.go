@@ -209,7 +209,7 @@ func (r Returned) Abandon(why kernel.Why) { abandon(r.Call, r.Request, why) }
 // Phase is where a backend stands in its life (contract.md section 2).
 type Phase string
 
-// A backend goes through them in this order, and back to Waiting when its connection is lost.
+// The first five stand in the order in which a backend goes through them.
 const (
 	Idle          Phase = "idle"          // not wanted yet
 	Connecting    Phase = "connecting"    // process starting, host dialled

@@ -218,7 +218,7 @@ func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.E
 }
 
 // result answers a request with a result of ours. A large one is a page of a snapshot, which many sessions write.
-func (s *state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
+func (*state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	if len(result) >= edge.LargeFrame {
 		around := protocol.AppendResult(nil, x.Frame.IDBytes(), nil)
 		end := len(around) - 1
@@ -228,7 +228,7 @@ func (s *state) result(x *downstream.Exchange, result []byte, out []kernel.Effec
 }
 
 // fault answers a request with an error of ours.
-func (s *state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(edge.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), false), Newline: false}))
 }
 

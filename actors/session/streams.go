@@ -55,7 +55,7 @@ func (s *session) push(self kernel.Self, a push) {
 	s.Metrics.Notification(a.method, status.Dropped)
 }
 
-func (s *session) refuse(a refuse) {
+func (*session) refuse(a refuse) {
 	if a.fault == nil {
 		a.x.Refuse(a.status, nil, 0)
 		return

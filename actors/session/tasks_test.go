@@ -66,7 +66,7 @@ func (k *taskScript) ask(line string) (answered string, sent []message.Dispatch)
 	return k.sort(k.step(message.Inbound{Exchange: x}))
 }
 
-func (k *taskScript) sort(effects []kernel.Effect) (answered string, sent []message.Dispatch) {
+func (*taskScript) sort(effects []kernel.Effect) (answered string, sent []message.Dispatch) {
 	for _, e := range effects {
 		if d, ok := e.Msg.(message.Dispatch); ok {
 			sent = append(sent, d)
