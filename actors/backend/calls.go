@@ -140,17 +140,9 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *upstream.Rece
 		return s.answeredOwn(now, id, p, e, out)
 	}
 	s.remove(id, p)
-	f := &e.Frame
-	if p.task != nil {
-		var done bool
-		if f, out, done = s.taskTold(p, f, out); done {
-			return out
-		}
-	}
-	if p.request.Follow && p.task == nil && s.conn.era == message.EraLegacy && f.Kind == protocol.KindResult {
-		if out, done := s.followLegacy(now, id, p, f, out); done {
-			return out
-		}
+	f, out, done := s.answeredTask(now, id, p, &e.Frame, out)
+	if done {
+		return out
 	}
 	out = s.mention(p, f, out)
 	switch {
@@ -158,6 +150,25 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *upstream.Rece
 		return s.faulty(now, p, "the server's error makes no sense: "+errorText(f), out)
 	case s.conn.era == message.EraModern:
 		return s.answeredModern(now, p, f, out)
+	}
+	return s.answeredLegacy(now, id, p, f, out)
+}
+
+// answeredTask takes an answer that is about a task that is followed, or makes one. done: it is none for the client; else the
+// frame is.
+func (s *state) answeredTask(now time.Time, id uint32, p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
+	switch {
+	case p.task != nil:
+		return s.taskTold(p, f, out)
+	case p.request.Follow && s.conn.era == message.EraLegacy && f.Kind == protocol.KindResult:
+		out, done = s.followLegacy(now, id, p, f, out)
+	}
+	return f, out, done
+}
+
+// answeredLegacy takes a legacy server's answer to a call.
+func (s *state) answeredLegacy(now time.Time, id uint32, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	switch {
 	case p.request.Modern && f.Kind == protocol.KindError:
 		return s.refusedForModern(now, p, f, out)
 	case p.request.Modern:
@@ -230,46 +241,47 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 
 // ended: the HTTP response was over before an answer.
 func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []kernel.Effect {
-	if s.conn.opening.unsure != 0 && e.Ticket == uint64(s.conn.opening.unsure) {
-		s.conn.opening.unsure = 0
-	}
-	if s.conn.opening.untaken != 0 && e.Ticket == uint64(s.conn.opening.untaken) && s.life.phase == message.Syncing {
-		return s.settle(now, out)
-	}
 	id := uint32(e.Ticket)
-	if s.conn.pending[id] == nil {
+	switch greeted := s.conn.opening.took(id); {
+	case greeted && s.life.phase == message.Syncing:
+		return s.settle(now, out)
+	case s.conn.pending[id] == nil:
 		return s.leftTaken(id, out) // a notification, or a call that was withdrawn
-	}
-	if s.life.phase == message.Handshaking {
+	case s.life.phase == message.Handshaking:
 		return s.openingEnded(now, id, e.Err, out)
-	}
-	text, name := s.noAnswer(e.Err), protocol.BackendDisconnected
-	status, _ := errors.AsType[*upstream.StatusError](e.Err)
-	switch {
 	case errors.Is(e.Err, stream.ErrFrameTooLarge):
-		name = protocol.MessageTooLarge
-	case status != nil && status.Code == 401:
-		name, text = protocol.NeedsLogin, "the server wants a login: "+status.Error()
-	case status != nil && s.vendor(id) && (status.Code == 400 || status.Code == 404 || status.Code == 405):
-		// A go-sdk server with sessions answers methods it does not know with text (protocol.md E.2 no. 9).
-		name, text = protocol.MethodNotFound, "Method not found: "+s.conn.pending[id].request.Frame.MethodText()
-	case status != nil && s.estranged(status.Code) && id == s.conn.rechecking:
-		return s.leftEra(now, out)
-	case status != nil && s.estranged(status.Code):
-		out = s.recheck(out)
-	case status == nil:
-		var done bool
-		if out, done = s.awaitAgain(id, out); done {
-			return out
-		}
+		return s.fail(now, id, protocol.MessageTooLarge, s.noAnswer(e.Err), out)
 	}
-	return s.fail(now, id, name, text, out)
+	if status, ok := errors.AsType[*upstream.StatusError](e.Err); ok {
+		return s.endedWith(now, id, status, e.Err, out)
+	}
+	out, done := s.awaitAgain(id, out)
+	if done {
+		return out
+	}
+	return s.fail(now, id, protocol.BackendDisconnected, s.noAnswer(e.Err), out)
 }
 
-// vendor reports whether the pending call is of a method that no version of the protocol has.
-func (s *state) vendor(id uint32) bool {
+// endedWith: it was over with an HTTP status that says more than that.
+func (s *state) endedWith(now time.Time, id uint32, status *upstream.StatusError, err error, out []kernel.Effect) []kernel.Effect {
+	switch {
+	case status.Code == 401:
+		return s.fail(now, id, protocol.NeedsLogin, "the server wants a login: "+status.Error(), out)
+	case s.unknownMethod(id, status.Code):
+		return s.fail(now, id, protocol.MethodNotFound, "Method not found: "+s.conn.pending[id].request.Frame.MethodText(), out)
+	case s.estranged(status.Code) && id == s.conn.rechecking:
+		return s.leftEra(now, out)
+	case s.estranged(status.Code):
+		out = s.recheck(out)
+	}
+	return s.fail(now, id, protocol.BackendDisconnected, s.noAnswer(err), out)
+}
+
+// unknownMethod reports whether a status means that the server does not know the pending call's method, which no version of the
+// protocol has: a go-sdk server with sessions answers those with text (protocol.md E.2 no. 9).
+func (s *state) unknownMethod(id uint32, status int) bool {
 	p := s.conn.pending[id]
-	return p != nil && p.own == nil && p.request.Frame.M == protocol.MethodOther
+	return p.own == nil && p.request.Frame.M == protocol.MethodOther && (status == 400 || status == 404 || status == 405)
 }
 
 // sessionLost: an HTTP server has forgotten us. The request it says so for was not executed and is kept, once: a server

@@ -51,23 +51,25 @@ func (s *state) notifiedModern(now time.Time, e *upstream.Received, out []kernel
 	if s.heard(e, &params) == nil {
 		return out // a stream that is closed
 	}
+	return s.notifiedOnStream(e, &params, out)
+}
+
+// notifiedOnStream handles what a modern server tells on a stream of changes.
+func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	switch e.Frame.M {
-	case protocol.NotificationToolsListChanged:
-		return s.told(protocol.Tools, out)
-	case protocol.NotificationPromptsListChanged:
-		return s.told(protocol.Prompts, out)
-	case protocol.NotificationResourcesListChanged:
-		return s.told(protocol.Templates, s.told(protocol.Resources, out))
 	case protocol.NotificationResourcesUpdated:
-		f, params, ok := unmarked(&e.Frame, &params)
+		f, params, ok := unmarked(&e.Frame, params)
 		if uri, named := protocol.Unquote(params.URI.Of(f.Raw)); ok && named {
 			return s.toldURI(message.Updated{URI: uri, Frame: f, Span: params.URI}, out)
 		}
 	case protocol.NotificationTasks:
-		f, params, ok := unmarked(&e.Frame, &params)
+		f, params, ok := unmarked(&e.Frame, params)
 		if id, named := protocol.Unquote(params.TaskID.Of(f.Raw)); ok && named {
 			return s.toldURI(message.Updated{URI: message.TaskURI(id), Frame: f, Span: params.TaskID}, out)
 		}
+	}
+	for _, kind := range changedKinds(e.Frame.M) {
+		out = s.told(kind, out)
 	}
 	return out
 }

@@ -275,32 +275,13 @@ func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kerne
 // streamEnded: the server ended a stream, or it broke.
 func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
-	code := 0
-	if f.Kind == protocol.KindError {
-		code, _ = protocol.ErrorNumber(f)
-	}
 	switch st {
 	case l.next:
-		l.next = nil
-		l.refused = code == -32601 && l.now == nil
-		out = append(out, kernel.Log(slog.LevelDebug, "the stream of changes was not opened", "err", errorText(f)))
-		if l.refused {
-			st.asked = slices.Collect(maps.Values(l.queries))
-		}
-		out = s.streamed(now, s.settleQueries(st, out))
-		if l.now != nil { // it goes on as it was, unless more is wanted
-			if len(l.queries) > 0 {
-				out = s.listenAnew(out)
-			}
-			return out
-		}
+		return s.streamNotOpened(now, st, f, out)
 	case l.now:
 		l.now, l.missed = nil, true
-		if now.Sub(st.since) >= listenLong {
-			l.broken = 0
-		}
-		if st.kinds == ([protocol.ItemKinds]bool{}) && len(st.uris) == 0 && len(l.more) == 0 && f.Kind == protocol.KindResult {
-			l.refused = l.next == nil // it acknowledged nothing and was done, and no stream beside it says otherwise
+		if st.acknowledgedNothing() && len(l.more) == 0 && f.Kind == protocol.KindResult {
+			l.refused = l.next == nil // no stream beside it says otherwise
 		}
 	default:
 		l.old = slices.DeleteFunc(l.old, func(old *changeStream) bool { return old == st })
@@ -308,19 +289,52 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 			return out
 		}
 		l.more, l.missed = slices.DeleteFunc(l.more, func(more *changeStream) bool { return more == st }), true
-		if now.Sub(st.since) >= listenLong {
-			l.broken = 0
-		}
 	}
+	if now.Sub(st.since) >= listenLong {
+		l.failures = 0
+	}
+	return s.listenLater(out)
+}
+
+// streamNotOpened: the server did not acknowledge the stream that was opened last. Those before it go on as they were.
+func (s *state) streamNotOpened(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	l := &s.conn.streams
+	l.next = nil
+	out = append(out, kernel.Log(slog.LevelDebug, "the stream of changes was not opened", "err", errorText(f)))
+	if l.refused = l.now == nil && refusesMethod(f); l.refused {
+		st.asked = slices.Collect(maps.Values(l.queries))
+	}
+	out = s.streamed(now, s.settleQueries(st, out))
+	switch {
+	case l.now == nil:
+		return s.listenLater(out)
+	case len(l.queries) > 0: // more is wanted
+		return s.listenAnew(out)
+	}
+	return out
+}
+
+// refusesMethod reports whether a server says that it does not know the method.
+func refusesMethod(f *protocol.Frame) bool {
+	if f.Kind != protocol.KindError {
+		return false
+	}
+	code, _ := protocol.ErrorNumber(f)
+	return code == codeNoMethod
+}
+
+// listenLater opens a stream again after a pause that grows with each that did not live for long.
+func (s *state) listenLater(out []kernel.Effect) []kernel.Effect {
+	l := &s.conn.streams
 	if l.refused || l.next != nil || l.paused {
 		return out
 	}
 	l.paused = true
 	pause := listenMax
-	if l.broken < 6 {
-		pause = listenMin << l.broken
+	if l.failures < 6 {
+		pause = listenMin << l.failures
 	}
-	l.broken++
+	l.failures++
 	l.attempt++
 	return append(out, kernel.WakeAfter(jitter(s.rng, pause), relisten{s.conn.incarnation, l.attempt}))
 }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -166,42 +167,21 @@ func (s *state) page(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effec
 
 // pageCame takes one page and asks for the next, or hands the whole list to the pool.
 func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	l := &s.conn.lists[kind]
 	if f.Kind == protocol.KindError {
-		if code, _ := protocol.ErrorNumber(f); code == codeNoMethod { // it has promised more than it has
-			out = append(out, kernel.Log(slog.LevelDebug, "the server does not have a list that it has promised", "kind", kind.String()))
-			return s.listDone(now, kind, out)
-		}
-		return s.pageFailed(now, kind, errorText(f), out)
+		return s.pageRefused(now, kind, f, out)
 	}
+	l := &s.conn.lists[kind]
 	var r protocol.ResultInfo
-	if err := r.Scan(f); err != nil {
+	if err := s.scanPage(kind, f, &r); err != nil {
 		return s.pageFailed(now, kind, err.Error(), out)
 	}
-	if s.conn.era == message.EraModern {
-		if r.KindOf(kind.ListMethod(), f) != protocol.ResultComplete {
-			return s.pageFailed(now, kind, "the server answers a list with something else", out)
-		}
-		l.fresh(r.TTL.Of(f.Raw))
-	}
-	span := [protocol.ItemKinds]protocol.Span{
-		protocol.Tools: r.Tools, protocol.Prompts: r.Prompts, protocol.Resources: r.Resources, protocol.Templates: r.Templates,
-	}[kind]
-	full := false
-	l.bytes += len(f.Raw)
-	if span.Present() {
-		err := protocol.Items(f.Raw, span, func(item protocol.Item) bool {
-			if full = len(l.items) >= maxItems; !full {
-				l.items = append(l.items, item.Raw)
-			}
-			return !full
-		})
-		if err != nil && f.Raw[span.Off] != '[' {
-			return s.pageFailed(now, kind, err.Error(), out)
-		}
-		if err != nil {
-			out = append(out, kernel.Log(slog.LevelWarn, "the server lists something that is no item; it is left out", "kind", kind.String(), "err", err))
-		}
+	span := itemsOf(&r, kind)
+	full, err := l.take(f, span)
+	switch {
+	case err != nil && f.Raw[span.Off] != '[':
+		return s.pageFailed(now, kind, err.Error(), out)
+	case err != nil:
+		out = append(out, kernel.Log(slog.LevelWarn, "the server lists something that is no item; it is left out", "kind", kind.String(), "err", err))
 	}
 	next := string(r.NextCursor.Of(f.Raw))
 	switch {
@@ -213,6 +193,49 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 		return s.page(kind, out)
 	}
 	return s.listDone(now, kind, out)
+}
+
+// pageRefused: the server answers with an error. It may have promised more than it has; then the list is empty.
+func (s *state) pageRefused(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	if code, _ := protocol.ErrorNumber(f); code != codeNoMethod {
+		return s.pageFailed(now, kind, errorText(f), out)
+	}
+	out = append(out, kernel.Log(slog.LevelDebug, "the server does not have a list that it has promised", "kind", kind.String()))
+	return s.listDone(now, kind, out)
+}
+
+// scanPage reads what a page says beside its items. A modern one says how fresh it is.
+func (s *state) scanPage(kind protocol.ItemKind, f *protocol.Frame, r *protocol.ResultInfo) error {
+	if err := r.Scan(f); err != nil || s.conn.era != message.EraModern {
+		return err
+	}
+	if r.KindOf(kind.ListMethod(), f) != protocol.ResultComplete {
+		return errors.New("the server answers a list with something else")
+	}
+	s.conn.lists[kind].fresh(r.TTL.Of(f.Raw))
+	return nil
+}
+
+// itemsOf is where the items of the kind are in a page.
+func itemsOf(r *protocol.ResultInfo, kind protocol.ItemKind) protocol.Span {
+	return [protocol.ItemKinds]protocol.Span{
+		protocol.Tools: r.Tools, protocol.Prompts: r.Prompts, protocol.Resources: r.Resources, protocol.Templates: r.Templates,
+	}[kind]
+}
+
+// take adds the items of a page, up to maxItems of the list; full: there were more. An error says what is no item.
+func (l *listing) take(f *protocol.Frame, span protocol.Span) (full bool, err error) {
+	l.bytes += len(f.Raw)
+	if !span.Present() {
+		return false, nil
+	}
+	err = protocol.Items(f.Raw, span, func(item protocol.Item) bool {
+		if full = len(l.items) >= maxItems; !full {
+			l.items = append(l.items, item.Raw)
+		}
+		return !full
+	})
+	return full, err
 }
 
 // listDone hands a whole list to the pool, and fetches again when it changed meanwhile.

@@ -27,14 +27,24 @@ func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effec
 		return s.askWithdrawn(e, out)
 	case protocol.NotificationElicitationComplete:
 		return s.elicitationDone(e, out)
-	case protocol.NotificationToolsListChanged:
-		return s.changed(protocol.Tools, out)
-	case protocol.NotificationPromptsListChanged:
-		return s.changed(protocol.Prompts, out)
-	case protocol.NotificationResourcesListChanged:
-		return s.changed(protocol.Templates, s.changed(protocol.Resources, out))
+	}
+	for _, kind := range changedKinds(e.Frame.M) {
+		out = s.changed(kind, out)
 	}
 	return out
+}
+
+// changedKinds are the lists that a notification says have changed.
+func changedKinds(m protocol.Method) []protocol.ItemKind {
+	switch m {
+	case protocol.NotificationToolsListChanged:
+		return []protocol.ItemKind{protocol.Tools}
+	case protocol.NotificationPromptsListChanged:
+		return []protocol.ItemKind{protocol.Prompts}
+	case protocol.NotificationResourcesListChanged:
+		return []protocol.ItemKind{protocol.Resources, protocol.Templates}
+	}
+	return nil
 }
 
 // logLine goes to the call it belongs to: the one whose response it came on, else the speaker. What belongs to no call is

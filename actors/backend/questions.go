@@ -17,6 +17,9 @@ const (
 	burst       = 30 * time.Millisecond // questions that come so close to each other are one call's (bridge.md section 3)
 )
 
+// codeTooManyQuestions tells a server that the gateway is overloaded.
+const codeTooManyQuestions = -31010
+
 // lastAsker is the call that asked last, or was answered last: for a moment the next question is its, too.
 type lastAsker struct {
 	id uint32
@@ -46,70 +49,87 @@ func (s *state) asked(now time.Time, e *upstream.Received, out []kernel.Effect) 
 		return s.reply(protocol.AppendResult(nil, rawID, []byte("{}")), out)
 	case protocol.MethodSamplingCreateMessage, protocol.MethodElicitationCreate, protocol.MethodRootsList:
 	default:
-		return s.reply(protocol.AppendError(nil, rawID, -32601, "Method not found: "+e.Frame.MethodText(), nil), out)
+		return s.reply(protocol.AppendError(nil, rawID, codeNoMethod, "Method not found: "+e.Frame.MethodText(), nil), out)
 	}
 	if asks := s.conn.cancelled[uint32(e.Ticket)]; asks != nil && len(asks) < maxAsking {
 		s.conn.cancelled[uint32(e.Ticket)] = append(asks, &question{rawID: rawID, method: e.Frame.M})
 		return out
 	}
-	id, p, certain := s.asker(now, e)
+	by := s.asker(now, e)
 	if e.Frame.M == protocol.MethodRootsList {
 		s.conn.asksRoots = true
-		if p == nil || p.request.Caller.Can&message.CanRoots == 0 {
+		if by.p == nil || by.p.request.Caller.Can&message.CanRoots == 0 {
 			return s.reply(protocol.AppendResult(nil, rawID, rootsResult(s.server.Roots)), out)
 		}
 		// A server may ask for roots because it has just met us. That says nothing of how it asks its other questions: given
 		// one call at a time for it, a call that hangs would keep all others out.
-		certain = certain || !s.conn.unattributed
+		by.certain = by.certain || !s.conn.unattributed
 	}
-	if !certain && (p == nil || !s.conn.unattributed) {
+	if !by.certain && (by.p == nil || !s.conn.unattributed) {
 		s.conn.unattributed = true
 		out = append(out, kernel.Tell(s.pool, message.Unattributed{Backend: s.self}))
 	}
-	if p == nil {
-		text := "the gateway cannot tell which call this question belongs to, so nobody can be asked"
-		if certain {
-			text = "nobody waits for the result of the task that this question belongs to, so nobody can be asked"
-		}
-		return s.reply(protocol.AppendError(nil, rawID, -32600, text, nil), out)
+	if code, why := by.refusal(); why != "" {
+		return s.reply(protocol.AppendError(nil, rawID, code, why, nil), out)
 	}
-	if len(p.asks) >= maxAsking {
-		text := fmt.Sprintf("more than %d questions of one call at once", maxAsking)
-		return s.reply(protocol.AppendError(nil, rawID, -31010, text, nil), out)
-	}
-	s.questions.last++
-	s.questions.open[s.questions.last] = &question{rawID: rawID, method: e.Frame.M, id: id}
-	p.asks = append(p.asks, s.questions.last)
-	delete(s.conn.running, id)
-	s.remember(&e.Frame, p)
-	s.conn.lastAsker = lastAsker{id, now}
-	out = append(out, kernel.Tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.questions.last, From: s.self, Frame: e.Frame}))
+	return s.passOn(now, e, by, out)
+}
+
+// asker is the call that a question of a server belongs to.
+type asker struct {
+	id      uint32
+	p       *pending // nil: nobody can tell which, or its client has gone
+	certain bool     // the server says so; else it is the one that is most likely meant
+}
+
+// refusal says why nobody can be asked; "" = the call's client can.
+func (by asker) refusal() (code int, why string) {
 	switch {
-	case len(p.asks) > 1:
+	case by.p == nil && by.certain:
+		return codeInvalidRequest, "nobody waits for the result of the task that this question belongs to, so nobody can be asked"
+	case by.p == nil:
+		return codeInvalidRequest, "the gateway cannot tell which call this question belongs to, so nobody can be asked"
+	case len(by.p.asks) >= maxAsking:
+		return codeTooManyQuestions, fmt.Sprintf("more than %d questions of one call at once", maxAsking)
+	}
+	return 0, ""
+}
+
+// passOn puts a question to the holder of the call it belongs to. The pool is told at once that the call waits if there is no
+// doubt whose the question is; else after a moment, or the call after it would get its next question.
+func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kernel.Effect) []kernel.Effect {
+	p := by.p
+	s.questions.last++
+	s.questions.open[s.questions.last] = &question{rawID: e.Frame.IDBytes(), method: e.Frame.M, id: by.id}
+	p.asks = append(p.asks, s.questions.last)
+	delete(s.conn.running, by.id)
+	s.remember(&e.Frame, p)
+	s.conn.lastAsker = lastAsker{by.id, now}
+	out = append(out, kernel.Tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.questions.last, From: s.self, Frame: e.Frame}))
+	if len(p.asks) > 1 {
 		return out
-	case certain:
-		p.certain = true
+	}
+	if p.certain = by.certain; p.certain {
 		return s.parks(p, out)
 	}
-	p.certain = false
-	return append(out, kernel.WakeAfter(burst, burstOver{s.conn.incarnation, id})) // or the call after it would get its next question
+	return append(out, kernel.WakeAfter(burst, burstOver{s.conn.incarnation, by.id}))
 }
 
 // asker finds the call a question belongs to: the one that waits for the end of the task it names, or whose HTTP
 // response it came on, which are certain; else the speaker.
-func (s *state) asker(now time.Time, e *upstream.Received) (id uint32, p *pending, certain bool) {
+func (s *state) asker(now time.Time, e *upstream.Received) asker {
 	task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params)
 	if id := s.waitsFor(task.Of(e.Frame.Raw)); id != 0 {
-		return id, s.conn.pending[id], true
+		return asker{id, s.conn.pending[id], true}
 	}
 	if p := s.conn.pending[uint32(e.Ticket)]; e.Ticket != 0 && p != nil && p.own == nil {
-		return uint32(e.Ticket), p, true
+		return asker{uint32(e.Ticket), p, true}
 	}
 	if task.Present() {
-		return 0, nil, true
+		return asker{certain: true}
 	}
-	id, p = s.speaker(now)
-	return id, p, false
+	id, p := s.speaker(now)
+	return asker{id, p, false}
 }
 
 // speaker is the call that a server is most likely to talk about when it does not say so: the only one that runs, those that

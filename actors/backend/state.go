@@ -123,6 +123,17 @@ type opening struct {
 	stream  bool   // the stream for what belongs to no request is being opened, and nothing else is sent yet
 }
 
+// took reports whether the server has taken the end of the handshake with that ticket, over which nothing else is sent before.
+func (o *opening) took(ticket uint32) bool {
+	if ticket == 0 {
+		return false
+	}
+	if o.unsure == ticket {
+		o.unsure = 0
+	}
+	return o.untaken == ticket
+}
+
 // incarnation is the number of a connection of this backend, from 1. What was meant for one must not reach another.
 type incarnation uint64
 

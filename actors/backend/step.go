@@ -52,9 +52,6 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.answerAsk(now, m, out)
 	case message.DropTask:
 		return s.dropTaskMade(m, out)
-	case message.Inspect:
-		m.Reply(s.report())
-		return out
 	}
 	return s.command(now, msg, out)
 }
@@ -81,7 +78,7 @@ func (s *state) command(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 	return s.startOrStop(now, msg, out)
 }
 
-// startOrStop handles the ends of the backend's life.
+// startOrStop handles what begins or ends the backend's life, and tells how it is.
 func (s *state) startOrStop(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
@@ -99,6 +96,8 @@ func (s *state) startOrStop(now time.Time, msg any, out []kernel.Effect) []kerne
 	case kernel.Stopping:
 		name, reason := whyStopping(m.Why)
 		return s.stop(now, name, reason, out)
+	case message.Inspect:
+		m.Reply(s.report())
 	}
 	return out
 }

@@ -24,14 +24,14 @@ type streams struct {
 	old  []*changeStream // replaced, still heard for overlapTime
 	pipe bool            // over stdio
 
-	wanted  map[string]bool   // URIs the pool wants updates of
-	queries map[uint64]string // the pool's subscribes that wait for an acknowledgment, and their URIs
-	refused bool              // the server does not do this at all
-	missed  bool              // changes may have been missed: there was no stream for a while
-	paused  bool              // before a stream is opened again
-	attempt int               // counts pauses, so that a timer knows its own
-	broken  int               // streams in a row that lived for a short time only
-	late    overlap
+	wanted   map[string]bool   // URIs the pool wants updates of
+	queries  map[uint64]string // the pool's subscribes that wait for an acknowledgment, and their URIs
+	refused  bool              // the server does not do this at all
+	missed   bool              // changes may have been missed: there was no stream for a while
+	paused   bool              // before a stream is opened again
+	attempt  int               // counts pauses, so that a timer knows its own
+	failures int               // streams in a row that lived for a short time only
+	late     overlap
 }
 
 // changeStream is one subscriptions/listen request. MCP 2026-07-28, basic/patterns/subscriptions.
@@ -42,6 +42,11 @@ type changeStream struct {
 	extra bool                     // it was opened to stand beside the others
 	kinds [protocol.ItemKinds]bool // acknowledged
 	uris  map[string]bool          // acknowledged
+}
+
+// acknowledgedNothing reports whether the server has promised to tell nothing on it.
+func (st *changeStream) acknowledgedNothing() bool {
+	return st.kinds == [protocol.ItemKinds]bool{} && len(st.uris) == 0
 }
 
 // overlap collects what two streams may both tell, so that it is passed on once.

@@ -12,7 +12,8 @@ import (
 
 // Error codes of the modern era. MCP 2026-07-28, schema.
 const (
-	codeNoMethod           = -32601 // JSON-RPC 2.0
+	codeInvalidRequest     = -32600 // JSON-RPC 2.0
+	codeNoMethod           = -32601
 	codeInvalidParams      = -32602
 	codeInternal           = -32603
 	codeHeaderMismatch     = -32020
