@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench fmt vet staticcheck lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants
+.PHONY: help build run test race fuzz bench fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,9 +48,6 @@ fmt: ## fails when a file is not gofmt'ed
 vet: ## go vet
 	go vet ./...
 
-staticcheck: ## staticcheck, in the version go.mod pins
-	go tool staticcheck ./...
-
 lint: ## staticcheck, revive and errcheck, in the versions go.mod pins
 	go tool staticcheck ./...
 	go tool revive -config revive.toml ./...
@@ -74,7 +71,7 @@ screenshots: ## redraws docs/images from the console's screen
 golden: ## rewrites the expected screens of the console; read the diff before committing
 	go test ./tui -update
 
-check: fmt vet staticcheck cross test docs ## what a change must pass; fails too when a generated page was not up to date
+check: fmt vet lint cross test docs ## what a change must pass; fails too when a generated page was not up to date
 	git diff --exit-code -- docs
 
 SEED  ?= 1
