@@ -26,13 +26,12 @@ func (f front) Post(x *downstream.Exchange) {
 		message.RefuseFault(x, 404, fault)
 		return
 	}
-	header := x.Origin.Repeated()
 	if x.Batch != nil && protocol.IsModern(x.Origin.Version) {
 		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "a batch: a modern client sends one message a request"})
 		return
 	}
-	if x.Batch == nil && !isMessages(x.Origin.Path) && protocol.EraOf(header, &x.Frame, &x.Params) {
-		f.modern(x, key, header)
+	if x.Batch == nil && !isMessages(x.Origin.Path) && protocol.EraOf(x.Origin.Repeated(), &x.Frame, &x.Params) == protocol.EraModern {
+		f.modern(x, key)
 		return
 	}
 	if x.Origin.SessionID != "" {
@@ -147,8 +146,8 @@ type stdioFront struct {
 }
 
 func (f stdioFront) Post(x *downstream.Exchange) {
-	if x.Batch == nil && protocol.EraOf(noHeader, &x.Frame, &x.Params) {
-		f.modern(x, catalog.Key{}, nil)
+	if x.Batch == nil && protocol.EraOf(nil, &x.Frame, &x.Params) == protocol.EraModern {
+		f.modern(x, catalog.Key{})
 		return
 	}
 	if x.Batch == nil && x.Frame.M == protocol.NotificationCancelled {
@@ -156,8 +155,6 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 	}
 	f.session.Tell(message.Inbound{Exchange: x})
 }
-
-func noHeader(string) string { return "" }
 
 func (f stdioFront) Open(stream *downstream.EventStream) {
 	f.session.Tell(message.StreamOpened{Stream: stream})

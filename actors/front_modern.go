@@ -13,11 +13,11 @@ import (
 )
 
 // modern checks a modern message and deals it to a desk: one that comes back with a sealed state to the desk that
-// parked its call, any other to the next in turn. header is nil on stdio.
-func (g *Gateway) modern(x *downstream.Exchange, key catalog.Key, header func(string) string) {
+// parked its call, any other to the next in turn.
+func (g *Gateway) modern(x *downstream.Exchange, key catalog.Key) {
 	switch x.Frame.Kind {
 	case protocol.KindNotification:
-		if header == nil && x.Frame.M == protocol.NotificationCancelled {
+		if x.Origin.Stdio && x.Frame.M == protocol.NotificationCancelled {
 			g.cancelled(x)
 		}
 		x.Accept() // the core defines no other, and none over HTTP; any is accepted
@@ -26,7 +26,7 @@ func (g *Gateway) modern(x *downstream.Exchange, key catalog.Key, header func(st
 		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "a modern client sends no responses; answers travel in inputResponses"})
 		return
 	}
-	fault := protocol.CheckModern(header, &x.Frame, &x.Params)
+	fault := protocol.CheckModern(x.Origin.Repeated(), &x.Frame, &x.Params)
 	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.M != protocol.MethodOther) { // a server may know that one
 		message.RefuseModern(x, fault)
 		return
@@ -45,7 +45,7 @@ func (g *Gateway) modern(x *downstream.Exchange, key catalog.Key, header func(st
 	}
 	visit := message.Visit{Exchange: x, View: key}
 	number := int(g.turn.Add(1) % uint64(g.desks))
-	if header == nil {
+	if x.Origin.Stdio {
 		number = 0 // where a cancellation on stdio looks for it
 	}
 	if x.Params.RequestState.Present() {

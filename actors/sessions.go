@@ -42,7 +42,7 @@ func (s *state) openListen(m message.OpenListen, out []kernel.Effect) []kernel.E
 	s.opening++
 	s.streams++
 	expect := 0
-	if m.Exchange.Origin.Header == nil { // on stdin and stdout, where the first request comes before the servers
+	if m.Exchange.Origin.Stdio { // the first request comes before the servers
 		expect = s.enabled()
 	}
 	return append(out, kernel.Act(startListener{m, s.streams, expect}))

@@ -123,7 +123,7 @@ func TestBindings(t *testing.T) {
 	for _, c := range cases {
 		fault := b.Check(headers(c.headers...), []byte(c.args))
 		if c.fault != "" {
-			if fault == nil || fault.Code(true) != -32020 || fault.Status(true) != 400 || !strings.Contains(fault.Error(), c.fault) {
+			if fault == nil || fault.Code(EraModern) != -32020 || fault.Status(EraModern) != 400 || !strings.Contains(fault.Error(), c.fault) {
 				t.Errorf("Check(%s, %v): %v, want %q", c.args, c.headers, fault, c.fault)
 			}
 			continue

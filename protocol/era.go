@@ -24,7 +24,7 @@ var ModernVersions = []string{Version20260728}
 // IsModern reports whether v is a version without initialize that we speak.
 func IsModern(v string) bool { return v == Version20260728 }
 
-// EraOf reports whether a client's message is modern: _meta names a protocol version, or the header names one from 2026-07-28 on,
+// EraOf returns the era of a client's message. It is modern when _meta names a protocol version, or the header names one from 2026-07-28 on,
 // or the method exists there only. The era is each message's own, never a connection's.
 //
 // header, here and below, returns a header's value, "" when absent, and of several with one name all, with commas between, so
@@ -32,15 +32,17 @@ func IsModern(v string) bool { return v == Version20260728 }
 //
 // An initialize that names a version in _meta or under a modern header is modern, and CheckModern refuses it; any other one is
 // legacy, whatever version its params ask for.
-func EraOf(header func(name string) string, f *Frame, p *Params) (modern bool) {
+func EraOf(header func(name string) string, f *Frame, p *Params) Era {
 	switch {
 	case p.MetaVersion.Present(), modernOnly(f.M):
-		return true
+		return EraModern
 	case header == nil:
-		return false
+		return EraLegacy
 	}
-	v := trimHeader(header(HeaderVersion))
-	return isDate(v) && v >= Version20260728
+	if v := trimHeader(header(HeaderVersion)); isDate(v) && v >= Version20260728 {
+		return EraModern
+	}
+	return EraLegacy
 }
 
 // modernOnly reports whether the core of the modern era alone has such requests. An extension's say nothing of the era.

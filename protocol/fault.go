@@ -177,11 +177,11 @@ func BadParams(message string) *Fault {
 	return &Fault{Name: InvalidParams, Message: message}
 }
 
-// Code returns the JSON-RPC error code. modern is the era of the client that is answered.
-func (f *Fault) Code(modern bool) int {
+// Code returns the JSON-RPC error code; era is that of the client that is answered.
+func (f *Fault) Code(era Era) int {
 	switch f.Name {
 	case ResourceNotFound:
-		if modern {
+		if era == EraModern {
 			return codeInvalidParams
 		}
 		return codeResourceNotFound
@@ -223,14 +223,14 @@ func (f *Fault) Code(modern bool) int {
 	return codeInternal
 }
 
-// Status returns the HTTP status of an answer that consists of this fault alone; modern is the era of the client. A modern
+// Status returns the HTTP status of an answer that consists of this fault alone; era is that of the client. A modern
 // client's unknown method is 404 and faulty _meta 400; a legacy client's errors are 200 (HTTPStatus says which are not).
 // Once a stream has begun the status is 200 whatever follows. // MCP 2026-07-28, basic/transports/streamable-http
-func (f *Fault) Status(modern bool) int {
+func (f *Fault) Status(era Era) int {
 	switch {
-	case modern && f.Name == MethodNotFound:
+	case era == EraModern && f.Name == MethodNotFound:
 		return 404
-	case modern && f.status != 0:
+	case era == EraModern && f.status != 0:
 		return f.status
 	}
 	return f.HTTPStatus()
@@ -247,9 +247,9 @@ func (f *Fault) HTTPStatus() int {
 	return 200
 }
 
-// AppendTo appends the whole JSON-RPC error response. rawID as in AppendError; modern is the era of the client.
-func (f *Fault) AppendTo(dst, rawID []byte, modern bool) []byte {
-	return AppendError(dst, rawID, f.Code(modern), clip(f.Error()), f.appendData(nil))
+// AppendTo appends the whole JSON-RPC error response. rawID as in AppendError; era is that of the client.
+func (f *Fault) AppendTo(dst, rawID []byte, era Era) []byte {
+	return AppendError(dst, rawID, f.Code(era), clip(f.Error()), f.appendData(nil))
 }
 
 // How many bytes of a client's own text an error repeats, so that a huge one costs nobody its size again.
@@ -329,7 +329,7 @@ func milliseconds(d time.Duration) int64 {
 // that of the *Fault or *ParseError in its chain, else -32603.
 func ErrorCode(err error) int {
 	if f, ok := errors.AsType[*Fault](err); ok {
-		return f.Code(false)
+		return f.Code(EraLegacy)
 	}
 	if p, ok := errors.AsType[*ParseError](err); ok {
 		return p.Code

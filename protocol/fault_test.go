@@ -30,13 +30,13 @@ func TestFaultCodes(t *testing.T) {
 	}
 	for _, c := range cases {
 		f := &Fault{Name: c.name}
-		if f.Code(false) != c.legacy || f.Code(true) != c.modern || f.HTTPStatus() != c.status {
-			t.Errorf("%s: %d, %d, HTTP %d, want %d, %d, %d", c.name, f.Code(false), f.Code(true), f.HTTPStatus(), c.legacy, c.modern, c.status)
+		if f.Code(EraLegacy) != c.legacy || f.Code(EraModern) != c.modern || f.HTTPStatus() != c.status {
+			t.Errorf("%s: %d, %d, HTTP %d, want %d, %d, %d", c.name, f.Code(EraLegacy), f.Code(EraModern), f.HTTPStatus(), c.legacy, c.modern, c.status)
 		}
 		if c.name != InternalFault && f.Error() == "Internal error" {
 			t.Errorf("%s has no sentence of its own", c.name)
 		}
-		if code := f.Code(true); code <= -32000 && code >= -32099 && code != -32020 && code != -32021 && code != -32022 {
+		if code := f.Code(EraModern); code <= -32000 && code >= -32099 && code != -32020 && code != -32021 && code != -32022 {
 			t.Errorf("%s: %d must not be sent to modern clients", c.name, code) // X10
 		}
 	}
@@ -76,7 +76,7 @@ func TestFaultAppendTo(t *testing.T) {
 		if c.id != "" {
 			id = []byte(c.id)
 		}
-		got := c.fault.AppendTo(nil, id, c.modern)
+		got := c.fault.AppendTo(nil, id, eraIf(c.modern))
 		if string(got) != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.fault.Name, got, c.want)
 		}
@@ -86,7 +86,7 @@ func TestFaultAppendTo(t *testing.T) {
 		t.Error("standard sentences differ from the constructors'")
 	}
 	huge := strings.Repeat("é", 1<<20)
-	if got := NoResource("x"+huge).AppendTo(nil, nil, false); len(got) > 3*maxEcho || !strings.Contains(string(got), "é…\"") {
+	if got := NoResource("x"+huge).AppendTo(nil, nil, EraLegacy); len(got) > 3*maxEcho || !strings.Contains(string(got), "é…\"") {
 		t.Errorf("a huge URI is repeated in %d bytes", len(got))
 	}
 	if ms := milliseconds(1<<63 - 1); ms != (1<<63-1)/1_000_000 {

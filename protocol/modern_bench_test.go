@@ -91,7 +91,7 @@ func BenchmarkCheckModern(b *testing.B) {
 	header, f, p, _ := checked(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if !EraOf(header, f, p) || CheckModern(header, f, p) != nil {
+		if EraOf(header, f, p) != EraModern || CheckModern(header, f, p) != nil {
 			b.Fatal("refused")
 		}
 	}

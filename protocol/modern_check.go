@@ -40,21 +40,21 @@ func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 	return checkShape(f, p)
 }
 
-// CheckMisfit says what to answer to a request whose params Scan has refused with err, and whether its client is modern. Of a
+// CheckMisfit says what to answer to a request whose params Scan has refused with err, and the era of its client. Of a
 // modern one, what is wrong with headers and _meta comes first: that must be said (HTTP 400), whatever else is wrong, so that
 // nobody between us is fooled by headers. // MCP 2026-07-28, basic, _meta; basic/transports/streamable-http, server validation
-func CheckMisfit(header func(name string) string, f *Frame, p *Params, err *ParseError) (fault *Fault, modern bool) {
+func CheckMisfit(header func(name string) string, f *Frame, p *Params, err *ParseError) (fault *Fault, era Era) {
 	fault = BadParams(err.Error())
-	if !EraOf(header, f, p) {
-		return fault, false
+	if EraOf(header, f, p) == EraLegacy {
+		return fault, EraLegacy
 	}
-	if first := CheckModern(header, f, p); first != nil && first.Status(true) != 200 && f.M != MethodOther {
-		return first, true
+	if first := CheckModern(header, f, p); first != nil && first.Status(EraModern) != 200 && f.M != MethodOther {
+		return first, EraModern
 	}
 	if uint32(err.Offset) > p.Meta.Off && uint32(err.Offset) < p.Meta.End {
 		fault = badMeta(fault.Message)
 	}
-	return fault, true
+	return fault, EraModern
 }
 
 // checkVersion checks _meta's required keys and the version in body and header.

@@ -31,6 +31,14 @@ const (
 	testVersion = "MCP-Protocol-Version: 2026-07-28"
 )
 
+// eraIf is the modern era or the legacy one.
+func eraIf(modern bool) Era {
+	if modern {
+		return EraModern
+	}
+	return EraLegacy
+}
+
 // E1, E2: every message has its own era.
 func TestEraOf(t *testing.T) {
 	const key = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}`
@@ -56,11 +64,11 @@ func TestEraOf(t *testing.T) {
 	}
 	for _, c := range cases {
 		f, p := scanned(t, call(c.method, c.params))
-		if got := EraOf(nil, f, p); got != c.stdio {
-			t.Errorf("%s %s on stdio: modern %v", c.method, c.params, got)
+		if got := EraOf(nil, f, p); got != eraIf(c.stdio) {
+			t.Errorf("%s %s on stdio: %v", c.method, c.params, got)
 		}
-		if got := EraOf(headers("mcp-protocol-version: "+c.header), f, p); got != c.http {
-			t.Errorf("%s %s under %q: modern %v", c.method, c.params, c.header, got)
+		if got := EraOf(headers("mcp-protocol-version: "+c.header), f, p); got != eraIf(c.http) {
+			t.Errorf("%s %s under %q: %v", c.method, c.params, c.header, got)
 		}
 	}
 	if !IsModern(Version20260728) || IsModern(Version20251125) || IsLegacy(Version20260728) {
@@ -131,8 +139,8 @@ func TestCheckModern(t *testing.T) {
 		switch {
 		case fault == nil && c.code != 0:
 			t.Errorf("%s: nothing is wrong, want %d", c.name, c.code)
-		case fault != nil && (fault.Code(true) != c.code || fault.Status(true) != c.status || !strings.Contains(fault.Error(), c.says)):
-			t.Errorf("%s: %d, HTTP %d, %q, want %d, %d, %q", c.name, fault.Code(true), fault.Status(true), fault.Error(), c.code, c.status, c.says)
+		case fault != nil && (fault.Code(EraModern) != c.code || fault.Status(EraModern) != c.status || !strings.Contains(fault.Error(), c.says)):
+			t.Errorf("%s: %d, HTTP %d, %q, want %d, %d, %q", c.name, fault.Code(EraModern), fault.Status(EraModern), fault.Error(), c.code, c.status, c.says)
 		}
 		want := c.code
 		if want == -32020 {
@@ -140,7 +148,7 @@ func TestCheckModern(t *testing.T) {
 		}
 		got := 0
 		if fault := CheckModern(nil, f, p); fault != nil {
-			got = fault.Code(true)
+			got = fault.Code(EraModern)
 		}
 		if got != want {
 			t.Errorf("%s on stdio: %d, want %d", c.name, got, want)
@@ -154,7 +162,7 @@ func TestCheckModernKinds(t *testing.T) {
 		t.Errorf("a notification: %v", fault) // H7
 	}
 	answer := mustParse(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
-	if fault := CheckModern(headers(testVersion), answer, &Params{}); fault == nil || fault.Code(true) != -32600 || fault.Status(true) != 400 {
+	if fault := CheckModern(headers(testVersion), answer, &Params{}); fault == nil || fault.Code(EraModern) != -32600 || fault.Status(EraModern) != 400 {
 		t.Errorf("an answer: %v", fault) // H1
 	}
 }
@@ -171,7 +179,7 @@ func TestUnsupportedVersionData(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(CheckModern(nil, f, p).AppendTo(nil, []byte("1"), true), &answer); err != nil {
+	if err := json.Unmarshal(CheckModern(nil, f, p).AppendTo(nil, []byte("1"), EraModern), &answer); err != nil {
 		t.Fatal(err)
 	}
 	if e := answer.Error; e.Code != -32022 || len(e.Data.Supported) != 1 || e.Data.Supported[0] != "2026-07-28" || e.Data.Requested != "1900-01-01" {

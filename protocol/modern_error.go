@@ -35,16 +35,16 @@ func integer(raw []byte) (int64, bool) {
 // maxSafeInteger is the largest integer that JavaScript can tell from its neighbours.
 const maxSafeInteger = 1<<53 - 1
 
-// TranslateError appends the edits that give a server's error the number that means the same in the other era: toModern, a legacy
-// server's error for a modern client, else the other way round. m is the request's method, uri the raw JSON string of the URI
-// the client asked for (resources/read; nil = leave data.uri). What needs no translation stays byte for byte.
+// TranslateError appends the edits that give a server's error the number that means the same in the era of its client, to, where
+// the server is of the other. m is the request's method, uri the raw JSON string of the URI the client asked for
+// (resources/read; nil = leave data.uri). What needs no translation stays byte for byte.
 //
 //	a resource not found    -32002 ↔ -32602, told from other -32602 by data.uri, at last by the text
 //	-32020 … -32099         -32603 with data.originalCode: the numbers are the specification's, and about our own request
 //	-32002 of other methods -32603 with data.originalCode to modern clients, which must not get the number
 //
 // So does -32042; a caller who can ask the client looks at URLElicitations first. // MCP 2026-07-28, basic, error codes
-func TranslateError(edits []Edit, m Method, f *Frame, uri []byte, toModern bool) []Edit {
+func TranslateError(edits []Edit, m Method, f *Frame, uri []byte, to Era) []Edit {
 	at := Member(f.Raw, f.Error, "code")
 	code, ok := integer(at.Of(f.Raw))
 	if !ok {
@@ -52,11 +52,11 @@ func TranslateError(edits []Edit, m Method, f *Frame, uri []byte, toModern bool)
 	}
 	data := Member(f.Raw, f.Error, "data")
 	switch {
-	case m == MethodResourcesRead && toModern && code == codeResourceNotFound:
+	case m == MethodResourcesRead && to == EraModern && code == codeResourceNotFound:
 		return putURI(append(edits, Edit{at, numberInvalidParams}), f, data, uri)
-	case m == MethodResourcesRead && !toModern && code == codeInvalidParams && notFound(f, data):
+	case m == MethodResourcesRead && to == EraLegacy && code == codeInvalidParams && notFound(f, data):
 		return putURI(append(edits, Edit{at, numberNotFound}), f, data, uri)
-	case -32099 <= code && code <= -32020, toModern && code == codeResourceNotFound:
+	case -32099 <= code && code <= -32020, to == EraModern && code == codeResourceNotFound:
 		original := strconv.AppendInt(nil, code, 10)
 		return putOriginalCode(append(edits, Edit{at, numberInternal}), f, data, original)
 	}

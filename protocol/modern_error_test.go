@@ -39,7 +39,7 @@ func TestTranslateError(t *testing.T) {
 		if c.want == "" {
 			c.want = c.have
 		}
-		edits := TranslateError(nil, c.m, f, []byte(`"pub"`), c.toModern)
+		edits := TranslateError(nil, c.m, f, []byte(`"pub"`), eraIf(c.toModern))
 		if got := string(AppendEdited(nil, f.Raw, edits...)); got != failure(c.want) {
 			t.Errorf("%v %s, to modern %v:\ngot  %s\nwant %s", c.m, c.have, c.toModern, got, failure(c.want))
 		}
@@ -70,7 +70,7 @@ func FuzzTranslateError(f *testing.F) {
 			if frame.Parse([]byte(failure(text))) != nil || frame.Kind != KindError {
 				return
 			}
-			raw := AppendEdited(nil, frame.Raw, TranslateError(nil, m, &frame, []byte(`"pub"`), toModern)...)
+			raw := AppendEdited(nil, frame.Raw, TranslateError(nil, m, &frame, []byte(`"pub"`), eraIf(toModern))...)
 			if err := out.Parse(raw); err != nil || !json.Valid(raw) {
 				t.Fatalf("%s became %s: %v", frame.Raw, raw, err)
 			}

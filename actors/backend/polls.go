@@ -192,7 +192,7 @@ func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Fr
 	s.forgetRound(q)
 	p := &pending{call: q.call, request: q.request, round: q}
 	if g.Kind == protocol.KindError {
-		return s.doneEdited(now, p, &g, protocol.TranslateError(nil, q.request.Frame.M, &g, nil, false), out)
+		return s.doneEdited(now, p, &g, protocol.TranslateError(nil, q.request.Frame.M, &g, nil, protocol.EraLegacy), out)
 	}
 	if r.Scan(&g) != nil || r.KindOf(q.request.Frame.M, &g) != protocol.ResultComplete {
 		return s.faulty(now, p, "the result of the server's task makes no sense", out)

@@ -203,7 +203,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 		return s.writeCall(p, out)
 	}
 	var room [8]protocol.Edit
-	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), false), out)
+	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraLegacy), out)
 }
 
 // refusedForModern takes a server's error to a modern client's call. Numbers that mean something else to that client, or
@@ -220,7 +220,7 @@ func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, o
 	}
 	r := p.request
 	var room [8]protocol.Edit
-	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), true), out)
+	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraModern), out)
 }
 
 // doneEdited ends a call with the server's answer after the edits.

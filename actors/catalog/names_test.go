@@ -136,8 +136,8 @@ func TestToolAliases(t *testing.T) {
 	if _, fault := v.Tool("write"); !slices.Equal(fault.Candidates, []string{"db_write"}) {
 		t.Errorf("candidates of write: %q (a disabled tool must not show)", fault.Candidates)
 	}
-	if _, fault := v.Tool("nope"); fault.Error() != "Tool not found: nope" || fault.Code(false) != -32602 {
-		t.Errorf("got %q, %d", fault.Error(), fault.Code(false))
+	if _, fault := v.Tool("nope"); fault.Error() != "Tool not found: nope" || fault.Code(protocol.EraLegacy) != -32602 {
+		t.Errorf("got %q, %d", fault.Error(), fault.Code(protocol.EraLegacy))
 	}
 	if _, fault := v.Tool(strings.Repeat("ü", 1<<20)); len(fault.Error()) > 2*maxShown {
 		t.Errorf("a huge name makes a message of %d bytes", len(fault.Error()))

@@ -82,7 +82,7 @@ func TestBadCursor(t *testing.T) {
 			continue // another key is still a key
 		}
 		result, fault := v.Page(protocol.Tools, false, cursor)
-		if fault == nil || fault.Name != protocol.InvalidParams || fault.Code(true) != -32602 || result != nil {
+		if fault == nil || fault.Name != protocol.InvalidParams || fault.Code(protocol.EraModern) != -32602 || result != nil {
 			t.Errorf("Page(%.40q) = %s, %v", cursor, result, fault)
 		}
 	}

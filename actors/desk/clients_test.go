@@ -106,7 +106,7 @@ func TestACallStaysInItsClientsLane(t *testing.T) {
 			t.Errorf("%T: lane %d, of its request %d", m, m.Lane(), visit.Lane())
 		}
 	}
-	if withdrawal := (message.Withdrawal{Remote: "stdio"}); withdrawal.Lane() != (message.Visit{Exchange: &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio"}}}).Lane() {
+	if withdrawal := (message.Withdrawal{Remote: "stdio"}); withdrawal.Lane() != (message.Visit{Exchange: &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}}).Lane() {
 		t.Error("a cancellation on stdin may overtake its request")
 	}
 }

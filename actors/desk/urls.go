@@ -29,7 +29,7 @@ func (s *state) relayURLs(now time.Time, v *visit, f *protocol.Frame, requests [
 	}
 	places := placesOf(f)
 	if n := len(v.visited); n > 1 && (v.visited[1] >= maxVisits || bytes.Equal(v.visited[2:], places)) {
-		return s.relayed(now, v, protocol.AppendEdited(nil, f.Raw, protocol.TranslateError(nil, v.Method, f, nil, true)...), out)
+		return s.relayed(now, v, protocol.AppendEdited(nil, f.Raw, protocol.TranslateError(nil, v.Method, f, nil, protocol.EraModern)...), out)
 	}
 	inner := []byte{visited, 1}
 	if len(v.visited) > 1 {

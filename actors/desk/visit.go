@@ -94,9 +94,9 @@ func (s *state) seekAgain(now time.Time, m message.Visit, out []kernel.Effect) [
 	return s.visit(now, m, out)
 }
 
-// checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only (rule H13).
+// checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only.
 func (*state) checkHeaders(t edge.Target, x *downstream.Exchange) *protocol.Fault {
-	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Header == nil || t.Entry == nil {
+	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Stdio || t.Entry == nil {
 		return nil
 	}
 	if t.Entry.Bindings == nil {

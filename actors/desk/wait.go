@@ -7,7 +7,6 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
 )
 
@@ -24,14 +23,12 @@ func (s *state) early(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bo
 		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
 		return append(out, kernel.Act(edge.Deny{X: x, Fault: fault})), true
 	}
-	wait := s.snapshot == nil || s.expect > 0 && onStdio(x) && x.Frame.M != protocol.MethodServerDiscover && len(s.waiting) < maxEarly
+	wait := s.snapshot == nil || s.expect > 0 && x.Origin.Stdio && x.Frame.M != protocol.MethodServerDiscover && len(s.waiting) < maxEarly
 	if wait {
 		s.waiting = append(s.waiting, m)
 	}
 	return out, wait
 }
-
-func onStdio(x *downstream.Exchange) bool { return x.Origin.Header == nil }
 
 // serveEarly answers what has waited for the catalog.
 func (s *state) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {

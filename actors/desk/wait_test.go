@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -36,10 +35,7 @@ func TestEarlyRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newState(Options{Desks: 1, Expect: 1, Limits: config.Default().Limits, Version: "t"}, kernel.Reference{})
-			x := &downstream.Exchange{}
-			if !c.stdio {
-				x.Origin.Header = http.Header{}
-			}
+			x := &downstream.Exchange{Origin: downstream.Origin{Stdio: c.stdio}}
 			raw := `{"jsonrpc":"2.0","id":1,"method":"` + c.method + `","params":{}}`
 			if err := x.Frame.Parse([]byte(raw)); err != nil {
 				t.Fatal(err)

@@ -49,7 +49,7 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		{"its client left", "", []any{message.Published{Snapshot: snapshot}, edge.Departed{}}, "nothing", "nothing"},
 		{"of an unknown server", "nobody", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
 	} {
-		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio"}}
+		x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{`+
 			`"_meta":{"io.modelcontextprotocol/protocolVersion":%q},"notifications":{"toolsListChanged":true}}}`, protocol.Version20260728)
 		if err := x.Frame.Parse([]byte(raw)); err != nil {
@@ -93,7 +93,7 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 		return who
 	}
 	for _, slow := range []bool{true, false} {
-		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "stdio"}}
+		x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
 		if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]}}}`)); err != nil {
 			t.Fatal(err)
 		}

@@ -59,8 +59,8 @@ func RefuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 	if x.Frame.Kind == protocol.KindRequest {
 		id = x.Frame.IDBytes()
 	}
-	body := fault.AppendTo(nil, id, true)
-	if status := fault.Status(true); status != 200 {
+	body := fault.AppendTo(nil, id, protocol.EraModern)
+	if status := fault.Status(protocol.EraModern); status != 200 {
 		x.Refuse(status, body, fault.RetryAfter)
 		return
 	}

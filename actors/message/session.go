@@ -66,12 +66,12 @@ func RefuseFault(x *downstream.Exchange, status int, fault *protocol.Fault) {
 	if id == nil || x.Frame.Kind != protocol.KindRequest {
 		id = []byte("null")
 	}
-	x.Refuse(status, fault.AppendTo(nil, id, false), fault.RetryAfter)
+	x.Refuse(status, fault.AppendTo(nil, id, protocol.EraLegacy), fault.RetryAfter)
 }
 
 // RefuseStream answers with an HTTP status and the fault as JSON-RPC error without id, instead of opening the stream.
 func RefuseStream(s *downstream.EventStream, status int, fault *protocol.Fault) {
-	s.Refuse(status, fault.AppendTo(nil, []byte("null"), false), fault.RetryAfter)
+	s.Refuse(status, fault.AppendTo(nil, []byte("null"), protocol.EraLegacy), fault.RetryAfter)
 }
 
 // OpenSession asks the gateway for a session for a client that sent initialize without one, or that opened the

@@ -229,7 +229,7 @@ func (*state) result(x *downstream.Exchange, result []byte, out []kernel.Effect)
 
 // fault answers a request with an error of ours.
 func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
-	return append(out, kernel.Act(edge.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), false), Newline: false}))
+	return append(out, kernel.Act(edge.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy), Newline: false}))
 }
 
 func quote(s string) string { return string(protocol.Quote(edge.Cut(s, 100))) }

@@ -290,7 +290,7 @@ func (s *bridgeState) tidy() {
 // refuse answers a request of the client with an error of our own.
 func (s *bridgeState) refuse(f protocol.Frame, name protocol.FaultName, message string, retryable bool) {
 	fault := protocol.Fault{Name: name, Message: message, Retryable: retryable}
-	s.tell(fault.AppendTo(nil, f.IDBytes(), false))
+	s.tell(fault.AppendTo(nil, f.IDBytes(), protocol.EraLegacy))
 }
 
 // own makes a request of ours, with an id no client uses.

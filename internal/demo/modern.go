@@ -37,7 +37,7 @@ func (f *front) isModern(x *downstream.Exchange) bool {
 	case x.Batch != nil || isMessages(x.Origin.Path):
 		return false
 	case f.Protocol == "":
-		return protocol.EraOf(f.header(x), &x.Frame, &x.Params)
+		return protocol.EraOf(f.header(x), &x.Frame, &x.Params) == protocol.EraModern
 	}
 	return protocol.IsModern(f.Protocol)
 }
@@ -224,8 +224,8 @@ func refuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 	if x.Frame.Kind == protocol.KindRequest {
 		id = x.Frame.IDBytes()
 	}
-	body := fault.AppendTo(nil, id, true)
-	if status := fault.Status(true); status != http.StatusOK {
+	body := fault.AppendTo(nil, id, protocol.EraModern)
+	if status := fault.Status(protocol.EraModern); status != http.StatusOK {
 		x.Refuse(status, body, 0)
 		return
 	}

@@ -24,6 +24,7 @@ type Handler interface {
 
 // Origin is what the transport knows of where a message came from. Strings are copies; they may be kept.
 type Origin struct {
+	Stdio     bool        // it came on stdin, where there are no headers: no path, no session, no version
 	Path      string      // "/mcp", "/p/alpha/mcp", "/s/files/mcp"; "" on stdio
 	SessionID string      // Mcp-Session-Id; "" = none
 	Version   string      // MCP-Protocol-Version; "" = none
@@ -45,7 +46,7 @@ func HostOf(remote string) string {
 // Repeated returns what reads the headers that repeat what a modern message says, for protocol.EraOf and its checks; nil
 // on stdio.
 func (o *Origin) Repeated() func(name string) string {
-	if o.Path == "" {
+	if o.Stdio {
 		return nil
 	}
 	return func(name string) string {

@@ -14,5 +14,5 @@ func noRoom(frame []byte) ([]byte, bool) {
 func noRoomFor(id []byte) []byte {
 	fault := protocol.Fault{Name: protocol.Overloaded, Message: "the request was carried out, but there is no room for its answer: " +
 		"too much waits that the client has not read (limits.maxBufferedBytes)"}
-	return fault.AppendTo(nil, id, false)
+	return fault.AppendTo(nil, id, protocol.EraLegacy)
 }

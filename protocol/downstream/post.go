@@ -67,16 +67,16 @@ func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 		if errors.Is(err, protocol.ErrDepth) {
 			id = protocol.BrokenRequestID(raw, raw)
 		}
-		modern := x.Origin.Version >= modernVersions
-		return parseFault(err).AppendTo(nil, orNull(id, modern), modern), http.StatusBadRequest
+		era := x.Origin.era()
+		return parseFault(err).AppendTo(nil, orNull(id, era), era), http.StatusBadRequest
 	}
 	return x.scanParams()
 }
 
 // orNull is the id of an error whose message had none that could be read: null, or nothing at all in an answer to a
 // modern client (MCP 2026-07-28, basic, error responses).
-func orNull(id []byte, modern bool) []byte {
-	if id == nil && !modern {
+func orNull(id []byte, era protocol.Era) []byte {
+	if id == nil && era == protocol.EraLegacy {
 		return rawNull
 	}
 	return id
@@ -94,11 +94,11 @@ func (x *Exchange) scanParams() (answer []byte, status int) {
 	}
 	parse, ok := errors.AsType[*protocol.ParseError](err)
 	if x.Frame.Kind != protocol.KindRequest || !ok {
-		modern := x.Origin.Version >= modernVersions
-		return parseFault(err).AppendTo(nil, orNull(nil, modern), modern), http.StatusBadRequest
+		era := x.Origin.era()
+		return parseFault(err).AppendTo(nil, orNull(nil, era), era), http.StatusBadRequest
 	}
-	fault, modern := protocol.CheckMisfit(x.Origin.Repeated(), &x.Frame, &x.Params, parse)
-	return fault.AppendTo(nil, x.Frame.IDBytes(), modern), fault.Status(modern)
+	fault, era := protocol.CheckMisfit(x.Origin.Repeated(), &x.Frame, &x.Params, parse)
+	return fault.AppendTo(nil, x.Frame.IDBytes(), era), fault.Status(era)
 }
 
 func parseFault(err error) *protocol.Fault {

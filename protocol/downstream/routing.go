@@ -137,6 +137,14 @@ func (s *Server) options204(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHea
 // modernVersions are the protocol versions, as dates, that send Mcp-Method, Mcp-Name and Mcp-Param-* headers.
 const modernVersions = "2026"
 
+// era is that of the version which the headers name.
+func (o *Origin) era() protocol.Era {
+	if o.Version >= modernVersions {
+		return protocol.EraModern
+	}
+	return protocol.EraLegacy
+}
+
 // originOf copies what the Handler may know out of fasthttp's memory.
 func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) Origin {
 	o := Origin{
@@ -149,7 +157,7 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeade
 		// HTTP/1.0 knows no chunks, so an answer cannot grow into a stream.
 		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
 	}
-	if o.Version >= modernVersions { // the headers that repeat what the body says
+	if o.era() == protocol.EraModern { // the headers that repeat what the body says
 		o.Header = c.repeated(&ctx.Request.Header)
 	}
 	for _, name := range s.options.Keep {
@@ -227,10 +235,10 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 		refusedMessage:    "no JSON-RPC message",
 	}
 	for why, text := range texts {
-		fault, id := &protocol.Fault{Name: protocol.InvalidRequest, Message: text}, rawNull
+		fault, id, era := &protocol.Fault{Name: protocol.InvalidRequest, Message: text}, rawNull, protocol.EraLegacy
 		switch refused(why) {
 		case refusedRepeated: // only modern clients send such headers (MCP 2026-07-28, streamable-http, server validation)
-			fault.Name, id = protocol.HeaderMismatch, nil
+			fault.Name, id, era = protocol.HeaderMismatch, nil, protocol.EraModern
 		case refusedSize:
 			fault = &protocol.Fault{Name: protocol.MessageTooLarge}
 		case refusedBudget:
@@ -241,7 +249,7 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 			fault = &protocol.Fault{Name: protocol.InternalFault}
 		}
 		refusalFaults[why] = fault
-		bodies[why] = fault.AppendTo(nil, id, id == nil)
+		bodies[why] = fault.AppendTo(nil, id, era)
 	}
 	return bodies
 }()

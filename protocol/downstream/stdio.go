@@ -87,7 +87,7 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, front Handler,
 // stdioRemote is the Origin.Remote of a client on a pipe.
 const stdioRemote = "stdio"
 
-func (*stdioServer) origin() Origin { return Origin{Remote: stdioRemote} }
+func (*stdioServer) origin() Origin { return Origin{Stdio: true, Remote: stdioRemote} }
 
 // farewell waits until what was asked has been answered and written. Streams of subscriptions/listen are never
 // answered: for them the client has gone.
@@ -159,7 +159,7 @@ func (s *stdioServer) read(in io.Reader) error {
 		line, why, id, err := s.line(r)
 		switch {
 		case why != refusedNothing:
-			s.say(protocol.Message{Frame: refusalFaults[why].AppendTo(nil, orNull(id, false), false)})
+			s.say(protocol.Message{Frame: refusalFaults[why].AppendTo(nil, orNull(id, protocol.EraLegacy), protocol.EraLegacy)})
 		case len(bytes.TrimSpace(line.bytes)) > 0:
 			s.Take(line)
 		default:
