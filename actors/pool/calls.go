@@ -92,20 +92,11 @@ func (s *state) takes(sl *slot, w wanted, r *message.Request) bool {
 	return sl.phase == message.Ready && !sl.leaving && w.serves(sl) && w.replicaIs(sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
 }
 
-// pick chooses among the backends that take such a call: the one that made the task it is about, else in turn, or the
-// least busy (S4.2.1). nil: none.
+// pick chooses among the backends that take such a call: the one that made the task it is about, or that asked, else in turn or
+// the least busy (S4.2.1). nil: none.
 func (s *state) pick(w wanted, r *message.Request) *slot {
-	if r.Home != nil {
-		if sl := s.slotOf(r.Home.Backend); sl != nil && s.takes(sl, w, r) {
-			return sl
-		}
-	}
-	if r.Modern && r.Params.RequestState.Present() && len(s.slots) > 1 { // what a modern server asked goes back to one
-		for _, sl := range s.slots {
-			if s.takes(sl, w, r) && sl.info != nil && protocol.IsModern(sl.info.Version) {
-				return sl
-			}
-		}
+	if sl := s.pickKnown(w, r); sl != nil {
+		return sl
 	}
 	if len(s.slots) == 1 { // the usual case
 		if sl := s.slots[0]; s.takes(sl, w, r) {
@@ -124,6 +115,24 @@ func (s *state) pick(w wanted, r *message.Request) *slot {
 		}
 	}
 	return best
+}
+
+// pickKnown is the backend that knows what the call is about, if it takes it: a task it has made, or what a modern server asked.
+func (s *state) pickKnown(w wanted, r *message.Request) *slot {
+	if r.Home != nil {
+		if sl := s.slotOf(r.Home.Backend); sl != nil && s.takes(sl, w, r) {
+			return sl
+		}
+	}
+	if !r.Modern || !r.Params.RequestState.Present() || len(s.slots) < 2 {
+		return nil
+	}
+	for _, sl := range s.slots {
+		if s.takes(sl, w, r) && sl.info != nil && protocol.IsModern(sl.info.Version) {
+			return sl
+		}
+	}
+	return nil
 }
 
 // grow starts another connection when the calls of a class have none yet, or when every leased one is busy and

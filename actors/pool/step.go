@@ -9,101 +9,8 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
-
-// state is all a pool knows. Written by step only.
-type state struct {
-	server   config.Server
-	limits   config.Limits
-	registry kernel.Reference
-	gateway  kernel.Reference
-	store    kernel.Reference
-	self     kernel.Reference
-	life     uint64 // counts its incarnations
-	fault    string // why no backend is ever started; "" = none
-
-	slots      []*slot // in the order of their numbers
-	number     int     // of the newest slot
-	turn       int     // round robin
-	running    map[message.CallRef]*run
-	parked     int                         // calls among them that wait for a client's answer
-	waiting    int                         // likewise, for the end of a task
-	leased     bool                        // one running call at a time on each connection
-	modern     bool                        // the server takes each call with its own capabilities: one connection carries all classes
-	modernOnly bool                        // it has refused to be spoken to in a legacy era
-	eras       map[string]message.KnownEra // by identity of the replicas
-	queue      []queued                    // oldest first
-	gen        uint64                      // of the queue's timer
-	armed      bool                        // it runs
-
-	shown     *slot               // the replica whose catalog is shown; nil = what was shown last is still
-	info      *message.ServerInfo // of the last one that was ready
-	counts    [protocol.ItemKinds]int
-	subs      map[string]*subscription // by the server's own URI
-	queries   map[uint64]query         // subscribes and unsubscribes under way, by our number; at most maxQueries
-	turns     []string                 // URIs whose subscriptions wait for their turn
-	lastQuery uint64
-	had       map[int]uint64 // connections there have been, by replica: counted on when it is replaced
-	confirms  uint64         // number of the newest question to the registry
-	refreshes refreshes
-	mentions  mentions
-	level     string // log level wanted by clients; "" = nobody has said
-
-	settled bool // every replica has been ready or has failed once
-	failed  bool // the first attempt failed
-}
-
-// run is a call at a backend.
-type run struct {
-	at     *slot
-	parked bool
-	waits  bool // it makes the server do nothing (message.Request.Waits)
-
-	cancelled bool    // its holder wants no answer any more
-	tried     []*slot // that have given it back; nil = none
-}
-
-// slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls.
-type slot struct {
-	number      int
-	replica     int
-	main        bool
-	can         message.Can // what it announces; slots that are not main serve the class of clients with just that set
-	legacy      bool        // opened in a legacy era, for legacy clients of a server that is modern
-	ref         kernel.Reference
-	phase       message.Phase
-	reason      string // clients may see it
-	lastLine    string // on stderr: not for clients
-	since       time.Time
-	nextAttempt time.Time
-	incarnation uint64
-	info        *message.ServerInfo // since it was ready
-	lists       [protocol.ItemKinds]list
-	confirm     uint64 // number of the question whether clients see its catalog; 0 = not asked
-	offered     bool   // they do: it is ready for everybody to see
-	inFlight    int    // calls, without those that wait
-	wasReady    bool
-	hasFailed   bool
-	leaving     bool // replaced: takes no new calls
-}
-
-// queued is a call that waits for a free slot.
-type queued struct {
-	message.Dispatch
-	since    time.Time
-	deadline time.Time
-}
-
-func newState(o Options, self kernel.Reference, life uint64) *state {
-	return &state{
-		life:   life,
-		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
-		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, had: map[int]uint64{}, eras: known(o),
-	}
-}
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -116,31 +23,54 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.cancel(m, out)
 	case message.Returned:
 		return s.returned(now, m, out)
-	case message.BackendChanged:
-		return s.changed(now, m, out)
-	case message.Listed:
-		return s.listed(m, out)
-	case message.Mentioned:
-		s.mentioned(m)
-	case message.Unattributed:
-		s.leased = true
 	case message.Parked:
 		return s.park(now, m, out)
-	case message.Glanced:
-		return s.fetch(message.Fetch{Kind: m.Kind}, out)
-	case message.Refresh:
-		return s.refresh(m, out)
+	case queueExpired:
+		return s.expire(now, m, out)
+	}
+	return s.ofBackends(now, msg, out)
+}
+
+// ofBackends handles what the pool's backends tell of themselves and of what their server offers.
+func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.BackendChanged:
+		return s.changed(now, m, out)
+	case spawned:
+		return s.spawned(m, out)
+	case kernel.ChildStopped:
+		return s.childStopped(now, m, out)
+	case message.Unattributed:
+		s.leased = true
+		return out
+	case message.Listed:
+		return s.listed(m, out)
 	case message.Fetched:
 		return s.fetched(m, out)
 	case message.Stale:
 		if leader := s.leader(); leader != nil {
-			return append(out, kernel.Tell(leader.ref, m))
+			out = append(out, kernel.Tell(leader.ref, m))
 		}
+		return out
+	case message.ServerLog:
+		return append(out, kernel.Tell(s.gateway, m))
+	}
+	return s.ofResources(now, msg, out)
+}
+
+// ofResources handles what is about single resources: who has mentioned them, who wants to know of their changes.
+func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.Mentioned:
+		s.mentioned(m)
+		return out
 	case message.Updated:
 		s.mentions.add(m.URI, mention{})
 		return s.updated(m, out)
 	case message.AllUpdated:
 		return s.allUpdated(out)
+	case message.Queried:
+		return s.queried(m, out)
 	case message.SubscribeURI:
 		return s.subscribe(m, out)
 	case message.Resubscribe:
@@ -151,47 +81,69 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.unsubscribeAll(m.Who, out)
 	case unsubscribeDue:
 		return s.unsubscribeDue(m, out)
+	}
+	return s.ofGateway(now, msg, out)
+}
+
+// ofGateway handles what the rest of the gateway asks of the server as a whole.
+func (s *state) ofGateway(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.Glanced:
+		return s.fetch(message.Fetch{Kind: m.Kind}, out)
+	case message.Refresh:
+		return s.refresh(m, out)
 	case message.Confirmed:
 		return s.confirmed(m, out)
-	case message.Queried:
-		return s.queried(m, out)
-	case message.ServerLog:
-		return append(out, kernel.Tell(s.gateway, m))
 	case message.SetLevel:
 		s.level = m.Level
 		return s.toAll(m, out)
 	case message.RootsChanged:
 		return s.toAll(m, out)
-	case queueExpired:
-		return s.expire(now, m, out)
-	case spawned:
-		if sl := s.slot(m.number); sl != nil {
-			sl.ref = m.ref
-			if sl.leaving {
-				return append(out, kernel.Tell(sl.ref, message.Drain{}))
-			}
-			if s.level != "" {
-				return append(out, kernel.Tell(sl.ref, message.SetLevel{Level: s.level}))
-			}
-		}
+	case message.Inspect:
+		m.Reply(s.report())
+		return out
+	}
+	return s.ofLife(now, msg, out)
+}
+
+// ofLife handles what begins, changes or ends the pool.
+func (s *state) ofLife(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
 	case kernel.Started:
 		return s.start(now, out)
-	case kernel.ChildStopped:
-		return s.childStopped(now, m, out)
 	case message.Reconfigure:
 		return s.reconfigure(now, m, out)
 	case message.Restart:
 		return s.replace(now, out)
 	case message.NewLimits:
 		s.limits = m.Limits
-	case message.Inspect:
-		m.Reply(s.report())
 	case kernel.Stopping:
-		out = s.failSubscribes(out)
-		if m.Why == kernel.WhyShutdown {
-			return s.failQueue(protocol.ShuttingDown, "the gateway is shutting down", out)
-		}
-		return s.failQueue(protocol.ServerUnavailable, "server "+s.server.Name+" was switched off, removed or begun anew", out)
+		return s.stopping(m, out)
+	}
+	return out
+}
+
+// stopping answers everybody who waits.
+func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect {
+	out = s.failSubscribes(out)
+	if m.Why == kernel.WhyShutdown {
+		return s.failQueue(protocol.ShuttingDown, "the gateway is shutting down", out)
+	}
+	return s.failQueue(protocol.ServerUnavailable, "server "+s.server.Name+" was switched off, removed or begun anew", out)
+}
+
+// spawned: the backend of a slot can be spoken to. It hears what it has missed.
+func (s *state) spawned(m spawned, out []kernel.Effect) []kernel.Effect {
+	sl := s.slot(m.number)
+	if sl == nil {
+		return out
+	}
+	sl.ref = m.ref
+	switch {
+	case sl.leaving:
+		return append(out, kernel.Tell(sl.ref, message.Drain{}))
+	case s.level != "":
+		return append(out, kernel.Tell(sl.ref, message.SetLevel{Level: s.level}))
 	}
 	return out
 }
@@ -223,7 +175,7 @@ func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel
 	s.slots = append(s.slots, sl)
 	before := uint64(0)
 	if sl.main { // others count for themselves: they replace nobody
-		before = s.had[sl.replica]
+		before = s.connections[sl.replica]
 	}
 	return append(out, kernel.Act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main, sl.legacy, s.eras[identity(s.server, sl.replica)], before}))
 }
@@ -277,44 +229,60 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 		sl.reason = m.Reason // only that has changed
 		return out
 	}
-	sl.phase, sl.reason, sl.lastLine, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.LastLine, m.NextAttempt, m.Incarnation, now
-	sl.confirm, sl.offered = 0, false
-	if sl.main {
-		s.had[sl.replica] = max(s.had[sl.replica], m.Incarnation)
-	}
-	if was == message.Ready {
-		s.unheld(sl)
-	}
+	s.enter(now, sl, m)
 	switch m.Phase {
 	case message.Syncing:
 		out = s.lead(s.speaks(sl, m.Info, out))
 	case message.Ready:
-		sl.wasReady, sl.info = true, m.Info
-		out = s.lead(s.remember(sl, m.Known, out))
-		s.confirms++
-		sl.confirm = s.confirms
-		out = append(s.pump(now, out), kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
+		out = s.becameReady(now, sl, m, out)
 	case message.Waiting, message.NeedsLogin:
 		sl.hasFailed = true
 		if m.Refused && sl.legacy {
 			return s.refusedLegacy(now, sl, out)
 		}
-		if sl.legacy { // what waits for it goes out on the modern connection
-			out = s.pump(now, out)
-		}
-		out = append(out, kernel.Log(slog.LevelWarn, "server is not available", "replica", sl.replica, "was", string(was), "reason", message.Explain(m.Reason, m.LastLine), "nextAttempt", m.NextAttempt.Format(time.RFC3339)))
-		for _, other := range s.slots {
-			if other != sl && other.replica == sl.replica && other.phase == message.Ready {
-				out = append(out, kernel.Tell(other.ref, message.Look{}))
-			}
-		}
-		out = s.lead(s.failHopeless(now, out))
+		out = s.becameUnavailable(now, sl, was, out)
 	case message.Stopped:
 		return out
 	default:
 		out = s.lead(out)
 	}
 	return s.settle(out)
+}
+
+// enter notes the phase of a backend.
+func (s *state) enter(now time.Time, sl *slot, m message.BackendChanged) {
+	if sl.phase == message.Ready {
+		s.unheld(sl)
+	}
+	sl.phase, sl.reason, sl.lastLine, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.LastLine, m.NextAttempt, m.Incarnation, now
+	sl.confirm, sl.offered = 0, false
+	if sl.main {
+		s.connections[sl.replica] = max(s.connections[sl.replica], m.Incarnation)
+	}
+}
+
+// becameReady gives a backend its part, and asks whether clients see what it has listed.
+func (s *state) becameReady(now time.Time, sl *slot, m message.BackendChanged, out []kernel.Effect) []kernel.Effect {
+	sl.wasReady, sl.info = true, m.Info
+	out = s.lead(s.remember(sl, m.Known, out))
+	s.confirms++
+	sl.confirm = s.confirms
+	return append(s.pump(now, out), kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
+}
+
+// becameUnavailable: a backend has lost its connection, or got none. What waits for one of legacy clients' goes out on the modern
+// one. Others to the same replica may not have noticed yet.
+func (s *state) becameUnavailable(now time.Time, sl *slot, was message.Phase, out []kernel.Effect) []kernel.Effect {
+	if sl.legacy {
+		out = s.pump(now, out)
+	}
+	out = append(out, kernel.Log(slog.LevelWarn, "server is not available", "replica", sl.replica, "was", string(was), "reason", message.Explain(sl.reason, sl.lastLine), "nextAttempt", sl.nextAttempt.Format(time.RFC3339)))
+	for _, other := range s.slots {
+		if other != sl && other.replica == sl.replica && other.phase == message.Ready {
+			out = append(out, kernel.Tell(other.ref, message.Look{}))
+		}
+	}
+	return s.lead(s.failHopeless(now, out))
 }
 
 // confirmed: clients see what the backend has listed. Before that a call by a name that was just listed fails, so nobody

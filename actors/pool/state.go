@@ -1,0 +1,102 @@
+package pool
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// state is all a pool knows. Written by step only.
+type state struct {
+	server   config.Server
+	limits   config.Limits
+	registry kernel.Reference
+	gateway  kernel.Reference
+	store    kernel.Reference
+	self     kernel.Reference
+	life     uint64 // counts its incarnations
+	fault    string // why no backend is ever started; "" = none
+
+	slots      []*slot // in the order of their numbers
+	number     int     // of the newest slot
+	turn       int     // round robin
+	running    map[message.CallRef]*run
+	parked     int                         // calls among them that wait for a client's answer
+	waiting    int                         // likewise, for the end of a task
+	leased     bool                        // one running call at a time on each connection
+	modern     bool                        // the server takes each call with its own capabilities: one connection carries all classes
+	modernOnly bool                        // it has refused to be spoken to in a legacy era
+	eras       map[string]message.KnownEra // by identity of the replicas
+	queue      []queued                    // oldest first
+	gen        uint64                      // of the queue's timer
+	armed      bool                        // it runs
+
+	shown       *slot               // the replica whose catalog is shown; nil = what was shown last is still
+	info        *message.ServerInfo // of the last one that was ready
+	counts      [protocol.ItemKinds]int
+	subs        map[string]*subscription // by the server's own URI
+	queries     map[uint64]query         // subscribes and unsubscribes under way, by our number; at most maxQueries
+	turns       []string                 // URIs whose subscriptions wait for their turn
+	lastQuery   uint64
+	connections map[int]uint64 // that there have been, by replica: counted on when it is replaced
+	confirms    uint64         // number of the newest question to the registry
+	refreshes   refreshes
+	mentions    mentions
+	level       string // log level wanted by clients; "" = nobody has said
+
+	settled bool // every replica has been ready or has failed once
+	failed  bool // the first attempt failed
+}
+
+// run is a call at a backend.
+type run struct {
+	at     *slot
+	parked bool
+	waits  bool // it makes the server do nothing (message.Request.Waits)
+
+	cancelled bool    // its holder wants no answer any more
+	tried     []*slot // that have given it back; nil = none
+}
+
+// slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls.
+type slot struct {
+	number      int
+	replica     int
+	main        bool
+	can         message.Can // what it announces; slots that are not main serve the class of clients with just that set
+	legacy      bool        // opened in a legacy era, for legacy clients of a server that is modern
+	ref         kernel.Reference
+	phase       message.Phase
+	reason      string // clients may see it
+	lastLine    string // on stderr: not for clients
+	since       time.Time
+	nextAttempt time.Time
+	incarnation uint64
+	info        *message.ServerInfo // since it was ready
+	lists       [protocol.ItemKinds]list
+	confirm     uint64 // number of the question whether clients see its catalog; 0 = not asked
+	offered     bool   // they do: it is ready for everybody to see
+	inFlight    int    // calls, without those that wait
+	wasReady    bool
+	hasFailed   bool
+	leaving     bool // replaced: takes no new calls
+}
+
+// queued is a call that waits for a free slot.
+type queued struct {
+	message.Dispatch
+	since    time.Time
+	deadline time.Time
+}
+
+func newState(o Options, self kernel.Reference, life uint64) *state {
+	return &state{
+		life:   life,
+		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
+		leased:  o.Server.Isolation == isolationLeased,
+		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, connections: map[int]uint64{}, eras: known(o),
+	}
+}
