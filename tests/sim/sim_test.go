@@ -42,7 +42,7 @@ var happens = []string{
 	"a client that does not read", "a client that leaves", "a filter changed", "a flood of changed lists", "a flood of progress", "a flood of requests", "a flood of updates",
 	"a limit changed", "a listen stream that broke", "a question of a legacy server", "a question of a modern server",
 	"a question that is never answered", "a question that reached its client", "a response that broke, for good",
-	"a scene: a crowd of calls", "a scene: a flood", "a scene: a line beside a question", "a scene: a server switched off while it is asked",
+	"a scene: a crowd of calls", "a scene: a flood", "a scene: a line beside a question", "a scene: calls that came back beside others", "a scene: new rules", "a scene: a server switched off while it is asked",
 	"a scene: the replica that tells of changes dies", "a scene: unsubscribed before the yes",
 	"a server switched on or off", "a server that died", "a server that dies in a call", "a server that was away for a while",
 	"a server's session lost", "a stream that broke", "a stream that goes on", "an answer after the client gave up",
