@@ -131,8 +131,8 @@ func (s *state) changed(kind protocol.ItemKind, out []kernel.Effect) []kernel.Ef
 	if s.life.phase == message.Ready && !s.catalog {
 		return append(out, kernel.Tell(s.pool, message.Stale{Kind: kind}))
 	}
-	if s.conn.info == nil || !s.catalog || s.conn.opening.untaken != 0 || s.conn.opening.stream {
-		return out // before the end of the handshake: the first fetch is still to come
+	if !s.conn.open || s.conn.info == nil || !s.catalog || s.conn.opening.untaken != 0 || s.conn.opening.stream {
+		return out // before the end of the handshake, of this connection or of the next: the first fetch is still to come
 	}
 	l.wanted = true
 	l.asked = true

@@ -135,3 +135,18 @@ func TestOpeningOverHTTP(t *testing.T) {
 		o.want(o.frame(welcome), "notifications/initialized", "tools/list")
 	})
 }
+
+// Another connection of the server may tell that a list has changed while this one is gone: the next one fetches it anyway.
+func TestAListChangesWithoutAConnection(t *testing.T) {
+	o := opened(t, "http", true)
+	o.want(o.frame(welcome), "notifications/initialized")
+	o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
+	o.want(linkEvent{1, upstream.Listening{}}, "tools/list")
+	o.want(message.Stale{Kind: protocol.Tools})
+	o.want(linkEvent{1, upstream.Closed{}})
+	if o.s.life.phase != message.Waiting {
+		t.Fatalf("phase %s", o.s.life.phase)
+	}
+	o.want(message.Stale{Kind: protocol.Tools})
+	o.want(message.Stale{Kind: protocol.Prompts})
+}

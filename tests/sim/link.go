@@ -186,6 +186,9 @@ func (l *link) post(o upstream.Outgoing) {
 			return
 		case l.conn.s.down || l.conn.s.fault(20):
 			l.w.count("a POST that could not be sent")
+			if o.Method == "notifications/initialized" { // without it the connection is not open, and the gateway makes another
+				l.conn.trouble = true
+			}
 			l.forget(o.Ticket)
 			l.tell(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: errors.New("connection refused")})
 			return
