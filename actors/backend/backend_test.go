@@ -85,12 +85,7 @@ func cfg() config.Server {
 func request(t *testing.T, raw string) *message.Request {
 	t.Helper()
 	r := &message.Request{Server: "fake"}
-	if err := r.Frame.Parse([]byte(raw)); err != nil {
-		t.Fatalf("parse %s: %v", raw, err)
-	}
-	if err := r.Params.Scan(&r.Frame); err != nil {
-		t.Fatalf("scan %s: %v", raw, err)
-	}
+	r.Frame, r.Params = actortest.Request(t, raw)
 	r.Target, r.Original = r.Params.Name, []byte(`"add"`)
 	return r
 }

@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -14,9 +15,7 @@ import (
 func BenchmarkQuestion(b *testing.B) {
 	frame := func(format string, args ...any) linkEvent {
 		e := upstream.Received{}
-		if err := e.Frame.Parse(fmt.Appendf(nil, format, args...)); err != nil {
-			b.Fatal(err)
-		}
+		e.Frame = actortest.Frame(b, fmt.Sprintf(format, args...))
 		return linkEvent{0, e}
 	}
 	for _, parked := range []int{0, 100, 10_000} {
@@ -24,9 +23,7 @@ func BenchmarkQuestion(b *testing.B) {
 			s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
 			s.life.phase, s.conn.era, s.conn.open = message.Ready, message.EraLegacy, true
 			r := &message.Request{Server: "fake", Item: "add", Caller: message.Caller{Can: message.CanAll}}
-			if err := r.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)); err != nil {
-				b.Fatal(err)
-			}
+			r.Frame = actortest.Frame(b, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)
 			now := time.Unix(0, 0)
 			var out []kernel.Effect
 			seq := uint64(0)
@@ -70,12 +67,7 @@ func BenchmarkCall(b *testing.B) {
 			s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
 			s.life.phase, s.conn.era, s.conn.open = message.Ready, cell.era, true
 			r := &message.Request{Server: "fake", Item: "add", Modern: cell.modern, Original: []byte(`"add"`)}
-			if err := r.Frame.Parse([]byte(cell.request)); err != nil {
-				b.Fatal(err)
-			}
-			if err := r.Params.Scan(&r.Frame); err != nil {
-				b.Fatal(err)
-			}
+			r.Frame, r.Params = actortest.Request(b, cell.request)
 			r.Target = r.Params.Name
 			r.Caller = message.Caller{Capabilities: r.Params.MetaCapabilities.Of(r.Frame.Raw), ClientInfo: r.Params.MetaClientInfo.Of(r.Frame.Raw)}
 			var out []kernel.Effect

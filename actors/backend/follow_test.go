@@ -163,10 +163,7 @@ func TestProgressOfAFollowedTaskGrows(t *testing.T) {
 
 // A look is a step, as long as numbers have room for one.
 func TestHeartbeatsGrow(t *testing.T) {
-	var f protocol.Frame
-	if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)); err != nil {
-		t.Fatal(err)
-	}
+	f := actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	for _, c := range []struct {
 		reached, want float64
 		text          string

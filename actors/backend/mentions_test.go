@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 )
 
@@ -34,15 +35,12 @@ func TestMentions(t *testing.T) {
 		{protocol.MethodCompletionComplete, `{"content":[` + link + `]}`, nil},
 		{protocol.MethodToolsCall, `{"content":[` + many + `]}`, slices.Repeat([]string{"a:link"}, maxMentioned)},
 	} {
-		f := new(protocol.Frame)
-		if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":` + tt.result + `}`)); err != nil {
-			t.Fatal(err)
-		}
+		f := actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"result":`+tt.result+`}`)
 		r := &message.Request{Item: "a:asked", Original: []byte(`"a:asked"`)}
 		r.Frame.M = tt.method
 		s := newState(Options{}, kernel.Reference{}, new(uint64))
 		var got []string
-		for _, e := range s.mention(&pending{request: r}, f, nil) {
+		for _, e := range s.mention(&pending{request: r}, &f, nil) {
 			got = append(got, e.Msg.(message.Mentioned).URIs...)
 		}
 		if !slices.Equal(got, tt.want) {

@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
@@ -47,10 +48,7 @@ func (o *driver) want(msg any, want ...string) {
 
 func (o *driver) frame(text string) linkEvent {
 	o.t.Helper()
-	var f protocol.Frame
-	if err := f.Parse([]byte(text)); err != nil {
-		o.t.Fatal(err)
-	}
+	f := actortest.Frame(o.t, text)
 	return linkEvent{1, upstream.Received{Frame: f}}
 }
 

@@ -189,9 +189,6 @@ func TestWrittenIsToldLate(t *testing.T) {
 }
 
 // unsupported is what a modern server says to a legacy request.
-func unsupported(t *testing.T) (f protocol.Frame) {
-	if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":2,"error":{"code":-32022,"message":"version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`)); err != nil {
-		t.Fatal(err)
-	}
-	return f
+func unsupported(t *testing.T) protocol.Frame {
+	return actortest.Frame(t, `{"jsonrpc":"2.0","id":2,"error":{"code":-32022,"message":"version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`)
 }

@@ -10,6 +10,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
@@ -143,10 +144,7 @@ func (r *script) event() upstream.Event {
 		ticket = r.tickets[r.rng.IntN(len(r.tickets))]
 	}
 	frame := func(format string, args ...any) upstream.Event {
-		var f protocol.Frame
-		if err := f.Parse(fmt.Appendf(nil, format, args...)); err != nil {
-			r.t.Fatal(err)
-		}
+		f := actortest.Frame(r.t, fmt.Sprintf(format, args...))
 		return upstream.Received{Frame: f, Ticket: ticket * uint64(r.rng.IntN(2)), Last: true}
 	}
 	switch r.rng.IntN(24) {

@@ -18,9 +18,7 @@ import (
 func aboutTask(t *testing.T, method, id string) *message.Request {
 	t.Helper()
 	r := &message.Request{Server: "fake", Item: id, Caller: message.Caller{Can: message.CanForm}}
-	if err := r.Frame.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{"taskId":%q}}`, method, id)); err != nil {
-		t.Fatal(err)
-	}
+	r.Frame = actortest.Frame(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"taskId":%q}}`, method, id))
 	return r
 }
 
@@ -139,10 +137,7 @@ func TestNotesOfTasks(t *testing.T) {
 func TestTasksAreBounded(t *testing.T) {
 	s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
 	for i := range maxTasks + 10 {
-		var f protocol.Frame
-		if err := f.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"%d"}}}`, i)); err != nil {
-			t.Fatal(err)
-		}
+		f := actortest.Frame(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"%d"}}}`, i))
 		s.taskMade(time.Time{}, uint32(i), &pending{request: &message.Request{}}, &f, nil)
 	}
 	if len(s.conn.tasks) != maxTasks || s.conn.tasks[0].id != "10" {

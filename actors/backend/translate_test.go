@@ -150,12 +150,7 @@ func TestAModernCallToALegacyServer(t *testing.T) {
 		}
 		read := modernRequest(t, "")
 		read.Frame, read.Target = protocol.Frame{}, protocol.Span{}
-		if err := read.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":"resource://fake/file:///x","_meta":{}}}`)); err != nil {
-			t.Fatal(err)
-		}
-		if err := read.Params.Scan(&read.Frame); err != nil {
-			t.Fatal(err)
-		}
+		read.Frame, read.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":"resource://fake/file:///x","_meta":{}}}`)
 		b.call(2, read)
 		ends, _ := b.outcomes()
 		if len(ends) != 2 || !strings.Contains(ends[0], "-32603") || !strings.Contains(ends[1], `"code":-32602`) || !strings.Contains(ends[1], "resource://fake/file:///x") {

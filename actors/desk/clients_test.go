@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
 )
@@ -20,10 +21,7 @@ func TestWhoIsCounted(t *testing.T) {
 		if info != "" {
 			member = `"_meta":{"io.modelcontextprotocol/clientInfo":` + info + `}`
 		}
-		x.Frame = d.frame(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, member)
-		if err := x.Params.Scan(&x.Frame); err != nil {
-			t.Fatal(err)
-		}
+		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+member+`}}`)
 		return d.s.clientKey(x)
 	}
 	for _, test := range []struct{ remote, info, want string }{

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -66,11 +67,8 @@ func (d *deskScript) step(msg any) {
 		switch a := e.Act.(type) {
 		case edge.Answer:
 			d.final(a.X)
-			var f protocol.Frame
+			f := actortest.Frame(d.t, string(a.Frame))
 			var info protocol.ResultInfo
-			if err := f.Parse(a.Frame); err != nil {
-				d.t.Fatalf("answer is no frame: %v: %s", err, a.Frame)
-			}
 			if string(f.IDBytes()) != string(a.X.Frame.IDBytes()) {
 				d.t.Fatalf("answer %s to request %s", a.Frame, a.X.Frame.Raw)
 			}
@@ -112,12 +110,7 @@ func (d *deskScript) Request(state string) message.Visit {
 	x := &downstream.Exchange{Origin: downstream.Origin{Remote: fmt.Sprintf("10.0.0.%d:%d", d.rng.IntN(2), d.id)}}
 	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},"name":"one_ask","arguments":{"a":1}%s}}`, d.id, more)
-	if err := x.Frame.Parse([]byte(raw)); err != nil {
-		d.t.Fatal(err)
-	}
-	if err := x.Params.Scan(&x.Frame); err != nil {
-		d.t.Fatal(err)
-	}
+	x.Frame, x.Params = actortest.Request(d.t, raw)
 	d.waiting = append(d.waiting, x)
 	visit := message.Visit{Exchange: x}
 	if state != "" {
@@ -132,11 +125,8 @@ func (d *deskScript) Request(state string) message.Visit {
 }
 
 func (d *deskScript) frame(format string, args ...any) protocol.Frame {
-	var f protocol.Frame
-	if err := f.Parse(fmt.Appendf(nil, format, args...)); err != nil {
-		d.t.Fatal(err)
-	}
-	return f
+	d.t.Helper()
+	return actortest.Frame(d.t, fmt.Sprintf(format, args...))
 }
 
 func (d *deskScript) anyCall() uint64 {

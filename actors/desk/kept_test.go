@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
@@ -72,10 +73,7 @@ func TestARetrysHeadersAreChecked(t *testing.T) {
 	visit := func(id int, header, state string) message.Visit {
 		v := d.asking(id, `{"elicitation":{}}`, ``, state, `{}`)
 		x := v.Exchange
-		x.Frame = d.frame("%s", strings.Replace(string(x.Frame.Raw), `"name":"one_ask"`, `"name":"one_ask","arguments":{"a":1}`, 1))
-		if err := x.Params.Scan(&x.Frame); err != nil {
-			t.Fatal(err)
-		}
+		x.Frame, x.Params = actortest.Request(t, strings.Replace(string(x.Frame.Raw), `"name":"one_ask"`, `"name":"one_ask","arguments":{"a":1}`, 1))
 		x.Origin.Header = http.Header{"Mcp-Param-A": {header}}
 		return v
 	}

@@ -5,17 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
 func questionFrame(t *testing.T, params string) *protocol.Frame {
 	t.Helper()
-	f := &protocol.Frame{}
-	if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":` + params + `}`)); err != nil {
-		t.Fatal(err)
-	}
-	return f
+	f := actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":`+params+`}`)
+	return &f
 }
 
 // A server's key is used once in a call, and only if it cannot be taken for one of ours.
@@ -57,10 +55,7 @@ func TestEarlyAnswers(t *testing.T) {
 		`{}`: "",
 	} {
 		x := &downstream.Exchange{}
-		x.Frame = *questionFrame(t, params)
-		if err := x.Params.Scan(&x.Frame); err != nil {
-			t.Fatal(err)
-		}
+		x.Frame, x.Params = actortest.Request(t, string(questionFrame(t, params).Raw))
 		v := &visit{xs: []*downstream.Exchange{x}}
 		if got := string(v.early("k", protocol.QuestionForm)); got != want {
 			t.Errorf("%s: %q, want %q", params, got, want)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/status"
 )
 
@@ -19,12 +20,7 @@ func TestDeskReportNamesClients(t *testing.T) {
 		d := newDeskScript(t, 1)
 		visit := d.Request("")
 		raw := bytes.Replace(visit.Exchange.Frame.Raw, []byte(`"_meta":{`), []byte(`"_meta":{`+c.info), 1)
-		if err := visit.Exchange.Frame.Parse(raw); err != nil {
-			t.Fatal(err)
-		}
-		if err := visit.Exchange.Params.Scan(&visit.Exchange.Frame); err != nil {
-			t.Fatal(err)
-		}
+		visit.Exchange.Frame, visit.Exchange.Params = actortest.Request(t, string(raw))
 		d.step(visit)
 		for range 2 {
 			var calls []status.Call

@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -46,10 +47,7 @@ func (d *deskScript) asking(id int, capabilities, meta, state, answers string) m
 		}
 		visit.State = &opened
 	}
-	x.Frame = d.frame("%s}}", raw)
-	if err := x.Params.Scan(&x.Frame); err != nil {
-		d.t.Fatal(err)
-	}
+	x.Frame, x.Params = actortest.Request(d.t, raw+"}}")
 	return visit
 }
 

@@ -38,12 +38,7 @@ func TestTaskTarget(t *testing.T) {
 	} {
 		x := &downstream.Exchange{}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":%s},"taskId":%q}}`, c.can, c.id)
-		if err := x.Frame.Parse([]byte(raw)); err != nil {
-			t.Fatal(err)
-		}
-		if err := x.Params.Scan(&x.Frame); err != nil {
-			t.Fatal(err)
-		}
+		x.Frame, x.Params = actortest.Request(t, raw)
 		got, fault := taskTarget(actortest.View(t, c.servers...), x)
 		switch {
 		case fault == nil && (c.fault != "" || got.Original != c.own || got.Server.Name != "one"):
@@ -70,11 +65,8 @@ func TestPublicTask(t *testing.T) {
 		{protocol.MethodTasksGet, `{"taskId":7,"result":[]}`, `{"taskId":7,"result":[]}`},
 		{protocol.MethodTasksUpdate, `{"taskId":"7"}`, `{"taskId":"7"}`},
 	} {
-		var f protocol.Frame
+		f := actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"result":`+c.result+`}`)
 		var info protocol.ResultInfo
-		if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":` + c.result + `}`)); err != nil {
-			t.Fatal(err)
-		}
 		if err := info.Scan(&f); err != nil {
 			t.Fatal(err)
 		}

@@ -37,9 +37,7 @@ func TestEarlyRequests(t *testing.T) {
 			s := newState(Options{Desks: 1, Expect: 1, Limits: config.Default().Limits, Version: "t"}, kernel.Reference{})
 			x := &downstream.Exchange{Origin: downstream.Origin{Stdio: c.stdio}}
 			raw := `{"jsonrpc":"2.0","id":1,"method":"` + c.method + `","params":{}}`
-			if err := x.Frame.Parse([]byte(raw)); err != nil {
-				t.Fatal(err)
-			}
+			x.Frame = actortest.Frame(t, raw)
 			went := ""
 			for i, msg := range append([]any{message.Visit{Exchange: x}}, c.msgs...) {
 				for _, e := range step(s, time.Unix(1000, 0), msg, nil) {

@@ -52,12 +52,7 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{`+
 			`"_meta":{"io.modelcontextprotocol/protocolVersion":%q},"notifications":{"toolsListChanged":true}}}`, protocol.Version20260728)
-		if err := x.Frame.Parse([]byte(raw)); err != nil {
-			t.Fatal(err)
-		}
-		if err := x.Params.Scan(&x.Frame); err != nil {
-			t.Fatal(err)
-		}
+		x.Frame, x.Params = actortest.Request(t, raw)
 		s := newState(Options{Exchange: x, View: catalog.Key{Server: c.server}}, kernel.Reference{})
 		now := time.Unix(1000, 0)
 		got := ""
@@ -94,12 +89,7 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 	}
 	for _, slow := range []bool{true, false} {
 		x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
-		if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]}}}`)); err != nil {
-			t.Fatal(err)
-		}
-		if err := x.Params.Scan(&x.Frame); err != nil {
-			t.Fatal(err)
-		}
+		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]}}}`)
 		s := newState(Options{Exchange: x}, kernel.Reference{})
 		now := time.Unix(1000, 0)
 		step(s, now, homeIs("one", one.Reference), nil)

@@ -57,12 +57,7 @@ func (k *taskScript) step(msg any) []kernel.Effect { return step(k.s, time.Unix(
 func (k *taskScript) ask(line string) (answered string, sent []message.Dispatch) {
 	k.t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
-	if err := x.Frame.Parse([]byte(line)); err != nil {
-		k.t.Fatal(err)
-	}
-	if err := x.Params.Scan(&x.Frame); err != nil {
-		k.t.Fatal(err)
-	}
+	x.Frame, x.Params = actortest.Request(k.t, line)
 	return k.sort(k.step(message.Inbound{Exchange: x}))
 }
 
@@ -82,9 +77,7 @@ func (*taskScript) sort(effects []kernel.Effect) (answered string, sent []messag
 func (k *taskScript) result(seq uint64, member string) string {
 	k.t.Helper()
 	done := message.Done{Seq: seq}
-	if err := done.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":5,` + member + `}`)); err != nil {
-		k.t.Fatal(err)
-	}
+	done.Frame = actortest.Frame(k.t, `{"jsonrpc":"2.0","id":5,`+member+`}`)
 	answered, _ := k.sort(k.step(done))
 	return answered
 }
@@ -220,12 +213,7 @@ func TestPrepareTask(t *testing.T) {
 		{"of a server that has none", protocol.Version20251125, none, required, asks, asks, false, false},
 	} {
 		r := &message.Request{}
-		if err := r.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + c.params + `}`)); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Params.Scan(&r.Frame); err != nil {
-			t.Fatal(err)
-		}
+		r.Frame, r.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+c.params+`}`)
 		r.Target = r.Params.Name
 		s := &state{version: c.version}
 		s.prepareTask(r, edge.Target{Server: c.server, Entry: &catalog.Entry{Source: c.tool}})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
@@ -26,10 +27,7 @@ func newBridgeTalk(t *testing.T) *bridgeTalk {
 
 func (b *bridgeTalk) frame(raw string) protocol.Frame {
 	b.t.Helper()
-	var f protocol.Frame
-	if err := f.Parse([]byte(`{"jsonrpc":"2.0",` + raw + `}`)); err != nil {
-		b.t.Fatal(err)
-	}
+	f := actortest.Frame(b.t, `{"jsonrpc":"2.0",`+raw+`}`)
 	return f
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/demo"
-	"goblin-actor/protocol"
 )
 
 // Questions are answered while their call runs, several at once; refusals keep their code.
@@ -61,10 +61,7 @@ func TestQuestionsEnd(t *testing.T) {
 			t.Errorf("ask = %s, %v", got, err)
 		}
 		synctest.Wait()
-		var f protocol.Frame
-		if err := f.Parse([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)); err != nil {
-			t.Fatal(err)
-		}
+		f := actortest.Frame(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		c.received(&f)
 		if cause := <-causes; cause != errWithdrawn {
 			t.Errorf("withdrawn: %v", cause)
