@@ -20,7 +20,7 @@ func TestAModernClientThatLeavesCancelsItsCall(t *testing.T) {
 		h := open(t, map[string]*actortest.Server{"one": server}, nil)
 		defer h.close()
 		h.ready()
-		client := &downstream.PipeClient{Front: h.gateway.Front(), Budget: h.gateway.Budget()}
+		client := &downstream.PipeClient{Handler: h.gateway.Front(), Budget: h.gateway.Budget()}
 		call := func(id int) *downstream.PipeExchange {
 			origin := downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:40000", Version: "2026-07-28", Header: http.Header{
 				"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"one_ask"}}}

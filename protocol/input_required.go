@@ -3,35 +3,35 @@ package protocol
 // RelayInputRequired appends the edits that make a server's input_required one of ours: state (unquoted; "" = the server
 // gave none) in place of its own, and nothing besides inputRequests, requestState, resultType and _meta.
 func RelayInputRequired(edits []Edit, f *Frame, r *ResultInfo, state string, serverInfo []byte) []Edit {
-	wishes := [...]wish{
+	patches := [...]memberPatch{
 		{name: "resultType", key: memberComplete, have: r.ResultType, want: wordRequired},
 		{name: "requestState", key: memberState, have: r.RequestState},
 		{name: "_meta", key: openServerInfo, want: serverInfo, tail: closeObject},
 	}
 	if state != "" {
-		wishes[1].want = Quote(state)
+		patches[1].want = Quote(state)
 	}
 	if r.Meta.Present() && f.Raw[r.Meta.Off] == '{' {
-		wishes[2].want = nil
+		patches[2].want = nil
 	}
 	// A go-sdk server writes "content":null beside the requests, which the TypeScript client refuses.
 	known := [2]Span{r.InputRequests, r.Meta}
 	edits, kept := dropMembers(edits, f.Raw, f.Result, known, func(key []byte) bool {
 		switch {
-		case wishes[0].have.Present() && sameKey(key, "resultType"), r.InputRequests.Present() && sameKey(key, "inputRequests"):
+		case patches[0].have.Present() && sameKey(key, "resultType"), r.InputRequests.Present() && sameKey(key, "inputRequests"):
 			return false
-		case wishes[1].have.Present() && wishes[1].want != nil && sameKey(key, "requestState"):
+		case patches[1].have.Present() && patches[1].want != nil && sameKey(key, "requestState"):
 			return false
 		}
-		return !(wishes[2].want == nil && r.Meta.Present() && sameKey(key, "_meta"))
+		return !(patches[2].want == nil && r.Meta.Present() && sameKey(key, "_meta"))
 	})
-	for _, w := range wishes[:2] {
+	for _, w := range patches[:2] {
 		if w.have.Present() && w.want != nil {
 			edits = append(edits, Edit{w.have, w.want})
 		}
 	}
-	edits = insertWishes(edits, f.Result.Off+1, wishes[:], kept)
-	if wishes[2].want != nil {
+	edits = insertPatches(edits, f.Result.Off+1, patches[:], kept)
+	if patches[2].want != nil {
 		return edits
 	}
 	return putServerInfo(edits, f.Raw, r.Meta, serverInfo)

@@ -74,7 +74,7 @@ func ParseItem(raw []byte) (Item, error) {
 	if !object.Present() || raw[0] != '{' {
 		return Item{}, fault(ErrShape, 0, "item: want object")
 	}
-	var seen sight
+	var seen keysSeen
 	for w := walkMembers(raw, object); w.next(); {
 		field := itemKeys.note(&seen, w.key)
 		if seen.twice {

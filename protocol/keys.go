@@ -20,15 +20,15 @@ func newKeys(find func([]byte) field, names ...string) *keyTable {
 	return t
 }
 
-// sight is what a scan of one object has seen.
-type sight struct {
+// keysSeen is what a scan of one object has seen.
+type keysSeen struct {
 	fields uint64 // bit per field
 	odd    bool   // a key is spelled in another case than ours
 	twice  bool   // this key is a second spelling of one seen before: no two decoders would agree
 }
 
 // note returns the field of a key, the inside of a raw string, 0 when it is none of ours.
-func (t *keyTable) note(s *sight, key []byte) field {
+func (t *keyTable) note(s *keysSeen, key []byte) field {
 	f := t.find(key)
 	spelled := f
 	if f == 0 {

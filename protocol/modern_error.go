@@ -83,26 +83,26 @@ func putURI(edits []Edit, f *Frame, data Span, uri []byte) []Edit {
 	if uri == nil {
 		return edits
 	}
-	return putData(edits, f, data, wish{name: "uri", key: []byte(`"uri":`), have: Member(f.Raw, data, "uri"), want: uri})
+	return putData(edits, f, data, memberPatch{name: "uri", key: []byte(`"uri":`), have: Member(f.Raw, data, "uri"), want: uri})
 }
 
 func putOriginalCode(edits []Edit, f *Frame, data Span, code []byte) []Edit {
 	const name = "originalCode"
-	return putData(edits, f, data, wish{name: name, key: []byte(`"originalCode":`), have: Member(f.Raw, data, name), want: code})
+	return putData(edits, f, data, memberPatch{name: name, key: []byte(`"originalCode":`), have: Member(f.Raw, data, name), want: code})
 }
 
-// putData grants a wish for error.data, which may be absent. Data that is no object becomes the member data of one.
-func putData(edits []Edit, f *Frame, data Span, w wish) []Edit {
+// putData applies a patch for error.data, which may be absent. Data that is no object becomes the member data of one.
+func putData(edits []Edit, f *Frame, data Span, w memberPatch) []Edit {
 	text := data.Of(f.Raw)
 	switch {
 	case len(text) > 0 && text[0] == '{':
-		edits, _ = grant(edits, f.Raw, data, [2]Span{}, false, []wish{w})
+		edits, _ = applyPatches(edits, f.Raw, data, [2]Span{}, false, []memberPatch{w})
 		return edits
 	case len(text) > 0 && text[0] != 'n':
 		before := append(append(append([]byte{'{'}, w.key...), w.want...), `,"data":`...)
 		return append(edits, Insert(data.Off, before), Insert(data.End, closeObject))
 	}
 	w.name, w.key, w.tail = "data", append([]byte(`"data":{`), w.key...), closeObject
-	edits, _ = grant(edits, f.Raw, f.Error, [2]Span{}, false, []wish{w})
+	edits, _ = applyPatches(edits, f.Raw, f.Error, [2]Span{}, false, []memberPatch{w})
 	return edits
 }

@@ -50,20 +50,20 @@ func ToLegacyRequest(edits []Edit, f *Frame, p *Params, token []byte) []Edit {
 	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
 		return edits // no method of MCP takes an array
 	}
-	all := [...]wish{
+	all := [...]memberPatch{
 		{name: "_meta", key: openToken, want: token, tail: closeObject},
 		{name: "inputResponses", have: p.InputResponses},
 		{name: "requestState", have: p.RequestState},
 	}
-	wishes := all[:]
+	patches := all[:]
 	if !f.M.MayAsk() {
-		wishes = all[:1]
+		patches = all[:1]
 	}
 	known := [2]Span{p.Arguments, p.Meta}
 	if !p.Meta.Present() {
-		return putParams(edits, f, known, !p.Odd, wishes)
+		return putParams(edits, f, known, !p.Odd, patches)
 	}
-	wishes = wishes[1:]
+	patches = patches[1:]
 	if token == nil {
 		token = p.ProgressToken.Of(f.Raw)
 	}
@@ -75,24 +75,24 @@ func ToLegacyRequest(edits []Edit, f *Frame, p *Params, token []byte) []Edit {
 	case p.ProgressToken.Present():
 		edits = append(edits, Edit{p.ProgressToken, token})
 	case token != nil:
-		edits = insertWishes(edits, p.Meta.Off+1, []wish{{key: memberToken, want: token}}, left)
+		edits = insertPatches(edits, p.Meta.Off+1, []memberPatch{{key: memberToken, want: token}}, left)
 	case !left:
-		edits, _ = grant(edits[:before], f.Raw, f.Params, known, false, wishes, "_meta")
+		edits, _ = applyPatches(edits[:before], f.Raw, f.Params, known, false, patches, "_meta")
 		return edits
 	}
-	edits, _ = grant(edits, f.Raw, f.Params, known, !p.Odd, wishes)
+	edits, _ = applyPatches(edits, f.Raw, f.Params, known, !p.Odd, patches)
 	return edits
 }
 
-// putParams grants wishes for params, which may be absent as yet.
-func putParams(edits []Edit, f *Frame, known [2]Span, tidy bool, wishes []wish, drop ...string) []Edit {
+// putParams applies patches for params, which may be absent as yet.
+func putParams(edits []Edit, f *Frame, known [2]Span, tidy bool, patches []memberPatch, drop ...string) []Edit {
 	if f.Params.Present() {
-		edits, _ = grant(edits, f.Raw, f.Params, known, tidy, wishes, drop...)
+		edits, _ = applyPatches(edits, f.Raw, f.Params, known, tidy, patches, drop...)
 		return edits
 	}
 	before := len(edits)
 	edits = append(edits, Insert(f.Method.End, openParams))
-	if edits = insertWishes(edits, f.Method.End, wishes, false); len(edits) == before+1 {
+	if edits = insertPatches(edits, f.Method.End, patches, false); len(edits) == before+1 {
 		return edits[:before]
 	}
 	return append(edits, Insert(f.Method.End, closeObject))
@@ -115,7 +115,7 @@ func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit
 	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
 		return edits // no method of MCP takes an array
 	}
-	wishes := [7]wish{
+	patches := [7]memberPatch{
 		{name: keyMetaVersion, key: memberVersion, have: p.MetaVersion, want: modernVersion},
 		{name: keyMetaClient, key: memberCapabilities, have: p.MetaCapabilities, want: meta.capabilities()},
 		{name: keyMetaClientInfo, key: memberClientInfo, have: p.MetaClientInfo, want: meta.ClientInfo},
@@ -125,7 +125,7 @@ func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit
 		{name: "requestState", key: memberState, have: p.RequestState, want: meta.RequestState},
 	}
 	if meta.Token == nil {
-		wishes[4].want = p.ProgressToken.Of(f.Raw)
+		patches[4].want = p.ProgressToken.Of(f.Raw)
 	}
 	var drops [1]string
 	drop := drops[:0]
@@ -134,33 +134,33 @@ func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit
 	if legacy && f.M == MethodToolsCall {
 		drop = append(drop, "task") // MCP 2025-11-25, basic/utilities/tasks
 	}
-	all := wishes[:]
+	all := patches[:]
 	if !f.M.MayAsk() {
-		all = wishes[:5]
+		all = patches[:5]
 	}
 	if !p.Meta.Present() {
-		wrapMeta(wishes[:5])
+		wrapMeta(patches[:5])
 		return putParams(edits, f, known, !p.Odd, all, drop...)
 	}
-	edits, _ = grant(edits, f.Raw, f.Params, known, !p.Odd, all[5:], drop...)
+	edits, _ = applyPatches(edits, f.Raw, f.Params, known, !p.Odd, all[5:], drop...)
 	if drop = drops[:0]; legacy {
 		drop = append(drop, keyRelatedTask)
 	}
-	edits, _ = grant(edits, f.Raw, p.Meta, [2]Span{}, !p.Odd, wishes[:5], drop...)
+	edits, _ = applyPatches(edits, f.Raw, p.Meta, [2]Span{}, !p.Odd, patches[:5], drop...)
 	return edits
 }
 
-// wrapMeta makes wishes for members of _meta, the first of which is granted for sure, wishes for a new _meta.
-func wrapMeta(wishes []wish) {
+// wrapMeta turns patches of the members of _meta, the first of which has a value for sure, into patches that make a new _meta.
+func wrapMeta(patches []memberPatch) {
 	last := 0
-	for i := range wishes {
-		wishes[i].name = "_meta"
-		if wishes[i].want != nil {
+	for i := range patches {
+		patches[i].name = "_meta"
+		if patches[i].want != nil {
 			last = i
 		}
 	}
-	wishes[0].key = openVersion
-	wishes[last].tail = closeObject
+	patches[0].key = openVersion
+	patches[last].tail = closeObject
 }
 
 func (meta *ModernMeta) capabilities() []byte {

@@ -116,7 +116,7 @@ func TestAppendMeta(t *testing.T) {
 var bridgeKeys = []string{"_meta", "inputResponses", "requestState", "task"}
 
 // Any request to a modern server and back to a legacy one, with the backend's own edits in the same splice: valid JSON without
-// a key twice, what was wished is there, and everything else is byte for byte what and where it was.
+// a key twice, what was wanted is there, and everything else is byte for byte what and where it was.
 func FuzzRequestTranslation(f *testing.F) {
 	seeds := []string{
 		`{"name":"a","arguments":{"x":[1,2.0]}}`, `{ "_meta" : { "progressToken" : 1 , "v/x":[ ] } , "name":"a" }`, `{"_meta":null,"name":"a","task":{}}`, `{}`, ``,

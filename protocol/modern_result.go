@@ -51,7 +51,7 @@ func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
 // _meta's; edits of id and inside content, contents and messages can be made in the same AppendEdited. With room for 12 more
 // in edits nothing is allocated.
 func ToModernResult(edits []Edit, m Method, f *Frame, r *ResultInfo, serverInfo []byte) []Edit {
-	wishes := [...]wish{
+	patches := [...]memberPatch{
 		{name: "resultType", key: memberComplete, have: r.ResultType, want: wordComplete},
 		{name: "ttlMs", key: memberTTL, have: r.TTL, want: zero},
 		{name: "cacheScope", key: memberScope, have: r.CacheScope, want: wordPrivate},
@@ -61,10 +61,10 @@ func ToModernResult(edits []Edit, m Method, f *Frame, r *ResultInfo, serverInfo 
 	kind := r.KindOf(m, f)
 	complete := kind == ResultComplete
 	if kind == ResultInputRequired {
-		wishes[0].want = wordRequired
+		patches[0].want = wordRequired
 	}
-	for i := range wishes {
-		w := &wishes[i]
+	for i := range patches {
+		w := &patches[i]
 		switch {
 		case w.have.Present():
 			w.want = w.have.Of(f.Raw)
@@ -72,7 +72,7 @@ func ToModernResult(edits []Edit, m Method, f *Frame, r *ResultInfo, serverInfo 
 			w.want = nil
 		}
 	}
-	edits, _ = grant(edits, f.Raw, f.Result, r.large(), !r.Odd, wishes[:])
+	edits, _ = applyPatches(edits, f.Raw, f.Result, r.large(), !r.Odd, patches[:])
 	return putServerInfo(edits, f.Raw, r.Meta, serverInfo)
 }
 
@@ -85,7 +85,7 @@ func putServerInfo(edits []Edit, raw []byte, meta Span, serverInfo []byte) []Edi
 	if have.Present() && raw[have.Off] != 'n' {
 		return edits
 	}
-	edits, _ = grant(edits, raw, meta, [2]Span{}, false, []wish{{name: keyMetaServerInfo, key: memberServerInfo, want: serverInfo}})
+	edits, _ = applyPatches(edits, raw, meta, [2]Span{}, false, []memberPatch{{name: keyMetaServerInfo, key: memberServerInfo, want: serverInfo}})
 	return edits
 }
 
@@ -105,7 +105,7 @@ func (r *ResultInfo) large() [2]Span {
 // already. The result must be complete (KindOf). Edits of id and inside content can be made in the same AppendEdited.
 func ToLegacyResult(edits []Edit, m Method, f *Frame, r *ResultInfo) []Edit {
 	edits, meta := dropServerInfo(edits, f.Raw, r.Meta)
-	wishes := [...]wish{
+	patches := [...]memberPatch{
 		{name: "resultType", have: r.ResultType},
 		{name: "ttlMs", have: r.TTL},
 		{name: "cacheScope", have: r.CacheScope},
@@ -113,21 +113,21 @@ func ToLegacyResult(edits []Edit, m Method, f *Frame, r *ResultInfo) []Edit {
 		{name: "structuredContent", have: r.Structured, want: r.Structured.Of(f.Raw)},
 		{name: "content", key: memberContent, have: r.Content, want: r.Content.Of(f.Raw)},
 	}
-	all := wishes[:4]
+	all := patches[:4]
 	if m == MethodToolsCall {
-		all = wishes[:]
+		all = patches[:]
 		text := f.Raw[:0]
 		if r.Structured.Present() && f.Raw[r.Structured.Off] != '{' {
-			wishes[4].want, text = nil, r.Structured.Of(f.Raw)
+			patches[4].want, text = nil, r.Structured.Of(f.Raw)
 		}
 		switch {
 		case !r.Content.Present() || len(text) > 0 && f.Raw[r.Content.Off] != '[':
-			wishes[5].want = textContent(text)
+			patches[5].want = textContent(text)
 		case len(text) > 0 && !saysText(f.Raw, r.Content, text):
 			edits = append(edits, appendElement(f.Raw, r.Content, textBlock(text)))
 		}
 	}
-	edits, _ = grant(edits, f.Raw, f.Result, r.large(), !r.Odd, all)
+	edits, _ = applyPatches(edits, f.Raw, f.Result, r.large(), !r.Odd, all)
 	return edits
 }
 

@@ -142,7 +142,7 @@ type paramScan struct {
 }
 
 // note returns the field of the walker's key; 0 when it is none of ours, or stands there twice.
-func (s *paramScan) note(keys *keyTable, seen *sight, w *walker) field {
+func (s *paramScan) note(keys *keyTable, seen *keysSeen, w *walker) field {
 	field := keys.note(seen, w.key)
 	if seen.twice {
 		seen.twice = false
@@ -159,7 +159,7 @@ func (s *paramScan) fail(err error) {
 }
 
 func (s *paramScan) top(p *Params, params Span) {
-	var seen sight
+	var seen keysSeen
 	var ref Span
 	for w := walkMembers(s.raw, params); w.next(); {
 		field := s.note(paramKeys, &seen, &w)
@@ -209,7 +209,7 @@ func (s *paramScan) top(p *Params, params Span) {
 }
 
 func (s *paramScan) ref(p *Params, ref Span) {
-	var seen sight
+	var seen keysSeen
 	for w := walkMembers(s.raw, ref); w.next(); {
 		field := s.note(refKeys, &seen, &w)
 		to := &p.RefURI
@@ -224,7 +224,7 @@ func (s *paramScan) ref(p *Params, ref Span) {
 }
 
 func (s *paramScan) meta(p *Params, meta Span) {
-	var seen sight
+	var seen keysSeen
 	var project, projectID Span
 	for w := walkMembers(s.raw, meta); w.next(); {
 		field := s.note(metaKeys, &seen, &w)

@@ -125,7 +125,7 @@ func AppendQuestion(dst []byte, id uint64, raw []byte, m Method, params Span, el
 	if elicitationID != "" && QuestionOf(raw, m, params) == QuestionURL {
 		quoted := Quote(elicitationID)
 		have := Member(raw, params, "elicitationId")
-		edits, _ := grant(nil, raw, params, [2]Span{}, false, []wish{{name: "elicitationId", key: []byte(`"elicitationId":`), have: have, want: quoted}})
+		edits, _ := applyPatches(nil, raw, params, [2]Span{}, false, []memberPatch{{name: "elicitationId", key: []byte(`"elicitationId":`), have: have, want: quoted}})
 		text = appendEditedPart(nil, raw, params, edits)
 	}
 	return AppendRequest(dst, id, m.String(), text)

@@ -83,7 +83,7 @@ func (r *ResultInfo) Scan(f *Frame) error {
 	if !f.Result.Present() || f.Raw[f.Result.Off] != '{' {
 		return fault(ErrShape, int(f.Result.Off), "result: want object")
 	}
-	var seen sight
+	var seen keysSeen
 	for w := walkMembers(f.Raw, f.Result); w.next(); {
 		field := resultKeys.note(&seen, w.key)
 		if seen.twice {

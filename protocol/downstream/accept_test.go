@@ -35,7 +35,7 @@ func TestServerWithoutDescriptors(t *testing.T) {
 	l := &fullListener{Listener: tcp}
 	l.left.Store(5)
 	var said bytes.Buffer
-	s := NewServer(frontFunc{post: echo}, Options{}, slog.New(slog.NewTextHandler(&said, nil)))
+	s := NewServer(handlerFunc{post: echo}, Options{}, slog.New(slog.NewTextHandler(&said, nil)))
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	conn, err := net.Dial("tcp", tcp.Addr().String())

@@ -12,7 +12,7 @@ import (
 // A plain request costs at most 12 allocations besides its body, the client's none.
 func TestServerPostAllocations(t *testing.T) {
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)
-	_, address := serve(t, frontFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)
+	_, address := serve(t, handlerFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)
 	c, r := benchConn(t, address)
 	request := []byte(postText(ping, "Mcp-Session-Id: 0123456789abcdef", "MCP-Protocol-Version: 2025-11-25"))
 	allocations := testing.AllocsPerRun(500, func() {

@@ -49,7 +49,7 @@ func BenchmarkServerPost(b *testing.B) {
 			x.Answer(protocol.Message{Frame: answer})
 		}
 	}()
-	_, address := serve(b, frontFunc{post: func(x *Exchange) { calls <- x }}, Options{Budget: stream.NewBudget(1 << 30)}, testLimits)
+	_, address := serve(b, handlerFunc{post: func(x *Exchange) { calls <- x }}, Options{Budget: stream.NewBudget(1 << 30)}, testLimits)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files_read","arguments":{"path":"` + strings.Repeat("x", 100) + `"}}}`
 	request := []byte(postText(body, "Mcp-Session-Id: 0123456789abcdef0123456789abcdef", "MCP-Protocol-Version: 2025-11-25", "User-Agent: bench"))
 	for _, clients := range []int{1, 64} {
@@ -69,7 +69,7 @@ func BenchmarkServerPost(b *testing.B) {
 // BenchmarkServerLargeAnswer is an answer of 1 MiB.
 func BenchmarkServerLargeAnswer(b *testing.B) {
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 1<<20) + `"}`)
-	_, address := serve(b, frontFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)
+	_, address := serve(b, handlerFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)
 	request := []byte(postText(ping))
 	c, r := benchConn(b, address)
 	b.SetBytes(int64(len(answer)))

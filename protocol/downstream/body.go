@@ -30,14 +30,14 @@ func bodyIsHere(ctx *fasthttp.RequestCtx) bool {
 
 // body is a request body in our own memory.
 type body struct {
-	bytes  []byte
-	held   int            // bytes taken from the budget for it
-	budget *stream.Budget // where they go back
+	bytes   []byte
+	counted int            // bytes taken from the budget for it
+	budget  *stream.Budget // where they go back
 }
 
 func (b *body) release() {
-	b.budget.Give(b.held)
-	b.held = 0
+	b.budget.Give(b.counted)
+	b.counted = 0
 }
 
 // readBody reads the body as it comes. Memory grows with what has arrived, never with what was promised: a
@@ -97,10 +97,10 @@ func (s *Server) nextSize(size, length int) int {
 
 // grow makes room for size bytes altogether; false when the budget has none left.
 func (b *body) grow(size int) bool {
-	if !b.budget.Take(size - b.held) {
+	if !b.budget.Take(size - b.counted) {
 		return false
 	}
-	b.held = size
+	b.counted = size
 	b.bytes = append(make([]byte, 0, size), b.bytes...)
 	return true
 }

@@ -18,7 +18,7 @@ import (
 // transport.md rule 1: a Content-Length is a promise, not memory.
 func TestServerContentLengthAllocatesNothing(t *testing.T) {
 	budget := stream.NewBudget(1 << 30)
-	s, address := serve(t, frontFunc{post: echo}, Options{Budget: budget}, testLimits)
+	s, address := serve(t, handlerFunc{post: echo}, Options{Budget: budget}, testLimits)
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -69,7 +69,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 // transport.md rule 2: the client that sent too much reads why, and no reset.
 func TestServerTooLarge(t *testing.T) {
 	budget := stream.NewBudget(1 << 30)
-	_, address := serve(t, frontFunc{post: echo}, Options{MaxMessageBytes: 100 << 10, Budget: budget}, testLimits)
+	_, address := serve(t, handlerFunc{post: echo}, Options{MaxMessageBytes: 100 << 10, Budget: budget}, testLimits)
 	large := strings.Repeat(" ", 20<<20)
 	tests := map[string]string{
 		"length":           postText(large),
@@ -96,7 +96,7 @@ func TestServerTooLarge(t *testing.T) {
 // Sizes around every step of growing, with and without a Content-Length, arrive byte for byte.
 func TestServerBodies(t *testing.T) {
 	budget := stream.NewBudget(1 << 30)
-	_, address := serve(t, frontFunc{post: echo}, Options{MaxMessageBytes: 300 << 10, Budget: budget}, testLimits)
+	_, address := serve(t, handlerFunc{post: echo}, Options{MaxMessageBytes: 300 << 10, Budget: budget}, testLimits)
 	c := dial(t, address)
 	for _, size := range []int{100, bodyPrefetch - 1, bodyPrefetch, bodyPrefetch + 1, bodyFirst, bodyFirst + 1, 64 << 10, 64<<10 + 1, 300<<10 - 1, 300 << 10} {
 		head := `{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"`
@@ -137,7 +137,7 @@ func chunks(text string, size int) string {
 // transport.md, back-pressure: beyond the budget new requests get 503 with Retry-After, and what was taken comes back.
 func TestServerBudget(t *testing.T) {
 	budget := stream.NewBudget(100 << 10)
-	_, address := serve(t, frontFunc{post: echo}, Options{Budget: budget}, testLimits)
+	_, address := serve(t, handlerFunc{post: echo}, Options{Budget: budget}, testLimits)
 	message := `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"` + strings.Repeat("x", 90<<10) + `"}}`
 	c := dial(t, address)
 	budget.Take(20 << 10)
@@ -162,7 +162,7 @@ func TestServerBudget(t *testing.T) {
 func TestServerBudgetOfAnswers(t *testing.T) {
 	budget := stream.NewBudget(100 << 10)
 	size := 50 << 10
-	_, address := serve(t, frontFunc{post: func(x *Exchange) {
+	_, address := serve(t, handlerFunc{post: func(x *Exchange) {
 		x.Answer(protocol.Message{Frame: resultOf(x, []byte(`"`+strings.Repeat("y", size)+`"`))})
 	}}, Options{Budget: budget}, testLimits)
 	budget.Take(60 << 10)
@@ -183,7 +183,7 @@ func TestServerBudgetOfAnswers(t *testing.T) {
 // A body that ends early is nobody's message.
 func TestServerTruncatedBody(t *testing.T) {
 	reached := &collect[string]{}
-	_, address := serve(t, frontFunc{post: func(x *Exchange) { reached.Add("post"); x.Accept() }}, Options{}, testLimits)
+	_, address := serve(t, handlerFunc{post: func(x *Exchange) { reached.Add("post"); x.Accept() }}, Options{}, testLimits)
 	for _, text := range []string{
 		postHead + "Content-Length: 100\r\n\r\n" + ping,
 		postHead + "Content-Length: 10000\r\n\r\n" + ping + strings.Repeat(" ", 9000),
@@ -197,7 +197,7 @@ func TestServerTruncatedBody(t *testing.T) {
 		}
 	}
 	if len(reached.All()) > 0 {
-		t.Error("it reached the front")
+		t.Error("it reached the handler")
 	}
 }
 
@@ -205,7 +205,7 @@ func TestServerTruncatedBody(t *testing.T) {
 func TestServerSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := limits{header: 10 * time.Second, bodyRate: 1000, idle: time.Minute, decide: time.Minute}
-		connect := servePipe(t, frontFunc{post: echo}, Options{}, limits)
+		connect := servePipe(t, handlerFunc{post: echo}, Options{}, limits)
 		message := `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"` + strings.Repeat("x", 40<<10) + `"}}`
 		send := func(rate int) (*rawClient, time.Duration) {
 			c, began := connect(), time.Now()
@@ -239,7 +239,7 @@ func TestServerSlowBody(t *testing.T) {
 // transport.md rule 9: large answers to small requests, many at once, compared byte for byte.
 func TestServerLargeAnswers(t *testing.T) {
 	answer := append(append([]byte(`{"jsonrpc":"2.0","id":1,"result":{"t":"`), bytes.Repeat([]byte("0123456789abcdef"), 1<<16)...), `"}}`...)
-	_, address := serve(t, frontFunc{post: func(x *Exchange) { go x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)
+	_, address := serve(t, handlerFunc{post: func(x *Exchange) { go x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)
 	const clients, rounds = 8, 12
 	done := make(chan error, clients)
 	for range clients {

@@ -2,8 +2,8 @@ package downstream
 
 import "bytes"
 
-// frontMaxHeaderLines is how many header lines a request may have; more is 431.
-const frontMaxHeaderLines = 128
+// maxHeaderLines is how many header lines a request may have; more is 431.
+const maxHeaderLines = 128
 
 // knownHeader is what a request's raw header block said. Its slices share the block's memory, which fasthttp reuses
 // after the handler: nothing of them may leave the connection's goroutine.
@@ -37,7 +37,7 @@ func (h *knownHeader) scan(raw []byte) refused {
 			}
 			break
 		}
-		if lines++; lines > frontMaxHeaderLines {
+		if lines++; lines > maxHeaderLines {
 			return refusedHeaderSize
 		}
 		colon := bytes.IndexByte(line, ':')

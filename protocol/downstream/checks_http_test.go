@@ -11,12 +11,12 @@ import (
 // transport.md rule 6; protocol.md H2, H3, H4, L5.
 func TestServerRefuses(t *testing.T) {
 	reached := &collect[string]{}
-	front := frontFunc{
+	handler := handlerFunc{
 		post:   func(x *Exchange) { reached.Add(x.Frame.MethodText()); echo(x) },
 		open:   func(s *EventStream) { reached.Add("open"); s.Refuse(405, nil, 0) },
 		delete: func(x *Exchange) { reached.Add("delete"); x.Accept() },
 	}
-	s, address := serve(t, front, Options{AllowedOrigins: []string{"http://ok.example"}}, testLimits)
+	s, address := serve(t, handler, Options{AllowedOrigins: []string{"http://ok.example"}}, testLimits)
 	smuggled := "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 44\r\n\r\n" + `{"jsonrpc":"2.0","id":9,"method":"smuggled"}`
 	host := "Host: localhost\r\n"
 	media := "Content-Type: application/json\r\n"
@@ -95,7 +95,7 @@ func TestServerRefuses(t *testing.T) {
 // A body that nobody read must not become the next request.
 func TestServerUnreadBodyIsNoRequest(t *testing.T) {
 	reached := &collect[string]{}
-	_, address := serve(t, frontFunc{post: func(x *Exchange) { reached.Add(x.Frame.MethodText()); echo(x) }}, Options{}, testLimits)
+	_, address := serve(t, handlerFunc{post: func(x *Exchange) { reached.Add(x.Frame.MethodText()); echo(x) }}, Options{}, testLimits)
 	inner := postText(`{"jsonrpc":"2.0","id":9,"method":"smuggled"}`)
 	big := strings.Repeat(" ", 9000) + inner
 	for name, text := range map[string]string{
@@ -122,8 +122,8 @@ func TestServerUnreadBodyIsNoRequest(t *testing.T) {
 
 // contract.md section 2: allowed origins get CORS and preflight, exposing Mcp-Session-Id.
 func TestServerCORS(t *testing.T) {
-	front := frontFunc{post: func(x *Exchange) { x.SetSession("s"); echo(x) }}
-	_, address := serve(t, front, Options{AllowedOrigins: []string{"http://ok.example"}}, testLimits)
+	handler := handlerFunc{post: func(x *Exchange) { x.SetSession("s"); echo(x) }}
+	_, address := serve(t, handler, Options{AllowedOrigins: []string{"http://ok.example"}}, testLimits)
 	c := dial(t, address)
 	r, _ := c.send("OPTIONS /p/x/mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: http://ok.example\r\nAccess-Control-Request-Method: POST\r\n" +
 		"Access-Control-Request-Headers: content-type, mcp-param-x\r\nAccess-Control-Request-Private-Network: true\r\n\r\n").body()
@@ -160,7 +160,7 @@ func checkHeader(t *testing.T, r *http.Response, status int, want map[string]str
 // protocol.md L8, L9: what the Handler needs to decide is copied into Origin.
 func TestServerOrigin(t *testing.T) {
 	seen := &collect[Origin]{}
-	front := frontFunc{
+	handler := handlerFunc{
 		post: func(x *Exchange) { seen.Add(x.Origin); echo(x) },
 		delete: func(x *Exchange) {
 			if seen.Add(x.Origin); x.Origin.SessionID == "mine" {
@@ -170,7 +170,7 @@ func TestServerOrigin(t *testing.T) {
 		},
 		open: func(s *EventStream) { seen.Add(s.Origin); s.Refuse(405, nil, 0) },
 	}
-	_, address := serve(t, front, Options{Keep: []string{"X-User-Token"}}, testLimits)
+	_, address := serve(t, handler, Options{Keep: []string{"X-User-Token"}}, testLimits)
 	c := dial(t, address)
 	headers := "Mcp-Session-Id: s1\r\nMCP-Protocol-Version: 2025-06-18\r\nGoblin-Project: p1\r\nX-User-Token: t1\r\nX-Other: no\r\n"
 	c.send("POST /p/alpha/mcp?x=/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json; charset=utf-8\r\nAccept: application/json\r\n" + headers + "Content-Length: 57\r\n\r\n" + ping)
@@ -190,7 +190,7 @@ func TestServerOrigin(t *testing.T) {
 		t.Errorf("DELETE: %d %s", r.StatusCode, body)
 	}
 	if len(all) != 3 {
-		t.Fatalf("reached the front: %v", all)
+		t.Fatalf("reached the handler: %v", all)
 	}
 	for i, path := range []string{"/p/alpha/mcp", "/s/files/mcp", "/mcp"} {
 		o := all[i]
@@ -205,8 +205,8 @@ func TestServerOrigin(t *testing.T) {
 // connections write other bytes over all of it.
 func TestServerCopiesOutOfPooledMemory(t *testing.T) {
 	kept := &collect[*Exchange]{}
-	front := frontFunc{post: func(x *Exchange) { kept.Add(x); echo(x) }}
-	_, address := serve(t, front, Options{Keep: []string{"X-Keep"}}, testLimits)
+	handler := handlerFunc{post: func(x *Exchange) { kept.Add(x); echo(x) }}
+	_, address := serve(t, handler, Options{Keep: []string{"X-Keep"}}, testLimits)
 	c := dial(t, address)
 	message := func(letter string) string {
 		fill := strings.Repeat(letter, 40)
@@ -256,7 +256,7 @@ func TestServerOther(t *testing.T) {
 		}
 		return nil
 	}
-	_, address := serve(t, frontFunc{}, Options{Other: other, MaxMessageBytes: 1000}, testLimits)
+	_, address := serve(t, handlerFunc{}, Options{Other: other, MaxMessageBytes: 1000}, testLimits)
 	c := dial(t, address)
 	r, body := c.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").body()
 	checkHeader(t, r, 200, map[string]string{"Content-Type": "text/plain; charset=utf-8"})
@@ -278,13 +278,13 @@ func TestServerOther(t *testing.T) {
 
 // A Handler that panics costs its own request.
 func TestServerSurvivesPanic(t *testing.T) {
-	front := frontFunc{post: func(x *Exchange) {
+	handler := handlerFunc{post: func(x *Exchange) {
 		if x.Frame.MethodText() == "panic" {
 			panic("boom")
 		}
 		echo(x)
 	}}
-	s, address := serve(t, front, Options{}, testLimits)
+	s, address := serve(t, handler, Options{}, testLimits)
 	c := dial(t, address)
 	r, _ := c.send(postText(`{"jsonrpc":"2.0","id":1,"method":"panic"}`)).body()
 	checkHeader(t, r, 500, nil)
@@ -301,7 +301,7 @@ func TestServerSurvivesPanic(t *testing.T) {
 func TestServerSlowHeader(t *testing.T) {
 	limits := testLimits
 	limits.header = 200 * time.Millisecond
-	_, address := serve(t, frontFunc{post: echo}, Options{}, limits)
+	_, address := serve(t, handlerFunc{post: echo}, Options{}, limits)
 	c := dial(t, address)
 	c.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Le")
 	r, _ := c.body()

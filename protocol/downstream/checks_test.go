@@ -41,8 +41,8 @@ func TestHeaderScan(t *testing.T) {
 		{"two different Mcp headers", "Host: a\r\nMcp-Param-X: x\r\nMcp-Param-Xy: y\r\n\r\n", refusedNothing},
 		{"two accepts", "Host: a\r\nAccept: text/event-stream\r\nAccept: application/json\r\n\r\n", refusedNothing},
 		{"two cookies", "Host: a\r\nCookie: x\r\nCookie: y\r\n\r\n", refusedNothing},
-		{"as many lines as allowed", "Host: a\r\n" + strings.Repeat("X: y\r\n", frontMaxHeaderLines-1) + "\r\n", refusedNothing},
-		{"one line more", "Host: a\r\n" + strings.Repeat("X: y\r\n", frontMaxHeaderLines) + "\r\n", refusedHeaderSize},
+		{"as many lines as allowed", "Host: a\r\n" + strings.Repeat("X: y\r\n", maxHeaderLines-1) + "\r\n", refusedNothing},
+		{"one line more", "Host: a\r\n" + strings.Repeat("X: y\r\n", maxHeaderLines) + "\r\n", refusedHeaderSize},
 	}
 	for _, test := range tests {
 		var h knownHeader

@@ -13,11 +13,11 @@ import (
 
 const eventsGet = "GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: x\r\nLast-Event-ID: 7\r\n\r\n"
 
-// eventsFront is a session of HTTP+SSE: everything posted is answered on the one stream.
-func eventsFront() (Handler, <-chan *EventStream, <-chan *Exchange) {
+// eventsHandler is a session of HTTP+SSE: everything posted is answered on the one stream.
+func eventsHandler() (Handler, <-chan *EventStream, <-chan *Exchange) {
 	streams, calls := make(chan *EventStream, 10), make(chan *Exchange, 100)
 	var stream *EventStream
-	return frontFunc{
+	return handlerFunc{
 		open: func(s *EventStream) {
 			stream = s
 			s.AcceptEndpoint("/messages?sessionId=s1")
@@ -40,9 +40,9 @@ func messagePost(query, body string, headers ...string) string {
 
 // MCP 2024-11-05, basic/transports, HTTP with SSE; protocol.md L11.
 func TestRedirect(t *testing.T) {
-	front, streams, calls := eventsFront()
+	handler, streams, calls := eventsHandler()
 	budget := stream.NewBudget(1 << 20)
-	_, address := serve(t, front, Options{Budget: budget}, testLimits)
+	_, address := serve(t, handler, Options{Budget: budget}, testLimits)
 	c := dial(t, address)
 	c.send(eventsGet)
 	if r := c.response(); r.StatusCode != 200 {
@@ -100,8 +100,8 @@ func TestRedirect(t *testing.T) {
 
 // Verbs, sessions in the query, and checks of the two endpoints.
 func TestEventsRoutes(t *testing.T) {
-	front, _, _ := eventsFront()
-	_, address := serve(t, front, Options{AllowedOrigins: []string{"https://ok.invalid"}}, testLimits)
+	handler, _, _ := eventsHandler()
+	_, address := serve(t, handler, Options{AllowedOrigins: []string{"https://ok.invalid"}}, testLimits)
 	dial(t, address).send(eventsGet).response()
 	host := " HTTP/1.1\r\nHost: localhost\r\n"
 	tests := []struct {
@@ -139,7 +139,7 @@ func TestEventsRoutes(t *testing.T) {
 func TestStdioBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := stream.NewBudget(0)
-		run := startStdio(t, frontFunc{
+		run := startStdio(t, handlerFunc{
 			open: func(s *EventStream) {
 				s.Resumable(nil)
 				if s.Resume(nil, "x") != ResumedNothing {
@@ -181,7 +181,7 @@ func TestResumableLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		replay := NewReplay(ReplayOptions{Prime: true})
 		calls := make(chan *Exchange, 1)
-		connect := servePipe(t, frontFunc{post: func(x *Exchange) { calls <- x }}, Options{}, testLimits)
+		connect := servePipe(t, handlerFunc{post: func(x *Exchange) { calls <- x }}, Options{}, testLimits)
 		c := connect()
 		go c.send(postText(ping))
 		x := <-calls

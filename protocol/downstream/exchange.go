@@ -250,32 +250,32 @@ func (x *httpExchange) takeBody() body {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	b := x.body
-	x.body.held = 0
+	x.body.counted = 0
 	return b
 }
 
-// sight is what the waiting handler finds when it looks.
-type sight uint8
+// nextStep is what the waiting handler finds when it looks.
+type nextStep uint8
 
 const (
-	sightNothing sight = iota
-	sightAnswer        // write it as one body
-	sightStream        // something precedes the answer: open the stream
-	sightOver          // nobody waits any more
+	stepWait   nextStep = iota
+	stepAnswer          // write it as one body
+	stepStream          // something precedes the answer: open the stream
+	stepLeave           // nobody waits any more
 )
 
-func (x *httpExchange) look() (found sight, watch bool) {
+func (x *httpExchange) look() (found nextStep, watch bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
 	case x.state == exchangeOver || x.state == exchangeAway || x.conn.killed.Load():
-		return sightOver, false
+		return stepLeave, false
 	case !x.queue.empty():
-		return sightStream, false
+		return stepStream, false
 	case x.state == exchangeDecided:
-		return sightAnswer, false
+		return stepAnswer, false
 	}
-	return sightNothing, len(x.gone) > 0
+	return stepWait, len(x.gone) > 0
 }
 
 // await blocks the connection's goroutine until there is something to write. An answer goes out as JSON unless a
@@ -287,24 +287,24 @@ func (s *Server) await(ctx *fasthttp.RequestCtx, c *serverConn, x *httpExchange)
 	for {
 		found, wanted := x.look()
 		age := time.Since(x.Began)
-		if found == sightNothing && wanted && !watched && age >= s.watchAfter {
+		if found == stepWait && wanted && !watched && age >= s.watchAfter {
 			watched = true
 			if !c.watch(x.leave) && mayStream {
-				found = sightStream // no way to watch here: notice by writing
+				found = stepStream // no way to watch here: notice by writing
 			}
 		}
-		if found == sightNothing && mayStream && age >= s.sseAfter {
-			found = sightStream
+		if found == stepWait && mayStream && age >= s.sseAfter {
+			found = stepStream
 		}
 		switch found {
-		case sightAnswer:
+		case stepAnswer:
 			c.unwatch()
 			x.writePlain(ctx)
 			return
-		case sightStream:
+		case stepStream:
 			x.openStream(ctx)
 			return
-		case sightOver:
+		case stepLeave:
 			c.unwatch()
 			c.kill()
 			return

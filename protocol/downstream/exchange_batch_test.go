@@ -8,9 +8,9 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// splitFront gives the messages of each batch to do, and refuses what is none.
-func splitFront(do func(members []*Exchange)) Handler {
-	return frontFunc{post: func(x *Exchange) {
+// splitHandler gives the messages of each batch to do, and refuses what is none.
+func splitHandler(do func(members []*Exchange)) Handler {
+	return handlerFunc{post: func(x *Exchange) {
 		members, err := x.Split()
 		if err != nil {
 			x.Refuse(400, []byte("{}"), 0)
@@ -79,7 +79,7 @@ func TestSplitAnswers(t *testing.T) {
 	}
 	for _, test := range tests {
 		budget := stream.NewBudget(1 << 20)
-		_, address := serve(t, splitFront(test.do), Options{Budget: budget}, testLimits)
+		_, address := serve(t, splitHandler(test.do), Options{Budget: budget}, testLimits)
 		c := dial(t, address)
 		for range 2 {
 			r, body := c.send(test.head + "Content-Length: " + itoa(len(test.body)) + "\r\n\r\n" + test.body).body()

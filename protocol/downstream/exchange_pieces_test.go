@@ -32,7 +32,7 @@ func TestAnswerInPieces(t *testing.T) {
 					raw := []byte(frame)
 					x.AnswerPieces([][]byte{raw[:22], raw[22:23], []byte(`,"result":{"text":"`), raw[42 : len(raw)-2], []byte("}}")}, false, nil)
 				}
-				front := frontFunc{post: func(x *Exchange) {
+				handler := handlerFunc{post: func(x *Exchange) {
 					time.AfterFunc(test.after, func() {
 						if x.Batch == nil {
 							answer(x)
@@ -47,7 +47,7 @@ func TestAnswerInPieces(t *testing.T) {
 						}
 					})
 				}}
-				c := servePipe(t, front, Options{Budget: budget}, testLimits)()
+				c := servePipe(t, handler, Options{Budget: budget}, testLimits)()
 				for range 2 { // the connection goes on
 					go c.send(test.head + "Content-Length: " + itoa(len(test.message)) + "\r\n\r\n" + test.message)
 					r, body := c.body()
@@ -69,10 +69,10 @@ func TestPiecesForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := stream.NewBudget(8 << 20)
 		piece := bytes.Repeat([]byte("x"), 1<<20)
-		front := frontFunc{post: func(x *Exchange) {
+		handler := handlerFunc{post: func(x *Exchange) {
 			x.OnGone(func() { x.AnswerPieces([][]byte{piece, piece}, false, nil) })
 		}}
-		c := servePipe(t, front, Options{Budget: budget}, testLimits)()
+		c := servePipe(t, handler, Options{Budget: budget}, testLimits)()
 		c.send(postText(ping))
 		time.Sleep(time.Second)
 		c.Close()

@@ -105,7 +105,7 @@ func (x *httpExchange) idle() bool {
 		if wanted {
 			x.conn.watch(x.leave)
 		}
-		if found != sightNothing {
+		if found != stepWait {
 			return false
 		}
 		select {

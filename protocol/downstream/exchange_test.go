@@ -37,11 +37,11 @@ func TestExchangeTurnsIntoStream(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				front := frontFunc{post: func(x *Exchange) {
+				handler := handlerFunc{post: func(x *Exchange) {
 					x.SetSession("s")
 					time.AfterFunc(test.after, func() { echo(x) })
 				}}
-				c := servePipe(t, front, Options{}, testLimits)()
+				c := servePipe(t, handler, Options{}, testLimits)()
 				message := `{"jsonrpc":"2.0","id":1,"method":"` + test.method + `","params":{"x":1}}`
 				want := strings.NewReplacer("R", pong, "E", event(pong)).Replace(test.want)
 				for range 2 { // the connection goes on after a stream
@@ -102,7 +102,7 @@ func TestExchangeNotify(t *testing.T) {
 			if async {
 				post = func(x *Exchange) { go test.post(x) }
 			}
-			_, address := serve(t, frontFunc{post: post}, Options{}, testLimits)
+			_, address := serve(t, handlerFunc{post: post}, Options{}, testLimits)
 			c := dial(t, address)
 			for range 3 {
 				if r, body := c.send(test.head + "Content-Length: " + itoa(len(ping)) + "\r\n\r\n" + ping).body(); r.StatusCode != 200 || async && strings.HasPrefix(test.name, "newer") && strings.HasSuffix(body, event(pong)) {
@@ -122,7 +122,7 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 		for _, how := range []string{"close", "half", "stay"} {
 			t.Run(kind+" "+how, func(t *testing.T) {
 				began, gone := make(chan *Exchange, 1), make(chan struct{})
-				front := frontFunc{post: func(x *Exchange) {
+				handler := handlerFunc{post: func(x *Exchange) {
 					if x.Frame.MethodText() == "ping" {
 						echo(x)
 						return
@@ -133,7 +133,7 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 					}
 					began <- x
 				}}
-				_, address := serve(t, front, Options{}, testLimits)
+				_, address := serve(t, handler, Options{}, testLimits)
 				c := dial(t, address)
 				c.send(postText(`{"jsonrpc":"2.0","id":1,"method":"slow"}`))
 				x := <-began
@@ -176,7 +176,7 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 // protocol.md L7: without OnGone nothing is watched; the call goes on and its answer is dropped in silence.
 func TestExchangeLegacyDisconnect(t *testing.T) {
 	began := make(chan *Exchange, 1)
-	s, address := serve(t, frontFunc{post: func(x *Exchange) { began <- x }}, Options{}, testLimits)
+	s, address := serve(t, handlerFunc{post: func(x *Exchange) { began <- x }}, Options{}, testLimits)
 	c := dial(t, address)
 	c.send(postText(ping))
 	x := <-began
@@ -198,8 +198,8 @@ func TestExchangeLegacyDisconnect(t *testing.T) {
 func TestExchangeUnwatchable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, gone := time.Now(), time.Duration(0)
-		front := frontFunc{post: func(x *Exchange) { x.OnGone(func() { gone = time.Since(began) }) }}
-		c := servePipe(t, front, Options{}, testLimits)()
+		handler := handlerFunc{post: func(x *Exchange) { x.OnGone(func() { gone = time.Since(began) }) }}
+		c := servePipe(t, handler, Options{}, testLimits)()
 		go c.send(postText(ping))
 		r := c.response()
 		if age := time.Since(began); r.Header.Get("Content-Type") != "text/event-stream" || age != 100*time.Millisecond {
@@ -218,7 +218,7 @@ func TestExchangeUnwatchable(t *testing.T) {
 func TestExchangeSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget, began, gone := stream.NewBudget(0), time.Now(), time.Duration(0)
-		front := frontFunc{post: func(x *Exchange) {
+		handler := handlerFunc{post: func(x *Exchange) {
 			if x.Frame.MethodText() == "ping" {
 				echo(x)
 				return
@@ -228,7 +228,7 @@ func TestExchangeSlowReader(t *testing.T) {
 				x.Notify(protocol.Message{Frame: note("message")}, WeightLog, "")
 			}
 		}}
-		connect, s := servePipes(t, front, Options{Budget: budget}, testLimits)
+		connect, s := servePipes(t, handler, Options{Budget: budget}, testLimits)
 		c := connect()
 		c.send(postText(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
 		other := connect()
@@ -261,7 +261,7 @@ func TestExchangeSlowReaderOfLargeAnswer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			budget := stream.NewBudget(0)
 			answer := []byte(`"` + strings.Repeat("x", size) + `"`)
-			c := servePipe(t, frontFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{Budget: budget}, testLimits)()
+			c := servePipe(t, handlerFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{Budget: budget}, testLimits)()
 			c.send(postText(ping))
 			synctest.Wait()
 			if used := budget.Used(); used < size {
@@ -290,14 +290,14 @@ func TestExchangeSlowReaderOfLargeAnswer(t *testing.T) {
 // More state than any reader will ever take ends the stream at once.
 func TestExchangeOverfull(t *testing.T) {
 	gone := make(chan struct{})
-	front := frontFunc{post: func(x *Exchange) {
+	handler := handlerFunc{post: func(x *Exchange) {
 		x.OnGone(func() { close(gone) })
 		big := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
 		for i := range 400 {
 			x.Notify(protocol.Message{Frame: big}, WeightState, itoa(i))
 		}
 	}}
-	_, address := serve(t, front, Options{MaxMessageBytes: 1 << 20}, testLimits)
+	_, address := serve(t, handler, Options{MaxMessageBytes: 1 << 20}, testLimits)
 	c := dial(t, address)
 	c.send(postText(ping))
 	<-gone

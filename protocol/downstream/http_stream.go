@@ -77,7 +77,7 @@ func (s *Server) get(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, pa
 	st.EventStream = EventStream{Origin: s.originOf(ctx, c, h, path), out: st}
 	st.queue.limit = s.maxMessage + stream.Slack
 	st.queue.budget = s.options.Budget
-	s.front.Open(&st.EventStream)
+	s.handler.Open(&st.EventStream)
 	switch st.await(c, s.limits.decide) {
 	case streamAccepted, streamClosing:
 		head := append(streamHead(&ctx.Response.Header), st.greeting...)

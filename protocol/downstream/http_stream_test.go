@@ -18,7 +18,7 @@ const getText = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stre
 // keepStreams accepts every stream and hands it out.
 func keepStreams() (Handler, <-chan *EventStream) {
 	streams := make(chan *EventStream, 10000)
-	return frontFunc{post: echo, open: func(s *EventStream) {
+	return handlerFunc{post: echo, open: func(s *EventStream) {
 		s.Accept()
 		streams <- s
 	}}, streams
@@ -45,8 +45,8 @@ func openStream(t testing.TB, c *rawClient) {
 
 // MCP 2025-11-25, listening for messages from the server; protocol.md L5.
 func TestStreamPushes(t *testing.T) {
-	front, streams := keepStreams()
-	s, address := serve(t, front, Options{}, testLimits)
+	handler, streams := keepStreams()
+	s, address := serve(t, handler, Options{}, testLimits)
 	c := dial(t, address)
 	openStream(t, c)
 	stream := <-streams
@@ -82,8 +82,8 @@ func TestStreamPushes(t *testing.T) {
 // transport.md rule 5: a comment every KeepAlive, and only when nothing else was written.
 func TestStreamKeepAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		front, streams := keepStreams()
-		c := servePipe(t, front, Options{}, testLimits)()
+		handler, streams := keepStreams()
+		c := servePipe(t, handler, Options{}, testLimits)()
 		openStream(t, c)
 		stream, began := <-streams, time.Now()
 		c.expect(":\n\n")
@@ -110,8 +110,8 @@ func TestStreamKeepAlive(t *testing.T) {
 func TestStreamSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := stream.NewBudget(0)
-		front, streams := keepStreams()
-		connect, s := servePipes(t, front, Options{Budget: budget}, testLimits)
+		handler, streams := keepStreams()
+		connect, s := servePipes(t, handler, Options{Budget: budget}, testLimits)
 		openStream(t, connect())
 		stream, began, gone := <-streams, time.Now(), make(chan time.Time, 1)
 		stream.OnGone(func() { gone <- time.Now() })
@@ -165,7 +165,7 @@ func TestStreamDecisions(t *testing.T) {
 	}
 	for _, test := range tests {
 		gone := make(chan struct{})
-		_, address := serve(t, frontFunc{post: echo, open: func(s *EventStream) {
+		_, address := serve(t, handlerFunc{post: echo, open: func(s *EventStream) {
 			s.OnGone(func() { close(gone) })
 			test.open(s)
 		}}, Options{}, limits)
@@ -185,8 +185,8 @@ func TestStreamDecisions(t *testing.T) {
 
 // The end of the client's side ends the stream; chatter on it too, after a while.
 func TestStreamClientLeaves(t *testing.T) {
-	front, streams := keepStreams()
-	s, address := serve(t, front, Options{}, testLimits)
+	handler, streams := keepStreams()
+	s, address := serve(t, handler, Options{}, testLimits)
 	for name, leave := range map[string]func(c *rawClient){
 		"close":   func(c *rawClient) { c.Close() },
 		"half":    func(c *rawClient) { c.Conn.(interface{ CloseWrite() error }).CloseWrite() },
@@ -215,7 +215,7 @@ func TestStreamClientLeaves(t *testing.T) {
 // connections close at once. transport.md rule 4.
 func TestShutdown(t *testing.T) {
 	began := make(chan *Exchange, 1)
-	front, streams := keepStreams()
+	handler, streams := keepStreams()
 	post := func(x *Exchange) {
 		if x.Frame.MethodText() == "ping" {
 			echo(x)
@@ -223,7 +223,7 @@ func TestShutdown(t *testing.T) {
 		}
 		began <- x
 	}
-	s, address := serve(t, frontFunc{post: post, open: front.Open}, Options{}, testLimits)
+	s, address := serve(t, handlerFunc{post: post, open: handler.Open}, Options{}, testLimits)
 	fresh, idle, running, listening := dial(t, address), dial(t, address), dial(t, address), dial(t, address)
 	idle.send(postText(ping)).body()
 	openStream(t, listening)
@@ -260,14 +260,14 @@ func TestShutdown(t *testing.T) {
 // When the context ends, what is left is cut off, and its Handler told.
 func TestShutdownCutsOff(t *testing.T) {
 	began, gone := make(chan *Exchange, 2), make(chan struct{}, 2)
-	front := frontFunc{post: func(x *Exchange) {
+	handler := handlerFunc{post: func(x *Exchange) {
 		x.OnGone(func() { gone <- struct{}{} })
 		if x.Frame.MethodText() == "stream" {
 			x.Notify(protocol.Message{Frame: note("x")}, WeightAnswer, "")
 		}
 		began <- x
 	}}
-	s, address := serve(t, front, Options{}, testLimits)
+	s, address := serve(t, handler, Options{}, testLimits)
 	for _, method := range []string{"stream", "plain"} {
 		dial(t, address).send(postText(`{"jsonrpc":"2.0","id":1,"method":"` + method + `"}`))
 		<-began

@@ -51,8 +51,8 @@ func TestStreamMemory(t *testing.T) {
 		}
 		return
 	}
-	front, streams := keepStreams()
-	_, address := serve(t, front, Options{}, testLimits)
+	handler, streams := keepStreams()
+	_, address := serve(t, handler, Options{}, testLimits)
 	openStream(t, dial(t, address))
 	kept := []*EventStream{<-streams}
 	debug.FreeOSMemory()

@@ -13,10 +13,10 @@ import (
 // bytes. It reads when it likes, one thing at a time, and goes when it likes. Nothing but short locks is underneath and
 // no goroutine, so that whoever drives it decides all that happens.
 type PipeClient struct {
-	Front  Handler
-	Budget *stream.Budget // of the gateway; the request's bytes and what waits for the client count
-	Limit  int            // bytes that may wait for a reader that does not read; 0 = as the server does
-	More   func()         // called when there may be something to see; it must not block. nil = nobody wants to know
+	Handler Handler
+	Budget  *stream.Budget // of the gateway; the request's bytes and what waits for the client count
+	Limit   int            // bytes that may wait for a reader that does not read; 0 = as the server does
+	More    func()         // called when there may be something to see; it must not block. nil = nobody wants to know
 }
 
 func (c *PipeClient) more() {
@@ -62,13 +62,13 @@ func (c *PipeClient) Post(raw []byte, origin Origin) (x *PipeExchange, refused *
 	if x.body.budget = c.Budget; !c.Budget.Take(len(raw)) {
 		return nil, &Seen{Status: http.StatusServiceUnavailable, Frame: refusalBodies[refusedBudget], RetryAfter: serverRetryAfter, Last: true}
 	}
-	x.body.held = len(raw)
+	x.body.counted = len(raw)
 	if answer, status := x.parse(raw); answer != nil {
 		x.body.release()
 		return nil, &Seen{Status: status, Frame: answer, Last: true}
 	}
 	x.noStream = x.Frame.M == protocol.MethodInitialize
-	c.Front.Post(&x.Exchange)
+	c.Handler.Post(&x.Exchange)
 	return x, nil
 }
 
@@ -76,7 +76,7 @@ func (c *PipeClient) Post(raw []byte, origin Origin) (x *PipeExchange, refused *
 func (c *PipeClient) Delete(origin Origin) *PipeExchange {
 	x := c.exchange(origin)
 	x.deletes = true
-	c.Front.Delete(&x.Exchange)
+	c.Handler.Delete(&x.Exchange)
 	return x
 }
 
@@ -311,6 +311,6 @@ func (x *PipeExchange) takeBody() body {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	b := x.body
-	x.body.held = 0
+	x.body.counted = 0
 	return b
 }

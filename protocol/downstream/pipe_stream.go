@@ -31,7 +31,7 @@ func (c *PipeClient) Open(origin Origin) *PipeStream {
 	st := &PipeStream{client: c}
 	st.EventStream = EventStream{Origin: origin, out: st}
 	st.queue.limit, st.queue.budget = orDefault(c.Limit, defaultMaxMessage+stream.Slack), c.Budget
-	c.Front.Open(&st.EventStream)
+	c.Handler.Open(&st.EventStream)
 	return st
 }
 

@@ -20,7 +20,7 @@ func TestPipelinedRequests(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				connect := servePipe(t, frontFunc{post: func(x *Exchange) {
+				connect := servePipe(t, handlerFunc{post: func(x *Exchange) {
 					if string(x.Frame.IDBytes()) == "2" {
 						time.AfterFunc(time.Minute, func() { echo(x) })
 						return

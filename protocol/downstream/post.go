@@ -41,7 +41,7 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, p
 		x.noEarlyStream, x.Origin.JSONOnly = true, false
 	}
 	c.enter(x)
-	s.front.Post(&x.Exchange)
+	s.handler.Post(&x.Exchange)
 	s.await(ctx, c, x)
 }
 

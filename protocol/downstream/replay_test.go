@@ -16,26 +16,26 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// resumeFront is a session as its Handler sees it: every exchange and stream goes to one Replay.
-type resumeFront struct {
+// resumeHandler is a session as its Handler sees it: every exchange and stream goes to one Replay.
+type resumeHandler struct {
 	replay   *Replay
 	calls    chan *Exchange
 	streams  chan *EventStream // GET streams that may be pushed to
 	outcomes chan Resumed
 }
 
-func newResumeFront(o ReplayOptions) *resumeFront {
-	return &resumeFront{NewReplay(o), make(chan *Exchange, 100), make(chan *EventStream, 100), make(chan Resumed, 100)}
+func newResumeHandler(o ReplayOptions) *resumeHandler {
+	return &resumeHandler{NewReplay(o), make(chan *Exchange, 100), make(chan *EventStream, 100), make(chan Resumed, 100)}
 }
 
-func (f *resumeFront) Post(x *Exchange) {
+func (f *resumeHandler) Post(x *Exchange) {
 	x.Resumable(f.replay)
 	f.calls <- x
 }
 
-func (*resumeFront) Delete(x *Exchange) { x.Accept() }
+func (*resumeHandler) Delete(x *Exchange) { x.Accept() }
 
-func (f *resumeFront) Open(s *EventStream) {
+func (f *resumeHandler) Open(s *EventStream) {
 	if id := s.Origin.LastEvent; id != "" {
 		outcome := s.Resume(f.replay, id)
 		f.outcomes <- outcome
@@ -107,7 +107,7 @@ func wantDatas(t *testing.T, list []sse, want ...string) {
 }
 
 // startCall posts a call and has it say one thing; the client has read that.
-func (f *resumeFront) startCall(t *testing.T, address string, id int) (*rawClient, *Exchange, []sse) {
+func (f *resumeHandler) startCall(t *testing.T, address string, id int) (*rawClient, *Exchange, []sse) {
 	t.Helper()
 	c := dial(t, address)
 	c.send(postText(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"slow"}`, id)))
@@ -123,7 +123,7 @@ func (f *resumeFront) startCall(t *testing.T, address string, id int) (*rawClien
 }
 
 // departed waits until the connection's loss has been noticed.
-func (*resumeFront) departed(t *testing.T, x *Exchange) {
+func (*resumeHandler) departed(t *testing.T, x *Exchange) {
 	t.Helper()
 	h := x.port.(*httpExchange)
 	eventually(t, "the loss is noticed", func() bool {
@@ -139,7 +139,7 @@ func (*resumeFront) departed(t *testing.T, x *Exchange) {
 func TestResumeCall(t *testing.T) {
 	for _, prime := range []bool{true, false} {
 		budget := stream.NewBudget(1 << 20)
-		f := newResumeFront(ReplayOptions{Prime: prime, Retry: 1500 * time.Millisecond, Budget: budget})
+		f := newResumeHandler(ReplayOptions{Prime: prime, Retry: 1500 * time.Millisecond, Budget: budget})
 		_, address := serve(t, f, Options{Budget: budget}, testLimits)
 		c, x, first := f.startCall(t, address, 1)
 		if prime && (first[0].id == "" || first[0].data != "" || first[0].retry != "1500") {
@@ -193,7 +193,7 @@ func TestResumeCall(t *testing.T) {
 
 // Ids that lead nowhere: malformed ones, another session's, forged ones, streams that are forgotten.
 func TestResumeUnknown(t *testing.T) {
-	f := newResumeFront(ReplayOptions{Prime: true})
+	f := newResumeHandler(ReplayOptions{Prime: true})
 	_, address := serve(t, f, Options{}, testLimits)
 	_, x, first := f.startCall(t, address, 1)
 	last := first[1].id
@@ -227,7 +227,7 @@ func TestResumeUnknown(t *testing.T) {
 
 // A client that comes back before its loss was noticed takes its stream over.
 func TestResumeTakesOver(t *testing.T) {
-	f := newResumeFront(ReplayOptions{Prime: true})
+	f := newResumeHandler(ReplayOptions{Prime: true})
 	_, address := serve(t, f, Options{}, testLimits)
 	c, x, first := f.startCall(t, address, 1)
 	var body io.Reader
@@ -251,7 +251,7 @@ func TestResumeTakesOver(t *testing.T) {
 func TestReplayBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := stream.NewBudget(0)
-		f := newResumeFront(ReplayOptions{Prime: true, Events: 100, Bytes: 64 << 10, Keep: time.Minute, Budget: budget})
+		f := newResumeHandler(ReplayOptions{Prime: true, Events: 100, Bytes: 64 << 10, Keep: time.Minute, Budget: budget})
 		connect := servePipe(t, f, Options{}, testLimits)
 		c := connect()
 		go c.send(postText(ping))
@@ -301,7 +301,7 @@ func TestReplayCannotKeep(t *testing.T) {
 		"too large": {Prime: true, Bytes: 1000},
 		"no budget": {Prime: true, Budget: stream.NewBudget(1000)},
 	} {
-		f := newResumeFront(o)
+		f := newResumeHandler(o)
 		_, address := serve(t, f, Options{}, testLimits)
 		c, x, first := f.startCall(t, address, 1)
 		c.Close()
@@ -319,7 +319,7 @@ func TestReplayCannotKeep(t *testing.T) {
 
 // A call that ends without an answer while its client is away leaves nothing behind.
 func TestReplayCallWithoutAnswer(t *testing.T) {
-	f := newResumeFront(ReplayOptions{})
+	f := newResumeHandler(ReplayOptions{})
 	_, address := serve(t, f, Options{}, testLimits)
 	c, x, _ := f.startCall(t, address, 1)
 	c.Close()
@@ -340,7 +340,7 @@ func TestReplayCallWithoutAnswer(t *testing.T) {
 
 // A stream opened by GET goes on too, and is told when to come back before it is closed in the middle.
 func TestResumeStream(t *testing.T) {
-	f := newResumeFront(ReplayOptions{Prime: true})
+	f := newResumeHandler(ReplayOptions{Prime: true})
 	s, address := serve(t, f, Options{}, testLimits)
 	c := dial(t, address)
 	c.send(getText)
@@ -380,7 +380,7 @@ func TestResumeStream(t *testing.T) {
 
 // The session's end closes what was resumed, and nothing is kept afterwards.
 func TestReplayClose(t *testing.T) {
-	f := newResumeFront(ReplayOptions{})
+	f := newResumeHandler(ReplayOptions{})
 	_, address := serve(t, f, Options{}, testLimits)
 	_, x, first := f.startCall(t, address, 1)
 	again := dial(t, address)
@@ -400,7 +400,7 @@ func TestReplayClose(t *testing.T) {
 // Answers that must not be lost come exactly once and in order, however often the connection is cut.
 func TestResumeManyTimes(t *testing.T) {
 	const messages = 400
-	f := newResumeFront(ReplayOptions{Prime: true})
+	f := newResumeHandler(ReplayOptions{Prime: true})
 	_, address := serve(t, f, Options{}, testLimits)
 	c, x, list := f.startCall(t, address, 1)
 	go func() {

@@ -108,7 +108,7 @@ func (s *Server) delete(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader,
 	x := s.newExchange(ctx, c, h, path)
 	x.deletes = true
 	c.enter(x)
-	s.front.Delete(&x.Exchange)
+	s.handler.Delete(&x.Exchange)
 	s.await(ctx, c, x)
 }
 

@@ -16,7 +16,7 @@ import (
 // Server takes what clients send over HTTP and gives it to a Handler. Its state is the set of open connections and
 // streams and some counters; everything about messages belongs to the Handler. All methods may be called from any goroutine.
 //
-//	server := transport.NewServer(front, transport.Options{MaxMessageBytes: 64 << 20}, log)
+//	server := downstream.NewServer(handler, downstream.Options{MaxMessageBytes: 64 << 20}, log)
 //	go server.Serve(listener)
 //	…
 //	server.Shutdown(ctx)
@@ -25,7 +25,7 @@ import (
 // streams, deadlines and shutdown are ours, because its defaults trust the client (Content-Length is allocated at
 // once, folded and doubled headers pass, unread bodies become the next request, open streams are not counted).
 type Server struct {
-	front      Handler
+	handler    Handler
 	options    Options
 	log        *slog.Logger
 	http       *fasthttp.Server
@@ -63,15 +63,15 @@ const (
 )
 
 // NewServer returns an HTTP server for clients; it does nothing before Serve.
-func NewServer(front Handler, o Options, log *slog.Logger) *Server {
-	return newServer(front, o, log, limits{
+func NewServer(handler Handler, o Options, log *slog.Logger) *Server {
+	return newServer(handler, o, log, limits{
 		header: 15 * time.Second, bodyRate: 16 << 10, idle: 2 * time.Minute, decide: 30 * time.Second,
 	})
 }
 
-func newServer(front Handler, o Options, log *slog.Logger, limits limits) *Server {
+func newServer(handler Handler, o Options, log *slog.Logger, limits limits) *Server {
 	s := &Server{
-		front: front, options: o, log: log, limits: limits,
+		handler: handler, options: o, log: log, limits: limits,
 		checks:       newHostChecks(o),
 		maxMessage:   orDefault(o.MaxMessageBytes, defaultMaxMessage),
 		sseAfter:     orDefault(o.SSEAfter, defaultSSEAfter),

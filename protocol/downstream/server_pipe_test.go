@@ -33,13 +33,13 @@ func (l *pipeListener) Close() error {
 func (*pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8730} }
 
 // servePipe starts a server inside a bubble and returns how to connect to it.
-func servePipe(t *testing.T, front Handler, o Options, limits limits) (connect func() *rawClient) {
-	connect, _ = servePipes(t, front, o, limits)
+func servePipe(t *testing.T, handler Handler, o Options, limits limits) (connect func() *rawClient) {
+	connect, _ = servePipes(t, handler, o, limits)
 	return connect
 }
 
-func servePipes(t *testing.T, front Handler, o Options, limits limits) (connect func() *rawClient, s *Server) {
-	s = newServer(front, o, testLog(t), limits)
+func servePipes(t *testing.T, handler Handler, o Options, limits limits) (connect func() *rawClient, s *Server) {
+	s = newServer(handler, o, testLog(t), limits)
 	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()

@@ -17,14 +17,14 @@ import (
 	"goblin-actor/protocol"
 )
 
-// frontFunc is a Handler made of functions; nil ones accept.
-type frontFunc struct {
+// handlerFunc is a Handler made of functions; nil ones accept.
+type handlerFunc struct {
 	post   func(*Exchange)
 	open   func(*EventStream)
 	delete func(*Exchange)
 }
 
-func (f frontFunc) Post(x *Exchange) {
+func (f handlerFunc) Post(x *Exchange) {
 	if f.post == nil {
 		x.Accept()
 		return
@@ -32,7 +32,7 @@ func (f frontFunc) Post(x *Exchange) {
 	f.post(x)
 }
 
-func (f frontFunc) Open(s *EventStream) {
+func (f handlerFunc) Open(s *EventStream) {
 	if f.open == nil {
 		s.Accept()
 		return
@@ -40,7 +40,7 @@ func (f frontFunc) Open(s *EventStream) {
 	f.open(s)
 }
 
-func (f frontFunc) Delete(x *Exchange) {
+func (f handlerFunc) Delete(x *Exchange) {
 	if f.delete == nil {
 		x.Accept()
 		return
@@ -79,9 +79,9 @@ func testLog(t testing.TB) *slog.Logger {
 var testLimits = limits{header: 5 * time.Second, bodyRate: 1 << 20, idle: time.Minute, decide: 5 * time.Second}
 
 // serve starts a server on loopback and stops it with the test.
-func serve(t testing.TB, front Handler, o Options, limits limits) (*Server, string) {
+func serve(t testing.TB, handler Handler, o Options, limits limits) (*Server, string) {
 	t.Helper()
-	s := newServer(front, o, testLog(t), limits)
+	s := newServer(handler, o, testLog(t), limits)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ const pong = `{"jsonrpc":"2.0","id":1,"result":{"x":1}}`
 
 // MCP 2025-11-25, sending messages to the server; protocol.md L1, L3, L4, L13.
 func TestServerPostAnswers(t *testing.T) {
-	front := frontFunc{post: func(x *Exchange) {
+	handler := handlerFunc{post: func(x *Exchange) {
 		switch x.Frame.MethodText() {
 		case "initialize":
 			x.SetSession("session-1")
@@ -194,7 +194,7 @@ func TestServerPostAnswers(t *testing.T) {
 			echo(x)
 		}
 	}}
-	_, address := serve(t, front, Options{}, testLimits)
+	_, address := serve(t, handler, Options{}, testLimits)
 	c := dial(t, address)
 	tests := []struct {
 		name, body string

@@ -25,10 +25,10 @@ var errStdoutStuck = errors.New("the client does not read our stdout")
 // stdioServer is one client on stdin and stdout (MCP 2025-11-25, basic/transports, stdio; protocol.md A.3). Everything
 // for the client goes through one queue and one writer, so it arrives in the order it was given.
 type stdioServer struct {
-	front Handler
-	o     Options
-	log   *slog.Logger
-	limit int // bytes of a line
+	handler Handler
+	o       Options
+	log     *slog.Logger
+	limit   int // bytes of a line
 
 	mu      sync.Mutex
 	queue   outboxQueue
@@ -51,9 +51,9 @@ type stdioServer struct {
 // The stream is opened first, before a line is read; its Accept does nothing. A line that is no JSON-RPC message is
 // answered with an error without id, and the next one read. in and out are not closed. A Read that does not end by
 // itself (a terminal) is left behind, as is a blocked Write.
-func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, front Handler, o Options, log *slog.Logger) error {
+func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, handler Handler, o Options, log *slog.Logger) error {
 	s := &stdioServer{
-		front: front, o: o, log: log, limit: orDefault(o.MaxMessageBytes, defaultMaxMessage),
+		handler: handler, o: o, log: log, limit: orDefault(o.MaxMessageBytes, defaultMaxMessage),
 		running: make(map[*stdioExchange]struct{}),
 		wake:    make(chan struct{}, 1), idle: make(chan struct{}, 1), dead: make(chan struct{}),
 	}
@@ -64,7 +64,7 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, front Handler,
 		defer close(written)
 		s.write(out)
 	}()
-	front.Open(&EventStream{Origin: s.origin(), out: (*stdioStream)(s)})
+	handler.Open(&EventStream{Origin: s.origin(), out: (*stdioStream)(s)})
 	read := make(chan error, 1)
 	go func() { read <- s.read(in) }()
 
@@ -263,7 +263,7 @@ func (s *stdioServer) post(x *stdioExchange) {
 			x.refuse(http.StatusInternalServerError, refusalBodies[refusedInternal], 0)
 		}
 	}()
-	s.front.Post(&x.Exchange)
+	s.handler.Post(&x.Exchange)
 }
 
 // say queues something of the transport's own.

@@ -95,7 +95,7 @@ func (x *stdioExchange) takeBody() body {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
 	b := x.body
-	x.body.held = 0
+	x.body.counted = 0
 	return b
 }
 

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// stdioRun serves front on pipes inside a bubble.
+// stdioRun serves handler on pipes inside a bubble.
 type stdioRun struct {
 	in     *io.PipeWriter
 	out    *bufio.Reader
@@ -23,13 +23,13 @@ type stdioRun struct {
 	cancel context.CancelFunc
 }
 
-func startStdio(t *testing.T, front Handler, o Options) *stdioRun {
+func startStdio(t *testing.T, handler Handler, o Options) *stdioRun {
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &stdioRun{in: inWrite, out: bufio.NewReader(outRead), outEnd: outRead, done: make(chan error, 1), cancel: cancel}
 	go func() {
-		run.done <- ServeStdio(ctx, inRead, outWrite, front, o, testLog(t))
+		run.done <- ServeStdio(ctx, inRead, outWrite, handler, o, testLog(t))
 		outWrite.Close()
 	}()
 	t.Cleanup(func() {
@@ -90,14 +90,14 @@ func TestStdioLines(t *testing.T) {
 	for _, test := range tests {
 		for _, end := range []string{"\n", ""} { // the last line may lack its end
 			synctest.Test(t, func(t *testing.T) {
-				front := frontFunc{post: func(x *Exchange) {
+				handler := handlerFunc{post: func(x *Exchange) {
 					if x.Batch != nil {
 						x.Answer(protocol.Message{Frame: []byte(`{"batch":1}`)})
 						return
 					}
 					echo(x)
 				}}
-				run := startStdio(t, front, Options{MaxMessageBytes: 60 << 10})
+				run := startStdio(t, handler, Options{MaxMessageBytes: 60 << 10})
 				go func() {
 					io.WriteString(run.in, test.in+end)
 					run.in.Close()
@@ -127,7 +127,7 @@ func TestStdioLines(t *testing.T) {
 func TestStdioOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stream *EventStream
-		front := frontFunc{
+		handler := handlerFunc{
 			open: func(s *EventStream) {
 				stream = s
 				s.Accept()
@@ -145,7 +145,7 @@ func TestStdioOrder(t *testing.T) {
 				stream.Push(protocol.Message{Frame: note("last")}, WeightAnswer, "")
 			},
 		}
-		run := startStdio(t, front, Options{})
+		run := startStdio(t, handler, Options{})
 		synctest.Wait()
 		io.WriteString(run.in, ping+"\n")
 		for _, want := range []string{string(note("first")), string(note("progress1")), `{ "a":1}`, string(note("progress2")), pong, string(note("last"))} {
@@ -183,11 +183,11 @@ func TestStdioEndOfInput(t *testing.T) {
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			budget, gone := stream.NewBudget(1<<20), make(chan struct{})
-			front := frontFunc{post: func(x *Exchange) {
+			handler := handlerFunc{post: func(x *Exchange) {
 				x.OnGone(func() { close(gone) })
 				time.AfterFunc(test.after, func() { echo(x) })
 			}}
-			run, began := startStdio(t, front, Options{Budget: budget}), time.Now()
+			run, began := startStdio(t, handler, Options{Budget: budget}), time.Now()
 			io.WriteString(run.in, ping+"\n")
 			run.in.Close()
 			rest, _ := io.ReadAll(run.out)
@@ -215,7 +215,7 @@ func TestStdioEndOfInput(t *testing.T) {
 func TestStdioEnds(t *testing.T) {
 	t.Run("context", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			run := startStdio(t, frontFunc{post: echo}, Options{})
+			run := startStdio(t, handlerFunc{post: echo}, Options{})
 			run.cancel()
 			if err := <-run.done; !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
@@ -225,7 +225,7 @@ func TestStdioEnds(t *testing.T) {
 	t.Run("stdout fails", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			gone := make(chan struct{})
-			run := startStdio(t, frontFunc{post: echo, open: func(s *EventStream) { s.OnGone(func() { close(gone) }) }}, Options{})
+			run := startStdio(t, handlerFunc{post: echo, open: func(s *EventStream) { s.OnGone(func() { close(gone) }) }}, Options{})
 			run.outEnd.Close()
 			io.WriteString(run.in, ping+"\n")
 			if err := <-run.done; !errors.Is(err, io.ErrClosedPipe) {
@@ -236,12 +236,12 @@ func TestStdioEnds(t *testing.T) {
 	})
 	t.Run("stdout is not read", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			front := frontFunc{post: func(x *Exchange) {
+			handler := handlerFunc{post: func(x *Exchange) {
 				for i := range 100 {
 					x.Notify(protocol.Message{Frame: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}, WeightState, itoa(i))
 				}
 			}}
-			run := startStdio(t, front, Options{MaxMessageBytes: 1 << 20})
+			run := startStdio(t, handler, Options{MaxMessageBytes: 1 << 20})
 			io.WriteString(run.in, ping+"\n")
 			if err := <-run.done; !errors.Is(err, errStdoutStuck) {
 				t.Errorf("got %v", err)
@@ -250,7 +250,7 @@ func TestStdioEnds(t *testing.T) {
 	})
 	t.Run("panic", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			run := startStdio(t, frontFunc{post: func(_ *Exchange) { panic("boom") }}, Options{})
+			run := startStdio(t, handlerFunc{post: func(_ *Exchange) { panic("boom") }}, Options{})
 			io.WriteString(run.in, ping+"\n")
 			if line := run.line(t); !strings.Contains(line, "INTERNAL_ERROR") {
 				t.Errorf("got %s", line)
@@ -259,7 +259,7 @@ func TestStdioEnds(t *testing.T) {
 	})
 	t.Run("budget", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			run := startStdio(t, frontFunc{post: echo}, Options{Budget: stream.NewBudget(1000)})
+			run := startStdio(t, handlerFunc{post: echo}, Options{Budget: stream.NewBudget(1000)})
 			io.WriteString(run.in, `{"a":"`+strings.Repeat("x", 5000)+"\"}\n")
 			if line := run.line(t); !strings.Contains(line, "OVERLOADED") {
 				t.Errorf("got %s", line)
@@ -275,12 +275,12 @@ func TestStdioEnds(t *testing.T) {
 // State of two exchanges shares keys but not messages.
 func TestStdioStateByExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		front := frontFunc{post: func(x *Exchange) {
+		handler := handlerFunc{post: func(x *Exchange) {
 			id := string(x.Frame.IDBytes())
 			x.Notify(protocol.Message{Frame: note(id + "old")}, WeightState, "progress")
 			x.Notify(protocol.Message{Frame: note(id + "new")}, WeightState, "progress")
 		}}
-		run := startStdio(t, front, Options{})
+		run := startStdio(t, handler, Options{})
 		io.WriteString(run.in, ping+"\n"+strings.Replace(ping, `"id":1`, `"id":2`, 1)+"\n")
 		synctest.Wait()
 		seen := ""
@@ -295,7 +295,7 @@ func FuzzStdioLines(f *testing.F) {
 	f.Add([]byte("[1]\n\x00\r\n{}"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out strings.Builder
-		if err := ServeStdio(context.Background(), strings.NewReader(string(in)), &out, frontFunc{post: echo}, Options{MaxMessageBytes: 1000}, testLog(t)); err != nil {
+		if err := ServeStdio(context.Background(), strings.NewReader(string(in)), &out, handlerFunc{post: echo}, Options{MaxMessageBytes: 1000}, testLog(t)); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {

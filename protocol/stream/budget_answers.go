@@ -44,7 +44,7 @@ func (b *Budget) Overdrawn(waiting int) bool {
 // accounts hold what the answers on their way hold, by client, where each has a connection of its own.
 type accounts struct {
 	mu   sync.Mutex
-	held map[string]int
+	used map[string]int
 }
 
 // TakeAnswer takes the bytes of an answer for a client; false when its share, or the budget, is used up. The bytes taken,
@@ -59,13 +59,13 @@ func (b *Budget) TakeAnswer(who string, size int) (taken int, ok bool) {
 	a := &b.accounts
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !b.Admits(a.held[who], size) || !b.Take(size) {
+	if !b.Admits(a.used[who], size) || !b.Take(size) {
 		return 0, false
 	}
-	if a.held == nil {
-		a.held = map[string]int{}
+	if a.used == nil {
+		a.used = map[string]int{}
 	}
-	a.held[who] += size
+	a.used[who] += size
 	return size, true
 }
 
@@ -78,7 +78,7 @@ func (b *Budget) GiveAnswer(who string, taken int) {
 	a := &b.accounts
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.held[who] -= taken; a.held[who] <= 0 {
-		delete(a.held, who)
+	if a.used[who] -= taken; a.used[who] <= 0 {
+		delete(a.used, who)
 	}
 }

@@ -82,8 +82,8 @@ func TestBudgetShares(t *testing.T) {
 	for _, n := range others {
 		b.GiveAnswer("other", n)
 	}
-	if b.GiveAnswer("slow", keptAnswer); b.Used() != 0 || len(b.accounts.held) != 0 {
-		t.Errorf("after that: %d used, accounts %v", b.Used(), b.accounts.held)
+	if b.GiveAnswer("slow", keptAnswer); b.Used() != 0 || len(b.accounts.used) != 0 {
+		t.Errorf("after that: %d used, accounts %v", b.Used(), b.accounts.used)
 	}
 	full := NewBudget(mib)
 	full.Take(mib)

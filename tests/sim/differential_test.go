@@ -84,7 +84,7 @@ func mirrored(t *testing.T, modern bool) {
 		}
 	}()
 	more := make(chan struct{}, 1)
-	pipe := &downstream.PipeClient{Front: g.Front(), More: func() {
+	pipe := &downstream.PipeClient{Handler: g.Front(), More: func() {
 		select {
 		case more <- struct{}{}:
 		default:

@@ -207,7 +207,7 @@ func (w *world) begin() {
 	w.gateway = g
 	for i, cp := range w.p.Clients {
 		c := &client{w: w, name: fmt.Sprintf("c%d", i), modern: cp.Modern, answers: cp.Answers, old: cp.Old, honest: cp.Honest, open: map[int]*ask{}, asked: map[string]*ask{}, withdrawn: map[string]bool{}, lines: map[string]bool{}, reading: map[wire]bool{}, subs: map[string]*subscribed{}, left: map[wire]bool{}}
-		c.pipe = &downstream.PipeClient{Front: g.Front(), Budget: g.Budget(), Limit: 64 << 10, More: c.wake}
+		c.pipe = &downstream.PipeClient{Handler: g.Front(), Budget: g.Budget(), Limit: 64 << 10, More: c.wake}
 		w.clients = append(w.clients, c)
 	}
 	w.fate.after = w.always

@@ -2,8 +2,8 @@ package protocol
 
 import "bytes"
 
-// wish is what one member of an object is to be.
-type wish struct {
+// memberPatch is what one member of an object is to be.
+type memberPatch struct {
 	name string // the key
 	key  []byte // `"key":`, and whatever more comes before the value
 	have Span   // the value that is there; absent also when it is null
@@ -11,16 +11,16 @@ type wish struct {
 	tail []byte // what comes behind the value
 }
 
-// grant appends the edits that make the wishes come true: values are replaced where they stand, new members come first in
-// the object. Members whose keys are in drop go, too. tidy says that no key of the wishes stands there with null or in
+// applyPatches appends the edits that carry the patches out: values are replaced where they stand, new members come first in
+// the object. Members whose keys are in drop go, too. tidy says that no key of the patches stands there with null or in
 // disguise (ResultInfo.Odd); known are values whose end is known, so that they need not be walked.
 //
 // edits of the members' values may be made besides; but nothing else may insert or delete members of the object. empty: none
 // is left.
-func grant(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, wishes []wish, drop ...string) (_ []Edit, empty bool) {
+func applyPatches(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, patches []memberPatch, drop ...string) (_ []Edit, empty bool) {
 	missing, gone := false, len(drop) > 0
-	for i := range wishes {
-		w := &wishes[i]
+	for i := range patches {
+		w := &patches[i]
 		switch {
 		case w.have.Present() && w.want == nil:
 			gone = true
@@ -32,7 +32,7 @@ func grant(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, wish
 			missing = true
 		}
 	}
-	if !missing && !gone && (tidy || len(wishes) == 0) {
+	if !missing && !gone && (tidy || len(patches) == 0) {
 		return edits, false
 	}
 	more := false
@@ -41,8 +41,8 @@ func grant(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, wish
 		more = i < len(raw) && raw[i] == '"'
 	} else {
 		edits, more = dropMembers(edits, raw, object, known, func(key []byte) bool {
-			for i := range wishes {
-				if w := &wishes[i]; (w.want == nil || !w.have.Present()) && spells(key, w.name) {
+			for i := range patches {
+				if w := &patches[i]; (w.want == nil || !w.have.Present()) && spells(key, w.name) {
 					return true
 				}
 			}
@@ -55,18 +55,18 @@ func grant(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, wish
 		})
 	}
 	if missing {
-		edits = insertWishes(edits, object.Off+1, wishes, more)
+		edits = insertPatches(edits, object.Off+1, patches, more)
 	}
 	return edits, !missing && !more
 }
 
 var comma = []byte(",")
 
-// insertWishes inserts the members that are wished and missing; more: others follow.
-func insertWishes(edits []Edit, off uint32, wishes []wish, more bool) []Edit {
+// insertPatches inserts the members that are wanted and missing; more: others follow.
+func insertPatches(edits []Edit, off uint32, patches []memberPatch, more bool) []Edit {
 	first := true
-	for i := range wishes {
-		w := &wishes[i]
+	for i := range patches {
+		w := &patches[i]
 		if w.want == nil || w.have.Present() {
 			continue
 		}
