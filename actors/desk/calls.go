@@ -33,7 +33,7 @@ func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect)
 }
 
 // forget takes an ended call out of the books.
-func (s *state) forget(v *visit) {
+func (s *state) forget(v *heldCall) {
 	delete(s.calls, v.Seq)
 	s.release(v)
 	use := s.clients[v.caller.ClientKey]
@@ -49,14 +49,14 @@ func (s *state) forget(v *visit) {
 }
 
 // release lets go of those who waited for the call.
-func (s *state) release(v *visit) {
-	for _, x := range v.xs {
+func (s *state) release(v *heldCall) {
+	for _, x := range v.exchanges {
 		s.detach(v, x)
 	}
-	v.xs = nil
+	v.exchanges = nil
 }
 
-func (s *state) detach(v *visit, x *downstream.Exchange) {
+func (s *state) detach(v *heldCall, x *downstream.Exchange) {
 	if id := edge.RequestOf(x); s.byID[id] == v.Seq {
 		delete(s.byID, id)
 	}
@@ -71,13 +71,13 @@ func (s *state) withdrawn(now time.Time, id edge.Requester, out []kernel.Effect)
 		}
 		return out
 	}
-	if len(v.xs) <= 1 {
+	if len(v.exchanges) <= 1 {
 		return s.event(now, v.Seq, call.Withdrawn{Reason: "the client cancelled"}, out)
 	}
-	for i, x := range v.xs {
+	for i, x := range v.exchanges {
 		if edge.RequestOf(x) == id {
 			s.detach(v, x)
-			v.xs = slices.Delete(v.xs, i, i+1)
+			v.exchanges = slices.Delete(v.exchanges, i, i+1)
 			return append(out, kernel.Act(edge.Accept{X: x}))
 		}
 	}
@@ -98,14 +98,14 @@ func (s *state) done(now time.Time, m message.Done, out []kernel.Effect) []kerne
 	}
 	var info protocol.ResultInfo
 	if info.Scan(&m.Frame) != nil {
-		return s.event(now, m.Seq, call.Broken{Fault: senseless(v)}, out)
+		return s.event(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
 	}
 	switch info.KindOf(v.Method, &m.Frame) {
 	case protocol.ResultInputRequired:
 		return s.relay(now, v, &m.Frame, &info, out)
 	case protocol.ResultTask:
 		if !edge.Declares(v.caller.Capabilities, message.ExtensionTasks) {
-			return s.event(now, m.Seq, call.Broken{Fault: senseless(v)}, out)
+			return s.event(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
 		}
 	case protocol.ResultUnknown:
 		fault := &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's result is of a type nobody knows, or not allowed here"}
@@ -115,37 +115,37 @@ func (s *state) done(now time.Time, m message.Done, out []kernel.Effect) []kerne
 }
 
 // effect carries out what a call's step wants done.
-func (s *state) effect(now time.Time, v *visit, e *call.Effect, out []kernel.Effect) []kernel.Effect {
+func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {
 	case call.Deliver:
 		out = s.deliver(now, v, &e.Frame, out)
-		return append(edge.ReadRefused(&v.Call, &e.Frame, out), edge.Answered(now, &v.Call, &e.Frame))
+		return append(edge.ReadRefused(&v.Call, &e.Frame, out), edge.CountAnswered(now, &v.Call, &e.Frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && v.Method == protocol.MethodToolsCall {
 			fault := *e.Fault
 			fault.Tool = v.Item
 			e.Fault = &fault
 		}
-		for _, x := range v.xs {
-			out = append(out, kernel.Act(edge.Deny{X: x, Fault: e.Fault}))
+		for _, x := range v.exchanges {
+			out = append(out, kernel.Act(edge.Refuse{X: x, Fault: e.Fault}))
 		}
-		if len(v.xs) == 0 && v.round > 0 {
-			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, fault: e.Fault}, out)
+		if len(v.exchanges) == 0 && v.round > 0 {
+			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, fault: e.Fault}, out)
 		}
-		return append(out, edge.Ended(now, &v.Call, edge.OutcomeOf(e.Fault)))
+		return append(out, edge.CountUnanswered(now, &v.Call, edge.OutcomeOf(e.Fault)))
 	case call.Cancel:
 		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
 	case call.Forget:
-		for _, x := range v.xs {
+		for _, x := range v.exchanges {
 			out = append(out, kernel.Act(edge.Accept{X: x}))
 		}
-		return append(out, edge.Ended(now, &v.Call, status.OutcomeCancelled))
+		return append(out, edge.CountUnanswered(now, &v.Call, status.OutcomeCancelled))
 	}
 	return out
 }
 
 // modern appends the edits that make the server's answer what a modern client wants.
-func (s *state) modern(edits []protocol.Edit, v *visit, f *protocol.Frame) []protocol.Edit {
+func (s *state) modern(edits []protocol.Edit, v *heldCall, f *protocol.Frame) []protocol.Edit {
 	if f.Kind != protocol.KindResult {
 		return edits
 	}
@@ -159,7 +159,7 @@ func (s *state) modern(edits []protocol.Edit, v *visit, f *protocol.Frame) []pro
 
 // deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
 // it is lost on the way.
-func (s *state) deliver(now time.Time, v *visit, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+func (s *state) deliver(now time.Time, v *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.edits = s.modern(append(s.edits[:0], protocol.Edit{Span: frame.ID}), v, frame)
 	defer clear(s.edits)
 	under := func(id []byte) []protocol.Edit { // until the next one
@@ -167,17 +167,17 @@ func (s *state) deliver(now time.Time, v *visit, frame *protocol.Frame, out []ke
 		return s.edits
 	}
 	status := statusOf(frame)
-	for _, x := range v.xs {
+	for _, x := range v.exchanges {
 		if status != 200 {
 			out = append(out, kernel.Act(relayError{x, status, protocol.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
 			continue
 		}
-		out = append(out, edge.Edited(x, frame, under(x.Frame.IDBytes()), nil))
+		out = append(out, edge.AnswerEdited(x, frame, under(x.Frame.IDBytes()), nil))
 	}
 	if v.round == 0 {
 		return out
 	}
-	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, who: v.caller.Principal, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
+	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
 }
 
 // statusOf is the HTTP status of a server's answer: two errors of the protocol have their own.
@@ -195,40 +195,6 @@ func statusOf(f *protocol.Frame) int {
 	return 200
 }
 
-// keep remembers an outcome, so that the same retry again gets the same answer.
-func (s *state) keep(now time.Time, o outcome, out []kernel.Effect) []kernel.Effect {
-	if len(o.frame) > maxKept {
-		return out
-	}
-	o.until = now.Add(keepOutcome)
-	s.kept += len(o.frame)
-	s.outcomes = append(s.outcomes, o)
-	for len(s.outcomes) > maxOutcomes || s.kept > maxKept {
-		s.dropOutcome()
-	}
-	if s.tidying {
-		return out
-	}
-	s.tidying = true
-	return append(out, kernel.WakeAfter(keepOutcome, tidy{}))
-}
-
-// dropOutcome forgets the oldest.
-func (s *state) dropOutcome() {
-	s.kept -= len(s.outcomes[0].frame)
-	s.outcomes = slices.Delete(s.outcomes, 0, 1)
-}
-
-func (s *state) tidy(now time.Time, out []kernel.Effect) []kernel.Effect {
-	for len(s.outcomes) > 0 && !now.Before(s.outcomes[0].until) {
-		s.dropOutcome()
-	}
-	if s.tidying = len(s.outcomes) > 0; s.tidying {
-		out = append(out, kernel.WakeAfter(s.outcomes[0].until.Sub(now), tidy{}))
-	}
-	return out
-}
-
 // departed: a client has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
 // waits for that until its time is over, another one for a while.
 func (s *state) departed(now time.Time, m edge.Departed, out []kernel.Effect) []kernel.Effect {
@@ -237,21 +203,21 @@ func (s *state) departed(now time.Time, m edge.Departed, out []kernel.Effect) []
 		return out
 	}
 	s.detach(v, m.X)
-	v.xs = slices.DeleteFunc(v.xs, func(x *downstream.Exchange) bool { return x == m.X })
-	if len(v.xs) > 0 || v.State == call.Parked && v.round > 0 {
+	v.exchanges = slices.DeleteFunc(v.exchanges, func(x *downstream.Exchange) bool { return x == m.X })
+	if len(v.exchanges) > 0 || v.State == call.Parked && v.round > 0 {
 		return out
 	}
 	if v.round > 0 {
-		v.gen++
-		return append(out, kernel.WakeAfter(returnGrace, graceUp{m.Seq, v.gen}))
+		v.timerGen++
+		return append(out, kernel.WakeAfter(returnGrace, graceOver{m.Seq, v.timerGen}))
 	}
 	return s.event(now, m.Seq, call.Withdrawn{Reason: "the client left"}, out)
 }
 
 // seal makes the state the client brings back.
-func (s *state) seal(now time.Time, v *visit, kind seal.Kind, inner []byte) (string, error) {
-	if v.digest == ([32]byte{}) && len(v.xs) > 0 { // every retry asks the same, so any of those who wait will do
-		v.digest = digestOf(&v.xs[0].Frame, &v.xs[0].Params)
+func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (string, error) {
+	if v.digest == ([32]byte{}) && len(v.exchanges) > 0 { // every retry asks the same, so any of those who wait will do
+		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)
 	}
 	return s.sealer.Seal(&seal.State{
 		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Method: v.Method.String(),

@@ -29,9 +29,9 @@ func (s *state) clientKey(x *downstream.Exchange) string {
 // makeRoom ends the oldest call of a client that waits for an answer while nobody waits for the call: whoever it was may have
 // given it up without a word, as nothing in the protocol says so. It reports whether there was one.
 func (s *state) makeRoom(now time.Time, client string, out []kernel.Effect) ([]kernel.Effect, bool) {
-	var oldest *visit
+	var oldest *heldCall
 	for _, v := range s.calls {
-		if v.caller.ClientKey == client && v.State == call.Parked && v.round > 0 && len(v.xs) == 0 && (oldest == nil || v.Seq < oldest.Seq) {
+		if v.caller.ClientKey == client && v.State == call.Parked && v.round > 0 && len(v.exchanges) == 0 && (oldest == nil || v.Seq < oldest.Seq) {
 			oldest = v
 		}
 	}

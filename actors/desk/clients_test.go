@@ -45,7 +45,7 @@ func TestWhoIsCounted(t *testing.T) {
 // A client that leaves in the moment between a question and its telling has no state to come back with: its call ends.
 func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 	d := newDeskScript(t, 1)
-	d.step(d.Request(""))
+	d.step(d.request(""))
 	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	d.step(edge.Departed{Seq: d.first(), X: d.waiting[0]})
 	if len(d.s.calls)+len(d.s.clients) != 0 {
@@ -56,7 +56,7 @@ func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 // A client whose request is refused has no call, so nothing is remembered of it: it may call itself another way each time.
 func TestARefusedClientIsNotRemembered(t *testing.T) {
 	d := newDeskScript(t, 1)
-	visit := d.Request("")
+	visit := d.request("")
 	visit.State = &seal.State{Kind: seal.Relayed, Server: "another"}
 	d.step(visit)
 	if len(d.s.calls)+len(d.s.clients) != 0 {
@@ -67,7 +67,7 @@ func TestARefusedClientIsNotRemembered(t *testing.T) {
 // Nobody but the client that asks makes room for it, and none of its calls that somebody waits for.
 func TestWhoMakesRoom(t *testing.T) {
 	d := newDeskScript(t, 1)
-	d.step(d.Request(""))
+	d.step(d.request(""))
 	if out, ok := d.s.makeRoom(d.now, d.s.calls[d.first()].caller.ClientKey, nil); ok || len(out) != 0 {
 		t.Errorf("a call that runs made room: %v", out)
 	}
@@ -97,7 +97,7 @@ func TestADeskThatBeginsHasNobodyWaiting(t *testing.T) {
 // What comes back for a call waits in the turn of the client that made it, as its request did.
 func TestACallStaysInItsClientsLane(t *testing.T) {
 	d := newDeskScript(t, 1)
-	d.step(d.Request(""))
+	d.step(d.request(""))
 	visit := message.Visit{Exchange: d.waiting[0]}
 	for _, m := range []kernel.Laned{message.Done{Seq: d.first()}, message.Progress{Seq: d.first()}, message.Failed{Seq: d.first()}} {
 		if m.Lane() != visit.Lane() || m.Lane() == 0 {

@@ -69,9 +69,9 @@ type (
 
 // Messages of a desk to itself.
 type (
-	window  struct{ seq, gen uint64 } // questions that belong together have come
-	graceUp struct{ seq, gen uint64 } // nobody came back for a call whose clients left
-	tidy    struct{}                  // old outcomes may go
+	windowOver struct{ seq, gen uint64 } // questions that belong together have come
+	graceOver  struct{ seq, gen uint64 } // nobody came back for a call whose clients left
+	tidy       struct{}                  // old outcomes may go
 )
 
 func (d *desk) Act(self kernel.Self, act any) {
@@ -80,12 +80,12 @@ func (d *desk) Act(self kernel.Self, act any) {
 		edge.Perform(d.Metrics, a)
 	case relayError:
 		a.x.Refuse(a.status, a.frame, 0)
-	case edge.Deny:
+	case edge.Refuse:
 		message.RefuseModern(a.X, a.Fault)
 	case edge.Watch:
 		me := self.Reference()
 		a.X.OnGone(func() { me.Tell(edge.Departed{Seq: a.Seq, X: a.X}) })
-	case edge.Counted:
+	case edge.CallOutcome:
 		m := d.meters[a.Server]
 		if m == nil {
 			m = d.Metrics.Server(a.Server)

@@ -21,11 +21,11 @@ const (
 
 // keyFor names a question of the call: as its server says, if no other was called so, else q1, q2 and so on. Keys are
 // unique for the call's life.
-func (v *visit) keyFor(f *protocol.Frame) (key string, named bool) {
+func (v *heldCall) keyFor(f *protocol.Frame) (key string, named bool) {
 	meta := protocol.Member(f.Raw, f.Params, "_meta")
 	key, ok := protocol.Unquote(protocol.Member(f.Raw, meta, metaKey).Of(f.Raw))
-	if ok && isKey(key) && len(v.named) < maxKeys && !slices.Contains(v.named, key) {
-		v.named = append(v.named, key)
+	if ok && isKey(key) && len(v.serverKeys) < maxKeys && !slices.Contains(v.serverKeys, key) {
+		v.serverKeys = append(v.serverKeys, key)
 		return key, true
 	}
 	v.lastKey++
@@ -51,11 +51,11 @@ func isKey(key string) bool {
 
 // early is the client's answer to a question it has not been asked yet: it came with the request itself, under the key the
 // server gives. nil = none that fits.
-func (v *visit) early(key string, q protocol.Question) []byte {
-	if v.round > 0 || len(v.xs) == 0 {
+func (v *heldCall) earlyAnswer(key string, q protocol.Question) []byte {
+	if v.round > 0 || len(v.exchanges) == 0 {
 		return nil
 	}
-	x := v.xs[0]
+	x := v.exchanges[0]
 	if !x.Params.InputResponses.Present() || x.Params.RequestState.Present() {
 		return nil
 	}
@@ -67,15 +67,15 @@ func (v *visit) early(key string, q protocol.Question) []byte {
 }
 
 // keys are the open questions in the order they were asked.
-func (*state) keys(v *visit) []string {
-	asked := func(key string) uint64 { return v.asks[key].Key }
-	return slices.SortedFunc(maps.Keys(v.asks), func(a, b string) int { return cmp.Compare(asked(a), asked(b)) })
+func (*state) questionKeys(v *heldCall) []string {
+	asked := func(key string) uint64 { return v.questions[key].Key }
+	return slices.SortedFunc(maps.Keys(v.questions), func(a, b string) int { return cmp.Compare(asked(a), asked(b)) })
 }
 
-// putAsk keeps a question under its key.
-func (v *visit) putAsk(key string, m message.Ask) {
-	if v.asks == nil {
-		v.asks = map[string]message.Ask{}
+// keepQuestion keeps a question under its key.
+func (v *heldCall) keepQuestion(key string, m message.Ask) {
+	if v.questions == nil {
+		v.questions = map[string]message.Ask{}
 	}
-	v.asks[key] = m
+	v.questions[key] = m
 }

@@ -18,7 +18,7 @@ func questionFrame(t *testing.T, params string) *protocol.Frame {
 
 // A server's key is used once in a call, and only if it cannot be taken for one of ours.
 func TestQuestionKeys(t *testing.T) {
-	v := &visit{}
+	v := &heldCall{}
 	hint := func(key string) string { return fmt.Sprintf(`{"_meta":{"goblin-actor/key":%q}}`, key) }
 	for _, c := range []struct{ params, want string }{
 		{`{}`, "q1"},
@@ -40,8 +40,8 @@ func TestQuestionKeys(t *testing.T) {
 	for i := range 2 * maxKeys {
 		v.keyFor(questionFrame(t, hint(fmt.Sprintf("k%d", i))))
 	}
-	if len(v.named) != maxKeys {
-		t.Errorf("%d keys are kept", len(v.named))
+	if len(v.serverKeys) != maxKeys {
+		t.Errorf("%d keys are kept", len(v.serverKeys))
 	}
 }
 
@@ -56,12 +56,12 @@ func TestEarlyAnswers(t *testing.T) {
 	} {
 		x := &downstream.Exchange{}
 		x.Frame, x.Params = actortest.Request(t, string(questionFrame(t, params).Raw))
-		v := &visit{xs: []*downstream.Exchange{x}}
-		if got := string(v.early("k", protocol.QuestionForm)); got != want {
+		v := &heldCall{exchanges: []*downstream.Exchange{x}}
+		if got := string(v.earlyAnswer("k", protocol.QuestionForm)); got != want {
 			t.Errorf("%s: %q, want %q", params, got, want)
 		}
 		v.round = 1
-		if got := v.early("k", protocol.QuestionForm); got != nil {
+		if got := v.earlyAnswer("k", protocol.QuestionForm); got != nil {
 			t.Errorf("%s: %q in a later round", params, got)
 		}
 	}

@@ -28,18 +28,18 @@ func wantedLevel(x *downstream.Exchange) int {
 // wantLevel has the servers log as verbosely as the request asks for, as long as such requests come or run.
 func (s *state) wantLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	i := wantedLevel(x)
-	s.asked = min(s.asked, i)
-	if i >= s.level {
+	s.askedLevel = min(s.askedLevel, i)
+	if i >= s.toldLevel {
 		return out
 	}
-	if s.level == len(protocol.LogLevels) {
+	if s.toldLevel == len(protocol.LogLevels) {
 		out = append(out, kernel.WakeAfter(levelLook, levelDue{}))
 	}
 	return s.tellLevel(i, out)
 }
 
 func (s *state) tellLevel(i int, out []kernel.Effect) []kernel.Effect {
-	s.level = i
+	s.toldLevel = i
 	name := ""
 	if i < len(protocol.LogLevels) {
 		name = protocol.LogLevels[i]
@@ -49,17 +49,17 @@ func (s *state) tellLevel(i int, out []kernel.Effect) []kernel.Effect {
 
 // levelDue lets the servers log less when nobody has asked for more since the last look.
 func (s *state) levelDue(out []kernel.Effect) []kernel.Effect {
-	wanted := s.asked
+	wanted := s.askedLevel
 	for _, v := range s.calls {
 		if i := slices.Index(protocol.LogLevels, v.caller.LogLevel); i >= 0 {
 			wanted = min(wanted, i)
 		}
 	}
-	s.asked = len(protocol.LogLevels)
-	if wanted > s.level {
+	s.askedLevel = len(protocol.LogLevels)
+	if wanted > s.toldLevel {
 		out = s.tellLevel(wanted, out)
 	}
-	if s.level == len(protocol.LogLevels) {
+	if s.toldLevel == len(protocol.LogLevels) {
 		return out
 	}
 	return append(out, kernel.WakeAfter(levelLook, levelDue{}))

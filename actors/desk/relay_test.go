@@ -35,7 +35,7 @@ func TestRelay(t *testing.T) {
 				if strings.Contains(string(a.Frame), `"requestState":"`) && !strings.Contains(string(a.Frame), `"requestState":"s"`) {
 					got = "result with state"
 				}
-			case edge.Deny:
+			case edge.Refuse:
 				got = string(a.Fault.Name)
 			}
 		}

@@ -18,7 +18,7 @@ func TestDeskReportNamesClients(t *testing.T) {
 		{`"io.modelcontextprotocol/clientInfo":{"name":7},`, "client without name"},
 	} {
 		d := newDeskScript(t, 1)
-		visit := d.Request("")
+		visit := d.request("")
 		raw := bytes.Replace(visit.Exchange.Frame.Raw, []byte(`"_meta":{`), []byte(`"_meta":{`+c.info), 1)
 		visit.Exchange.Frame, visit.Exchange.Params = actortest.Request(t, string(raw))
 		d.step(visit)

@@ -18,38 +18,35 @@ import (
 )
 
 const (
-	askWindow    = 30 * time.Millisecond // questions that come so close to each other go out together (bridge.md section 3)
-	returnGrace  = 5 * time.Second       // a client that left may come back with the same state for so long
-	keepOutcome  = time.Minute           // an answer nobody was there to take is kept so long
-	maxOutcomes  = 1024                  // kept at once
-	maxKept      = 16 << 20              // bytes of answers kept at once; a larger one is not kept
-	keptMessages = 32                    // progress and log lines kept between rounds
+	questionWindow = 30 * time.Millisecond // questions that come so close to each other go out together (bridge.md section 3)
+	returnGrace    = 5 * time.Second       // a client that left may come back with the same state for so long
+	keptMessages   = 32                    // progress and log lines kept between rounds
 )
 
 // state is all a desk knows. Written by step only.
 type state struct {
-	number   uint32
-	node     string // this process: a state of another one leads to no call of ours
-	desks    int
-	limits   config.Limits
-	gateway  string // version, for ServerInfo
-	info     []byte // ServerInfo, raw JSON
-	sealer   *seal.Sealer
-	registry kernel.Reference
-	owner    kernel.Reference
-	self     kernel.Reference
+	number         uint32
+	node           string // this process: a state of another one leads to no call of ours
+	desks          int
+	limits         config.Limits
+	gatewayVersion string // version, for ServerInfo
+	info           []byte // ServerInfo, raw JSON
+	sealer         *seal.Sealer
+	registry       kernel.Reference
+	owner          kernel.Reference
+	self           kernel.Reference
 
-	snapshot *catalog.Snapshot
-	waiting  []message.Visit // came before the catalog they need
-	expect   int             // servers that requests on stdin and stdout wait for
-	started  bool            // StartWait is over
-	draining bool
-	drained  bool // the gateway was told that nobody waits any more
-	level    int  // the most verbose log level requests ask for, as the servers were told; len(protocol.LogLevels) = none
-	asked    int  // likewise, of the requests since the last look
+	snapshot       *catalog.Snapshot
+	earlyVisits    []message.Visit // came before the catalog they need
+	awaitedServers int             // servers that requests on stdin and stdout wait for
+	startWaitOver  bool            // StartWait is over
+	draining       bool
+	drained        bool // the gateway was told that nobody waits any more
+	toldLevel      int  // the most verbose log level requests ask for, as the servers were told; len(protocol.LogLevels) = none
+	askedLevel     int  // likewise, of the requests since the last look
 
 	seekers edge.Seekers[message.Visit]
-	calls   map[uint64]*visit
+	calls   map[uint64]*heldCall
 	byID    map[edge.Requester]uint64 // calls in flight that a notification may cancel
 	clients map[string]*usage         // what each client has in flight and parked, by client key
 	seq     uint64
@@ -57,9 +54,9 @@ type state struct {
 	scratch []call.Effect
 	edits   []protocol.Edit // of the answer at hand
 
-	outcomes []outcome // oldest first
-	kept     int       // bytes of their answers
-	tidying  bool      // a tidy is on its way
+	outcomes      []outcome // oldest first
+	outcomeBytes  int       // bytes of their answers
+	outcomesTimed bool      // a tidy is on its way
 
 	lastCapabilities string // read last, and what they said
 	lastCan          message.Can
@@ -67,51 +64,41 @@ type state struct {
 }
 
 // visit is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
-type visit struct {
+type heldCall struct {
 	call.Call
-	xs     []*downstream.Exchange // who waits for the outcome; none while it is parked
-	view   *catalog.View
-	server *catalog.Server
-	caller message.Caller
-	client string   // name of the client for people; made when somebody looks first
-	digest [32]byte // of what it asks; made when the first state is sealed
+	exchanges []*downstream.Exchange // who waits for the outcome; none while it is parked
+	view      *catalog.View
+	server    *catalog.Server
+	caller    message.Caller
+	client    string   // name of the client for people; made when somebody looks first
+	digest    [32]byte // of what it asks; made when the first state is sealed
 
-	round   uint32                 // of the state that was given out last; 0 = none
-	asks    map[string]message.Ask // open questions by the key the client knows them by
-	lastKey int
-	named   []string // keys that servers gave
-	gen     uint64   // of the window's and the grace's timers
-	visited []byte   // the inner state it came with, if its client has been asked to open URLs; else nil
-	kept    []said   // since the last stream ended, oldest first
-}
-
-// outcome is an answer that may be asked for again, by the same sealed state.
-type outcome struct {
-	seq    uint64
-	digest [32]byte
-	who    string
-	frame  []byte // without id: what stands after it
-	fault  *protocol.Fault
-	until  time.Time
+	round       uint32                 // of the state that was given out last; 0 = none
+	questions   map[string]message.Ask // open questions by the key the client knows them by
+	lastKey     int
+	serverKeys  []string       // keys that servers gave
+	timerGen    uint64         // of the window's and the grace's timers
+	visitedURLs []byte         // the inner state it came with, if its client has been asked to open URLs; else nil
+	missed      []notification // since the last stream ended, oldest first
 }
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: shared(o.Limits, o.Desks), gateway: o.Version, info: edge.ServerInfo(o.Version), sealer: o.Sealer,
-		registry: o.Registry, owner: o.Gateway, self: self, level: len(protocol.LogLevels), asked: len(protocol.LogLevels),
-		expect: o.Expect, calls: map[uint64]*visit{}, byID: map[edge.Requester]uint64{}, clients: map[string]*usage{},
+		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: deskLimits(o.Limits, o.Desks), gatewayVersion: o.Version, info: edge.ServerInfo(o.Version), sealer: o.Sealer,
+		registry: o.Registry, owner: o.Gateway, self: self, toldLevel: len(protocol.LogLevels), askedLevel: len(protocol.LogLevels),
+		awaitedServers: o.Expect, calls: map[uint64]*heldCall{}, byID: map[edge.Requester]uint64{}, clients: map[string]*usage{},
 	}
 }
 
 // shared are a desk's limits.
-func shared(limits config.Limits, desks int) config.Limits {
-	limits.MaxInFlightPerClient = share(limits.MaxInFlightPerClient, desks)
-	limits.ParkedPerClient = share(limits.ParkedPerClient, desks)
+func deskLimits(limits config.Limits, desks int) config.Limits {
+	limits.MaxInFlightPerClient = deskShare(limits.MaxInFlightPerClient, desks)
+	limits.ParkedPerClient = deskShare(limits.ParkedPerClient, desks)
 	return limits
 }
 
 // share is a desk's part of a limit for one client: requests are dealt round-robin. 0 stays 0, no limit.
-func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
+func deskShare(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -138,9 +125,9 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case message.Log:
 		return s.log(m, out)
 	case message.Ask:
-		return s.ask(now, m, out)
+		return s.question(now, m, out)
 	case message.AskWithdrawn:
-		return s.askWithdrawn(now, m, out)
+		return s.questionWithdrawn(now, m, out)
 	case message.Refreshed:
 		if v, done := s.seekers.Came(m.Seq); done {
 			return s.seekAgain(now, v, out)
@@ -150,15 +137,15 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 			return s.seekAgain(now, v, out)
 		}
 	case message.Withdrawal:
-		return s.withdrawn(now, edge.Requester{Remote: m.Remote, Id: m.RequestID}, out)
+		return s.withdrawn(now, edge.Requester{Remote: m.Remote, ID: m.RequestID}, out)
 	case edge.Departed:
 		return s.departed(now, m, out)
-	case graceUp:
-		if v := s.calls[m.seq]; v != nil && v.gen == m.gen && len(v.xs) == 0 && v.State != call.Parked {
+	case graceOver:
+		if v := s.calls[m.seq]; v != nil && v.timerGen == m.gen && len(v.exchanges) == 0 && v.State != call.Parked {
 			return s.event(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
 		}
-	case window:
-		if v := s.calls[m.seq]; v != nil && v.gen == m.gen {
+	case windowOver:
+		if v := s.calls[m.seq]; v != nil && v.timerGen == m.gen {
 			return s.park(now, v, out)
 		}
 	case edge.Deadline:
@@ -171,8 +158,8 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case message.Published:
 		s.snapshot = m.Snapshot
 		return s.serveEarly(now, out)
-	case edge.WaitOver:
-		s.started, s.expect = true, 0
+	case edge.StartWaitOver:
+		s.startWaitOver, s.awaitedServers = true, 0
 		return s.serveEarly(now, out)
 	case message.DrainSession:
 		s.draining = true
@@ -180,12 +167,12 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case message.Abort:
 		return s.abort(now, m, out)
 	case message.NewLimits:
-		s.limits = shared(m.Limits, s.desks)
+		s.limits = deskLimits(m.Limits, s.desks)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
 		// Whoever waited for this desk before a restart waits no more, and nobody else would say so to a gateway that drains.
-		return append(out, kernel.Tell(s.owner, message.Drained{Desk: s.self}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}), kernel.WakeAfter(edge.StartWait, edge.WaitOver{}))
+		return append(out, kernel.Tell(s.owner, message.Drained{Desk: s.self}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}), kernel.WakeAfter(edge.StartWait, edge.StartWaitOver{}))
 	case kernel.Stopping:
 		return s.stop(now, out)
 	}
@@ -195,7 +182,7 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 // waitedFor reports whether somebody waits for the answer to a call. A parked call waits for its client, who may never come.
 func (s *state) waitedFor() bool {
 	for _, v := range s.calls {
-		if len(v.xs) > 0 {
+		if len(v.exchanges) > 0 {
 			return true
 		}
 	}
@@ -208,12 +195,12 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.draining = true
 	out = s.serveEarly(now, out)
 	for _, r := range s.seekers.Waiting {
-		out = append(out, kernel.Act(edge.Deny{X: r.Request.Exchange, Fault: fault}))
+		out = append(out, kernel.Act(edge.Refuse{X: r.Request.Exchange, Fault: fault}))
 	}
 	for _, seq := range edge.SortedKeys(s.calls) {
 		v := s.calls[seq]
 		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
-		out = s.event(now, seq, call.Broken{Fault: edge.EndedWith(fault, &v.Call)}, out)
+		out = s.event(now, seq, call.Broken{Fault: edge.FaultOfCall(fault, &v.Call)}, out)
 	}
 	return append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 }

@@ -17,22 +17,22 @@ import (
 func taskTarget(view *catalog.View, x *downstream.Exchange) (edge.Target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch {
-	case !slices.ContainsFunc(view.Servers(), edge.ModernTasks):
+	case !slices.ContainsFunc(view.Servers(), edge.HasModernTasks):
 		return edge.Target{}, protocol.NoMethod(x.Frame.MethodText())
 	case !edge.Declares(x.Params.MetaCapabilities.Of(raw), message.ExtensionTasks):
-		return edge.Target{}, edge.UndeclaredTasks()
+		return edge.Target{}, edge.UndeclaredTasksFault()
 	}
 	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
-	server, own := edge.TaskServer(view, id, edge.ModernTasks)
+	server, own := edge.TaskServer(view, id, edge.HasModernTasks)
 	if server == nil {
-		return edge.Target{}, protocol.BadParams("Unknown task: " + edge.Cut(id, 300))
+		return edge.Target{}, protocol.BadParams("Unknown task: " + edge.Printable(id, 300))
 	}
 	return edge.Target{Server: server, Original: own, Span: x.Params.TaskID}, nil
 }
 
 // publicTask puts the server's name in front of the task id in a result: of a call that became a task, or of tasks/get.
 // What the task has come to is the result of a call, with the URIs of one.
-func publicTask(edits []protocol.Edit, v *visit, info *protocol.ResultInfo, f *protocol.Frame) []protocol.Edit {
+func publicTask(edits []protocol.Edit, v *heldCall, info *protocol.ResultInfo, f *protocol.Frame) []protocol.Edit {
 	switch {
 	case v.Method == protocol.MethodTasksGet:
 		inlined := *f

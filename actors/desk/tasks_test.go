@@ -70,7 +70,7 @@ func TestPublicTask(t *testing.T) {
 		if err := info.Scan(&f); err != nil {
 			t.Fatal(err)
 		}
-		v := &visit{view: view, server: view.Servers()[0], Call: call.Call{Method: c.method, Server: "one"}}
+		v := &heldCall{view: view, server: view.Servers()[0], Call: call.Call{Method: c.method, Server: "one"}}
 		got := protocol.AppendEdited(nil, f.Raw, publicTask(nil, v, &info, &f)...)
 		if want := `{"jsonrpc":"2.0","id":1,"result":` + c.want + `}`; string(got) != want {
 			t.Errorf("%s: %s, want %s", c.method, got, want)

@@ -18,33 +18,33 @@ const maxVisits = 3
 
 // visited marks the inner state of a call that begins anew after its client was asked to open URLs; a server's own state is
 // JSON. Behind it stand how often that was, and a digest of the places.
-const visited = 'v'
+const visitedMark = 'v'
 
 // relayURLs turns a legacy server's error -32042 into the questions it means; the retry calls the server anew. Each place is
 // asked for once: a server that goes on to name it waits for something that does not happen, or that takes a person longer
 // than the retry, and to ask again and again would open one window after the other. Its error is passed on then.
-func (s *state) relayURLs(now time.Time, v *visit, f *protocol.Frame, requests []protocol.InputRequest, out []kernel.Effect) []kernel.Effect {
+func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, requests []protocol.InputRequest, out []kernel.Effect) []kernel.Effect {
 	if !v.caller.Can.Answers(protocol.QuestionURL) {
 		return s.cannotAnswer(now, v, protocol.QuestionURL, out)
 	}
 	places := placesOf(f)
-	if n := len(v.visited); n > 1 && (v.visited[1] >= maxVisits || bytes.Equal(v.visited[2:], places)) {
+	if n := len(v.visitedURLs); n > 1 && (v.visitedURLs[1] >= maxVisits || bytes.Equal(v.visitedURLs[2:], places)) {
 		return s.relayed(now, v, protocol.AppendEdited(nil, f.Raw, protocol.TranslateError(nil, v.Method, f, nil, protocol.EraModern)...), out)
 	}
-	inner := []byte{visited, 1}
-	if len(v.visited) > 1 {
-		inner[1] += v.visited[1]
+	inner := []byte{visitedMark, 1}
+	if len(v.visitedURLs) > 1 {
+		inner[1] += v.visitedURLs[1]
 	}
 	state, err := s.seal(now, v, seal.Relayed, append(inner, places...))
 	if err != nil {
-		return s.event(now, v.Seq, call.Broken{Fault: tooLarge(v)}, out)
+		return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
 	}
 	return s.relayed(now, v, protocol.AppendInputRequired(nil, []byte("0"), requests, state, s.info), out)
 }
 
 // visitedIn is what a state says of URLs that were asked for; nil = it is a server's own.
 func visitedIn(state *seal.State) []byte {
-	if len(state.Inner) == 2+sha256.Size && state.Inner[0] == visited {
+	if len(state.Inner) == 2+sha256.Size && state.Inner[0] == visitedMark {
 		return state.Inner
 	}
 	return nil

@@ -16,17 +16,17 @@ import (
 // checked against each other already.
 func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
-	if out, early := s.early(m, out); early {
+	if out, early := s.waitForCatalog(m, out); early {
 		return out
 	}
 	view, ok := s.snapshot.View(m.View)
 	if !ok {
-		return append(out, kernel.Act(edge.Deny{X: x, Fault: protocol.NoServer(m.View.Server)}))
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.NoServer(m.View.Server)}))
 	}
 	if m.State != nil && m.State.Kind == seal.Parked {
 		if t, fault := edge.Resolve(view, x); fault == nil { // a tool that is gone meanwhile has no headers
 			if fault := s.checkHeaders(t, x); fault != nil {
-				return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+				return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
 			}
 		}
 		return s.comeBack(now, m, out)
@@ -35,7 +35,7 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 	case protocol.OwnerGateway: // subscriptions/listen goes to an actor of its own
 		peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 		if peer != "" && peer == s.node {
-			return append(out, kernel.Act(edge.Deny{X: x, Fault: edge.OwnServer()}))
+			return append(out, kernel.Act(edge.Refuse{X: x, Fault: edge.OwnServerFault()}))
 		}
 		return s.result(x, s.discover(view, peer != ""), out)
 	case protocol.OwnerCatalog:
@@ -52,20 +52,20 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 			}
 		}
 		if fault = s.checkHeaders(t, x); fault != nil {
-			return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+			return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
 		}
-		return s.dispatch(now, m, view, t, out)
+		return s.call(now, m, view, t, out)
 	case protocol.OwnerTasks:
 		t, fault := taskTarget(view, x)
 		if fault != nil {
-			return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+			return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
 		}
-		return s.dispatch(now, m, view, t, out)
+		return s.call(now, m, view, t, out)
 	}
 	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther {
-		return s.dispatch(now, m, view, edge.Target{Server: servers[0]}, out)
+		return s.call(now, m, view, edge.Target{Server: servers[0]}, out)
 	}
-	return append(out, kernel.Act(edge.Deny{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
+	return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
 }
 
 // unknown refuses a request for what is not found, after a look at what is new if there may be something.
@@ -75,14 +75,14 @@ func (s *state) unknown(m message.Visit, view *catalog.View, fault *protocol.Fau
 	if waits {
 		return out
 	}
-	return append(out, kernel.Act(edge.Deny{X: m.Exchange, Fault: fault}))
+	return append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: fault}))
 }
 
 // doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
 func (s *state) doubted(m message.Visit, view *catalog.View, out []kernel.Effect) ([]kernel.Effect, bool) {
 	fault, servers, kinds := edge.Unknown(view, m.Exchange, edge.NoResource(m.Exchange))
 	if fault.Name == protocol.ServerUnavailable {
-		return append(out, kernel.Act(edge.Deny{X: m.Exchange, Fault: fault})), true
+		return append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: fault})), true
 	}
 	return s.seekers.Begin(m, servers, kinds, s.self, &s.seq, out)
 }
@@ -122,14 +122,14 @@ func (s *state) discover(view *catalog.View, gateway bool) []byte {
 func (s *state) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
-		return append(out, kernel.Act(edge.Deny{X: x, Fault: protocol.BadParams("params.cursor: want a string")}))
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.BadParams("params.cursor: want a string")}))
 	}
 	page, fault := view.Page(kind, true, cursor)
 	if fault != nil {
-		return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
 	}
 	if cursor == "" {
-		out = edge.Glanced(view, kind, out)
+		out = edge.ListRead(view, kind, out)
 	}
 	return s.result(x, page, out)
 }
@@ -140,36 +140,36 @@ func (s *state) result(x *downstream.Exchange, result []byte, out []kernel.Effec
 	var f protocol.Frame
 	var info protocol.ResultInfo
 	if f.Parse(raw) != nil || info.Scan(&f) != nil {
-		return append(out, kernel.Act(edge.Deny{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
 	}
 	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, s.info)
 	return append(out, kernel.Act(edge.Answer{X: x, Frame: protocol.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}))
 }
 
 // dispatch holds the call and hands it to the pool of the target's server.
-func (s *state) dispatch(now time.Time, m message.Visit, view *catalog.View, t edge.Target, out []kernel.Effect) []kernel.Effect {
+func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.Target, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	caller := s.callerOf(x)
 	use := s.clients[caller.ClientKey] // nil = it has no call
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
-		return append(out, kernel.Act(edge.Deny{X: x, Fault: &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
 	}
 	r := t.Request(x, caller)
 	r.Modern = true
-	if x.Frame.M == protocol.MethodToolsCall && edge.LegacyTasks(t.Server) {
+	if x.Frame.M == protocol.MethodToolsCall && edge.HasLegacyTasks(t.Server) {
 		edge.WithoutTasks(r, t.Entry)
 	}
 	var places []byte
 	if m.State != nil {
 		if fault := s.unwrap(m.State, r); fault != nil {
-			return append(out, kernel.Act(edge.Deny{X: x, Fault: fault}))
+			return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
 		}
 		places = visitedIn(m.State)
 	}
 	s.seq++
 	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.seq) // what is told of the call comes in its client's turn
-	v := &visit{
-		xs: []*downstream.Exchange{x}, view: view, server: t.Server, caller: caller, visited: places,
+	v := &heldCall{
+		exchanges: []*downstream.Exchange{x}, view: view, server: t.Server, caller: caller, visitedURLs: places,
 		Call: t.Call(seq, x, now, s.limits.ParkedCall),
 	}
 	out = s.wantLevel(x, out)
@@ -188,7 +188,7 @@ func (s *state) dispatch(now time.Time, m message.Visit, view *catalog.View, t e
 // unwrap puts a server's own requestState back in place of the sealed one.
 func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
-		return badState()
+		return badStateFault()
 	}
 	var f protocol.Frame
 	var params protocol.Params
@@ -196,11 +196,11 @@ func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	if visitedIn(state) != nil { // the call begins anew; its answers were for the client's user alone
 		var ok bool
 		if edit, ok = protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
-			return badState()
+			return badStateFault()
 		}
 	}
 	if f.Parse(protocol.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
-		return badState()
+		return badStateFault()
 	}
 	if r.Target.Present() { // it stands elsewhere in the new frame
 		switch f.M {
@@ -214,7 +214,7 @@ func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	return nil
 }
 
-func badState() *protocol.Fault {
+func badStateFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}
 }
 

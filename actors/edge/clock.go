@@ -16,8 +16,8 @@ type Clock struct {
 // With more than few calls the timer is no finer than coarse: thousands that end one after the other, a millisecond
 // apart, would each have all the others looked at.
 const (
-	few    = 64
-	coarse = 50 * time.Millisecond
+	fewCalls    = 64
+	coarseTimer = 50 * time.Millisecond
 )
 
 // Deadline says that a call may have run out of time.
@@ -49,7 +49,7 @@ func Fired[C interface{ Deadline() time.Time }](c *Clock, now time.Time, m Deadl
 			next = at
 		}
 	}
-	if soon := now.Add(coarse); len(calls) > few && !next.IsZero() && next.Before(soon) {
+	if soon := now.Add(coarseTimer); len(calls) > fewCalls && !next.IsZero() && next.Before(soon) {
 		next = soon
 	}
 	return c.By(now, next, out)

@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Counted says how a call ended.
-type Counted struct {
+// CallOutcome says how a call ended.
+type CallOutcome struct {
 	Server   string
 	method   protocol.Method
 	outcome  status.Outcome
@@ -20,21 +20,21 @@ type Counted struct {
 }
 
 // Count adds it to its server's metrics.
-func (c Counted) Count(m *status.ServerMetrics) {
+func (c CallOutcome) Count(m *status.ServerMetrics) {
 	m.Call(c.method, c.outcome, c.seconds)
 	if c.method == protocol.MethodResourcesRead {
 		m.Read(c.mimeType, c.outcome == status.OutcomeOK)
 	}
 }
 
-// Ended is counted for a call that ended without an answer of its server's.
-func Ended(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
-	return kernel.Act(Counted{Server: c.Server, method: c.Method, outcome: outcome, seconds: now.Sub(c.Began).Seconds()})
+// CountUnanswered is counted for a call that ended without an answer of its server's.
+func CountUnanswered(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
+	return kernel.Act(CallOutcome{Server: c.Server, method: c.Method, outcome: outcome, seconds: now.Sub(c.Began).Seconds()})
 }
 
-// Answered is counted for an answer of the server's own.
-func Answered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
-	c := Counted{Server: of.Server, method: of.Method, outcome: status.OutcomeError, seconds: now.Sub(of.Began).Seconds()}
+// CountAnswered is counted for an answer of the server's own.
+func CountAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
+	c := CallOutcome{Server: of.Server, method: of.Method, outcome: status.OutcomeError, seconds: now.Sub(of.Began).Seconds()}
 	if frame.Kind == protocol.KindResult {
 		c.outcome = status.OutcomeOK
 		switch of.Method {
@@ -55,8 +55,8 @@ func ReadRefused(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []ke
 		return out
 	}
 	text, _ := protocol.Unquote(protocol.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
-	code := Cut(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
-	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", Cut(of.Item, 200), "code", code, "message", Cut(text, 200)))
+	code := Printable(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
+	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", Printable(of.Item, 200), "code", code, "message", Printable(text, 200)))
 }
 
 // toolFailed reports whether a result of tools/call says isError.

@@ -35,8 +35,8 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 			}
 			var h call.Call
 			h.Method, h.Server = c.method, "files"
-			got := Answered(h.Began, &h, &f).Act.(Counted)
-			if want := (Counted{"files", c.method, c.outcome, 0, c.mime}); got != want {
+			got := CountAnswered(h.Began, &h, &f).Act.(CallOutcome)
+			if want := (CallOutcome{"files", c.method, c.outcome, 0, c.mime}); got != want {
 				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
 			}
 		})

@@ -19,7 +19,7 @@ type (
 	AnswerPieces struct {
 		X       *downstream.Exchange
 		Pieces  [][]byte
-		newline bool
+		Newline bool
 		Memory  *protocol.Memory // what they lie in, if nobody else reads it; else nil
 	}
 	// Ahead is a message ahead of the answer.
@@ -32,8 +32,8 @@ type (
 	}
 	// Accept says that a notification or a response has been taken.
 	Accept struct{ X *downstream.Exchange }
-	// Deny answers with a fault of ours, and the HTTP status it has in the modern era.
-	Deny struct {
+	// Refuse answers with a fault of ours, and the HTTP status it has in the modern era.
+	Refuse struct {
 		X     *downstream.Exchange
 		Fault *protocol.Fault
 	}
@@ -63,7 +63,7 @@ func Perform(m *status.Metrics, act any) {
 		for _, piece := range a.Pieces {
 			m.Bytes(status.Clients, status.Out, len(piece))
 		}
-		a.X.AnswerPieces(a.Pieces, a.newline, a.Memory)
+		a.X.AnswerPieces(a.Pieces, a.Newline, a.Memory)
 	case Ahead:
 		m.Bytes(status.Clients, status.Out, len(a.Frame))
 		a.X.Notify(protocol.Message{Frame: a.Frame, Newline: a.Newline}, a.Weight, a.Key)
@@ -75,8 +75,8 @@ func Perform(m *status.Metrics, act any) {
 // LargeFrame is from how many bytes on a frame is not copied for its edits, but written in pieces.
 const LargeFrame = 16 << 10
 
-// Edited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
-func Edited(x *downstream.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) kernel.Effect {
+// AnswerEdited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
+func AnswerEdited(x *downstream.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) kernel.Effect {
 	if len(frame.Raw) < LargeFrame {
 		return kernel.Act(Answer{x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
 	}

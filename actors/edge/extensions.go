@@ -10,9 +10,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// manyServers are the extensions that work with several servers in view: their methods can be routed, or they have none.
+// routedExtensions are the extensions that work with several servers in view: their methods can be routed, or they have none.
 // Any other is announced where one server alone is seen, who gets all methods we do not know.
-var manyServers = []string{message.ExtensionTasks, "io.modelcontextprotocol/ui"}
+var routedExtensions = []string{message.ExtensionTasks, "io.modelcontextprotocol/ui"}
 
 // extensionsOf are the extensions that a server announces, with its settings; those of tasks only to clients of its own
 // era, for the legacy versions have tasks of another shape.
@@ -40,7 +40,7 @@ func CapabilitiesFor(view *catalog.View, modern bool) []byte {
 		maps.Copy(all, extensionsOf(server, modern))
 	}
 	if len(view.Servers()) > 1 {
-		maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(manyServers, name) })
+		maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(routedExtensions, name) })
 	}
 	told := message.Extras{Experimental: experimentalOf(view)}
 	if text, err := json.Marshal(all); err == nil && len(all) > 0 {

@@ -12,21 +12,21 @@ import (
 // AbortFault is what the client of an aborted call is told. Nobody writes to it.
 var AbortFault = &protocol.Fault{Name: protocol.InternalFault, Message: "an operator of the gateway cancelled the call"}
 
-// EndedWith is fault for one call: it names the server. Whoever ends with the call cannot wait for the word that nothing
+// FaultOfCall is fault for one call: it names the server. Whoever ends with the call cannot wait for the word that nothing
 // was sent, so it says nothing of that kind: bytes leave before anybody is told.
-func EndedWith(fault *protocol.Fault, c *call.Call) *protocol.Fault {
+func FaultOfCall(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 	f := *fault
 	f.Server, f.Retryable = c.Server, false
 	return &f
 }
 
-// OwnServer is what a gateway is told that has been given itself as a server: it would list its own lists without end.
-func OwnServer() *protocol.Fault {
+// OwnServerFault is what a gateway is told that has been given itself as a server: it would list its own lists without end.
+func OwnServerFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.InvalidRequest, Message: "this gateway is among its own servers; remove that entry of mcpServers"}
 }
 
-// RefuseAsk answers a question with an error instead of asking.
-func RefuseAsk(m message.Ask, code int, why string) kernel.Effect {
+// RefuseQuestion answers a question with an error instead of asking.
+func RefuseQuestion(m message.Ask, code int, why string) kernel.Effect {
 	err := fmt.Appendf(nil, `{"code":%d,"message":%s}`, code, protocol.Quote(why))
 	return kernel.Tell(m.From, message.Answer{Key: m.Key, Error: err})
 }

@@ -155,8 +155,8 @@ func (s *Seekers[R]) remove(is func(*sought[R]) bool) (request R, found bool) {
 	return request, true
 }
 
-// Glanced tells the servers whose lists change without a word that a client has been given one.
-func Glanced(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+// ListRead tells the servers whose lists change without a word that a client has been given one.
+func ListRead(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	for _, server := range view.Silent(kind) {
 		out = append(out, kernel.Tell(server.Pool, message.Glanced{Kind: kind}))
 	}

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/actors/catalog"
 )
 
-// WaitOver tells an actor that the servers have had their time to start.
-type WaitOver struct{}
+// StartWaitOver tells an actor that the servers have had their time to start.
+type StartWaitOver struct{}
 
 // StartWait is how long the client on stdin and stdout waits for servers that are still starting: it lists once,
 // right after initialize, and many such clients do not listen to list_changed.

@@ -13,7 +13,7 @@ const MaxSubscriptions = 10_000
 const reportedSubs = 1000
 
 // Resource names a resource by its server and the server's own URI.
-type Resource struct{ Server, Uri string }
+type Resource struct{ Server, URI string }
 
 // Subscription is a resource the client wants updates of.
 type Subscription struct {
@@ -28,14 +28,14 @@ func ReportSubscriptions(session string, subs map[Resource]*Subscription) []stat
 		if len(all) == reportedSubs {
 			break
 		}
-		all = append(all, status.Subscription{Session: session, Server: r.Server, URI: sub.Public, OwnURI: r.Uri})
+		all = append(all, status.Subscription{Session: session, Server: r.Server, URI: sub.Public, OwnURI: r.URI})
 	}
 	return all
 }
 
-// Hearing finds the subscription by which a client hears of a change: to the resource itself, or to what it is a part of. It
+// SubscriptionFor finds the subscription by which a client hears of a change: to the resource itself, or to what it is a part of. It
 // also says how the client knows the resource.
-func Hearing(view *catalog.View, subs map[Resource]*Subscription, m *message.ResourceUpdated) (r Resource, public string, ok bool) {
+func SubscriptionFor(view *catalog.View, subs map[Resource]*Subscription, m *message.ResourceUpdated) (r Resource, public string, ok bool) {
 	for uri := range message.Covering(m.URI) {
 		r = Resource{m.Server, uri}
 		sub := subs[r]
@@ -54,10 +54,10 @@ func Hearing(view *catalog.View, subs map[Resource]*Subscription, m *message.Res
 	return r, "", false
 }
 
-// AllOf are updates of every resource of the server in subs.
-func AllOf(server string, subs map[Resource]*Subscription) (all []message.ResourceUpdated) {
+// UpdatesOfAll are updates of every resource of the server in subs.
+func UpdatesOfAll(server string, subs map[Resource]*Subscription) (all []message.ResourceUpdated) {
 	for r := range subs {
-		if u, ok := message.UpdatedURI(r.Uri); ok && r.Server == server {
+		if u, ok := message.UpdatedURI(r.URI); ok && r.Server == server {
 			all = append(all, message.ResourceUpdated{Server: server, URI: u.URI, Frame: u.Frame, Span: u.Span})
 		}
 	}

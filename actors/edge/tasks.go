@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// LegacyTasks reports whether a server can be asked to do tools/call as a task, in the manner of 2025-11-25.
-func LegacyTasks(server *catalog.Server) bool {
+// HasLegacyTasks reports whether a server can be asked to do tools/call as a task, in the manner of 2025-11-25.
+func HasLegacyTasks(server *catalog.Server) bool {
 	if server.Protocol != protocol.Version20251125 || len(server.Capabilities) == 0 {
 		return false
 	}
@@ -46,8 +46,8 @@ func PublicTask(edits []protocol.Edit, raw []byte, span protocol.Span, server st
 // PublicTaskID is the id by which clients know a task of a server.
 func PublicTaskID(server, own string) string { return server + "/" + own }
 
-// ModernTasks reports whether a server has the extension.
-func ModernTasks(server *catalog.Server) bool { return Offers(server, message.ExtensionTasks, true) }
+// HasModernTasks reports whether a server has the extension.
+func HasModernTasks(server *catalog.Server) bool { return Offers(server, message.ExtensionTasks, true) }
 
 // TaskServer finds the server a public task id leads to, and its own id; nil if there is none in view that has tasks.
 func TaskServer(view *catalog.View, id string, has func(*catalog.Server) bool) (server *catalog.Server, own string) {
@@ -60,8 +60,8 @@ func TaskServer(view *catalog.View, id string, has func(*catalog.Server) bool) (
 	return nil, ""
 }
 
-// UndeclaredTasks refuses a client that asks for tasks without having declared that it knows them.
-func UndeclaredTasks() *protocol.Fault {
+// UndeclaredTasksFault refuses a client that asks for tasks without having declared that it knows them.
+func UndeclaredTasksFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ClientCannotAnswer, Required: []byte(needsTasks), Message: "the client has not declared the extension " + message.ExtensionTasks}
 }
 

@@ -52,7 +52,7 @@ func (*listener) Act(self kernel.Self, act any) {
 		a.X.Notify(protocol.Message{Frame: a.Frame, Newline: a.Newline}, a.Weight, a.Key)
 	case edge.Accept:
 		a.X.Accept()
-	case edge.Deny:
+	case edge.Refuse:
 		message.RefuseModern(a.X, a.Fault)
 	case edge.Watch:
 		me := self.Reference()

@@ -24,7 +24,7 @@ func lastWords(out []kernel.Effect) (words string) {
 			words = "acknowledged"
 		case edge.Answer:
 			words = "result"
-		case edge.Deny:
+		case edge.Refuse:
 			words = string(a.Fault.Name)
 		}
 	}

@@ -28,17 +28,17 @@ func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
 		if fault != nil {
 			continue
 		}
-		was, now := s.owed[public], edge.Resource{Server: found.Server.Name, Uri: found.Original}
+		was, now := s.owed[public], edge.Resource{Server: found.Server.Name, URI: found.Original}
 		if was == now || s.subs[now] != nil {
 			continue
 		}
 		if s.subs[was] != nil {
 			delete(s.subs, was)
-			out = append(out, kernel.Tell(s.homes[was.Server].Pool, message.UnsubscribeURI{Who: s.self, URI: was.Uri}))
+			out = append(out, kernel.Tell(s.subscribedAt[was.Server].Pool, message.UnsubscribeURI{Who: s.self, URI: was.URI}))
 		}
 		s.owed[public], s.subs[now] = now, &edge.Subscription{Public: public}
-		s.homes[now.Server] = edge.HomeOf(found.Server)
-		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, URIs: []string{now.Uri}}))
+		s.subscribedAt[now.Server] = edge.LifeOf(found.Server)
+		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, URIs: []string{now.URI}}))
 	}
 	return out
 }

@@ -33,17 +33,17 @@ type state struct {
 		kinds [protocol.ItemKinds]bool
 		uris  []string // as the client wrote them
 	}
-	told    [protocol.ItemKinds]uint64
-	subs    map[edge.Resource]*edge.Subscription
-	homes   map[string]edge.Home     // by server: who knows of them
-	pending map[uint64]edge.Resource // subscribes whose server has not answered, by number
-	owed    map[string]edge.Resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
-	seq     uint64
-	expect  int  // servers that URIs wait for; 0 = none any more
-	begun   bool // the wish has been read
-	acked   bool
-	early   []kernel.Effect // what came before the acknowledgment, which must be first
-	over    bool            // nothing more is to be said: the client has left or cancelled, or has its answer
+	toldGenerations [protocol.ItemKinds]uint64
+	subs            map[edge.Resource]*edge.Subscription
+	subscribedAt    map[string]edge.PoolLife // by server: who knows of them
+	pending         map[uint64]edge.Resource // subscribes whose server has not answered, by number
+	owed            map[string]edge.Resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
+	seq             uint64
+	awaitedServers  int  // servers that URIs wait for; 0 = none any more
+	begun           bool // the wish has been read
+	acked           bool
+	beforeAck       []kernel.Effect // what came before the acknowledgment, which must be first
+	over            bool            // nothing more is to be said: the client has left or cancelled, or has its answer
 }
 
 // Keys of _meta. MCP 2026-07-28, basic.
@@ -57,8 +57,8 @@ type ackDue struct{}
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{x: o.Exchange, key: o.View, self: self, registry: o.Registry, info: edge.ServerInfo(o.Version),
-		client: edge.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
-		expect: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, homes: map[string]edge.Home{}, pending: map[uint64]edge.Resource{}}
+		client:         edge.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
+		awaitedServers: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, subscribedAt: map[string]edge.PoolLife{}, pending: map[uint64]edge.Resource{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -66,8 +66,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	switch m := msg.(type) {
 	case kernel.Started:
 		s.since = now
-		if s.expect > 0 {
-			out = append(out, kernel.WakeAfter(edge.StartWait, edge.WaitOver{}))
+		if s.awaitedServers > 0 {
+			out = append(out, kernel.WakeAfter(edge.StartWait, edge.StartWaitOver{}))
 		}
 		return append(out, kernel.Act(edge.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 	case message.Published:
@@ -76,22 +76,22 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.subscribed(m, out)
 	case ackDue:
 		return s.ack(out)
-	case edge.WaitOver:
-		s.expect = 0
+	case edge.StartWaitOver:
+		s.awaitedServers = 0
 		if s.view != nil && !s.begun {
-			return s.Begin(out)
+			return s.begin(out)
 		}
 	case message.ResourceUpdated:
 		return s.updated(m, out)
 	case message.ResourcesUpdated:
-		for _, u := range edge.AllOf(m.Server, s.subs) {
+		for _, u := range edge.UpdatesOfAll(m.Server, s.subs) {
 			out = s.updated(u, out)
 		}
 	case edge.Departed:
 		s.over = true
 		return append(out, kernel.Leave())
 	case message.Withdrawal: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
-		if edge.RequestOf(s.x) == (edge.Requester{Remote: m.Remote, Id: m.RequestID}) {
+		if edge.RequestOf(s.x) == (edge.Requester{Remote: m.Remote, ID: m.RequestID}) {
 			s.over = true
 			return append(out, kernel.Act(edge.Accept{X: s.x}), kernel.Leave())
 		}
@@ -120,19 +120,19 @@ func (s *state) published(snapshot *catalog.Snapshot, out []kernel.Effect) []ker
 	}
 	s.view = view
 	if s.begun {
-		out, _ = edge.Rehome(s.homes, snapshot, s.self, s.subs, nil, out)
+		out, _ = edge.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, nil, out)
 		return s.tellChanges(s.keepPromises(out))
 	}
-	return s.Begin(out)
+	return s.begin(out)
 }
 
 // mustWait: servers have not said yet what they have, and cannot be subscribed to.
 func (s *state) mustWait(uris []string) bool {
-	return len(uris) > 0 && edge.SettledIn(s.view.Snapshot()) < s.expect
+	return len(uris) > 0 && edge.SettledIn(s.view.Snapshot()) < s.awaitedServers
 }
 
-// Begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
-func (s *state) Begin(out []kernel.Effect) []kernel.Effect {
+// begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
+func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	var filter struct {
 		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
 		ResourceSubscriptions, TaskIDs                             []string
@@ -141,12 +141,12 @@ func (s *state) Begin(out []kernel.Effect) []kernel.Effect {
 		return s.refuse(protocol.BadParams("params.notifications: want an object of booleans and lists of at most 10000 URIs"), out)
 	}
 	if len(filter.TaskIDs) > 0 && !edge.Declares(s.x.Params.MetaCapabilities.Of(s.x.Frame.Raw), message.ExtensionTasks) {
-		return s.refuse(edge.UndeclaredTasks(), out)
+		return s.refuse(edge.UndeclaredTasksFault(), out)
 	}
 	if s.mustWait(filter.ResourceSubscriptions) {
 		return out
 	}
-	s.begun, s.told = true, s.view.Snapshot().Generation
+	s.begun, s.toldGenerations = true, s.view.Snapshot().Generation
 	s.wants.kinds[protocol.Tools] = filter.ToolsListChanged
 	s.wants.kinds[protocol.Prompts] = filter.PromptsListChanged
 	s.wants.kinds[protocol.Resources] = filter.ResourcesListChanged
@@ -155,11 +155,11 @@ func (s *state) Begin(out []kernel.Effect) []kernel.Effect {
 		if fault != nil {
 			continue // left out of the acknowledgment
 		}
-		out = s.wish(found, uri, out)
+		out = s.subscribeTo(found, uri, out)
 	}
 	for _, id := range filter.TaskIDs {
-		if server, own := edge.TaskServer(s.view, id, edge.ModernTasks); server != nil {
-			out = s.wish(catalog.Found{Server: server, Original: message.TaskURI(own)}, id, out)
+		if server, own := edge.TaskServer(s.view, id, edge.HasModernTasks); server != nil {
+			out = s.subscribeTo(catalog.Found{Server: server, Original: message.TaskURI(own)}, id, out)
 		}
 	}
 	if len(s.pending) == 0 {
@@ -169,22 +169,22 @@ func (s *state) Begin(out []kernel.Effect) []kernel.Effect {
 }
 
 // wish subscribes to what the client calls public.
-func (s *state) wish(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
-	server, r := found.Server, edge.Resource{Server: found.Server.Name, Uri: found.Original}
+func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
+	server, r := found.Server, edge.Resource{Server: found.Server.Name, URI: found.Original}
 	if s.subs[r] != nil {
 		return out
 	}
 	s.subs[r] = &edge.Subscription{Public: public}
-	s.homes[r.Server] = edge.HomeOf(server)
+	s.subscribedAt[r.Server] = edge.LifeOf(server)
 	s.seq++
 	s.pending[s.seq] = r
-	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.Uri, Unlisted: found.Unlisted}))
+	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Unlisted: found.Unlisted}))
 }
 
 // refuse ends the stream before it has begun.
 func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	s.begun, s.over = true, true
-	return append(out, kernel.Act(edge.Deny{X: s.x, Fault: fault}), kernel.Leave())
+	return append(out, kernel.Act(edge.Refuse{X: s.x, Fault: fault}), kernel.Leave())
 }
 
 // subscribed: a server has confirmed or refused; a refused URI is not acknowledged, or owed if it was before.
@@ -223,7 +223,7 @@ func (s *state) ack(out []kernel.Effect) []kernel.Effect {
 	wished := map[string][]string{}
 	for r, sub := range s.subs {
 		name := "resourceSubscriptions"
-		if _, task := message.TaskOf(r.Uri); task {
+		if _, task := message.TaskOf(r.URI); task {
 			name = "taskIds"
 		}
 		wished[name] = append(wished[name], sub.Public)
@@ -242,8 +242,8 @@ func (s *state) ack(out []kernel.Effect) []kernel.Effect {
 	if len(agreed) == 0 {
 		return append(out, kernel.Leave())
 	}
-	early := s.early
-	s.early = nil
+	early := s.beforeAck
+	s.beforeAck = nil
 	return append(out, early...)
 }
 
@@ -264,9 +264,9 @@ func (s *state) notify(method string, params []byte, key string) kernel.Effect {
 func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 	generation := s.view.Snapshot().Generation
 	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Prompts, protocol.Resources} {
-		due := s.told[kind] != generation[kind]
+		due := s.toldGenerations[kind] != generation[kind]
 		if kind == protocol.Resources {
-			due = due || s.told[protocol.Templates] != generation[protocol.Templates]
+			due = due || s.toldGenerations[protocol.Templates] != generation[protocol.Templates]
 		}
 		if !due || !s.wants.kinds[kind] {
 			continue
@@ -274,14 +274,14 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 		method := kind.ChangedMethod().String()
 		out = s.tell(s.notify(method, append(append([]byte{'{'}, s.tag()...), '}'), method), out)
 	}
-	s.told = generation
+	s.toldGenerations = generation
 	return out
 }
 
 // tell keeps what comes before the acknowledgment.
 func (s *state) tell(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 	if !s.acked {
-		s.early = append(s.early, e)
+		s.beforeAck = append(s.beforeAck, e)
 		return out
 	}
 	return append(out, e)
@@ -289,7 +289,7 @@ func (s *state) tell(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 
 // updated passes a change of a resource or task on, with the client's URI and the stream's tag.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
-	_, public, ok := edge.Hearing(s.view, s.subs, &m)
+	_, public, ok := edge.SubscriptionFor(s.view, s.subs, &m)
 	if !ok {
 		return out
 	}
@@ -316,13 +316,13 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 // stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
 // would have to be the acknowledgment.
 func (s *state) stop(out []kernel.Effect) []kernel.Effect {
-	out = edge.LeaveHomes(s.homes, s.self, out)
+	out = edge.UnsubscribeAll(s.subscribedAt, s.self, out)
 	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 	switch {
 	case s.over:
 		return out
 	case !s.acked:
-		return append(out, kernel.Act(edge.Deny{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
+		return append(out, kernel.Act(edge.Refuse{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
 	}
 	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
 	result = append(append(result, `,"`+metaServerInfo+`":`...), s.info...)

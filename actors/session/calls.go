@@ -25,7 +25,7 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 			return out
 		}
 	}
-	return s.forward(now, x, t, out)
+	return s.call(now, x, t, out)
 }
 
 // doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
@@ -51,21 +51,21 @@ func (s *state) unknown(x *downstream.Exchange, fault *protocol.Fault, out []ker
 func (s *state) seekAgain(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	s.seekers.Again = true
 	defer func() { s.seekers.Again = false }()
-	return s.Request(now, x, out)
+	return s.request(now, x, out)
 }
 
 // forward hands a request to the pool of the target's server.
-func (s *state) forward(now time.Time, x *downstream.Exchange, t edge.Target, out []kernel.Effect) []kernel.Effect {
+func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out []kernel.Effect) []kernel.Effect {
 	id := x.Frame.IDBytes()
 	if _, taken := s.byID[string(id)]; taken {
-		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + edge.Cut(string(id), 100) + " is in use by a call in flight"}}))
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + edge.Printable(string(id), 100) + " is in use by a call in flight"}}))
 	}
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
 	r := t.Request(x, s.caller())
 	s.seq++
-	h := &held{x: x, view: s.view, server: t.Server, Call: t.Call(s.seq, x, now, s.limits.ParkedCall)}
+	h := &heldCall{x: x, view: s.view, server: t.Server, Call: t.Call(s.seq, x, now, s.limits.ParkedCall)}
 	h.Token = x.Params.ProgressToken.Of(x.Frame.Raw)
 	s.prepareTask(r, t)
 	h.asTask, h.Limits.Patient = r.AsTask, r.Waits()
@@ -97,7 +97,7 @@ func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect)
 	clear(s.scratch) // no frame outlives its delivery here
 	if h.State == call.Ended {
 		delete(s.calls, seq)
-		if h.survey == nil { // whose looks share the id of a request that is not in the table
+		if h.listing == nil { // whose looks share the id of a request that is not in the table
 			delete(s.byID, string(h.ID))
 		}
 		return s.leaveWhenDrained(out)
@@ -109,10 +109,10 @@ func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect)
 }
 
 // effect carries out what a call's step wants done.
-func (s *state) effect(now time.Time, h *held, e *call.Effect, out []kernel.Effect) []kernel.Effect {
+func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	s.taskGone(h, e)
-	if h.survey != nil {
-		return s.looked(h, e, out)
+	if h.listing != nil {
+		return s.taskAnswered(h, e, out)
 	}
 	switch e.Kind {
 	case call.Deliver:
@@ -122,8 +122,8 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []kernel.Effe
 			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.resultOf(), frame)...)
 			edits = h.taskEdits(edits, frame)
 		}
-		out = append(out, edge.Edited(h.x, frame, edits, frame.Memory))
-		return append(edge.ReadRefused(&h.Call, frame, out), edge.Answered(now, &h.Call, frame))
+		out = append(out, edge.AnswerEdited(h.x, frame, edits, frame.Memory))
+		return append(edge.ReadRefused(&h.Call, frame, out), edge.CountAnswered(now, &h.Call, frame))
 	case call.Fail:
 		if e.Fault.Tool == "" && h.Method == protocol.MethodToolsCall {
 			fault := *e.Fault
@@ -131,12 +131,12 @@ func (s *state) effect(now time.Time, h *held, e *call.Effect, out []kernel.Effe
 			e.Fault = &fault
 		}
 		out = s.fault(h.x, e.Fault, out)
-		return append(out, edge.Ended(now, &h.Call, edge.OutcomeOf(e.Fault)))
+		return append(out, edge.CountUnanswered(now, &h.Call, edge.OutcomeOf(e.Fault)))
 	case call.Cancel:
 		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
 	case call.Forget:
 		out = s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
-		return append(out, edge.Ended(now, &h.Call, status.OutcomeCancelled))
+		return append(out, edge.CountUnanswered(now, &h.Call, status.OutcomeCancelled))
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func (s *state) inbound(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	}
 	switch x.Frame.Kind {
 	case protocol.KindRequest:
-		return s.Request(now, x, out)
+		return s.request(now, x, out)
 	case protocol.KindNotification:
 		out = append(out, kernel.Act(edge.Accept{X: x}))
 		return s.notification(now, x, out)
@@ -69,8 +69,8 @@ func (s *state) withdrawn(x *downstream.Exchange, f *protocol.Fault, out []kerne
 	return s.fault(x, f, out)
 }
 
-// Request answers what the gateway knows by itself and dispatches the rest.
-func (s *state) Request(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+// request answers what the gateway knows by itself and dispatches the rest.
+func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if fault := message.UnknownProject(x); fault != nil {
 		return s.unopened(x, fault, out)
 	}
@@ -107,14 +107,14 @@ func (s *state) Request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	case protocol.MethodResourcesUnsubscribe:
 		return s.unsubscribe(x, out)
 	}
-	if server := s.only(); server != nil && x.Frame.M == protocol.MethodOther {
-		return s.forward(now, x, edge.Target{Server: server}, out) // a method of a later revision, or of the server's own
+	if server := s.onlyServer(); server != nil && x.Frame.M == protocol.MethodOther {
+		return s.call(now, x, edge.Target{Server: server}, out) // a method of a later revision, or of the server's own
 	}
 	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 }
 
 // only is the server when there is just one in view: methods we do not know go to it untouched (bridge.md section 6).
-func (s *state) only() *catalog.Server {
+func (s *state) onlyServer() *catalog.Server {
 	if servers := s.view.Servers(); len(servers) == 1 {
 		return servers[0]
 	}
@@ -132,7 +132,7 @@ func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kerne
 		return s.fault(x, fault, out)
 	}
 	if cursor == "" {
-		out = edge.Glanced(s.view, kind, out)
+		out = edge.ListRead(s.view, kind, out)
 	}
 	return s.result(x, page, out)
 }
@@ -148,12 +148,12 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	}
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
-		return append(s.fault(x, edge.OwnServer(), out), kernel.Leave())
+		return append(s.fault(x, edge.OwnServerFault(), out), kernel.Leave())
 	}
-	if s.nowhere {
+	if s.viewGone {
 		return append(out, kernel.Act(refuse{x, 404, protocol.NoServer(s.key.Server)}), kernel.Leave())
 	}
-	if s.view == nil || s.expect > 0 {
+	if s.view == nil || s.awaitedServers > 0 {
 		if len(s.wait) > 0 {
 			return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))
 		}
@@ -166,7 +166,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	s.can, s.extras = message.CanOf(s.capabilities).In(s.version), message.ExtrasOf(s.capabilities)
 	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
 	s.client = edge.ClientName(s.clientInfo)
-	s.told = s.view.Snapshot().Generation
+	s.toldGenerations = s.view.Snapshot().Generation
 	out = s.result(x, s.initializeResult(peer != ""), out)
 	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client, "protocol", s.version, "transport", s.transport))
 }
@@ -195,7 +195,7 @@ func (s *state) initializeResult(gateway bool) []byte {
 	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
 	b = append(append(b, `,"capabilities":`...), s.announced()...)
 	b = append(b, `,"serverInfo":{"name":"goblin-actor","version":`...)
-	b = append(protocol.AppendQuoted(b, s.gateway), '}')
+	b = append(protocol.AppendQuoted(b, s.gatewayVersion), '}')
 	if instructions := s.view.Instructions(); instructions != "" {
 		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
 	}
@@ -232,6 +232,6 @@ func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effe
 	return append(out, kernel.Act(edge.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy), Newline: false}))
 }
 
-func quote(s string) string { return string(protocol.Quote(edge.Cut(s, 100))) }
+func quote(s string) string { return string(protocol.Quote(edge.Printable(s, 100))) }
 
 func shortID(id string) string { return id[:min(8, len(id))] }

@@ -104,7 +104,7 @@ func (s *session) Act(self kernel.Self, act any) {
 		edge.Perform(s.Metrics, a)
 	case refuse:
 		s.refuse(a)
-	case edge.Counted:
+	case edge.CallOutcome:
 		a.Count(s.meter(a.Server))
 	case push:
 		s.push(self, a)

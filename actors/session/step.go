@@ -20,15 +20,15 @@ const openWait = time.Minute
 
 // state is all a session knows. Written by step only.
 type state struct {
-	id        string
-	node      string // of this gateway
-	transport string
-	key       catalog.Key
-	limits    config.Limits
-	gateway   string // version, for ServerInfo
-	registry  kernel.Reference
-	owner     kernel.Reference
-	self      kernel.Reference
+	id             string
+	node           string // of this gateway
+	transport      string
+	key            catalog.Key
+	limits         config.Limits
+	gatewayVersion string // version, for ServerInfo
+	registry       kernel.Reference
+	owner          kernel.Reference
+	self           kernel.Reference
 
 	path         string // the endpoint it was opened on; other paths do not know it
 	initialized  bool   // initialize was answered
@@ -44,50 +44,50 @@ type state struct {
 	since        time.Time
 	lastSeen     time.Time
 
-	nowhere bool // the newest Snapshot has no view for key
+	viewGone bool // the newest Snapshot has no view for key
 
-	view *catalog.View              // nil until the first Snapshot came
-	told [protocol.ItemKinds]uint64 // generations the client was told of
-	wait []*downstream.Exchange     // initialize that came too early to be answered; at most one
+	view            *catalog.View              // nil until the first Snapshot came
+	toldGenerations [protocol.ItemKinds]uint64 // generations the client was told of
+	wait            []*downstream.Exchange     // initialize that came too early to be answered; at most one
 
-	expect int // servers that initialize waits for
+	awaitedServers int // servers that initialize waits for
 
 	streams []*downstream.EventStream // oldest first; never changed in place
 	seekers edge.Seekers[*downstream.Exchange]
-	calls   map[uint64]*held
+	calls   map[uint64]*heldCall
 	byID    map[string]uint64 // the client's raw ids of calls in flight
 	seq     uint64
 	clock   edge.Clock
 	scratch []call.Effect
 
-	lastAsk     uint64
-	questions   map[uint64]question         // put to the client and not answered, by our id
-	rootsOf     map[string]kernel.Reference // pools of servers that asked for the roots
-	subs        map[edge.Resource]*edge.Subscription
-	kept        int                    // updates that wait for a stream
-	subscribing map[uint64]subscribing // by seq
-	homes       map[string]edge.Home   // by server: who knows of the subscriptions there
-	tasks       map[string]*task       // by public id
-	lastTask    uint64
+	lastQuestion uint64
+	questions    map[uint64]question         // put to the client and not answered, by our id
+	rootsOf      map[string]kernel.Reference // pools of servers that asked for the roots
+	subs         map[edge.Resource]*edge.Subscription
+	updatesKept  int                      // updates that wait for a stream
+	subscribing  map[uint64]subscribing   // by seq
+	subscribedAt map[string]edge.PoolLife // by server: who knows of the subscriptions there
+	tasks        map[string]*task         // by public id
+	lastTask     uint64
 }
 
 // held is a call with what its holder needs to answer it.
-type held struct {
+type heldCall struct {
 	call.Call
-	x      *downstream.Exchange
-	view   *catalog.View   // the view it was looked up in: names in its result are made from it
-	server *catalog.Server // whose pool has it
-	asTask bool            // a tools/call that is to be done as a task
-	survey *survey         // it asks about a task on behalf of this; nil = the client's own call
-	place  int             // there
+	x       *downstream.Exchange
+	view    *catalog.View   // the view it was looked up in: names in its result are made from it
+	server  *catalog.Server // whose pool has it
+	asTask  bool            // a tools/call that is to be done as a task
+	listing *taskListing    // it asks about a task on behalf of this; nil = the client's own call
+	row     int             // there
 }
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		id: o.ID, node: o.Node, transport: o.Transport, key: o.View, limits: o.Limits, gateway: o.Version, registry: o.Registry, self: self,
-		expect: o.Expect, calls: map[uint64]*held{}, byID: map[string]uint64{},
+		id: o.ID, node: o.Node, transport: o.Transport, key: o.View, limits: o.Limits, gatewayVersion: o.Version, registry: o.Registry, self: self,
+		awaitedServers: o.Expect, calls: map[uint64]*heldCall{}, byID: map[string]uint64{},
 		questions: map[uint64]question{}, rootsOf: map[string]kernel.Reference{},
-		subs: map[edge.Resource]*edge.Subscription{}, subscribing: map[uint64]subscribing{}, homes: map[string]edge.Home{}, owner: o.Gateway, tasks: map[string]*task{},
+		subs: map[edge.Resource]*edge.Subscription{}, subscribing: map[uint64]subscribing{}, subscribedAt: map[string]edge.PoolLife{}, owner: o.Gateway, tasks: map[string]*task{},
 	}
 }
 
@@ -108,9 +108,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Log:
 		return s.log(now, m, out)
 	case message.Ask:
-		return s.ask(now, m, out)
+		return s.question(now, m, out)
 	case message.AskWithdrawn:
-		return s.askWithdrawn(now, m, out)
+		return s.questionWithdrawn(now, m, out)
 	case message.TaskMade:
 		return s.taskMade(m, out)
 	case message.TaskNote:
@@ -166,8 +166,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if !s.initialized {
 			return append(out, kernel.Leave())
 		}
-	case edge.WaitOver:
-		s.expect = 0
+	case edge.StartWaitOver:
+		s.awaitedServers = 0
 		return s.serveWaiting(now, out)
 	case message.Abort:
 		return s.abort(now, m, out)
@@ -181,8 +181,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if s.transport != "stdio" {
 			out = append(out, kernel.WakeAfter(s.limits.SessionIdle, idleCheck{}))
 		}
-		if s.expect > 0 {
-			out = append(out, kernel.WakeAfter(edge.StartWait, edge.WaitOver{}))
+		if s.awaitedServers > 0 {
+			out = append(out, kernel.WakeAfter(edge.StartWait, edge.StartWaitOver{}))
 		}
 		if s.transport == "sse" {
 			out = append(out, kernel.WakeAfter(openWait, openOver{}))
@@ -196,7 +196,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 // published takes a newer catalog, and tells the client what changed.
 func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.key)
-	if s.nowhere = !ok; s.nowhere {
+	if s.viewGone = !ok; s.viewGone {
 		if s.transport == "http" && !s.initialized && len(s.wait) == 0 {
 			return out // the initialize is on its way, and is to be told why
 		}
@@ -207,7 +207,7 @@ func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []kerne
 		return append(out, kernel.Leave())
 	}
 	s.view = view
-	return s.tellChanges(s.serveWaiting(now, s.rehome(out)))
+	return s.tellChanges(s.serveWaiting(now, s.resubscribe(out)))
 }
 
 // serveWaiting answers the initialize that waits, once there is a catalog and the servers it waits for have settled.
@@ -215,10 +215,10 @@ func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect
 	if s.view == nil {
 		return out
 	}
-	if edge.SettledIn(s.view.Snapshot()) < s.expect {
+	if edge.SettledIn(s.view.Snapshot()) < s.awaitedServers {
 		return out
 	}
-	s.expect = 0
+	s.awaitedServers = 0
 	waiting := s.wait
 	s.wait = nil
 	for _, x := range waiting {
@@ -252,7 +252,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, seq := range edge.SortedKeys(s.calls) {
 		h := s.calls[seq]
 		out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
-		out = s.event(now, seq, call.Broken{Fault: edge.EndedWith(fault, &h.Call)}, out)
+		out = s.event(now, seq, call.Broken{Fault: edge.FaultOfCall(fault, &h.Call)}, out)
 	}
 	for _, x := range s.wait {
 		out = append(out, kernel.Act(refuse{x, 503, fault}))
@@ -263,7 +263,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, seq := range edge.SortedKeys(s.subscribing) {
 		out = s.fault(s.subscribing[seq].x, fault, out)
 	}
-	out = edge.LeaveHomes(s.homes, s.self, out)
+	out = edge.UnsubscribeAll(s.subscribedAt, s.self, out)
 	for _, stream := range s.streams {
 		out = append(out, kernel.Act(closeStream{stream}))
 	}

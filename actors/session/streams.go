@@ -115,12 +115,12 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 		if kind == protocol.Templates {
 			continue // resources and templates share one notification
 		}
-		due := s.told[kind] != generation[kind]
+		due := s.toldGenerations[kind] != generation[kind]
 		if kind == protocol.Resources {
-			due = due || s.told[protocol.Templates] != generation[protocol.Templates]
-			s.told[protocol.Templates] = generation[protocol.Templates]
+			due = due || s.toldGenerations[protocol.Templates] != generation[protocol.Templates]
+			s.toldGenerations[protocol.Templates] = generation[protocol.Templates]
 		}
-		s.told[kind] = generation[kind]
+		s.toldGenerations[kind] = generation[kind]
 		if !due {
 			continue
 		}
@@ -134,9 +134,9 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect {
 	switch what := m.what.(type) {
 	case protocol.ItemKind:
-		s.told[what] = 0 // differs from every generation of a kind that has changed
+		s.toldGenerations[what] = 0 // differs from every generation of a kind that has changed
 	case message.ResourceUpdated:
-		if r, _, ok := edge.Hearing(s.view, s.subs, &what); ok {
+		if r, _, ok := edge.SubscriptionFor(s.view, s.subs, &what); ok {
 			return s.keep(r, what, out)
 		}
 	}

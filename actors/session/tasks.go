@@ -33,7 +33,7 @@ type task struct {
 
 // offersTasks reports whether the client's version has tasks, and a server in view.
 func (s *state) offersTasks() bool {
-	return s.version == protocol.Version20251125 && slices.ContainsFunc(s.view.Servers(), edge.LegacyTasks)
+	return s.version == protocol.Version20251125 && slices.ContainsFunc(s.view.Servers(), edge.HasLegacyTasks)
 }
 
 // taskRequest answers tasks/list and passes on what names a task of the session.
@@ -47,9 +47,9 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 	id, _ := protocol.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
 	t := s.tasks[id]
 	if t == nil || s.serverOf(t) == nil {
-		return s.fault(x, protocol.BadParams("Unknown task: "+edge.Cut(id, 300)), out)
+		return s.fault(x, protocol.BadParams("Unknown task: "+edge.Printable(id, 300)), out)
 	}
-	return s.forward(now, x, edge.Target{Server: s.serverOf(t), Original: t.own, Span: x.Params.TaskID, Home: &t.home}, out)
+	return s.call(now, x, edge.Target{Server: s.serverOf(t), Original: t.own, Span: x.Params.TaskID, Home: &t.home}, out)
 }
 
 // serverOf is the server that has the task, nil if it is in view no more.
@@ -68,7 +68,7 @@ func (s *state) prepareTask(r *message.Request, t edge.Target) {
 	switch {
 	case t.Home != nil:
 		r.Home = t.Home
-	case r.Frame.M != protocol.MethodToolsCall || !edge.LegacyTasks(t.Server):
+	case r.Frame.M != protocol.MethodToolsCall || !edge.HasLegacyTasks(t.Server):
 	case s.version == protocol.Version20251125 && protocol.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
 		r.AsTask = true
 	default:
@@ -104,7 +104,7 @@ func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effec
 }
 
 // taskGone forgets a task that is no more: its server says so, or the gateway in its place.
-func (s *state) taskGone(h *held, e *call.Effect) {
+func (s *state) taskGone(h *heldCall, e *call.Effect) {
 	if h.Method != protocol.MethodTasksGet {
 		return
 	}
@@ -144,7 +144,7 @@ func (s *state) taskNote(m message.TaskNote, out []kernel.Effect) []kernel.Effec
 }
 
 // resultOf is the method whose result the call has: that of a task is of the call that began it.
-func (h *held) resultOf() protocol.Method {
+func (h *heldCall) resultOf() protocol.Method {
 	if h.Method == protocol.MethodTasksResult {
 		return protocol.MethodToolsCall
 	}
@@ -152,7 +152,7 @@ func (h *held) resultOf() protocol.Method {
 }
 
 // taskEdits make the ids of tasks public in a result: of a call that became a task, or about one.
-func (h *held) taskEdits(edits []protocol.Edit, f *protocol.Frame) []protocol.Edit {
+func (h *heldCall) taskEdits(edits []protocol.Edit, f *protocol.Frame) []protocol.Edit {
 	switch {
 	case h.asTask:
 		edits = edge.PublicTask(edits, f.Raw, protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId"), h.Server)
@@ -171,7 +171,7 @@ func taskEdits(edits []protocol.Edit, raw []byte, object protocol.Span, server s
 }
 
 // ownReply is the result of the client's answer to a question with the task's id as the server knows it.
-func (h *held) ownReply(f *protocol.Frame) []byte {
+func (h *heldCall) ownReply(f *protocol.Frame) []byte {
 	span := protocol.RelatedTask(f.Raw, f.Result)
 	if id, ok := protocol.Unquote(span.Of(f.Raw)); !ok || h.Method != protocol.MethodTasksResult || id != edge.PublicTaskID(h.Server, h.Item) {
 		return f.ResultBytes()

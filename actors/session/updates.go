@@ -11,7 +11,7 @@ import (
 
 // updated tells the client that a resource has changed (S0.7.4), or keeps it until a stream opens.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
-	r, public, ok := edge.Hearing(s.view, s.subs, &m)
+	r, public, ok := edge.SubscriptionFor(s.view, s.subs, &m)
 	if !ok {
 		return out
 	}
@@ -24,32 +24,32 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 
 // Bounds of what is kept for a client that is away.
 const (
-	maxDue      = 64     // changed parts of one resource by name
-	maxKeptDue  = 10_000 // of all resources together
-	maxDueFrame = 4 << 10
+	maxDueOfResource = 64     // changed parts of one resource by name
+	maxDueTogether   = 10_000 // of all resources together
+	maxDueFrame      = 4 << 10
 )
 
 // keep keeps an update for later: the newest of each URI. Of too many parts only the whole is told.
 func (s *state) keep(r edge.Resource, m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	sub := s.subs[r]
-	m = slim(m, m.URI)
+	m = boundedUpdate(m, m.URI)
 	i := slices.IndexFunc(sub.Due, func(u message.ResourceUpdated) bool { return u.URI == m.URI })
 	switch {
 	case i >= 0:
 		sub.Due[i] = m
-	case len(sub.Due) < maxDue && s.kept < maxKeptDue || len(sub.Due) == 0:
+	case len(sub.Due) < maxDueOfResource && s.updatesKept < maxDueTogether || len(sub.Due) == 0:
 		sub.Due = append(sub.Due, m)
-		s.kept++
+		s.updatesKept++
 		return out
 	default:
-		s.kept -= len(sub.Due) - 1
-		sub.Due = []message.ResourceUpdated{slim(m, r.Uri)}
+		s.updatesKept -= len(sub.Due) - 1
+		sub.Due = []message.ResourceUpdated{boundedUpdate(m, r.URI)}
 	}
 	return append(out, kernel.Act(coalesced{protocol.NotificationResourcesUpdated}))
 }
 
 // slim is m, or what we say ourselves when the server's own words are too long to be kept, or are of something else.
-func slim(m message.ResourceUpdated, uri string) message.ResourceUpdated {
+func boundedUpdate(m message.ResourceUpdated, uri string) message.ResourceUpdated {
 	if len(m.Frame.Raw) <= maxDueFrame && m.URI == uri {
 		return m
 	}
@@ -62,7 +62,7 @@ func slim(m message.ResourceUpdated, uri string) message.ResourceUpdated {
 
 // tellUpdates tells what no stream took before.
 func (s *state) tellUpdates(out []kernel.Effect) []kernel.Effect {
-	s.kept = 0
+	s.updatesKept = 0
 	for _, r := range s.resources() {
 		due := s.subs[r].Due
 		s.subs[r].Due = nil
@@ -75,7 +75,7 @@ func (s *state) tellUpdates(out []kernel.Effect) []kernel.Effect {
 
 // allUpdated tells of everything the client subscribed to at a server that named too many changes.
 func (s *state) allUpdated(server string, out []kernel.Effect) []kernel.Effect {
-	for _, u := range edge.AllOf(server, s.subs) {
+	for _, u := range edge.UpdatesOfAll(server, s.subs) {
 		out = s.updated(u, out)
 	}
 	return out

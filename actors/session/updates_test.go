@@ -21,7 +21,7 @@ func away(t *testing.T) (*state, func(uri string)) {
 	server := &catalog.Server{Name: "one"}
 	s.view, _ = catalog.Build(nil, []catalog.Source{{Server: server}}, catalog.Naming{URIStyle: "original"}, [protocol.ItemKinds]bool{}).View(catalog.Key{})
 	s.ready, s.initialized = true, true
-	s.subs[edge.Resource{Server: "one", Uri: "file:///dir"}] = &edge.Subscription{Public: "file:///dir"}
+	s.subs[edge.Resource{Server: "one", URI: "file:///dir"}] = &edge.Subscription{Public: "file:///dir"}
 	return s, func(uri string) {
 		u, ok := message.UpdatedURI(uri)
 		if !ok {
@@ -51,29 +51,29 @@ func TestPartsThatChangeWhileTheClientIsAway(t *testing.T) {
 	if told := back(s); len(told) != 2 || !strings.HasSuffix(told[0], "file:///dir/a") || !strings.HasSuffix(told[1], "file:///dir/b") {
 		t.Errorf("told %q", told)
 	}
-	if told := back(s); len(told) != 0 || s.kept != 0 {
-		t.Errorf("told again: %q, %d are kept", told, s.kept)
+	if told := back(s); len(told) != 0 || s.updatesKept != 0 {
+		t.Errorf("told again: %q, %d are kept", told, s.updatesKept)
 	}
 }
 
 // What came before the server refused the subscription is forgotten with it, and no longer counted.
 func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	s, changes := away(t)
-	s.subscribing[1] = subscribing{x: &downstream.Exchange{}, Resource: edge.Resource{Server: "one", Uri: "file:///dir"}}
+	s.subscribing[1] = subscribing{x: &downstream.Exchange{}, Resource: edge.Resource{Server: "one", URI: "file:///dir"}}
 	changes("file:///dir/a")
 	step(s, time.Now(), message.Subscribed{Seq: 1, Fault: protocol.NoResource("file:///dir")}, nil)
-	if len(s.subs) != 0 || s.kept != 0 {
-		t.Errorf("%d subscriptions, %d updates are kept", len(s.subs), s.kept)
+	if len(s.subs) != 0 || s.updatesKept != 0 {
+		t.Errorf("%d subscriptions, %d updates are kept", len(s.subs), s.updatesKept)
 	}
 }
 
 // A server that names parts without end fills nothing: the client hears that the whole has changed.
 func TestTooManyPartsChange(t *testing.T) {
 	s, changes := away(t)
-	for i := range 10 * maxDue {
+	for i := range 10 * maxDueOfResource {
 		changes(fmt.Sprint("file:///dir/", i))
-		if n := len(s.subs[edge.Resource{Server: "one", Uri: "file:///dir"}].Due); n > maxDue || n != s.kept {
-			t.Fatalf("%d updates are kept, counted as %d", n, s.kept)
+		if n := len(s.subs[edge.Resource{Server: "one", URI: "file:///dir"}].Due); n > maxDueOfResource || n != s.updatesKept {
+			t.Fatalf("%d updates are kept, counted as %d", n, s.updatesKept)
 		}
 	}
 	if told := back(s); !slices.Contains(told, "file:///dir") {

@@ -25,8 +25,8 @@ func TestOutcomesAreBounded(t *testing.T) {
 		for _, o := range d.s.outcomes {
 			sum += len(o.frame)
 		}
-		if sum != bytes || d.s.kept != bytes || len(d.s.outcomes) > 0 && d.s.outcomes[0].seq != first {
-			t.Errorf("%s: %d bytes, counted as %d, want %d; the oldest of %+v, want call %d", what, sum, d.s.kept, bytes, d.s.outcomes, first)
+		if sum != bytes || d.s.outcomeBytes != bytes || len(d.s.outcomes) > 0 && d.s.outcomes[0].seq != first {
+			t.Errorf("%s: %d bytes, counted as %d, want %d; the oldest of %+v, want call %d", what, sum, d.s.outcomeBytes, bytes, d.s.outcomes, first)
 		}
 	}
 	keep(1, maxKept+1)
@@ -99,7 +99,7 @@ func lastWords(out []kernel.Effect) (words string) {
 			words = "acknowledged"
 		case edge.Answer:
 			words = "result"
-		case edge.Deny:
+		case edge.Refuse:
 			words = string(a.Fault.Name)
 		}
 	}

@@ -14,13 +14,13 @@ import (
 
 // ask: a legacy server asks the client of a call something. The client is told with input_required and comes back;
 // meanwhile the call waits, and the server's question with it (bridge.md section 3, modern client, legacy server).
-func (s *state) ask(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
+func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
-		return append(out, edge.RefuseAsk(m, -32600, "the call has ended"))
+		return append(out, edge.RefuseQuestion(m, -32600, "the call has ended"))
 	}
 	if !v.Method.MayAsk() { // no answer to it can hold a question, and its server may do without
-		return append(out, edge.RefuseAsk(m, -32602, "the client cannot be asked in "+v.Method.String()))
+		return append(out, edge.RefuseQuestion(m, -32602, "the client cannot be asked in "+v.Method.String()))
 	}
 	q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)
 	if !v.caller.Can.Answers(q) { // the question ends with the call
@@ -28,7 +28,7 @@ func (s *state) ask(now time.Time, m message.Ask, out []kernel.Effect) []kernel.
 	}
 	key, named := v.keyFor(&m.Frame)
 	if named {
-		if answer := v.early(key, q); answer != nil {
+		if answer := v.earlyAnswer(key, q); answer != nil {
 			return append(out, kernel.Tell(m.From, message.Answer{Key: m.Key, Result: answer}))
 		}
 	}
@@ -41,14 +41,14 @@ func (s *state) ask(now time.Time, m message.Ask, out []kernel.Effect) []kernel.
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: v.Server, Message: "too many calls of this client wait for answers (limits.parkedPerClient)"}
 		return s.event(now, v.Seq, call.Broken{Fault: fault}, out)
 	}
-	v.putAsk(key, m)
+	v.keepQuestion(key, m)
 	out = s.event(now, m.Seq, call.Asked{}, out)
-	v.gen++
-	return append(out, kernel.WakeAfter(askWindow, window{m.Seq, v.gen}))
+	v.timerGen++
+	return append(out, kernel.WakeAfter(questionWindow, windowOver{m.Seq, v.timerGen}))
 }
 
 // cannotAnswer ends a call whose server asks what the client has not declared.
-func (s *state) cannotAnswer(now time.Time, v *visit, q protocol.Question, out []kernel.Effect) []kernel.Effect {
+func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.Question, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "the client cannot answer the server's question"}))
 	return s.event(now, v.Seq, call.Broken{Fault: &protocol.Fault{
 		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),
@@ -57,8 +57,8 @@ func (s *state) cannotAnswer(now time.Time, v *visit, q protocol.Question, out [
 }
 
 // park answers those who wait with the open questions and a sealed state; the call stays.
-func (s *state) park(now time.Time, v *visit, out []kernel.Effect) []kernel.Effect {
-	if len(v.asks) == 0 || len(v.xs) == 0 {
+func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
+	if len(v.questions) == 0 || len(v.exchanges) == 0 {
 		return out
 	}
 	if v.round == 0 {
@@ -66,15 +66,15 @@ func (s *state) park(now time.Time, v *visit, out []kernel.Effect) []kernel.Effe
 	}
 	v.round++
 	var requests []protocol.InputRequest
-	for _, key := range s.keys(v) {
-		f := v.asks[key].Frame
+	for _, key := range s.questionKeys(v) {
+		f := v.questions[key].Frame
 		requests = append(requests, protocol.InputRequest{Key: key, Value: protocol.AppendInputRequest(nil, &f)})
 	}
 	state, err := s.seal(now, v, seal.Parked, nil)
 	if err != nil {
-		return s.event(now, v.Seq, call.Broken{Fault: tooLarge(v)}, out)
+		return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
 	}
-	for _, x := range v.xs {
+	for _, x := range v.exchanges {
 		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, s.info)
 		out = append(out, kernel.Act(edge.Answer{X: x, Frame: frame, Newline: false}))
 	}
@@ -89,16 +89,16 @@ func (s *state) comeBack(now time.Time, m message.Visit, out []kernel.Effect) []
 	caller := s.callerOf(x)
 	digest := digestOf(&x.Frame, &x.Params)
 	if state.Node != s.node || state.Check(caller.Principal, x.Frame.M.String(), digest) != nil {
-		return append(out, kernel.Act(edge.Deny{X: x, Fault: badState()}))
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: badStateFault()}))
 	}
 	v := s.calls[state.Call]
 	if v == nil {
-		return s.again(state, digest, caller.Principal, x, out)
+		return s.replayOutcome(state, digest, caller.Principal, x, out)
 	}
 	if v.digest != digest || v.caller.Principal != caller.Principal {
-		return append(out, kernel.Act(edge.Deny{X: x, Fault: badState()}))
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: badStateFault()}))
 	}
-	v.xs = append(v.xs, x)
+	v.exchanges = append(v.exchanges, x)
 	v.ID = x.Frame.IDBytes()
 	caller.ClientKey = v.caller.ClientKey // whose books it is in
 	v.caller = caller                     // what it declares now counts, not what it declared before
@@ -107,16 +107,16 @@ func (s *state) comeBack(now time.Time, m message.Visit, out []kernel.Effect) []
 	out = s.wantLevel(x, out)
 	out = s.passKept(v, x, out)
 	out = s.answers(now, v, x, out)
-	if len(v.asks) > 0 { // some are still open, or new ones came meanwhile
+	if len(v.questions) > 0 { // some are still open, or new ones came meanwhile
 		return s.askAgain(now, v, out)
 	}
 	return s.clock.By(now, v.Deadline(), out)
 }
 
 // askAgain parks a call anew with the questions that are still open, if the client still declares that it answers them.
-func (s *state) askAgain(now time.Time, v *visit, out []kernel.Effect) []kernel.Effect {
-	for _, key := range s.keys(v) {
-		f := v.asks[key].Frame
+func (s *state) askAgain(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
+	for _, key := range s.questionKeys(v) {
+		f := v.questions[key].Frame
 		if q := protocol.QuestionOf(f.Raw, f.M, f.Params); !v.caller.Can.Answers(q) {
 			return s.cannotAnswer(now, v, q, out)
 		}
@@ -126,53 +126,31 @@ func (s *state) askAgain(now time.Time, v *visit, out []kernel.Effect) []kernel.
 
 // answers passes the retry's answers on to the server. What fits no open question is ignored; what makes no sense
 // leaves its question open.
-func (s *state) answers(now time.Time, v *visit, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	raw := x.Frame.Raw
-	for _, key := range s.keys(v) {
+	for _, key := range s.questionKeys(v) {
 		span := protocol.Member(raw, x.Params.InputResponses, key)
-		ask := v.asks[key]
+		ask := v.questions[key]
 		if !x.Params.InputResponses.Present() || !span.Present() ||
 			!protocol.QuestionOf(ask.Frame.Raw, ask.Frame.M, ask.Frame.Params).ValidAnswer(span.Of(raw)) {
 			continue
 		}
-		delete(v.asks, key)
+		delete(v.questions, key)
 		out = append(out, kernel.Tell(ask.From, message.Answer{Key: ask.Key, Result: span.Of(raw)}))
 		v.Step(now, call.Replied{}, s.scratch[:0])
 	}
 	return out
 }
 
-// again answers a retry whose call has ended: with the outcome that was kept, or not at all.
-func (s *state) again(state *seal.State, digest [32]byte, who string, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	for _, o := range s.outcomes {
-		if o.seq != state.Call || o.digest != digest || o.who != who {
-			continue
-		}
-		if o.fault != nil {
-			return append(out, kernel.Act(edge.Deny{X: x, Fault: o.fault}))
-		}
-		var f protocol.Frame
-		if f.Parse(o.frame) != nil {
-			break
-		}
-		frame := protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: f.ID, With: x.Frame.IDBytes()})
-		if status := statusOf(&f); status != 200 {
-			return append(out, kernel.Act(relayError{x, status, frame}))
-		}
-		return append(out, kernel.Act(edge.Answer{X: x, Frame: frame, Newline: f.Newline}))
-	}
-	return append(out, kernel.Act(edge.Deny{X: x, Fault: badState()}))
-}
-
-// askWithdrawn: the server no longer wants the answer.
-func (s *state) askWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
+// questionWithdrawn: the server no longer wants the answer.
+func (s *state) questionWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
 		return out
 	}
-	for key, ask := range v.asks {
+	for key, ask := range v.questions {
 		if ask.Key == m.Key {
-			delete(v.asks, key)
+			delete(v.questions, key)
 			return s.event(now, m.Seq, call.Replied{}, out)
 		}
 	}
@@ -181,7 +159,7 @@ func (s *state) askWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel
 
 // relay passes a modern server's question on: the requests byte for byte, its state wrapped in ours. Nothing waits
 // meanwhile (bridge.md section 3, modern client, modern server).
-func (s *state) relay(now time.Time, v *visit, f *protocol.Frame, info *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
+func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	raw := f.Raw
 	refused, q := false, protocol.QuestionUnknown
 	var err error
@@ -194,14 +172,14 @@ func (s *state) relay(now time.Time, v *visit, f *protocol.Frame, info *protocol
 	}
 	switch {
 	case err != nil, refused && q == protocol.QuestionUnknown:
-		return s.event(now, v.Seq, call.Broken{Fault: senseless(v)}, out)
+		return s.event(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
 	case refused:
 		return s.cannotAnswer(now, v, q, out)
 	}
 	state := ""
 	if info.RequestState.Present() {
 		if state, err = s.seal(now, v, seal.Relayed, info.RequestState.Of(raw)); err != nil {
-			return s.event(now, v.Seq, call.Broken{Fault: tooLarge(v)}, out)
+			return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
 		}
 	}
 	edits := protocol.RelayInputRequired(nil, f, info, state, s.info)
@@ -209,18 +187,18 @@ func (s *state) relay(now time.Time, v *visit, f *protocol.Frame, info *protocol
 }
 
 // relayed ends the call with input_required: what comes back is a call of its own.
-func (s *state) relayed(now time.Time, v *visit, raw []byte, out []kernel.Effect) []kernel.Effect {
+func (s *state) relayed(now time.Time, v *heldCall, raw []byte, out []kernel.Effect) []kernel.Effect {
 	var f protocol.Frame
 	if f.Parse(raw) != nil {
-		return s.event(now, v.Seq, call.Broken{Fault: senseless(v)}, out)
+		return s.event(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
 	}
 	return s.event(now, v.Seq, call.Answered{Frame: f}, out)
 }
 
-func senseless(v *visit) *protocol.Fault {
+func senselessFault(v *heldCall) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's question makes no sense"}
 }
 
-func tooLarge(v *visit) *protocol.Fault {
+func tooLargeFault(v *heldCall) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's requestState is too large to pass on"}
 }

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	taskPage = 16              // tasks in one answer to tasks/list; each is asked for
-	lookTime = 5 * time.Second // for a server to say how far a task is
+	taskPage    = 16              // tasks in one answer to tasks/list; each is asked for
+	listingTime = 5 * time.Second // for a server to say how far a task is
 )
 
 // survey is a tasks/list that waits for what the servers say of each task on its page: a shared server's own list would hold
 // everybody's tasks.
-type survey struct {
-	x     *downstream.Exchange
-	tasks [][]byte // by place on the page, public; nil = no answer
-	open  int
-	next  string // cursor; "" = the last page
+type taskListing struct {
+	x          *downstream.Exchange
+	rows       [][]byte // by place on the page, public; nil = no answer
+	unanswered int
+	next       string // cursor; "" = the last page
 }
 
 // listTasks answers with the client's own tasks, oldest first. MCP 2025-11-25, basic/utilities/tasks, listing tasks.
@@ -41,26 +41,26 @@ func (s *state) listTasks(now time.Time, x *downstream.Exchange, out []kernel.Ef
 	}
 	tasks := slices.SortedFunc(maps.Values(s.tasks), func(a, b *task) int { return cmp.Compare(a.number, b.number) })
 	tasks = slices.DeleteFunc(tasks, func(t *task) bool { return t.number <= after || s.serverOf(t) == nil })
-	v := &survey{x: x}
+	v := &taskListing{x: x}
 	if len(tasks) > taskPage {
 		tasks = tasks[:taskPage]
 		v.next = strconv.FormatUint(tasks[taskPage-1].number, 10)
 	}
 	if len(tasks) == 0 {
-		return s.surveyed(v, out)
+		return s.listingDone(v, out)
 	}
 	if full := s.limits.MaxInFlightPerClient; full > 0 && len(s.calls)+len(tasks) > full+taskPage {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	v.tasks, v.open = make([][]byte, len(tasks)), len(tasks)
+	v.rows, v.unanswered = make([][]byte, len(tasks)), len(tasks)
 	for place, t := range tasks {
-		out = s.look(now, v, place, t, out)
+		out = s.askForTask(now, v, place, t, out)
 	}
 	return out
 }
 
 // look asks a task's server how far it is.
-func (s *state) look(now time.Time, v *survey, place int, t *task, out []kernel.Effect) []kernel.Effect {
+func (s *state) askForTask(now time.Time, v *taskListing, place int, t *task, out []kernel.Effect) []kernel.Effect {
 	r := &message.Request{Caller: s.caller(), Server: t.server, Item: t.own, Home: &t.home}
 	params := append(protocol.AppendQuoted([]byte(`{"taskId":`), t.own), '}')
 	raw := protocol.AppendRequest(nil, 0, protocol.MethodTasksGet.String(), params)
@@ -69,9 +69,9 @@ func (s *state) look(now time.Time, v *survey, place int, t *task, out []kernel.
 	}
 	server := s.serverOf(t)
 	s.seq++
-	s.calls[s.seq] = &held{x: v.x, view: s.view, server: server, survey: v, place: place, Call: call.Call{
+	s.calls[s.seq] = &heldCall{x: v.x, view: s.view, server: server, listing: v, row: place, Call: call.Call{
 		Seq: s.seq, ID: v.x.Frame.IDBytes(), Server: t.server, Item: t.own, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
-		Limits: call.Limits{Queue: lookTime / 2, Idle: lookTime / 2},
+		Limits: call.Limits{Queue: listingTime / 2, Idle: listingTime / 2},
 	}}
 	out = s.clock.By(now, s.calls[s.seq].Deadline(), out)
 	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
@@ -79,28 +79,28 @@ func (s *state) look(now time.Time, v *survey, place int, t *task, out []kernel.
 
 // looked takes what came of one look. A task its server no longer knows is forgotten; one that cannot be asked now is
 // left out.
-func (s *state) looked(h *held, e *call.Effect, out []kernel.Effect) []kernel.Effect {
+func (s *state) taskAnswered(h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {
 	case call.Cancel:
 		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
 	case call.Deliver:
 		if f := &e.Frame; f.Kind == protocol.KindResult && f.Raw[f.Result.Off] == '{' {
 			shown := protocol.AppendEdited(nil, f.Raw, taskEdits(nil, f.Raw, f.Result, h.Server)...)
-			h.survey.tasks[h.place] = shown[f.Result.Off : len(shown)-(len(f.Raw)-int(f.Result.End))]
+			h.listing.rows[h.row] = shown[f.Result.Off : len(shown)-(len(f.Raw)-int(f.Result.End))]
 		}
 	case call.Fail, call.Forget:
 	default:
 		return out
 	}
-	if h.survey.open--; h.survey.open > 0 {
+	if h.listing.unanswered--; h.listing.unanswered > 0 {
 		return out
 	}
-	return s.surveyed(h.survey, out)
+	return s.listingDone(h.listing, out)
 }
 
 // surveyed answers tasks/list.
-func (s *state) surveyed(v *survey, out []kernel.Effect) []kernel.Effect {
-	known := slices.DeleteFunc(v.tasks, func(t []byte) bool { return t == nil })
+func (s *state) listingDone(v *taskListing, out []kernel.Effect) []kernel.Effect {
+	known := slices.DeleteFunc(v.rows, func(t []byte) bool { return t == nil })
 	b := []byte(`{"tasks":[`)
 	for i, t := range known {
 		if i > 0 {

@@ -27,8 +27,8 @@ func TestEarlyRequests(t *testing.T) {
 		"http waits for a catalog":               {list, false, []any{none}, []string{"", "answered"}},
 		"stdio waits for the servers":            {list, true, []any{none, settled}, []string{"", "", "answered"}},
 		"discover on stdio waits for none":       {discover, true, []any{none}, []string{"", "answered"}},
-		"a server that is slow":                  {list, true, []any{none, edge.WaitOver{}}, []string{"", "", "answered"}},
-		"no catalog at all":                      {list, false, []any{edge.WaitOver{}}, []string{"", "refused"}},
+		"a server that is slow":                  {list, true, []any{none, edge.StartWaitOver{}}, []string{"", "", "answered"}},
+		"no catalog at all":                      {list, false, []any{edge.StartWaitOver{}}, []string{"", "refused"}},
 		"the gateway ends":                       {list, true, []any{none, message.DrainSession{}}, []string{"", "", "refused"}},
 		"the desk ends":                          {list, true, []any{kernel.Stopping{}}, []string{"", "refused"}},
 		"later ones do not wait for new servers": {list, true, []any{settled, none}, []string{"", "answered", "answered"}},
@@ -44,7 +44,7 @@ func TestEarlyRequests(t *testing.T) {
 					switch e.Act.(type) {
 					case edge.Answer:
 						went += "answered"
-					case edge.Deny:
+					case edge.Refuse:
 						went += "refused"
 					}
 				}

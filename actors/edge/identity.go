@@ -16,11 +16,11 @@ func ClientName(info []byte) string {
 	if len(info) > 4096 || json.Unmarshal(info, &v) != nil {
 		return ""
 	}
-	return strings.TrimSpace(Cut(v.Name, 64) + " " + Cut(v.Version, 32))
+	return strings.TrimSpace(Printable(v.Name, 64) + " " + Printable(v.Version, 32))
 }
 
-// Cut is s without control characters and of n bytes at most.
-func Cut(s string, n int) string {
+// Printable is s without control characters and of n bytes at most.
+func Printable(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1
@@ -42,7 +42,7 @@ func AppendNode(b []byte, node string) []byte {
 }
 
 // Requester names a request as its client does.
-type Requester struct{ Remote, Id string }
+type Requester struct{ Remote, ID string }
 
 // RequestOf names the request of an exchange.
 func RequestOf(x *downstream.Exchange) Requester {

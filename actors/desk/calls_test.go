@@ -18,7 +18,7 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 	protocol.PoisonFreed(true)
 	defer protocol.PoisonFreed(false)
 	d := newDeskScript(t, 1)
-	d.step(d.Request(""))
+	d.step(d.request(""))
 	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	for _, msg := range d.timers {
 		d.step(msg)
@@ -26,9 +26,9 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 	if len(d.states) != 1 {
 		t.Fatalf("%d questions were told, want 1", len(d.states))
 	}
-	retry := d.Request(d.states[0])
+	retry := d.request(d.states[0])
 	for !bytes.Contains(retry.Exchange.Frame.Raw, []byte(`"q1"`)) { // it answers any of three questions
-		retry = d.Request(d.states[0])
+		retry = d.request(d.states[0])
 	}
 	for range 3 {
 		x := *retry.Exchange

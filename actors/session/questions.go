@@ -22,27 +22,27 @@ type question struct {
 
 // ask puts a server's question to the client, on the stream of the call it belongs to, under an id of ours.
 // What the client has not declared is refused to the server. MCP 2025-11-25, basic/transports, sending messages.
-func (s *state) ask(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
+func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[m.Seq]
 	if h == nil {
-		return append(out, edge.RefuseAsk(m, -32600, "the call has ended"))
+		return append(out, edge.RefuseQuestion(m, -32600, "the call has ended"))
 	}
 	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.can.Answers(q) {
-		return append(out, edge.RefuseAsk(m, -32602, refusals[q]))
+		return append(out, edge.RefuseQuestion(m, -32602, undeclared[q]))
 	}
 	if h.x.Origin.JSONOnly {
-		return append(out, edge.RefuseAsk(m, -32602, "the client takes no stream, so it cannot be asked"))
+		return append(out, edge.RefuseQuestion(m, -32602, "the client takes no stream, so it cannot be asked"))
 	}
 	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.parked() >= full {
-		return append(out, edge.RefuseAsk(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
+		return append(out, edge.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
 	}
 	if m.Frame.M == protocol.MethodRootsList {
 		s.rootsOf[h.server.Name] = h.server.Pool
 	}
-	s.lastAsk++
-	s.questions[s.lastAsk] = question{m.Seq, m.Key, m.From}
+	s.lastQuestion++
+	s.questions[s.lastQuestion] = question{m.Seq, m.Key, m.From}
 	h.Step(now, call.Asked{}, s.scratch[:0])
-	id := strconv.AppendUint(nil, s.lastAsk, 10)
+	id := strconv.AppendUint(nil, s.lastQuestion, 10)
 	edits := edge.PublicTask([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
 	out = append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightAnswer, Key: ""}))
@@ -61,7 +61,7 @@ func (s *state) parked() int {
 }
 
 // refusals say why a client cannot be asked; modes are refused, not degraded.
-var refusals = map[protocol.Question]string{
+var undeclared = map[protocol.Question]string{
 	protocol.QuestionForm:        "the client has not declared elicitation",
 	protocol.QuestionURL:         "the client has not declared elicitation.url",
 	protocol.QuestionSample:      "the client has not declared sampling",
@@ -99,8 +99,8 @@ func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel
 	return s.clock.By(now, h.Deadline(), out)
 }
 
-// askWithdrawn tells the client that its answer is no longer wanted.
-func (s *state) askWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
+// questionWithdrawn tells the client that its answer is no longer wanted.
+func (s *state) questionWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
 	for number, q := range s.questions {
 		if q.seq == m.Seq && q.key == m.Key {
 			out = s.cancelQuestion(number, out)

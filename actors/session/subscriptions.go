@@ -17,7 +17,7 @@ import (
 type subscribing struct {
 	x *downstream.Exchange
 	edge.Resource
-	known bool // the session was subscribed before: a failure takes nothing away
+	subscribedBefore bool // the session was subscribed before: a failure takes nothing away
 }
 
 // subscribe asks the server for updates of a resource; the client is answered after the server (C10).
@@ -30,17 +30,17 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	if len(s.subs)+len(s.subscribing) >= edge.MaxSubscriptions {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
 	}
-	r := edge.Resource{Server: found.Server.Name, Uri: found.Original}
+	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
 	sub, known := s.subs[r]
 	if !known {
 		sub = &edge.Subscription{}
 		s.subs[r] = sub
 	}
 	sub.Public = uri
-	s.homes[r.Server] = edge.HomeOf(found.Server)
+	s.subscribedAt[r.Server] = edge.LifeOf(found.Server)
 	s.seq++
 	s.subscribing[s.seq] = subscribing{x, r, known}
-	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.Uri, Unlisted: found.Unlisted}))
+	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Unlisted: found.Unlisted}))
 }
 
 // unsubscribe ends it; the pool tells the server when nobody else is left.
@@ -49,10 +49,10 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 	if fault != nil {
 		return s.unknown(x, fault, out)
 	}
-	r := edge.Resource{Server: found.Server.Name, Uri: found.Original}
+	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
 	if sub := s.subs[r]; sub != nil {
 		s.forgetSubscription(r)
-		out = append(out, kernel.Tell(s.homes[r.Server].Pool, message.UnsubscribeURI{Who: s.self, URI: r.Uri}))
+		out = append(out, kernel.Tell(s.subscribedAt[r.Server].Pool, message.UnsubscribeURI{Who: s.self, URI: r.URI}))
 	}
 	return s.result(x, []byte("{}"), out)
 }
@@ -67,7 +67,7 @@ func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.E
 	switch {
 	case m.Fault == nil && m.Error == nil:
 		return s.result(w.x, []byte("{}"), out)
-	case !w.known:
+	case !w.subscribedBefore:
 		s.forgetSubscription(w.Resource)
 	}
 	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // which names it as its server does
@@ -84,7 +84,7 @@ func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.E
 // forgetSubscription drops a subscription and the updates of it that wait for a stream.
 func (s *state) forgetSubscription(r edge.Resource) {
 	if sub := s.subs[r]; sub != nil {
-		s.kept -= len(sub.Due)
+		s.updatesKept -= len(sub.Due)
 		delete(s.subs, r)
 	}
 }
@@ -92,7 +92,7 @@ func (s *state) forgetSubscription(r edge.Resource) {
 // resources are the keys of subs in a fixed order.
 func (s *state) resources() []edge.Resource {
 	return slices.SortedFunc(maps.Keys(s.subs), func(a, b edge.Resource) int {
-		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Uri, b.Uri))
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URI, b.URI))
 	})
 }
 

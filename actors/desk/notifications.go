@@ -14,7 +14,7 @@ import (
 
 // said is what a server says of a call before its answer: progress or a log line. Each request that waits for the
 // call gets it in its own manner: progress under its own token, log lines as grave as it asked for.
-type said struct {
+type notification struct {
 	frame protocol.Frame
 	token protocol.Span // the gateway's token; absent in log lines
 	level int           // of a log line
@@ -30,7 +30,7 @@ func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect)
 	if m.Behind { // a sign of life only
 		return out
 	}
-	return s.pass(v, said{frame: m.Frame, token: m.Token}, out)
+	return s.pass(v, notification{frame: m.Frame, token: m.Token}, out)
 }
 
 // log passes a call's log line on. MCP 2026-07-28, server/utilities/logging.
@@ -44,36 +44,36 @@ func (s *state) log(m message.Log, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	name, _ := protocol.Unquote(params.Level.Of(m.Frame.Raw))
-	return s.pass(v, said{frame: m.Frame, level: slices.Index(protocol.LogLevels, name)}, out)
+	return s.pass(v, notification{frame: m.Frame, level: slices.Index(protocol.LogLevels, name)}, out)
 }
 
 // pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
-func (*state) pass(v *visit, m said, out []kernel.Effect) []kernel.Effect {
-	if len(v.xs) == 0 {
-		if len(v.kept) >= keptMessages {
-			v.kept = slices.Delete(v.kept, 0, 1)
+func (*state) pass(v *heldCall, m notification, out []kernel.Effect) []kernel.Effect {
+	if len(v.exchanges) == 0 {
+		if len(v.missed) >= keptMessages {
+			v.missed = slices.Delete(v.missed, 0, 1)
 		}
-		v.kept = append(v.kept, m)
+		v.missed = append(v.missed, m)
 		return out
 	}
-	for _, x := range v.xs {
-		out = m.to(x, out)
+	for _, x := range v.exchanges {
+		out = m.writeTo(x, out)
 	}
 	return out
 }
 
 // passKept gives a request that comes back what was said since the call had nobody to hear it.
-func (*state) passKept(v *visit, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	kept := v.kept
-	v.kept = nil
+func (*state) passKept(v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	kept := v.missed
+	v.missed = nil
 	for _, m := range kept {
-		out = m.to(x, out)
+		out = m.writeTo(x, out)
 	}
 	return out
 }
 
 // to writes it to one request, unless that did not ask for it.
-func (m said) to(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if m.token.Present() {
 		token := x.Params.ProgressToken.Of(x.Frame.Raw)
 		if token == nil {

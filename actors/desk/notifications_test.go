@@ -132,7 +132,7 @@ func TestARetryDeclaresAnew(t *testing.T) {
 		state := d.parked(`{"elicitation":{}}`, ``)
 		denied := ""
 		for _, e := range step(d.s, d.now, d.asking(2, c.capabilities, ``, state, c.answers), nil) {
-			if a, ok := e.Act.(edge.Deny); ok {
+			if a, ok := e.Act.(edge.Refuse); ok {
 				denied = string(a.Fault.Name)
 			}
 		}

@@ -16,27 +16,27 @@ const maxEarly = 1024
 // early keeps a request that came before the catalog it needs: nothing can be said before there is one, and on stdin
 // and stdout nothing of the servers before they have settled, for at most StartWait, as with initialize. It reports
 // whether it did, or refused to.
-func (s *state) early(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bool) {
+func (s *state) waitForCatalog(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bool) {
 	x := m.Exchange
 	comesBack := m.State != nil && m.State.Kind == seal.Parked && !s.drained // with the answer its call waits for
-	if s.draining && !comesBack || s.snapshot == nil && (s.started || len(s.waiting) >= maxEarly) {
+	if s.draining && !comesBack || s.snapshot == nil && (s.startWaitOver || len(s.earlyVisits) >= maxEarly) {
 		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
-		return append(out, kernel.Act(edge.Deny{X: x, Fault: fault})), true
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault})), true
 	}
-	wait := s.snapshot == nil || s.expect > 0 && x.Origin.Stdio && x.Frame.M != protocol.MethodServerDiscover && len(s.waiting) < maxEarly
+	wait := s.snapshot == nil || s.awaitedServers > 0 && x.Origin.Stdio && x.Frame.M != protocol.MethodServerDiscover && len(s.earlyVisits) < maxEarly
 	if wait {
-		s.waiting = append(s.waiting, m)
+		s.earlyVisits = append(s.earlyVisits, m)
 	}
 	return out, wait
 }
 
 // serveEarly answers what has waited for the catalog.
 func (s *state) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.snapshot != nil && edge.SettledIn(s.snapshot) >= s.expect {
-		s.expect = 0
+	if s.snapshot != nil && edge.SettledIn(s.snapshot) >= s.awaitedServers {
+		s.awaitedServers = 0
 	}
-	waiting := s.waiting
-	s.waiting = nil
+	waiting := s.earlyVisits
+	s.earlyVisits = nil
 	for _, m := range waiting { // those that must wait longer wait again
 		out = s.visit(now, m, out)
 	}

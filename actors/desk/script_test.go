@@ -76,7 +76,7 @@ func (d *deskScript) step(msg any) {
 				state, _ := protocol.Unquote(info.RequestState.Of(f.Raw))
 				d.states = append(d.states, state)
 			}
-		case edge.Deny:
+		case edge.Refuse:
 			d.final(a.X)
 		case edge.Accept:
 			d.final(a.X)
@@ -100,8 +100,8 @@ func (d *deskScript) final(x *downstream.Exchange) {
 	}
 }
 
-// Request makes a modern tools/call; with a state it is a retry.
-func (d *deskScript) Request(state string) message.Visit {
+// request makes a modern tools/call; with a state it is a retry.
+func (d *deskScript) request(state string) message.Visit {
 	d.id++
 	more := ""
 	if state != "" {
@@ -140,10 +140,10 @@ func (d *deskScript) random() {
 	seq := d.anyCall()
 	switch d.rng.IntN(12) {
 	case 0, 1:
-		d.step(d.Request(""))
+		d.step(d.request(""))
 	case 2, 3:
 		if len(d.states) > 0 {
-			if v := d.Request(d.states[d.rng.IntN(len(d.states))]); v.Exchange != nil {
+			if v := d.request(d.states[d.rng.IntN(len(d.states))]); v.Exchange != nil {
 				d.step(v)
 			}
 		}

@@ -9,29 +9,29 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// Home is the pool, in its present life, that knows a client as a subscriber.
-type Home struct {
+// PoolLife is the pool, in its present life, that knows a client as a subscriber.
+type PoolLife struct {
 	Pool kernel.Reference
 	life uint64
 }
 
-// HomeOf is the pool that a server has now.
-func HomeOf(server *catalog.Server) Home { return Home{server.Pool, server.Life} }
+// LifeOf is the pool that a server has now.
+func LifeOf(server *catalog.Server) PoolLife { return PoolLife{server.Pool, server.Life} }
 
 // Rehome compares the pools that know a client with those of a newer catalog. A server that was switched off and on again has
 // another, one that was restarted has forgotten everything: they are told again what the client is subscribed to, but for what it is about to ask for (asked).
-func Rehome(homes map[string]Home, snapshot *catalog.Snapshot, who kernel.Reference, subs map[Resource]*Subscription, asked map[Resource]bool, out []kernel.Effect) (_ []kernel.Effect, servers []string) {
+func Resubscribe(homes map[string]PoolLife, snapshot *catalog.Snapshot, who kernel.Reference, subs map[Resource]*Subscription, asked map[Resource]bool, out []kernel.Effect) (_ []kernel.Effect, servers []string) {
 	for _, name := range slices.Sorted(maps.Keys(homes)) {
 		server := snapshot.Server(name)
-		if server == nil || HomeOf(server) == homes[name] {
+		if server == nil || LifeOf(server) == homes[name] {
 			continue
 		}
-		homes[name] = HomeOf(server)
+		homes[name] = LifeOf(server)
 		servers = append(servers, name)
 		m := message.Resubscribe{Who: who}
 		for r := range subs {
 			if r.Server == name && !asked[r] {
-				m.URIs = append(m.URIs, r.Uri)
+				m.URIs = append(m.URIs, r.URI)
 			}
 		}
 		slices.Sort(m.URIs)
@@ -40,8 +40,8 @@ func Rehome(homes map[string]Home, snapshot *catalog.Snapshot, who kernel.Refere
 	return out, servers
 }
 
-// LeaveHomes tells all of them that the client has gone.
-func LeaveHomes(homes map[string]Home, who kernel.Reference, out []kernel.Effect) []kernel.Effect {
+// UnsubscribeAll tells all of them that the client has gone.
+func UnsubscribeAll(homes map[string]PoolLife, who kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	for _, name := range slices.Sorted(maps.Keys(homes)) {
 		out = append(out, kernel.Tell(homes[name].Pool, message.UnsubscribeAll{Who: who}))
 	}
