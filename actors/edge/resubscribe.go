@@ -18,7 +18,7 @@ type PoolLife struct {
 // LifeOf is the pool that a server has now.
 func LifeOf(server *catalog.Server) PoolLife { return PoolLife{server.Pool, server.Life} }
 
-// Rehome compares the pools that know a client with those of a newer catalog. A server that was switched off and on again has
+// Resubscribe compares the pools that know a client with those of a newer catalog. A server that was switched off and on again has
 // another, one that was restarted has forgotten everything: they are told again what the client is subscribed to, but for what it is about to ask for (asked).
 func Resubscribe(homes map[string]PoolLife, snapshot *catalog.Snapshot, who kernel.Reference, subs map[Resource]*Subscription, asked map[Resource]bool, out []kernel.Effect) (_ []kernel.Effect, servers []string) {
 	for _, name := range slices.Sorted(maps.Keys(homes)) {
