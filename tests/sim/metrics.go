@@ -120,16 +120,17 @@ func (w *world) counted(m scraped, s *server) {
 	}
 }
 
-// countedAlike holds the counters of requests that come alone against what clients were answered. Questions are no end of a
-// request: it is counted when it ends.
+// countedAlike holds the counters of requests that come alone against what clients were answered. A question ends the request
+// of a modern server, which is asked again with the answers, and only parks that of a legacy one: it may count or not. So may a
+// result that found no room.
 func (w *world) countedAlike(m scraped, method string) {
 	results, open := 0, 0
 	for _, a := range w.book.asks {
 		switch {
 		case a.method != method:
-		case a.given || a.answers == 0, a.fault == "OVERLOADED": // the last: or it found no room for its result
+		case a.given || a.answers == 0, a.fault == "OVERLOADED", a.asks:
 			open++
-		case !a.failed && !a.asks:
+		case !a.failed:
 			results++
 		}
 	}
