@@ -291,7 +291,7 @@ func TestListChangedInThePause(t *testing.T) {
 		defer b.stop()
 		synctest.Wait()
 		server.SetTools(true, "a")
-		time.Sleep(listRest / 2) // the second list has come and was old; the third waits
+		time.Sleep(listPause / 2) // the second list has come and was old; the third waits
 		server.SetTools(true, "a", "b", "c")
 		time.Sleep(10 * time.Second)
 		synctest.Wait()

@@ -36,14 +36,14 @@ func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.life.phase != message.Ready:
 		return append(out, s.returned(m.Call, m.Request, "not ready: "+string(s.life.phase)))
-	case s.conn.reach.lost != "":
-		return append(out, s.returned(m.Call, m.Request, s.conn.reach.lost))
+	case s.conn.reach.failure != "":
+		return append(out, s.returned(m.Call, m.Request, s.conn.reach.failure))
 	}
 	var fault *protocol.Fault
 	switch {
-	case s.homeless(m.Request):
+	case s.taskGone(m.Request):
 		fault = protocol.BadParams("Unknown task: the server that made it was restarted")
-	case s.foreign(m.Request):
+	case s.bringsForeignState(m.Request):
 		fault = &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true,
 			Message: "the connection of " + s.server.Name + " that asked, in the version 2026-07-28 of the protocol, is gone"}
 	default:
@@ -52,9 +52,9 @@ func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}), s.endedCall(m.Call))
 }
 
-// foreign reports whether the request brings back a state that a modern connection to the server gave: a legacy one does not
+// bringsForeignState reports whether the request brings back a state that a modern connection to the server gave: a legacy one does not
 // know it, and would carry the call out anew.
-func (s *state) foreign(r *message.Request) bool {
+func (s *state) bringsForeignState(r *message.Request) bool {
 	return s.conn.era == message.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.life.asksByResult
 }
 
@@ -68,7 +68,7 @@ func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 	p.written = false
 	s.conn.pending[id] = p
 	s.conn.byCall[p.call] = id
-	s.runs(id, p)
+	s.letAsk(id, p)
 	s.conn.lastAsker = lastAsker{}
 	return append(out, kernel.Act(write{s.outgoing(id, p)}))
 }
@@ -96,7 +96,7 @@ func (s *state) remove(id uint32, p *pending) {
 	delete(s.conn.pending, id)
 	if p.own == nil {
 		delete(s.conn.byCall, p.call)
-		delete(s.conn.running, id)
+		delete(s.conn.mayAsk, id)
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *state) received(now time.Time, e *upstream.Received, out []kernel.Effec
 		if s.conn.era == message.EraModern { // it must not ask like that, and we must not answer (basic/transports/stdio, sending messages)
 			return append(out, kernel.Log(slog.LevelWarn, "a modern server sent a request; it is not answered", "method", e.Frame.MethodText()))
 		}
-		return s.asked(now, e, out)
+		return s.serverAsked(now, e, out)
 	}
 	return out
 }
@@ -127,15 +127,15 @@ func (s *state) answered(now time.Time, e *upstream.Received, out []kernel.Effec
 		delete(s.conn.cancelled, id)
 		return s.orphaned(id, &e.Frame, s.strayAnswer(e.Frame.ID.Of(e.Frame.Raw), ok && id <= s.conn.lastID, out))
 	}
-	s.dropAsks(id)
+	s.dropQuestions(id)
 	if e.Frame.Kind == protocol.KindError {
-		return s.doubt(now, e, s.settleOne(now, id, p, e, out))
+		return s.doubt(now, e, s.deliver(now, id, p, e, out))
 	}
-	return s.settleOne(now, id, p, e, out)
+	return s.deliver(now, id, p, e, out)
 }
 
-// settleOne gives an answer to who waits for it.
-func (s *state) settleOne(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
+// deliver gives an answer to who waits for it.
+func (s *state) deliver(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if p.own != nil {
 		return s.answeredOwn(now, id, p, e, out)
 	}
@@ -147,7 +147,7 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *upstream.Rece
 	out = s.mention(p, f, out)
 	switch {
 	case f.Kind == protocol.KindError && !protocol.IsError(f): // many clients take it for no answer at all
-		return s.faulty(now, p, "the server's error makes no sense: "+errorText(f), out)
+		return s.badAnswer(now, p, "the server's error makes no sense: "+errorText(f), out)
 	case s.conn.era == message.EraModern:
 		return s.answeredModern(now, p, f, out)
 	}
@@ -159,7 +159,7 @@ func (s *state) settleOne(now time.Time, id uint32, p *pending, e *upstream.Rece
 func (s *state) answeredTask(now time.Time, id uint32, p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	switch {
 	case p.task != nil:
-		return s.taskTold(p, f, out)
+		return s.taskAnswered(p, f, out)
 	case p.request.Follow && s.conn.era == message.EraLegacy && f.Kind == protocol.KindResult:
 		out, done = s.followLegacy(now, id, p, f, out)
 	}
@@ -172,7 +172,7 @@ func (s *state) answeredLegacy(now time.Time, id uint32, p *pending, f *protocol
 	case p.request.Modern && f.Kind == protocol.KindError:
 		return s.refusedForModern(now, p, f, out)
 	case p.request.Modern:
-		edits := lift(p.request.Frame.M, f)
+		edits := markInputRequired(p.request.Frame.M, f)
 		s.life.asksByResult = s.life.asksByResult || len(edits) > 0
 		return s.doneEdited(now, p, f, edits, out)
 	case p.request.AsTask && f.Kind == protocol.KindResult:
@@ -230,7 +230,7 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 	if p == nil {
 		return out
 	}
-	out = s.refuseAsks(id, out)
+	out = s.declineQuestions(id, out)
 	s.remove(id, p)
 	if p.own != nil {
 		f := ownFault(text)
@@ -244,9 +244,9 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 	id := uint32(e.Ticket)
 	switch greeted := s.conn.opening.took(id); {
 	case greeted && s.life.phase == message.Syncing:
-		return s.settle(now, out)
+		return s.advanceOpening(now, out)
 	case s.conn.pending[id] == nil:
-		return s.leftTaken(id, out) // a notification, or a call that was withdrawn
+		return s.cancellationTaken(id, out) // a notification, or a call that was withdrawn
 	case s.life.phase == message.Handshaking:
 		return s.openingEnded(now, id, e.Err, out)
 	case errors.Is(e.Err, stream.ErrFrameTooLarge):
@@ -289,7 +289,7 @@ func (s *state) unknownMethod(id uint32, status int) bool {
 func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	if p := s.conn.pending[id]; p != nil && p.own == nil {
-		if p.again || p.task != nil {
+		if p.resent || p.task != nil {
 			p.written = true // it ends here
 			return s.lose(now, "the server loses its session over the same request again and again", out)
 		}
@@ -336,8 +336,8 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 	}
 	s.conn.mending = nil
 	for _, q := range s.carried.rounds {
-		if q.task != nil && q.task.flying { // it is asked for again
-			q.task.flying, q.due = false, true
+		if q.task != nil && q.task.inFlight { // it is asked for again
+			q.task.inFlight, q.due = false, true
 		}
 	}
 	maps.DeleteFunc(s.questions.open, func(_ uint64, a *question) bool { return a.round == nil })

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	leftGrace    = time.Second      // for a server to end a cancelled call with the questions it has asked in it
-	leftPatience = 10 * time.Second // for a server over HTTP to take the cancellation
-	maxLeft      = 1024             // such calls at once; the questions of more are answered with the cancellation
+	cancelGrace    = time.Second      // for a server to end a cancelled call with the questions it has asked in it
+	cancelPatience = 10 * time.Second // for a server over HTTP to take the cancellation
+	maxCancelled   = 1024             // such calls at once; the questions of more are answered with the cancellation
 )
 
 // A call may be cancelled while its server asks. Then the server is told that, alone: to one that gets the answer to its
@@ -19,8 +19,8 @@ const (
 // by withdrawing them; one that does not would wait for ever, so after a moment its questions are answered after all. Over HTTP
 // the moment begins when the server has taken the cancellation: POSTs overtake each other, and a busy server reads two at once.
 
-// leave cancels a call with open questions.
-func (s *state) leave(id uint32, keys []uint64, reason string, out []kernel.Effect) []kernel.Effect {
+// cancelWithQuestions cancels a call with open questions.
+func (s *state) cancelWithQuestions(id uint32, keys []uint64, reason string, out []kernel.Effect) []kernel.Effect {
 	asks := make([]*question, 0, len(keys))
 	for _, key := range keys {
 		asks = append(asks, s.questions.open[key])
@@ -29,41 +29,41 @@ func (s *state) leave(id uint32, keys []uint64, reason string, out []kernel.Effe
 	s.conn.cancelled[id] = asks
 	out = s.sayCancelled(id, reason, out)
 	if s.transport == "stdio" {
-		return s.leftFor(leftGrace, id, out)
+		return s.armCancelled(cancelGrace, id, out)
 	}
 	s.conn.cancelling[s.conn.lastID] = id
-	return s.leftFor(leftPatience, id, out)
+	return s.armCancelled(cancelPatience, id, out)
 }
 
-func (s *state) leftFor(d time.Duration, id uint32, out []kernel.Effect) []kernel.Effect {
-	return append(out, kernel.WakeAfter(d, leftOver{s.conn.incarnation, id}))
+func (s *state) armCancelled(d time.Duration, id uint32, out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.WakeAfter(d, cancelOver{s.conn.incarnation, id}))
 }
 
-// leftTaken: the POST of that ticket is over. If it was a cancellation, the server has heard of it, or never will.
-func (s *state) leftTaken(ticket uint32, out []kernel.Effect) []kernel.Effect {
+// cancellationTaken: the POST of that ticket is over. If it was a cancellation, the server has heard of it, or never will.
+func (s *state) cancellationTaken(ticket uint32, out []kernel.Effect) []kernel.Effect {
 	id, ok := s.conn.cancelling[ticket]
 	if !ok {
 		return out
 	}
 	delete(s.conn.cancelling, ticket)
-	return s.leftFor(leftGrace, id, out)
+	return s.armCancelled(cancelGrace, id, out)
 }
 
-// leftOver answers the questions of a cancelled call, if its server has not ended it.
-func (s *state) leftOver(m leftOver, out []kernel.Effect) []kernel.Effect {
+// cancelOver answers the questions of a cancelled call, if its server has not ended it.
+func (s *state) cancelOver(m cancelOver, out []kernel.Effect) []kernel.Effect {
 	asks := s.conn.cancelled[m.id]
 	if asks == nil {
 		return out
 	}
 	delete(s.conn.cancelled, m.id)
 	for _, a := range asks {
-		out = s.refuse(a, out)
+		out = s.decline(a, out)
 	}
 	return append(out, kernel.Act(giveUp{uint64(m.id)}))
 }
 
-// leftWithdrawn: the server no longer wants an answer to one of them. Its call stays in the books until its moment is over.
-func (s *state) leftWithdrawn(rawID string) {
+// withdrawFromCancelled: the server no longer wants an answer to one of them. Its call stays in the books until its moment is over.
+func (s *state) withdrawFromCancelled(rawID string) {
 	for id, asks := range s.conn.cancelled {
 		s.conn.cancelled[id] = slices.DeleteFunc(asks, func(a *question) bool { return string(a.rawID) == rawID })
 	}

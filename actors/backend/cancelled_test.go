@@ -23,7 +23,7 @@ func TestAServerThatDiesBesideACancelledCall(t *testing.T) {
 		elicit("a")
 		b.withdraw(1)
 		server.Last().Close(errors.New("exit status 1"))
-		time.Sleep(2 * leftGrace)
+		time.Sleep(2 * cancelGrace)
 		synctest.Wait()
 		if n := len(server.Answers()); n != 0 {
 			t.Errorf("the server was told %d answers after its end", n)

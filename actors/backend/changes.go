@@ -11,9 +11,9 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// heard finds the stream a notification belongs to: by its subscription id, compared as text since some servers make
+// streamOf finds the stream a notification belongs to: by its subscription id, compared as text since some servers make
 // a string of our number; without one by the HTTP response it came on, else the only one there is. nil: none of ours.
-func (s *state) heard(e *upstream.Received, params *protocol.Params) *changeStream {
+func (s *state) streamOf(e *upstream.Received, params *protocol.Params) *changeStream {
 	l := &s.conn.streams
 	all := l.all()
 	id, named := parseID(params.SubscriptionID.Of(e.Frame.Raw))
@@ -26,10 +26,10 @@ func (s *state) heard(e *upstream.Received, params *protocol.Params) *changeStre
 	if params.SubscriptionID.Present() || e.Ticket != 0 {
 		return nil
 	}
-	if l.now == nil {
-		return l.next
+	if l.first == nil {
+		return l.opening
 	}
-	return l.now
+	return l.first
 }
 
 // notifiedModern handles a notification of a modern server.
@@ -48,7 +48,7 @@ func (s *state) notifiedModern(now time.Time, e *upstream.Received, out []kernel
 	case protocol.NotificationCancelled:
 		return s.streamCancelled(now, e, &params, out)
 	}
-	if s.heard(e, &params) == nil {
+	if s.streamOf(e, &params) == nil {
 		return out // a stream that is closed
 	}
 	return s.notifiedOnStream(e, &params, out)
@@ -60,16 +60,16 @@ func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, 
 	case protocol.NotificationResourcesUpdated:
 		f, params, ok := unmarked(&e.Frame, params)
 		if uri, named := protocol.Unquote(params.URI.Of(f.Raw)); ok && named {
-			return s.toldURI(message.Updated{URI: uri, Frame: f, Span: params.URI}, out)
+			return s.resourceChangedOnStream(message.Updated{URI: uri, Frame: f, Span: params.URI}, out)
 		}
 	case protocol.NotificationTasks:
 		f, params, ok := unmarked(&e.Frame, params)
 		if id, named := protocol.Unquote(params.TaskID.Of(f.Raw)); ok && named {
-			return s.toldURI(message.Updated{URI: message.TaskURI(id), Frame: f, Span: params.TaskID}, out)
+			return s.resourceChangedOnStream(message.Updated{URI: message.TaskURI(id), Frame: f, Span: params.TaskID}, out)
 		}
 	}
 	for _, kind := range changedKinds(e.Frame.M) {
-		out = s.told(kind, out)
+		out = s.listChangedOnStream(kind, out)
 	}
 	return out
 }
@@ -86,49 +86,49 @@ func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.P
 	return bare, params, ok
 }
 
-// told: a list changed. While two streams run it is noted and passed on once.
-func (s *state) told(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+// listChangedOnStream: a list changed. While two streams run it is noted and passed on once.
+func (s *state) listChangedOnStream(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.streams.overlapping() {
-		return s.changed(kind, out)
+		return s.listChanged(kind, out)
 	}
-	s.conn.streams.late.kinds[kind] = true
+	s.conn.streams.overlap.kinds[kind] = true
 	return s.armOverlap(out)
 }
 
-// toldURI: a resource changed; likewise.
-func (s *state) toldURI(u message.Updated, out []kernel.Effect) []kernel.Effect {
+// resourceChangedOnStream: a resource changed; likewise.
+func (s *state) resourceChangedOnStream(u message.Updated, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.streams.overlapping() {
 		return append(out, kernel.Tell(s.pool, u))
 	}
-	if s.conn.streams.late.uris == nil {
-		s.conn.streams.late.uris = map[string]message.Updated{}
+	if s.conn.streams.overlap.uris == nil {
+		s.conn.streams.overlap.uris = map[string]message.Updated{}
 	}
-	if _, known := s.conn.streams.late.uris[u.URI]; !known && len(s.conn.streams.late.uris) >= maxLate {
-		s.conn.streams.late.all = true
+	if _, known := s.conn.streams.overlap.uris[u.URI]; !known && len(s.conn.streams.overlap.uris) >= maxLate {
+		s.conn.streams.overlap.all = true
 		return s.armOverlap(out)
 	}
-	s.conn.streams.late.uris[u.URI] = u
+	s.conn.streams.overlap.uris[u.URI] = u
 	return s.armOverlap(out)
 }
 
 func (s *state) armOverlap(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
-	if l.late.armed || !l.overlapping() {
+	if l.overlap.armed || !l.overlapping() {
 		return out
 	}
-	l.late.armed = true
+	l.overlap.armed = true
 	return append(out, kernel.WakeAfter(overlapTime, overlapOver{s.conn.incarnation}))
 }
 
 // overlapOver closes the old stream and passes on what was collected.
 func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
-	late := l.late
-	l.late = overlap{}
+	late := l.overlap
+	l.overlap = overlap{}
 	out = s.closeOld(out)
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if late.kinds[kind] {
-			out = s.changed(kind, out)
+			out = s.listChanged(kind, out)
 		}
 	}
 	for _, uri := range slices.Sorted(maps.Keys(late.uris)) {

@@ -30,7 +30,7 @@ func (e linkEvent) Size() int {
 func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
 	case upstream.Received:
-		s.conn.spoke, s.life.mute = true, false
+		s.conn.spoke, s.life.silentInBothEras = true, false
 		return s.received(now, &e, out)
 	case upstream.Written:
 		return s.wrote(e.Ticket, out)
@@ -39,8 +39,8 @@ func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) [
 	case upstream.Ended:
 		return s.ended(now, e, out)
 	case upstream.Noise:
-		s.conn.spoke, s.life.mute = true, false
-		return s.noised(now, e, out)
+		s.conn.spoke, s.life.silentInBothEras = true, false
+		return s.garbageCame(now, e, out)
 	}
 	return s.linkItself(now, event, out)
 }
@@ -54,13 +54,13 @@ func (s *state) linkItself(now time.Time, event upstream.Event, out []kernel.Eff
 	case upstream.SessionLost:
 		return s.sessionLost(now, e, out)
 	case upstream.Listening:
-		return s.streamed(now, out)
+		return s.streamDecided(now, out)
 	case upstream.ListenFailed:
 		out = append(out, kernel.Log(slog.LevelDebug, "listen stream failed", "err", e.Err, "final", e.Final))
 		if !e.Final && s.life.phase == message.Ready {
-			return s.ask(now, out)
+			return s.probeReach(now, out)
 		}
-		return s.streamed(now, out)
+		return s.streamDecided(now, out)
 	case upstream.Stderr:
 		return s.wroteStderr(e.Line, out)
 	case upstream.Closed:
@@ -88,7 +88,7 @@ func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []
 	if s.diedOfIt() {
 		return s.reopen(now, message.EraModern, out)
 	}
-	s.life.mute = s.life.mute || s.life.phase == message.Handshaking && s.conn.probe.fresh && !s.conn.spoke
+	s.life.silentInBothEras = s.life.silentInBothEras || s.life.phase == message.Handshaking && s.conn.probe.afterSpoilt && !s.conn.spoke
 	return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))
 }
 

@@ -22,14 +22,14 @@ const (
 // in which more of its tools can ask (docs/decisions/0008), and may be spoilt by that, so that the other era gets a fresh one.
 // MCP 2026-07-28, basic/transports/stdio, backward compatibility. A URL is asked server/discover first: nothing is spoilt there.
 type probe struct {
-	plan       message.Era // what the incarnation began with; unknown = it asks
-	fresh      bool        // it follows one that the question had spoilt
-	discover   uint32      // id of server/discover while it is unanswered; else 0
-	initialize uint32      // id of initialize while it is unanswered; else 0
-	asked      bool        // server/discover was sent
-	twice      bool        // a second time
-	refused    string      // why initialize was refused; "" = it was not
-	session    bool        // over HTTP: its answer has named a session
+	plan        message.Era // what the incarnation began with; unknown = it asks
+	afterSpoilt bool        // it follows one that the question had spoilt
+	discover    uint32      // id of server/discover while it is unanswered; else 0
+	initialize  uint32      // id of initialize while it is unanswered; else 0
+	asked       bool        // server/discover was sent
+	twice       bool        // a second time
+	refused     string      // why initialize was refused; "" = it was not
+	session     bool        // over HTTP: its answer has named a session
 }
 
 // only is the one era the server is to be spoken to in; unknown = whichever it speaks.
@@ -49,10 +49,10 @@ func (s *state) plan(now time.Time) message.Era {
 	if era := s.only(); era != message.EraUnknown {
 		return era
 	}
-	if s.life.forced != message.EraUnknown {
-		return s.life.forced
+	if s.life.nextEra != message.EraUnknown {
+		return s.life.nextEra
 	}
-	if s.life.mute { // if it lives now and is modern, it refuses, and is asked
+	if s.life.silentInBothEras { // if it lives now and is modern, it refuses, and is asked
 		return message.EraLegacy
 	}
 	if s.life.known.Era == message.EraLegacy && now.Sub(s.life.known.At) >= legacyAge {
@@ -65,8 +65,8 @@ func (s *state) plan(now time.Time) message.Era {
 // known, else server/discover, whose answer tells.
 func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = s.enter(now, message.Handshaking, "", out)
-	s.conn.probe = probe{plan: s.plan(now), fresh: s.life.forced != message.EraUnknown}
-	s.life.forced = message.EraUnknown
+	s.conn.probe = probe{plan: s.plan(now), afterSpoilt: s.life.nextEra != message.EraUnknown}
+	s.life.nextEra = message.EraUnknown
 	switch {
 	case s.conn.probe.plan == message.EraLegacy:
 		return s.initialize(out)
@@ -139,29 +139,29 @@ func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []k
 	case s.conn.probe.initialize != 0:
 		return out // its answer decides
 	case s.conn.probe.refused != "":
-		return s.spoilt(now, s.conn.probe.refused, out)
+		return s.initializeRefused(now, s.conn.probe.refused, out)
 	}
 	s.life.known = message.KnownEra{}
 	return s.initialize(out)
 }
 
-// silent: the process has not answered in time. It may be slow (a download) or legacy: whichever answer makes sense
+// initializeUnanswered: the process has not answered in time. It may be slow (a download) or legacy: whichever answer makes sense
 // decides.
-func (s *state) silent(out []kernel.Effect) []kernel.Effect {
+func (s *state) initializeUnanswered(out []kernel.Effect) []kernel.Effect {
 	if s.conn.probe.initialize == 0 || s.conn.probe.asked {
 		return out
 	}
 	return s.discover(out)
 }
 
-// spoilt: initialize was refused. A process is asked what it speaks then, and if that does not help, a fresh one is that the
+// initializeRefused: initialize was refused. A process is asked what it speaks then, and if that does not help, a fresh one is that the
 // refusal has not spoilt; an era that was only remembered is asked for again.
-func (s *state) spoilt(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
+func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	s.conn.probe.refused = why
 	switch {
 	case s.conn.probe.discover != 0:
 		return out // its answer decides
-	case s.only() != message.EraUnknown, s.conn.probe.fresh:
+	case s.only() != message.EraUnknown, s.conn.probe.afterSpoilt:
 		s.conn.refused = s.only() != message.EraUnknown
 	case s.transport != "http" && !s.conn.probe.asked:
 		s.life.known = message.KnownEra{}
@@ -179,7 +179,7 @@ func (s *state) spoilt(now time.Time, why string, out []kernel.Effect) []kernel.
 // reopen begins another incarnation at once, in the era now known.
 func (s *state) reopen(now time.Time, era message.Era, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Log(slog.LevelInfo, "the server is opened again to be spoken to in another era", "era", string(era)))
-	s.life.forced = era
+	s.life.nextEra = era
 	clear(s.conn.pending) // requests of ours only: no call goes out before the handshake
 	return s.connect(now, s.shut(out))
 }
@@ -215,7 +215,7 @@ func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.E
 		return s.inconclusive(now, "the server refused server/discover: "+text, out)
 	}
 	s.conn.probe.initialize = 0
-	return s.spoilt(now, "the server refused initialize: "+text, out)
+	return s.initializeRefused(now, "the server refused initialize: "+text, out)
 }
 
 // turnedAway handles HTTP statuses that say nothing of the era: a login is missing, or the server is overloaded or ill.
@@ -254,7 +254,7 @@ func (s *state) decided(now time.Time, era message.Era) {
 func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.conn.probe.initialize = 0
 	if f.Kind == protocol.KindError {
-		return s.spoilt(now, "the server refused initialize: "+errorText(f), out)
+		return s.initializeRefused(now, "the server refused initialize: "+errorText(f), out)
 	}
 	var r protocol.ResultInfo
 	if err := r.Scan(f); err != nil {
@@ -287,7 +287,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 		return s.syncAll(now, out)
 	}
 	s.conn.opening.untaken, s.conn.opening.unsure = greeting, greeting
-	return append(out, kernel.WakeAfter(settleTime, settled{s.conn.incarnation}))
+	return append(out, kernel.WakeAfter(openingTime, openingExpired{s.conn.incarnation}))
 }
 
 // isModern: the server is spoken to without a session. MCP 2026-07-28, server/discover.

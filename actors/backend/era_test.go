@@ -217,7 +217,7 @@ func TestErasAreFoundOut(t *testing.T) {
 				}
 				synctest.Wait()
 				if test.wait == 0 && test.http {
-					time.Sleep(2 * settleTime) // nobody opens the GET stream of the pipe
+					time.Sleep(2 * openingTime) // nobody opens the GET stream of the pipe
 					synctest.Wait()
 				}
 				changes := actortest.Of[message.BackendChanged](b.pool)
@@ -293,7 +293,7 @@ func TestEndsWithoutAWord(t *testing.T) {
 				if o.s.life.phase != phase {
 					t.Fatalf("the process of attempt %d ended: %s, want %s", number, o.s.life.phase, phase)
 				}
-				o.step(wake{number})
+				o.step(reconnectDue{number})
 				number++
 			}
 			starts("initialize")

@@ -15,10 +15,10 @@ type followed struct {
 	id       string // the server's own
 	token    uint32 // its progress token: our id of the call
 	reported bool   // the server tells of its progress; else our looks at it are what the client is told
-	lost     int    // responses that ended before the task did, since the server last said how far it is
+	retries  int    // responses that ended before the task did, since the server last said how far it is
 
-	odd  *protocol.Frame // what the server answered when it was asked for the task's end, and need not be it; nil = nothing
-	rest bool            // nothing is asked for a while, since the task goes on
+	doubted *protocol.Frame // what the server answered when it was asked for the task's end, and need not be it; nil = nothing
+	paused  bool            // nothing is asked for a while, since the task goes on
 }
 
 // followLegacy goes on with a call whose legacy server has made the task of it that we asked for in the client's place: it
@@ -34,7 +34,7 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 		return out, false
 	}
 	if id == "" || len(id) > maxTaskID {
-		return s.faulty(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out), true
+		return s.badAnswer(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out), true
 	}
 	p.task, p.written = &followed{id: id, token: token}, true
 	return s.awaitTask(p, legacyPause(f, task), out), true
@@ -43,7 +43,7 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 // awaitTask asks for the end of the task of a call, and looks at it after the pause.
 func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	n := s.nextID()
-	p.task.odd, p.task.rest = nil, false
+	p.task.doubted, p.task.paused = nil, false
 	s.conn.pending[n], s.conn.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(p.task.id))
 	out = append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
@@ -54,11 +54,11 @@ func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) 
 // is quiet for long. It reports whether it did. The task runs on, and asking for its result again executes nothing.
 func (s *state) awaitAgain(id uint32, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	p := s.conn.pending[id]
-	if p.task == nil || p.task.lost >= maxFailures {
+	if p.task == nil || p.task.retries >= maxFailures {
 		return out, false
 	}
-	p.task.lost++
-	out = s.refuseAsks(id, out)
+	p.task.retries++
+	out = s.declineQuestions(id, out)
 	s.remove(id, p)
 	return s.awaitTask(p, firstPoll, out), true
 }
@@ -78,9 +78,9 @@ func legacyPause(f *protocol.Frame, task protocol.Span) time.Duration {
 func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
 	switch {
-	case p == nil || p.task == nil || p.task.odd != nil:
+	case p == nil || p.task == nil || p.task.doubted != nil:
 		return out
-	case p.task.rest:
+	case p.task.paused:
 		s.remove(m.id, p)
 		return s.awaitTask(p, firstPoll, out)
 	}
@@ -90,7 +90,7 @@ func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
 		}
 		pause := firstPoll
 		if f.Kind == protocol.KindResult {
-			p.task.lost, pause = 0, legacyPause(f, f.Result)
+			p.task.retries, pause = 0, legacyPause(f, f.Result)
 			p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
 		}
 		return append(out, kernel.WakeAfter(pause, m))

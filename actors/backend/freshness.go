@@ -17,21 +17,21 @@ const (
 
 // A list that changes all the time is fetched no faster than this.
 const (
-	listRest = 20 * time.Millisecond // between one and the next
-	listRate = 16 << 20              // bytes a second
+	listPause = 20 * time.Millisecond // between one and the next
+	listRate  = 16 << 20              // bytes a second
 )
 
-// restList has a list that changed while it was fetched fetched again, after a pause that grows with it.
-func (s *state) restList(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+// pauseList has a list that changed while it was fetched fetched again, after a pause that grows with it.
+func (s *state) pauseList(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
-	l.resting = true
-	pause := max(listRest, time.Duration(l.bytes)*time.Second/listRate)
+	l.paused = true
+	pause := max(listPause, time.Duration(l.bytes)*time.Second/listRate)
 	return append(out, kernel.WakeAfter(pause, listDue{s.conn.incarnation, kind, l.fetches}))
 }
 
-// fresh notes a page's ttlMs, raw JSON: the list is as fresh as its stalest page. None, and what makes no sense, is 0: stale
+// noteTTL notes a page's ttlMs, raw JSON: the list is as fresh as its stalest page. None, and what makes no sense, is 0: stale
 // at once. Then it is fetched again when somebody asks for it (stale.go). MCP 2026-07-28, server/utilities/caching.
-func (l *listing) fresh(raw []byte) {
+func (l *listing) noteTTL(raw []byte) {
 	ms, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || ms <= 0 {
 		l.stale = true
@@ -49,9 +49,9 @@ func (l *listing) fresh(raw []byte) {
 	}
 }
 
-// keepFresh has a list fetched again when it has gone stale, unless the server says of itself when it changes. The pause
+// scheduleRefetch has a list fetched again when it has gone stale, unless the server says of itself when it changes. The pause
 // is up to a tenth longer, so that the gateways of a server do not come all at once.
-func (s *state) keepFresh(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+func (s *state) scheduleRefetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	if l.ttl == 0 || !s.catalog || s.conn.streams.tells(kind) {
 		return out
@@ -65,17 +65,17 @@ func (s *state) ttlExpired(m ttlExpired, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Ready || s.conn.lists[m.kind].fetches != m.fetches || s.conn.streams.tells(m.kind) {
 		return out
 	}
-	return s.resync(m.kind, out)
+	return s.refetch(m.kind, out)
 }
 
-// resync fetches a list that may have changed although nobody said so.
-func (s *state) resync(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+// refetch fetches a list that may have changed although nobody said so.
+func (s *state) refetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	switch {
 	case !l.wanted || !s.catalog:
 		return out
-	case l.running, l.resting:
-		l.again = true
+	case l.running, l.paused:
+		l.refetch = true
 		return out
 	}
 	return s.fetch(kind, out)

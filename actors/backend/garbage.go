@@ -11,16 +11,16 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// noised counts what was no message; the first of an incarnation is worth a warning. What was meant as the answer to a
+// garbageCame counts what was no message; the first of an incarnation is worth a warning. What was meant as the answer to a
 // pending request ends that with an error at once: there will be no other answer.
-func (s *state) noised(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
+func (s *state) garbageCame(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
 	s.life.garbage++
 	if id, ok := parseID(e.ID); ok && s.conn.pending[id] != nil {
-		return s.brokenAnswer(now, id, e, out)
+		return s.unusableAnswer(now, id, e, out)
 	}
 	level := slog.LevelDebug
-	if !s.conn.warned.noise {
-		s.conn.warned.noise, level = true, slog.LevelWarn
+	if !s.conn.warned.garbage {
+		s.conn.warned.garbage, level = true, slog.LevelWarn
 	}
 	text := "server printed something that is no MCP message; a stdio server must keep its log off stdout"
 	if s.transport != "stdio" {
@@ -29,8 +29,8 @@ func (s *state) noised(now time.Time, e upstream.Noise, out []kernel.Effect) []k
 	return append(out, kernel.Log(level, text, "bytes", len(e.Line), "err", e.Err))
 }
 
-// brokenAnswer fails the request whose answer is no message.
-func (s *state) brokenAnswer(now time.Time, id uint32, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
+// unusableAnswer fails the request whose answer is no message.
+func (s *state) unusableAnswer(now time.Time, id uint32, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
 	name, hint := protocol.InternalFault, "the server answers in a way that is not JSON-RPC 2.0; mend or update it"
 	if errors.Is(e.Err, stream.ErrFrameTooLarge) {
 		name, hint = protocol.MessageTooLarge, "raise limits.maxMessageBytes, or have the server answer with less"

@@ -83,7 +83,7 @@ func TestNoiseIsWarnedOfOnceAnIncarnation(t *testing.T) {
 		}
 	}
 	o.step(linkEvent{1, upstream.Closed{}})
-	o.step(wake{1})
+	o.step(reconnectDue{1})
 	o.step(linkEvent{2, upstream.Opened{}})
 	if _, warnings := o.told(linkEvent{2, noise}); len(warnings) != 1 || o.s.report().Noise != 4 {
 		t.Errorf("after a restart: warnings %q, %d lines counted", warnings, o.s.report().Noise)
@@ -143,14 +143,14 @@ func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
 func TestQuestionsOfOneCallAreBounded(t *testing.T) {
 	o, _ := noisy(t)
 	refused := 0
-	for n := range maxAsking + 10 {
+	for n := range maxQuestionsOfCall + 10 {
 		for _, e := range step(o.s, time.Unix(0, 0), o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, n)), nil) {
 			if w, ok := e.Act.(write); ok && strings.Contains(string(w.out.Frame), "-31010") {
 				refused++
 			}
 		}
 	}
-	if len(o.s.questions.open) != maxAsking || refused != 10 {
-		t.Errorf("%d are open and %d were refused, want %d and 10", len(o.s.questions.open), refused, maxAsking)
+	if len(o.s.questions.open) != maxQuestionsOfCall || refused != 10 {
+		t.Errorf("%d are open and %d were refused, want %d and 10", len(o.s.questions.open), refused, maxQuestionsOfCall)
 	}
 }

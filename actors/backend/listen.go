@@ -24,15 +24,15 @@ const (
 
 // listenFirst opens the stream before the lists are fetched, so that no change falls between the two.
 func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect {
-	s.conn.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, pipe: s.transport != "http"}
+	s.conn.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, stdio: s.transport != "http"}
 	if s.catalog {
 		out = s.listenAnew(out)
 	}
-	if s.conn.streams.next == nil {
+	if s.conn.streams.opening == nil {
 		return s.syncAll(now, out)
 	}
 	s.conn.opening.stream = true
-	return append(out, kernel.WakeAfter(settleTime, settled{s.conn.incarnation}))
+	return append(out, kernel.WakeAfter(openingTime, openingExpired{s.conn.incarnation}))
 }
 
 // filter is what the server is asked to tell on the next stream; nil when there is nothing to ask for.
@@ -40,7 +40,7 @@ func (s *state) filter() (filter []byte, uris []string) {
 	type changes struct{ ListChanged bool }
 	var has struct{ Tools, Prompts, Resources changes }
 	uris = slices.Sorted(maps.Keys(s.conn.streams.wanted))
-	if s.conn.streams.beside() {
+	if s.conn.streams.opensBeside() {
 		uris = slices.DeleteFunc(uris, s.conn.streams.holds)
 	} else {
 		_ = json.Unmarshal(s.conn.info.Capabilities, &has) // what makes no sense is not offered
@@ -72,34 +72,34 @@ func (s *state) filter() (filter []byte, uris []string) {
 // listenAnew opens a stream for what is wanted now. While one waits for its acknowledgment the next has to wait.
 func (s *state) listenAnew(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
-	if l.next != nil || l.refused {
+	if l.opening != nil || l.refused {
 		return out
 	}
 	filter, uris := s.filter()
 	if filter == nil {
-		if l.now != nil && !l.beside() {
-			out = s.closeStream(l.now, out)
-			l.now = nil
+		if l.first != nil && !l.opensBeside() {
+			out = s.closeStream(l.first, out)
+			l.first = nil
 		}
-		return s.settleHeld(out)
+		return s.answerHeldQueries(out)
 	}
-	st := &changeStream{asked: uris, extra: l.beside()}
+	st := &changeStream{requested: uris, standsBeside: l.opensBeside()}
 	params := append(append([]byte(`{"notifications":`), filter...), '}')
 	out = s.request(protocol.MethodSubscriptionsListen, params, func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		return s.streamEnded(now, st, f, out)
 	}, out)
 	st.id = s.conn.lastID
-	l.next = st
+	l.opening = st
 	out = append(out, kernel.WakeAfter(ackTime, ackExpired{s.conn.incarnation, st.id}))
 	return s.armOverlap(out)
 }
 
 // closeOld ends what was replaced.
 func (s *state) closeOld(out []kernel.Effect) []kernel.Effect {
-	for _, st := range s.conn.streams.old {
+	for _, st := range s.conn.streams.replaced {
 		out = s.closeStream(st, out)
 	}
-	s.conn.streams.old = nil
+	s.conn.streams.replaced = nil
 	return out
 }
 
@@ -150,12 +150,12 @@ func (s *state) wantAnswered(key uint64, uri string, yes bool, out []kernel.Effe
 	return append(out, kernel.Tell(s.pool, q))
 }
 
-// settleQueries answers the queries about URIs that a stream was asked for; those it does not have are wanted no more.
-func (s *state) settleQueries(st *changeStream, out []kernel.Effect) []kernel.Effect {
+// answerQueries answers the queries about URIs that a stream was asked for; those it does not have are wanted no more.
+func (s *state) answerQueries(st *changeStream, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	for _, key := range slices.Sorted(maps.Keys(l.queries)) {
 		uri := l.queries[key]
-		if !slices.Contains(st.asked, uri) {
+		if !slices.Contains(st.requested, uri) {
 			continue
 		}
 		delete(l.queries, key)
@@ -167,8 +167,8 @@ func (s *state) settleQueries(st *changeStream, out []kernel.Effect) []kernel.Ef
 	return out
 }
 
-// settleHeld answers the queries about URIs that the streams have already.
-func (s *state) settleHeld(out []kernel.Effect) []kernel.Effect {
+// answerHeldQueries answers the queries about URIs that the streams have already.
+func (s *state) answerHeldQueries(out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.conn.streams.queries)) {
 		if uri := s.conn.streams.queries[key]; s.conn.streams.holds(uri) {
 			delete(s.conn.streams.queries, key)
@@ -182,8 +182,8 @@ func (s *state) settleHeld(out []kernel.Effect) []kernel.Effect {
 // told already may still be on its way.
 func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
-	st := l.next
-	if st == nil || s.heard(e, params) != st {
+	st := l.opening
+	if st == nil || s.streamOf(e, params) != st {
 		return out
 	}
 	var filter struct {
@@ -201,22 +201,22 @@ func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protoc
 		filter.ResourceSubscriptions = append(filter.ResourceSubscriptions, message.TaskURI(id))
 	}
 	for _, uri := range filter.ResourceSubscriptions {
-		if slices.Contains(st.asked, uri) {
+		if slices.Contains(st.requested, uri) {
 			st.uris[uri] = true
 		}
 	}
-	first := l.now == nil
+	first := l.first == nil
 	l.paused = false
-	if l.next = nil; st.extra {
-		l.more = append(l.more, st)
+	if l.opening = nil; st.standsBeside {
+		l.beside = append(l.beside, st)
 	} else {
 		out = s.closeOld(out)
-		if l.old = l.more; !first {
-			l.old = append(l.old, l.now)
+		if l.replaced = l.beside; !first {
+			l.replaced = append(l.replaced, l.first)
 		}
-		l.now, l.more = st, nil
+		l.first, l.beside = st, nil
 	}
-	out = s.settleQueries(st, out)
+	out = s.answerQueries(st, out)
 	if l.missed || first && !s.conn.opening.stream {
 		out = s.catchUp(st, l.missed, out)
 		l.missed = l.missed && l.outdated()
@@ -225,7 +225,7 @@ func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protoc
 		out = s.listenAnew(out)
 	}
 	out = s.armOverlap(out)
-	return s.streamed(now, out)
+	return s.streamDecided(now, out)
 }
 
 // catchUp: there was no stream for a while, so everything it would have told of may have changed. Resources nobody
@@ -233,7 +233,7 @@ func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protoc
 func (s *state) catchUp(st *changeStream, missed bool, out []kernel.Effect) []kernel.Effect {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if st.kinds[kind] {
-			out = s.resync(kind, out)
+			out = s.refetch(kind, out)
 		}
 	}
 	if !missed {
@@ -252,19 +252,19 @@ func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kerne
 	l := &s.conn.streams
 	switch m := msg.(type) {
 	case overlapOver:
-		if l.late.armed {
+		if l.overlap.armed {
 			return s.overlapOver(out)
 		}
-	case relisten:
+	case relistenDue:
 		if m.attempt != l.attempt {
 			return out
 		}
-		if l.paused = false; l.now == nil || l.outdated() {
+		if l.paused = false; l.first == nil || l.outdated() {
 			return s.listenAnew(out)
 		}
 	case ackExpired:
-		if l.next != nil && l.next.id == m.id {
-			st := l.next
+		if l.opening != nil && l.opening.id == m.id {
+			st := l.opening
 			f := ownFault("the server did not acknowledge the stream within " + ackTime.String())
 			return s.streamEnded(now, st, &f, s.closeStream(st, out))
 		}
@@ -276,19 +276,19 @@ func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kerne
 func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	switch st {
-	case l.next:
+	case l.opening:
 		return s.streamNotOpened(now, st, f, out)
-	case l.now:
-		l.now, l.missed = nil, true
-		if st.acknowledgedNothing() && len(l.more) == 0 && f.Kind == protocol.KindResult {
-			l.refused = l.next == nil // no stream beside it says otherwise
+	case l.first:
+		l.first, l.missed = nil, true
+		if st.acknowledgedNothing() && len(l.beside) == 0 && f.Kind == protocol.KindResult {
+			l.refused = l.opening == nil // no stream beside it says otherwise
 		}
 	default:
-		l.old = slices.DeleteFunc(l.old, func(old *changeStream) bool { return old == st })
-		if !slices.Contains(l.more, st) {
+		l.replaced = slices.DeleteFunc(l.replaced, func(old *changeStream) bool { return old == st })
+		if !slices.Contains(l.beside, st) {
 			return out
 		}
-		l.more, l.missed = slices.DeleteFunc(l.more, func(more *changeStream) bool { return more == st }), true
+		l.beside, l.missed = slices.DeleteFunc(l.beside, func(more *changeStream) bool { return more == st }), true
 	}
 	if now.Sub(st.since) >= listenLong {
 		l.failures = 0
@@ -299,14 +299,14 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 // streamNotOpened: the server did not acknowledge the stream that was opened last. Those before it go on as they were.
 func (s *state) streamNotOpened(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
-	l.next = nil
+	l.opening = nil
 	out = append(out, kernel.Log(slog.LevelDebug, "the stream of changes was not opened", "err", errorText(f)))
-	if l.refused = l.now == nil && refusesMethod(f); l.refused {
-		st.asked = slices.Collect(maps.Values(l.queries))
+	if l.refused = l.first == nil && refusesMethod(f); l.refused {
+		st.requested = slices.Collect(maps.Values(l.queries))
 	}
-	out = s.streamed(now, s.settleQueries(st, out))
+	out = s.streamDecided(now, s.answerQueries(st, out))
 	switch {
-	case l.now == nil:
+	case l.first == nil:
 		return s.listenLater(out)
 	case len(l.queries) > 0: // more is wanted
 		return s.listenAnew(out)
@@ -326,7 +326,7 @@ func refusesMethod(f *protocol.Frame) bool {
 // listenLater opens a stream again after a pause that grows with each that did not live for long.
 func (s *state) listenLater(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
-	if l.refused || l.next != nil || l.paused {
+	if l.refused || l.opening != nil || l.paused {
 		return out
 	}
 	l.paused = true
@@ -336,7 +336,7 @@ func (s *state) listenLater(out []kernel.Effect) []kernel.Effect {
 	}
 	l.failures++
 	l.attempt++
-	return append(out, kernel.WakeAfter(jitter(s.rng, pause), relisten{s.conn.incarnation, l.attempt}))
+	return append(out, kernel.WakeAfter(jitter(s.rng, pause), relistenDue{s.conn.incarnation, l.attempt}))
 }
 
 // streamCancelled: the server tears a stream down. It must not cancel anything else.

@@ -308,7 +308,7 @@ func TestADeafServer(t *testing.T) {
 			o := Options{Server: auto(), Open: server.Open, Transport: map[bool]string{true: "http", false: "stdio"}[http], Catalog: true}
 			b := startOn(t, o)
 			defer b.stop()
-			time.Sleep(settleTime)
+			time.Sleep(openingTime)
 			synctest.Wait()
 			if p := b.phases(); p[len(p)-1] != message.Ready {
 				t.Fatalf("phases %v", p)
@@ -357,7 +357,7 @@ func TestLossAnswersQueries(t *testing.T) {
 		server := &actortest.Modern{Changes: true, Deaf: true}
 		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "stdio", Catalog: true})
 		defer b.stop()
-		time.Sleep(settleTime)
+		time.Sleep(openingTime)
 		synctest.Wait()
 		b.subscribe(1, "file:///a")
 		b.heardOf()

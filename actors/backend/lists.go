@@ -23,29 +23,29 @@ const (
 
 // listing is one kind of list while it is fetched.
 type listing struct {
-	wanted  bool // the server has this kind
-	running bool
-	resting bool   // it is fetched again after a pause
-	dirty   bool   // changed while it was being fetched, or in the pause: fetch again
-	again   bool   // to be fetched again for another reason
-	asked   bool   // the server said that it changed
-	failed  string // why it could not be fetched the last time; "" = it could
-	tries   int    // that failed, in a row
-	has     int    // items of the last one that was fetched
-	fetches int
-	ttl     time.Duration // how long a modern server calls it fresh, the least of its pages; 0 = it does not
-	stale   bool          // one of its pages is not fresh at all
-	ended   time.Time     // when the last fetch was over; zero = none was
-	awaited bool          // somebody waits for the end of the next
-	pages   int
-	bytes   int    // of these pages
-	came    bool   // it was fetched once since the connection was opened
-	cursor  string // raw JSON of the page being fetched
-	items   [][]byte
+	wanted           bool // the server has this kind
+	running          bool
+	paused           bool   // it is fetched again after a pause
+	changedMeanwhile bool   // changed while it was being fetched, or in the pause: fetch again
+	refetch          bool   // to be fetched again for another reason
+	announced        bool   // the server said that it changed
+	failure          string // why it could not be fetched the last time; "" = it could
+	tries            int    // that failed, in a row
+	count            int    // items of the last one that was fetched
+	fetches          int
+	ttl              time.Duration // how long a modern server calls it fresh, the least of its pages; 0 = it does not
+	stale            bool          // one of its pages is not fresh at all
+	ended            time.Time     // when the last fetch was over; zero = none was
+	awaited          bool          // somebody waits for the end of the next
+	pages            int
+	bytes            int    // of these pages
+	fetched          bool   // it was fetched once since the connection was opened
+	cursor           string // raw JSON of the page being fetched
+	items            [][]byte
 }
 
 // request sends a request of the gateway's own.
-func (s *state) request(m protocol.Method, params []byte, own taker, out []kernel.Effect) []kernel.Effect {
+func (s *state) request(m protocol.Method, params []byte, own answerHandler, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	s.conn.pending[id] = &pending{own: own}
 	if s.conn.era == message.EraModern || m == protocol.MethodServerDiscover {
@@ -71,10 +71,10 @@ func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 	return append(b, '}')
 }
 
-// settle goes on with the opening over HTTP, where each message travels for itself: the server must have heard that we
+// advanceOpening goes on with the opening over HTTP, where each message travels for itself: the server must have heard that we
 // are initialized before it is asked anything, and the stream for what belongs to no request must be open before a
 // call goes out, since some servers ask their questions there and lose them when there is none.
-func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
+func (s *state) advanceOpening(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.conn.opening.untaken != 0:
 		s.conn.opening.untaken, s.conn.opening.stream = 0, true
@@ -86,18 +86,18 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// streamed: the stream is open, or refused.
-func (s *state) streamed(now time.Time, out []kernel.Effect) []kernel.Effect {
+// streamDecided: the stream is open, or refused.
+func (s *state) streamDecided(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.conn.opening.stream && s.life.phase == message.Syncing {
-		return s.settle(now, out)
+		return s.advanceOpening(now, out)
 	}
 	return out
 }
 
-// settled: the server is slow to take what opens the connection; it is spoken to all the same.
-func (s *state) settled(now time.Time, out []kernel.Effect) []kernel.Effect {
+// openingExpired: the server is slow to take what opens the connection; it is spoken to all the same.
+func (s *state) openingExpired(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for s.conn.opening.untaken != 0 || s.conn.opening.stream {
-		out = s.settle(now, out)
+		out = s.advanceOpening(now, out)
 	}
 	return out
 }
@@ -125,8 +125,8 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.readyWhenSynced(now, out)
 }
 
-// changed: the server says a list changed. During a fetch it starts another one afterwards; no change is lost.
-func (s *state) changed(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+// listChanged: the server says a list changed. During a fetch it starts another one afterwards; no change is lost.
+func (s *state) listChanged(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	if s.life.phase == message.Ready && !s.catalog {
 		return append(out, kernel.Tell(s.pool, message.Stale{Kind: kind}))
@@ -135,9 +135,9 @@ func (s *state) changed(kind protocol.ItemKind, out []kernel.Effect) []kernel.Ef
 		return out // before the end of the handshake, of this connection or of the next: the first fetch is still to come
 	}
 	l.wanted = true
-	l.asked = true
-	if l.running || l.resting {
-		l.dirty = true
+	l.announced = true
+	if l.running || l.paused {
+		l.changedMeanwhile = true
 		return out
 	}
 	return s.fetch(kind, out)
@@ -146,7 +146,7 @@ func (s *state) changed(kind protocol.ItemKind, out []kernel.Effect) []kernel.Ef
 // fetch asks for the first page.
 func (s *state) fetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
-	l.running, l.resting, l.dirty, l.again, l.pages, l.bytes, l.cursor, l.items, l.ttl, l.stale = true, false, false, false, 0, 0, "", nil, 0, false
+	l.running, l.paused, l.changedMeanwhile, l.refetch, l.pages, l.bytes, l.cursor, l.items, l.ttl, l.stale = true, false, false, false, 0, 0, "", nil, 0, false
 	l.fetches++
 	return s.page(kind, out)
 }
@@ -212,7 +212,7 @@ func (s *state) scanPage(kind protocol.ItemKind, f *protocol.Frame, r *protocol.
 	if r.KindOf(kind.ListMethod(), f) != protocol.ResultComplete {
 		return errors.New("the server answers a list with something else")
 	}
-	s.conn.lists[kind].fresh(r.TTL.Of(f.Raw))
+	s.conn.lists[kind].noteTTL(r.TTL.Of(f.Raw))
 	return nil
 }
 
@@ -241,20 +241,20 @@ func (l *listing) take(f *protocol.Frame, span protocol.Span) (full bool, err er
 // listDone hands a whole list to the pool, and fetches again when it changed meanwhile.
 func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
-	items, asked := l.items, l.asked
-	l.running, l.came, l.items, l.failed, l.tries = false, true, nil, "", 0
-	l.asked = l.dirty
-	items, out = s.circled(kind, items, out)
+	items, asked := l.items, l.announced
+	l.running, l.fetched, l.items, l.failure, l.tries = false, true, nil, "", 0
+	l.announced = l.changedMeanwhile
+	items, out = s.dropLoops(kind, items, out)
 	asked = asked && !s.conn.listsUs // or gateways that list each other would tell each other of changes without end
 	if kind == protocol.Tools {
 		items, out = s.compile(items, out)
 	}
-	l.has = len(items)
-	out = s.lookedAgain(now, kind, s.listed(kind, items, asked, out))
-	if l.dirty || l.again {
-		return s.readyWhenSynced(now, s.explain(s.restList(kind, out))) // a server that always says so is ready all the same
+	l.count = len(items)
+	out = s.fetchOver(now, kind, s.listed(kind, items, asked, out))
+	if l.changedMeanwhile || l.refetch {
+		return s.readyWhenSynced(now, s.explain(s.pauseList(kind, out))) // a server that always says so is ready all the same
 	}
-	out = s.explain(s.keepFresh(kind, out))
+	out = s.explain(s.scheduleRefetch(kind, out))
 	if kind == protocol.Tools && len(s.conn.mending) > 0 {
 		out = s.mended(now, "", out)
 	}
@@ -266,7 +266,7 @@ func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out [
 		return out
 	}
 	return append(out, kernel.Tell(s.pool, message.Listed{
-		Backend: s.self, Replica: s.replica, Incarnation: uint64(s.conn.incarnation), Kind: kind, Items: items, Asked: asked, Silent: s.untold(kind),
+		Backend: s.self, Replica: s.replica, Incarnation: uint64(s.conn.incarnation), Kind: kind, Items: items, Asked: asked, Silent: s.changesSilently(kind),
 	}))
 }
 
@@ -274,12 +274,12 @@ func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out [
 func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	level := slog.LevelWarn
-	if l.failed == text {
+	if l.failure == text {
 		level = slog.LevelDebug
 	}
 	out = append(out, kernel.Log(level, "the server's list could not be fetched", "kind", kind.String(), "err", text))
-	l.running, l.items, l.failed = false, nil, text
-	out = s.lookedAgain(now, kind, out)
+	l.running, l.items, l.failure = false, nil, text
+	out = s.fetchOver(now, kind, out)
 	l.tries++
 	if s.life.phase == message.Syncing {
 		return s.readyWhenSynced(now, s.listLater(kind, out))
@@ -306,7 +306,7 @@ func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Eff
 		return out
 	}
 	for i := range s.conn.lists {
-		if s.conn.lists[i].running && !s.conn.lists[i].came {
+		if s.conn.lists[i].running && !s.conn.lists[i].fetched {
 			return out
 		}
 	}
@@ -320,7 +320,7 @@ func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Eff
 	held := s.carried.unexecuted
 	s.carried.unexecuted = nil
 	for _, h := range held {
-		out = s.writeCall(&pending{call: h.Call, request: h.Request, again: true}, out)
+		out = s.writeCall(&pending{call: h.Call, request: h.Request, resent: true}, out)
 	}
 	return s.sendRounds(out)
 }

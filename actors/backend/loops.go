@@ -9,9 +9,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// circled leaves out what came from this gateway itself, or through too many others: gateways may list each other, but
+// dropLoops leaves out what came from this gateway itself, or through too many others: gateways may list each other, but
 // their catalogs must not grow by each other for ever. Of a gateway's items it notes the way they came.
-func (s *state) circled(kind protocol.ItemKind, items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
+func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
 	ours, far := 0, 0
 	kept := items[:0]
 	for _, raw := range items {

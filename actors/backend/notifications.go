@@ -24,12 +24,12 @@ func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effec
 	case protocol.NotificationResourcesUpdated:
 		return s.resourceUpdated(e, out)
 	case protocol.NotificationCancelled:
-		return s.askWithdrawn(e, out)
+		return s.questionWithdrawn(e, out)
 	case protocol.NotificationElicitationComplete:
 		return s.elicitationDone(e, out)
 	}
 	for _, kind := range changedKinds(e.Frame.M) {
-		out = s.changed(kind, out)
+		out = s.listChanged(kind, out)
 	}
 	return out
 }

@@ -81,7 +81,7 @@ func TestOpeningOverHTTP(t *testing.T) {
 			o.want(o.frame(changed))
 			o.want(linkEvent{1, ends}, "tools/list")
 			o.want(linkEvent{1, upstream.Listening{}}) // opened anew later: nothing begins again
-			o.want(settled{1})
+			o.want(openingExpired{1})
 			o.want(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), "ready")
 		})
 	}
@@ -100,8 +100,8 @@ func TestOpeningOverHTTP(t *testing.T) {
 	t.Run("slow", func(t *testing.T) {
 		o := opened(t, "http", true)
 		o.want(o.frame(welcome), "notifications/initialized")
-		o.want(settled{2})
-		o.want(settled{1}, "listen", "tools/list")
+		o.want(openingExpired{2})
+		o.want(openingExpired{1}, "listen", "tools/list")
 		o.want(linkEvent{1, upstream.Ended{Ticket: o.note}})
 		o.want(linkEvent{1, upstream.Listening{}})
 	})
@@ -109,14 +109,14 @@ func TestOpeningOverHTTP(t *testing.T) {
 		o := opened(t, "http", true)
 		o.want(o.frame(welcome), "notifications/initialized")
 		o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
-		o.want(settled{1}, "tools/list")
+		o.want(openingExpired{1}, "tools/list")
 	})
 	t.Run("never sent", func(t *testing.T) { // some servers say nothing by themselves to who is not initialized: another connection is made
 		for _, late := range []bool{false, true} {
 			o := opened(t, "http", true)
 			o.want(o.frame(welcome), "notifications/initialized")
 			if late {
-				o.want(settled{1}, "listen", "tools/list")
+				o.want(openingExpired{1}, "listen", "tools/list")
 			}
 			o.step(linkEvent{1, upstream.NotSent{Ticket: o.note, Err: errors.New("connection refused")}})
 			if o.s.life.phase != message.Waiting {

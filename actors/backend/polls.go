@@ -26,9 +26,9 @@ const (
 type poll struct {
 	id       []byte          // taskId, raw JSON
 	pause    time.Duration   // between two requests
-	flying   bool            // a request about it waits for its answer
+	inFlight bool            // a request about it waits for its answer
 	rounds   int             // of questions
-	put      map[string]bool // raw keys of questions that were put to the client: they are told again until the answer is in
+	posed    map[string]bool // raw keys of questions that were put to the client: they are told again until the answer is in
 	failures int
 }
 
@@ -36,17 +36,17 @@ type poll struct {
 func (s *state) follow(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	id := protocol.Member(f.Raw, f.Result, "taskId").Of(f.Raw)
 	if text, ok := protocol.Unquote(id); !ok || text == "" || len(text) > maxTaskID {
-		return s.faulty(now, p, fmt.Sprintf("the server answered with a task that has no id of 1 to %d bytes", maxTaskID), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server answered with a task that has no id of 1 to %d bytes", maxTaskID), out)
 	}
 	q := p.round
 	if q == nil {
 		q = &round{call: p.call, request: p.request}
 	}
 	q.reached = p.reached
-	q.task = &poll{id: slices.Clone(id), pause: firstPoll, put: map[string]bool{}}
+	q.task = &poll{id: slices.Clone(id), pause: firstPoll, posed: map[string]bool{}}
 	q.responses, q.open, q.due = nil, 0, false
 	s.carried.rounds[q.call] = q
-	return s.rest(q, q.task.pauseOf(f), out)
+	return s.pauseRound(q, q.task.pauseOf(f), out)
 }
 
 // pauseOf is how long to wait before the next request, as the server wishes, within bounds.
@@ -64,15 +64,15 @@ func pollPause(ms float64, err error, otherwise time.Duration) time.Duration {
 	return time.Duration(min(max(ms, float64(shortPoll.Milliseconds())), float64(longPoll.Milliseconds()))) * time.Millisecond
 }
 
-// rest waits before the next request.
-func (*state) rest(q *round, pause time.Duration, out []kernel.Effect) []kernel.Effect {
+// pauseRound waits before the next request.
+func (*state) pauseRound(q *round, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	q.number++
 	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
 }
 
 // sendPoll asks how far the task is, or passes on what its client answered.
 func (s *state) sendPoll(q *round, out []kernel.Effect) []kernel.Effect {
-	q.due, q.task.flying = false, true
+	q.due, q.task.inFlight = false, true
 	m, more := protocol.MethodTasksGet, []byte(nil)
 	if len(q.responses) > 0 {
 		m, more = protocol.MethodTasksUpdate, protocol.AppendInputResponses([]byte(`,"inputResponses":`), q.responses)
@@ -83,7 +83,7 @@ func (s *state) sendPoll(q *round, out []kernel.Effect) []kernel.Effect {
 }
 
 // requestOfTask sends a request about the task in the name of the call's client.
-func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own taker, out []kernel.Effect) []kernel.Effect {
+func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own answerHandler, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	s.conn.pending[id] = &pending{own: own}
 	meta := s.modernMeta(q.request, nil)
@@ -100,27 +100,27 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own take
 // polled takes the answer to a request about a task.
 func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	t := q.task
-	if s.carried.rounds[q.call] != q || !t.flying {
+	if s.carried.rounds[q.call] != q || !t.inFlight {
 		return out // its call has ended meanwhile
 	}
-	t.flying = false
+	t.inFlight = false
 	if f.Kind == protocol.KindError {
 		code, _ := protocol.ErrorNumber(f)
 		if t.failures++; code == -32603 && t.failures <= maxFailures { // or there was no answer
-			return s.rest(q, t.pause, out)
+			return s.pauseRound(q, t.pause, out)
 		}
 		return s.dropTask(now, q, "the server made a task of the call, and would not tell of it: "+errorText(f), out)
 	}
 	t.failures = 0
 	if len(q.responses) > 0 { // it has the answers
 		q.responses = nil
-		return s.rest(q, min(t.pause, emptyPause), out)
+		return s.pauseRound(q, min(t.pause, emptyPause), out)
 	}
 	status, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "status").Of(f.Raw))
 	switch status {
 	case "working":
 		q.reached, out = heartbeat(q.call, q.reached, false, f, out)
-		return s.rest(q, t.pauseOf(f), out)
+		return s.pauseRound(q, t.pauseOf(f), out)
 	case "input_required":
 		q.reached, out = heartbeat(q.call, q.reached, false, f, out)
 		return s.taskAsks(now, q, f, out)
@@ -167,16 +167,16 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 		return s.dropTask(now, q, why, out)
 	}
 	if len(q.responses) == 0 {
-		return s.rest(q, q.task.pauseOf(f), out)
+		return s.pauseRound(q, q.task.pauseOf(f), out)
 	}
 	if q.task.rounds++; q.task.rounds > maxRounds {
 		return s.dropTask(now, q, fmt.Sprintf("the server's task asked %d times and would not end", maxRounds), out)
 	}
 	for _, response := range q.responses {
-		q.task.put[string(response.Key)] = true
+		q.task.posed[string(response.Key)] = true
 	}
 	if len(questions) == 0 {
-		return s.again(q, out)
+		return s.resend(q, out)
 	}
 	return s.pose(q, f, questions, out)
 }
@@ -195,7 +195,7 @@ func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Fr
 		return s.doneEdited(now, p, &g, protocol.TranslateError(nil, q.request.Frame.M, &g, nil, protocol.EraLegacy), out)
 	}
 	if r.Scan(&g) != nil || r.KindOf(q.request.Frame.M, &g) != protocol.ResultComplete {
-		return s.faulty(now, p, "the result of the server's task makes no sense", out)
+		return s.badAnswer(now, p, "the result of the server's task makes no sense", out)
 	}
 	return s.doneEdited(now, p, &g, protocol.ToLegacyResult(nil, q.request.Frame.M, &g, &r), out)
 }
@@ -203,7 +203,7 @@ func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Fr
 // dropTask ends a call whose task cannot be followed to its end, and tells the server.
 func (s *state) dropTask(now time.Time, q *round, why string, out []kernel.Effect) []kernel.Effect {
 	s.forgetRound(q)
-	return s.faulty(now, &pending{call: q.call, request: q.request}, why, s.cancelTask(q, out))
+	return s.badAnswer(now, &pending{call: q.call, request: q.request}, why, s.cancelTask(q, out))
 }
 
 // cancelTask tells the server that nobody waits for the task of a call any more, if it became one. Its answer does not matter.

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	maxAsking   = 256                   // questions of one call that may be open: each is held here and in its client's books
-	maxElicited = 256                   // url elicitations remembered until the server says that they are complete
-	burst       = 30 * time.Millisecond // questions that come so close to each other are one call's (bridge.md section 3)
+	maxQuestionsOfCall = 256                   // questions of one call that may be open: each is held here and in its client's books
+	maxElicited        = 256                   // url elicitations remembered until the server says that they are complete
+	burst              = 30 * time.Millisecond // questions that come so close to each other are one call's (bridge.md section 3)
 )
 
 // codeTooManyQuestions tells a server that the gateway is overloaded.
@@ -41,8 +41,8 @@ type elicitation struct {
 	call message.CallRef
 }
 
-// asked handles a request of the server. MCP 2025-11-25, client/sampling, client/elicitation, client/roots.
-func (s *state) asked(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
+// serverAsked handles a request of the server. MCP 2025-11-25, client/sampling, client/elicitation, client/roots.
+func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	rawID := e.Frame.IDBytes()
 	switch e.Frame.M {
 	case protocol.MethodPing:
@@ -51,7 +51,7 @@ func (s *state) asked(now time.Time, e *upstream.Received, out []kernel.Effect) 
 	default:
 		return s.reply(protocol.AppendError(nil, rawID, codeNoMethod, "Method not found: "+e.Frame.MethodText(), nil), out)
 	}
-	if asks := s.conn.cancelled[uint32(e.Ticket)]; asks != nil && len(asks) < maxAsking {
+	if asks := s.conn.cancelled[uint32(e.Ticket)]; asks != nil && len(asks) < maxQuestionsOfCall {
 		s.conn.cancelled[uint32(e.Ticket)] = append(asks, &question{rawID: rawID, method: e.Frame.M})
 		return out
 	}
@@ -89,8 +89,8 @@ func (by asker) refusal() (code int, why string) {
 		return codeInvalidRequest, "nobody waits for the result of the task that this question belongs to, so nobody can be asked"
 	case by.p == nil:
 		return codeInvalidRequest, "the gateway cannot tell which call this question belongs to, so nobody can be asked"
-	case len(by.p.asks) >= maxAsking:
-		return codeTooManyQuestions, fmt.Sprintf("more than %d questions of one call at once", maxAsking)
+	case len(by.p.questions) >= maxQuestionsOfCall:
+		return codeTooManyQuestions, fmt.Sprintf("more than %d questions of one call at once", maxQuestionsOfCall)
 	}
 	return 0, ""
 }
@@ -101,16 +101,16 @@ func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kern
 	p := by.p
 	s.questions.last++
 	s.questions.open[s.questions.last] = &question{rawID: e.Frame.IDBytes(), method: e.Frame.M, id: by.id}
-	p.asks = append(p.asks, s.questions.last)
-	delete(s.conn.running, by.id)
+	p.questions = append(p.questions, s.questions.last)
+	delete(s.conn.mayAsk, by.id)
 	s.remember(&e.Frame, p)
 	s.conn.lastAsker = lastAsker{by.id, now}
 	out = append(out, kernel.Tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.questions.last, From: s.self, Frame: e.Frame}))
-	if len(p.asks) > 1 {
+	if len(p.questions) > 1 {
 		return out
 	}
 	if p.certain = by.certain; p.certain {
-		return s.parks(p, out)
+		return s.tellParked(p, out)
 	}
 	return append(out, kernel.WakeAfter(burst, burstOver{s.conn.incarnation, by.id}))
 }
@@ -137,10 +137,10 @@ func (s *state) asker(now time.Time, e *upstream.Received) asker {
 func (s *state) speaker(now time.Time) (id uint32, p *pending) {
 	last := s.conn.pending[s.conn.lastAsker.id]
 	switch {
-	case len(s.conn.running) > 1:
+	case len(s.conn.mayAsk) > 1:
 		return 0, nil
-	case len(s.conn.running) == 1:
-		for id = range s.conn.running {
+	case len(s.conn.mayAsk) == 1:
+		for id = range s.conn.mayAsk {
 		}
 	case last != nil && last.own == nil && now.Sub(s.conn.lastAsker.at) < burst:
 		id = s.conn.lastAsker.id
@@ -153,15 +153,15 @@ func (s *state) speaker(now time.Time) (id uint32, p *pending) {
 	return id, s.conn.pending[id]
 }
 
-// runs notes that a call may ask now.
-func (s *state) runs(id uint32, p *pending) {
+// letAsk notes that a call may ask now.
+func (s *state) letAsk(id uint32, p *pending) {
 	if !p.namesTask() {
-		s.conn.running[id] = struct{}{}
+		s.conn.mayAsk[id] = struct{}{}
 	}
 }
 
-// parks tells the pool that a call waits for its client.
-func (s *state) parks(p *pending, out []kernel.Effect) []kernel.Effect {
+// tellParked tells the pool that a call waits for its client.
+func (s *state) tellParked(p *pending, out []kernel.Effect) []kernel.Effect {
 	p.parked = true
 	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: true, Certain: p.certain}))
 }
@@ -169,19 +169,19 @@ func (s *state) parks(p *pending, out []kernel.Effect) []kernel.Effect {
 // burstOver: a call that has asked has had time to ask more; another may run now.
 func (s *state) burstOver(m burstOver, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
-	if p == nil || len(p.asks) == 0 || p.parked {
+	if p == nil || len(p.questions) == 0 || p.parked {
 		return out
 	}
-	return s.parks(p, out)
+	return s.tellParked(p, out)
 }
 
-// replied forgets an answered question, and tells the pool when it was the last.
-func (s *state) replied(key uint64, id uint32, p *pending, out []kernel.Effect) []kernel.Effect {
-	p.asks = slices.DeleteFunc(p.asks, func(k uint64) bool { return k == key })
-	if len(p.asks) > 0 {
+// questionAnswered forgets an answered question, and tells the pool when it was the last.
+func (s *state) questionAnswered(key uint64, id uint32, p *pending, out []kernel.Effect) []kernel.Effect {
+	p.questions = slices.DeleteFunc(p.questions, func(k uint64) bool { return k == key })
+	if len(p.questions) > 0 {
 		return out
 	}
-	s.runs(id, p)
+	s.letAsk(id, p)
 	if !p.parked {
 		return out
 	}
@@ -189,8 +189,8 @@ func (s *state) replied(key uint64, id uint32, p *pending, out []kernel.Effect) 
 	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Certain: p.certain}))
 }
 
-// answerAsk passes a client's answer on to the server, once.
-func (s *state) answerAsk(now time.Time, m message.Answer, out []kernel.Effect) []kernel.Effect {
+// answerQuestion passes a client's answer on to the server, once.
+func (s *state) answerQuestion(now time.Time, m message.Answer, out []kernel.Effect) []kernel.Effect {
 	a := s.questions.open[m.Key]
 	if a == nil {
 		return out
@@ -202,7 +202,7 @@ func (s *state) answerAsk(now time.Time, m message.Answer, out []kernel.Effect) 
 	out = s.reply(answerFrame(a.rawID, m.Result, m.Error), out)
 	if p := s.conn.pending[a.id]; p != nil {
 		s.conn.lastAsker = lastAsker{a.id, now}
-		out = s.replied(m.Key, a.id, p, out)
+		out = s.questionAnswered(m.Key, a.id, p, out)
 	}
 	return out
 }
@@ -217,14 +217,14 @@ func answerFrame(id, result, err []byte) []byte {
 	return append(frame, '}')
 }
 
-// askWithdrawn: the server no longer wants an answer.
-func (s *state) askWithdrawn(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
+// questionWithdrawn: the server no longer wants an answer.
+func (s *state) questionWithdrawn(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out
 	}
 	id := string(params.RequestID.Of(e.Frame.Raw))
-	s.leftWithdrawn(id)
+	s.withdrawFromCancelled(id)
 	for key, a := range s.questions.open {
 		if string(a.rawID) != id || a.round != nil {
 			continue
@@ -232,41 +232,41 @@ func (s *state) askWithdrawn(e *upstream.Received, out []kernel.Effect) []kernel
 		delete(s.questions.open, key)
 		if p := s.conn.pending[a.id]; p != nil {
 			out = append(out, kernel.Tell(p.call.Holder, message.AskWithdrawn{Seq: p.call.Seq, Key: key}))
-			out = s.replied(key, a.id, p, out)
+			out = s.questionAnswered(key, a.id, p, out)
 		}
 		break
 	}
 	return out
 }
 
-// refuseAsks answers the open questions of a call that ends without the server: the server must not wait for ever.
-func (s *state) refuseAsks(id uint32, out []kernel.Effect) []kernel.Effect {
-	for _, key := range s.takeAsks(id) {
-		out = s.refuse(s.questions.open[key], out)
+// declineQuestions answers the open questions of a call that ends without the server: the server must not wait for ever.
+func (s *state) declineQuestions(id uint32, out []kernel.Effect) []kernel.Effect {
+	for _, key := range s.takeQuestions(id) {
+		out = s.decline(s.questions.open[key], out)
 		delete(s.questions.open, key)
 	}
 	return out
 }
 
-// refuse answers a question in the place of a client that will not.
-func (s *state) refuse(a *question, out []kernel.Effect) []kernel.Effect {
+// decline answers a question in the place of a client that will not.
+func (s *state) decline(a *question, out []kernel.Effect) []kernel.Effect {
 	if a.method == protocol.MethodElicitationCreate {
 		return s.reply(protocol.AppendResult(nil, a.rawID, []byte(`{"action":"cancel"}`)), out)
 	}
 	return s.reply(protocol.AppendError(nil, a.rawID, -1, "the call was cancelled before its client answered", nil), out)
 }
 
-// dropAsks forgets the open questions of a call that the server has answered without waiting for them.
-func (s *state) dropAsks(id uint32) {
-	for _, key := range s.takeAsks(id) {
+// dropQuestions forgets the open questions of a call that the server has answered without waiting for them.
+func (s *state) dropQuestions(id uint32) {
+	for _, key := range s.takeQuestions(id) {
 		delete(s.questions.open, key)
 	}
 }
 
-// takeAsks returns the numbers of a pending call's open questions, oldest first, and forgets that they are its.
-func (s *state) takeAsks(id uint32) (keys []uint64) {
+// takeQuestions returns the numbers of a pending call's open questions, oldest first, and forgets that they are its.
+func (s *state) takeQuestions(id uint32) (keys []uint64) {
 	if p := s.conn.pending[id]; p != nil {
-		keys, p.asks = p.asks, nil
+		keys, p.questions = p.questions, nil
 	}
 	return keys
 }

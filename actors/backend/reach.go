@@ -22,8 +22,8 @@ const reachPause = time.Second
 // answers of the others are on their way over connections that live. So the server is asked, and only when the question
 // does not get there either, and nothing runs any more, the connection is given up.
 type reach struct {
-	asked uint32 // id of the question while nobody knows whether it got there; 0 = none
-	lost  string // why the last one did not get there; "" = it did, or was not needed
+	probe   uint32 // id of the question while nobody knows whether it got there; 0 = none
+	failure string // why the last one did not get there; "" = it did, or was not needed
 }
 
 // notSent: nothing of that frame reached the server, so the pool may try elsewhere.
@@ -35,18 +35,18 @@ func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) 
 	}
 	p := s.conn.pending[id]
 	if p == nil {
-		return s.leftTaken(id, out)
+		return s.cancellationTaken(id, out)
 	}
 	reason := e.Err.Error()
 	switch {
 	case s.isStream(id): // it is tried again by itself
-		return s.ask(now, s.fail(now, id, protocol.BackendDisconnected, reason, out))
+		return s.probeReach(now, s.fail(now, id, protocol.BackendDisconnected, reason, out))
 	case p.own != nil && s.transport == "stdio" && errors.Is(e.Err, upstream.ErrClosed):
 		return out // Closed follows, and knows how the process ended
 	case p.own != nil && s.starting():
 		s.remove(id, p)
 		return s.lose(now, reason, out)
-	case id == s.conn.reach.asked:
+	case id == s.conn.reach.probe:
 		delete(s.conn.pending, id)
 		return s.unreached(now, reason, out)
 	case p.query != 0:
@@ -59,7 +59,7 @@ func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) 
 		out = s.callNotSent(now, p, e.Err, out)
 	}
 	if !oursAlone(e.Err) {
-		out = s.ask(now, out)
+		out = s.probeReach(now, out)
 	}
 	return s.stopWhenDrained(now, out)
 }
@@ -91,15 +91,15 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 	return append(out, s.returned(p.call, p.request, err.Error()))
 }
 
-// ask asks the server something, to see whether that gets there. What it answers does not matter. Processes say themselves
+// probeReach asks the server something, to see whether that gets there. What it answers does not matter. Processes say themselves
 // when they end.
-func (s *state) ask(now time.Time, out []kernel.Effect) []kernel.Effect {
+func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.life.phase != message.Ready || s.transport == "stdio":
 		return out
-	case s.conn.reach.lost != "" && len(s.conn.byCall) == 0:
-		return s.lose(now, s.conn.reach.lost, out)
-	case s.conn.reach.asked != 0:
+	case s.conn.reach.failure != "" && len(s.conn.byCall) == 0:
+		return s.lose(now, s.conn.reach.failure, out)
+	case s.conn.reach.probe != 0:
 		return out
 	}
 	method := protocol.MethodPing
@@ -108,28 +108,28 @@ func (s *state) ask(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	var id uint32
 	out = s.expireOwn(s.request(method, nil, func(s *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-		if s.conn.reach.asked == id { // nobody knows whether it got there
-			s.conn.reach.asked = 0
+		if s.conn.reach.probe == id { // nobody knows whether it got there
+			s.conn.reach.probe = 0
 		}
 		return out
 	}, out))
 	id = s.conn.lastID
-	s.conn.reach.asked = id
+	s.conn.reach.probe = id
 	return out
 }
 
 // reached: something got there.
 func (s *state) reached(ticket uint64) {
-	s.conn.reach.lost = ""
-	if ticket == uint64(s.conn.reach.asked) {
-		s.conn.reach.asked = 0 // whether it is answered does not matter
+	s.conn.reach.failure = ""
+	if ticket == uint64(s.conn.reach.probe) {
+		s.conn.reach.probe = 0 // whether it is answered does not matter
 	}
 }
 
 // unreached: the question did not get there. No call is taken from now on; when those that run have ended, nothing is lost
 // with the connection.
 func (s *state) unreached(now time.Time, reason string, out []kernel.Effect) []kernel.Effect {
-	s.conn.reach = reach{lost: reason}
+	s.conn.reach = reach{failure: reason}
 	if len(s.conn.byCall) == 0 {
 		return s.lose(now, reason, out)
 	}
@@ -138,10 +138,10 @@ func (s *state) unreached(now time.Time, reason string, out []kernel.Effect) []k
 
 // reachDue asks again, unless something else got there meanwhile.
 func (s *state) reachDue(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.conn.reach.lost == "" {
+	if s.conn.reach.failure == "" {
 		return out
 	}
-	return s.ask(now, out)
+	return s.probeReach(now, out)
 }
 
 // returnUnsent gives back what was not written to a connection that has ended: it has told all that was.

@@ -40,13 +40,13 @@ func (s *state) recheck(out []kernel.Effect) []kernel.Effect {
 	if s.conn.rechecking != 0 || s.life.phase != message.Ready || s.conn.era != message.EraModern {
 		return out
 	}
-	out = s.expireOwn(s.request(protocol.MethodServerDiscover, nil, (*state).unanswered, out))
+	out = s.expireOwn(s.request(protocol.MethodServerDiscover, nil, (*state).recheckUnanswered, out))
 	s.conn.rechecking = s.conn.lastID
 	return out
 }
 
-// unanswered: nothing came of the question, which says nothing. The next call that fails in that way asks again.
-func (s *state) unanswered(_ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+// recheckUnanswered: nothing came of the question, which says nothing. The next call that fails in that way asks again.
+func (s *state) recheckUnanswered(_ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.conn.rechecking = 0
 	return out
 }

@@ -58,7 +58,7 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 				if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "Bad Request") && c.status != 200 {
 					t.Errorf("the call ends %v, want the server's own error", ends)
 				}
-				time.Sleep(2 * settleTime)
+				time.Sleep(2 * openingTime)
 				synctest.Wait()
 				if asked := len(server.Got("server/discover")) > before; asked != c.asked {
 					t.Errorf("asked again: %v, want %v", asked, c.asked)
@@ -78,7 +78,7 @@ func TestAServerThatMovesOn(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Discover: httpStatus(404), Other: initializes}
 		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "http", Catalog: true})
 		defer b.stop()
-		time.Sleep(steady + 2*settleTime)
+		time.Sleep(steady + 2*openingTime)
 		if p := b.phases(); len(p) == 0 || p[len(p)-1] != message.Ready {
 			t.Fatalf("phases %v, want ready", p)
 		}
@@ -87,7 +87,7 @@ func TestAServerThatMovesOn(t *testing.T) {
 			g.Error(-32022, "Unsupported protocol version", `{"supported":["2026-07-28"],"requested":"2025-11-25"}`)
 		}
 		b.call(1, legacyRequest(t, 0))
-		time.Sleep(2 * settleTime)
+		time.Sleep(2 * openingTime)
 		synctest.Wait()
 		if ends, _ := b.outcomes(); len(ends) != 1 {
 			t.Errorf("the call ends %v, want once", ends)

@@ -58,14 +58,14 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 	q.responses, q.open, q.due = nil, 0, false
 	q.state = r.RequestState.Of(f.Raw)
 	if q.number > maxRounds {
-		return s.faulty(now, p, fmt.Sprintf("the server asked %d times and would not answer", q.number), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server asked %d times and would not answer", q.number), out)
 	}
 	if len(q.state) > 0 && q.state[0] != '"' {
-		return s.faulty(now, p, "the server's requestState is no string", out)
+		return s.badAnswer(now, p, "the server's requestState is no string", out)
 	}
 	questions, why := s.inputRequests(q, f, r)
 	if why != "" {
-		return s.faulty(now, p, why, out)
+		return s.badAnswer(now, p, why, out)
 	}
 	s.carried.rounds[q.call] = q
 	switch {
@@ -73,11 +73,11 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 		q.empty = 0
 		return s.pose(q, f, questions, out)
 	case len(q.responses) > 0:
-		return s.again(q, out)
+		return s.resend(q, out)
 	}
 	if q.empty++; q.empty > maxEmpty {
 		delete(s.carried.rounds, q.call)
-		return s.faulty(now, p, fmt.Sprintf("the server wants the request again and again: %d times without asking anything", q.empty), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server wants the request again and again: %d times without asking anything", q.empty), out)
 	}
 	pause := emptyPause << (2 * (q.empty - 1))
 	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
@@ -88,7 +88,7 @@ func (s *state) pose(q *round, f *protocol.Frame, questions []inputRequest, out 
 	q.open, q.parked = len(questions), true
 	out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true, Certain: true}))
 	for _, asked := range questions {
-		out = s.put(q, f, asked, out)
+		out = s.poseOne(q, f, asked, out)
 	}
 	return out
 }
@@ -104,7 +104,7 @@ func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInf
 			why = fmt.Sprintf("the server asks more than %d questions at once", maxQuestions)
 			return false
 		}
-		if q.task != nil && q.task.put[string(key)] {
+		if q.task != nil && q.task.posed[string(key)] {
 			return true
 		}
 		response := protocol.InputResponse{Key: slices.Clone(key)}
@@ -127,8 +127,8 @@ func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInf
 	return questions, why
 }
 
-// put asks the holder of the call one question, as a legacy server would.
-func (s *state) put(q *round, f *protocol.Frame, asked inputRequest, out []kernel.Effect) []kernel.Effect {
+// poseOne asks the holder of the call one question, as a legacy server would.
+func (s *state) poseOne(q *round, f *protocol.Frame, asked inputRequest, out []kernel.Effect) []kernel.Effect {
 	elicitation := ""
 	if protocol.QuestionOf(f.Raw, asked.method, asked.params) == protocol.QuestionURL {
 		elicitation = fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64())
@@ -158,7 +158,7 @@ func (s *state) answerRound(now time.Time, a *question, m message.Answer, out []
 	if q.open--; q.open > 0 {
 		return out
 	}
-	return s.again(q, out)
+	return s.resend(q, out)
 }
 
 // endRound ends a call with the client's own error to a question.
@@ -172,8 +172,8 @@ func (s *state) endRound(now time.Time, q *round, raw []byte, out []kernel.Effec
 	return s.done(now, &pending{call: q.call, request: q.request}, f, out)
 }
 
-// again sends the request of a round once more, with the answers and the server's state.
-func (s *state) again(q *round, out []kernel.Effect) []kernel.Effect {
+// resend sends the request of a round once more, with the answers and the server's state.
+func (s *state) resend(q *round, out []kernel.Effect) []kernel.Effect {
 	if q.parked {
 		q.parked = false
 		out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Certain: true}))
@@ -213,7 +213,7 @@ func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 	if q == nil || q.number != m.number || q.due || q.open > 0 {
 		return out
 	}
-	return s.again(q, out)
+	return s.resend(q, out)
 }
 
 // behind reports whether a step of progress is none for the client: a legacy client's call is one, but the server begins to

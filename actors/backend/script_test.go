@@ -85,18 +85,18 @@ func (r *script) effect(e kernel.Effect) {
 func (r *script) indexed() {
 	asks := 0
 	for id, p := range r.s.conn.pending {
-		_, runs := r.s.conn.running[id]
-		if want := p.own == nil && len(p.asks) == 0 && !p.namesTask(); runs != want {
+		_, runs := r.s.conn.mayAsk[id]
+		if want := p.own == nil && len(p.questions) == 0 && !p.namesTask(); runs != want {
 			r.t.Fatalf("request %d may ask: %v, want %v, after\n%+v", id, runs, want, r.log)
 		}
-		for _, key := range p.asks {
+		for _, key := range p.questions {
 			if a := r.s.questions.open[key]; a == nil || a.id != id {
 				r.t.Fatalf("question %d of request %d is %+v, after\n%+v", key, id, a, r.log)
 			}
 		}
-		asks += len(p.asks)
+		asks += len(p.questions)
 	}
-	for id := range r.s.conn.running {
+	for id := range r.s.conn.mayAsk {
 		if r.s.conn.pending[id] == nil {
 			r.t.Fatalf("request %d has ended and may ask, after\n%+v", id, r.log)
 		}
@@ -228,8 +228,8 @@ func TestRandomScripts(t *testing.T) {
 					r.step(message.Withdraw{Call: message.CallRef{Seq: at}})
 				}
 			case 3:
-				r.step(wake{r.incarnation})
-				r.step(settled{r.incarnation})
+				r.step(reconnectDue{r.incarnation})
+				r.step(openingExpired{r.incarnation})
 				if len(r.timers) > 0 {
 					r.step(r.timers[rng.IntN(len(r.timers))])
 				}

@@ -21,7 +21,7 @@ func (s *state) reconfigured(now time.Time, server config.Server, out []kernel.E
 	}
 	if next := now.Add(s.backoff(s.life.failures)); (s.life.phase == message.Waiting || s.life.phase == message.NeedsLogin) && next.Before(s.life.nextAttempt) {
 		s.life.nextAttempt = next
-		out = s.enter(now, s.life.phase, s.life.reason, append(out, kernel.WakeAfter(next.Sub(now), wake{s.conn.incarnation})))
+		out = s.enter(now, s.life.phase, s.life.reason, append(out, kernel.WakeAfter(next.Sub(now), reconnectDue{s.conn.incarnation})))
 	}
 	if !slices.Equal(was.Roots, server.Roots) {
 		return s.rootsChanged(out)

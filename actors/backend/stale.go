@@ -10,21 +10,21 @@ import (
 
 // A list that its server changes without a word is fetched again when somebody asks for it, and no faster than this.
 const (
-	staleRest = 2 * time.Second // between one and the next
-	staleRate = 1 << 20         // bytes a second
+	stalePause = 2 * time.Second // between one and the next
+	staleRate  = 1 << 20         // bytes a second
 )
 
-// untold reports whether the server changes lists of the kind without a word. Legacy servers are believed: one that does not
+// changesSilently reports whether the server changes lists of the kind without a word. Legacy servers are believed: one that does not
 // declare listChanged has lists that do not change.
-func (s *state) untold(kind protocol.ItemKind) bool {
+func (s *state) changesSilently(kind protocol.ItemKind) bool {
 	return s.conn.era == message.EraModern && !s.conn.streams.tells(kind)
 }
 
-// lookAgain fetches a silent list again: at once, or when the pause since the last time is over.
-func (s *state) lookAgain(now time.Time, m message.Fetch, out []kernel.Effect) []kernel.Effect {
+// refetchSilent fetches a silent list again: at once, or when the pause since the last time is over.
+func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[m.Kind]
 	switch {
-	case s.life.phase != message.Ready || !s.catalog || !l.wanted || !s.untold(m.Kind):
+	case s.life.phase != message.Ready || !s.catalog || !l.wanted || !s.changesSilently(m.Kind):
 		if m.Wanted {
 			out = append(out, kernel.Tell(s.pool, message.Fetched{Kind: m.Kind}))
 		}
@@ -33,19 +33,19 @@ func (s *state) lookAgain(now time.Time, m message.Fetch, out []kernel.Effect) [
 		return out // as fresh as its server says
 	}
 	l.awaited = l.awaited || m.Wanted
-	if l.running || l.resting {
+	if l.running || l.paused {
 		return out
 	}
-	pause := max(staleRest, time.Duration(l.bytes)*time.Second/staleRate)
+	pause := max(stalePause, time.Duration(l.bytes)*time.Second/staleRate)
 	if left := l.ended.Add(pause).Sub(now); left > 0 {
-		l.resting = true
+		l.paused = true
 		return append(out, kernel.WakeAfter(left, listDue{s.conn.incarnation, m.Kind, l.fetches}))
 	}
 	return s.fetch(m.Kind, out)
 }
 
-// lookedAgain tells who waits for a list that the fetch is over, whatever came of it.
-func (s *state) lookedAgain(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+// fetchOver tells who waits for a list that the fetch is over, whatever came of it.
+func (s *state) fetchOver(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	l.ended = now
 	if !l.awaited {

@@ -34,7 +34,7 @@ func TestListsAreLookedAtAgain(t *testing.T) {
 					b.backend.Tell(message.Fetch{Kind: protocol.Tools, Wanted: wanted})
 					synctest.Wait()
 				}
-				time.Sleep(staleRest + time.Second)
+				time.Sleep(stalePause + time.Second)
 				synctest.Wait()
 				return len(server.Got("tools/list")) - before, len(actortest.Of[message.Fetched](b.pool))
 			}
@@ -60,7 +60,7 @@ func TestTheStalestPage(t *testing.T) {
 	} {
 		var l listing
 		for _, raw := range tt.pages {
-			l.fresh([]byte(raw))
+			l.noteTTL([]byte(raw))
 		}
 		if l.ttl != tt.want {
 			t.Errorf("pages %q: fresh for %v, want %v", tt.pages, l.ttl, tt.want)

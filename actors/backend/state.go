@@ -49,10 +49,10 @@ type life struct {
 	garbage     int // lines that were no message, ever
 	stderr      []string
 
-	known        message.KnownEra // what the next connection begins with
-	forced       message.Era      // what the next one alone begins with, as this one is spoilt; unknown = known
-	mute         bool             // the server ended without a word in both eras: one process is enough for the next attempt
-	asksByResult bool             // a legacy server here has asked by a result, and is given back the state it gave with it
+	known            message.KnownEra // what the next connection begins with
+	nextEra          message.Era      // what the next one alone begins with, as this one is spoilt; unknown = known
+	silentInBothEras bool             // the server ended without a word in both eras: one process is enough for the next attempt
+	asksByResult     bool             // a legacy server here has asked by a result, and is given back the state it gave with it
 }
 
 // conn is all that belongs to one incarnation of the connection: the requests on it, what its server said of itself, and what was
@@ -63,10 +63,10 @@ type conn struct {
 	began      time.Time
 	readySince time.Time
 	pid        int
-	spoke      bool                     // the server has written something
-	refused    bool                     // the server has refused the only era it is to be spoken to in
-	lastLine   string                   // on stderr, of the process that has ended: not for clients
-	warned     struct{ noise, id bool } // of the first line that was no message, the first id nobody gave out
+	spoke      bool                       // the server has written something
+	refused    bool                       // the server has refused the only era it is to be spoken to in
+	lastLine   string                     // on stderr, of the process that has ended: not for clients
+	warned     struct{ garbage, id bool } // of the first line that was no message, the first id nobody gave out
 
 	era     message.Era // unknown until the server has shown it
 	probe   probe
@@ -95,7 +95,7 @@ type ledger struct {
 	lastID  uint32
 	pending map[uint32]*pending
 	byCall  map[message.CallRef]uint32
-	running map[uint32]struct{} // ids of the calls that may ask now: none waits at a question, or only for a task
+	mayAsk  map[uint32]struct{} // ids of the calls that may ask now: none waits at a question, or only for a task
 	mending []*pending          // calls refused for their headers: sent once more with the annotations now listed
 	orphans []uint32            // ids of calls that were given up and may become tasks yet; newest last
 
@@ -142,23 +142,23 @@ func (n incarnation) of() incarnation { return n }
 
 // pending is a request that waits for the server's answer, by the id we gave it.
 type pending struct {
-	call    message.CallRef  // zero for the gateway's own requests
-	request *message.Request // nil for the gateway's own requests
-	written bool
-	again   bool      // it was sent before, and lost with the server's session
-	asks    []uint64  // numbers of the questions of the server that wait for this call's client, oldest first
-	parked  bool      // the pool was told that it waits
-	certain bool      // the questions came on its own stream
-	round   *round    // what its modern server asked so far; nil = nothing
-	reached float64   // the highest progress its client was told, where we have to know; 0 = none
-	mended  bool      // it was sent once more with other headers
-	task    *followed // legacy: what it has become, whose end it waits for; nil = no task that we asked for
-	query   uint64    // the pool's number for it; 0 = nobody is told
-	own     taker     // the gateway's own request: takes its answer
+	call      message.CallRef  // zero for the gateway's own requests
+	request   *message.Request // nil for the gateway's own requests
+	written   bool
+	resent    bool          // it was sent before, and lost with the server's session
+	questions []uint64      // numbers of the questions of the server that wait for this call's client, oldest first
+	parked    bool          // the pool was told that it waits
+	certain   bool          // the questions came on its own stream
+	round     *round        // what its modern server asked so far; nil = nothing
+	reached   float64       // the highest progress its client was told, where we have to know; 0 = none
+	mended    bool          // it was sent once more with other headers
+	task      *followed     // legacy: what it has become, whose end it waits for; nil = no task that we asked for
+	query     uint64        // the pool's number for it; 0 = nobody is told
+	own       answerHandler // the gateway's own request: takes its answer
 }
 
-// taker takes the answer to a request of the gateway's own, or a fault of ours as an error frame.
-type taker func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect
+// answerHandler takes the answer to a request of the gateway's own, or a fault of ours as an error frame.
+type answerHandler func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect
 
 func newState(o Options, self kernel.Reference, connections *uint64) *state {
 	ours := modernCapabilities(o.Announce)
@@ -178,7 +178,7 @@ func newState(o Options, self kernel.Reference, connections *uint64) *state {
 // newConn is a connection of which nothing is known yet.
 func newConn(n incarnation) conn {
 	return conn{incarnation: n, ledger: ledger{
-		pending: map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, running: map[uint32]struct{}{},
+		pending: map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, mayAsk: map[uint32]struct{}{},
 		cancelled: map[uint32][]*question{}, cancelling: map[uint32]uint32{},
 	}}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	steady     = 5 * time.Second        // ready for so long, the first reconnect is immediate
-	closeGrace = 500 * time.Millisecond // stdin closed, then TERM, then KILL
-	settleTime = time.Second            // for a server over HTTP to take the end of the handshake and open its stream
+	steady      = 5 * time.Second        // ready for so long, the first reconnect is immediate
+	closeGrace  = 500 * time.Millisecond // stdin closed, then TERM, then KILL
+	openingTime = time.Second            // for a server over HTTP to take the end of the handshake and open its stream
 )
 
 // transitions are the legal ways from phase to phase; a test walks them and writes them into docs/actors.md.
@@ -49,7 +49,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Withdraw:
 		return s.withdraw(now, m, out)
 	case message.Answer:
-		return s.answerAsk(now, m, out)
+		return s.answerQuestion(now, m, out)
 	case message.DropTask:
 		return s.dropTaskMade(m, out)
 	}
@@ -62,11 +62,11 @@ func (s *state) command(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 	case message.Query:
 		return s.query(m, out)
 	case message.Fetch:
-		return s.lookAgain(now, m, out)
+		return s.refetchSilent(now, m, out)
 	case message.Stale:
-		return s.changed(m.Kind, out)
+		return s.listChanged(m.Kind, out)
 	case message.Look:
-		return s.ask(now, out)
+		return s.probeReach(now, out)
 	case message.NewServer:
 		return s.reconfigured(now, m.Server, out)
 	case message.SetLevel:
@@ -179,7 +179,7 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 	}
 	s.life.nextAttempt = now.Add(pause)
 	out = s.enter(now, phase, reason, out)
-	return append(out, kernel.WakeAfter(pause, wake{s.conn.incarnation}))
+	return append(out, kernel.WakeAfter(pause, reconnectDue{s.conn.incarnation}))
 }
 
 // shut closes the connection, if one is open; its later events are ignored, and nobody is owed an answer on it.

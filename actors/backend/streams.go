@@ -18,11 +18,11 @@ const maxBeside = 32
 // wanted no more is told in vain. For at the end of any stream some servers forget what the others of the same connection
 // were opened for (go-sdk 1.8.0, mcp/server.go, subscriptionsListen). Beyond maxBeside one stream takes the place of all.
 type streams struct {
-	now  *changeStream   // acknowledged; nil = none
-	more []*changeStream // likewise, beside it
-	next *changeStream   // opened, not acknowledged yet
-	old  []*changeStream // replaced, still heard for overlapTime
-	pipe bool            // over stdio
+	first    *changeStream   // acknowledged; nil = none
+	beside   []*changeStream // likewise, beside it
+	opening  *changeStream   // opened, not acknowledged yet
+	replaced []*changeStream // replaced, still heard for overlapTime
+	stdio    bool            // over stdio
 
 	wanted   map[string]bool   // URIs the pool wants updates of
 	queries  map[uint64]string // the pool's subscribes that wait for an acknowledgment, and their URIs
@@ -31,17 +31,17 @@ type streams struct {
 	paused   bool              // before a stream is opened again
 	attempt  int               // counts pauses, so that a timer knows its own
 	failures int               // streams in a row that lived for a short time only
-	late     overlap
+	overlap  overlap
 }
 
 // changeStream is one subscriptions/listen request. MCP 2026-07-28, basic/patterns/subscriptions.
 type changeStream struct {
-	id    uint32
-	since time.Time                // when it was acknowledged; zero = not yet
-	asked []string                 // URIs, those of tasks too
-	extra bool                     // it was opened to stand beside the others
-	kinds [protocol.ItemKinds]bool // acknowledged
-	uris  map[string]bool          // acknowledged
+	id           uint32
+	since        time.Time                // when it was acknowledged; zero = not yet
+	requested    []string                 // URIs, those of tasks too
+	standsBeside bool                     // it was opened to stand beside the others
+	kinds        [protocol.ItemKinds]bool // acknowledged
+	uris         map[string]bool          // acknowledged
 }
 
 // acknowledgedNothing reports whether the server has promised to tell nothing on it.
@@ -61,34 +61,34 @@ type overlap struct {
 const maxLate = 1024
 
 // tells reports whether the server has promised to say when lists of the kind change.
-func (l *streams) tells(kind protocol.ItemKind) bool { return l.now != nil && l.now.kinds[kind] }
+func (l *streams) tells(kind protocol.ItemKind) bool { return l.first != nil && l.first.kinds[kind] }
 
 // overlapping reports whether two streams may tell the same.
 func (l *streams) overlapping() bool {
-	return len(l.old) > 0 || l.now != nil && l.next != nil && !l.next.extra
+	return len(l.replaced) > 0 || l.first != nil && l.opening != nil && !l.opening.standsBeside
 }
 
 // all are the streams that are open, the newest last.
 func (l *streams) all() []*changeStream {
-	all := append(slices.Clone(l.old), l.now)
-	all = append(append(all, l.more...), l.next)
+	all := append(slices.Clone(l.replaced), l.first)
+	all = append(append(all, l.beside...), l.opening)
 	return slices.DeleteFunc(all, func(st *changeStream) bool { return st == nil })
 }
 
-// beside reports whether the next stream is to stand beside the others.
-func (l *streams) beside() bool { return l.pipe && l.now != nil && len(l.more) < maxBeside }
+// opensBeside reports whether the next stream is to stand beside the others.
+func (l *streams) opensBeside() bool { return l.stdio && l.first != nil && len(l.beside) < maxBeside }
 
 // lasting are the acknowledged streams that are not about to be closed.
 func (l *streams) lasting() []*changeStream {
-	if l.now == nil {
-		return l.more
+	if l.first == nil {
+		return l.beside
 	}
-	return append(slices.Clone(l.more), l.now)
+	return append(slices.Clone(l.beside), l.first)
 }
 
-// asked reports whether one of them was opened for the URI.
-func (l *streams) asked(uri string) bool {
-	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return slices.Contains(st.asked, uri) })
+// askedFor reports whether one of them was opened for the URI.
+func (l *streams) askedFor(uri string) bool {
+	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return slices.Contains(st.requested, uri) })
 }
 
 // holds reports whether one of them has it acknowledged. A URI that was refused may be asked for again.
@@ -98,22 +98,22 @@ func (l *streams) holds(uri string) bool {
 
 // promised reports whether the server has said yes to the URI and nothing is about to end that.
 func (l *streams) promised(uri string) bool {
-	return (l.next == nil || l.next.extra) && l.holds(uri)
+	return (l.opening == nil || l.opening.standsBeside) && l.holds(uri)
 }
 
 // outdated reports whether what is wanted has changed since the streams were opened, or is asked for again, or the first of
 // them has ended while one beside it was opened.
 func (l *streams) outdated() bool {
-	if l.now == nil || len(l.queries) > 0 {
+	if l.first == nil || len(l.queries) > 0 {
 		return true
 	}
 	for uri := range l.wanted {
-		if !l.asked(uri) {
+		if !l.askedFor(uri) {
 			return true
 		}
 	}
-	for uri := range l.now.uris {
-		if !l.wanted[uri] && !l.pipe {
+	for uri := range l.first.uris {
+		if !l.wanted[uri] && !l.stdio {
 			return true
 		}
 	}

@@ -13,17 +13,17 @@ import (
 // gives an empty result, which would be a success to a client that knows no tasks; FastMCP 2 does not wait for the end, and
 // says -32602 before. Both are held against what the server says of the task itself.
 
-// taskTold takes an answer about the task of a call. done: it is none for the client; else the frame is.
-func (s *state) taskTold(p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
-	if odd := p.task.odd; odd != nil {
-		p.task.odd = nil
-		return s.taskFate(p, odd, f, out)
+// taskAnswered takes an answer about the task of a call. done: it is none for the client; else the frame is.
+func (s *state) taskAnswered(p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
+	if odd := p.task.doubted; odd != nil {
+		p.task.doubted = nil
+		return s.judgeTask(p, odd, f, out)
 	}
 	if !doubtful(p.request, f) {
 		return f, out, false
 	}
 	n, odd := s.nextID(), *f // a copy, or every frame that comes would live on the heap
-	p.task.odd = &odd
+	p.task.doubted = &odd
 	s.conn.pending[n], s.conn.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksGet.String(), taskParams(p.task.id))
 	return nil, append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksGet.String()}})), true
@@ -43,9 +43,9 @@ func doubtful(r *message.Request, f *protocol.Frame) bool {
 	return r.Frame.M == protocol.MethodToolsCall
 }
 
-// taskFate decides with what the server says of the task: it goes on, and is asked for later; it has failed, and the client
+// judgeTask decides with what the server says of the task: it goes on, and is asked for later; it has failed, and the client
 // hears why; else the odd answer stands.
-func (s *state) taskFate(p *pending, odd, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
+func (s *state) judgeTask(p *pending, odd, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if f.Kind == protocol.KindError {
 		return odd, out, false
 	}
@@ -53,7 +53,7 @@ func (s *state) taskFate(p *pending, odd, f *protocol.Frame, out []kernel.Effect
 	switch {
 	case status == "working" || status == "input_required":
 		n := s.nextID()
-		p.task.rest, p.task.lost = true, 0
+		p.task.paused, p.task.retries = true, 0
 		s.conn.pending[n], s.conn.byCall[p.call] = p, n
 		p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
 		return nil, append(out, kernel.WakeAfter(legacyPause(f, f.Result), lookDue{s.conn.incarnation, n})), true

@@ -31,7 +31,7 @@ func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Fr
 	case !ok: // done at once, or nonsense: its client may judge
 		return s.done(now, p, *f, out)
 	case id == "" || len(id) > maxTaskID:
-		return s.faulty(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out)
 	}
 	s.conn.tasks = slices.DeleteFunc(s.conn.tasks, func(t task) bool { return t.id == id })
 	if len(s.conn.tasks) >= maxTasks {
@@ -42,9 +42,9 @@ func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Fr
 	return s.done(now, p, *f, out)
 }
 
-// homeless reports whether the task that the request is about went with the process that made it. What is behind a URL
+// taskGone reports whether the task that the request is about went with the process that made it. What is behind a URL
 // may have kept its tasks.
-func (s *state) homeless(r *message.Request) bool {
+func (s *state) taskGone(r *message.Request) bool {
 	return s.transport == "stdio" && r.Home != nil && *r.Home != message.Home{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}
 }
 

@@ -10,11 +10,11 @@ import (
 
 // Messages of the backend to itself. All but roundDue are void when the incarnation they are of is over.
 type (
-	wake         struct{ incarnation } // the pause is over
-	startExpired struct{ incarnation } // startTimeout is over
-	settled      struct{ incarnation } // settleTime is over
-	probeExpired struct{ incarnation } // probeTime is over
-	ownExpired   struct {              // an answer to a request of ours did not come
+	reconnectDue   struct{ incarnation } // the pause is over
+	startExpired   struct{ incarnation } // startTimeout is over
+	openingExpired struct{ incarnation } // openingTime is over
+	probeExpired   struct{ incarnation } // probeTime is over
+	ownExpired     struct {              // an answer to a request of ours did not come
 		incarnation
 		ticket uint32
 	}
@@ -40,7 +40,7 @@ type (
 		incarnation
 		id uint32
 	}
-	leftOver struct { // a server has had time to end a call that was cancelled while it asked
+	cancelOver struct { // a server has had time to end a call that was cancelled while it asked
 		incarnation
 		id uint32
 	}
@@ -48,7 +48,7 @@ type (
 		incarnation
 		id uint32
 	}
-	relisten struct { // the pause before a stream is opened again is over
+	relistenDue struct { // the pause before a stream is opened again is over
 		incarnation
 		attempt int
 	}
@@ -70,13 +70,13 @@ func (s *state) timer(now time.Time, m bound, out []kernel.Effect) []kernel.Effe
 		return s.listDue(m, out)
 	case lookDue:
 		return s.lookDue(m, out)
-	case leftOver:
-		return s.leftOver(m, out)
+	case cancelOver:
+		return s.cancelOver(m, out)
 	case burstOver:
 		return s.burstOver(m, out)
 	case reachDue:
 		return s.reachDue(now, out)
-	case ackExpired, relisten, overlapOver:
+	case ackExpired, relistenDue, overlapOver:
 		return s.streamTimer(now, m, out)
 	}
 	return s.startTimer(now, m, out)
@@ -85,19 +85,19 @@ func (s *state) timer(now time.Time, m bound, out []kernel.Effect) []kernel.Effe
 // startTimer handles the clocks of what comes before a backend is ready.
 func (s *state) startTimer(now time.Time, m bound, out []kernel.Effect) []kernel.Effect {
 	switch m.(type) {
-	case wake:
+	case reconnectDue:
 		if s.life.phase == message.Waiting || s.life.phase == message.NeedsLogin {
 			return s.connect(now, out)
 		}
 	case startExpired:
 		return s.startExpired(now, out)
-	case settled:
+	case openingExpired:
 		if s.life.phase == message.Syncing {
-			return s.settled(now, out)
+			return s.openingExpired(now, out)
 		}
 	case probeExpired:
 		if s.life.phase == message.Handshaking {
-			return s.silent(out)
+			return s.initializeUnanswered(out)
 		}
 	}
 	return out

@@ -98,9 +98,9 @@ func toLegacy(edits []protocol.Edit, r *message.Request, token, number []byte) [
 	return protocol.ToLegacyRequest(edits, &r.Frame, &params, token)
 }
 
-// lift makes a question of a result that is one without saying so: go-sdk asks legacy clients like that from the second
+// markInputRequired makes a question of a result that is one without saying so: go-sdk asks legacy clients like that from the second
 // round on (protocol.md E.3 no. 24). Nothing else has inputRequests beside no content.
-func lift(m protocol.Method, f *protocol.Frame) []protocol.Edit {
+func markInputRequired(m protocol.Method, f *protocol.Frame) []protocol.Edit {
 	if !bytes.Contains(f.Raw, []byte(`"inputRequests"`)) {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	}
 	var r protocol.ResultInfo
 	if r.Scan(f) != nil {
-		return s.faulty(now, p, "the server's result makes no sense", out)
+		return s.badAnswer(now, p, "the server's result makes no sense", out)
 	}
 	m := p.request.Frame.M
 	kind := r.KindOf(m, f)
@@ -167,7 +167,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	case kind == protocol.ResultInputRequired && !p.request.Modern:
 		return s.inputRequired(now, p, f, &r, out)
 	case kind == protocol.ResultUnknown:
-		return s.faulty(now, p, "the server's result is of a type nobody knows, or not allowed for "+p.request.Frame.MethodText(), out)
+		return s.badAnswer(now, p, "the server's result is of a type nobody knows, or not allowed for "+p.request.Frame.MethodText(), out)
 	case p.request.Modern:
 		return s.done(now, p, *f, out)
 	case kind == protocol.ResultTask:
@@ -185,10 +185,10 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 		if r.Frame.M == protocol.MethodToolsCall && s.transport == "http" && !p.mended && s.life.phase == message.Ready {
 			return s.mend(p, out)
 		}
-		return s.faulty(now, p, "the server refused the headers of the request: "+errorText(f), out)
+		return s.badAnswer(now, p, "the server refused the headers of the request: "+errorText(f), out)
 	case codeUnsupportedVersion:
 		out = s.recheck(out)
-		return s.faulty(now, p, "the server refused the protocol version of the request: "+errorText(f), out)
+		return s.badAnswer(now, p, "the server refused the protocol version of the request: "+errorText(f), out)
 	}
 	switch {
 	case r.Modern:
@@ -230,7 +230,7 @@ func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits [
 	}
 	var edited protocol.Frame
 	if err := edited.Parse(protocol.AppendEdited(nil, f.Raw, edits...)); err != nil {
-		return s.faulty(now, p, "the server's answer could not be translated", append(out, kernel.Log(slog.LevelError, "translated answer is malformed", "err", err)))
+		return s.badAnswer(now, p, "the server's answer could not be translated", append(out, kernel.Log(slog.LevelError, "translated answer is malformed", "err", err)))
 	}
 	return s.done(now, p, edited, out)
 }
@@ -244,8 +244,8 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 	return s.stopWhenDrained(now, out)
 }
 
-// faulty ends a call with a fault of ours about its server's answer. The call is in no table any more.
-func (s *state) faulty(now time.Time, p *pending, text string, out []kernel.Effect) []kernel.Effect {
+// badAnswer ends a call with a fault of ours about its server's answer. The call is in no table any more.
+func (s *state) badAnswer(now time.Time, p *pending, text string, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Log(slog.LevelWarn, "call failed for the server's answer", "method", p.request.Frame.MethodText(), "reason", text))
 	return s.failed(now, p, protocol.InternalFault, text, out)
 }
@@ -268,7 +268,7 @@ func (s *state) mend(p *pending, out []kernel.Effect) []kernel.Effect {
 	if l := &s.conn.lists[protocol.Tools]; !l.running {
 		return s.fetch(protocol.Tools, out)
 	}
-	s.conn.lists[protocol.Tools].again = true
+	s.conn.lists[protocol.Tools].refetch = true
 	return out
 }
 
@@ -278,7 +278,7 @@ func (s *state) mended(now time.Time, failure string, out []kernel.Effect) []ker
 	s.conn.mending = nil
 	for _, p := range waiting {
 		if failure != "" {
-			out = s.faulty(now, p, "the server refused the headers of the request, and its tools could not be listed again: "+failure, out)
+			out = s.badAnswer(now, p, "the server refused the headers of the request, and its tools could not be listed again: "+failure, out)
 			continue
 		}
 		out = s.writeCall(p, out)

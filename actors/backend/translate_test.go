@@ -367,7 +367,7 @@ func TestAServerThatGoesBack(t *testing.T) {
 		}
 		server.Discover, server.Other = httpStatus(404), initializes
 		b.call(2, legacyRequest(t, 0))
-		time.Sleep(2 * settleTime)
+		time.Sleep(2 * openingTime)
 		synctest.Wait()
 		changes := actortest.Of[message.BackendChanged](b.pool)
 		if last := changes[len(changes)-1]; last.Phase != message.Ready || last.Known.Era != message.EraLegacy {

@@ -16,7 +16,7 @@ import (
 // listLater sets the time at which a list that could not be fetched is asked for again.
 func (s *state) listLater(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
-	l.resting = l.dirty || l.again // what changes in the meantime is fetched then, not at once
+	l.paused = l.changedMeanwhile || l.refetch // what changes in the meantime is fetched then, not at once
 	return append(out, kernel.WakeAfter(jitter(s.rng, s.backoff(l.tries)), listDue{s.conn.incarnation, kind, l.fetches}))
 }
 
@@ -38,10 +38,10 @@ func (s *state) unlisted() (missing string, some bool) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		switch l := &s.conn.lists[kind]; {
 		case !l.wanted || !s.catalog:
-		case l.failed == "":
-			some = some || l.has > 0
+		case l.failure == "":
+			some = some || l.count > 0
 		default:
-			kinds, why = append(kinds, kind.String()), l.failed
+			kinds, why = append(kinds, kind.String()), l.failure
 		}
 	}
 	if len(kinds) == 0 {

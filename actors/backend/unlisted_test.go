@@ -123,8 +123,8 @@ func TestListOfManyBytes(t *testing.T) {
 	o.s.conn.lists[protocol.Tools].bytes = maxListBytes - len(page)
 	o.want(o.frame(page), "tools/list")
 	_, listed, _ := o.outcome(o.frame(strings.Replace(page, `"id":3`, `"id":5`, 1)))
-	if len(listed) != 1 || o.s.conn.lists[protocol.Tools].running || o.s.conn.lists[protocol.Tools].has != 2 {
-		t.Errorf("told the pool of %q; %d items, running %v", listed, o.s.conn.lists[protocol.Tools].has, o.s.conn.lists[protocol.Tools].running)
+	if len(listed) != 1 || o.s.conn.lists[protocol.Tools].running || o.s.conn.lists[protocol.Tools].count != 2 {
+		t.Errorf("told the pool of %q; %d items, running %v", listed, o.s.conn.lists[protocol.Tools].count, o.s.conn.lists[protocol.Tools].running)
 	}
 }
 

@@ -37,15 +37,15 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []kernel.Effect)
 		return out
 	}
 	p := s.conn.pending[id]
-	if len(s.conn.cancelled) >= maxLeft {
-		out = s.refuseAsks(id, out)
+	if len(s.conn.cancelled) >= maxCancelled {
+		out = s.declineQuestions(id, out)
 	}
-	asks := s.takeAsks(id)
+	asks := s.takeQuestions(id)
 	s.remove(id, p)
 	s.orphan(id, p)
 	out = s.dropFollowed(p, append(out, s.endedCall(m.Call)))
 	if len(asks) > 0 {
-		return s.stopWhenDrained(now, s.leave(id, asks, m.Reason, out))
+		return s.stopWhenDrained(now, s.cancelWithQuestions(id, asks, m.Reason, out))
 	}
 	return s.stopWhenDrained(now, s.cancelRequest(id, m.Reason, out))
 }

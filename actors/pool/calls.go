@@ -22,7 +22,7 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 		return append(out, s.answer(q.Dispatch, unmentioned(q.Request)))
 	}
 	w := s.wants(q.Request)
-	if s.room(q.Request) {
+	if s.hasRoom(q.Request) {
 		if sl := s.pick(w, q.Request); sl != nil {
 			return s.give(now, sl, q, out)
 		}
@@ -52,7 +52,7 @@ type wanted struct {
 
 // wants says where a call may go: a resource is read where it was mentioned.
 func (s *state) wants(r *message.Request) wanted {
-	if at := s.knower(r); at != nil {
+	if at := s.mentionedBy(r); at != nil {
 		return wanted{can: at.can, legacy: at.legacy, at: at}
 	}
 	return s.wantsAnywhere(r)
@@ -81,9 +81,9 @@ func (w wanted) replicaIs(sl *slot) bool {
 	return (w.replica == 0 || w.replica == sl.replica+1) && (w.at == nil || w.at == sl)
 }
 
-// room reports whether the call may run beside those that do. Calls that wait, at a question or for the end of a task, do
+// hasRoom reports whether the call may run beside those that do. Calls that wait, at a question or for the end of a task, do
 // not count.
-func (s *state) room(r *message.Request) bool {
+func (s *state) hasRoom(r *message.Request) bool {
 	return s.server.MaxConcurrent == 0 || r.Waits() || len(s.running)-s.parked-s.waiting < s.server.MaxConcurrent
 }
 
@@ -242,7 +242,7 @@ func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, q := range s.queue {
 		w := s.wants(q.Request)
 		sl := (*slot)(nil)
-		if s.room(q.Request) {
+		if s.hasRoom(q.Request) {
 			if sl = s.pick(w, q.Request); sl == nil {
 				out = s.grow(now, w, out)
 			}
@@ -264,13 +264,13 @@ func (s *state) arm(now time.Time, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	s.armed = true
-	s.gen++
-	return append(out, kernel.WakeAfter(max(0, s.queue[0].deadline.Sub(now)), queueExpired{s.gen}))
+	s.queueTimer++
+	return append(out, kernel.WakeAfter(max(0, s.queue[0].deadline.Sub(now)), queueExpired{s.queueTimer}))
 }
 
 // expire answers what has waited too long.
 func (s *state) expire(now time.Time, m queueExpired, out []kernel.Effect) []kernel.Effect {
-	if m.gen != s.gen {
+	if m.timer != s.queueTimer {
 		return out
 	}
 	s.armed = false

@@ -49,7 +49,7 @@ func (s *state) lead(out []kernel.Effect) []kernel.Effect {
 		s.info = l.info
 		out = s.announce(out)
 	}
-	return s.heal(out)
+	return s.askForLostUpdates(out)
 }
 
 func (s *state) show(kind protocol.ItemKind, l *list, asked bool, out []kernel.Effect) []kernel.Effect {

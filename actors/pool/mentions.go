@@ -74,16 +74,16 @@ func (s *state) mentioned(m message.Mentioned) {
 	}
 }
 
-// knower is the connection on which the server has mentioned the resource that is to be read, as long as it lasts: others may
+// mentionedBy is the connection on which the server has mentioned the resource that is to be read, as long as it lasts: others may
 // lead to a process or a session that does not know it.
-func (s *state) knower(r *message.Request) *slot {
+func (s *state) mentionedBy(r *message.Request) *slot {
 	if r.Frame.M != protocol.MethodResourcesRead || r.Replica != 0 {
 		return nil
 	}
-	return s.knowerOf(r.Item)
+	return s.mentionerOf(r.Item)
 }
 
-func (s *state) knowerOf(uri string) *slot {
+func (s *state) mentionerOf(uri string) *slot {
 	at := s.mentions.at(uri)
 	if at == (mention{}) || len(s.slots) == 1 {
 		return nil
@@ -97,7 +97,7 @@ func (s *state) knowerOf(uri string) *slot {
 
 // subscribedAt is the connection that is asked for updates of a resource.
 func (s *state) subscribedAt(uri string) *slot {
-	if sl := s.knowerOf(uri); sl != nil {
+	if sl := s.mentionerOf(uri); sl != nil {
 		return sl
 	}
 	return s.leader()

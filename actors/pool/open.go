@@ -20,8 +20,8 @@ import (
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
 var inheritedWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
-// real is the Opener of processes and URLs.
-func (p *pool) real(server config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
+// openConfigured is the Opener of processes and URLs.
+func (p *pool) openConfigured(server config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
 	if len(server.URLs) > 0 {
 		o := remote.Options{
 			URL: server.URLs[replica%len(server.URLs)], Headers: server.Headers,

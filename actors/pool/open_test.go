@@ -81,7 +81,7 @@ func TestReal(t *testing.T) {
 	} {
 		test.server.URLs = []string{server.URL + "/sse"}
 		for replica := range 2 {
-			open, kind := p.real(test.server, replica)
+			open, kind := p.openConfigured(test.server, replica)
 			if kind != test.kind {
 				t.Errorf("type %s: kind %q, want %q", test.server.Type, kind, test.kind)
 			}
@@ -92,7 +92,7 @@ func TestReal(t *testing.T) {
 			}
 		}
 	}
-	if _, kind := p.real(config.Server{Command: "x", Type: "auto"}, 0); kind != "stdio" {
+	if _, kind := p.openConfigured(config.Server{Command: "x", Type: "auto"}, 0); kind != "stdio" {
 		t.Errorf("a command: kind %q", kind)
 	}
 }

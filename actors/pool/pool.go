@@ -76,7 +76,7 @@ type (
 type unsubscribeDue struct{ uri string }
 
 // queueExpired: the oldest queued call may have waited too long.
-type queueExpired struct{ gen uint64 }
+type queueExpired struct{ timer uint64 }
 
 // spawned: the backend of a slot runs.
 type spawned struct {
@@ -98,7 +98,7 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	name := fmt.Sprintf("backend/%d.%d", a.replica, a.number)
 	opener := p.Open
 	if opener == nil {
-		opener = p.real
+		opener = p.openConfigured
 	}
 	open, transport := opener(a.server, a.replica)
 	ref := backend.Spawn(self, name, backend.Options{

@@ -53,7 +53,7 @@ func (s *state) notTaken(reason string) *protocol.Fault {
 
 // another is a backend that has not been tried with the call.
 func (s *state) another(w wanted, r *message.Request, tried []*slot) *slot {
-	if !s.room(r) {
+	if !s.hasRoom(r) {
 		return nil
 	}
 	for _, sl := range s.slots {

@@ -31,7 +31,7 @@ type state struct {
 	modernOnly bool                        // it has refused to be spoken to in a legacy era
 	eras       map[string]message.KnownEra // by identity of the replicas
 	queue      []queued                    // oldest first
-	gen        uint64                      // of the queue's timer
+	queueTimer uint64                      // of the queue's timer
 	armed      bool                        // it runs
 
 	shown       *slot               // the replica whose catalog is shown; nil = what was shown last is still

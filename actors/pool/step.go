@@ -222,7 +222,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 		return out
 	}
 	if m.Anew {
-		out = s.unasked(sl, s.lostCalls(sl, out))
+		out = s.takeBackQueries(sl, s.lostCalls(sl, out))
 	}
 	was := sl.phase
 	if m.Phase == message.Ready && was == message.Ready && sl.incarnation == m.Incarnation {
@@ -246,13 +246,13 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 	default:
 		out = s.lead(out)
 	}
-	return s.settle(out)
+	return s.noteSettled(out)
 }
 
 // enter notes the phase of a backend.
 func (s *state) enter(now time.Time, sl *slot, m message.BackendChanged) {
 	if sl.phase == message.Ready {
-		s.unheld(sl)
+		s.updatesLost(sl)
 	}
 	sl.phase, sl.reason, sl.lastLine, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.LastLine, m.NextAttempt, m.Incarnation, now
 	sl.confirm, sl.offered = 0, false
@@ -299,8 +299,8 @@ func (s *state) confirmed(m message.Confirmed, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
-// settle notes when every replica has been ready or has failed once.
-func (s *state) settle(out []kernel.Effect) []kernel.Effect {
+// noteSettled notes when every replica has been ready or has failed once.
+func (s *state) noteSettled(out []kernel.Effect) []kernel.Effect {
 	all, failed := true, true
 	for _, sl := range s.slots {
 		if !sl.main {
@@ -325,8 +325,8 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.
 	out = s.lostCalls(sl, out)
 	s.slots = slices.DeleteFunc(s.slots, func(other *slot) bool { return other == sl })
 	sl.phase = message.Stopped
-	s.unheld(sl)
-	out = s.lead(s.unasked(sl, out))
+	s.updatesLost(sl)
+	out = s.lead(s.takeBackQueries(sl, out))
 	if sl.leaving {
 		return out
 	}
@@ -365,7 +365,7 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, sl := range s.slots {
 		sl.leaving = true
-		s.unheld(sl)
+		s.updatesLost(sl)
 		out = append(out, kernel.Tell(sl.ref, message.Drain{}))
 	}
 	s.settled, s.failed = false, false

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	grace      = 2 * time.Second // a resource stays subscribed upstream for so long after its last subscriber has left
-	maxQueries = 128             // subscribes and unsubscribes under way at once: the others wait, and calls find room beside them
-	maxWishes  = 512             // likewise, of a modern server, which is asked for many by one stream
+	grace            = 2 * time.Second // a resource stays subscribed upstream for so long after its last subscriber has left
+	maxQueries       = 128             // subscribes and unsubscribes under way at once: the others wait, and calls find room beside them
+	maxStreamQueries = 512             // likewise, of a modern server, which is asked for many by one stream
 )
 
 // subscription is one resource somebody wants updates of: subscribed once upstream, whatever the number of
@@ -28,7 +28,7 @@ type subscription struct {
 	missed      bool // nobody told of changes for a while: its subscribers hear that there may have been some
 	empty       bool // an unsubscribe is due after the grace
 	armed       bool // the grace's timer runs
-	fresh       bool // since it was set somebody came and left: it counts anew
+	renewed     bool // since it was set somebody came and left: it counts anew
 }
 
 // waiter is a subscriber who waits for the server's answer.
@@ -68,7 +68,7 @@ func (s *state) subscribe(m message.SubscribeURI, out []kernel.Effect) []kernel.
 		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq}))
 	}
 	sub.waiting = append(sub.waiting, w)
-	return s.inTurn(m.URI, sub, out)
+	return s.queueTurn(m.URI, sub, out)
 }
 
 // resubscribe takes over the subscriptions of somebody whose pool before this one, or before its restart, is no more.
@@ -79,7 +79,7 @@ func (s *state) resubscribe(m message.Resubscribe, out []kernel.Effect) []kernel
 		switch {
 		case sub.at == nil || sub.ending:
 			sub.missed = true
-			out = s.inTurn(uri, sub, out)
+			out = s.queueTurn(uri, sub, out)
 		default:
 			if u, ok := message.UpdatedURI(uri); ok {
 				out = append(out, kernel.Tell(m.Who, s.resourceUpdated(u)))
@@ -100,8 +100,8 @@ func (s *state) noLeader() *protocol.Fault {
 	return &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable()}
 }
 
-// inTurn has done what is to be done about a subscription when its turn comes.
-func (s *state) inTurn(uri string, sub *subscription, out []kernel.Effect) []kernel.Effect {
+// queueTurn has done what is to be done about a subscription when its turn comes.
+func (s *state) queueTurn(uri string, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	if !sub.queued {
 		sub.queued = true
 		s.turns = append(s.turns, uri)
@@ -113,7 +113,7 @@ func (s *state) inTurn(uri string, sub *subscription, out []kernel.Effect) []ker
 func (s *state) nextTurns(out []kernel.Effect) []kernel.Effect {
 	limit := maxQueries
 	if s.modern {
-		limit = maxWishes
+		limit = maxStreamQueries
 	}
 	for len(s.queries) < limit && len(s.turns) > 0 {
 		uri := s.turns[0]
@@ -134,20 +134,20 @@ func (s *state) takeTurn(uri string, sub *subscription, out []kernel.Effect) []k
 	switch {
 	case sub.query != 0: // what comes of it goes on
 	case sub.wanted() && sub.at == nil && s.canAsk():
-		return s.ask(uri, sub, s.subscribedAt(uri), protocol.MethodResourcesSubscribe, out)
+		return s.askServer(uri, sub, s.subscribedAt(uri), protocol.MethodResourcesSubscribe, out)
 	case sub.wanted() && sub.at == nil: // who was subscribed before waits for the next connection
 		return s.subscribeFailed(uri, sub, message.Subscribed{Fault: s.noLeader()}, out)
 	case sub.wanted():
 	case sub.at != nil:
 		sub.ending = true
-		return s.ask(uri, sub, sub.at, protocol.MethodResourcesUnsubscribe, out)
+		return s.askServer(uri, sub, sub.at, protocol.MethodResourcesUnsubscribe, out)
 	default:
 		delete(s.subs, uri)
 	}
 	return out
 }
 
-func (s *state) ask(uri string, sub *subscription, at *slot, method protocol.Method, out []kernel.Effect) []kernel.Effect {
+func (s *state) askServer(uri string, sub *subscription, at *slot, method protocol.Method, out []kernel.Effect) []kernel.Effect {
 	s.lastQuery++
 	sub.query = s.lastQuery
 	s.queries[sub.query] = query{uri, at}
@@ -176,9 +176,9 @@ func (s *state) answered(q query, sub *subscription, m message.Queried, out []ke
 	case sub.ending:
 		sub.ending, sub.at = false, nil
 		sub.missed = sub.missed || sub.subscribers.Len() > 0 // who came since has heard of nothing
-		return s.inTurn(q.uri, sub, out)
+		return s.queueTurn(q.uri, sub, out)
 	case m.Fault != nil && lost && s.canAsk():
-		return s.inTurn(q.uri, sub, out)
+		return s.queueTurn(q.uri, sub, out)
 	case m.Fault != nil:
 		return s.subscribeFailed(q.uri, sub, message.Subscribed{Fault: m.Fault}, out)
 	case m.Frame.Kind == protocol.KindError:
@@ -190,7 +190,7 @@ func (s *state) answered(q query, sub *subscription, m message.Queried, out []ke
 	sub.waiting = nil
 	if lost {
 		sub.missed = true
-		return s.inTurn(q.uri, sub, out)
+		return s.queueTurn(q.uri, sub, out)
 	}
 	sub.at = q.at
 	out = s.tellMissed(q.uri, sub, out)
@@ -244,7 +244,7 @@ func (s *state) unsubscribe(who kernel.Reference, uri string, out []kernel.Effec
 func (*state) empty(uri string, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	sub.empty = true
 	if sub.armed {
-		sub.fresh = true
+		sub.renewed = true
 		return out
 	}
 	sub.armed = true
@@ -276,32 +276,32 @@ func (s *state) unsubscribeDue(m unsubscribeDue, out []kernel.Effect) []kernel.E
 	if sub == nil {
 		return out
 	}
-	again := sub.fresh
-	sub.armed, sub.fresh = false, false
+	again := sub.renewed
+	sub.armed, sub.renewed = false, false
 	switch {
 	case !sub.empty || sub.wanted():
 		return out
 	case again:
 		return s.empty(m.uri, sub, out)
 	}
-	return s.inTurn(m.uri, sub, out)
+	return s.queueTurn(m.uri, sub, out)
 }
 
 // updated goes to everybody who subscribed to the URI or to what it is a part of, and to nobody else.
 func (s *state) updated(m message.Updated, out []kernel.Effect) []kernel.Effect {
 	var update any = s.resourceUpdated(m) // one for all
-	var told []*subscription
+	var notified []*subscription
 	for uri := range message.Covering(m.URI) {
 		sub := s.subs[uri]
 		if sub == nil {
 			continue
 		}
 		for _, who := range sub.subscribers.All() {
-			if !slices.ContainsFunc(told, func(t *subscription) bool { return t.subscribers.Has(who) }) {
+			if !slices.ContainsFunc(notified, func(t *subscription) bool { return t.subscribers.Has(who) }) {
 				out = append(out, kernel.Tell(who, update))
 			}
 		}
-		told = append(told, sub)
+		notified = append(notified, sub)
 	}
 	return out
 }
@@ -320,8 +320,8 @@ func (s *state) allUpdated(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// unheld notes that a connection tells of no changes any more: it was lost, or is being replaced.
-func (s *state) unheld(sl *slot) {
+// updatesLost notes that a connection tells of no changes any more: it was lost, or is being replaced.
+func (s *state) updatesLost(sl *slot) {
 	for _, sub := range s.subs {
 		if sub.at == sl {
 			sub.at, sub.missed = nil, true
@@ -329,8 +329,8 @@ func (s *state) unheld(sl *slot) {
 	}
 }
 
-// unasked takes the questions back that a backend has forgotten.
-func (s *state) unasked(sl *slot, out []kernel.Effect) []kernel.Effect {
+// takeBackQueries takes the questions back that a backend has forgotten.
+func (s *state) takeBackQueries(sl *slot, out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.queries)) {
 		if s.queries[key].at == sl {
 			out = s.queried(message.Queried{Key: key, Fault: s.noLeader()}, out)
@@ -339,8 +339,8 @@ func (s *state) unasked(sl *slot, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// heal asks the server that leads now for what nobody tells of.
-func (s *state) heal(out []kernel.Effect) []kernel.Effect {
+// askForLostUpdates asks the server that leads now for what nobody tells of.
+func (s *state) askForLostUpdates(out []kernel.Effect) []kernel.Effect {
 	if !s.canAsk() {
 		return out
 	}
@@ -353,7 +353,7 @@ func (s *state) heal(out []kernel.Effect) []kernel.Effect {
 	slices.Sort(unheld)
 	for _, uri := range unheld {
 		if sub := s.subs[uri]; sub != nil {
-			out = s.inTurn(uri, sub, out)
+			out = s.queueTurn(uri, sub, out)
 		}
 	}
 	return out
