@@ -186,7 +186,7 @@ func TestLogLevelOfASessionThatHasEnded(t *testing.T) {
 	do := func(msg any) {
 		for _, e := range step(s, time.Now(), msg, nil) {
 			if m, ok := e.Msg.(message.SetLevel); ok {
-				told = append(told, m.Level)
+				told = append(told, string(m.Level))
 			}
 		}
 	}

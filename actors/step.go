@@ -35,10 +35,10 @@ type state struct {
 	sessions kernel.Crowd                // listen streams too
 	asked    map[kernel.Reference]bool   // sessions that were asked to leave
 	desks    []kernel.Reference
-	streams  uint64                   // listen streams ever opened
-	opening  int                      // sessions being spawned
-	levels   map[kernel.Reference]int // log levels sessions have set, as indices into protocol.LogLevels
-	level    string                   // the most verbose of them; "" = none
+	streams  uint64                              // listen streams ever opened
+	opening  int                                 // sessions being spawned
+	levels   map[kernel.Reference]protocol.Level // log levels sessions have set
+	level    protocol.Level                      // the most verbose of them
 
 	waiting []message.OpenSession // clients that wait for a session to make room
 	survey  []message.IdleSince   // answers so far
@@ -54,7 +54,7 @@ type state struct {
 type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
-	return &state{config: cfg, bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]int{}}
+	return &state{config: cfg, bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -139,7 +139,7 @@ func (s *state) wantLevel(m message.WantLevel, out []kernel.Effect) []kernel.Eff
 	if m.Level == "" || !s.sessions.Has(m.Session) && !slices.Contains(s.desks, m.Session) {
 		delete(s.levels, m.Session)
 	} else {
-		s.levels[m.Session] = slices.Index(protocol.LogLevels, m.Level)
+		s.levels[m.Session] = m.Level
 	}
 	return s.chooseLevel(out)
 }
@@ -147,20 +147,16 @@ func (s *state) wantLevel(m message.WantLevel, out []kernel.Effect) []kernel.Eff
 // chooseLevel tells the servers the most verbose level any session wants, or that none wants any more; sessions filter for
 // themselves.
 func (s *state) chooseLevel(out []kernel.Effect) []kernel.Effect {
-	best := len(protocol.LogLevels)
+	best := protocol.LevelNone
 	for _, level := range s.levels {
-		if level >= 0 {
-			best = min(best, level)
+		if level.MoreVerbose(best) {
+			best = level
 		}
 	}
-	level := ""
-	if best < len(protocol.LogLevels) {
-		level = protocol.LogLevels[best]
-	}
-	if level == s.level {
+	if best == s.level {
 		return out
 	}
-	s.level = level
+	s.level = best
 	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
 		out = append(out, kernel.Tell(s.pools[name], message.SetLevel{Level: s.level}))
 	}

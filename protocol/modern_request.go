@@ -6,7 +6,7 @@ import "bytes"
 type ModernMeta struct {
 	ClientInfo     []byte // an Implementation
 	Capabilities   []byte // the client's capabilities; nil = {}
-	LogLevel       string // "" = no log messages wanted
+	LogLevel       Level  // LevelNone = no log messages wanted
 	Token          []byte // progress token of ours; nil leaves the client's
 	InputResponses []byte // the object; tools/call, prompts/get and resources/read only
 	RequestState   []byte // the string; likewise
@@ -119,7 +119,7 @@ func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit
 		{name: keyMetaVersion, key: memberVersion, have: p.MetaVersion, want: modernVersion},
 		{name: keyMetaClient, key: memberCapabilities, have: p.MetaCapabilities, want: meta.capabilities()},
 		{name: keyMetaClientInfo, key: memberClientInfo, have: p.MetaClientInfo, want: meta.ClientInfo},
-		{name: keyMetaLogLevel, key: memberLogLevel, have: p.MetaLogLevel, want: quotedLevel(meta.LogLevel)},
+		{name: keyMetaLogLevel, key: memberLogLevel, have: p.MetaLogLevel, want: meta.LogLevel.quoted()},
 		{name: "progressToken", key: memberToken, have: p.ProgressToken, want: meta.Token},
 		{name: "inputResponses", key: memberResponses, have: p.InputResponses, want: meta.InputResponses},
 		{name: "requestState", key: memberState, have: p.RequestState, want: meta.RequestState},
@@ -176,7 +176,7 @@ func (meta *ModernMeta) AppendMeta(dst []byte) []byte {
 	dst = append(append(dst, memberVersion...), modernVersion...)
 	dst = appendPart(dst, memberCapabilities, meta.capabilities())
 	dst = appendPart(dst, memberClientInfo, meta.ClientInfo)
-	dst = appendPart(dst, memberLogLevel, quotedLevel(meta.LogLevel))
+	dst = appendPart(dst, memberLogLevel, meta.LogLevel.quoted())
 	dst = appendPart(dst, memberToken, meta.Token)
 	return append(dst, '}')
 }

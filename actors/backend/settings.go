@@ -69,7 +69,7 @@ func (s *state) tellLevel(out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	s.conn.level = level
-	params := append([]byte(`{"level":`), protocol.Quote(level)...)
+	params := append([]byte(`{"level":`), protocol.Quote(string(level))...)
 	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect { return out }
 	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignore, out))
 }

@@ -25,12 +25,12 @@ type state struct {
 	pool       kernel.Reference
 	self       kernel.Reference
 	rng        *rand.Rand
-	legacyOnly bool        // it is spoken to in a legacy era only
-	announce   message.Can // the questions it tells the server it can carry
-	catalog    bool        // it fetches lists; connections that carry calls only do not
-	level      string      // log level the server is to be told; "" = none
-	meta       []byte      // _meta of our own requests to a modern server
-	tasksMeta  []byte      // likewise, of those that need the extension of tasks
+	legacyOnly bool           // it is spoken to in a legacy era only
+	announce   message.Can    // the questions it tells the server it can carry
+	catalog    bool           // it fetches lists; connections that carry calls only do not
+	level      protocol.Level // log level the server is to be told
+	meta       []byte         // _meta of our own requests to a modern server
+	tasksMeta  []byte         // likewise, of those that need the extension of tasks
 
 	life      life
 	conn      conn
@@ -79,11 +79,11 @@ type conn struct {
 	ledger
 	lists [protocol.ItemKinds]listing
 
-	level        string    // log level the server was told; "" = nothing
-	asksRoots    bool      // the server has asked for roots: it wants to know of changes
-	unattributed bool      // the pool knows that this server asks without saying for which call
-	lastAsker    lastAsker // the call that asked last
-	tasks        []task    // what legacy calls have become; newest last
+	level        protocol.Level // log level the server was told; LevelNone = nothing
+	asksRoots    bool           // the server has asked for roots: it wants to know of changes
+	unattributed bool           // the pool knows that this server asks without saying for which call
+	lastAsker    lastAsker      // the call that asked last
+	tasks        []task         // what legacy calls have become; newest last
 
 	bindings   map[string]*protocol.Bindings // by tool; those that have any, of a modern server over HTTP
 	rechecking uint32                        // id of the question whether the server is still modern; 0 = it is not being asked

@@ -39,10 +39,10 @@ func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta
 }
 
 // defaultLevel is the log level asked for on behalf of legacy clients that have not set one: they get what they filter.
-const defaultLevel = "info"
+const defaultLevel = protocol.LevelInfo
 
 // levelOf is the log level a request asks a modern server for; "" = no log lines.
-func (s *state) levelOf(r *message.Request) string {
+func (s *state) levelOf(r *message.Request) protocol.Level {
 	switch {
 	case r.Caller.LogLevel != "" || r.Modern:
 		return r.Caller.LogLevel

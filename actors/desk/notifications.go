@@ -16,8 +16,8 @@ import (
 // call gets it in its own manner: progress under its own token, log lines as grave as it asked for.
 type notification struct {
 	frame protocol.Frame
-	token protocol.Span // the gateway's token; absent in log lines
-	level int           // of a log line
+	token protocol.Span  // the gateway's token; absent in log lines
+	level protocol.Level // of a log line
 }
 
 // progress is a sign of life, and goes to everyone who waits; what comes between rounds is kept.
@@ -43,8 +43,7 @@ func (s *state) log(m message.Log, out []kernel.Effect) []kernel.Effect {
 	if params.Scan(&m.Frame) != nil {
 		return out
 	}
-	name, _ := protocol.Unquote(params.Level.Of(m.Frame.Raw))
-	return s.pass(v, notification{frame: m.Frame, level: slices.Index(protocol.LogLevels, name)}, out)
+	return s.pass(v, notification{frame: m.Frame, level: protocol.LevelOf(params.Level.Of(m.Frame.Raw))}, out)
 }
 
 // pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
@@ -82,7 +81,7 @@ func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []ker
 		frame := protocol.AppendEdited(nil, m.frame.Raw, protocol.Edit{Span: m.token, With: token})
 		return append(out, kernel.Act(edge.Ahead{X: x, Frame: frame, Newline: m.frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
 	}
-	if m.level < wantedLevel(x) {
+	if !wantedLevel(x).Admits(m.level) {
 		return out
 	}
 	return append(out, kernel.Act(edge.Ahead{X: x, Frame: m.frame.Raw, Newline: m.frame.Newline, Weight: downstream.WeightLog, Key: ""}))

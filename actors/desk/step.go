@@ -41,9 +41,9 @@ type state struct {
 	awaitedServers int             // servers that requests on stdin and stdout wait for
 	startWaitOver  bool            // StartWait is over
 	draining       bool
-	drained        bool // the gateway was told that nobody waits any more
-	toldLevel      int  // the most verbose log level requests ask for, as the servers were told; len(protocol.LogLevels) = none
-	askedLevel     int  // likewise, of the requests since the last look
+	drained        bool           // the gateway was told that nobody waits any more
+	toldLevel      protocol.Level // the most verbose log level requests ask for, as the servers were told
+	askedLevel     protocol.Level // likewise, of the requests since the last look
 
 	seekers edge.Seekers[message.Visit]
 	calls   map[uint64]*heldCall
@@ -85,7 +85,7 @@ type heldCall struct {
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
 		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: deskLimits(o.Limits, o.Desks), gatewayVersion: o.Version, info: edge.ServerInfo(o.Version), sealer: o.Sealer,
-		registry: o.Registry, owner: o.Gateway, self: self, toldLevel: len(protocol.LogLevels), askedLevel: len(protocol.LogLevels),
+		registry: o.Registry, owner: o.Gateway, self: self,
 		awaitedServers: o.Expect, calls: map[uint64]*heldCall{}, byID: map[edge.Requester]uint64{}, clients: map[string]*usage{},
 	}
 }

@@ -221,10 +221,9 @@ func badStateFault() *protocol.Fault {
 // callerOf reads who asks from the request itself: a modern request carries everything with it.
 func (s *state) callerOf(x *downstream.Exchange) message.Caller {
 	raw := x.Frame.Raw
-	level, _ := protocol.Unquote(x.Params.MetaLogLevel.Of(raw))
 	c := message.Caller{
 		ClientKey: s.clientKey(x), Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
-		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: level,
+		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
 	}
 	c.Can = s.can(c.Capabilities)
 	return c

@@ -13,15 +13,15 @@ import (
 // Caller is who asks, as far as routing, limits and the server's edge need to know.
 // Zero values until authentication, projects and the modern era fill them in.
 type Caller struct {
-	Principal    string // "" = anonymous
-	ClientKey    string // who is counted: session id (legacy); principal, else address, on this machine with the client's name (modern)
-	Project      string // "" = the whole catalog
-	Version      string // the protocol version the client speaks
-	Capabilities []byte // raw JSON of what the client declared; nil = nothing
-	ClientInfo   []byte // raw JSON of the client's Implementation; nil = unknown
-	LogLevel     string // modern: level this request asked for; "" = none
-	Can          Can    // what Capabilities say about questions
-	Extras       Extras // legacy: what else Capabilities tell modern servers
+	Principal    string         // "" = anonymous
+	ClientKey    string         // who is counted: session id (legacy); principal, else address, on this machine with the client's name (modern)
+	Project      string         // "" = the whole catalog
+	Version      string         // the protocol version the client speaks
+	Capabilities []byte         // raw JSON of what the client declared; nil = nothing
+	ClientInfo   []byte         // raw JSON of the client's Implementation; nil = unknown
+	LogLevel     protocol.Level // modern: level this request asked for; LevelNone = none
+	Can          Can            // what Capabilities say about questions
+	Extras       Extras         // legacy: what else Capabilities tell modern servers
 }
 
 // CallRef names a call: the actor that holds it and its number there.

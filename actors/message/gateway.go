@@ -3,6 +3,7 @@ package message
 import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
 )
 
 // Reload puts a new configuration in force: only what differs is touched.
@@ -18,10 +19,10 @@ type DrainAll struct{ Done chan<- struct{} }
 
 func (DrainAll) Class() kernel.Class { return kernel.Urgent }
 
-// WantLevel tells the gateway which log level a session has set.
+// WantLevel tells the gateway which log level a session has set; LevelNone = none any more.
 type WantLevel struct {
 	Session kernel.Reference
-	Level   string
+	Level   protocol.Level
 }
 
 func (WantLevel) Class() kernel.Class { return kernel.Outcome }

@@ -182,8 +182,8 @@ type Queried struct {
 
 func (Queried) Class() kernel.Class { return kernel.Outcome }
 
-// SetLevel is the most verbose log level any client wants of this server; "" = nobody has said.
-type SetLevel struct{ Level string }
+// SetLevel is the most verbose log level any client wants of this server; LevelNone = nobody has said.
+type SetLevel struct{ Level protocol.Level }
 
 func (SetLevel) Class() kernel.Class { return kernel.Outcome }
 

@@ -45,7 +45,7 @@ type state struct {
 	confirms    uint64         // number of the newest question to the registry
 	refreshes   refreshes
 	mentions    mentions
-	level       string // log level wanted by clients; "" = nobody has said
+	level       protocol.Level // log level wanted by clients; LevelNone = nobody has said
 
 	settled bool // every replica has been ready or has failed once
 	failed  bool // the first attempt failed

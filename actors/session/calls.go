@@ -1,7 +1,6 @@
 package session
 
 import (
-	"slices"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -171,14 +170,13 @@ func (s *state) log(now time.Time, m message.Log, out []kernel.Effect) []kernel.
 
 // wantsLog reports whether a log line is at least as grave as the client wants.
 func (s *state) wantsLog(f *protocol.Frame) bool {
-	if s.level == 0 {
+	if s.level == protocol.LevelNone || s.level == protocol.LevelDebug {
 		return true
 	}
 	var params protocol.Params
 	if params.Scan(f) != nil {
 		return false
 	}
-	name, _ := protocol.Unquote(params.Level.Of(f.Raw))
-	level := slices.Index(protocol.LogLevels, name)
-	return level < 0 || level >= s.level
+	line := protocol.LevelOf(params.Level.Of(f.Raw))
+	return line == protocol.LevelNone || s.level.Admits(line)
 }

@@ -207,13 +207,13 @@ func (s *state) initializeResult(gateway bool) []byte {
 
 // setLevel keeps the level below which this client wants no log lines. MCP 2025-11-25, server/utilities/logging.
 func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	name, _ := protocol.Unquote(x.Params.Level.Of(x.Frame.Raw))
-	level := slices.Index(protocol.LogLevels, name)
-	if level < 0 {
-		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(protocol.LogLevels, " ")), out)
+	level := protocol.LevelOf(x.Params.Level.Of(x.Frame.Raw))
+	if level == protocol.LevelNone {
+		name, _ := protocol.Unquote(x.Params.Level.Of(x.Frame.Raw))
+		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(protocol.LevelNames(), " ")), out)
 	}
 	s.level = level
-	out = append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: name}))
+	out = append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: level}))
 	return s.result(x, []byte("{}"), out)
 }
 

@@ -38,9 +38,9 @@ type state struct {
 	capabilities []byte      // raw JSON, as declared
 	can          message.Can // what they say about questions
 	extras       message.Extras
-	clientInfo   []byte // raw JSON
-	client       string // name and version, for people
-	level        int    // index into protocol.LogLevels; log lines below it are not passed on
+	clientInfo   []byte         // raw JSON
+	client       string         // name and version, for people
+	level        protocol.Level // log lines below it are not passed on; LevelNone = all are
 	since        time.Time
 	lastSeen     time.Time
 

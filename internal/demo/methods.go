@@ -3,7 +3,6 @@ package demo
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"goblin-actor/protocol"
@@ -159,13 +158,13 @@ func setLevel(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.Index(protocol.LogLevels, level)
-	if i < 0 {
-		return nil, &Error{Code: codeInvalidParams, Message: "level: want one of " + strings.Join(protocol.LogLevels, ", ")}
+	known := protocol.LevelOf(protocol.Quote(level))
+	if known == protocol.LevelNone {
+		return nil, &Error{Code: codeInvalidParams, Message: "level: want one of " + strings.Join(protocol.LevelNames(), ", ")}
 	}
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
-	c.session.level = i
+	c.session.level = known
 	return struct{}{}, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -95,10 +94,7 @@ func (f *front) modern(x *downstream.Exchange) {
 func (f *front) modernCall(ctx context.Context, x *downstream.Exchange) *Call {
 	raw := x.Frame.Raw
 	c := newSession(ctx, "", protocol.Version20260728, x.Params.MetaCapabilities.Of(raw))
-	c.level = len(protocol.LogLevels) // nothing is logged that was not asked for
-	if level, ok := protocol.Unquote(x.Params.MetaLogLevel.Of(raw)); ok {
-		c.level = slices.Index(protocol.LogLevels, level)
-	}
+	c.level = protocol.LevelOf(x.Params.MetaLogLevel.Of(raw)) // nothing is logged that was not asked for
 	return &Call{Context: c.ctx, session: c, x: x, front: f}
 }
 

@@ -28,8 +28,8 @@ type session struct {
 	replay       *downstream.Replay // what was said on its HTTP streams; nil = they cannot be resumed
 
 	mu         sync.Mutex
-	ready      bool // notifications/initialized came
-	level      int  // index in protocol.LogLevels; below it nothing is logged
+	ready      bool           // notifications/initialized came
+	level      protocol.Level // below it nothing is logged
 	subscribed map[string]bool
 	streams    []*downstream.EventStream // the first takes what belongs to no request
 	missed     []missed                  // kept while there is no stream or the client is not ready; bounded by its keys
@@ -53,7 +53,7 @@ func newSession(ctx context.Context, id, version string, capabilities []byte) *s
 	c := &session{
 		id: id, version: version, capabilities: slices.Clone(capabilities),
 		subscribed: map[string]bool{}, calls: map[string]context.CancelCauseFunc{}, questions: map[uint64]chan answer{},
-		lastSeen: time.Now(),
+		lastSeen: time.Now(), level: protocol.LevelDebug,
 	}
 	c.ctx, c.end = context.WithCancelCause(ctx)
 	return c
@@ -65,7 +65,7 @@ func (c *session) knows(version string) bool { return c.version >= version }
 func (c *session) logs(level string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Index(protocol.LogLevels, level) >= c.level
+	return c.level.Admits(protocol.Level(level))
 }
 
 func (c *session) wants(uri string) bool {

@@ -1,0 +1,26 @@
+package protocol
+
+import "testing"
+
+// Who wants a level gets it and what is graver; LevelNone gets nothing, and no line without a known level is admitted.
+func TestLevels(t *testing.T) {
+	for _, c := range []struct {
+		wanted, line string
+		admits       bool
+	}{
+		{"debug", "debug", true}, {"info", "debug", false}, {"info", "emergency", true}, {"emergency", "alert", false},
+		{"", "emergency", false}, {"", "", false}, {"debug", "", false}, {"debug", "loud", false}, {"loud", "emergency", false},
+	} {
+		if got := Level(c.wanted).Admits(Level(c.line)); got != c.admits {
+			t.Errorf("%q admits %q: %v", c.wanted, c.line, got)
+		}
+	}
+	if !LevelInfo.MoreVerbose(LevelError) || LevelError.MoreVerbose(LevelInfo) || !LevelEmergency.MoreVerbose(LevelNone) || LevelNone.MoreVerbose(LevelNone) {
+		t.Error("the most verbose level is the least grave one")
+	}
+	for raw, want := range map[string]Level{`"info"`: LevelInfo, `"al\u0065rt"`: LevelAlert, `"Info"`: LevelNone, `1`: LevelNone, ``: LevelNone} {
+		if got := LevelOf([]byte(raw)); got != want {
+			t.Errorf("%s is %q, want %q", raw, got, want)
+		}
+	}
+}
