@@ -29,21 +29,6 @@ type bench struct {
 	backend kernel.Reference
 }
 
-// parent spawns the backend as its child and takes what it would tell a pool.
-type parent struct {
-	spawn func(kernel.Self) kernel.Reference
-	got   chan kernel.Reference
-}
-
-func (*parent) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	if _, ok := msg.(kernel.Started); ok {
-		return append(out, kernel.Act("spawn"))
-	}
-	return out
-}
-
-func (p *parent) Act(self kernel.Self, _ any) { p.got <- p.spawn(self) }
-
 func start(t *testing.T, server *actortest.Server, cfg config.Server) *bench {
 	t.Helper()
 	b := startOn(t, Options{Server: cfg, Open: server.Open, Transport: "stdio", Catalog: true})
@@ -55,14 +40,10 @@ func startOn(t *testing.T, o Options) *bench {
 	t.Helper()
 	b := &bench{t: t, system: kernel.New(kernel.Options{})}
 	b.pool, b.holder = actortest.NewProbe(b.system, "pool"), actortest.NewProbe(b.system, "holder")
-	got := make(chan kernel.Reference, 1)
-	kernel.Spawn(b.system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic {
-		return &parent{got: got, spawn: func(self kernel.Self) kernel.Reference {
-			o.Pool, o.Links, o.Log, o.Seed = b.pool.Reference, &Links{}, slog.New(slog.DiscardHandler), 1
-			return Spawn(self, "backend", o)
-		}}
+	b.backend = actortest.Child(b.system, func(self kernel.Self) kernel.Reference {
+		o.Pool, o.Links, o.Log, o.Seed = b.pool.Reference, &Links{}, slog.New(slog.DiscardHandler), 1
+		return Spawn(self, "backend", o)
 	})
-	b.backend = <-got
 	return b
 }
 

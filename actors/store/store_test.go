@@ -13,33 +13,14 @@ import (
 	"goblin-actor/internal/actortest"
 )
 
-// parent spawns the store as its child.
-type parent struct {
-	spawn func(kernel.Self) kernel.Reference
-	got   chan kernel.Reference
-}
-
-func (*parent) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	if _, ok := msg.(kernel.Started); ok {
-		return append(out, kernel.Act("spawn"))
-	}
-	return out
-}
-
-func (p *parent) Act(self kernel.Self, _ any) { p.got <- p.spawn(self) }
-
 // run starts a store on path, lets do talk to it, and stops the system. It returns what the gateway was told.
 func run(t *testing.T, path string, do func(kernel.Reference)) message.StateLoaded {
 	t.Helper()
 	system := kernel.New(kernel.Options{})
 	gateway := actortest.NewProbe(system, "gateway")
-	got := make(chan kernel.Reference, 1)
-	kernel.Spawn(system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic {
-		return &parent{got: got, spawn: func(self kernel.Self) kernel.Reference {
-			return Spawn(self, Options{Path: path, Gateway: gateway.Reference, Log: slog.New(slog.DiscardHandler)})
-		}}
+	ref := actortest.Child(system, func(self kernel.Self) kernel.Reference {
+		return Spawn(self, Options{Path: path, Gateway: gateway.Reference, Log: slog.New(slog.DiscardHandler)})
 	})
-	ref := <-got
 	var loaded []message.StateLoaded
 	for range 20_000 {
 		if loaded = actortest.Of[message.StateLoaded](gateway); len(loaded) > 0 {

@@ -69,3 +69,24 @@ func Stop(t *testing.T, system *kernel.System) {
 		t.Errorf("stop: %v", err)
 	}
 }
+
+// Child spawns an actor that needs a parent, by an actor that does nothing else.
+func Child(system *kernel.System, spawn func(kernel.Self) kernel.Reference) kernel.Reference {
+	born := make(chan kernel.Reference, 1)
+	kernel.Spawn(system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic { return parent{spawn, born} })
+	return <-born
+}
+
+type parent struct {
+	spawn func(kernel.Self) kernel.Reference
+	born  chan<- kernel.Reference
+}
+
+func (parent) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	if _, ok := msg.(kernel.Started); ok {
+		return append(out, kernel.Act("spawn"))
+	}
+	return out
+}
+
+func (p parent) Act(self kernel.Self, _ any) { p.born <- p.spawn(self) }
