@@ -52,11 +52,6 @@ type backend struct {
 }
 
 func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	if e, ok := msg.(linkEvent); ok {
-		if r, ok := e.event.(upstream.Received); ok {
-			b.Metrics.Bytes(status.In, len(r.Frame.Raw))
-		}
-	}
 	return step(b.state, now, msg, out)
 }
 
@@ -97,7 +92,10 @@ func (b *backend) open(self kernel.Self, n incarnation) {
 	done := b.Links.opened()
 	closed, end := context.WithCancel(context.Background())
 	link := b.Open(func(ctx context.Context, e upstream.Event) error {
-		if _, last := e.(upstream.Closed); last {
+		switch e := e.(type) {
+		case upstream.Received:
+			b.Metrics.Bytes(status.In, len(e.Frame.Raw))
+		case upstream.Closed:
 			end()
 			done()
 		}

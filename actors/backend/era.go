@@ -36,7 +36,7 @@ type probe struct {
 func (s *state) only() message.Era {
 	p := s.server.Protocol
 	switch {
-	case s.transport == "sse" || s.legacyOnly || p == "legacy" || protocol.IsLegacy(p): // HTTP+SSE has no other
+	case s.transport.isLegacy() || s.legacyOnly || p == "legacy" || protocol.IsLegacy(p):
 		return message.EraLegacy
 	case p == "modern" || protocol.IsModern(p):
 		return message.EraModern
@@ -70,7 +70,7 @@ func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.conn.probe.plan == message.EraLegacy:
 		return s.initialize(out)
-	case s.transport != "http" && s.conn.probe.plan == message.EraUnknown:
+	case !s.transport.isStreamable() && s.conn.probe.plan == message.EraUnknown:
 		return append(s.initialize(out), kernel.WakeAfter(probeTime, probeExpired{s.conn.incarnation}))
 	}
 	return s.discover(append(out, kernel.Act(setVersion{protocol.Version20260728})))
@@ -125,7 +125,7 @@ func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
 		return s.lose(now, "the server speaks legacy versions only, and protocol is "+s.server.Protocol, out)
 	}
 	s.life.known = message.KnownEra{Era: message.EraLegacy, At: now}
-	if s.transport != "http" {
+	if !s.transport.isStreamable() {
 		return s.reopen(now, message.EraLegacy, out)
 	}
 	return s.initialize(out)
@@ -163,10 +163,10 @@ func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect
 		return out // its answer decides
 	case s.only() != message.EraUnknown, s.conn.probe.afterSpoilt:
 		s.conn.refused = s.only() != message.EraUnknown
-	case s.transport != "http" && !s.conn.probe.asked:
+	case !s.transport.isStreamable() && !s.conn.probe.asked:
 		s.life.known = message.KnownEra{}
 		return s.discover(out)
-	case s.transport != "http":
+	case !s.transport.isStreamable():
 		return s.reopen(now, message.EraModern, out)
 	case s.conn.probe.plan == message.EraLegacy:
 		s.life.known = message.KnownEra{}
@@ -187,7 +187,7 @@ func (s *state) reopen(now time.Time, era message.Era, out []kernel.Effect) []ke
 // diedOfIt reports whether the process has ended because of initialize, as far as can be told.
 func (s *state) diedOfIt() bool {
 	p := s.conn.pending[s.conn.probe.initialize]
-	return s.life.phase == message.Handshaking && s.transport != "http" && s.conn.probe.plan == message.EraUnknown &&
+	return s.life.phase == message.Handshaking && !s.transport.isStreamable() && s.conn.probe.plan == message.EraUnknown &&
 		s.only() == message.EraUnknown && p != nil && p.written
 }
 
@@ -265,12 +265,12 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 		s.conn.refused = s.only() != message.EraUnknown
 		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
 	}
-	if s.legacyOnly && s.transport == "http" && !s.conn.probe.session {
+	if s.legacyOnly && s.transport.isStreamable() && !s.conn.probe.session {
 		s.conn.refused = true
 		return s.lose(now, "without a session its legacy era has no questions", out)
 	}
 	peer := protocol.NodeOf(f.Raw, r.Meta)
-	if peer != "" && s.transport != "http" && s.only() == message.EraUnknown && s.conn.probe.plan == message.EraUnknown {
+	if peer != "" && !s.transport.isStreamable() && s.only() == message.EraUnknown && s.conn.probe.plan == message.EraUnknown {
 		return s.reopen(now, message.EraModern, out) // a gateway: in that era each question says whose it is
 	}
 	s.decided(now, message.EraLegacy)
@@ -283,7 +283,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	out = s.notify(protocol.NotificationInitialized, nil, out)
 	greeting := s.conn.lastID
 	out = s.enter(now, message.Syncing, "", out)
-	if s.transport == "stdio" { // one pipe keeps the order
+	if s.transport.isProcess() { // one pipe keeps the order
 		return s.syncAll(now, out)
 	}
 	s.conn.opening.untaken, s.conn.opening.unsure = greeting, greeting

@@ -23,7 +23,7 @@ func (s *state) garbageCame(now time.Time, e upstream.Noise, out []kernel.Effect
 		s.conn.warned.garbage, level = true, slog.LevelWarn
 	}
 	text := "server printed something that is no MCP message; a stdio server must keep its log off stdout"
-	if s.transport != "stdio" {
+	if !s.transport.isProcess() {
 		text = "server sent something that is no MCP message"
 	}
 	return append(out, kernel.Log(level, text, "bytes", len(e.Line), "err", e.Err))

@@ -114,7 +114,7 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.conn.lists[protocol.Templates].wanted = has.Resources != nil
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		switch {
-		case !s.catalog && !(kind == protocol.Tools && s.conn.era == message.EraModern && s.transport == "http"): // whose headers calls need
+		case !s.catalog && !(kind == protocol.Tools && s.conn.era == message.EraModern && s.transport.isStreamable()): // whose headers calls need
 			s.conn.lists[kind].wanted = false
 		case s.conn.lists[kind].wanted:
 			out = s.fetch(kind, out)

@@ -41,7 +41,7 @@ func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) 
 	switch {
 	case s.isStream(id): // it is tried again by itself
 		return s.probeReach(now, s.fail(now, id, protocol.BackendDisconnected, reason, out))
-	case p.own != nil && s.transport == "stdio" && errors.Is(e.Err, upstream.ErrClosed):
+	case p.own != nil && s.transport.isProcess() && errors.Is(e.Err, upstream.ErrClosed):
 		return out // Closed follows, and knows how the process ended
 	case p.own != nil && s.starting():
 		s.remove(id, p)
@@ -95,7 +95,7 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 // when they end.
 func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case s.life.phase != message.Ready || s.transport == "stdio":
+	case s.life.phase != message.Ready || s.transport.isProcess():
 		return out
 	case s.conn.reach.failure != "" && len(s.conn.byCall) == 0:
 		return s.lose(now, s.conn.reach.failure, out)

@@ -13,7 +13,7 @@ import (
 // and what comes then fails again and again (bridge.md section 5: asked again when an assumption fails). Processes are
 // opened anew whenever they are replaced.
 func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	if s.transport == "stdio" || s.life.phase != message.Ready {
+	if s.transport.isProcess() || s.life.phase != message.Ready {
 		return out
 	}
 	switch code, _ := protocol.ErrorNumber(&e.Frame); {

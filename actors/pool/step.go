@@ -177,7 +177,10 @@ func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel
 	if sl.main { // others count for themselves: they replace nobody
 		before = s.connections[sl.replica]
 	}
-	return append(out, kernel.Act(spawn{s.server, sl.replica, sl.number, sl.can, sl.main, sl.legacy, s.eras[identity(s.server, sl.replica)], before}))
+	return append(out, kernel.Act(spawn{
+		server: s.server, replica: sl.replica, number: sl.number, announce: sl.can, catalog: sl.main, legacy: sl.legacy,
+		known: s.eras[identity(s.server, sl.replica)], before: before,
+	}))
 }
 
 // toAll tells every backend.
