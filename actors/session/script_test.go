@@ -1,11 +1,9 @@
 package session
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,303 +17,568 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// sessionScript has a session take messages, says what came of each, and keeps the books of what must hold.
-type sessionScript struct {
+// script runs random messages through step and keeps the books of what must hold.
+type script struct {
 	t   *testing.T
 	s   *state
 	now time.Time
+	rng *rand.Rand
+	log []string // what was told and done, for failures
 
 	exchanges []*downstream.Exchange
-	ends      map[*downstream.Exchange]int // how often each was ended: with an answer, a refusal, or accepted
-	running   []uint64                     // calls that were handed to a pool
-	over      map[uint64]bool              // of these, those that the pool has ended, or was told to give up
-	asked     map[uint64]bool              // questions of servers, by their numbers
-	replied   map[uint64]int               // answers to them
-	put       []string                     // ids of the questions put to the client
-	timers    []any
-	left      bool
+	ended     map[*downstream.Exchange]int // how often each was ended
+	lastID    int
+
+	running    []uint64          // calls at a pool
+	over       map[uint64]bool   // calls that a pool has ended, or was told to give up
+	subscribes []uint64          // at a pool
+	refreshes  []uint64          // at a pool
+	questions  []string          // ids of questions that the client was asked
+	answered   map[uint64]bool   // by the backend's number of a question
+	lastKey    uint64            // of a question
+	timers     map[any]time.Time // that will fire
+	streams    []*downstream.EventStream
+	queue      []any // what it has told itself
+	reads      bool  // its streams take all that is said on them
+
+	snapshot *catalog.Snapshot
+	life     uint64
+	left     bool
 }
 
-func newSessionScript(t *testing.T, transport string) *sessionScript {
+var scriptVersions = []string{protocol.Version20251125, protocol.Version20251125, protocol.Version20250618, protocol.Version20241105}
+
+// newScript is a session whose client has just come, in one of the ways clients come.
+func newScript(t *testing.T, seed uint64) *script {
 	t.Helper()
+	r := &script{t: t, now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(seed, 4)), ended: map[*downstream.Exchange]int{},
+		over: map[uint64]bool{}, answered: map[uint64]bool{}, timers: map[any]time.Time{}}
 	limits := config.Default().Limits
-	limits.MaxInFlightPerClient, limits.ParkedPerClient = 4, 2
-	return &sessionScript{t: t, s: newState(Options{ID: "session", Transport: transport, Version: "t", Limits: limits}, kernel.Reference{}), now: time.Unix(1000, 0),
-		ends: map[*downstream.Exchange]int{}, over: map[uint64]bool{}, asked: map[uint64]bool{}, replied: map[uint64]int{}}
-}
-
-// askingServer is a catalog of one server with one tool.
-func askingServer() message.Published {
-	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true}}
-	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"ask","inputSchema":{"type":"object"}}`)}
-	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "prefix", PageSize: 10}
-	return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, naming, [protocol.ItemKinds]bool{})}
-}
-
-const (
-	hello  = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`
-	callOf = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{},"_meta":{"progressToken":7}}}`
-	asking = `{"jsonrpc":"2.0","id":"b","method":%q,"params":{"message":"?","requestedSchema":{}}}`
-	done   = `{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`
-)
-
-// from is a message of the client.
-func (k *sessionScript) from(format string, args ...any) message.Inbound {
-	k.t.Helper()
-	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
-	x.Frame = actortest.Frame(k.t, fmt.Sprintf(format, args...))
-	if x.Frame.Kind == protocol.KindRequest || x.Frame.Kind == protocol.KindNotification {
-		x.Frame, x.Params = actortest.Request(k.t, string(x.Frame.Raw))
+	limits.MaxInFlightPerClient, limits.ParkedPerClient = 6, 3
+	o := Options{ID: "1asession", Node: "n", Transport: []string{"http", "sse", "stdio"}[seed%3], Limits: limits, Expect: r.rng.IntN(2), Version: "t"}
+	if r.rng.IntN(4) == 0 {
+		o.View.Server = "one"
 	}
-	k.exchanges = append(k.exchanges, x)
-	return message.Inbound{Exchange: x}
+	r.s = newState(o, kernel.Reference{})
+	r.step(kernel.Started{})
+	if o.Transport == "sse" {
+		r.openStream()
+	}
+	hello := func() {
+		r.send(`"id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"c","version":"1"}}`,
+			scriptVersions[r.rng.IntN(len(scriptVersions))])
+	}
+	if r.rng.IntN(2) == 0 {
+		r.publish()
+		hello()
+	} else {
+		hello()
+		r.publish()
+	}
+	return r
 }
 
-// step returns what came of a message, in words.
-func (k *sessionScript) step(msg any) string {
-	k.t.Helper()
-	var words []string
-	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+// sources are two servers of which one has tasks and lists that change without a word, in a random state of their lives.
+func (r *script) sources() []catalog.Source {
+	r.life += uint64(r.rng.IntN(2))
+	rules := config.DefaultServer()
+	rules.Timeout, rules.MaxTimeout = time.Minute, time.Hour
+	one := catalog.Source{Server: &catalog.Server{Name: "one", Rules: rules, Settled: true, Life: r.life, Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125}}
+	one.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"a","inputSchema":{"type":"object"}}`)}
+	one.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
+	one.Silent[protocol.Tools], one.Silent[protocol.Resources] = true, true
+	two := catalog.Source{Server: &catalog.Server{Name: "two", Order: 1, Rules: rules, Settled: r.rng.IntN(3) > 0, Protocol: protocol.Version20250618}}
+	two.Items[protocol.Tools] = [][]byte{fmt.Appendf(nil, `{"name":"b%d","inputSchema":{"type":"object"}}`, r.rng.IntN(2))}
+	switch r.rng.IntN(12) {
+	case 0:
+		return []catalog.Source{two}
+	case 1, 2:
+		return []catalog.Source{one}
+	}
+	return []catalog.Source{one, two}
+}
+
+func (r *script) publish() {
+	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10}
+	r.snapshot = catalog.Build(r.snapshot, r.sources(), naming, [protocol.ItemKinds]bool{})
+	r.step(message.Published{Snapshot: r.snapshot})
+}
+
+func (r *script) openStream() {
+	path := "/mcp"
+	if r.s.transport == "sse" {
+		path = "/sse"
+	}
+	r.step(message.StreamOpened{Stream: &downstream.EventStream{Origin: downstream.Origin{Path: path}}})
+}
+
+// send has the client send a message: the members of its object.
+func (r *script) send(format string, args ...any) {
+	if r.left {
+		return
+	}
+	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp", JSONOnly: r.rng.IntN(8) == 0}}
+	if r.s.transport == "sse" {
+		x.Origin.Path = "/messages"
+	}
+	x.Frame, x.Params = actortest.Request(r.t, `{"jsonrpc":"2.0",`+fmt.Sprintf(format, args...)+`}`)
+	r.exchanges = append(r.exchanges, x)
+	r.log = append(r.log, string(x.Frame.Raw))
+	r.step(message.Inbound{Exchange: x})
+}
+
+func (r *script) fatalf(format string, args ...any) {
+	r.t.Helper()
+	for _, line := range r.log {
+		r.t.Log(line)
+	}
+	r.t.Fatalf(format, args...)
+}
+
+// step lets the session take a message, unless it has left, and checks what it does and what it keeps.
+func (r *script) step(msg any) {
+	if r.left {
+		return
+	}
 	switch m := msg.(type) {
-	case message.Ask:
-		k.asked[m.Key] = true
 	case message.Done:
-		k.over[m.Seq] = true
+		r.over[m.Seq] = true
 	case message.Failed:
-		k.over[m.Seq] = true
+		r.over[m.Seq] = true
 	}
-	for _, e := range step(k.s, k.now, msg, nil) {
-		switch a := e.Act.(type) {
-		case edge.Answer:
-			k.end(a.X)
-			say("%s", k.judge(a))
-		case edge.Accept:
-			k.end(a.X)
-			say("accepted")
-		case refuse:
-			k.end(a.x)
-			say("%d", a.status)
-		case edge.Ahead:
-			say("%s", k.ahead(a))
-		case kernel.Wake:
-			k.timers = append(k.timers, a.Msg)
-		case kernel.Leaving:
-			k.left = true
-			say("leaves")
+	r.log = append(r.log, edge.Printable(fmt.Sprintf("%T %v", msg, msg), 100))
+	leaves := false
+	for _, e := range step(r.s, r.now, msg, nil) {
+		r.told(e.Msg)
+		r.done(e.Act)
+		if _, ok := e.Act.(kernel.Leaving); ok {
+			leaves = true
 		}
-		switch m := e.Msg.(type) {
-		case message.Dispatch:
-			k.running = append(k.running, m.Call.Seq)
-			say("dispatched")
-		case message.Cancel:
-			k.over[m.Call.Seq] = true
-			say("cancelled")
-		case message.Answer:
-			if k.replied[m.Key]++; !k.asked[m.Key] || k.replied[m.Key] > 1 {
-				k.t.Fatalf("question %d: answer number %d", m.Key, k.replied[m.Key])
+	}
+	r.check()
+	if leaves {
+		r.stop()
+	}
+	for len(r.queue) > 0 {
+		next := r.queue[0]
+		r.queue = r.queue[1:]
+		r.step(next)
+	}
+}
+
+// stop ends the session: whoever waits is answered, and it keeps no call.
+func (r *script) stop() {
+	if r.left {
+		return
+	}
+	r.log = append(r.log, "it leaves")
+	for _, e := range step(r.s, r.now, kernel.Stopping{}, nil) {
+		r.told(e.Msg)
+		r.done(e.Act)
+	}
+	r.left = true
+	if len(r.s.calls)+len(r.s.byID)+len(r.s.questions) > 0 {
+		r.fatalf("%d calls, %d ids, %d questions after the stop", len(r.s.calls), len(r.s.byID), len(r.s.questions))
+	}
+}
+
+// told takes what is told to other actors.
+func (r *script) told(msg any) {
+	switch m := msg.(type) {
+	case message.Dispatch:
+		r.running = append(r.running, m.Call.Seq)
+	case message.Cancel:
+		if !slices.Contains(r.running, m.Call.Seq) || r.over[m.Call.Seq] {
+			r.fatalf("call %d is cancelled, which was never begun, or is over", m.Call.Seq)
+		}
+		r.over[m.Call.Seq] = true
+	case message.SubscribeURI:
+		if !slices.Contains(r.subscribes, m.Seq) {
+			r.subscribes = append(r.subscribes, m.Seq)
+		}
+	case message.Refresh:
+		r.refreshes = append(r.refreshes, m.Seq)
+	case message.Answer:
+		if r.answered[m.Key] {
+			r.fatalf("question %d is answered twice", m.Key)
+		}
+		r.answered[m.Key] = true
+	}
+}
+
+// done takes what is to be carried out.
+func (r *script) done(act any) {
+	switch a := act.(type) {
+	case edge.Answer:
+		r.end(a.X)
+		f := actortest.Frame(r.t, string(a.Frame))
+		if string(f.IDBytes()) != string(a.X.Frame.IDBytes()) {
+			r.fatalf("answer %s to request %s", a.Frame, a.X.Frame.Raw)
+		}
+	case edge.AnswerPieces:
+		r.end(a.X)
+	case edge.Accept:
+		r.end(a.X)
+	case refuse:
+		r.end(a.x)
+	case edge.Ahead:
+		if r.ended[a.X] > 0 {
+			r.fatalf("%s is said after the answer to %s", a.Frame, a.X.Frame.Raw)
+		}
+		if f := actortest.Frame(r.t, string(a.Frame)); f.Kind == protocol.KindRequest {
+			r.questions = append(r.questions, string(f.IDBytes()))
+		}
+	case push:
+		if !r.reads && r.rng.IntN(4) == 0 {
+			if a.undelivered != nil {
+				r.queue = append(r.queue, undelivered{a.undelivered})
 			}
-			say("replied")
+		}
+	case openStream:
+		if a.refusal == 0 {
+			r.streams = append(r.streams, a.stream)
+		}
+	case kernel.Wake:
+		r.timers[a.Msg] = r.now.Add(a.After)
+	}
+}
+
+func (r *script) end(x *downstream.Exchange) {
+	if r.ended[x]++; r.ended[x] > 1 {
+		r.fatalf("%s is answered twice", x.Frame.Raw)
+	}
+}
+
+// check compares the session's books with each other, and its clock with the calls.
+func (r *script) check() {
+	s := r.s
+	for id, seq := range s.byID {
+		if h := s.calls[seq]; h == nil || h.listing != nil || string(h.ID) != id {
+			r.fatalf("id %s is of call %d, which is %+v", id, seq, h)
 		}
 	}
-	if len(k.s.calls) > k.s.limits.MaxInFlightPerClient || k.s.parked() > k.s.limits.ParkedPerClient {
-		k.t.Fatalf("%d calls, %d parked", len(k.s.calls), k.s.parked())
-	}
-	return strings.Join(words, ", ")
-}
-
-func (k *sessionScript) end(x *downstream.Exchange) {
-	k.t.Helper()
-	if k.ends[x]++; k.ends[x] > 1 {
-		k.t.Fatalf("%s was ended twice", x.Frame.Raw)
-	}
-}
-
-// judge looks at an answer and says what kind it is.
-func (k *sessionScript) judge(a edge.Answer) string {
-	k.t.Helper()
-	f := actortest.Frame(k.t, string(a.Frame))
-	if string(f.IDBytes()) != string(a.X.Frame.IDBytes()) {
-		k.t.Fatalf("answer %s to request %s", a.Frame, a.X.Frame.Raw)
-	}
-	if f.Kind == protocol.KindError {
-		var body struct {
-			Code int
-			Data struct{ Code string }
+	var first time.Time
+	for seq, h := range s.calls {
+		if h.listing == nil && s.byID[string(h.ID)] != seq {
+			r.fatalf("call %d cannot be found by its id", seq)
 		}
-		if err := json.Unmarshal(f.ErrorBytes(), &body); err != nil {
-			k.t.Fatal(err)
+		if r.ended[h.x] > 0 {
+			r.fatalf("call %d goes on, and its request has ended", seq)
 		}
-		return cmp.Or(body.Data.Code, fmt.Sprint(body.Code))
+		if at := h.Deadline(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
 	}
-	return "result"
+	if at, armed := r.timers[edge.Deadline{Gen: s.clock.Gen}]; !first.IsZero() && (!armed || at.After(first)) {
+		r.fatalf("a call ends at %v, and the clock is set to %v (%v)", first, at, armed)
+	}
+	for number, q := range s.questions {
+		if s.calls[q.seq] == nil {
+			r.fatalf("question %d is of call %d, which has ended", number, q.seq)
+		}
+	}
+	kept := 0
+	for _, sub := range s.subs {
+		kept += len(sub.Due)
+	}
+	if kept != s.updatesKept {
+		r.fatalf("%d updates are kept, and counted as %d", kept, s.updatesKept)
+	}
+	if s.limits.MaxInFlightPerClient > 0 && len(s.byID) > s.limits.MaxInFlightPerClient {
+		r.fatalf("%d calls are in flight", len(s.byID))
+	}
+	if s.parked() > s.limits.ParkedPerClient {
+		r.fatalf("%d calls are parked", s.parked())
+	}
 }
 
-// ahead looks at a message before the answer and says what it is.
-func (k *sessionScript) ahead(a edge.Ahead) string {
-	k.t.Helper()
-	if k.ends[a.X] > 0 {
-		k.t.Fatalf("%s after %s was answered", a.Frame, a.X.Frame.Raw)
+// pass lets time pass, and timers fire at their time.
+func (r *script) pass(d time.Duration) {
+	until := r.now.Add(d)
+	for !r.left {
+		var next any
+		for msg, at := range r.timers {
+			if !at.After(until) && (next == nil || at.Before(r.timers[next]) || at.Equal(r.timers[next]) && fmt.Sprint(msg) < fmt.Sprint(next)) {
+				next = msg
+			}
+		}
+		if next == nil {
+			break
+		}
+		r.now = r.timers[next]
+		delete(r.timers, next)
+		counts := next == any(edge.Deadline{Gen: r.s.clock.Gen}) // and is not one that another has replaced
+		r.step(next)
+		if counts && r.armed() && len(r.s.calls) == 0 {
+			r.fatalf("the clock runs, and there is no call")
+		}
 	}
-	f := actortest.Frame(k.t, string(a.Frame))
-	if f.Kind == protocol.KindRequest {
-		k.put = append(k.put, string(f.IDBytes()))
+	r.now = until
+	for seq, h := range r.s.calls {
+		if at := h.Deadline(); !at.IsZero() && !at.After(r.now) {
+			r.fatalf("call %d was to end at %v", seq, at)
+		}
 	}
-	return f.MethodText()
 }
 
-// random has one thing happen.
-func (k *sessionScript) random(rng *rand.Rand) {
-	seq := uint64(0)
-	if len(k.running) > 0 {
-		seq = k.running[rng.IntN(len(k.running))]
+// armed reports whether the timer that counts for the deadlines of calls is set.
+func (r *script) armed() bool {
+	_, armed := r.timers[edge.Deadline{Gen: r.s.clock.Gen}]
+	return armed
+}
+
+func pick[T any](rng *rand.Rand, list []T) (one T) {
+	if len(list) > 0 {
+		one = list[rng.IntN(len(list))]
 	}
-	number := len(k.exchanges)
-	switch rng.IntN(17) {
-	case 0, 1, 2:
-		k.step(k.from(callOf, number, "one_ask"))
-	case 3:
-		k.step(k.from(callOf, rng.IntN(number+1), "one_ask")) // an id that may be in use
+	return one
+}
+
+// take removes a random one.
+func take[T any](rng *rand.Rand, list *[]T) (one T, ok bool) {
+	if len(*list) == 0 {
+		return one, false
+	}
+	i := rng.IntN(len(*list))
+	one = (*list)[i]
+	*list = slices.Delete(*list, i, i+1)
+	return one, true
+}
+
+// requests are what a client may ask: %d is the id. Some of it is senseless.
+var requests = []string{
+	`"id":%d,"method":"tools/call","params":{"_meta":{"progressToken":7},"name":"one_a"}`,
+	`"id":%d,"method":"tools/call","params":{"name":"one_a","task":{}}`,
+	`"id":%d,"method":"tools/call","params":{"name":"two_b0"}`,
+	`"id":%d,"method":"tools/call","params":{"name":"one_unknown"}`,
+	`"id":%d,"method":"tools/call","params":{}`,
+	`"id":%d,"method":"tools/list"`,
+	`"id":%d,"method":"ping"`,
+	`"id":%d,"method":"resources/read","params":{"uri":"file:///r"}`,
+	`"id":%d,"method":"resources/read","params":{"uri":"file:///else"}`,
+	`"id":%d,"method":"resources/subscribe","params":{"uri":"file:///r"}`,
+	`"id":%d,"method":"resources/subscribe","params":{"uri":"file:///r"}`,
+	`"id":%d,"method":"resources/subscribe","params":{"uri":"file:///else"}`,
+	`"id":%d,"method":"resources/unsubscribe","params":{"uri":"file:///r"}`,
+	`"id":%d,"method":"logging/setLevel","params":{"level":"warning"}`,
+	`"id":%d,"method":"tasks/list"`,
+	`"id":%d,"method":"tasks/get","params":{"taskId":"one/t0"}`,
+	`"id":%d,"method":"tasks/result","params":{"taskId":"one/t1"}`,
+	`"id":%d,"method":"tasks/cancel","params":{"taskId":"one/t2"}`,
+	`"id":%d,"method":"initialize","params":{"protocolVersion":"2025-11-25"}`,
+	`"id":%d,"method":"server/discover"`,
+	`"id":%d,"method":"of/nobody"`,
+}
+
+// clientActs is a random thing a client does.
+func (r *script) clientActs() {
+	switch r.rng.IntN(10) {
+	case 0:
+		r.send(`"method":"notifications/cancelled","params":{"requestId":%d}`, r.rng.IntN(r.lastID+1))
+	case 1:
+		r.send(`"method":%q`, pick(r.rng, []string{"notifications/initialized", "notifications/roots/list_changed", "notifications/else"}))
+	case 2, 3:
+		id := pick(r.rng, append(r.questions, "99", `"x"`))
+		r.send(`"id":%s,%s`, id, pick(r.rng, []string{`"result":{"action":"accept"}`, `"error":{"code":-1,"message":"no"}`}))
 	case 4:
-		k.step(k.from(callOf, number, "one_nothing"))
-	case 5:
-		k.step(k.from(`{"jsonrpc":"2.0","id":%d,"method":"%s"}`, number, []string{"ping", "tools/list", "tasks/list", "no/such"}[rng.IntN(4)]))
-	case 6:
-		k.step(k.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, rng.IntN(number+1)))
-	case 7, 8, 9:
-		method := []string{"elicitation/create", "elicitation/create", "sampling/createMessage"}[rng.IntN(3)]
-		k.step(message.Ask{Seq: seq, Key: uint64(len(k.asked) + 1), Frame: actortest.Frame(k.t, fmt.Sprintf(asking, method))})
-	case 10:
-		id := "99"
-		if len(k.put) > 0 {
-			id = k.put[rng.IntN(len(k.put))] // maybe for the second time
+		if r.s.transport != "sse" || r.rng.IntN(40) == 0 {
+			r.streamActs()
 		}
-		k.step(k.from(`{"jsonrpc":"2.0","id":%s,"result":{"action":"decline"}}`, id))
-	case 11:
-		k.step(message.AskWithdrawn{Seq: seq, Key: uint64(rng.IntN(len(k.asked) + 1))}) // maybe of another call
-	case 12:
-		k.step(message.Written{Seq: seq})
-	case 13:
-		k.step(message.Done{Seq: seq, Frame: actortest.Frame(k.t, done)})
-	case 14:
-		k.step(message.Failed{Seq: seq, Fault: &protocol.Fault{Name: protocol.BackendDisconnected, Message: "x"}})
-	case 15:
-		k.now = k.now.Add(time.Duration(rng.IntN(8)) * time.Minute)
-	case 16:
-		for _, msg := range k.timers {
-			k.step(msg)
+	default:
+		id := r.lastID + 1
+		if r.rng.IntN(6) == 0 {
+			id = r.rng.IntN(r.lastID + 1)
 		}
-		k.timers = k.timers[:0]
+		r.lastID = max(r.lastID, id)
+		r.send(pick(r.rng, requests), id)
 	}
 }
 
-// Whatever happens in whatever order: each exchange is ended once, each request under its own id and nothing told on it
-// afterwards; a question is answered at most once; a call that has ended is no pool's any more; the limits hold;
-// and nothing is left in the books.
+// streamActs has a client open a stream or close one.
+func (r *script) streamActs() {
+	if r.rng.IntN(2) == 0 {
+		r.openStream()
+		return
+	}
+	if stream, ok := take(r.rng, &r.streams); ok {
+		r.step(message.StreamClosed{Stream: stream})
+	}
+}
+
+// questionFrames are what servers ask; sampling is not declared.
+var questionFrames = []string{
+	`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`,
+	`{"jsonrpc":"2.0","id":"b","method":"roots/list"}`,
+	`{"jsonrpc":"2.0","id":"b","method":"sampling/createMessage","params":{}}`,
+}
+
+// serverActs is a random thing that happens to a call at its server.
+func (r *script) serverActs() {
+	seq := pick(r.rng, r.running)
+	frame := func(text string) protocol.Frame { return actortest.Frame(r.t, text) }
+	switch r.rng.IntN(10) {
+	case 0, 1:
+		r.step(message.Written{Seq: seq})
+	case 2:
+		r.step(message.Failed{Seq: seq, Fault: pick(r.rng, []*protocol.Fault{{Name: protocol.BackendDisconnected}, {Name: protocol.Timeout}, {Name: protocol.InvalidParams}})})
+	case 3, 4:
+		r.step(message.Done{Seq: seq, Frame: frame(pick(r.rng, []string{
+			`{"jsonrpc":"2.0","id":5,"result":{"content":[],"task":{"taskId":"t1"},"taskId":"t1"}}`,
+			`{"jsonrpc":"2.0","id":5,"result":{"content":[],"isError":true}}`,
+			`{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"gone"}}`,
+		}))})
+	case 5:
+		f, p := actortest.Request(r.t, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9,"progress":1}}`)
+		r.step(message.Progress{Seq: seq, Frame: f, Token: p.Token, Behind: r.rng.IntN(4) == 0})
+	case 6:
+		r.step(message.Log{Seq: seq, Frame: frame(pick(r.rng, logLines))})
+	case 7:
+		r.lastKey++
+		r.step(message.Ask{Seq: seq, Key: r.lastKey, Frame: frame(pick(r.rng, questionFrames))})
+	case 8:
+		r.step(message.AskWithdrawn{Seq: seq, Key: r.rng.Uint64N(r.lastKey + 1)})
+	case 9:
+		r.step(message.TaskMade{Seq: seq, ID: fmt.Sprint("t", r.rng.IntN(3))})
+	}
+}
+
+var logLines = []string{
+	`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`,
+	`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":1}}`,
+}
+
+// othersAct is a random thing that concerns no call.
+func (r *script) othersAct() {
+	switch r.rng.IntN(9) {
+	case 0, 1:
+		if seq, ok := take(r.rng, &r.subscribes); ok {
+			r.step(pick(r.rng, []message.Subscribed{{Seq: seq}, {Seq: seq}, {Seq: seq, Error: []byte(`{"code":1,"message":"no"}`)}, {Seq: seq, Fault: protocol.NoResource("file:///r")}}))
+		}
+	case 2, 3:
+		if seq, ok := take(r.rng, &r.refreshes); ok {
+			r.step(message.Refreshed{Seq: seq})
+		}
+	case 4:
+		r.publish()
+	case 5:
+		u, _ := message.UpdatedURI(pick(r.rng, []string{"file:///r", "file:///r/part", "file:///else"}))
+		r.step(message.ResourceUpdated{Server: "one", URI: u.URI, Frame: u.Frame, Span: u.Span})
+	case 6:
+		r.step(message.ResourcesUpdated{Server: "one"})
+	case 7:
+		r.step(message.ServerLog{Server: "one", Frame: actortest.Frame(r.t, pick(r.rng, logLines))})
+	case 8:
+		note := `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t1","status":"working"}}`
+		r.step(message.TaskNote{Server: "one", ID: "t1", Frame: actortest.Frame(r.t, note)})
+	}
+}
+
+func (r *script) act() {
+	switch n := r.rng.IntN(100); {
+	case n < 40:
+		r.clientActs()
+	case n < 70:
+		r.serverActs()
+	case n < 88:
+		r.othersAct()
+	case n < 97:
+		r.pass(time.Duration(r.rng.IntN(20)) * time.Second)
+	case n < 98:
+		r.pass(time.Duration(r.rng.IntN(20)) * time.Minute)
+	case n < 99:
+		r.step(message.Abort{Seq: pick(r.rng, r.running)})
+	default:
+		r.rest()
+	}
+}
+
+// rest is what seldom comes, and may end the session.
+func (r *script) rest() {
+	switch r.rng.IntN(5) {
+	case 0:
+		r.step(message.CloseIfIdle{})
+	case 1:
+		r.step(message.DrainSession{})
+	case 2:
+		x := &downstream.Exchange{}
+		if !r.left {
+			r.exchanges = append(r.exchanges, x)
+		}
+		r.step(message.EndSession{Exchange: x})
+	case 3:
+		r.step(message.Inspect{Reply: func(any) {}})
+	case 4:
+		r.step(message.SinceWhen{})
+	}
+}
+
+// settle has pools and servers say all that they owe, and gives the client a stream.
+func (r *script) settle() {
+	for i := 0; i < len(r.running); i++ {
+		r.step(message.Done{Seq: r.running[i], Frame: actortest.Frame(r.t, `{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"gone"}}`)})
+	}
+	for len(r.subscribes)+len(r.refreshes) > 0 && !r.left {
+		if seq, ok := take(r.rng, &r.subscribes); ok {
+			r.step(message.Subscribed{Seq: seq})
+		}
+		if seq, ok := take(r.rng, &r.refreshes); ok {
+			r.step(message.Refreshed{Seq: seq})
+		}
+	}
+	r.reads = true
+	if r.s.transport != "sse" {
+		if len(r.streams) > 0 {
+			r.step(message.StreamClosed{Stream: r.streams[0]})
+		}
+		r.openStream()
+	}
+	r.pass(3 * time.Hour)
+}
+
+// empty checks that a session nobody asks anything of any more keeps nothing.
+func (r *script) empty() {
+	if r.left {
+		return
+	}
+	s := r.s
+	if n := len(s.calls) + len(s.byID) + len(s.questions) + len(s.subscribing) + len(s.seekers.Waiting) + len(s.wait); n > 0 {
+		r.fatalf("left: %d calls, %d ids, %d questions, %d subscribes, %d that wait for lists, %d for the catalog",
+			len(s.calls), len(s.byID), len(s.questions), len(s.subscribing), len(s.seekers.Waiting), len(s.wait))
+	}
+	if r.armed() || s.updatesKept > 0 && s.transport != "sse" { // whose one stream takes everything
+		r.fatalf("the clock runs: %v; %d updates are kept although there is a stream", r.armed(), s.updatesKept)
+	}
+	for id, task := range s.tasks {
+		if id != edge.PublicTaskID(task.server, task.own) {
+			r.fatalf("task %s is kept as %s", task.own, id)
+		}
+	}
+}
+
+// Whatever happens in whatever order: each request has exactly one answer, under its own id; nothing is said of a request after
+// its answer; a question is answered at most once; a call that has ended is no
+// pool's any more; the clock is set while a call has a deadline, and runs for no other reason; and
+// when all that was asked is answered, nothing is left in the books.
 func TestSessionScripts(t *testing.T) {
-	for seed := range uint64(500) {
-		rng := rand.New(rand.NewPCG(seed, 5))
-		k := newSessionScript(t, []string{"http", "stdio", "sse"}[seed%3])
-		k.step(askingServer())
-		k.step(k.from(hello))
-		for range 120 {
-			k.random(rng)
+	for seed := range uint64(600) {
+		r := newScript(t, seed)
+		for range 150 {
+			r.act()
 		}
 		if seed%2 == 0 {
-			k.step(message.DrainSession{})
+			r.settle()
+			r.empty()
 		}
-		k.step(kernel.Stopping{})
-		for _, x := range k.exchanges {
-			if k.ends[x] == 0 {
-				t.Fatalf("seed %d: %s was never answered", seed, x.Frame.Raw)
+		r.stop()
+		for _, seq := range r.running {
+			if !r.over[seq] {
+				r.fatalf("seed %d: call %d is still its pool's", seed, seq)
 			}
 		}
-		for _, seq := range k.running {
-			if !k.over[seq] {
-				t.Fatalf("seed %d: call %d is still its pool's", seed, seq)
+		for _, x := range r.exchanges {
+			if r.ended[x] == 0 {
+				r.fatalf("seed %d: %s was never answered", seed, x.Frame.Raw)
 			}
 		}
-		if s := k.s; len(s.calls)+len(s.byID)+len(s.questions)+len(s.wait) > 0 {
-			t.Fatalf("seed %d: %d calls, %d ids, %d questions, %d waiting after the stop", seed, len(s.calls), len(s.byID), len(s.questions), len(s.wait))
-		}
-	}
-}
-
-// The step of a session, one conversation a line: what comes of its last message.
-func TestSessionStep(t *testing.T) {
-	type script = *sessionScript
-	say := func(format string, args ...any) func(script) any {
-		return func(k script) any { return k.from(format, args...) }
-	}
-	tell := func(msg any) func(script) any { return func(script) any { return msg } }
-	published := tell(askingServer())
-	ask := func(key uint64, method string) func(script) any {
-		return func(k script) any {
-			return message.Ask{Seq: 1, Key: key, Frame: actortest.Frame(k.t, fmt.Sprintf(asking, method))}
-		}
-	}
-	reply := say(`{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`)
-	cancel := say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-	call, ping := say(callOf, 1, "one_ask"), say(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
-	answer := func(k script) any { return message.Done{Seq: 1, Frame: actortest.Frame(k.t, done)} }
-	elsewhere := func(k script) any {
-		m := k.from(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
-		m.Exchange.Origin.Path = "/s/other"
-		return m
-	}
-	open := []func(script) any{published, say(hello)}
-	called := append(open[:2:2], call)
-	parked := append(called[:3:3], ask(1, "elicitation/create"))
-	for _, test := range []struct {
-		name, transport string
-		before          []func(script) any
-		last            func(script) any
-		want            string
-	}{
-		{"initialize", "http", open[:1], say(hello), "result"},
-		{"initialize before there is a catalog", "http", nil, say(hello), ""},
-		{"which then comes", "http", []func(script) any{say(hello)}, published, "result"},
-		{"initialize twice while it waits", "http", []func(script) any{say(hello)}, say(hello), "400"},
-		{"initialize twice", "http", open, say(hello), "400"},
-		{"initialize without a version", "http", open[:1], say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`), "200, leaves"},
-		{"likewise over stdio", "stdio", open[:1], say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`), "INVALID_PARAMS"},
-		{"ping before initialize", "http", nil, ping, "result"},
-		{"a call before initialize", "http", open[:1], call, "400"},
-		{"on another path", "http", open, elsewhere, "404"},
-		{"a method nobody has", "http", open, say(`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`), "METHOD_NOT_FOUND"},
-		{"a call", "http", open, call, "dispatched"},
-		{"a call of an unknown tool", "http", open, say(callOf, 1, "two_ask"), "TOOL_NOT_FOUND"},
-		{"an id in use", "http", called, call, "400"},
-		{"its answer", "http", called, answer, "result"},
-		{"its answer, twice", "http", append(called[:3:3], answer), answer, ""},
-		{"cancelled over HTTP", "http", called, cancel, "accepted, cancelled, CANCELLED"},
-		{"cancelled over stdio", "stdio", called, cancel, "accepted, cancelled, accepted"},
-		{"cancelled when it is over", "http", append(called[:3:3], answer), cancel, "accepted"},
-		{"a question", "http", called, ask(1, "elicitation/create"), "elicitation/create"},
-		{"a question the client cannot answer", "http", called, ask(1, "sampling/createMessage"), "replied"},
-		{"a question of a call that is over", "http", append(called[:3:3], answer), ask(1, "elicitation/create"), "replied"},
-		{"its reply", "http", parked, reply, "accepted, replied"},
-		{"its reply, twice", "http", append(parked[:4:4], reply), reply, "accepted"},
-		{"the call ends before the reply", "http", parked, answer, "notifications/cancelled, result"},
-		{"a reply that comes after that", "http", append(parked[:4:4], answer), reply, "accepted"},
-		{"the question is withdrawn", "http", parked, tell(message.AskWithdrawn{Seq: 1, Key: 1}), "notifications/cancelled"},
-		{"drained, nothing runs", "http", open, tell(message.DrainSession{}), "leaves"},
-		{"drained, a call runs", "http", called, tell(message.DrainSession{}), ""},
-		{"which then ends", "http", append(called[:3:3], tell(message.DrainSession{})), answer, "result, leaves"},
-		{"a call while it drains", "http", append(called[:3:3], tell(message.DrainSession{})), say(callOf, 2, "one_ask"), "SHUTTING_DOWN"},
-		{"an operator ends a call", "http", called, tell(message.Abort{Seq: 1}), "cancelled, INTERNAL_ERROR"},
-		{"stopped while a call waits for a reply", "http", parked, tell(kernel.Stopping{}), "cancelled, notifications/cancelled, SHUTTING_DOWN"},
-		{"nobody uses it", "http", open, tell(message.CloseIfIdle{}), "leaves"},
-		{"somebody does", "http", called, tell(message.CloseIfIdle{}), ""},
-		{"of HTTP+SSE, never initialized", "sse", open[:1], tell(openOver{}), "leaves"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			k := newSessionScript(t, test.transport)
-			for _, msg := range test.before {
-				k.step(msg(k))
-			}
-			if got := k.step(test.last(k)); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
 	}
 }

@@ -1,0 +1,214 @@
+package session
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// conversation has a session take messages, and says what came of each.
+type conversation struct {
+	t *testing.T
+	s *state
+}
+
+func newConversation(t *testing.T, transport string) *conversation {
+	t.Helper()
+	return &conversation{t: t, s: newState(Options{ID: "session", Transport: transport, Version: "t", Limits: config.Default().Limits}, kernel.Reference{})}
+}
+
+// askingServer is a catalog of one server with one tool, and one resource in a list that changes without a word.
+func askingServer() message.Published {
+	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true}}
+	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"ask","inputSchema":{"type":"object"}}`)}
+	source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
+	source.Silent[protocol.Resources] = true
+	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10}
+	return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, naming, [protocol.ItemKinds]bool{})}
+}
+
+const (
+	hello  = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`
+	callOf = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{},"_meta":{"progressToken":7}}}`
+	asking = `{"jsonrpc":"2.0","id":"b","method":%q,"params":{"message":"?","requestedSchema":{}}}`
+	done   = `{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`
+)
+
+// from is a message of the client.
+func (k *conversation) from(format string, args ...any) message.Inbound {
+	k.t.Helper()
+	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
+	x.Frame = actortest.Frame(k.t, fmt.Sprintf(format, args...))
+	if x.Frame.Kind == protocol.KindRequest || x.Frame.Kind == protocol.KindNotification {
+		x.Frame, x.Params = actortest.Request(k.t, string(x.Frame.Raw))
+	}
+	return message.Inbound{Exchange: x}
+}
+
+// step returns what came of a message, in words.
+func (k *conversation) step(msg any) string {
+	k.t.Helper()
+	var words []string
+	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	for _, e := range step(k.s, time.Unix(1000, 0), msg, nil) {
+		switch a := e.Act.(type) {
+		case edge.Answer:
+			say("%s", k.judge(a))
+		case edge.Accept:
+			say("accepted")
+		case refuse:
+			say("%d", a.status)
+		case edge.Ahead:
+			f := actortest.Frame(k.t, string(a.Frame))
+			say("%s", f.MethodText())
+		case openStream:
+			say("stream %d", a.refusal)
+		case push:
+			say("%s", a.method)
+		case kernel.Leaving:
+			say("leaves")
+		}
+		switch e.Msg.(type) {
+		case message.Dispatch:
+			say("dispatched")
+		case message.Cancel:
+			say("cancelled")
+		case message.Answer:
+			say("replied")
+		case message.SubscribeURI:
+			say("subscribing")
+		case message.Refresh:
+			say("refreshing")
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// judge looks at an answer and says what kind it is.
+func (k *conversation) judge(a edge.Answer) string {
+	k.t.Helper()
+	f := actortest.Frame(k.t, string(a.Frame))
+	if string(f.IDBytes()) != string(a.X.Frame.IDBytes()) {
+		k.t.Fatalf("answer %s to request %s", a.Frame, a.X.Frame.Raw)
+	}
+	if f.Kind == protocol.KindError {
+		var body struct {
+			Code int
+			Data struct{ Code string }
+		}
+		if err := json.Unmarshal(f.ErrorBytes(), &body); err != nil {
+			k.t.Fatal(err)
+		}
+		return cmp.Or(body.Data.Code, fmt.Sprint(body.Code))
+	}
+	return "result"
+}
+
+// The step of a session, one conversation a line: what comes of its last message.
+func TestSessionStep(t *testing.T) {
+	type conv = *conversation
+	say := func(format string, args ...any) func(conv) any {
+		return func(k conv) any { return k.from(format, args...) }
+	}
+	tell := func(msg any) func(conv) any { return func(conv) any { return msg } }
+	published := tell(askingServer())
+	ask := func(key uint64, method string) func(conv) any {
+		return func(k conv) any {
+			return message.Ask{Seq: 1, Key: key, Frame: actortest.Frame(k.t, fmt.Sprintf(asking, method))}
+		}
+	}
+	reply := say(`{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`)
+	cancel := say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	call, ping := say(callOf, 1, "one_ask"), say(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	answer := func(k conv) any { return message.Done{Seq: 1, Frame: actortest.Frame(k.t, done)} }
+	elsewhere := func(k conv) any {
+		m := k.from(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		m.Exchange.Origin.Path = "/s/other"
+		return m
+	}
+	open := []func(conv) any{published, say(hello)}
+	called := append(open[:2:2], call)
+	read := say(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///x"}}`)
+	subscribe := say(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///r"}}`)
+	update, _ := message.UpdatedURI("file:///r")
+	updated := tell(message.ResourceUpdated{Server: "one", URI: update.URI, Frame: update.Frame, Span: update.Span})
+	stream := tell(message.StreamOpened{Stream: &downstream.EventStream{Origin: downstream.Origin{Path: "/mcp"}}})
+	subscribed := append(open[:2:2], subscribe, tell(message.Subscribed{Seq: 1}))
+	parked := append(called[:3:3], ask(1, "elicitation/create"))
+	for _, test := range []struct {
+		name, transport string
+		before          []func(conv) any
+		last            func(conv) any
+		want            string
+	}{
+		{"initialize", "http", open[:1], say(hello), "result"},
+		{"initialize before there is a catalog", "http", nil, say(hello), ""},
+		{"which then comes", "http", []func(conv) any{say(hello)}, published, "result"},
+		{"initialize twice while it waits", "http", []func(conv) any{say(hello)}, say(hello), "400"},
+		{"initialize twice", "http", open, say(hello), "400"},
+		{"initialize without a version", "http", open[:1], say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`), "200, leaves"},
+		{"likewise over stdio", "stdio", open[:1], say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`), "INVALID_PARAMS"},
+		{"ping before initialize", "http", nil, ping, "result"},
+		{"a call before initialize", "http", open[:1], call, "400"},
+		{"on another path", "http", open, elsewhere, "404"},
+		{"a method nobody has", "http", open, say(`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`), "METHOD_NOT_FOUND"},
+		{"a call", "http", open, call, "dispatched"},
+		{"a call of an unknown tool", "http", open, say(callOf, 1, "two_ask"), "TOOL_NOT_FOUND"},
+		{"an id in use", "http", called, call, "400"},
+		{"its answer", "http", called, answer, "result"},
+		{"its answer, twice", "http", append(called[:3:3], answer), answer, ""},
+		{"cancelled over HTTP", "http", called, cancel, "accepted, cancelled, CANCELLED"},
+		{"cancelled over stdio", "stdio", called, cancel, "accepted, cancelled, accepted"},
+		{"cancelled when it is over", "http", append(called[:3:3], answer), cancel, "accepted"},
+		{"a question", "http", called, ask(1, "elicitation/create"), "elicitation/create"},
+		{"a question the client cannot answer", "http", called, ask(1, "sampling/createMessage"), "replied"},
+		{"a question of a call that is over", "http", append(called[:3:3], answer), ask(1, "elicitation/create"), "replied"},
+		{"its reply", "http", parked, reply, "accepted, replied"},
+		{"its reply, twice", "http", append(parked[:4:4], reply), reply, "accepted"},
+		{"the call ends before the reply", "http", parked, answer, "notifications/cancelled, result"},
+		{"a reply that comes after that", "http", append(parked[:4:4], answer), reply, "accepted"},
+		{"the question is withdrawn", "http", parked, tell(message.AskWithdrawn{Seq: 1, Key: 1}), "notifications/cancelled"},
+		{"a resource nobody has yet", "http", open, read, "refreshing, refreshing"},
+		{"likewise, and its lists have come", "http", append(open[:2:2], read, tell(message.Refreshed{Seq: 2})), tell(message.Refreshed{Seq: 3}), "RESOURCE_NOT_FOUND"},
+		{"a subscription", "http", open, subscribe, "subscribing"},
+		{"its server says yes", "http", append(open[:2:2], subscribe), tell(message.Subscribed{Seq: 1}), "result"},
+		{"its server says no", "http", append(open[:2:2], subscribe), tell(message.Subscribed{Seq: 1, Error: []byte(`{"code":-7,"message":"no"}`)}), "-7"},
+		{"an update without a stream", "http", subscribed, updated, ""},
+		{"which then opens", "http", append(subscribed[:4:4], updated), stream, "stream 0, notifications/resources/updated"},
+		{"an update on a stream", "http", append(subscribed[:4:4], stream), updated, "notifications/resources/updated"},
+		{"a stream before initialize", "http", open[:1], stream, "stream 400"},
+		{"the first stream of HTTP+SSE", "sse", nil, stream, "stream 0"},
+		{"its second", "sse", []func(conv) any{stream}, stream, "stream 405"},
+		{"drained, nothing runs", "http", open, tell(message.DrainSession{}), "leaves"},
+		{"drained, a call runs", "http", called, tell(message.DrainSession{}), ""},
+		{"which then ends", "http", append(called[:3:3], tell(message.DrainSession{})), answer, "result, leaves"},
+		{"a call while it drains", "http", append(called[:3:3], tell(message.DrainSession{})), say(callOf, 2, "one_ask"), "SHUTTING_DOWN"},
+		{"an operator ends a call", "http", called, tell(message.Abort{Seq: 1}), "cancelled, INTERNAL_ERROR"},
+		{"stopped while a call waits for a reply", "http", parked, tell(kernel.Stopping{}), "cancelled, notifications/cancelled, SHUTTING_DOWN"},
+		{"nobody uses it", "http", open, tell(message.CloseIfIdle{}), "leaves"},
+		{"somebody does", "http", called, tell(message.CloseIfIdle{}), ""},
+		{"of HTTP+SSE, never initialized", "sse", open[:1], tell(openOver{}), "leaves"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newConversation(t, test.transport)
+			for _, msg := range test.before {
+				k.step(msg(k))
+			}
+			if got := k.step(test.last(k)); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
