@@ -13,7 +13,7 @@ import (
 )
 
 // ask: a legacy server asks the client of a call something. The client is told with input_required and comes back;
-// meanwhile the call waits, and the server's question with it (bridge.md section 3, modern client, legacy server).
+// meanwhile the call waits, and the server's question with it.
 func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
@@ -158,7 +158,7 @@ func (s *state) questionWithdrawn(now time.Time, m message.AskWithdrawn, out []k
 }
 
 // relay passes a modern server's question on: the requests byte for byte, its state wrapped in ours. Nothing waits
-// meanwhile (bridge.md section 3, modern client, modern server).
+// meanwhile.
 func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	raw := f.Raw
 	refused, q := false, protocol.QuestionUnknown

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	questionWindow = 30 * time.Millisecond // questions that come so close to each other go out together (bridge.md section 3)
+	questionWindow = 30 * time.Millisecond // questions that come so close to each other go out together
 	returnGrace    = 5 * time.Second       // a client that left may come back with the same state for so long
 	keptMessages   = 32                    // progress and log lines kept between rounds
 )

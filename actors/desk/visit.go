@@ -42,19 +42,7 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 		kind, _ := x.Frame.M.Lists()
 		return s.list(view, x, kind, out)
 	case protocol.OwnerServer:
-		t, fault := edge.Resolve(view, x)
-		if fault != nil {
-			return s.unknown(m, view, fault, out)
-		}
-		if t.Unlisted {
-			if out, waits := s.doubted(m, view, out); waits {
-				return out
-			}
-		}
-		if fault = s.checkHeaders(t, x); fault != nil {
-			return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
-		}
-		return s.call(now, m, view, t, out)
+		return s.callItem(now, m, view, out)
 	case protocol.OwnerTasks:
 		t, fault := taskTarget(view, x)
 		if fault != nil {
@@ -68,23 +56,22 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 	return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
 }
 
-// unknown refuses a request for what is not found, after a look at what is new if there may be something.
-func (s *state) unknown(m message.Visit, view *catalog.View, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
-	fault, servers, kinds := edge.Unknown(view, m.Exchange, fault)
-	out, waits := s.seekers.Begin(m, servers, kinds, s.self, &s.seq, out)
-	if waits {
-		return out
+// callItem looks up what the request names, and hands the call to the pool of its server.
+func (s *state) callItem(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
+	t, fault := edge.Resolve(view, m.Exchange)
+	if fault != nil || t.Unlisted {
+		var waits bool
+		if out, fault, waits = s.seekers.Seek(m, view, m.Exchange, fault, s.self, &s.seq, out); waits {
+			return out
+		}
 	}
-	return append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: fault}))
-}
-
-// doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
-func (s *state) doubted(m message.Visit, view *catalog.View, out []kernel.Effect) ([]kernel.Effect, bool) {
-	fault, servers, kinds := edge.Unknown(view, m.Exchange, edge.NoResource(m.Exchange))
-	if fault.Name == protocol.ServerUnavailable {
-		return append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: fault})), true
+	if fault == nil {
+		fault = s.checkHeaders(t, m.Exchange)
 	}
-	return s.seekers.Begin(m, servers, kinds, s.self, &s.seq, out)
+	if fault != nil {
+		return append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: fault}))
+	}
+	return s.call(now, m, view, t, out)
 }
 
 // seekAgain answers a request by what is listed now.
@@ -134,7 +121,7 @@ func (s *state) list(view *catalog.View, x *downstream.Exchange, kind protocol.I
 	return s.result(x, page, out)
 }
 
-// result answers with a result of ours and the members a modern result has (bridge.md section 2).
+// result answers with a result of ours and the members that every result of MCP 2026-07-28 has.
 func (s *state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	raw := protocol.AppendResult(nil, x.Frame.IDBytes(), result)
 	var f protocol.Frame

@@ -49,7 +49,7 @@ func CountAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.E
 	return kernel.Act(c)
 }
 
-// ReadRefused logs the error a server answers a read with; its client gets it all the same (S0.9.2).
+// ReadRefused logs the error a server answers a read with; its client gets it all the same.
 func ReadRefused(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
 		return out

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -32,15 +33,29 @@ type sought[R any] struct {
 	seqs    []uint64 // of the refreshes that have not come
 }
 
-// Seekers are those of a session or desk.
+// Seekers are the requests of a session or a desk that wait for lists.
 type Seekers[R any] struct {
 	Waiting []*sought[R]
 	Again   bool // the request at hand has waited: it is answered by what is known now
 }
 
-// Unknown says what to do about a request that was refused with the fault: to refuse it with another one, or to ask for lists
+// Seek keeps a request until lists have come that may hold what it names, which stood in none: fault says so. Without a fault it
+// names what is found only if its server has mentioned it. It returns whether the request waits, and else with what it is
+// refused; a fault of nil is no reason to refuse it.
+func (s *Seekers[R]) Seek(request R, view *catalog.View, x *downstream.Exchange, fault *protocol.Fault, self kernel.Reference, seq *uint64, out []kernel.Effect) (_ []kernel.Effect, refusal *protocol.Fault, waits bool) {
+	refusal, servers, kinds := suspects(view, x, cmp.Or(fault, NoResource(x)))
+	if fault == nil && refusal.Name != protocol.ServerUnavailable {
+		refusal = nil
+	}
+	if out, waits = s.begin(request, servers, kinds, self, seq, out); waits {
+		refusal = nil
+	}
+	return out, refusal, waits
+}
+
+// suspects says what to do about a request that is refused with the fault: to refuse it with another one, or to ask for lists
 // of these kinds of these servers first.
-func Unknown(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault) (*protocol.Fault, []*catalog.Server, []protocol.ItemKind) {
+func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault) (*protocol.Fault, []*catalog.Server, []protocol.ItemKind) {
 	kinds, span := wantedKinds(x)
 	name, ok := protocol.Unquote(span.Of(x.Frame.Raw))
 	switch fault.Name {
@@ -103,8 +118,8 @@ func isStarting(servers []string, fault *protocol.Fault) *protocol.Fault {
 		Message: text + " is not known yet; try again (" + fault.Error() + ")"}
 }
 
-// Begin keeps a request until its lists have come; false when too many wait, or it has waited already.
-func (s *Seekers[R]) Begin(request R, servers []*catalog.Server, kinds []protocol.ItemKind, self kernel.Reference, seq *uint64, out []kernel.Effect) ([]kernel.Effect, bool) {
+// begin keeps a request until its lists have come; false when too many wait, or it has waited already.
+func (s *Seekers[R]) begin(request R, servers []*catalog.Server, kinds []protocol.ItemKind, self kernel.Reference, seq *uint64, out []kernel.Effect) ([]kernel.Effect, bool) {
 	if s.Again || len(servers) == 0 || len(s.Waiting) >= maxSeeking {
 		return out, false
 	}

@@ -15,7 +15,7 @@ func TestSeekers(t *testing.T) {
 	var seq uint64
 	servers := []*catalog.Server{{Name: "one"}, {Name: "two"}}
 	begin := func(request int) (seqs []uint64, id uint64, waits bool) {
-		out, waits := s.Begin(request, servers, []protocol.ItemKind{protocol.Tools}, kernel.Reference{}, &seq, nil)
+		out, waits := s.begin(request, servers, []protocol.ItemKind{protocol.Tools}, kernel.Reference{}, &seq, nil)
 		for _, e := range out {
 			switch m := e.Msg.(type) {
 			case message.Refresh:

@@ -16,34 +16,21 @@ import (
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	t, fault := edge.Resolve(s.view, x)
-	if fault != nil {
-		return s.unknown(x, fault, out)
-	}
-	if t.Unlisted {
-		if out, waits := s.doubted(x, out); waits {
+	if fault != nil || t.Unlisted {
+		if out, done := s.seek(x, fault, out); done {
 			return out
 		}
 	}
 	return s.call(now, x, t, out)
 }
 
-// doubted has a resource looked for in a new list, if there may be one, before its server's pool is asked for it.
-func (s *state) doubted(x *downstream.Exchange, out []kernel.Effect) ([]kernel.Effect, bool) {
-	fault, servers, kinds := edge.Unknown(s.view, x, edge.NoResource(x))
-	if fault.Name == protocol.ServerUnavailable {
+// seek has lists fetched anew that may hold what the request names, or refuses it. It reports whether that is all to be done now.
+func (s *state) seek(x *downstream.Exchange, fault *protocol.Fault, out []kernel.Effect) ([]kernel.Effect, bool) {
+	out, fault, waits := s.seekers.Seek(x, s.view, x, fault, s.self, &s.seq, out)
+	if fault != nil {
 		return s.fault(x, fault, out), true
 	}
-	return s.seekers.Begin(x, servers, kinds, s.self, &s.seq, out)
-}
-
-// unknown refuses a request for what is not found, after a look at what is new if there may be something.
-func (s *state) unknown(x *downstream.Exchange, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
-	fault, servers, kinds := edge.Unknown(s.view, x, fault)
-	out, waits := s.seekers.Begin(x, servers, kinds, s.self, &s.seq, out)
-	if waits {
-		return out
-	}
-	return s.fault(x, fault, out)
+	return out, waits
 }
 
 // seekAgain answers a request by what is listed now.
@@ -53,7 +40,7 @@ func (s *state) seekAgain(now time.Time, x *downstream.Exchange, out []kernel.Ef
 	return s.request(now, x, out)
 }
 
-// forward hands a request to the pool of the target's server.
+// call hands a request to the pool of the target's server.
 func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out []kernel.Effect) []kernel.Effect {
 	id := x.Frame.IDBytes()
 	if _, taken := s.byID[string(id)]; taken {

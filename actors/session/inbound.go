@@ -113,7 +113,7 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 }
 
-// only is the server when there is just one in view: methods we do not know go to it untouched (bridge.md section 6).
+// onlyServer is the server when there is just one in view: a method we do not know goes to it untouched, as nobody else can be meant.
 func (s *state) onlyServer() *catalog.Server {
 	if servers := s.view.Servers(); len(servers) == 1 {
 		return servers[0]
@@ -121,7 +121,7 @@ func (s *state) onlyServer() *catalog.Server {
 	return nil
 }
 
-// list answers from the snapshot: no server is asked (S0.4.3).
+// list answers from the snapshot. No server is asked, so a list comes at once, whatever the servers do.
 func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
@@ -189,8 +189,8 @@ func (s *state) announced() []byte {
 	return append([]byte(`{"tasks":{"cancel":{},"list":{},"requests":{"tools":{"call":{}}}},`), b[1:]...)
 }
 
-// initializeResult is what the gateway says of itself: it has a handler for everything it names, and servers come
-// and go (architecture.md section 7). Another gateway is told which one it is.
+// initializeResult is what the gateway says of itself. It names what it has handlers for, whoever is there now, as servers
+// come and go. Another gateway is told which one it is.
 func (s *state) initializeResult(gateway bool) []byte {
 	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
 	b = append(append(b, `,"capabilities":`...), s.announced()...)

@@ -20,12 +20,13 @@ type subscribing struct {
 	subscribedBefore bool // the session was subscribed before: a failure takes nothing away
 }
 
-// subscribe asks the server for updates of a resource; the client is answered after the server (C10).
-// An unknown URI is refused without asking anybody (S0.7.2).
+// subscribe asks the server for updates of a resource; the client is answered after the server, so a yes
+// means that somebody listens. Of an unknown URI no server is asked.
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
 	if fault != nil {
-		return s.unknown(x, fault, out)
+		out, _ = s.seek(x, fault, out)
+		return out
 	}
 	if len(s.subs)+len(s.subscribing) >= edge.MaxSubscriptions {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
@@ -47,7 +48,8 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	_, found, fault := s.resourceOf(x)
 	if fault != nil {
-		return s.unknown(x, fault, out)
+		out, _ = s.seek(x, fault, out)
+		return out
 	}
 	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
 	if sub := s.subs[r]; sub != nil {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// updated tells the client that a resource has changed (S0.7.4), or keeps it until a stream opens.
+// updated tells the client that a resource has changed, or keeps it until a stream opens.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	r, public, ok := edge.SubscriptionFor(s.view, s.subs, &m)
 	if !ok {
