@@ -19,7 +19,7 @@ func (g *Gateway) Front() downstream.Handler { return front{g} }
 type front struct{ *Gateway }
 
 // Post hands a client's message to its session, or to the gateway when it opens one; a modern one to a desk. The era
-// is decided for each message (protocol.md A.0).
+// is decided for each message: a client may send of both.
 func (f front) Post(x *downstream.Exchange) {
 	key, fault := viewOf(x.Origin.Path)
 	if fault != nil {
@@ -30,7 +30,7 @@ func (f front) Post(x *downstream.Exchange) {
 		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "a batch: a modern client sends one message a request"})
 		return
 	}
-	if x.Batch == nil && !isMessages(x.Origin.Path) && protocol.EraOf(x.Origin.Repeated(), &x.Frame, &x.Params) == protocol.EraModern {
+	if x.Batch == nil && !downstream.RouteMessages.Ends(x.Origin.Path) && protocol.EraOf(x.Origin.Repeated(), &x.Frame, &x.Params) == protocol.EraModern {
 		f.modern(x, key)
 		return
 	}
@@ -42,7 +42,7 @@ func (f front) Post(x *downstream.Exchange) {
 		message.RefuseNoSession(x)
 		return
 	}
-	if x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize && x.Batch == nil && !isMessages(x.Origin.Path) {
+	if x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize && x.Batch == nil && !downstream.RouteMessages.Ends(x.Origin.Path) { // HTTP+SSE opens a session with its stream
 		f.self.Tell(message.OpenSession{Exchange: x, View: key})
 		return
 	}
@@ -51,13 +51,10 @@ func (f front) Post(x *downstream.Exchange) {
 		Message: "no Mcp-Session-Id: send initialize first and repeat the session id of its answer in every request"})
 }
 
-// isMessages reports whether the path is where clients of HTTP+SSE post to: a session is opened on .../sse only.
-func isMessages(path string) bool { return strings.HasSuffix(path, "/messages") }
-
 // Open hands a client's stream to its session, or to the gateway when it opens one: GET /sse
 // (MCP 2024-11-05, basic/transports, HTTP with SSE).
 func (f front) Open(stream *downstream.EventStream) {
-	if strings.HasSuffix(stream.Origin.Path, "/sse") {
+	if downstream.RouteSSE.Ends(stream.Origin.Path) {
 		key, fault := viewOf(stream.Origin.Path)
 		if fault == nil && stream.Origin.Project != "" {
 			fault = protocol.NoProject(stream.Origin.Project)
@@ -104,15 +101,15 @@ func (f front) session(id string) (kernel.Reference, bool) {
 	return f.system.Lookup("gateway/" + session.ActorName(id))
 }
 
-// viewOf says which part of the catalog a path stands for (contract.md section 3).
+// viewOf says which part of the catalog a path stands for: all of it, or after /s/ one server's.
 func viewOf(path string) (catalog.Key, *protocol.Fault) {
-	if isEndpoint(path[1:]) {
+	prefix, found := downstream.CutRoute(path)
+	if found && prefix == "" {
 		return catalog.Key{}, nil
 	}
-	kind, rest, _ := strings.Cut(path[1:], "/")
-	name, end, _ := strings.Cut(rest, "/")
+	kind, name, _ := strings.Cut(strings.TrimPrefix(prefix, "/"), "/")
 	switch {
-	case !isEndpoint(end) || name == "":
+	case !found || name == "" || strings.Contains(name, "/"):
 	case kind == "p":
 		return catalog.Key{}, protocol.NoProject(name)
 	case kind == "s":
@@ -120,9 +117,6 @@ func viewOf(path string) (catalog.Key, *protocol.Fault) {
 	}
 	return catalog.Key{}, &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such endpoint; the gateway's is /mcp"}
 }
-
-// isEndpoint knows the last part of every endpoint's path.
-func isEndpoint(name string) bool { return name == "mcp" || name == "sse" || name == "messages" }
 
 // Stdio opens the one session of a client on stdin and stdout and returns the Front that leads to it.
 func (g *Gateway) Stdio(ctx context.Context) (downstream.Handler, error) {

@@ -104,7 +104,7 @@ func (g *Gateway) Listening(addresses []string) {
 // Status returns a picture of everything, or ctx's error.
 func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 	reply := make(chan *status.Snapshot, 1)
-	g.monitor.Tell(message.GetStatus{Context: ctx, Reply: reply})
+	g.monitor.Tell(message.GetStatus{Reply: reply})
 	select {
 	case s := <-reply:
 		if s == nil {

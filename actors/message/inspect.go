@@ -1,8 +1,6 @@
 package message
 
 import (
-	"context"
-
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/status"
@@ -60,8 +58,7 @@ type CatalogReport struct {
 
 // GetStatus asks the monitor for a picture of everything.
 type GetStatus struct {
-	Context context.Context
-	Reply   chan<- *status.Snapshot // capacity 1
+	Reply chan<- *status.Snapshot // capacity 1
 }
 
 // Glance implements kernel.Glance.

@@ -206,7 +206,7 @@ func (Returned) Class() kernel.Class { return kernel.Outcome }
 // Abandon answers a call whose pool has gone meanwhile.
 func (r Returned) Abandon(why kernel.Why) { abandon(r.Call, r.Request, why) }
 
-// Phase is where a backend stands in its life (contract.md section 2).
+// Phase is where a backend stands in its life (docs/actors.md).
 type Phase string
 
 // The first five stand in the order in which a backend goes through them.

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"strings"
-
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -18,7 +16,7 @@ func (s *state) resumes() bool {
 // client that does not read its stream may ask nothing more, as its answers would have to be kept.
 func (s *session) prepare(x *downstream.Exchange) bool {
 	if s.Transport == "sse" {
-		if s.stream == nil || !strings.HasSuffix(x.Origin.Path, "/messages") {
+		if s.stream == nil || !downstream.RouteMessages.Ends(x.Origin.Path) {
 			return true
 		}
 		if (x.Batch != nil || x.Frame.Kind == protocol.KindRequest) && s.stream.Crowded() {

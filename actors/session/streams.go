@@ -1,8 +1,6 @@
 package session
 
 import (
-	"strings"
-
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -67,7 +65,7 @@ func (*session) refuse(a refuse) {
 func (s *state) streamOpened(m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.transport == "sse" && s.path == "": // the stream the session begins with
-		s.path = strings.TrimSuffix(m.Stream.Origin.Path, "sse") + "messages"
+		s.path = downstream.MessagesPath(m.Stream.Origin.Path)
 		s.streams = []*downstream.EventStream{m.Stream}
 		return append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.path + "?sessionId=" + s.id}))
 	case s.transport == "sse":

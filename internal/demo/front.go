@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +29,7 @@ type front struct {
 
 // Post answers one message. Requests run in a goroutine of their own.
 func (f *front) Post(x *downstream.Exchange) {
-	if isMessages(x.Origin.Path) && !f.redirect(x) {
+	if downstream.RouteMessages.Ends(x.Origin.Path) && !f.redirect(x) {
 		return
 	}
 	if f.stdio && x.Batch == nil && x.Frame.M == protocol.NotificationCancelled { // it does not say its era; over HTTP the client closes the stream
@@ -49,7 +48,7 @@ func (f *front) Post(x *downstream.Exchange) {
 		return
 	}
 	c := f.find(x.Origin.SessionID)
-	before := f.stdio || isMessages(x.Origin.Path) // there is a way to answer on before initialize
+	before := f.stdio || downstream.RouteMessages.Ends(x.Origin.Path) // there is a way to answer on before initialize
 	switch {
 	case c != nil:
 	case x.Frame.Kind == protocol.KindRequest && before:
@@ -142,18 +141,18 @@ func (f *front) initialize(x *downstream.Exchange) {
 	}
 	name := ""
 	switch {
-	case isMessages(x.Origin.Path):
+	case downstream.RouteMessages.Ends(x.Origin.Path):
 		name = x.Origin.SessionID
 	case !f.stdio:
 		name = rand.Text()
 		x.SetSession(name)
 	}
 	c := newSession(f.ctx, name, version, x.Params.Capabilities.Of(x.Frame.Raw))
-	if name != "" && !isMessages(x.Origin.Path) && c.knows(protocol.Version20250326) {
+	if name != "" && !downstream.RouteMessages.Ends(x.Origin.Path) && c.knows(protocol.Version20250326) {
 		c.replay = downstream.NewReplay(downstream.ReplayOptions{Prime: c.knows(protocol.Version20251125)})
 	}
 	f.add(c)
-	if isMessages(x.Origin.Path) {
+	if downstream.RouteMessages.Ends(x.Origin.Path) {
 		f.attach(c)
 	}
 	x.Answer(protocol.Message{Frame: response(id, f.hello(version), nil)})
@@ -165,7 +164,7 @@ func (f *front) Open(stream *downstream.EventStream) {
 		stream.Refuse(http.StatusMethodNotAllowed, nil, 0)
 		return
 	}
-	if strings.HasSuffix(stream.Origin.Path, "/sse") {
+	if downstream.RouteSSE.Ends(stream.Origin.Path) {
 		f.openEvents(stream)
 		return
 	}

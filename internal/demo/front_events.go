@@ -3,13 +3,9 @@ package demo
 import (
 	"crypto/rand"
 	"net/http"
-	"strings"
 
 	"goblin-actor/protocol/downstream"
 )
-
-// isMessages reports whether the path is where clients of HTTP+SSE post to.
-func isMessages(path string) bool { return strings.HasSuffix(path, "/messages") }
 
 // openEvents begins a session of HTTP+SSE: its stream is there before initialize.
 // MCP 2024-11-05, basic/transports, HTTP with SSE.
@@ -25,7 +21,7 @@ func (f *front) openEvents(stream *downstream.EventStream) {
 		stream.Refuse(http.StatusServiceUnavailable, failure(nil, codeInvalidRequest, "too many sessions"), 0)
 		return
 	}
-	stream.AcceptEndpoint(strings.TrimSuffix(stream.Origin.Path, "sse") + "messages?sessionId=" + id)
+	stream.AcceptEndpoint(downstream.MessagesPath(stream.Origin.Path) + "?sessionId=" + id)
 	stream.OnGone(func() {
 		f.mu.Lock()
 		delete(f.events, id)

@@ -33,7 +33,7 @@ func (f *front) header(x *downstream.Exchange) func(string) string {
 // that is forced to one version takes all messages in that one's manner.
 func (f *front) isModern(x *downstream.Exchange) bool {
 	switch {
-	case x.Batch != nil || isMessages(x.Origin.Path):
+	case x.Batch != nil || downstream.RouteMessages.Ends(x.Origin.Path):
 		return false
 	case f.Protocol == "":
 		return protocol.EraOf(f.header(x), &x.Frame, &x.Params) == protocol.EraModern

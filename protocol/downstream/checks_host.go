@@ -10,7 +10,7 @@ import (
 
 // hostChecks decides which Host and Origin headers we answer to. It keeps browsers of strangers out: a page whose name
 // was rebound to our address still sends its own name as Host, and its own Origin
-// (MCP 2025-11-25, basic/transports, security warning; protocol.md E.2 number 15).
+// (MCP 2025-11-25, basic/transports, security warning).
 type hostChecks struct {
 	allowed atomic.Pointer[allowed]
 

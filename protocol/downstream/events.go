@@ -15,8 +15,6 @@ const (
 	eventsVerbs   = "GET, OPTIONS"
 	messagesVerbs = "POST, OPTIONS"
 	sessionParam  = "sessionId"
-
-	messagesSuffix = "/messages"
 )
 
 // routeEvents serves …/sse. A POST is answered with 405: it tells clients that try streamable HTTP first to fall back.

@@ -280,7 +280,7 @@ func (x *httpExchange) look() (found nextStep, watch bool) {
 
 // await blocks the connection's goroutine until there is something to write. An answer goes out as JSON unless a
 // notification comes first or SSEAfter passes. A client that somebody wants to know about is watched once its call has
-// gone unanswered for watchAfter: watching every call would cost a seventh of the throughput (transport.md).
+// gone unanswered for watchAfter: watching every call would cost a seventh of the throughput, as measured.
 func (s *Server) await(ctx *fasthttp.RequestCtx, c *serverConn, x *httpExchange) {
 	mayStream := !x.Origin.JSONOnly && !x.noEarlyStream && (x.Frame.Raw != nil || x.Batch != nil)
 	watched := false

@@ -75,7 +75,7 @@ type Exchange struct {
 	port port // unexported: HTTP or stdio
 }
 
-// Weight says what may happen to a message while its reader is slow (architecture.md section 3).
+// Weight says what may happen to a message while its reader is slow.
 type Weight uint8
 
 // What a slow reader may miss, and what not.

@@ -37,7 +37,7 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, p
 		return
 	}
 	x.noEarlyStream = x.Frame.M == protocol.MethodInitialize
-	if bytes.HasSuffix(path, []byte(messagesSuffix)) { // answered on another stream, whatever this one accepts
+	if bytes.HasSuffix(path, []byte(RouteMessages)) { // answered on another stream, whatever this one accepts
 		x.noEarlyStream, x.Origin.JSONOnly = true, false
 	}
 	c.enter(x)

@@ -46,11 +46,11 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	}
 	path, query, _ := bytes.Cut(target, []byte("?"))
 	switch {
-	case bytes.HasSuffix(path, []byte("/mcp")):
+	case bytes.HasSuffix(path, []byte(RouteMCP)):
 		s.route(ctx, c, &h, path)
-	case bytes.HasSuffix(path, []byte("/sse")):
+	case bytes.HasSuffix(path, []byte(RouteSSE)):
 		s.routeEvents(ctx, c, &h, path)
-	case bytes.HasSuffix(path, []byte(messagesSuffix)):
+	case bytes.HasSuffix(path, []byte(RouteMessages)):
 		s.routeMessages(ctx, c, &h, path, query)
 	default:
 		s.other(ctx, c, &h, string(path))

@@ -22,7 +22,7 @@ const stdioFarewell = 5 * time.Second
 // errStdoutStuck ends a client that takes nothing from stdout while more waits for it than it will ever read.
 var errStdoutStuck = errors.New("the client does not read our stdout")
 
-// stdioServer is one client on stdin and stdout (MCP 2025-11-25, basic/transports, stdio; protocol.md A.3). Everything
+// stdioServer is one client on stdin and stdout (MCP 2025-11-25, basic/transports, stdio). Everything
 // for the client goes through one queue and one writer, so it arrives in the order it was given.
 type stdioServer struct {
 	handler Handler
