@@ -278,7 +278,7 @@ func (s *state) endedWith(now time.Time, id uint32, status *upstream.StatusError
 }
 
 // unknownMethod reports whether a status means that the server does not know the pending call's method, which no version of the
-// protocol has: a go-sdk server with sessions answers those with text (protocol.md E.2 no. 9).
+// protocol has: a go-sdk server with sessions answers those with text.
 func (s *state) unknownMethod(id uint32, status int) bool {
 	p := s.conn.pending[id]
 	return p.own == nil && p.request.Frame.M == protocol.MethodOther && (status == 400 || status == 404 || status == 405)

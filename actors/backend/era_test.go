@@ -55,7 +55,7 @@ type outcome struct {
 	reason  string // part of it
 }
 
-// protocol.md B.0, bridge.md section 5.
+// A server is asked as little as shows its era, and what is known of it is tried first.
 func TestErasAreFoundOut(t *testing.T) {
 	legacyOnly := []string{"2025-11-25", "2025-06-18"}
 	legacyReady := func(opened int) outcome {

@@ -66,7 +66,7 @@ const (
 )
 
 // Over HTTP nothing overtakes notifications/initialized, and no call goes out before the stream is open on which some
-// servers ask their questions (protocol.md E.4 no. 28c). MCP 2025-11-25, basic/lifecycle.
+// servers ask their questions. MCP 2025-11-25, basic/lifecycle.
 func TestOpeningOverHTTP(t *testing.T) {
 	for name, ends := range map[string]upstream.Event{
 		"open":    upstream.Listening{},

@@ -14,7 +14,7 @@ import (
 const (
 	maxQuestionsOfCall = 256                   // questions of one call that may be open: each is held here and in its client's books
 	maxElicited        = 256                   // url elicitations remembered until the server says that they are complete
-	burst              = 30 * time.Millisecond // questions that come so close to each other are one call's (bridge.md section 3)
+	burst              = 30 * time.Millisecond // questions that come so close to each other are one call's
 )
 
 // codeTooManyQuestions tells a server that the gateway is overloaded.

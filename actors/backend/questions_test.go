@@ -36,8 +36,8 @@ func (b *bench) parkedOf() (list []string, unattributed int) {
 	return list, unattributed
 }
 
-// Questions asked together are one call's, although none of them says so: nothing else runs until the burst is over
-// (protocol.md B.2 no. 2 and 4). go-sdk asks up to three at once.
+// Questions asked together are one call's, although none of them says so: nothing else runs until the burst is
+// over. go-sdk asks up to three at once.
 func TestQuestionsThatComeTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, elicit := asking()

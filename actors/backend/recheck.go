@@ -10,8 +10,7 @@ import (
 )
 
 // doubt looks at an error over HTTP for what it says of the server's era: a server may be replaced while we are connected,
-// and what comes then fails again and again (bridge.md section 5: asked again when an assumption fails). Processes are
-// opened anew whenever they are replaced.
+// and what comes then fails again and again, so the server is asked again. Processes are opened anew whenever they are replaced.
 func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.transport.isProcess() || s.life.phase != message.Ready {
 		return out
@@ -52,7 +51,7 @@ func (s *state) recheckUnanswered(_ time.Time, _ *protocol.Frame, out []kernel.E
 }
 
 // rechecked takes the answer. Only a definite one changes the era: a server that is overloaded or ill is asked again when
-// it matters (bridge.md section 5).
+// it matters.
 func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []kernel.Effect) []kernel.Effect {
 	s.conn.rechecking = 0
 	switch code, _ := protocol.ErrorNumber(f); {

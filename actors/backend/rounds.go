@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Bounds of what a modern server may ask in one call (protocol.md B.3).
+// Bounds of what a modern server may ask in one call.
 const (
 	maxRounds    = 10
 	maxEmpty     = 3                      // in a row, without a question

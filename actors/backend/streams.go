@@ -12,7 +12,7 @@ import (
 const maxBeside = 32
 
 // streams is what a modern server tells of changes: one stream with all kinds it offers and the URIs wanted now. When
-// these change, a new one is opened, and only when it is acknowledged the old one is closed (bridge.md section 4).
+// these change, a new one is opened, and only when it is acknowledged the old one is closed.
 //
 // Over stdio no stream is closed for that: what is wanted later has a stream of its own beside the others, and what is
 // wanted no more is told in vain. For at the end of any stream some servers forget what the others of the same connection

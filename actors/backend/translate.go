@@ -24,8 +24,8 @@ var canSets = func() (sets [message.CanAll + 1][]byte) {
 // modernCapabilities is the raw JSON object that declares the set to a modern server. Nobody writes to it.
 func modernCapabilities(can message.Can) []byte { return canSets[can&message.CanAll] }
 
-// modernMeta is what a request says of its caller: of a modern client what it said itself, word for word, never a union
-// (bridge.md section 7); of a legacy one what it declared when it initialized.
+// modernMeta is what a request says of its caller: of a modern client what it said itself, word for word, never a
+// union with others'; of a legacy one what it declared when it initialized.
 func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta {
 	c := &r.Caller
 	if r.Modern {
@@ -88,7 +88,7 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 }
 
 // toLegacy makes a modern client's request a legacy one. What answers the legacy server's own state goes along: go-sdk
-// asks legacy clients like that, too (protocol.md E.3 no. 24).
+// asks legacy clients like that, too.
 func toLegacy(edits []protocol.Edit, r *message.Request, token, number []byte) []protocol.Edit {
 	params := r.Params
 	if params.RequestState.Present() {
@@ -99,7 +99,7 @@ func toLegacy(edits []protocol.Edit, r *message.Request, token, number []byte) [
 }
 
 // markInputRequired makes a question of a result that is one without saying so: go-sdk asks legacy clients like that from the second
-// round on (protocol.md E.3 no. 24). Nothing else has inputRequests beside no content.
+// round on. Nothing else has inputRequests beside no content.
 func markInputRequired(m protocol.Method, f *protocol.Frame) []protocol.Edit {
 	if !bytes.Contains(f.Raw, []byte(`"inputRequests"`)) {
 		return nil

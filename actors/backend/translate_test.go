@@ -177,7 +177,7 @@ func TestALegacyServerThatWantsACapability(t *testing.T) {
 	}
 }
 
-// go-sdk asks its legacy clients with a result; what comes back is passed on to it (protocol.md E.3 no. 24).
+// go-sdk asks its legacy clients with a result; what comes back is passed on to it.
 func TestAnswersForAStateOfALegacyServer(t *testing.T) {
 	r := modernRequest(t, `,"requestState":"inner","inputResponses":{"k":{"action":"accept"}}`)
 	s := newState(Options{Server: cfg()}, kernel.Reference{}, new(uint64))

@@ -29,7 +29,7 @@ type verdict struct {
 }
 
 // judge reads an answer to server/discover. Neither a DiscoverResult nor error -32022 means modern by itself: go-sdk
-// with sessions sends both and lists legacy dates only (protocol.md E.1 no. 1).
+// with sessions sends both and lists legacy dates only.
 func judge(f *protocol.Frame) verdict {
 	if f.Kind == protocol.KindResult {
 		var r protocol.ResultInfo

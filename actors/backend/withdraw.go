@@ -14,7 +14,7 @@ import (
 // maxOrphans bounds the calls that are remembered after they were given up, the newest.
 const maxOrphans = 64
 
-// withdraw cancels a call: its slot is free at once, a late answer is ignored (protocol.md E.4 no. 28d).
+// withdraw cancels a call: its slot is free at once, a late answer is ignored.
 func (s *state) withdraw(now time.Time, m message.Withdraw, out []kernel.Effect) []kernel.Effect {
 	for i, h := range s.carried.unexecuted {
 		if h.Call == m.Call {

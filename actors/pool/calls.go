@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Isolations (contract.md section 2): who shares a connection.
+// Isolations: who shares a connection.
 const (
 	isolationClass  = "class"  // clients with the same capabilities
 	isolationLeased = "leased" // one running call at a time
@@ -292,7 +292,7 @@ func (s *state) failQueue(name protocol.FaultName, text string, out []kernel.Eff
 	return out
 }
 
-// failHopeless answers the queued calls that no backend will take: they are not kept for a reconnect (C4).
+// failHopeless answers the queued calls that no backend will take: they are not kept for a reconnect.
 func (s *state) failHopeless(now time.Time, out []kernel.Effect) []kernel.Effect {
 	rest := s.queue[:0]
 	for _, q := range s.queue {
@@ -309,7 +309,7 @@ func (s *state) failHopeless(now time.Time, out []kernel.Effect) []kernel.Effect
 }
 
 // mayServe reports whether such a call may wait for a backend: one is ready but busy, or in its first start,
-// or replaces another. After a loss calls fail at once (contract.md section 2).
+// or replaces another. After a loss calls fail at once.
 func (s *state) mayServe(w wanted) bool {
 	for _, sl := range s.slots {
 		if sl.leaving || !w.replicaIs(sl) || !w.serves(sl) && !sl.main {

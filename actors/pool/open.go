@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// inherited are the variables a child gets of the gateway's own environment (contract.md section 2); the second
+// inherited are the variables a child gets of the gateway's own environment; the second
 // line is what Windows programs need to start at all.
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
 var inheritedWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}

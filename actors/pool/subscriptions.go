@@ -16,8 +16,8 @@ const (
 	maxStreamQueries = 512             // likewise, of a modern server, which is asked for many by one stream
 )
 
-// subscription is one resource somebody wants updates of: subscribed once upstream, whatever the number of
-// subscribers (requirements.md C6).
+// subscription is one resource somebody wants updates of: subscribed once upstream, however many
+// subscribers it has.
 type subscription struct {
 	subscribers kernel.Crowd
 	waiting     []waiter // whose request is not answered yet, oldest first
@@ -56,7 +56,7 @@ func (s *state) subscription(uri string) *subscription {
 }
 
 // subscribe counts a subscriber; the first one subscribes upstream. An update may overtake the server's yes, so the
-// subscriber is recorded before (C10).
+// subscriber is noted before.
 func (s *state) subscribe(m message.SubscribeURI, out []kernel.Effect) []kernel.Effect {
 	if m.Unlisted && !s.mentions.has(m.URI) {
 		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
