@@ -158,7 +158,7 @@ func (s *state) deliver(now time.Time, id uint32, p *pending, e *upstream.Receiv
 // frame is.
 func (s *state) answeredTask(now time.Time, id uint32, p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	switch {
-	case p.task != nil:
+	case p.followed != nil:
 		return s.taskAnswered(p, f, out)
 	case p.request.Follow && s.conn.era == message.EraLegacy && f.Kind == protocol.KindResult:
 		out, done = s.followLegacy(now, id, p, f, out)
@@ -215,7 +215,7 @@ func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect
 		}
 		s.remove(uint32(e.Ticket), p)
 		out = s.failed(now, p, protocol.InternalFault, "the server refused the request: "+errorText(&e.Frame), out)
-		if s.estranged(e.Status) {
+		if s.mayHaveLeftEra(e.Status) {
 			out = s.recheck(out)
 		}
 		return s.doubt(now, e, out)
@@ -255,7 +255,7 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 	if status, ok := errors.AsType[*upstream.StatusError](e.Err); ok {
 		return s.endedWith(now, id, status, e.Err, out)
 	}
-	out, done := s.awaitAgain(id, out)
+	out, done := s.awaitTaskAgain(id, out)
 	if done {
 		return out
 	}
@@ -269,9 +269,9 @@ func (s *state) endedWith(now time.Time, id uint32, status *upstream.StatusError
 		return s.fail(now, id, protocol.NeedsLogin, "the server wants a login: "+status.Error(), out)
 	case s.unknownMethod(id, status.Code):
 		return s.fail(now, id, protocol.MethodNotFound, "Method not found: "+s.conn.pending[id].request.Frame.MethodText(), out)
-	case s.estranged(status.Code) && id == s.conn.rechecking:
-		return s.leftEra(now, out)
-	case s.estranged(status.Code):
+	case s.mayHaveLeftEra(status.Code) && id == s.conn.rechecking:
+		return s.eraChanged(now, out)
+	case s.mayHaveLeftEra(status.Code):
 		out = s.recheck(out)
 	}
 	return s.fail(now, id, protocol.BackendDisconnected, s.noAnswer(err), out)
@@ -289,7 +289,7 @@ func (s *state) unknownMethod(id uint32, status int) bool {
 func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	if p := s.conn.pending[id]; p != nil && p.own == nil {
-		if p.resent || p.task != nil {
+		if p.resent || p.followed != nil {
 			p.written = true // it ends here
 			return s.lose(now, "the server loses its session over the same request again and again", out)
 		}
@@ -336,8 +336,8 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 	}
 	s.conn.mending = nil
 	for _, q := range s.carried.rounds {
-		if q.task != nil && q.task.inFlight { // it is asked for again
-			q.task.inFlight, q.due = false, true
+		if q.poll != nil && q.poll.inFlight { // it is asked for again
+			q.poll.inFlight, q.due = false, true
 		}
 	}
 	maps.DeleteFunc(s.questions.open, func(_ uint64, a *question) bool { return a.round == nil })

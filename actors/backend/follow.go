@@ -36,28 +36,28 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 	if id == "" || len(id) > maxTaskID {
 		return s.badAnswer(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out), true
 	}
-	p.task, p.written = &followed{id: id, token: token}, true
+	p.followed, p.written = &followed{id: id, token: token}, true
 	return s.awaitTask(p, legacyPause(f, task), out), true
 }
 
 // awaitTask asks for the end of the task of a call, and looks at it after the pause.
 func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	n := s.nextID()
-	p.task.doubted, p.task.paused = nil, false
+	p.followed.doubted, p.followed.paused = nil, false
 	s.conn.pending[n], s.conn.byCall[p.call] = p, n
-	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(p.task.id))
+	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(p.followed.id))
 	out = append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
 	return append(out, kernel.WakeAfter(pause, lookDue{s.conn.incarnation, n}))
 }
 
-// awaitAgain goes on with a call whose response ended before its task did: what stands between us and the server may close what
+// awaitTaskAgain goes on with a call whose response ended before its task did: what stands between us and the server may close what
 // is quiet for long. It reports whether it did. The task runs on, and asking for its result again executes nothing.
-func (s *state) awaitAgain(id uint32, out []kernel.Effect) (_ []kernel.Effect, done bool) {
+func (s *state) awaitTaskAgain(id uint32, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	p := s.conn.pending[id]
-	if p.task == nil || p.task.retries >= maxFailures {
+	if p.followed == nil || p.followed.retries >= maxFailures {
 		return out, false
 	}
-	p.task.retries++
+	p.followed.retries++
 	out = s.declineQuestions(id, out)
 	s.remove(id, p)
 	return s.awaitTask(p, firstPoll, out), true
@@ -78,20 +78,20 @@ func legacyPause(f *protocol.Frame, task protocol.Span) time.Duration {
 func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
 	switch {
-	case p == nil || p.task == nil || p.task.doubted != nil:
+	case p == nil || p.followed == nil || p.followed.doubted != nil:
 		return out
-	case p.task.paused:
+	case p.followed.paused:
 		s.remove(m.id, p)
 		return s.awaitTask(p, firstPoll, out)
 	}
-	return s.expireOwn(s.request(protocol.MethodTasksGet, taskParams(p.task.id), func(s *state, _ time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	return s.expireOwn(s.request(protocol.MethodTasksGet, taskParams(p.followed.id), func(s *state, _ time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		if s.conn.pending[m.id] != p {
 			return out
 		}
 		pause := firstPoll
 		if f.Kind == protocol.KindResult {
-			p.task.retries, pause = 0, legacyPause(f, f.Result)
-			p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
+			p.followed.retries, pause = 0, legacyPause(f, f.Result)
+			p.reached, out = heartbeat(p.call, p.reached, p.followed.reported, f, out)
 		}
 		return append(out, kernel.WakeAfter(pause, m))
 	}, out))
@@ -99,16 +99,16 @@ func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
 
 // dropFollowed tells a legacy server that nobody waits for the task of a call any more, if we asked for one.
 func (s *state) dropFollowed(p *pending, out []kernel.Effect) []kernel.Effect {
-	if p.task == nil {
+	if p.followed == nil {
 		return out
 	}
-	return s.cancelUnknown(p.task.id, out)
+	return s.cancelUnknown(p.followed.id, out)
 }
 
 // followedBy returns the call whose task reports progress under the token.
 func (s *state) followedBy(token uint32) *pending {
 	for _, p := range s.conn.pending {
-		if p.task != nil && p.task.token == token {
+		if p.followed != nil && p.followed.token == token {
 			return p
 		}
 	}

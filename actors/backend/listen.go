@@ -41,7 +41,7 @@ func (s *state) filter() (filter []byte, uris []string) {
 	var has struct{ Tools, Prompts, Resources changes }
 	uris = slices.Sorted(maps.Keys(s.conn.streams.wanted))
 	if s.conn.streams.opensBeside() {
-		uris = slices.DeleteFunc(uris, s.conn.streams.holds)
+		uris = slices.DeleteFunc(uris, s.conn.streams.has)
 	} else {
 		_ = json.Unmarshal(s.conn.info.Capabilities, &has) // what makes no sense is not offered
 	}
@@ -81,7 +81,7 @@ func (s *state) listenAnew(out []kernel.Effect) []kernel.Effect {
 			out = s.closeStream(l.first, out)
 			l.first = nil
 		}
-		return s.answerHeldQueries(out)
+		return s.answerPromisedQueries(out)
 	}
 	st := &changeStream{requested: uris, standsBeside: l.opensBeside()}
 	params := append(append([]byte(`{"notifications":`), filter...), '}')
@@ -114,8 +114,8 @@ func (s *state) closeStream(st *changeStream, out []kernel.Effect) []kernel.Effe
 	return s.cancelRequest(st.id, "", out)
 }
 
-// want takes the pool's wish for updates of a resource, or the end of it.
-func (s *state) want(m message.Query, out []kernel.Effect) []kernel.Effect {
+// subscribe takes the pool's wish for updates of a resource, or the end of it.
+func (s *state) subscribe(m message.Query, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	var params struct{ URI string }
 	_ = json.Unmarshal(m.Params, &params) // rendered by the pool
@@ -124,22 +124,22 @@ func (s *state) want(m message.Query, out []kernel.Effect) []kernel.Effect {
 			delete(l.wanted, params.URI)
 			out = s.listenAnew(out)
 		}
-		return s.wantAnswered(m.Key, params.URI, true, out)
+		return s.answerQuery(m.Key, params.URI, true, out)
 	}
 	switch {
 	case l.refused:
-		return s.wantAnswered(m.Key, params.URI, false, out)
+		return s.answerQuery(m.Key, params.URI, false, out)
 	case l.promised(params.URI):
 		l.wanted[params.URI] = true
-		return s.wantAnswered(m.Key, params.URI, true, out)
+		return s.answerQuery(m.Key, params.URI, true, out)
 	}
 	l.wanted[params.URI] = true
 	l.queries[m.Key] = params.URI
 	return s.listenAnew(out)
 }
 
-// wantAnswered answers a query of the pool. A server that does not acknowledge a URI does not say why.
-func (s *state) wantAnswered(key uint64, uri string, yes bool, out []kernel.Effect) []kernel.Effect {
+// answerQuery answers a query of the pool. A server that does not acknowledge a URI does not say why.
+func (s *state) answerQuery(key uint64, uri string, yes bool, out []kernel.Effect) []kernel.Effect {
 	q := message.Queried{Backend: s.self, Key: key}
 	if !yes {
 		q.Fault = &protocol.Fault{Name: protocol.ResourceNotFound, Server: s.server.Name, URI: uri,
@@ -162,17 +162,17 @@ func (s *state) answerQueries(st *changeStream, out []kernel.Effect) []kernel.Ef
 		if !st.uris[uri] {
 			delete(l.wanted, uri)
 		}
-		out = s.wantAnswered(key, uri, st.uris[uri], out)
+		out = s.answerQuery(key, uri, st.uris[uri], out)
 	}
 	return out
 }
 
-// answerHeldQueries answers the queries about URIs that the streams have already.
-func (s *state) answerHeldQueries(out []kernel.Effect) []kernel.Effect {
+// answerPromisedQueries answers the queries about URIs that the streams have already.
+func (s *state) answerPromisedQueries(out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.conn.streams.queries)) {
-		if uri := s.conn.streams.queries[key]; s.conn.streams.holds(uri) {
+		if uri := s.conn.streams.queries[key]; s.conn.streams.has(uri) {
 			delete(s.conn.streams.queries, key)
-			out = s.wantAnswered(key, uri, true, out)
+			out = s.answerQuery(key, uri, true, out)
 		}
 	}
 	return out
@@ -186,35 +186,15 @@ func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protoc
 	if st == nil || s.streamOf(e, params) != st {
 		return out
 	}
-	var filter struct {
-		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
-		ResourceSubscriptions, TaskIDs                             []string
-	}
-	_ = json.Unmarshal(params.Notifications.Of(e.Frame.Raw), &filter) // what makes no sense is not acknowledged
 	st.since = now
-	st.kinds = [protocol.ItemKinds]bool{
-		protocol.Tools: filter.ToolsListChanged, protocol.Prompts: filter.PromptsListChanged,
-		protocol.Resources: filter.ResourcesListChanged, protocol.Templates: filter.ResourcesListChanged,
-	}
-	st.uris = map[string]bool{}
-	for _, id := range filter.TaskIDs {
-		filter.ResourceSubscriptions = append(filter.ResourceSubscriptions, message.TaskURI(id))
-	}
-	for _, uri := range filter.ResourceSubscriptions {
-		if slices.Contains(st.requested, uri) {
-			st.uris[uri] = true
-		}
-	}
+	st.promise(params.Notifications.Of(e.Frame.Raw))
 	first := l.first == nil
 	l.paused = false
 	if l.opening = nil; st.standsBeside {
 		l.beside = append(l.beside, st)
 	} else {
 		out = s.closeOld(out)
-		if l.replaced = l.beside; !first {
-			l.replaced = append(l.replaced, l.first)
-		}
-		l.first, l.beside = st, nil
+		l.takeOver(st)
 	}
 	out = s.answerQueries(st, out)
 	if l.missed || first && !s.conn.opening.stream {

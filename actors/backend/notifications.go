@@ -97,6 +97,6 @@ func (s *state) progress(e *upstream.Received, out []kernel.Effect) []kernel.Eff
 		return out
 	}
 	return append(out, kernel.Tell(p.call.Holder, message.Progress{
-		Seq: p.call.Seq, Frame: e.Frame, Token: params.Token, Behind: s.behind(p, &e.Frame, e.Frame.Params),
+		Seq: p.call.Seq, Frame: e.Frame, Token: params.Token, Behind: s.isBehind(p, &e.Frame, e.Frame.Params),
 	}))
 }

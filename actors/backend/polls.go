@@ -32,8 +32,8 @@ type poll struct {
 	failures int
 }
 
-// follow takes a task for an answer that comes later.
-func (s *state) follow(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+// followModern takes a task for an answer that comes later.
+func (s *state) followModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	id := protocol.Member(f.Raw, f.Result, "taskId").Of(f.Raw)
 	if text, ok := protocol.Unquote(id); !ok || text == "" || len(text) > maxTaskID {
 		return s.badAnswer(now, p, fmt.Sprintf("the server answered with a task that has no id of 1 to %d bytes", maxTaskID), out)
@@ -43,10 +43,10 @@ func (s *state) follow(now time.Time, p *pending, f *protocol.Frame, out []kerne
 		q = &round{call: p.call, request: p.request}
 	}
 	q.reached = p.reached
-	q.task = &poll{id: slices.Clone(id), pause: firstPoll, posed: map[string]bool{}}
+	q.poll = &poll{id: slices.Clone(id), pause: firstPoll, posed: map[string]bool{}}
 	q.responses, q.open, q.due = nil, 0, false
 	s.carried.rounds[q.call] = q
-	return s.pauseRound(q, q.task.pauseOf(f), out)
+	return s.pauseRound(q, q.poll.pauseOf(f), out)
 }
 
 // pauseOf is how long to wait before the next request, as the server wishes, within bounds.
@@ -72,7 +72,7 @@ func (*state) pauseRound(q *round, pause time.Duration, out []kernel.Effect) []k
 
 // sendPoll asks how far the task is, or passes on what its client answered.
 func (s *state) sendPoll(q *round, out []kernel.Effect) []kernel.Effect {
-	q.due, q.task.inFlight = false, true
+	q.due, q.poll.inFlight = false, true
 	m, more := protocol.MethodTasksGet, []byte(nil)
 	if len(q.responses) > 0 {
 		m, more = protocol.MethodTasksUpdate, protocol.AppendInputResponses([]byte(`,"inputResponses":`), q.responses)
@@ -90,8 +90,8 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own answ
 	caller := &q.request.Caller
 	meta.Capabilities = caller.Extras.With(modernCapabilities(caller.Can), true)
 	params := append(meta.AppendMeta([]byte(`{"_meta":`)), `,"taskId":`...)
-	params = append(append(append(params, q.task.id...), more...), '}')
-	name, _ := protocol.Unquote(q.task.id)
+	params = append(append(append(params, q.poll.id...), more...), '}')
+	name, _ := protocol.Unquote(q.poll.id)
 	return append(out, kernel.Act(write{upstream.Outgoing{
 		Ticket: uint64(id), Frame: protocol.AppendRequest(nil, uint64(id), m.String(), params), Request: true, Method: m.String(), Name: name,
 	}}))
@@ -99,7 +99,7 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own answ
 
 // polled takes the answer to a request about a task.
 func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	t := q.task
+	t := q.poll
 	if s.carried.rounds[q.call] != q || !t.inFlight {
 		return out // its call has ended meanwhile
 	}
@@ -167,13 +167,13 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 		return s.dropTask(now, q, why, out)
 	}
 	if len(q.responses) == 0 {
-		return s.pauseRound(q, q.task.pauseOf(f), out)
+		return s.pauseRound(q, q.poll.pauseOf(f), out)
 	}
-	if q.task.rounds++; q.task.rounds > maxRounds {
+	if q.poll.rounds++; q.poll.rounds > maxRounds {
 		return s.dropTask(now, q, fmt.Sprintf("the server's task asked %d times and would not end", maxRounds), out)
 	}
 	for _, response := range q.responses {
-		q.task.posed[string(response.Key)] = true
+		q.poll.posed[string(response.Key)] = true
 	}
 	if len(questions) == 0 {
 		return s.resend(q, out)
@@ -208,7 +208,7 @@ func (s *state) dropTask(now time.Time, q *round, why string, out []kernel.Effec
 
 // cancelTask tells the server that nobody waits for the task of a call any more, if it became one. Its answer does not matter.
 func (s *state) cancelTask(q *round, out []kernel.Effect) []kernel.Effect {
-	if q.task == nil || !s.conn.open || s.conn.era != message.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
+	if q.poll == nil || !s.conn.open || s.conn.era != message.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
 		return out
 	}
 	return s.expireOwn(s.requestOfTask(q, protocol.MethodTasksCancel, nil, ignored, out))

@@ -318,7 +318,7 @@ func (s *state) query(m message.Query, out []kernel.Effect) []kernel.Effect {
 	if s.conn.era == message.EraModern {
 		switch m.Method {
 		case protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
-			return s.want(m, out)
+			return s.subscribe(m, out)
 		}
 	}
 	out = s.request(m.Method, m.Params, func(s *state, _ time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {

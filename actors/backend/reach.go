@@ -81,7 +81,7 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 	case p.round != nil:
 		s.carried.rounds[p.call] = p.round
 		return out
-	case p.task != nil: // the call itself was written long ago
+	case p.followed != nil: // the call itself was written long ago
 		return s.failed(now, p, protocol.BackendDisconnected, err.Error(), out)
 	case errors.Is(err, stream.ErrOverBudget): // there is no more room for another replica
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,

@@ -17,8 +17,8 @@ func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) 
 	}
 	switch code, _ := protocol.ErrorNumber(&e.Frame); {
 	case s.conn.era == message.EraLegacy && judge(&e.Frame).era == message.EraModern:
-		return s.leftEra(now, out)
-	case s.estranged(e.Status) && !saysModern(code):
+		return s.eraChanged(now, out)
+	case s.mayHaveLeftEra(e.Status) && !saysModern(code):
 		return s.recheck(out)
 	}
 	return out
@@ -57,19 +57,19 @@ func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []ke
 	switch code, _ := protocol.ErrorNumber(f); {
 	case judge(f).era == message.EraModern, code == codeHeaderMismatch, code == codeCapabilityRequired:
 		return out
-	case saysNothing(status), code == codeInternal && !s.estranged(status):
+	case saysNothing(status), code == codeInternal && !s.mayHaveLeftEra(status):
 		return out
 	}
-	return s.leftEra(now, out)
+	return s.eraChanged(now, out)
 }
 
-// leftEra: the server speaks another era than it did. It is opened again, and asked.
-func (s *state) leftEra(now time.Time, out []kernel.Effect) []kernel.Effect {
+// eraChanged: the server speaks another era than it did. It is opened again, and asked.
+func (s *state) eraChanged(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.life.known = message.KnownEra{}
 	return s.lose(now, "the server no longer speaks "+s.conn.info.Version, out)
 }
 
-// estranged reports whether an HTTP status without a modern error may mean that the server has gone back to a legacy era.
-func (s *state) estranged(status int) bool {
+// mayHaveLeftEra reports whether an HTTP status without a modern error may mean that the server has gone back to a legacy era.
+func (s *state) mayHaveLeftEra(status int) bool {
 	return s.conn.era == message.EraModern && status/100 == 4 && !saysNothing(status) // Rust's says 422, others 400, 404, 405
 }

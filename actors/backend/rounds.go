@@ -36,7 +36,7 @@ type round struct {
 	reached   float64                  // pending.reached, over all requests so far
 	urls      [][]byte                 // elicitationIds, raw JSON, that we made up for questions of mode url
 	tasks     bool                     // the request is sent as one of a client that has declared tasks
-	task      *poll                    // what the call has become; nil = no task
+	poll      *poll                    // what the call has become; nil = no task
 }
 
 // inputRequest is one question of a round's while they are being collected.
@@ -104,7 +104,7 @@ func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInf
 			why = fmt.Sprintf("the server asks more than %d questions at once", maxQuestions)
 			return false
 		}
-		if q.task != nil && q.task.posed[string(key)] {
+		if q.poll != nil && q.poll.posed[string(key)] {
 			return true
 		}
 		response := protocol.InputResponse{Key: slices.Clone(key)}
@@ -187,7 +187,7 @@ func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.open || s.conn.era != message.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
 		return out
 	}
-	if q.task != nil {
+	if q.poll != nil {
 		return s.sendPoll(q, out)
 	}
 	delete(s.carried.rounds, q.call)
@@ -216,10 +216,10 @@ func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 	return s.resend(q, out)
 }
 
-// behind reports whether a step of progress is none for the client: a legacy client's call is one, but the server begins to
+// isBehind reports whether a step of progress is none for the client: a legacy client's call is one, but the server begins to
 // count anew with each request; of a task that is followed the client was told by us, too. Progress must grow. MCP 2025-11-25,
 // basic/utilities/progress.
-func (s *state) behind(p *pending, f *protocol.Frame, params protocol.Span) bool {
+func (s *state) isBehind(p *pending, f *protocol.Frame, params protocol.Span) bool {
 	if !p.request.Follow && (s.conn.era != message.EraModern || p.request.Modern) {
 		return false
 	}

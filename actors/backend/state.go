@@ -152,7 +152,7 @@ type pending struct {
 	round     *round        // what its modern server asked so far; nil = nothing
 	reached   float64       // the highest progress its client was told, where we have to know; 0 = none
 	mended    bool          // it was sent once more with other headers
-	task      *followed     // legacy: what it has become, whose end it waits for; nil = no task that we asked for
+	followed  *followed     // legacy: what it has become, whose end it waits for; nil = no task that we asked for
 	query     uint64        // the pool's number for it; 0 = nobody is told
 	own       answerHandler // the gateway's own request: takes its answer
 }

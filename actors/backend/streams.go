@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -49,6 +50,29 @@ func (st *changeStream) acknowledgedNothing() bool {
 	return st.kinds == [protocol.ItemKinds]bool{} && len(st.uris) == 0
 }
 
+// promise notes what of it the server has acknowledged, raw JSON. What makes no sense, or was not asked for, is not.
+func (st *changeStream) promise(raw []byte) {
+	var filter struct {
+		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
+		ResourceSubscriptions, TaskIDs                             []string
+	}
+	_ = json.Unmarshal(raw, &filter)
+	st.kinds = [protocol.ItemKinds]bool{
+		protocol.Tools: filter.ToolsListChanged, protocol.Prompts: filter.PromptsListChanged,
+		protocol.Resources: filter.ResourcesListChanged, protocol.Templates: filter.ResourcesListChanged,
+	}
+	uris := filter.ResourceSubscriptions
+	for _, id := range filter.TaskIDs {
+		uris = append(uris, message.TaskURI(id))
+	}
+	st.uris = map[string]bool{}
+	for _, uri := range uris {
+		if slices.Contains(st.requested, uri) {
+			st.uris[uri] = true
+		}
+	}
+}
+
 // overlap collects what two streams may both tell, so that it is passed on once.
 type overlap struct {
 	armed bool
@@ -86,19 +110,28 @@ func (l *streams) lasting() []*changeStream {
 	return append(slices.Clone(l.beside), l.first)
 }
 
+// takeOver puts a stream in the place of all there are, which are heard a little longer.
+func (l *streams) takeOver(st *changeStream) {
+	l.replaced = l.beside
+	if l.first != nil {
+		l.replaced = append(l.replaced, l.first)
+	}
+	l.first, l.beside = st, nil
+}
+
 // askedFor reports whether one of them was opened for the URI.
 func (l *streams) askedFor(uri string) bool {
 	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return slices.Contains(st.requested, uri) })
 }
 
-// holds reports whether one of them has it acknowledged. A URI that was refused may be asked for again.
-func (l *streams) holds(uri string) bool {
+// has reports whether one of them has it acknowledged. A URI that was refused may be asked for again.
+func (l *streams) has(uri string) bool {
 	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return st.uris[uri] })
 }
 
 // promised reports whether the server has said yes to the URI and nothing is about to end that.
 func (l *streams) promised(uri string) bool {
-	return (l.opening == nil || l.opening.standsBeside) && l.holds(uri)
+	return (l.opening == nil || l.opening.standsBeside) && l.has(uri)
 }
 
 // outdated reports whether what is wanted has changed since the streams were opened, or is asked for again, or the first of

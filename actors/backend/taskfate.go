@@ -15,17 +15,17 @@ import (
 
 // taskAnswered takes an answer about the task of a call. done: it is none for the client; else the frame is.
 func (s *state) taskAnswered(p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
-	if odd := p.task.doubted; odd != nil {
-		p.task.doubted = nil
+	if odd := p.followed.doubted; odd != nil {
+		p.followed.doubted = nil
 		return s.judgeTask(p, odd, f, out)
 	}
 	if !doubtful(p.request, f) {
 		return f, out, false
 	}
 	n, odd := s.nextID(), *f // a copy, or every frame that comes would live on the heap
-	p.task.doubted = &odd
+	p.followed.doubted = &odd
 	s.conn.pending[n], s.conn.byCall[p.call] = p, n
-	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksGet.String(), taskParams(p.task.id))
+	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksGet.String(), taskParams(p.followed.id))
 	return nil, append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksGet.String()}})), true
 }
 
@@ -53,9 +53,9 @@ func (s *state) judgeTask(p *pending, odd, f *protocol.Frame, out []kernel.Effec
 	switch {
 	case status == "working" || status == "input_required":
 		n := s.nextID()
-		p.task.paused, p.task.retries = true, 0
+		p.followed.paused, p.followed.retries = true, 0
 		s.conn.pending[n], s.conn.byCall[p.call] = p, n
-		p.reached, out = heartbeat(p.call, p.reached, p.task.reported, f, out)
+		p.reached, out = heartbeat(p.call, p.reached, p.followed.reported, f, out)
 		return nil, append(out, kernel.WakeAfter(legacyPause(f, f.Result), lookDue{s.conn.incarnation, n})), true
 	case odd.Kind == protocol.KindResult && (status == "failed" || status == "cancelled"):
 		why, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw))

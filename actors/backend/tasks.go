@@ -49,7 +49,7 @@ func (s *state) taskGone(r *message.Request) bool {
 }
 
 // namesTask reports whether what the server asks in the request names a task.
-func (p *pending) namesTask() bool { return p.task != nil || p.request.AboutTask() }
+func (p *pending) namesTask() bool { return p.followed != nil || p.request.AboutTask() }
 
 // waitsFor returns our id of the newest request that waits for the end of a task, 0 = none. raw is the task's id as JSON.
 func (s *state) waitsFor(raw []byte) uint32 {
@@ -59,7 +59,7 @@ func (s *state) waitsFor(raw []byte) uint32 {
 		return 0
 	}
 	for n, p := range s.conn.pending {
-		if p.own == nil && (p.task != nil && p.task.id == id || p.request.Frame.M == protocol.MethodTasksResult && p.request.Item == id) {
+		if p.own == nil && (p.followed != nil && p.followed.id == id || p.request.Frame.M == protocol.MethodTasksResult && p.request.Item == id) {
 			newest = max(newest, n)
 		}
 	}
@@ -84,9 +84,9 @@ func (s *state) taskNote(span protocol.Span, e *upstream.Received, out []kernel.
 // taskProgress passes on the progress of a call that has become a task.
 func (s *state) taskProgress(token uint32, e *upstream.Received, span protocol.Span, out []kernel.Effect) []kernel.Effect {
 	if p := s.followedBy(token); p != nil {
-		p.task.reported = true
+		p.followed.reported = true
 		return append(out, kernel.Tell(p.call.Holder, message.Progress{
-			Seq: p.call.Seq, Frame: e.Frame, Token: span, Behind: s.behind(p, &e.Frame, e.Frame.Params),
+			Seq: p.call.Seq, Frame: e.Frame, Token: span, Behind: s.isBehind(p, &e.Frame, e.Frame.Params),
 		}))
 	}
 	i := slices.IndexFunc(s.conn.tasks, func(t task) bool { return t.token == token })

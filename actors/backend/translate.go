@@ -171,7 +171,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	case p.request.Modern:
 		return s.done(now, p, *f, out)
 	case kind == protocol.ResultTask:
-		return s.follow(now, p, f, out)
+		return s.followModern(now, p, f, out)
 	}
 	var room [8]protocol.Edit
 	return s.doneEdited(now, p, f, protocol.ToLegacyResult(room[:0], m, f, &r), out)

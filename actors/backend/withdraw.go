@@ -66,7 +66,7 @@ func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	for _, id := range slices.Sorted(maps.Values(s.conn.byCall)) {
-		if s.conn.pending[id].task == nil { // what it waits for goes on without anybody
+		if s.conn.pending[id].followed == nil { // what it waits for goes on without anybody
 			out = s.sayCancelled(id, reason, out)
 		}
 	}
@@ -88,7 +88,7 @@ func (s *state) sayCancelled(id uint32, reason string, out []kernel.Effect) []ke
 // orphan remembers a call that is given up, if its server may yet make a task of it.
 func (s *state) orphan(id uint32, p *pending) {
 	r := p.request
-	if r.Frame.M != protocol.MethodToolsCall || p.task != nil || s.conn.era != message.EraModern && !r.AsTask && !r.Follow {
+	if r.Frame.M != protocol.MethodToolsCall || p.followed != nil || s.conn.era != message.EraModern && !r.AsTask && !r.Follow {
 		return
 	}
 	if len(s.conn.orphans) >= maxOrphans {

@@ -108,7 +108,7 @@ func TestOrphansAreBounded(t *testing.T) {
 		r.Frame.M = protocol.MethodToolsCall
 		s.orphan(id, &pending{request: r})
 		s.orphan(1000, &pending{request: &message.Request{}})
-		s.orphan(1001, &pending{request: r, task: &followed{}})
+		s.orphan(1001, &pending{request: r, followed: &followed{}})
 	}
 	if len(s.conn.orphans) != maxOrphans || s.conn.orphans[0] != 2 {
 		t.Errorf("%d are remembered, the oldest is %d", len(s.conn.orphans), s.conn.orphans[0])
