@@ -70,8 +70,7 @@ func (s *state) tellLevel(out []kernel.Effect) []kernel.Effect {
 	}
 	s.conn.level = level
 	params := append([]byte(`{"level":`), protocol.Quote(string(level))...)
-	ignore := func(_ *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect { return out }
-	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignore, out))
+	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignored, out))
 }
 
 // rootsResult answers roots/list with the roots of the configuration. MCP 2025-11-25, client/roots.
