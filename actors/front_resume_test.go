@@ -147,7 +147,7 @@ func TestResumeListening(t *testing.T) {
 	}
 }
 
-// MCP 2025-03-26, basic, batching; protocol.md E6, L10.
+// MCP 2025-03-26, basic, batching.
 func TestBatches(t *testing.T) {
 	server, say := slowServer(t)
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, nil)

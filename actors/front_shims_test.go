@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// protocol.md A.9: what a client gets of content that its version does not know.
+// What a client gets of content that its version does not know.
 func TestContentForOlderClients(t *testing.T) {
 	const content = `{"content":[{"type":"audio","mimeType":"audio/wav","data":"QUJD"},{"type":"resource_link","uri":"file:///a","name":"a"},{"type":"new"}],"structuredContent":{"x":1}}`
 	server := &actortest.Server{Tools: []string{"make"}}

@@ -125,7 +125,7 @@ func (w *web) open(path string) string {
 	return r.session
 }
 
-// MCP 2025-11-25, basic/transports: sessions. protocol.md A.2, rows L1, L2, L8, L9, L12, L13.
+// MCP 2025-11-25, basic/transports: sessions.
 func TestSessionsOverHTTP(t *testing.T) {
 	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"a"}}}, nil)
 	id := w.open("/mcp")

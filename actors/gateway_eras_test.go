@@ -50,7 +50,7 @@ func inTwoRounds(http bool) *actortest.Modern {
 	}}
 }
 
-// bridge.md section 3: legacy client, modern server.
+// Legacy client, modern server.
 func TestALegacyClientOnAModernServer(t *testing.T) {
 	eachTransport(t, func(t *testing.T, http bool) {
 		server := inTwoRounds(http)
@@ -115,7 +115,7 @@ func TestAClientWhoseVersionCannotBeAsked(t *testing.T) {
 	})(t)
 }
 
-// bridge.md section 3: modern client, modern server. Nothing of ours waits while the client thinks.
+// Modern client, modern server. Nothing of ours waits while the client thinks.
 func TestAModernClientOnAModernServer(t *testing.T) {
 	eachTransport(t, func(t *testing.T, http bool) {
 		server := inTwoRounds(http)
@@ -139,7 +139,7 @@ func TestAModernClientOnAModernServer(t *testing.T) {
 	})
 }
 
-// bridge.md section 4: a legacy client subscribes; the modern server is listened to.
+// A legacy client subscribes; the modern server is listened to.
 func TestALegacyClientSubscribesToAModernServer(t *testing.T) {
 	eachTransport(t, func(t *testing.T, http bool) {
 		server := inTwoRounds(http)

@@ -48,7 +48,7 @@ func (s *state) openListen(m message.OpenListen, out []kernel.Effect) []kernel.E
 	return append(out, kernel.Act(startListener{m, s.streams, expect}))
 }
 
-// ask starts a survey: which sessions could leave (contract.md section 2: the least recently used makes room).
+// ask starts a survey: which sessions could leave (the least recently used makes room).
 func (s *state) ask(out []kernel.Effect) []kernel.Effect {
 	if s.polling {
 		return out

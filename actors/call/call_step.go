@@ -54,7 +54,7 @@ func (c *Call) begin(now time.Time) {
 	}
 }
 
-// tick ends the call when a clock has run out: the server is told, the client gets TIMEOUT (contract.md section 5).
+// tick ends the call when a clock has run out: the server is told, the client gets TIMEOUT.
 func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	deadline := c.Deadline()
 	if deadline.IsZero() || now.Before(deadline) {

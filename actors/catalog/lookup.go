@@ -94,7 +94,7 @@ func (n *names) qualified(name string) (it *item, replica int) {
 	return nil, -1
 }
 
-// Tool finds a tool by its public name or, failing that, by any alias of it (contract.md section 4). Aliases are
+// Tool finds a tool by its public name or, failing that, by any alias of it. Aliases are
 // resolved before filters: a tool that is disabled is TOOL_NOT_FOUND by every spelling, and its spellings mean no other.
 func (v *View) Tool(name string) (*Entry, *protocol.Fault) {
 	it, candidates := v.names[0].find(name)

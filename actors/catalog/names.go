@@ -12,7 +12,7 @@ const (
 	modeNever      = "never"
 )
 
-// nameAll gives the tools (or prompts) of all servers their public names (contract.md section 4).
+// nameAll gives the tools (or prompts) of all servers their public names.
 // Filtered items take part, so that no name moves when a filter changes.
 func nameAll(items []*item, naming Naming, had holdings) (warnings []string) {
 	choosePrefixed(items, naming)

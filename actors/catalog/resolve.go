@@ -16,7 +16,7 @@ type Found struct {
 	Unlisted bool   // only if its server has mentioned it, which its pool knows
 }
 
-// Resource finds where a URI leads (contract.md section 4), in this order: a listed resource's public URI or its
+// Resource finds where a URI leads, in this order: a listed resource's public URI or its
 // other spelling; an expansion of a template in either spelling; the server's own URI, if exactly one server owns
 // it; a URI that names its server and that nothing promises, as far as that is allowed (unlisted.go).
 func (v *View) Resource(uri string) (Found, *protocol.Fault) {

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// protocol.md A.9, B.1: content that a newer version brought becomes text for a client that does not know it.
+// Content that a newer version brought becomes text for a client that does not know it.
 func TestRewriteResultForOlderClients(t *testing.T) {
 	const (
 		sound    = `{"type":"audio","mimeType":"audio/wav","data":"QUJDRA==","annotations":{"audience":["user"]}}`

@@ -2,7 +2,7 @@ package catalog
 
 import "goblin-actor/protocol"
 
-// The members we add to an item's _meta (contract.md section 4).
+// The members we add to an item's _meta.
 const (
 	metaName   = "goblin-actor/name"   // what the server calls it
 	metaServer = "goblin-actor/server" // the server

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The spellings of a resource's URI (contract.md section 4).
+// The spellings of a resource's URI.
 const (
 	stylePrefix     = "prefix"     // resource://<server>/<original>
 	styleUnderscore = "underscore" // <server>_<scheme>___<rest>

@@ -80,7 +80,7 @@ func collect(picture *status.Snapshot, report *message.CatalogReport, part any) 
 	}
 }
 
-// finish sorts what came and works out whether the gateway is ready (contract.md section 3).
+// finish sorts what came and works out whether the gateway is ready.
 func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snapshot {
 	picture.Now = time.Now()
 	picture.Listen, picture.Config, picture.Draining, picture.Catalog = report.Listen, report.Config, report.Draining, report.Catalog

@@ -93,7 +93,7 @@ func (s *state) takes(sl *slot, w wanted, r *message.Request) bool {
 }
 
 // pick chooses among the backends that take such a call: the one that made the task it is about, or that asked, else in turn or
-// the least busy (S4.2.1). nil: none.
+// the least busy. nil: none.
 func (s *state) pick(w wanted, r *message.Request) *slot {
 	if sl := s.pickKnown(w, r); sl != nil {
 		return sl
@@ -329,7 +329,7 @@ func (s *state) unavailableName() protocol.FaultName {
 	return protocol.ServerUnavailable
 }
 
-// unavailableFault says why the server cannot carry out such a call and when it is tried next (S3.2.3, S4.3.3).
+// unavailableFault says why the server cannot carry out such a call and when it is tried next.
 func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable()}
 	if w.replica > 0 {

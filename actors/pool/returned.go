@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// returned tries another backend with a call that no server has seen (S4.2.3), each of them once: while several cannot be
+// returned tries another backend with a call that no server has seen, each of them once: while several cannot be
 // reached they would pass it on to each other without end. A call whose client has left meanwhile ends here.
 func (s *state) returned(now time.Time, m message.Returned, out []kernel.Effect) []kernel.Effect {
 	r := s.running[m.Call]

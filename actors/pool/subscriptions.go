@@ -201,7 +201,7 @@ func (s *state) answered(q query, sub *subscription, m message.Queried, out []ke
 	return out
 }
 
-// subscribeFailed answers those who wait and forgets them (S0.9.3). Who was subscribed before stays: the next connection is
+// subscribeFailed answers those who wait and forgets them. Who was subscribed before stays: the next connection is
 // asked again.
 func (s *state) subscribeFailed(uri string, sub *subscription, answer message.Subscribed, out []kernel.Effect) []kernel.Effect {
 	for _, w := range sub.waiting {

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// transport.md rule 1: a Content-Length is a promise, not memory.
+// A Content-Length is a promise, not memory.
 func TestServerContentLengthAllocatesNothing(t *testing.T) {
 	budget := stream.NewBudget(1 << 30)
 	s, address := serve(t, handlerFunc{post: echo}, Options{Budget: budget}, testLimits)
@@ -66,7 +66,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// transport.md rule 2: the client that sent too much reads why, and no reset.
+// The client that sent too much reads why, and no reset.
 func TestServerTooLarge(t *testing.T) {
 	budget := stream.NewBudget(1 << 30)
 	_, address := serve(t, handlerFunc{post: echo}, Options{MaxMessageBytes: 100 << 10, Budget: budget}, testLimits)
@@ -134,7 +134,7 @@ func chunks(text string, size int) string {
 	return b.String()
 }
 
-// transport.md, back-pressure: beyond the budget new requests get 503 with Retry-After, and what was taken comes back.
+// Beyond the budget new requests get 503 with Retry-After, and what was taken comes back.
 func TestServerBudget(t *testing.T) {
 	budget := stream.NewBudget(100 << 10)
 	_, address := serve(t, handlerFunc{post: echo}, Options{Budget: budget}, testLimits)
@@ -201,7 +201,7 @@ func TestServerTruncatedBody(t *testing.T) {
 	}
 }
 
-// transport.md rule 7: the body's time grows with what has come, not with what was promised.
+// The body's time grows with what has come, not with what was promised.
 func TestServerSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := limits{header: 10 * time.Second, bodyRate: 1000, idle: time.Minute, decide: time.Minute}
@@ -236,7 +236,7 @@ func TestServerSlowBody(t *testing.T) {
 	})
 }
 
-// transport.md rule 9: large answers to small requests, many at once, compared byte for byte.
+// Large answers to small requests, many at once, compared byte for byte.
 func TestServerLargeAnswers(t *testing.T) {
 	answer := append(append([]byte(`{"jsonrpc":"2.0","id":1,"result":{"t":"`), bytes.Repeat([]byte("0123456789abcdef"), 1<<16)...), `"}}`...)
 	_, address := serve(t, handlerFunc{post: func(x *Exchange) { go x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)

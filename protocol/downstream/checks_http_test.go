@@ -8,7 +8,6 @@ import (
 )
 
 // What must not pass the door, over real sockets: status, and whether the connection ends with it.
-// transport.md rule 6; protocol.md H2, H3, H4, L5.
 func TestServerRefuses(t *testing.T) {
 	reached := &collect[string]{}
 	handler := handlerFunc{
@@ -120,7 +119,7 @@ func TestServerUnreadBodyIsNoRequest(t *testing.T) {
 	}
 }
 
-// contract.md section 2: allowed origins get CORS and preflight, exposing Mcp-Session-Id.
+// Allowed origins get CORS and preflight, exposing Mcp-Session-Id.
 func TestServerCORS(t *testing.T) {
 	handler := handlerFunc{post: func(x *Exchange) { x.SetSession("s"); echo(x) }}
 	_, address := serve(t, handler, Options{AllowedOrigins: []string{"http://ok.example"}}, testLimits)
@@ -201,7 +200,7 @@ func TestServerOrigin(t *testing.T) {
 	}
 }
 
-// transport.md rule 3: nothing of fasthttp's memory is in an Exchange. The next requests of the same and other
+// Nothing of fasthttp's memory is in an Exchange. The next requests of the same and other
 // connections write other bytes over all of it.
 func TestServerCopiesOutOfPooledMemory(t *testing.T) {
 	kept := &collect[*Exchange]{}
@@ -297,7 +296,7 @@ func TestServerSurvivesPanic(t *testing.T) {
 	}
 }
 
-// transport.md rule 7: a header that trickles in is cut off, whatever its client promises.
+// A header that trickles in is cut off, whatever its client promises.
 func TestServerSlowHeader(t *testing.T) {
 	limits := testLimits
 	limits.header = 200 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// transport.md, towards clients, rule 6.
+// What is wrong with a header is told from its lines, before anybody acts on it.
 func TestHeaderScan(t *testing.T) {
 	tests := []struct {
 		name, block string
@@ -121,7 +121,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// protocol.md E.2 number 15, H2; contract.md section 2.
+// Loopback names and what we listen on are trusted, and what the options allow besides.
 func TestHostAndOrigin(t *testing.T) {
 	checks := newHostChecks(Options{
 		AllowedHosts:   []string{"mcp.example.com", "Other.example.com:8443"},

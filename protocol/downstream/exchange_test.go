@@ -19,7 +19,7 @@ func note(n string) []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/` + n + `"}`)
 }
 
-// transport.md rule 5: JSON until SSEAfter; then a stream with a comment at once and every KeepAlive after.
+// JSON until SSEAfter; then a stream with a comment at once and every KeepAlive after.
 func TestExchangeTurnsIntoStream(t *testing.T) {
 	tests := []struct {
 		name, head, method string
@@ -115,7 +115,7 @@ func TestExchangeNotify(t *testing.T) {
 	}
 }
 
-// transport.md rule 8: a client that left, wholly or by half, is noticed while its answer is awaited, as JSON or SSE;
+// A client that left, wholly or by half, is noticed while its answer is awaited, as JSON or SSE;
 // one that stays is not, and its connection goes on.
 func TestExchangeNoticesClientLeaving(t *testing.T) {
 	for _, kind := range []string{"json", "stream"} {

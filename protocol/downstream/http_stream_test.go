@@ -79,7 +79,7 @@ func TestStreamPushes(t *testing.T) {
 	<-told
 }
 
-// transport.md rule 5: a comment every KeepAlive, and only when nothing else was written.
+// A comment every KeepAlive, and only when nothing else was written.
 func TestStreamKeepAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler, streams := keepStreams()
@@ -212,7 +212,7 @@ func TestStreamClientLeaves(t *testing.T) {
 }
 
 // Shutdown: streams end after what waits for them, running exchanges are answered, nothing new begins, fresh and idle
-// connections close at once. transport.md rule 4.
+// connections close at once.
 func TestShutdown(t *testing.T) {
 	began := make(chan *Exchange, 1)
 	handler, streams := keepStreams()

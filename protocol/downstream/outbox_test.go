@@ -18,7 +18,7 @@ func drainOutbox(q *outboxQueue) (frames []string) {
 	return frames
 }
 
-// architecture.md section 3: answers are never dropped, state is replaced by its key, the oldest log goes.
+// Answers are never dropped, state is replaced by its key, the oldest log goes.
 func TestOutbox(t *testing.T) {
 	type message struct {
 		frame  string
