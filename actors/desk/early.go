@@ -13,7 +13,7 @@ import (
 // maxEarly is how many requests may wait for the first catalog at once.
 const maxEarly = 1024
 
-// early keeps a request that came before the catalog it needs: nothing can be said before there is one, and on stdin
+// waitForCatalog keeps a request that came before the catalog it needs: nothing can be said before there is one, and on stdin
 // and stdout nothing of the servers before they have settled, for at most StartWait, as with initialize. It reports
 // whether it did, or refused to.
 func (s *state) waitForCatalog(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bool) {

@@ -49,7 +49,7 @@ func isKey(key string) bool {
 	return !ours
 }
 
-// early is the client's answer to a question it has not been asked yet: it came with the request itself, under the key the
+// earlyAnswer is the client's answer to a question it has not been asked yet: it came with the request itself, under the key the
 // server gives. nil = none that fits.
 func (v *heldCall) earlyAnswer(key string, q protocol.Question) []byte {
 	if v.round > 0 || len(v.exchanges) == 0 {
@@ -66,7 +66,7 @@ func (v *heldCall) earlyAnswer(key string, q protocol.Question) []byte {
 	return answer
 }
 
-// keys are the open questions in the order they were asked.
+// questionKeys are those of the open questions in the order they were asked.
 func (*state) questionKeys(v *heldCall) []string {
 	asked := func(key string) uint64 { return v.questions[key].Key }
 	return slices.SortedFunc(maps.Keys(v.questions), func(a, b string) int { return cmp.Compare(asked(a), asked(b)) })

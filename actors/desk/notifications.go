@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// said is what a server says of a call before its answer: progress or a log line. Each request that waits for the
+// notification is what a server says of a call before its answer: progress or a log line. Each request that waits for the
 // call gets it in its own manner: progress under its own token, log lines as grave as it asked for.
 type notification struct {
 	frame protocol.Frame
@@ -71,7 +71,7 @@ func (*state) passKept(v *heldCall, x *downstream.Exchange, out []kernel.Effect)
 	return out
 }
 
-// to writes it to one request, unless that did not ask for it.
+// writeTo writes it to one request, unless that did not ask for it.
 func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if m.token.Present() {
 		token := x.Params.ProgressToken.Of(x.Frame.Raw)

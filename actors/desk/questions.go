@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// ask: a legacy server asks the client of a call something. The client is told with input_required and comes back;
+// question takes what a legacy server asks the client of a call. The client is told with input_required and comes back;
 // meanwhile the call waits, and the server's question with it.
 func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
@@ -142,7 +142,7 @@ func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out 
 	return out
 }
 
-// questionWithdrawn: the server no longer wants the answer.
+// questionWithdrawn forgets a question whose server no longer wants the answer.
 func (s *state) questionWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {

@@ -29,7 +29,7 @@ type state struct {
 	node           string // this process: a state of another one leads to no call of ours
 	desks          int
 	limits         config.Limits
-	gatewayVersion string // version, for ServerInfo
+	gatewayVersion string
 	info           []byte // ServerInfo, raw JSON
 	sealer         *seal.Sealer
 	registry       kernel.Reference
@@ -63,7 +63,7 @@ type state struct {
 	lastClient       string // client key made last
 }
 
-// visit is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
+// heldCall is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
 type heldCall struct {
 	call.Call
 	exchanges []*downstream.Exchange // who waits for the outcome; none while it is parked
@@ -90,14 +90,14 @@ func newState(o Options, self kernel.Reference) *state {
 	}
 }
 
-// shared are a desk's limits.
+// deskLimits are a desk's part of the limits.
 func deskLimits(limits config.Limits, desks int) config.Limits {
 	limits.MaxInFlightPerClient = deskShare(limits.MaxInFlightPerClient, desks)
 	limits.ParkedPerClient = deskShare(limits.ParkedPerClient, desks)
 	return limits
 }
 
-// share is a desk's part of a limit for one client: requests are dealt round-robin. 0 stays 0, no limit.
+// deskShare is a desk's part of a limit for one client: requests are dealt round-robin. 0 stays 0, no limit.
 func deskShare(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.

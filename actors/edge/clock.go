@@ -13,7 +13,7 @@ type Clock struct {
 	Gen   uint64    // of the timer that counts
 }
 
-// With more than few calls the timer is no finer than coarse: thousands that end one after the other, a millisecond
+// With more calls than fewCalls the timer is no finer than coarseTimer: thousands that end one after the other, a millisecond
 // apart, would each have all the others looked at.
 const (
 	fewCalls    = 64

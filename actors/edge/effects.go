@@ -15,7 +15,7 @@ type (
 		Frame   []byte
 		Newline bool
 	}
-	// AnswerPieces is the same for a large answer, in pieces.
+	// AnswerPieces is the final answer where it is large, in pieces.
 	AnswerPieces struct {
 		X       *downstream.Exchange
 		Pieces  [][]byte
@@ -53,7 +53,7 @@ type Departed struct {
 // Class is Urgent: its call must not go on for nobody.
 func (Departed) Class() kernel.Class { return kernel.Urgent }
 
-// Perform carries out the effects that write to an exchange; session and desk have the same.
+// Perform carries out the effects that write to an exchange.
 func Perform(m *status.Metrics, act any) {
 	switch a := act.(type) {
 	case Answer:

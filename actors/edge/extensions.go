@@ -42,11 +42,11 @@ func CapabilitiesFor(view *catalog.View, modern bool) []byte {
 	if len(view.Servers()) > 1 {
 		maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(routedExtensions, name) })
 	}
-	told := message.Extras{Experimental: experimentalOf(view)}
+	extras := message.Extras{Experimental: experimentalOf(view)}
 	if text, err := json.Marshal(all); err == nil && len(all) > 0 {
-		told.Extensions = text
+		extras.Extensions = text
 	}
-	return told.With([]byte(capabilities), false)
+	return extras.With([]byte(capabilities), false)
 }
 
 // experimentalOf is what the only server in view announces as experimental, nil = nothing: nobody knows what methods belong

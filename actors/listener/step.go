@@ -40,7 +40,7 @@ type state struct {
 	owed            map[string]edge.Resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
 	seq             uint64
 	awaitedServers  int  // servers that URIs wait for; 0 = none any more
-	begun           bool // the wish has been read
+	begun           bool // what the client wants has been read
 	acked           bool
 	beforeAck       []kernel.Effect // what came before the acknowledgment, which must be first
 	over            bool            // nothing more is to be said: the client has left or cancelled, or has its answer
@@ -168,7 +168,7 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(ackWait, ackDue{}))
 }
 
-// wish subscribes to what the client calls public.
+// subscribeTo subscribes to what the client calls public.
 func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
 	server, r := found.Server, edge.Resource{Server: found.Server.Name, URI: found.Original}
 	if s.subs[r] != nil {
@@ -206,7 +206,7 @@ func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.E
 	return out
 }
 
-// ack is the first message of the stream: what of the wish will be served. A stream that wants nothing ends at once.
+// ack is the first message of the stream: what of the wanted will be served. A stream that wants nothing ends at once.
 func (s *state) ack(out []kernel.Effect) []kernel.Effect {
 	if s.acked {
 		return out

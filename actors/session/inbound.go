@@ -154,10 +154,10 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 		return append(out, kernel.Act(refuse{x, 404, protocol.NoServer(s.key.Server)}), kernel.Leave())
 	}
 	if s.view == nil || s.awaitedServers > 0 {
-		if len(s.wait) > 0 {
+		if s.earlyInitialize != nil {
 			return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))
 		}
-		s.wait = append(s.wait, x)
+		s.earlyInitialize = x
 		return s.serveWaiting(now, out)
 	}
 	s.initialized, s.path = true, x.Origin.Path
@@ -174,13 +174,13 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 // unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
 // names no session, and the actor leaves, as nobody can ever use it.
 func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
-	if s.transport != "http" || s.initialized || len(s.wait) > 0 {
+	if s.transport != "http" || s.initialized || s.earlyInitialize != nil {
 		return s.fault(x, f, out)
 	}
 	return append(out, kernel.Act(refuse{x, 200, f}), kernel.Leave())
 }
 
-// announced are the capabilities that the client is told.
+// announced are the capabilities that the gateway names to the client.
 func (s *state) announced() []byte {
 	b := edge.CapabilitiesFor(s.view, false)
 	if !s.offersTasks() {

@@ -19,11 +19,11 @@ const (
 	listingTime = 5 * time.Second // for a server to say how far a task is
 )
 
-// survey is a tasks/list that waits for what the servers say of each task on its page: a shared server's own list would hold
+// taskListing is a tasks/list that waits for what the servers say of each task on its page: a shared server's own list would hold
 // everybody's tasks.
 type taskListing struct {
 	x          *downstream.Exchange
-	rows       [][]byte // by place on the page, public; nil = no answer
+	rows       [][]byte // in their order on the page, as clients know them; nil = no answer
 	unanswered int
 	next       string // cursor; "" = the last page
 }
@@ -41,26 +41,26 @@ func (s *state) listTasks(now time.Time, x *downstream.Exchange, out []kernel.Ef
 	}
 	tasks := slices.SortedFunc(maps.Values(s.tasks), func(a, b *task) int { return cmp.Compare(a.number, b.number) })
 	tasks = slices.DeleteFunc(tasks, func(t *task) bool { return t.number <= after || s.serverOf(t) == nil })
-	v := &taskListing{x: x}
+	l := &taskListing{x: x}
 	if len(tasks) > taskPage {
 		tasks = tasks[:taskPage]
-		v.next = strconv.FormatUint(tasks[taskPage-1].number, 10)
+		l.next = strconv.FormatUint(tasks[taskPage-1].number, 10)
 	}
 	if len(tasks) == 0 {
-		return s.listingDone(v, out)
+		return s.listingDone(l, out)
 	}
 	if full := s.limits.MaxInFlightPerClient; full > 0 && len(s.calls)+len(tasks) > full+taskPage {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	v.rows, v.unanswered = make([][]byte, len(tasks)), len(tasks)
-	for place, t := range tasks {
-		out = s.askForTask(now, v, place, t, out)
+	l.rows, l.unanswered = make([][]byte, len(tasks)), len(tasks)
+	for row, t := range tasks {
+		out = s.askForTask(now, l, row, t, out)
 	}
 	return out
 }
 
-// look asks a task's server how far it is.
-func (s *state) askForTask(now time.Time, v *taskListing, place int, t *task, out []kernel.Effect) []kernel.Effect {
+// askForTask asks a task's server how far it is.
+func (s *state) askForTask(now time.Time, l *taskListing, row int, t *task, out []kernel.Effect) []kernel.Effect {
 	r := &message.Request{Caller: s.caller(), Server: t.server, Item: t.own, Home: &t.home}
 	params := append(protocol.AppendQuoted([]byte(`{"taskId":`), t.own), '}')
 	raw := protocol.AppendRequest(nil, 0, protocol.MethodTasksGet.String(), params)
@@ -69,15 +69,15 @@ func (s *state) askForTask(now time.Time, v *taskListing, place int, t *task, ou
 	}
 	server := s.serverOf(t)
 	s.seq++
-	s.calls[s.seq] = &heldCall{x: v.x, view: s.view, server: server, listing: v, row: place, Call: call.Call{
-		Seq: s.seq, ID: v.x.Frame.IDBytes(), Server: t.server, Item: t.own, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
+	s.calls[s.seq] = &heldCall{x: l.x, view: s.view, server: server, listing: l, row: row, Call: call.Call{
+		Seq: s.seq, ID: l.x.Frame.IDBytes(), Server: t.server, Item: t.own, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
 		Limits: call.Limits{Queue: listingTime / 2, Idle: listingTime / 2},
 	}}
 	out = s.clock.By(now, s.calls[s.seq].Deadline(), out)
 	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }
 
-// looked takes what came of one look. A task its server no longer knows is forgotten; one that cannot be asked now is
+// taskAnswered takes what came of one of a listing's tasks. A task its server no longer knows is forgotten; one that cannot be asked now is
 // left out.
 func (s *state) taskAnswered(h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {
@@ -98,9 +98,9 @@ func (s *state) taskAnswered(h *heldCall, e *call.Effect, out []kernel.Effect) [
 	return s.listingDone(h.listing, out)
 }
 
-// surveyed answers tasks/list.
-func (s *state) listingDone(v *taskListing, out []kernel.Effect) []kernel.Effect {
-	known := slices.DeleteFunc(v.rows, func(t []byte) bool { return t == nil })
+// listingDone answers tasks/list.
+func (s *state) listingDone(l *taskListing, out []kernel.Effect) []kernel.Effect {
+	known := slices.DeleteFunc(l.rows, func(t []byte) bool { return t == nil })
 	b := []byte(`{"tasks":[`)
 	for i, t := range known {
 		if i > 0 {
@@ -109,8 +109,8 @@ func (s *state) listingDone(v *taskListing, out []kernel.Effect) []kernel.Effect
 		b = append(b, t...)
 	}
 	b = append(b, ']')
-	if v.next != "" {
-		b = protocol.AppendQuoted(append(b, `,"nextCursor":`...), v.next)
+	if l.next != "" {
+		b = protocol.AppendQuoted(append(b, `,"nextCursor":`...), l.next)
 	}
-	return s.result(v.x, append(b, '}'), out)
+	return s.result(l.x, append(b, '}'), out)
 }

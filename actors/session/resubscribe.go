@@ -8,7 +8,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// rehome subscribes again where the pool is another one, or has forgotten. Clients that wait for an answer get theirs.
+// resubscribe subscribes again where the pool is another one, or has forgotten. Clients that wait for an answer get theirs.
 func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 	asked := map[edge.Resource]bool{}
 	for _, w := range s.subscribing {

@@ -25,7 +25,7 @@ type state struct {
 	transport      string
 	key            catalog.Key
 	limits         config.Limits
-	gatewayVersion string // version, for ServerInfo
+	gatewayVersion string
 	registry       kernel.Reference
 	owner          kernel.Reference
 	self           kernel.Reference
@@ -48,7 +48,7 @@ type state struct {
 
 	view            *catalog.View              // nil until the first Snapshot came
 	toldGenerations [protocol.ItemKinds]uint64 // generations the client was told of
-	wait            []*downstream.Exchange     // initialize that came too early to be answered; at most one
+	earlyInitialize *downstream.Exchange       // it came too early to be answered
 
 	awaitedServers int // servers that initialize waits for
 
@@ -71,7 +71,7 @@ type state struct {
 	lastTask     uint64
 }
 
-// held is a call with what its holder needs to answer it.
+// heldCall is a call with what its holder needs to answer it.
 type heldCall struct {
 	call.Call
 	x       *downstream.Exchange
@@ -79,7 +79,7 @@ type heldCall struct {
 	server  *catalog.Server // whose pool has it
 	asTask  bool            // a tools/call that is to be done as a task
 	listing *taskListing    // it asks about a task on behalf of this; nil = the client's own call
-	row     int             // there
+	row     int             // of the listing
 }
 
 func newState(o Options, self kernel.Reference) *state {
@@ -197,13 +197,13 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.key)
 	if s.viewGone = !ok; s.viewGone {
-		if s.transport == "http" && !s.initialized && len(s.wait) == 0 {
+		if s.transport == "http" && !s.initialized && s.earlyInitialize == nil {
 			return out // the initialize is on its way, and is to be told why
 		}
-		for _, x := range s.wait {
+		if x := s.earlyInitialize; x != nil {
 			out = append(out, kernel.Act(refuse{x, 404, protocol.NoServer(s.key.Server)}))
 		}
-		s.wait = nil
+		s.earlyInitialize = nil
 		return append(out, kernel.Leave())
 	}
 	s.view = view
@@ -219,12 +219,12 @@ func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect
 		return out
 	}
 	s.awaitedServers = 0
-	waiting := s.wait
-	s.wait = nil
-	for _, x := range waiting {
-		out = s.initialize(now, x, out)
+	x := s.earlyInitialize
+	if x == nil {
+		return out
 	}
-	return out
+	s.earlyInitialize = nil
+	return s.initialize(now, x, out)
 }
 
 // idle ends a session nobody uses: no call, no open stream, nothing heard for limits.sessionIdle.
@@ -254,8 +254,8 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
 		out = s.event(now, seq, call.Broken{Fault: edge.FaultOfCall(fault, &h.Call)}, out)
 	}
-	for _, x := range s.wait {
-		out = append(out, kernel.Act(refuse{x, 503, fault}))
+	if s.earlyInitialize != nil {
+		out = append(out, kernel.Act(refuse{s.earlyInitialize, 503, fault}))
 	}
 	for _, r := range s.seekers.Waiting {
 		out = s.fault(r.Request, fault, out)
