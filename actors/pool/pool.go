@@ -75,6 +75,9 @@ type (
 // unsubscribeDue: a resource may have lost its last subscriber for long enough.
 type unsubscribeDue struct{ uri string }
 
+// askAgain: a server that has refused subscriptions had a pause.
+type askAgain struct{}
+
 // queueExpired: the oldest queued call may have waited too long.
 type queueExpired struct{ timer uint64 }
 

@@ -40,6 +40,8 @@ type state struct {
 	subs        map[string]*subscription // by the server's own URI
 	queries     map[uint64]query         // subscribes and unsubscribes under way, by our number; at most maxQueries
 	turns       []string                 // URIs whose subscriptions wait for their turn
+	refusals    int                      // subscriptions refused since the last yes: how long the next pause is
+	askingAgain bool                     // a clock runs until what was refused is asked again
 	lastQuery   uint64
 	connections map[int]uint64 // that there have been, by replica: counted on when it is replaced
 	confirms    uint64         // number of the newest question to the registry

@@ -79,6 +79,8 @@ func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kerne
 		return s.unsubscribe(m.Who, m.URI, out)
 	case message.UnsubscribeAll:
 		return s.unsubscribeAll(m.Who, out)
+	case askAgain:
+		return s.askAgain(out)
 	case unsubscribeDue:
 		return s.unsubscribeDue(m, out)
 	}

@@ -26,6 +26,7 @@ type subscription struct {
 	ending      bool
 	queued      bool // it stands in state.turns
 	missed      bool // nobody told of changes for a while: its subscribers hear that there may have been some
+	refused     bool // by the server, since its last yes: its subscribers know that they may have missed something
 	empty       bool // an unsubscribe is due after the grace
 	armed       bool // the grace's timer runs
 	renewed     bool // since it was set somebody came and left: it counts anew
@@ -180,10 +181,18 @@ func (s *state) answered(q query, sub *subscription, m message.Queried, out []ke
 	case m.Fault != nil && lost && s.canAsk():
 		return s.queueTurn(q.uri, sub, out)
 	case m.Fault != nil:
-		return s.subscribeFailed(q.uri, sub, message.Subscribed{Fault: m.Fault}, out)
+		return s.seekYes(sub, s.subscribeFailed(q.uri, sub, message.Subscribed{Fault: m.Fault}, out))
 	case m.Frame.Kind == protocol.KindError:
-		return s.tellMissed(q.uri, sub, s.subscribeFailed(q.uri, sub, message.Subscribed{Error: m.Frame.ErrorBytes()}, out))
+		out = s.subscribeFailed(q.uri, sub, message.Subscribed{Error: m.Frame.ErrorBytes()}, out)
+		if !sub.refused {
+			out = s.tellMissed(q.uri, sub, out)
+		}
+		if code, _ := protocol.ErrorNumber(&m.Frame); code == -32601 { // it will never know the method
+			return out
+		}
+		return s.seekYes(sub, out)
 	}
+	sub.refused, s.refusals = false, 0
 	for _, w := range sub.waiting {
 		out = append(out, kernel.Tell(w.Who, message.Subscribed{Seq: w.Seq}))
 	}
@@ -199,6 +208,33 @@ func (s *state) answered(q query, sub *subscription, m message.Queried, out []ke
 		return s.empty(q.uri, sub, out)
 	}
 	return out
+}
+
+// Pauses before a server is asked again for what it has refused: the first, then twice that each, and the longest.
+const (
+	askAgainFirst = time.Second
+	askAgainMost  = 5 * time.Minute
+)
+
+// seekYes has the server asked again, after a pause, for a subscription that it has refused although clients rely on it: they
+// were told yes by it, or by another replica, and would never hear of a change. One clock runs for all of them.
+func (s *state) seekYes(sub *subscription, out []kernel.Effect) []kernel.Effect {
+	if !sub.wanted() {
+		return out
+	}
+	if sub.refused, sub.missed = true, true; s.askingAgain {
+		return out
+	}
+	s.askingAgain = true
+	pause := min(askAgainFirst<<min(s.refusals, 20), askAgainMost)
+	s.refusals++
+	return append(out, kernel.WakeAfter(pause, askAgain{}))
+}
+
+// askAgain asks for what was refused.
+func (s *state) askAgain(out []kernel.Effect) []kernel.Effect {
+	s.askingAgain = false
+	return s.askForLostUpdates(out)
 }
 
 // subscribeFailed answers those who wait and forgets them. Who was subscribed before stays: the next connection is

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -56,15 +57,24 @@ func (w *subscribers) subscribe(who int, seq uint64, uri string) {
 
 // answer is the server's to the newest question about the URI.
 func (w *subscribers) answer(uri string, yes bool) {
-	raw := protocol.AppendResult(nil, []byte("1"), []byte("{}"))
 	if !yes {
-		raw = protocol.AppendError(nil, []byte("1"), -32002, "no", nil)
+		w.do(w.refusal(uri))
+		return
 	}
+	w.do(w.queried(uri, protocol.AppendResult(nil, []byte("1"), []byte("{}"))))
+}
+
+// refusal is the server's no to the newest question about the URI.
+func (w *subscribers) refusal(uri string) message.Queried {
+	return w.queried(uri, protocol.AppendError(nil, []byte("1"), -32002, "no", nil))
+}
+
+func (w *subscribers) queried(uri string, raw []byte) message.Queried {
 	q := message.Queried{Key: w.keys[uri]}
 	if err := q.Frame.Parse(raw); err != nil {
 		w.t.Fatal(err)
 	}
-	w.do(q)
+	return q
 }
 
 func (w *subscribers) lose(i int) {
@@ -77,6 +87,39 @@ func (w *subscribers) want(told ...string) {
 		w.t.Errorf("told\n%q, want\n%q", w.told, told)
 	}
 	w.told = nil
+}
+
+// What clients rely on and a server refuses on a new connection is asked for again, at growing pauses; they hear that they may have
+// missed something when it is refused, and when it is granted.
+func TestWhatIsRefusedIsAskedAgain(t *testing.T) {
+	w := newSubscribers(t, 1)
+	w.subscribe(0, 1, "a")
+	w.answer("a", true)
+	w.lose(0)
+	w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{}})
+	w.want("resources/subscribe a at 0", "answer 1: true", "resources/subscribe a at 0")
+	for i := range 12 {
+		out := step(w.s, w.now, w.refusal("a"), nil)
+		var pauses []time.Duration
+		for _, e := range out {
+			if wake, ok := e.Act.(kernel.Wake); ok {
+				pauses = append(pauses, wake.After)
+			}
+		}
+		if want := []time.Duration{min(time.Second<<i, 5*time.Minute)}; !slices.Equal(pauses, want) {
+			t.Errorf("refused %d times: asked again in %v, want %v", i+1, pauses, want)
+		}
+		if told := len(out) - len(pauses); told != 1 && i == 0 || told != 0 && i > 0 {
+			t.Errorf("refused %d times: %d were told", i+1, told)
+		}
+		w.do(askAgain{})
+		w.want("resources/subscribe a at 0")
+	}
+	w.answer("a", true)
+	w.want("updated a to 0")
+	w.do(message.UnsubscribeAll{Who: w.who[0]})
+	w.do(askAgain{}) // it comes late
+	w.want()
 }
 
 // S1.65: the subscriptions of a client that has left are forgotten; upstream too, after a grace.
