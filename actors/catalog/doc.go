@@ -13,7 +13,7 @@
 //
 // Example:
 //
-//	next := catalog.Build(previous, sources, naming, asked)
+//	next := catalog.Build(previous, sources, naming)
 //	view, _ := next.View(catalog.Key{})
 //	page, fault := view.Page(protocol.Tools, modern, cursor)
 //	entry, fault := view.Tool("files_read_file") // entry.Server.Pool takes the call, under the name entry.Original

@@ -88,7 +88,7 @@ func following(previous *Snapshot, naming Naming, servers ...*offered) *Snapshot
 	for _, o := range servers {
 		sources = append(sources, o.Source)
 	}
-	return Build(previous, sources, naming, [protocol.ItemKinds]bool{})
+	return Build(previous, sources, naming)
 }
 
 // whole returns the view of everything.

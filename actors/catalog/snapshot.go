@@ -44,9 +44,9 @@ type offer struct {
 }
 
 // Build makes the snapshot that follows previous (nil = the first one) from all sources in any order.
-// The generation of a kind goes up when its content differs from previous, or when asked says so. Disabled servers
+// The generation of a kind goes up when its content differs from previous, or when its source says that the server was asked again. Disabled servers
 // are left out. 10 000 tools take 50 ms anew and 11 ms when one of 20 servers' lists has changed (2 shared cores, 2026).
-func Build(previous *Snapshot, sources []Source, naming Naming, asked [protocol.ItemKinds]bool) *Snapshot {
+func Build(previous *Snapshot, sources []Source, naming Naming) *Snapshot {
 	s := &Snapshot{Version: 1, naming: naming, byName: make(map[string]*offer, len(sources)), views: map[string]*View{}}
 	if previous != nil {
 		s.Version, s.Generation = previous.Version+1, previous.Generation
@@ -54,14 +54,14 @@ func Build(previous *Snapshot, sources []Source, naming Naming, asked [protocol.
 	s.take(previous, sources)
 	s.main = s.build(previous)
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		changed := previous == nil || asked[kind] || !sameEntries(previous.main.lists[kind].entries, s.main.lists[kind].entries)
+		changed := previous == nil || !sameEntries(previous.main.lists[kind].entries, s.main.lists[kind].entries)
 		for _, source := range sources {
 			o := s.byName[source.Server.Name]
 			if o == nil || o.server != source.Server {
 				continue
 			}
 			changed = changed || source.Asked[kind]
-			o.generation[kind] = s.generationOf(previous, o, kind, asked[kind] || source.Asked[kind])
+			o.generation[kind] = s.generationOf(previous, o, kind, source.Asked[kind])
 		}
 		if changed {
 			s.Generation[kind] = s.Version

@@ -21,7 +21,6 @@ func TestGenerations(t *testing.T) {
 		name                string
 		next                func(first *offered) []Source
 		naming              Naming
-		asked               [protocol.ItemKinds]bool
 		whole, aloneA, onlB string // kinds whose generation goes up
 	}{
 		{name: "nothing", next: func(first *offered) []Source { return []Source{first.Source, b.Source} }},
@@ -41,8 +40,6 @@ func TestGenerations(t *testing.T) {
 			s.Asked[protocol.Resources] = true
 			return []Source{s, b.Source}
 		}, whole: "resources", aloneA: "resources"},
-		{name: "asked for all", next: func(first *offered) []Source { return []Source{first.Source, b.Source} },
-			asked: [protocol.ItemKinds]bool{protocol.Prompts: true}, whole: "prompts", aloneA: "prompts", onlB: "prompts"},
 		{name: "a server goes", next: func(*offered) []Source { return []Source{b.Source} }, whole: all, aloneA: "gone"},
 		{name: "a server is disabled", next: func(first *offered) []Source { // S3.5.2
 			return []Source{first.rules(func(s *config.Server) { s.Disabled = true }).Source, b.Source}
@@ -72,7 +69,7 @@ func TestGenerations(t *testing.T) {
 			}
 			one := a()
 			first := snapshot(standard(stylePrefix), one, b)
-			second := Build(first, tt.next(one), tt.naming, tt.asked)
+			second := Build(first, tt.next(one), tt.naming)
 			if second.Version != first.Version+1 {
 				t.Errorf("version %d after %d", second.Version, first.Version)
 			}

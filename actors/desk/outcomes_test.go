@@ -69,7 +69,7 @@ func TestARetrysHeadersAreChecked(t *testing.T) {
 	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer()}}
 	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"ask","inputSchema":{"type":"object","properties":{"a":{"type":"integer","x-mcp-header":"A"}}}}`)}
 	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "prefix", PageSize: 10}
-	d.step(message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, naming, [protocol.ItemKinds]bool{})})
+	d.step(message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, naming)})
 	visit := func(id int, header, state string) message.Visit {
 		v := d.asking(id, `{"elicitation":{}}`, ``, state, `{}`)
 		x := v.Exchange

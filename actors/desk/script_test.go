@@ -47,7 +47,7 @@ func newDeskScript(t *testing.T, seed uint64) *deskScript {
 	source := catalog.Source{Server: server}
 	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"ask","inputSchema":{"type":"object"}}`)}
 	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "prefix", PageSize: 10}
-	snapshot := catalog.Build(nil, []catalog.Source{source}, naming, [protocol.ItemKinds]bool{})
+	snapshot := catalog.Build(nil, []catalog.Source{source}, naming)
 	d.step(message.Published{Snapshot: snapshot})
 	return d
 }

@@ -77,7 +77,7 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 	homeIs := func(name string, pool kernel.Reference) message.Published {
 		source := catalog.Source{Server: &catalog.Server{Name: name, Pool: pool, Rules: config.DefaultServer(), Settled: true}}
 		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///a","name":"a"}`)}
-		return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10}, [protocol.ItemKinds]bool{})}
+		return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10})}
 	}
 	asked := func(out []kernel.Effect) (who kernel.Reference) {
 		for _, e := range out {

@@ -88,7 +88,6 @@ type ServerInfo struct {
 // Listed is a whole list of one kind, fetched to the last page, from one backend.
 type Listed struct {
 	Backend     kernel.Reference
-	Replica     int
 	Incarnation uint64
 	Kind        protocol.ItemKind
 	Items       [][]byte // raw JSON objects in the server's order

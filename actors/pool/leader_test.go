@@ -12,7 +12,7 @@ import (
 func TestEqualListsAreShared(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 2)
 	list := func(i int, name string) [][]byte {
-		w.step(message.Listed{Backend: w.backends[i], Replica: i, Kind: protocol.Tools, Items: [][]byte{[]byte(`{"name":"` + name + `"}`)}})
+		w.step(message.Listed{Backend: w.backends[i], Kind: protocol.Tools, Items: [][]byte{[]byte(`{"name":"` + name + `"}`)}})
 		return w.s.slots[i].lists[protocol.Tools].items
 	}
 	first := list(0, "a")

@@ -59,7 +59,7 @@ type (
 func newState(naming catalog.Naming) *state {
 	return &state{
 		naming: naming, servers: map[string]*served{},
-		snapshot: catalog.Build(nil, nil, naming, [protocol.ItemKinds]bool{}),
+		snapshot: catalog.Build(nil, nil, naming),
 	}
 }
 
@@ -175,7 +175,7 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 		return append(out, kernel.WakeAfter(left, due{s.generation}))
 	}
 	old := s.snapshot
-	s.snapshot = catalog.Build(old, s.sources(), s.naming, [protocol.ItemKinds]bool{})
+	s.snapshot = catalog.Build(old, s.sources(), s.naming)
 	s.dirty = false
 	if s.snapshot.Generation != old.Generation {
 		s.published = now

@@ -146,7 +146,7 @@ func TestScripts(t *testing.T) {
 			source.Items[protocol.Tools] = lists[name]
 			sources = append(sources, source)
 		}
-		want := tools(catalog.Build(nil, sources, naming, [protocol.ItemKinds]bool{}))
+		want := tools(catalog.Build(nil, sources, naming))
 		if got := tools(w.s.snapshot); got != want {
 			rt.Fatalf("published %q, the servers offer %q", got, want)
 		}

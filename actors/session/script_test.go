@@ -100,7 +100,7 @@ func (r *script) sources() []catalog.Source {
 
 func (r *script) publish() {
 	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10}
-	r.snapshot = catalog.Build(r.snapshot, r.sources(), naming, [protocol.ItemKinds]bool{})
+	r.snapshot = catalog.Build(r.snapshot, r.sources(), naming)
 	r.step(message.Published{Snapshot: r.snapshot})
 }
 

@@ -36,7 +36,7 @@ func askingServer() message.Published {
 	source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
 	source.Silent[protocol.Resources] = true
 	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10}
-	return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, naming, [protocol.ItemKinds]bool{})}
+	return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, naming)}
 }
 
 const (

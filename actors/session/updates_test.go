@@ -19,7 +19,7 @@ import (
 func away(t *testing.T) (*state, func(uri string)) {
 	s := newState(Options{ID: "x", Transport: "http"}, kernel.Reference{})
 	server := &catalog.Server{Name: "one"}
-	s.view, _ = catalog.Build(nil, []catalog.Source{{Server: server}}, catalog.Naming{URIStyle: "original"}, [protocol.ItemKinds]bool{}).View(catalog.Key{})
+	s.view, _ = catalog.Build(nil, []catalog.Source{{Server: server}}, catalog.Naming{URIStyle: "original"}).View(catalog.Key{})
 	s.ready, s.initialized = true, true
 	s.subs[edge.Resource{Server: "one", URI: "file:///dir"}] = &edge.Subscription{Public: "file:///dir"}
 	return s, func(uri string) {

@@ -5,7 +5,6 @@ import (
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol"
 )
 
 // View is what clients see of servers that announce these capabilities, each with the version it speaks.
@@ -17,7 +16,7 @@ func View(t *testing.T, servers ...catalog.Server) *catalog.View {
 		sources = append(sources, catalog.Source{Server: &server})
 	}
 	naming := catalog.Naming{Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix"}
-	view, ok := catalog.Build(nil, sources, naming, [protocol.ItemKinds]bool{}).View(catalog.Key{})
+	view, ok := catalog.Build(nil, sources, naming).View(catalog.Key{})
 	if !ok {
 		t.Fatal("no view")
 	}
@@ -28,5 +27,5 @@ func View(t *testing.T, servers ...catalog.Server) *catalog.View {
 func Snapshot(settled bool) *catalog.Snapshot {
 	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: settled}}
 	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "prefix", PageSize: 10}
-	return catalog.Build(nil, []catalog.Source{source}, naming, [protocol.ItemKinds]bool{})
+	return catalog.Build(nil, []catalog.Source{source}, naming)
 }

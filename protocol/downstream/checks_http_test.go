@@ -169,9 +169,9 @@ func TestServerOrigin(t *testing.T) {
 		},
 		open: func(s *EventStream) { seen.Add(s.Origin); s.Refuse(405, nil, 0) },
 	}
-	_, address := serve(t, handler, Options{Keep: []string{"X-User-Token"}}, testLimits)
+	_, address := serve(t, handler, Options{}, testLimits)
 	c := dial(t, address)
-	headers := "Mcp-Session-Id: s1\r\nMCP-Protocol-Version: 2025-06-18\r\nGoblin-Project: p1\r\nX-User-Token: t1\r\nX-Other: no\r\n"
+	headers := "Mcp-Session-Id: s1\r\nMCP-Protocol-Version: 2025-06-18\r\nGoblin-Project: p1\r\nX-Other: no\r\n"
 	c.send("POST /p/alpha/mcp?x=/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json; charset=utf-8\r\nAccept: application/json\r\n" + headers + "Content-Length: 57\r\n\r\n" + ping)
 	if r, body := c.body(); r.StatusCode != 200 {
 		t.Fatalf("%d %s", r.StatusCode, body)
@@ -194,7 +194,7 @@ func TestServerOrigin(t *testing.T) {
 	for i, path := range []string{"/p/alpha/mcp", "/s/files/mcp", "/mcp"} {
 		o := all[i]
 		if o.Path != path || o.SessionID != "s1" || o.Version != "2025-06-18" || o.Project != "p1" || o.Remote != c.LocalAddr().String() ||
-			o.JSONOnly != (i == 0) || o.LastEvent != [3]string{"", "", "e1"}[i] || len(o.Header) != 1 || o.Header.Get("X-User-Token") != "t1" {
+			o.JSONOnly != (i == 0) || o.LastEvent != [3]string{"", "", "e1"}[i] || len(o.Header) != 0 {
 			t.Errorf("origin %d: %+v", i, o)
 		}
 	}
@@ -205,12 +205,12 @@ func TestServerOrigin(t *testing.T) {
 func TestServerCopiesOutOfPooledMemory(t *testing.T) {
 	kept := &collect[*Exchange]{}
 	handler := handlerFunc{post: func(x *Exchange) { kept.Add(x); echo(x) }}
-	_, address := serve(t, handler, Options{Keep: []string{"X-Keep"}}, testLimits)
+	_, address := serve(t, handler, Options{}, testLimits)
 	c := dial(t, address)
 	message := func(letter string) string {
 		fill := strings.Repeat(letter, 40)
 		return postText(`{"jsonrpc":"2.0","id":"`+fill+`","method":"ping","params":{"name":"`+fill+`"}}`,
-			"Mcp-Session-Id: "+fill, "MCP-Protocol-Version: "+fill, "Goblin-Project: "+fill, "X-Keep: "+fill)
+			"Mcp-Session-Id: "+fill, "MCP-Protocol-Version: "+fill, "Goblin-Project: "+fill, "Mcp-Name: "+fill)
 	}
 	letters := "abcdefgh"
 	for i := range letters {
@@ -227,7 +227,7 @@ func TestServerCopiesOutOfPooledMemory(t *testing.T) {
 			t.Fatalf("exchange %d has session %q", count, fill)
 		}
 		name, frame := string(x.Params.Name.Of(x.Frame.Raw)), string(x.Frame.Raw)
-		if name != `"`+fill+`"` || strings.Count(frame, fill) != 2 || x.Origin.Version != fill || x.Origin.Project != fill || x.Origin.Header.Get("X-Keep") != fill {
+		if name != `"`+fill+`"` || strings.Count(frame, fill) != 2 || x.Origin.Version != fill || x.Origin.Project != fill || x.Origin.Header.Get("Mcp-Name") != fill {
 			t.Errorf("exchange %d was overwritten: %+v %s", count, x.Origin, frame)
 		}
 		count++

@@ -32,7 +32,7 @@ type Origin struct {
 	Remote    string      // host:port of the peer; "stdio"
 	LastEvent string      // Last-Event-ID (GET); "" = none
 	JSONOnly  bool        // the client does not accept text/event-stream; never set where Redirect is meant to be called
-	Header    http.Header // Mcp-* headers of a request of 2026-07-28 and later, and those of Options.Keep; may be nil
+	Header    http.Header // Mcp-* headers of a request of 2026-07-28 and later; else nil
 }
 
 // HostOf is a peer's address, Origin.Remote, without its port.
@@ -205,7 +205,6 @@ type Options struct {
 	AllowedOrigins  []string      // besides none and our own; scheme://host[:port]
 	AllowedHosts    []string      // besides loopback names and what we listen on; host or host:port
 	MaxMessageBytes int           // largest body taken; more is 413
-	Keep            []string      // request headers to keep in Origin.Header
 	SSEAfter        time.Duration // an answer slower than this turns into SSE; 0 = 5 s
 	KeepAlive       time.Duration // comment on open streams; 0 = 15 s
 	WriteTimeout    time.Duration // a reader that takes nothing for so long loses its stream; 0 = 30 s

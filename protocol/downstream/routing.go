@@ -160,14 +160,6 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeade
 	if o.era() == protocol.EraModern { // the headers that repeat what the body says
 		o.Header = c.repeated(&ctx.Request.Header)
 	}
-	for _, name := range s.options.Keep {
-		for _, value := range ctx.Request.Header.PeekAll(name) {
-			if o.Header == nil {
-				o.Header = make(http.Header)
-			}
-			o.Header.Add(name, string(value))
-		}
-	}
 	return o
 }
 
