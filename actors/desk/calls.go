@@ -62,7 +62,7 @@ func (s *state) detach(v *heldCall, x *downstream.Exchange) {
 	}
 }
 
-// withdrawn: a client on stdio no longer wants the answer to one of its requests. Others may wait for the same call.
+// withdrawn lets go of a request whose client on stdio no longer wants the answer. Others may wait for the same call.
 func (s *state) withdrawn(now time.Time, id edge.Requester, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[s.byID[id]]
 	if v == nil {
@@ -121,11 +121,7 @@ func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.
 		out = s.deliver(now, v, &e.Frame, out)
 		return append(edge.ReadRefused(&v.Call, &e.Frame, out), edge.CountAnswered(now, &v.Call, &e.Frame))
 	case call.Fail:
-		if e.Fault.Tool == "" && v.Method == protocol.MethodToolsCall {
-			fault := *e.Fault
-			fault.Tool = v.Item
-			e.Fault = &fault
-		}
+		e.Fault = edge.NamingTool(e.Fault, &v.Call)
 		for _, x := range v.exchanges {
 			out = append(out, kernel.Act(edge.Refuse{X: x, Fault: e.Fault}))
 		}
@@ -195,7 +191,7 @@ func statusOf(f *protocol.Frame) int {
 	return 200
 }
 
-// departed: a client has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
+// departed lets go of a client that has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
 // waits for that until its time is over, another one for a while.
 func (s *state) departed(now time.Time, m edge.Departed, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]

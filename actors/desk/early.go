@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
 )
 
@@ -18,16 +19,25 @@ const maxEarly = 1024
 // whether it did, or refused to.
 func (s *state) waitForCatalog(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bool) {
 	x := m.Exchange
-	comesBack := m.State != nil && m.State.Kind == seal.Parked && !s.drained // with the answer its call waits for
-	if s.draining && !comesBack || s.snapshot == nil && (s.startWaitOver || len(s.earlyVisits) >= maxEarly) {
+	if s.draining && !s.expected(m) || s.snapshot == nil && (s.startWaitOver || len(s.earlyVisits) >= maxEarly) {
 		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault})), true
 	}
-	wait := s.snapshot == nil || s.awaitedServers > 0 && x.Origin.Stdio && x.Frame.M != protocol.MethodServerDiscover && len(s.earlyVisits) < maxEarly
-	if wait {
-		s.earlyVisits = append(s.earlyVisits, m)
+	if s.snapshot != nil && !s.waitsForServers(x) {
+		return out, false
 	}
-	return out, wait
+	s.earlyVisits = append(s.earlyVisits, m)
+	return out, true
+}
+
+// expected reports whether a request comes back with the answer that its call waits for: a desk that drains takes it still.
+func (s *state) expected(m message.Visit) bool {
+	return m.State != nil && m.State.Kind == seal.Parked && !s.drained
+}
+
+// waitsForServers reports whether servers have to settle before the request is answered.
+func (s *state) waitsForServers(x *downstream.Exchange) bool {
+	return s.awaitedServers > 0 && x.Origin.Stdio && x.Frame.M != protocol.MethodServerDiscover && len(s.earlyVisits) < maxEarly
 }
 
 // serveEarly answers what has waited for the catalog.

@@ -12,7 +12,7 @@ import (
 // levelLook is how often a desk looks whether anybody still wants logs as verbose as its servers were told to be.
 const levelLook = time.Minute
 
-// levelDue: it is time to look.
+// levelDue says that it is time to look.
 type levelDue struct{}
 
 // wantedLevel is the least grave log level a request asks for; LevelNone = it wants no log lines.

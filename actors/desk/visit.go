@@ -24,20 +24,11 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.NoServer(m.View.Server)}))
 	}
 	if m.State != nil && m.State.Kind == seal.Parked {
-		if t, fault := edge.Resolve(view, x); fault == nil { // a tool that is gone meanwhile has no headers
-			if fault := s.checkHeaders(t, x); fault != nil {
-				return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
-			}
-		}
-		return s.comeBack(now, m, out)
+		return s.retry(now, m, view, out)
 	}
 	switch x.Frame.M.Owner() {
 	case protocol.OwnerGateway: // subscriptions/listen goes to an actor of its own
-		peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
-		if peer != "" && peer == s.node {
-			return append(out, kernel.Act(edge.Refuse{X: x, Fault: edge.OwnServerFault()}))
-		}
-		return s.result(x, s.discover(view, peer != ""), out)
+		return s.discover(view, x, out)
 	case protocol.OwnerCatalog:
 		kind, _ := x.Frame.M.Lists()
 		return s.list(view, x, kind, out)
@@ -54,6 +45,16 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 		return s.call(now, m, view, edge.Target{Server: servers[0]}, out)
 	}
 	return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
+}
+
+// retry takes a request that comes back to its parked call, if its headers fit its arguments as those of any request must.
+func (s *state) retry(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
+	if t, fault := edge.Resolve(view, m.Exchange); fault == nil { // a tool that is gone meanwhile has no headers
+		if fault := s.checkHeaders(t, m.Exchange); fault != nil {
+			return append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: fault}))
+		}
+	}
+	return s.comeBack(now, m, out)
 }
 
 // callItem looks up what the request names, and hands the call to the pool of its server.
@@ -92,18 +93,22 @@ func (*state) checkHeaders(t edge.Target, x *downstream.Exchange) *protocol.Faul
 	return t.Entry.Bindings.Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
 }
 
-// discover is what the gateway says of itself. MCP 2026-07-28, server/discover. Another gateway is told
-// which one it is.
-func (s *state) discover(view *catalog.View, gateway bool) []byte {
+// discover says what the gateway is, unless it asks itself. MCP 2026-07-28, server/discover. Another gateway is told which one
+// it is.
+func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
+	if peer != "" && peer == s.node {
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: edge.OwnServerFault()}))
+	}
 	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
 	b = append(b, edge.CapabilitiesFor(view, true)...)
 	if instructions := view.Instructions(); instructions != "" {
 		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
 	}
-	if gateway {
+	if peer != "" {
 		b = edge.AppendNode(b, s.node)
 	}
-	return append(b, '}')
+	return s.result(x, append(b, '}'), out)
 }
 
 func (s *state) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {

@@ -20,6 +20,17 @@ func FaultOfCall(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 	return &f
 }
 
+// NamingTool is fault with the name of the tool that was called, if it has none yet. Many calls share a fault, so that one stays
+// as it is.
+func NamingTool(fault *protocol.Fault, c *call.Call) *protocol.Fault {
+	if fault.Tool != "" || c.Method != protocol.MethodToolsCall {
+		return fault
+	}
+	f := *fault
+	f.Tool = c.Item
+	return &f
+}
+
 // OwnServerFault is what a gateway is told that has been given itself as a server: it would list its own lists without end.
 func OwnServerFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.InvalidRequest, Message: "this gateway is among its own servers; remove that entry of mcpServers"}

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// owe: a URI that was acknowledged, since its server was slow, was refused after that. The client has been promised to hear
+// owe keeps in mind a URI that was acknowledged, since its server was slow, and refused after that. The client has been promised to hear
 // of it, so it is asked for again: here with the next connection, elsewhere when the catalog says that it is another server's.
 func (s *state) owe(r edge.Resource, out []kernel.Effect) []kernel.Effect {
 	public := s.subs[r].Public

@@ -52,7 +52,7 @@ const (
 	metaServerInfo     = "io.modelcontextprotocol/serverInfo"
 )
 
-// ackDue: servers have had their time to confirm.
+// ackDue says that servers have had their time to confirm.
 type ackDue struct{}
 
 func newState(o Options, self kernel.Reference) *state {
@@ -126,7 +126,7 @@ func (s *state) published(snapshot *catalog.Snapshot, out []kernel.Effect) []ker
 	return s.begin(out)
 }
 
-// mustWait: servers have not said yet what they have, and cannot be subscribed to.
+// mustWait reports whether servers have not said yet what they have: they cannot be subscribed to.
 func (s *state) mustWait(uris []string) bool {
 	return len(uris) > 0 && edge.SettledIn(s.view.Snapshot()) < s.awaitedServers
 }
@@ -187,7 +187,7 @@ func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effe
 	return append(out, kernel.Act(edge.Refuse{X: s.x, Fault: fault}), kernel.Leave())
 }
 
-// subscribed: a server has confirmed or refused; a refused URI is not acknowledged, or owed if it was before.
+// subscribed takes what a server says of a URI. One that is refused is not acknowledged, or owed if it was before.
 func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.Effect {
 	r, ok := s.pending[m.Seq]
 	if !ok {

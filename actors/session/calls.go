@@ -111,11 +111,7 @@ func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.
 		out = append(out, edge.AnswerEdited(h.x, frame, edits, frame.Memory))
 		return append(edge.ReadRefused(&h.Call, frame, out), edge.CountAnswered(now, &h.Call, frame))
 	case call.Fail:
-		if e.Fault.Tool == "" && h.Method == protocol.MethodToolsCall {
-			fault := *e.Fault
-			fault.Tool = h.Item
-			e.Fault = &fault
-		}
+		e.Fault = edge.NamingTool(e.Fault, &h.Call)
 		out = s.fault(h.x, e.Fault, out)
 		return append(out, edge.CountUnanswered(now, &h.Call, edge.OutcomeOf(e.Fault)))
 	case call.Cancel:

@@ -90,6 +90,11 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	if !x.Frame.M.In(protocol.EraLegacy) {
 		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 	}
+	return s.handle(now, x, out)
+}
+
+// handle does what a request of an open session asks, each by whose the method is.
+func (s *state) handle(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	switch x.Frame.M.Owner() {
 	case protocol.OwnerCatalog:
 		kind, _ := x.Frame.M.Lists()

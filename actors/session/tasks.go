@@ -135,12 +135,20 @@ func (s *state) taskNote(m message.TaskNote, out []kernel.Effect) []kernel.Effec
 		}
 	}
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
-	for _, seq := range edge.SortedKeys(s.calls) {
-		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == m.Server && h.Item == m.ID {
-			return append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
-		}
+	if h := s.waitsForTask(m.Server, m.ID); h != nil {
+		return append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
 	}
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))
+}
+
+// waitsForTask is the oldest request that waits for the end of the task; nil = there is none.
+func (s *state) waitsForTask(server, id string) *heldCall {
+	for _, seq := range edge.SortedKeys(s.calls) {
+		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == server && h.Item == id {
+			return h
+		}
+	}
+	return nil
 }
 
 // resultOf is the method whose result the call has: that of a task is of the call that began it.
