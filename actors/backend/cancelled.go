@@ -21,12 +21,12 @@ const (
 
 // cancelWithQuestions cancels a call with open questions.
 func (s *state) cancelWithQuestions(id uint32, keys []uint64, reason string, out []kernel.Effect) []kernel.Effect {
-	asks := make([]*question, 0, len(keys))
+	questions := make([]*question, 0, len(keys))
 	for _, key := range keys {
-		asks = append(asks, s.questions.open[key])
+		questions = append(questions, s.questions.open[key])
 		delete(s.questions.open, key)
 	}
-	s.conn.cancelled[id] = asks
+	s.conn.cancelled[id] = questions
 	out = s.sayCancelled(id, reason, out)
 	if s.transport.isProcess() {
 		return s.armCancelled(cancelGrace, id, out)
@@ -51,12 +51,12 @@ func (s *state) cancellationTaken(ticket uint32, out []kernel.Effect) []kernel.E
 
 // cancelOver answers the questions of a cancelled call, if its server has not ended it.
 func (s *state) cancelOver(m cancelOver, out []kernel.Effect) []kernel.Effect {
-	asks := s.conn.cancelled[m.id]
-	if asks == nil {
+	questions := s.conn.cancelled[m.id]
+	if questions == nil {
 		return out
 	}
 	delete(s.conn.cancelled, m.id)
-	for _, a := range asks {
+	for _, a := range questions {
 		out = s.decline(a, out)
 	}
 	return append(out, kernel.Act(giveUp{uint64(m.id)}))
@@ -64,7 +64,7 @@ func (s *state) cancelOver(m cancelOver, out []kernel.Effect) []kernel.Effect {
 
 // withdrawFromCancelled: the server no longer wants an answer to one of them. Its call stays in the books until its moment is over.
 func (s *state) withdrawFromCancelled(rawID string) {
-	for id, asks := range s.conn.cancelled {
-		s.conn.cancelled[id] = slices.DeleteFunc(asks, func(a *question) bool { return string(a.rawID) == rawID })
+	for id, questions := range s.conn.cancelled {
+		s.conn.cancelled[id] = slices.DeleteFunc(questions, func(a *question) bool { return string(a.rawID) == rawID })
 	}
 }

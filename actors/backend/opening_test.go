@@ -2,6 +2,7 @@ package backend
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -147,4 +148,21 @@ func TestAListChangesWithoutAConnection(t *testing.T) {
 	}
 	o.want(message.Stale{Kind: protocol.Tools})
 	o.want(message.Stale{Kind: protocol.Prompts})
+}
+
+// A connection inherits nothing of the one before.
+func TestAConnectionBeginsWithNothing(t *testing.T) {
+	o := syncing(t)
+	o.want(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a"}]}}`))
+	o.want(o.frame(`{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"no"}}`), "ready")
+	o.step(message.Send{Call: message.CallRef{Seq: 1}, Request: request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)})
+	o.step(o.frame(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`))
+	o.step(o.frame(`{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{}}`))
+	o.want(linkEvent{1, upstream.Closed{Stderr: []string{"out of memory"}}})
+	o.step(reconnectDue{1})
+	want := newConn(2)
+	want.open, want.began = true, o.s.conn.began
+	if !reflect.DeepEqual(o.s.conn, want) {
+		t.Errorf("the second connection begins as %+v", o.s.conn)
+	}
 }

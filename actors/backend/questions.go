@@ -51,8 +51,8 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 	default:
 		return s.reply(protocol.AppendError(nil, rawID, codeNoMethod, "Method not found: "+e.Frame.MethodText(), nil), out)
 	}
-	if asks := s.conn.cancelled[uint32(e.Ticket)]; asks != nil && len(asks) < maxQuestionsOfCall {
-		s.conn.cancelled[uint32(e.Ticket)] = append(asks, &question{rawID: rawID, method: e.Frame.M})
+	if questions := s.conn.cancelled[uint32(e.Ticket)]; questions != nil && len(questions) < maxQuestionsOfCall {
+		s.conn.cancelled[uint32(e.Ticket)] = append(questions, &question{rawID: rawID, method: e.Frame.M})
 		return out
 	}
 	by := s.asker(now, e)
