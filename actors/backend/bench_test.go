@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -21,7 +22,7 @@ func BenchmarkQuestion(b *testing.B) {
 	for _, parked := range []int{0, 100, 10_000} {
 		b.Run(fmt.Sprint(parked), func(b *testing.B) {
 			s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
-			s.life.phase, s.conn.era, s.conn.open = message.Ready, message.EraLegacy, true
+			s.life.phase, s.conn.era, s.conn.open = message.Ready, protocol.EraLegacy, true
 			r := &message.Request{Server: "fake", Item: "add", Caller: message.Caller{Can: message.CanAll}}
 			r.Frame = actortest.Frame(b, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)
 			now := time.Unix(0, 0)
@@ -56,12 +57,12 @@ func BenchmarkCall(b *testing.B) {
 	for _, cell := range []struct {
 		name, request, result string
 		modern                bool
-		era                   message.Era
+		era                   protocol.Era
 	}{
-		{"LL", legacy, `{"content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, false, message.EraLegacy},
-		{"LM", legacy, `{"resultType":"complete","content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, false, message.EraModern},
-		{"ML", modern, `{"content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, true, message.EraLegacy},
-		{"MM", modern, `{"resultType":"complete","content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, true, message.EraModern},
+		{"LL", legacy, `{"content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, false, protocol.EraLegacy},
+		{"LM", legacy, `{"resultType":"complete","content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, false, protocol.EraModern},
+		{"ML", modern, `{"content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, true, protocol.EraLegacy},
+		{"MM", modern, `{"resultType":"complete","content":[{"type":"text","text":"the quick brown fox jumps over the lazy dog"}]}`, true, protocol.EraModern},
 	} {
 		b.Run(cell.name, func(b *testing.B) {
 			s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))

@@ -55,7 +55,7 @@ func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 // bringsForeignState reports whether the request brings back a state that a modern connection to the server gave: a legacy one does not
 // know it, and would carry the call out anew.
 func (s *state) bringsForeignState(r *message.Request) bool {
-	return s.conn.era == message.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.life.asksByResult
+	return s.conn.era == protocol.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.life.asksByResult
 }
 
 func (s *state) write(m message.Send, out []kernel.Effect) []kernel.Effect {
@@ -108,7 +108,7 @@ func (s *state) received(now time.Time, e *upstream.Received, out []kernel.Effec
 	case protocol.KindNotification:
 		return s.notified(now, e, out)
 	case protocol.KindRequest:
-		if s.conn.era == message.EraModern { // it must not ask like that, and we must not answer (basic/transports/stdio, sending messages)
+		if s.conn.era == protocol.EraModern { // it must not ask like that, and we must not answer (basic/transports/stdio, sending messages)
 			return append(out, kernel.Log(slog.LevelWarn, "a modern server sent a request; it is not answered", "method", e.Frame.MethodText()))
 		}
 		return s.serverAsked(now, e, out)
@@ -148,7 +148,7 @@ func (s *state) deliver(now time.Time, id uint32, p *pending, e *upstream.Receiv
 	switch {
 	case f.Kind == protocol.KindError && !protocol.IsError(f): // many clients take it for no answer at all
 		return s.badAnswer(now, p, "the server's error makes no sense: "+errorText(f), out)
-	case s.conn.era == message.EraModern:
+	case s.conn.era == protocol.EraModern:
 		return s.answeredModern(now, p, f, out)
 	}
 	return s.answeredLegacy(now, id, p, f, out)
@@ -160,7 +160,7 @@ func (s *state) answeredTask(now time.Time, id uint32, p *pending, f *protocol.F
 	switch {
 	case p.followed != nil:
 		return s.taskAnswered(p, f, out)
-	case p.request.Follow && s.conn.era == message.EraLegacy && f.Kind == protocol.KindResult:
+	case p.request.Follow && s.conn.era == protocol.EraLegacy && f.Kind == protocol.KindResult:
 		out, done = s.followLegacy(now, id, p, f, out)
 	}
 	return f, out, done

@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -86,7 +87,7 @@ func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []
 		s.conn.lastLine = e.Stderr[n-1]
 	}
 	if s.diedOfIt() {
-		return s.reopen(now, message.EraModern, out)
+		return s.reopen(now, protocol.EraModern, out)
 	}
 	s.life.silentInBothEras = s.life.silentInBothEras || s.life.phase == message.Handshaking && s.conn.probe.afterSpoilt && !s.conn.spoke
 	return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))

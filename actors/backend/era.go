@@ -22,41 +22,41 @@ const (
 // in which more of its tools can ask (docs/decisions/0008), and may be spoilt by that, so that the other era gets a fresh one.
 // MCP 2026-07-28, basic/transports/stdio, backward compatibility. A URL is asked server/discover first: nothing is spoilt there.
 type probe struct {
-	plan        message.Era // what the incarnation began with; unknown = it asks
-	afterSpoilt bool        // it follows one that the question had spoilt
-	discover    uint32      // id of server/discover while it is unanswered; else 0
-	initialize  uint32      // id of initialize while it is unanswered; else 0
-	asked       bool        // server/discover was sent
-	twice       bool        // a second time
-	refused     string      // why initialize was refused; "" = it was not
-	session     bool        // over HTTP: its answer has named a session
+	plan        protocol.Era // what the incarnation began with; unknown = it asks
+	afterSpoilt bool         // it follows one that the question had spoilt
+	discover    uint32       // id of server/discover while it is unanswered; else 0
+	initialize  uint32       // id of initialize while it is unanswered; else 0
+	asked       bool         // server/discover was sent
+	twice       bool         // a second time
+	refused     string       // why initialize was refused; "" = it was not
+	session     bool         // over HTTP: its answer has named a session
 }
 
 // only is the one era the server is to be spoken to in; unknown = whichever it speaks.
-func (s *state) only() message.Era {
+func (s *state) only() protocol.Era {
 	p := s.server.Protocol
 	switch {
 	case s.transport.isLegacy() || s.legacyOnly || p == "legacy" || protocol.IsLegacy(p):
-		return message.EraLegacy
+		return protocol.EraLegacy
 	case p == "modern" || protocol.IsModern(p):
-		return message.EraModern
+		return protocol.EraModern
 	}
-	return message.EraUnknown
+	return protocol.EraUnknown
 }
 
 // plan is the era this incarnation begins with.
-func (s *state) plan(now time.Time) message.Era {
-	if era := s.only(); era != message.EraUnknown {
+func (s *state) plan(now time.Time) protocol.Era {
+	if era := s.only(); era != protocol.EraUnknown {
 		return era
 	}
-	if s.life.nextEra != message.EraUnknown {
+	if s.life.nextEra != protocol.EraUnknown {
 		return s.life.nextEra
 	}
 	if s.life.silentInBothEras { // if it lives now and is modern, it refuses, and is asked
-		return message.EraLegacy
+		return protocol.EraLegacy
 	}
-	if s.life.known.Era == message.EraLegacy && now.Sub(s.life.known.At) >= legacyAge {
-		return message.EraUnknown
+	if s.life.known.Era == protocol.EraLegacy && now.Sub(s.life.known.At) >= legacyAge {
+		return protocol.EraUnknown
 	}
 	return s.life.known.Era
 }
@@ -65,12 +65,12 @@ func (s *state) plan(now time.Time) message.Era {
 // known, else server/discover, whose answer tells.
 func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = s.enter(now, message.Handshaking, "", out)
-	s.conn.probe = probe{plan: s.plan(now), afterSpoilt: s.life.nextEra != message.EraUnknown}
-	s.life.nextEra = message.EraUnknown
+	s.conn.probe = probe{plan: s.plan(now), afterSpoilt: s.life.nextEra != protocol.EraUnknown}
+	s.life.nextEra = protocol.EraUnknown
 	switch {
-	case s.conn.probe.plan == message.EraLegacy:
+	case s.conn.probe.plan == protocol.EraLegacy:
 		return s.initialize(out)
-	case !s.transport.isStreamable() && s.conn.probe.plan == message.EraUnknown:
+	case !s.transport.isStreamable() && s.conn.probe.plan == protocol.EraUnknown:
 		return append(s.initialize(out), kernel.WakeAfter(probeTime, probeExpired{s.conn.incarnation}))
 	}
 	return s.discover(append(out, kernel.Act(setVersion{protocol.Version20260728})))
@@ -103,14 +103,14 @@ func (s *state) discovered(now time.Time, f *protocol.Frame, out []kernel.Effect
 	switch {
 	case v.fault != "":
 		return s.lose(now, v.fault, out)
-	case v.era == message.EraModern && f.Kind == protocol.KindResult:
+	case v.era == protocol.EraModern && f.Kind == protocol.KindResult:
 		return s.isModern(now, f, v.version, out)
-	case v.era == message.EraModern && s.conn.probe.twice:
+	case v.era == protocol.EraModern && s.conn.probe.twice:
 		return s.lose(now, "the server names a version that it then refuses: "+errorText(f), out)
-	case v.era == message.EraModern:
+	case v.era == protocol.EraModern:
 		s.conn.probe.twice = true
 		return s.discover(out)
-	case v.era == message.EraLegacy:
+	case v.era == protocol.EraLegacy:
 		return s.onlyLegacy(now, out)
 	case f.Kind == protocol.KindError:
 		return s.inconclusive(now, "the server refused server/discover: "+errorText(f), out)
@@ -121,12 +121,12 @@ func (s *state) discovered(now time.Time, f *protocol.Frame, out []kernel.Effect
 // onlyLegacy: the server understands the question and speaks legacy versions only. A process that has answered it may
 // take initialize for a second one.
 func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.only() == message.EraModern {
+	if s.only() == protocol.EraModern {
 		return s.lose(now, "the server speaks legacy versions only, and protocol is "+s.server.Protocol, out)
 	}
-	s.life.known = message.KnownEra{Era: message.EraLegacy, At: now}
+	s.life.known = message.KnownEra{Era: protocol.EraLegacy, At: now}
 	if !s.transport.isStreamable() {
-		return s.reopen(now, message.EraLegacy, out)
+		return s.reopen(now, protocol.EraLegacy, out)
 	}
 	return s.initialize(out)
 }
@@ -134,7 +134,7 @@ func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
 // inconclusive: the answer to server/discover says nothing of the server but that it does not understand.
 func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case s.only() == message.EraModern:
+	case s.only() == protocol.EraModern:
 		return s.lose(now, why+" (protocol is "+s.server.Protocol+")", out)
 	case s.conn.probe.initialize != 0:
 		return out // its answer decides
@@ -161,23 +161,23 @@ func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect
 	switch {
 	case s.conn.probe.discover != 0:
 		return out // its answer decides
-	case s.only() != message.EraUnknown, s.conn.probe.afterSpoilt:
-		s.conn.refused = s.only() != message.EraUnknown
+	case s.only() != protocol.EraUnknown, s.conn.probe.afterSpoilt:
+		s.conn.refused = s.only() != protocol.EraUnknown
 	case !s.transport.isStreamable() && !s.conn.probe.asked:
 		s.life.known = message.KnownEra{}
 		return s.discover(out)
 	case !s.transport.isStreamable():
-		return s.reopen(now, message.EraModern, out)
-	case s.conn.probe.plan == message.EraLegacy:
+		return s.reopen(now, protocol.EraModern, out)
+	case s.conn.probe.plan == protocol.EraLegacy:
 		s.life.known = message.KnownEra{}
-		return s.reopen(now, message.EraUnknown, out)
+		return s.reopen(now, protocol.EraUnknown, out)
 	}
 	s.life.known = message.KnownEra{}
 	return s.lose(now, why, out)
 }
 
 // reopen begins another incarnation at once, in the era now known.
-func (s *state) reopen(now time.Time, era message.Era, out []kernel.Effect) []kernel.Effect {
+func (s *state) reopen(now time.Time, era protocol.Era, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Log(slog.LevelInfo, "the server is opened again to be spoken to in another era", "era", string(era)))
 	s.life.nextEra = era
 	clear(s.conn.pending) // requests of ours only: no call goes out before the handshake
@@ -187,8 +187,8 @@ func (s *state) reopen(now time.Time, era message.Era, out []kernel.Effect) []ke
 // diedOfIt reports whether the process has ended because of initialize, as far as can be told.
 func (s *state) diedOfIt() bool {
 	p := s.conn.pending[s.conn.probe.initialize]
-	return s.life.phase == message.Handshaking && !s.transport.isStreamable() && s.conn.probe.plan == message.EraUnknown &&
-		s.only() == message.EraUnknown && p != nil && p.written
+	return s.life.phase == message.Handshaking && !s.transport.isStreamable() && s.conn.probe.plan == protocol.EraUnknown &&
+		s.only() == protocol.EraUnknown && p != nil && p.written
 }
 
 // openingEnded: an HTTP response to what opens the connection came without a JSON-RPC message in it.
@@ -239,13 +239,13 @@ func saysNothing(status int) bool {
 }
 
 // decided: the server has shown its era. A late answer to the other question is swallowed.
-func (s *state) decided(now time.Time, era message.Era) {
+func (s *state) decided(now time.Time, era protocol.Era) {
 	for _, id := range []uint32{s.conn.probe.discover, s.conn.probe.initialize} {
 		delete(s.conn.pending, id)
 	}
 	s.conn.probe.discover, s.conn.probe.initialize = 0, 0
 	s.conn.era = era
-	if s.only() == message.EraUnknown && s.life.known.Era != era {
+	if s.only() == protocol.EraUnknown && s.life.known.Era != era {
 		s.life.known = message.KnownEra{Era: era, At: now}
 	}
 }
@@ -262,7 +262,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	}
 	version, _ := protocol.Unquote(r.Version.Of(f.Raw))
 	if !protocol.IsLegacy(version) {
-		s.conn.refused = s.only() != message.EraUnknown
+		s.conn.refused = s.only() != protocol.EraUnknown
 		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
 	}
 	if s.legacyOnly && s.transport.isStreamable() && !s.conn.probe.session {
@@ -270,10 +270,10 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 		return s.lose(now, "without a session its legacy era has no questions", out)
 	}
 	peer := protocol.NodeOf(f.Raw, r.Meta)
-	if peer != "" && !s.transport.isStreamable() && s.only() == message.EraUnknown && s.conn.probe.plan == message.EraUnknown {
-		return s.reopen(now, message.EraModern, out) // a gateway: in that era each question says whose it is
+	if peer != "" && !s.transport.isStreamable() && s.only() == protocol.EraUnknown && s.conn.probe.plan == protocol.EraUnknown {
+		return s.reopen(now, protocol.EraModern, out) // a gateway: in that era each question says whose it is
 	}
-	s.decided(now, message.EraLegacy)
+	s.decided(now, protocol.EraLegacy)
 	s.conn.peer = peer
 	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
 	s.conn.info = &message.ServerInfo{
@@ -296,7 +296,7 @@ func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out [
 	if err := r.Scan(f); err != nil {
 		return s.lose(now, "the answer to server/discover makes no sense: "+err.Error(), out)
 	}
-	s.decided(now, message.EraModern)
+	s.decided(now, protocol.EraModern)
 	s.conn.peer = protocol.NodeOf(f.Raw, r.Meta)
 	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
 	s.conn.info = &message.ServerInfo{

@@ -49,8 +49,8 @@ func httpStatus(code int) func(actortest.Got) bool {
 // outcome is how opening a server ends.
 type outcome struct {
 	phase   message.Phase
-	era     message.Era // found
-	version string      // when ready
+	era     protocol.Era // found
+	version string       // when ready
 	opened  int
 	reason  string // part of it
 }
@@ -59,10 +59,10 @@ type outcome struct {
 func TestErasAreFoundOut(t *testing.T) {
 	legacyOnly := []string{"2025-11-25", "2025-06-18"}
 	legacyReady := func(opened int) outcome {
-		return outcome{message.Ready, message.EraLegacy, protocol.Version20251125, opened, ""}
+		return outcome{message.Ready, protocol.EraLegacy, protocol.Version20251125, opened, ""}
 	}
 	modernReady := func(opened int) outcome {
-		return outcome{message.Ready, message.EraModern, protocol.Version20260728, opened, ""}
+		return outcome{message.Ready, protocol.EraModern, protocol.Version20260728, opened, ""}
 	}
 	forced := func(p string) config.Server {
 		c := cfg()
@@ -159,14 +159,14 @@ func TestErasAreFoundOut(t *testing.T) {
 		{name: "configured modern, speaks legacy only", cfg: forced("modern"), make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Versions: legacyOnly, Other: initializes}
 		}, want: outcome{phase: message.Waiting, opened: 1, reason: "protocol is modern"}},
-		{name: "remembered legacy", known: message.KnownEra{Era: message.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}, make: func(**actortest.Modern) *actortest.Modern {
+		{name: "remembered legacy", known: message.KnownEra{Era: protocol.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Other: initializes}
 		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
-		{name: "remembered legacy, long ago", known: message.KnownEra{Era: message.EraLegacy, At: time.Date(1999, 12, 30, 0, 0, 0, 0, time.UTC)},
+		{name: "remembered legacy, long ago", known: message.KnownEra{Era: protocol.EraLegacy, At: time.Date(1999, 12, 30, 0, 0, 0, 0, time.UTC)},
 			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1)},
-		{name: "remembered legacy, has become modern", known: message.KnownEra{Era: message.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{name: "remembered legacy, has become modern", known: message.KnownEra{Era: protocol.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)},
 			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
-		{name: "remembered modern, has become legacy", known: message.KnownEra{Era: message.EraModern},
+		{name: "remembered modern, has become legacy", known: message.KnownEra{Era: protocol.EraModern},
 			make: func(**actortest.Modern) *actortest.Modern {
 				return &actortest.Modern{Discover: refuses(-32601, "no", ""), Other: initializes}
 			}, want: legacyReady(1)},

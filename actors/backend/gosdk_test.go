@@ -170,7 +170,7 @@ func TestGoSDKServers(t *testing.T) {
 		{"stdio, forced to be modern", "modern", process, message.KnownEra{}, protocol.Version20260728, 1},
 		{"stdio, forced to be legacy", "2025-06-18", process, message.KnownEra{}, protocol.Version20250618, 1},
 		{"http with sessions", "auto", serve(false), message.KnownEra{}, protocol.Version20251125, 1},
-		{"http with sessions, believed modern", "auto", serve(false), message.KnownEra{Era: message.EraModern}, protocol.Version20251125, 1},
+		{"http with sessions, believed modern", "auto", serve(false), message.KnownEra{Era: protocol.EraModern}, protocol.Version20251125, 1},
 		{"http without sessions", "auto", serve(true), message.KnownEra{}, protocol.Version20260728, 1},
 	}
 	for _, test := range tests {
@@ -256,7 +256,7 @@ func TestASpoiltProcess(t *testing.T) {
 	r := &facingSDK{bench: startOn(t, Options{Server: auto(), Open: open, Transport: "stdio", Catalog: true})}
 	defer r.stop()
 	eventually(t, "ready", func() bool { r.look(); return r.last.Phase == message.Ready })
-	if r.last.Info.Version != protocol.Version20260728 || r.last.Known.Era != message.EraModern || opened != 2 {
+	if r.last.Info.Version != protocol.Version20260728 || r.last.Known.Era != protocol.EraModern || opened != 2 {
 		t.Errorf("speaks %s, era %s, after %d processes; want modern after 2", r.last.Info.Version, r.last.Known.Era, opened)
 	}
 }

@@ -48,7 +48,7 @@ type listing struct {
 func (s *state) request(m protocol.Method, params []byte, own answerHandler, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	s.conn.pending[id] = &pending{own: own}
-	if s.conn.era == message.EraModern || m == protocol.MethodServerDiscover {
+	if s.conn.era == protocol.EraModern || m == protocol.MethodServerDiscover {
 		params = s.withMeta(m, params)
 	}
 	frame := protocol.AppendRequest(nil, uint64(id), m.String(), params)
@@ -114,7 +114,7 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.conn.lists[protocol.Templates].wanted = has.Resources != nil
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		switch {
-		case !s.catalog && !(kind == protocol.Tools && s.conn.era == message.EraModern && s.transport.isStreamable()): // whose headers calls need
+		case !s.catalog && !(kind == protocol.Tools && s.conn.era == protocol.EraModern && s.transport.isStreamable()): // whose headers calls need
 			s.conn.lists[kind].wanted = false
 		case s.conn.lists[kind].wanted:
 			out = s.fetch(kind, out)
@@ -206,7 +206,7 @@ func (s *state) pageRefused(now time.Time, kind protocol.ItemKind, f *protocol.F
 
 // scanPage reads what a page says beside its items. A modern one says how fresh it is.
 func (s *state) scanPage(kind protocol.ItemKind, f *protocol.Frame, r *protocol.ResultInfo) error {
-	if err := r.Scan(f); err != nil || s.conn.era != message.EraModern {
+	if err := r.Scan(f); err != nil || s.conn.era != protocol.EraModern {
 		return err
 	}
 	if r.KindOf(kind.ListMethod(), f) != protocol.ResultComplete {

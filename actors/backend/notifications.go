@@ -11,7 +11,7 @@ import (
 
 // notified handles a notification of the server.
 func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	if s.conn.era == message.EraModern {
+	if s.conn.era == protocol.EraModern {
 		return s.notifiedModern(now, e, out)
 	}
 	switch e.Frame.M {

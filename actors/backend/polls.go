@@ -208,7 +208,7 @@ func (s *state) dropTask(now time.Time, q *round, why string, out []kernel.Effec
 
 // cancelTask tells the server that nobody waits for the task of a call any more, if it became one. Its answer does not matter.
 func (s *state) cancelTask(q *round, out []kernel.Effect) []kernel.Effect {
-	if q.poll == nil || !s.conn.open || s.conn.era != message.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
+	if q.poll == nil || !s.conn.open || s.conn.era != protocol.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
 		return out
 	}
 	return s.expireOwn(s.requestOfTask(q, protocol.MethodTasksCancel, nil, ignored, out))

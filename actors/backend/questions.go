@@ -315,7 +315,7 @@ func (s *state) query(m message.Query, out []kernel.Effect) []kernel.Effect {
 		return append(out, kernel.Tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Fault: &protocol.Fault{
 			Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " is " + string(s.life.phase)}}))
 	}
-	if s.conn.era == message.EraModern {
+	if s.conn.era == protocol.EraModern {
 		switch m.Method {
 		case protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
 			return s.subscribe(m, out)

@@ -103,7 +103,7 @@ func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	method := protocol.MethodPing
-	if s.conn.era == message.EraModern {
+	if s.conn.era == protocol.EraModern {
 		method = protocol.MethodServerDiscover
 	}
 	var id uint32

@@ -88,7 +88,7 @@ type line struct {
 
 func newLine(t *testing.T) *line {
 	s := newState(Options{Server: cfg(), Transport: "http"}, kernel.Reference{}, new(uint64))
-	s.life.phase, s.conn.open, s.conn.era, s.conn.info = message.Ready, true, message.EraLegacy, &message.ServerInfo{}
+	s.life.phase, s.conn.open, s.conn.era, s.conn.info = message.Ready, true, protocol.EraLegacy, &message.ServerInfo{}
 	return &line{t: t, s: s, now: time.Unix(1000, 0), tickets: map[string]uint64{}}
 }
 

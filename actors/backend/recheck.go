@@ -16,7 +16,7 @@ func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) 
 		return out
 	}
 	switch code, _ := protocol.ErrorNumber(&e.Frame); {
-	case s.conn.era == message.EraLegacy && judge(&e.Frame).era == message.EraModern:
+	case s.conn.era == protocol.EraLegacy && judge(&e.Frame).era == protocol.EraModern:
 		return s.eraChanged(now, out)
 	case s.mayHaveLeftEra(e.Status) && !saysModern(code):
 		return s.recheck(out)
@@ -36,7 +36,7 @@ func saysModern(code int) bool {
 
 // recheck asks a server that no longer behaves as a modern one whether it still is; calls go on meanwhile.
 func (s *state) recheck(out []kernel.Effect) []kernel.Effect {
-	if s.conn.rechecking != 0 || s.life.phase != message.Ready || s.conn.era != message.EraModern {
+	if s.conn.rechecking != 0 || s.life.phase != message.Ready || s.conn.era != protocol.EraModern {
 		return out
 	}
 	out = s.expireOwn(s.request(protocol.MethodServerDiscover, nil, (*state).recheckUnanswered, out))
@@ -55,7 +55,7 @@ func (s *state) recheckUnanswered(_ time.Time, _ *protocol.Frame, out []kernel.E
 func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []kernel.Effect) []kernel.Effect {
 	s.conn.rechecking = 0
 	switch code, _ := protocol.ErrorNumber(f); {
-	case judge(f).era == message.EraModern, code == codeHeaderMismatch, code == codeCapabilityRequired:
+	case judge(f).era == protocol.EraModern, code == codeHeaderMismatch, code == codeCapabilityRequired:
 		return out
 	case saysNothing(status), code == codeInternal && !s.mayHaveLeftEra(status):
 		return out
@@ -71,5 +71,5 @@ func (s *state) eraChanged(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 // mayHaveLeftEra reports whether an HTTP status without a modern error may mean that the server has gone back to a legacy era.
 func (s *state) mayHaveLeftEra(status int) bool {
-	return s.conn.era == message.EraModern && status/100 == 4 && !saysNothing(status) // Rust's says 422, others 400, 404, 405
+	return s.conn.era == protocol.EraModern && status/100 == 4 && !saysNothing(status) // Rust's says 422, others 400, 404, 405
 }

@@ -64,7 +64,7 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 					t.Errorf("asked again: %v, want %v", asked, c.asked)
 				}
 				changes := actortest.Of[message.BackendChanged](b.pool)
-				if goes := len(changes) > 0 && changes[len(changes)-1].Known.Era == message.EraLegacy; goes != c.goes {
+				if goes := len(changes) > 0 && changes[len(changes)-1].Known.Era == protocol.EraLegacy; goes != c.goes {
 					t.Errorf("changes %+v; want it to be legacy: %v", changes, c.goes)
 				}
 			})
@@ -93,7 +93,7 @@ func TestAServerThatMovesOn(t *testing.T) {
 			t.Errorf("the call ends %v, want once", ends)
 		}
 		changes := actortest.Of[message.BackendChanged](b.pool)
-		if len(changes) == 0 || changes[len(changes)-1].Phase != message.Ready || changes[len(changes)-1].Known.Era != message.EraModern {
+		if len(changes) == 0 || changes[len(changes)-1].Phase != message.Ready || changes[len(changes)-1].Known.Era != protocol.EraModern {
 			t.Errorf("changes %+v, want ready in the modern era", changes)
 		}
 	})

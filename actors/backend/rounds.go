@@ -184,7 +184,7 @@ func (s *state) resend(q *round, out []kernel.Effect) []kernel.Effect {
 
 // sendRound writes the request, if there is a connection to write it to; else it waits for the next one.
 func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
-	if !s.conn.open || s.conn.era != message.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
+	if !s.conn.open || s.conn.era != protocol.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
 		return out
 	}
 	if q.poll != nil {
@@ -196,7 +196,7 @@ func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
 
 // sendRounds writes what waited for the connection. A server that has become legacy cannot take it.
 func (s *state) sendRounds(out []kernel.Effect) []kernel.Effect {
-	if len(s.carried.rounds) > 0 && s.conn.era != message.EraModern {
+	if len(s.carried.rounds) > 0 && s.conn.era != protocol.EraModern {
 		return s.failRounds(protocol.BackendDisconnected, "it came back speaking another version", out)
 	}
 	for _, call := range s.roundCalls() {
@@ -220,7 +220,7 @@ func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 // count anew with each request; of a task that is followed the client was told by us, too. Progress must grow. MCP 2025-11-25,
 // basic/utilities/progress.
 func (s *state) isBehind(p *pending, f *protocol.Frame, params protocol.Span) bool {
-	if !p.request.Follow && (s.conn.era != message.EraModern || p.request.Modern) {
+	if !p.request.Follow && (s.conn.era != protocol.EraModern || p.request.Modern) {
 		return false
 	}
 	value, err := strconv.ParseFloat(string(protocol.Member(f.Raw, params, "progress").Of(f.Raw)), 64)

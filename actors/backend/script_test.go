@@ -184,7 +184,7 @@ func (r *script) event() upstream.Event {
 	case 14:
 		return upstream.ListenFailed{Err: errors.New("405"), Final: true}
 	case 11, 12:
-		if r.s.conn.open && r.s.conn.era != message.EraModern {
+		if r.s.conn.open && r.s.conn.era != protocol.EraModern {
 			r.asked[fmt.Sprintf(`"q%d"`, ticket)]++
 		}
 		return frame(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{}}`, ticket)

@@ -48,7 +48,7 @@ func (s *state) startExpired(now time.Time, out []kernel.Effect) []kernel.Effect
 
 // rootsChanged tells a server that has asked for roots that there are others now.
 func (s *state) rootsChanged(out []kernel.Effect) []kernel.Effect {
-	if !s.conn.asksRoots || s.life.phase != message.Ready || s.conn.era != message.EraLegacy {
+	if !s.conn.asksRoots || s.life.phase != message.Ready || s.conn.era != protocol.EraLegacy {
 		return out
 	}
 	return s.notify(protocol.NotificationRootsListChanged, nil, out)
@@ -61,7 +61,7 @@ func (s *state) tellLevel(out []kernel.Effect) []kernel.Effect {
 	if level == "" && s.conn.level != "" {
 		level = defaultLevel
 	}
-	if level == s.conn.level || s.life.phase != message.Ready || s.conn.era == message.EraModern {
+	if level == s.conn.level || s.life.phase != message.Ready || s.conn.era == protocol.EraModern {
 		return out
 	}
 	var has struct{ Logging *json.RawMessage }

@@ -17,7 +17,7 @@ const (
 // changesSilently reports whether the server changes lists of the kind without a word. Legacy servers are believed: one that does not
 // declare listChanged has lists that do not change.
 func (s *state) changesSilently(kind protocol.ItemKind) bool {
-	return s.conn.era == message.EraModern && !s.conn.streams.tells(kind)
+	return s.conn.era == protocol.EraModern && !s.conn.streams.tells(kind)
 }
 
 // refetchSilent fetches a silent list again: at once, or when the pause since the last time is over.

@@ -50,7 +50,7 @@ type life struct {
 	stderr      []string
 
 	known            message.KnownEra // what the next connection begins with
-	nextEra          message.Era      // what the next one alone begins with, as this one is spoilt; unknown = known
+	nextEra          protocol.Era     // what the next one alone begins with, as this one is spoilt; unknown = known
 	silentInBothEras bool             // the server ended without a word in both eras: one process is enough for the next attempt
 	asksByResult     bool             // a legacy server here has asked by a result, and is given back the state it gave with it
 }
@@ -68,7 +68,7 @@ type conn struct {
 	lastLine   string                     // on stderr, of the process that has ended: not for clients
 	warned     struct{ garbage, id bool } // of the first line that was no message, the first id nobody gave out
 
-	era     message.Era // unknown until the server has shown it
+	era     protocol.Era // unknown until the server has shown it
 	probe   probe
 	info    *message.ServerInfo
 	peer    string // the server's node: it is a gateway like this one; "" = it is none

@@ -67,13 +67,13 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 		edits = append(edits, protocol.Edit{Span: r.Target, With: r.Original})
 	}
 	switch {
-	case s.conn.era == message.EraModern && q != nil:
+	case s.conn.era == protocol.EraModern && q != nil:
 		meta := s.modernMeta(r, token)
 		if q.tasks {
 			meta.Capabilities = r.Caller.Extras.With(modernCapabilities(r.Caller.Can), true)
 		}
 		return protocol.AppendRetry(nil, &r.Frame, &r.Params, meta, q.responses, q.state, edits...)
-	case s.conn.era == message.EraModern:
+	case s.conn.era == protocol.EraModern:
 		meta := s.modernMeta(r, token)
 		if r.Modern { // what the client brings back from the server's own question
 			meta.InputResponses, meta.RequestState = r.Params.InputResponses.Of(raw), r.Params.RequestState.Of(raw)
@@ -138,7 +138,7 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 	o := upstream.Outgoing{
 		Ticket: uint64(id), Frame: s.upstream(r, id, p.round), Newline: r.Frame.Newline, Request: true, Method: r.Frame.MethodText(),
 	}
-	if s.conn.era == message.EraModern {
+	if s.conn.era == protocol.EraModern {
 		if name := protocol.NameHeader(r.Frame.M, &r.Params); name.Present() {
 			o.Name = r.Item
 			if o.Name == "" { // a method that names no item of the catalog (tasks)
@@ -288,7 +288,7 @@ func (s *state) mended(now time.Time, failure string, out []kernel.Effect) []ker
 
 // compile takes the annotations out of a list of tools. A tool whose annotations are invalid is left out.
 func (s *state) compile(items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
-	if s.conn.era != message.EraModern || !s.transport.isStreamable() {
+	if s.conn.era != protocol.EraModern || !s.transport.isStreamable() {
 		return items, out
 	}
 	s.conn.bindings = map[string]*protocol.Bindings{}

@@ -181,7 +181,7 @@ func TestALegacyServerThatWantsACapability(t *testing.T) {
 func TestAnswersForAStateOfALegacyServer(t *testing.T) {
 	r := modernRequest(t, `,"requestState":"inner","inputResponses":{"k":{"action":"accept"}}`)
 	s := newState(Options{Server: cfg()}, kernel.Reference{}, new(uint64))
-	s.conn.era = message.EraLegacy
+	s.conn.era = protocol.EraLegacy
 	got := string(s.upstream(r, 5, nil))
 	if !strings.Contains(got, `"requestState":"inner"`) || !strings.Contains(got, `"inputResponses":{"k"`) || strings.Contains(got, "clientCapabilities") {
 		t.Errorf("frame %s", got)
@@ -370,7 +370,7 @@ func TestAServerThatGoesBack(t *testing.T) {
 		time.Sleep(2 * openingTime)
 		synctest.Wait()
 		changes := actortest.Of[message.BackendChanged](b.pool)
-		if last := changes[len(changes)-1]; last.Phase != message.Ready || last.Known.Era != message.EraLegacy {
+		if last := changes[len(changes)-1]; last.Phase != message.Ready || last.Known.Era != protocol.EraLegacy {
 			t.Errorf("last change %+v, want ready in the legacy era", last)
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 )
 
@@ -23,9 +22,9 @@ const (
 
 // verdict is what an answer to server/discover says of the server.
 type verdict struct {
-	era     message.Era // unknown: nothing
-	version string      // modern: the newest one both speak
-	fault   string      // why it cannot be spoken to at all; "" = it can, or nothing is known
+	era     protocol.Era // unknown: nothing
+	version string       // modern: the newest one both speak
+	fault   string       // why it cannot be spoken to at all; "" = it can, or nothing is known
 }
 
 // judge reads an answer to server/discover. Neither a DiscoverResult nor error -32022 means modern by itself: go-sdk
@@ -56,11 +55,11 @@ func judgeVersions(raw []byte) verdict {
 	}
 	for _, v := range protocol.ModernVersions { // newest first
 		if slices.Contains(versions, v) {
-			return verdict{era: message.EraModern, version: v}
+			return verdict{era: protocol.EraModern, version: v}
 		}
 	}
 	if slices.ContainsFunc(versions, protocol.IsLegacy) {
-		return verdict{era: message.EraLegacy}
+		return verdict{era: protocol.EraLegacy}
 	}
 	list := strings.ToValidUTF8(strings.Join(versions[:min(len(versions), 20)], ", "), "?")
 	return verdict{fault: fmt.Sprintf("the server speaks %.300q; supported are %s and %s", list,

@@ -53,7 +53,7 @@ func (s *state) withdraw(now time.Time, m message.Withdraw, out []kernel.Effect)
 // cancelRequest tells the server that an answer is no longer wanted. A modern server behind HTTP is told by the end of
 // the response alone. MCP 2026-07-28, basic/patterns/cancellation.
 func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
-	if s.conn.era != message.EraModern || !s.transport.isStreamable() {
+	if s.conn.era != protocol.EraModern || !s.transport.isStreamable() {
 		out = s.sayCancelled(id, reason, out)
 	}
 	return append(out, kernel.Act(giveUp{uint64(id)}))
@@ -62,7 +62,7 @@ func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []k
 // cancelAll tells a server behind HTTP that nobody waits for its answers any more: the end of the connection does not say so
 // (MCP 2025-11-25, basic/transports, sending messages), as it does to a process, and, of a response, to a modern server.
 func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
-	if !s.conn.open || s.transport.isProcess() || s.conn.era != message.EraLegacy {
+	if !s.conn.open || s.transport.isProcess() || s.conn.era != protocol.EraLegacy {
 		return out
 	}
 	for _, id := range slices.Sorted(maps.Values(s.conn.byCall)) {
@@ -88,7 +88,7 @@ func (s *state) sayCancelled(id uint32, reason string, out []kernel.Effect) []ke
 // orphan remembers a call that is given up, if its server may yet make a task of it.
 func (s *state) orphan(id uint32, p *pending) {
 	r := p.request
-	if r.Frame.M != protocol.MethodToolsCall || p.followed != nil || s.conn.era != message.EraModern && !r.AsTask && !r.Follow {
+	if r.Frame.M != protocol.MethodToolsCall || p.followed != nil || s.conn.era != protocol.EraModern && !r.AsTask && !r.Follow {
 		return
 	}
 	if len(s.conn.orphans) >= maxOrphans {
@@ -105,7 +105,7 @@ func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []ke
 	}
 	s.conn.orphans = slices.Delete(s.conn.orphans, i, i+1)
 	task := f.Result
-	if s.conn.era == message.EraLegacy {
+	if s.conn.era == protocol.EraLegacy {
 		task = protocol.Member(f.Raw, f.Result, "task")
 	}
 	if own, ok := protocol.Unquote(protocol.Member(f.Raw, task, "taskId").Of(f.Raw)); ok {
@@ -116,7 +116,7 @@ func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []ke
 
 // dropTaskMade cancels a task that its client will never hear of: it gave the call up while the task was on its way to it.
 func (s *state) dropTaskMade(m message.DropTask, out []kernel.Effect) []kernel.Effect {
-	if m.Incarnation != uint64(s.conn.incarnation) || s.conn.era != message.EraLegacy {
+	if m.Incarnation != uint64(s.conn.incarnation) || s.conn.era != protocol.EraLegacy {
 		return out
 	}
 	s.conn.tasks = slices.DeleteFunc(s.conn.tasks, func(t task) bool { return t.id == m.ID })
@@ -136,7 +136,7 @@ func (s *state) cancelUnknown(id string, out []kernel.Effect) []kernel.Effect {
 func (s *state) cancelsTasks() bool {
 	raw := s.conn.info.Capabilities
 	tasks := protocol.Member(raw, protocol.Span{End: uint32(len(raw))}, "tasks")
-	return s.conn.era == message.EraModern || protocol.Member(raw, tasks, "cancel").Present()
+	return s.conn.era == protocol.EraModern || protocol.Member(raw, tasks, "cancel").Present()
 }
 
 // ignored takes the answer to a request of ours that does not matter.

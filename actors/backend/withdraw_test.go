@@ -102,7 +102,7 @@ func TestTasksThatAreDropped(t *testing.T) {
 
 // Calls that were given up are remembered within bounds, and not at all where no task can come of them.
 func TestOrphansAreBounded(t *testing.T) {
-	s := &state{conn: conn{era: message.EraLegacy}}
+	s := &state{conn: conn{era: protocol.EraLegacy}}
 	for id := range uint32(maxOrphans + 2) {
 		r := &message.Request{AsTask: true}
 		r.Frame.M = protocol.MethodToolsCall
@@ -119,7 +119,7 @@ func TestOrphansAreBounded(t *testing.T) {
 func TestServersWithoutTasksCancel(t *testing.T) {
 	for capabilities, want := range map[string]int{`{"tasks":{"cancel":{}}}`: 2, `{"tasks":{"requests":{}}}`: 0, `{}`: 0, ``: 0} {
 		s := &state{life: life{phase: message.Ready}, conn: newConn(1)}
-		s.conn.era, s.conn.info = message.EraLegacy, &message.ServerInfo{Capabilities: []byte(capabilities)}
+		s.conn.era, s.conn.info = protocol.EraLegacy, &message.ServerInfo{Capabilities: []byte(capabilities)}
 		s.server.Timeout = 1
 		out := s.cancelUnknown("a", nil)
 		if len(out) != want {

@@ -7,19 +7,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Era is how a server wants to be spoken to.
-type Era = protocol.Era
-
-// The eras, as those who send messages write them.
-const (
-	EraUnknown = protocol.EraUnknown // nobody has asked it yet
-	EraLegacy  = protocol.EraLegacy
-	EraModern  = protocol.EraModern
-)
-
 // KnownEra is an era and when the server was last heard to speak it.
 type KnownEra struct {
-	Era Era
+	Era protocol.Era
 	At  time.Time
 }
 
@@ -40,7 +30,7 @@ type StateLoaded struct {
 
 func (StateLoaded) Class() kernel.Class { return kernel.Urgent }
 
-// RememberEra notes the era of the server with that identity; EraUnknown forgets it.
+// RememberEra notes the era of the server with that identity; protocol.EraUnknown forgets it.
 type RememberEra struct {
 	Server string
 	Known  KnownEra

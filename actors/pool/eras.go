@@ -51,7 +51,7 @@ func known(o Options) map[string]message.KnownEra {
 // remember notes the era a replica was found to speak, here and in the state file.
 func (s *state) remember(sl *slot, era message.KnownEra, out []kernel.Effect) []kernel.Effect {
 	id := identity(s.server, sl.replica)
-	if era.Era == message.EraUnknown || s.eras[id] == era {
+	if era.Era == protocol.EraUnknown || s.eras[id] == era {
 		return out
 	}
 	s.eras[id] = era

@@ -27,7 +27,7 @@ func told[M, A any](w *world, msg any) (messages []M, acts []A) {
 // An era that was found is remembered once, and the next backend of the replica begins with it.
 func TestErasAreRemembered(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
-	known := message.KnownEra{Era: message.EraLegacy, At: w.now}
+	known := message.KnownEra{Era: protocol.EraLegacy, At: w.now}
 	ready := message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{Version: protocol.LatestLegacy}, Known: known}
 	got, _ := told[message.RememberEra, spawn](w, ready)
 	if len(got) != 1 || got[0].Known != known || got[0].Server != identity(w.s.server, 0) {

@@ -9,5 +9,5 @@
 // written before the system has stopped, if the file can be written at all.
 //
 //	ref := store.Spawn(self, store.Options{Path: "/home/u/.local/state/goblin-actor/state.db", Gateway: gateway, Log: log})
-//	ref.Tell(message.RememberEra{Server: id, Known: message.KnownEra{Era: message.EraModern, At: now}})
+//	ref.Tell(message.RememberEra{Server: id, Known: message.KnownEra{Era: protocol.EraModern, At: now}})
 package store

@@ -17,6 +17,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
 )
 
 const (
@@ -155,8 +156,8 @@ func (c *contents) create(tx *bbolt.Tx) error {
 
 // storedEra is an era as it stands in the file.
 type storedEra struct {
-	Era message.Era `json:"era"`
-	At  time.Time   `json:"at"`
+	Era protocol.Era `json:"era"`
+	At  time.Time    `json:"at"`
 }
 
 func (c *contents) readEras(tx *bbolt.Tx) error {
@@ -169,7 +170,7 @@ func (c *contents) readEras(tx *bbolt.Tx) error {
 	oldest, cursor := time.Now().Add(-eraKept), eras.Cursor()
 	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
 		var e storedEra
-		known := json.Unmarshal(v, &e) == nil && (e.Era == message.EraLegacy || e.Era == message.EraModern)
+		known := json.Unmarshal(v, &e) == nil && (e.Era == protocol.EraLegacy || e.Era == protocol.EraModern)
 		if !known || e.At.Before(oldest) || len(c.eras) >= maxEras {
 			old = append(old, append([]byte(nil), k...))
 			continue
@@ -205,7 +206,7 @@ func (f *file) put(eras map[string]message.KnownEra) error {
 }
 
 func putEra(bucket *bbolt.Bucket, server string, known message.KnownEra) error {
-	if known.Era == message.EraUnknown {
+	if known.Era == protocol.EraUnknown {
 		return bucket.Delete([]byte(server))
 	}
 	value, err := json.Marshal(storedEra(known))

@@ -11,12 +11,13 @@ import (
 	"go.etcd.io/bbolt"
 
 	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
 )
 
 var (
 	now    = time.Now().Round(0).UTC()
-	modern = message.KnownEra{Era: message.EraModern, At: now}
-	legacy = message.KnownEra{Era: message.EraLegacy, At: now.Add(-time.Hour)}
+	modern = message.KnownEra{Era: protocol.EraModern, At: now}
+	legacy = message.KnownEra{Era: protocol.EraLegacy, At: now.Add(-time.Hour)}
 )
 
 // begin makes a state file with two eras and returns its path and key.
@@ -73,7 +74,7 @@ func TestOldAndSenselessErasAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := message.KnownEra{Era: message.EraModern, At: now.Add(-eraKept - time.Hour)}
+	old := message.KnownEra{Era: protocol.EraModern, At: now.Add(-eraKept - time.Hour)}
 	if err := f.put(map[string]message.KnownEra{"old": old, "odd": {Era: "baroque", At: now}}); err != nil {
 		t.Fatal(err)
 	}
