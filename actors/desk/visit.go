@@ -101,7 +101,7 @@ func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kerne
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: edge.OwnServerFault()}))
 	}
 	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
-	b = append(b, edge.CapabilitiesFor(view, true)...)
+	b = append(b, edge.CapabilitiesFor(view, protocol.EraModern)...)
 	if instructions := view.Instructions(); instructions != "" {
 		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
 	}

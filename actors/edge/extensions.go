@@ -16,28 +16,23 @@ var routedExtensions = []string{message.ExtensionTasks, "io.modelcontextprotocol
 
 // extensionsOf are the extensions that a server announces, with its settings; those of tasks only to clients of its own
 // era, for the legacy versions have tasks of another shape.
-func extensionsOf(server *catalog.Server, modern bool) map[string]json.RawMessage {
+func extensionsOf(server *catalog.Server, era protocol.Era) map[string]json.RawMessage {
 	var has struct{ Extensions map[string]json.RawMessage }
 	if len(server.Capabilities) == 0 || json.Unmarshal(server.Capabilities, &has) != nil {
 		return nil // not known yet, or senseless
 	}
-	if !modern || !protocol.IsModern(server.Protocol) {
+	if era != protocol.EraModern || !protocol.IsModern(server.Protocol) {
 		delete(has.Extensions, message.ExtensionTasks)
 	}
 	return has.Extensions
 }
 
-// Offers reports whether a server announces an extension to clients of the era.
-func Offers(server *catalog.Server, extension string, modern bool) bool {
-	return Declares(server.Capabilities, extension) && extensionsOf(server, modern)[extension] != nil
-}
-
 // CapabilitiesFor is what clients of the era are told: what we have handlers for, and the extensions of the servers in
 // view. Of two servers with the same one the settings of the first are told.
-func CapabilitiesFor(view *catalog.View, modern bool) []byte {
+func CapabilitiesFor(view *catalog.View, era protocol.Era) []byte {
 	all := map[string]json.RawMessage{}
 	for _, server := range slices.Backward(view.Servers()) {
-		maps.Copy(all, extensionsOf(server, modern))
+		maps.Copy(all, extensionsOf(server, era))
 	}
 	if len(view.Servers()) > 1 {
 		maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(routedExtensions, name) })

@@ -47,7 +47,9 @@ func PublicTask(edits []protocol.Edit, raw []byte, span protocol.Span, server st
 func PublicTaskID(server, own string) string { return server + "/" + own }
 
 // HasModernTasks reports whether a server has the extension.
-func HasModernTasks(server *catalog.Server) bool { return Offers(server, message.ExtensionTasks, true) }
+func HasModernTasks(server *catalog.Server) bool {
+	return Declares(server.Capabilities, message.ExtensionTasks) && extensionsOf(server, protocol.EraModern)[message.ExtensionTasks] != nil
+}
 
 // TaskServer finds the server a public task id leads to, and its own id; nil if there is none in view that has tasks.
 func TaskServer(view *catalog.View, id string, has func(*catalog.Server) bool) (server *catalog.Server, own string) {

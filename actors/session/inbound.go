@@ -187,7 +187,7 @@ func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel
 
 // announced are the capabilities that the gateway names to the client.
 func (s *state) announced() []byte {
-	b := edge.CapabilitiesFor(s.view, false)
+	b := edge.CapabilitiesFor(s.view, protocol.EraLegacy)
 	if !s.offersTasks() {
 		return b
 	}
