@@ -6,6 +6,7 @@ import "strings"
 // part of the catalog they see.
 type Route string
 
+// The routes there are.
 const (
 	RouteMCP      Route = "/mcp"      // streamable HTTP
 	RouteSSE      Route = "/sse"      // GET opens a session of HTTP+SSE and its stream (MCP 2024-11-05, basic/transports)

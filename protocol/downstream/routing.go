@@ -146,7 +146,7 @@ func (o *Origin) era() protocol.Era {
 }
 
 // originOf copies what the Handler may know out of fasthttp's memory.
-func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) Origin {
+func (*Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) Origin {
 	o := Origin{
 		Path:      c.path.of(path),
 		SessionID: c.session.of(h.session),
