@@ -259,10 +259,15 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 	case l.opening:
 		return s.streamNotOpened(now, st, f, out)
 	case l.first:
-		l.first, l.missed = nil, true
-		if st.acknowledgedNothing() && len(l.beside) == 0 && f.Kind == protocol.KindResult {
-			l.refused = l.opening == nil // no stream beside it says otherwise
+		l.first = nil
+		if st.acknowledgedNothing() && len(l.beside) == 0 && l.opening == nil && f.Kind == protocol.KindResult {
+			// No stream beside it says otherwise: the server tells nothing of this. A stream that was about lists alone says
+			// nothing of resources, though: whoever subscribes to one has another opened.
+			if l.refused = len(st.requested) > 0; !l.refused {
+				return out
+			}
 		}
+		l.missed = true
 	default:
 		l.replaced = slices.DeleteFunc(l.replaced, func(old *changeStream) bool { return old == st })
 		if !slices.Contains(l.beside, st) {

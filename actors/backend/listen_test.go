@@ -208,6 +208,29 @@ func TestAStreamForNothingEnds(t *testing.T) {
 	})
 }
 
+// A server that has nothing to tell of its lists ends the stream for them. Of its resources it may tell all the same.
+func TestAStreamForListsAloneEnds(t *testing.T) {
+	server := &actortest.Modern{Changes: true}
+	server.Listen = func(g actortest.Got) {
+		if !strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
+			g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}`, g.ID()))
+			g.Result(`{"resultType":"complete"}`)
+			return
+		}
+		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["file:///a"]}}`, g.ID()))
+	}
+	one(t, false, server, func(t *testing.T, server *actortest.Modern, b *bench) {
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := len(server.Got("subscriptions/listen")); n != 1 {
+			t.Errorf("a stream that tells nothing was opened %d times", n)
+		}
+		b.heardOf()
+		b.subscribe(1, "file:///a")
+		b.wantHeard("subscribed", "query 1 yes")
+	})
+}
+
 // The first stream ends while one beside it waits for its acknowledgment, and is opened again when that has come.
 func TestTheFirstStreamEndsBeforeTheSecondBegins(t *testing.T) {
 	server := &actortest.Modern{Changes: true}
