@@ -96,7 +96,7 @@ func (c *client) promised(a *ask) {
 
 // inTime is the bound. Where turns are put off, a request passes about thirty of them, each by up to two seconds.
 func (w *world) inTime() time.Duration {
-	return promisedIn + min(time.Duration(w.p.Sloth)*2*time.Second, 45*time.Second)
+	return promisedIn + min(time.Duration(w.p.Sloth)*2*time.Second, 30*time.Second)
 }
 
 // kept holds an answer to an honest request against the law.
