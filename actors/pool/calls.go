@@ -31,15 +31,7 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 	if !s.mayServe(w) {
 		return append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
 	}
-	if len(s.queue) >= s.server.Queue.Size {
-		return append(out, s.answer(q.Dispatch, &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
-			Message: fmt.Sprintf("server %s has %d calls waiting already", s.server.Name, len(s.queue))}))
-	}
-	if q.deadline.IsZero() {
-		q.deadline = now.Add(s.server.Queue.Timeout)
-	}
-	s.queue = append(s.queue, q)
-	return s.arm(now, out)
+	return s.enqueue(now, q, out)
 }
 
 // wanted says which connections a call may use.
@@ -83,8 +75,10 @@ func (w wanted) replicaIs(sl *slot) bool {
 
 // hasRoom reports whether the call may run beside those that do. Calls that wait, at a question or for the end of a task, do
 // not count.
-func (s *state) hasRoom(r *message.Request) bool {
-	return s.server.MaxConcurrent == 0 || r.Waits() || len(s.running)-s.parked-s.waiting < s.server.MaxConcurrent
+func (s *state) hasRoom(r *message.Request) bool { return r.Waits() || s.hasRoomForMore() }
+
+func (s *state) hasRoomForMore() bool {
+	return s.server.MaxConcurrent == 0 || len(s.running)-s.parked-s.waiting < s.server.MaxConcurrent
 }
 
 // takes reports whether the slot could take such a call now.
@@ -172,6 +166,7 @@ func (s *state) give(now time.Time, sl *slot, q queued, out []kernel.Effect) []k
 			}
 		}
 	}
+	s.queue.last = q.client()
 	r := &run{at: sl, waits: q.Request.Waits()}
 	s.running[q.Call] = r
 	s.count(r, 1)
@@ -231,81 +226,6 @@ func (s *state) park(now time.Time, m message.Parked, out []kernel.Effect) []ker
 	}
 	s.leased = s.leased || !m.Certain
 	return s.pump(now, out)
-}
-
-// pump gives queued calls to backends, the oldest first, as long as there is room.
-func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if len(s.queue) == 0 {
-		return out
-	}
-	rest := s.queue[:0]
-	for _, q := range s.queue {
-		w := s.wants(q.Request)
-		sl := (*slot)(nil)
-		if s.hasRoom(q.Request) {
-			if sl = s.pick(w, q.Request); sl == nil {
-				out = s.grow(now, w, out)
-			}
-		}
-		if sl == nil {
-			rest = append(rest, q)
-			continue
-		}
-		out = s.give(now, sl, q, out)
-	}
-	clear(s.queue[len(rest):])
-	s.queue = rest
-	return out
-}
-
-// arm starts the queue's timer when none runs. Deadlines grow along the queue, so the first is the next.
-func (s *state) arm(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.armed || len(s.queue) == 0 {
-		return out
-	}
-	s.armed = true
-	s.queueTimer++
-	return append(out, kernel.WakeAfter(max(0, s.queue[0].deadline.Sub(now)), queueExpired{s.queueTimer}))
-}
-
-// expire answers what has waited too long.
-func (s *state) expire(now time.Time, m queueExpired, out []kernel.Effect) []kernel.Effect {
-	if m.timer != s.queueTimer {
-		return out
-	}
-	s.armed = false
-	for len(s.queue) > 0 && !now.Before(s.queue[0].deadline) {
-		q := s.queue[0]
-		s.queue = append(s.queue[:0], s.queue[1:]...)
-		out = append(out, s.answer(q.Dispatch, &protocol.Fault{Name: protocol.QueueTimeout, Server: s.server.Name, Retryable: true,
-			Message: fmt.Sprintf("server %s had no free slot for %s", s.server.Name, s.server.Queue.Timeout)}))
-	}
-	return s.arm(now, out)
-}
-
-// failQueue answers all that is queued.
-func (s *state) failQueue(name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
-	for _, q := range s.queue {
-		out = append(out, s.answer(q.Dispatch, &protocol.Fault{Name: name, Server: s.server.Name, Retryable: true, Message: text}))
-	}
-	s.queue = nil
-	return out
-}
-
-// failHopeless answers the queued calls that no backend will take: they are not kept for a reconnect.
-func (s *state) failHopeless(now time.Time, out []kernel.Effect) []kernel.Effect {
-	rest := s.queue[:0]
-	for _, q := range s.queue {
-		w := s.wants(q.Request)
-		if s.mayServe(w) {
-			rest = append(rest, q)
-			continue
-		}
-		out = append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
-	}
-	clear(s.queue[len(rest):])
-	s.queue = rest
-	return out
 }
 
 // mayServe reports whether such a call may wait for a backend: one is ready but busy, or in its first start,

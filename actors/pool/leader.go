@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// list is what a replica has listed of one kind, the newest.
-type list struct {
+// itemList is what a replica has listed of one kind, the newest.
+type itemList struct {
 	came   bool
 	items  [][]byte
 	silent bool // the server does not say when it changes
@@ -52,7 +52,7 @@ func (s *state) lead(out []kernel.Effect) []kernel.Effect {
 	return s.askForLostUpdates(out)
 }
 
-func (s *state) show(kind protocol.ItemKind, l *list, asked bool, out []kernel.Effect) []kernel.Effect {
+func (s *state) show(kind protocol.ItemKind, l *itemList, asked bool, out []kernel.Effect) []kernel.Effect {
 	s.counts[kind] = len(l.items)
 	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Asked: asked, Silent: l.silent}))
 }
@@ -63,7 +63,7 @@ func (s *state) listed(m message.Listed, out []kernel.Effect) []kernel.Effect {
 	if sl == nil || !sl.main {
 		return out
 	}
-	sl.lists[m.Kind] = list{true, s.share(m.Kind, m.Items), m.Silent}
+	sl.lists[m.Kind] = itemList{true, s.share(m.Kind, m.Items), m.Silent}
 	if sl != s.leader() {
 		return out
 	}

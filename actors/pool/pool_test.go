@@ -16,6 +16,7 @@ import (
 // world is a pool's state with real references for its backends, so that who was told what can be read off.
 type world struct {
 	t        *testing.T
+	system   *kernel.System
 	s        *state
 	now      time.Time
 	backends []kernel.Reference
@@ -29,7 +30,7 @@ func newWorld(t *testing.T, server config.Server, replicas int) *world {
 	system := kernel.New(kernel.Options{})
 	t.Cleanup(func() { actortest.Stop(t, system) })
 	server.Name, server.Replicas = "fake", replicas
-	w := &world{t: t, s: newState(Options{Server: server}, kernel.Reference{}, 1), now: time.Unix(1000, 0),
+	w := &world{t: t, system: system, s: newState(Options{Server: server}, kernel.Reference{}, 1), now: time.Unix(1000, 0),
 		sent: map[uint64]kernel.Reference{}, failed: map[uint64]*protocol.Fault{}}
 	for i := range replicas {
 		w.backends = append(w.backends, actortest.NewProbe(system, fmt.Sprint(i)).Reference)
@@ -71,6 +72,16 @@ func (w *world) phase(i int, p message.Phase) {
 	w.step(c)
 }
 
+// spawned gives the slots references that have none yet: the i-th backend is the i-th slot then, as long as none goes.
+func (w *world) spawned() {
+	for _, sl := range w.s.slots {
+		if sl.ref.IsZero() {
+			w.backends = append(w.backends, actortest.NewProbe(w.system, fmt.Sprint(sl.number)).Reference)
+			w.step(spawned{sl.number, w.backends[len(w.backends)-1]})
+		}
+	}
+}
+
 func (w *world) dispatch(seq uint64) {
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake"}})
 }
@@ -105,8 +116,8 @@ func TestLimitAndQueue(t *testing.T) {
 	for seq := range uint64(4) {
 		w.dispatch(seq)
 	}
-	if len(w.sent) != 1 || len(w.s.queue) != 2 {
-		t.Fatalf("%d sent, %d queued, want 1 and 2", len(w.sent), len(w.s.queue))
+	if len(w.sent) != 1 || w.s.queue.len() != 2 {
+		t.Fatalf("%d sent, %d queued, want 1 and 2", len(w.sent), w.s.queue.len())
 	}
 	w.fault(3, protocol.QueueFull)
 	w.end(0)
@@ -324,8 +335,8 @@ func TestRandomScripts(t *testing.T) {
 			w.end(seq)
 		}
 		w.step(kernel.Stopping{})
-		if len(w.s.queue) != 0 {
-			t.Fatalf("seed %d: %d queued after the stop", seed, len(w.s.queue))
+		if w.s.queue.len() != 0 {
+			t.Fatalf("seed %d: %d queued after the stop", seed, w.s.queue.len())
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (sl *slot) shown() message.Phase {
 // report is what the pool tells people.
 func (s *state) report() status.Server {
 	r := status.Server{
-		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.running), Parked: s.parked + s.waiting, Queued: len(s.queue), Description: s.server.Description,
+		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.running), Parked: s.parked + s.waiting, Queued: s.queue.len(), Description: s.server.Description,
 		Tools: s.counts[protocol.Tools], Prompts: s.counts[protocol.Prompts], Resources: s.counts[protocol.Resources], Templates: s.counts[protocol.Templates],
 		Settled: s.settled, FailedFirst: s.failed,
 	}

@@ -70,11 +70,8 @@ func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 		r.cancelled = true
 		return append(out, kernel.Tell(r.at.ref, message.Withdraw(m)))
 	}
-	for i := range s.queue {
-		if s.queue[i].Call == m.Call {
-			s.queue = append(s.queue[:i], s.queue[i+1:]...)
-			break
-		}
+	if q := s.queue.calls[m.Call]; q != nil {
+		s.queue.remove(q)
 	}
 	return out
 }

@@ -30,7 +30,7 @@ type state struct {
 	modern     bool                        // the server takes each call with its own capabilities: one connection carries all classes
 	modernOnly bool                        // it has refused to be spoken to in a legacy era
 	eras       map[string]message.KnownEra // by identity of the replicas
-	queue      []queued                    // oldest first
+	queue      lines                       // calls that wait for a free slot
 	queueTimer uint64                      // of the queue's timer
 	armed      bool                        // it runs
 
@@ -78,20 +78,13 @@ type slot struct {
 	nextAttempt time.Time
 	incarnation uint64
 	info        *message.ServerInfo // since it was ready
-	lists       [protocol.ItemKinds]list
+	lists       [protocol.ItemKinds]itemList
 	confirm     uint64 // number of the question whether clients see its catalog; 0 = not asked
 	offered     bool   // they do: it is ready for everybody to see
 	inFlight    int    // calls, without those that wait
 	wasReady    bool
 	hasFailed   bool
 	leaving     bool // replaced: takes no new calls
-}
-
-// queued is a call that waits for a free slot.
-type queued struct {
-	message.Dispatch
-	since    time.Time
-	deadline time.Time
 }
 
 func newState(o Options, self kernel.Reference, life uint64) *state {

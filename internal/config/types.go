@@ -129,7 +129,7 @@ type Server struct {
 	// question do not count. 0 is no limit. Default: 64.
 	MaxConcurrent int `key:"maxConcurrent" min:"0" max:"1000000"`
 
-	// Queue bounds what waits for a free slot.
+	// Queue bounds what waits for a free slot. Clients take turns in it.
 	Queue Queue `key:"queue"`
 
 	// StartTimeout is the time from start to complete catalog; npx may download in it. Default: 60s.
@@ -198,7 +198,8 @@ func (s Server) LogValue() slog.Value { return slog.StringValue(s.Name) }
 
 // Queue bounds what waits for a free slot of a server.
 type Queue struct {
-	// Size is the number of calls that may wait; one more is refused with QUEUE_FULL. 0 lets none wait. Default: 1024.
+	// Size is the number of calls that may wait; of more, the newest of the client that has most of them waiting is refused
+	// with QUEUE_FULL. 0 lets none wait. Default: 1024.
 	Size int `key:"size" min:"0" max:"1000000"`
 
 	// Timeout is how long a call may wait, then it is refused with QUEUE_TIMEOUT. Default: 10s.

@@ -1,0 +1,204 @@
+package pool
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// dispatchFor is dispatch for one of several clients.
+func (w *world) dispatchFor(client string, seq uint64) {
+	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: message.Caller{ClientKey: client}}})
+}
+
+// next ends the only running call and returns the one that follows.
+func (w *world) next() uint64 {
+	w.t.Helper()
+	for seq := range w.sent {
+		w.end(seq)
+	}
+	for seq := range w.sent {
+		return seq
+	}
+	w.t.Fatal("no call follows")
+	return 0
+}
+
+var wide = config.Queue{Size: 1024, Timeout: 10 * time.Second}
+
+// Of a client with five hundred calls and one with a single call, the single one is next.
+func TestAGreedyClientWaitsForItself(t *testing.T) {
+	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)
+	w.phase(0, message.Ready)
+	for seq := range uint64(501) {
+		w.dispatchFor("greedy", seq)
+	}
+	w.dispatchFor("modest", 1000)
+	if got := w.next(); got != 1000 {
+		t.Fatalf("call %d follows, want 1000", got)
+	}
+	w.dispatchFor("modest", 1001)
+	w.dispatchFor("third", 2000)
+	var order []uint64
+	for range 5 {
+		order = append(order, w.next())
+	}
+	if want := []uint64{1, 1001, 2000, 2, 3}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
+// Clients take turns, and each one's calls keep their order.
+func TestClientsTakeTurns(t *testing.T) {
+	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)
+	w.phase(0, message.Ready)
+	w.dispatchFor("", 0)
+	for i := range uint64(3) {
+		w.dispatchFor("a", 10+i)
+	}
+	for i := range uint64(2) {
+		w.dispatchFor("b", 20+i)
+	}
+	w.dispatchFor("c", 30)
+	var order []uint64
+	for range 6 {
+		order = append(order, w.next())
+	}
+	if want := []uint64{10, 20, 30, 11, 21, 12}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
+// When the queue is full, a client that has few calls in it takes the place of the newest of whoever has most.
+func TestAFullQueueHasRoomForWhoHasLittleInIt(t *testing.T) {
+	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: config.Queue{Size: 4, Timeout: time.Second}}, 1)
+	w.phase(0, message.Ready)
+	for seq := range uint64(5) {
+		w.dispatchFor("greedy", seq)
+	}
+	w.dispatchFor("greedy", 5)
+	w.fault(5, protocol.QueueFull)
+	w.dispatchFor("modest", 10)
+	w.fault(4, protocol.QueueFull)
+	w.dispatchFor("modest", 11)
+	w.fault(3, protocol.QueueFull)
+	w.dispatchFor("modest", 12) // it has two, as greedy has
+	w.fault(12, protocol.QueueFull)
+	if w.s.queue.len() != 4 || len(w.failed) != 4 {
+		t.Errorf("%d wait, %d have failed, want 4 and 4", w.s.queue.len(), len(w.failed))
+	}
+}
+
+// A queue without places has none for anybody.
+func TestAQueueWithoutPlaces(t *testing.T) {
+	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: config.Queue{Timeout: time.Second}}, 1)
+	w.phase(0, message.Ready)
+	w.dispatchFor("a", 0)
+	w.dispatchFor("b", 1)
+	w.fault(1, protocol.QueueFull)
+}
+
+// Each call has its own deadline, whoever it belongs to.
+func TestQueueTimeoutOfSeveralClients(t *testing.T) {
+	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)
+	w.phase(0, message.Ready)
+	w.dispatchFor("a", 0)
+	w.dispatchFor("a", 1)
+	w.now = w.now.Add(time.Second)
+	w.dispatchFor("b", 2)
+	w.now = w.now.Add(9 * time.Second)
+	w.step(w.expire[0])
+	w.fault(1, protocol.QueueTimeout)
+	if w.failed[2] != nil {
+		t.Fatal("the younger call failed as well")
+	}
+	w.now = w.now.Add(time.Second)
+	w.step(w.expire[1])
+	w.fault(2, protocol.QueueTimeout)
+}
+
+// A burst on leased connections has one made after the other, until there are as many as may be.
+func TestABurstGrowsLeasedConnections(t *testing.T) {
+	w := newWorld(t, config.Server{Isolation: isolationLeased, MaxBackends: 3, Queue: wide}, 1)
+	w.phase(0, message.Ready)
+	for seq := range uint64(5) {
+		w.dispatchFor("a", seq)
+	}
+	for n := 2; n <= 3; n++ {
+		if len(w.s.slots) != n {
+			t.Fatalf("%d connections, want %d", len(w.s.slots), n)
+		}
+		w.spawned()
+		w.phase(n-1, message.Ready)
+	}
+	if len(w.s.slots) != 3 || len(w.sent) != 3 {
+		t.Errorf("%d connections, %d calls run, want 3 and 3", len(w.s.slots), len(w.sent))
+	}
+}
+
+// What is in the lines, in the ages and in the look-up is the same, whatever has been done to them.
+func TestLinesAgree(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var l lines
+		clients := []string{"a", "b", "c", "d"}
+		for n := range uint64(300) {
+			switch r.IntN(3) {
+			case 0, 1:
+				l.add(&queued{Dispatch: message.Dispatch{Call: message.CallRef{Seq: n}, Request: &message.Request{Caller: message.Caller{ClientKey: clients[r.IntN(len(clients))]}}}})
+			case 2:
+				if q := l.oldest(); q != nil {
+					if r.IntN(2) == 0 {
+						q = q.line.calls.Back().Value.(*queued)
+					}
+					l.served(q)
+				}
+			}
+			total := 0
+			for e := l.turns.Front(); e != nil; e = e.Next() {
+				its := e.Value.(*line)
+				if its.calls.Len() == 0 || l.of[its.client] != its {
+					t.Fatalf("seed %d: the line of %q is empty or not the one that is found", seed, its.client)
+				}
+				total += its.calls.Len()
+			}
+			if total != l.len() || total != len(l.calls) || l.turns.Len() != len(l.of) {
+				t.Fatalf("seed %d: %d calls in lines, %d by age, %d by number", seed, total, l.len(), len(l.calls))
+			}
+		}
+	}
+}
+
+// The end of a call costs the same whether ten or thousands wait.
+func BenchmarkTurn(b *testing.B) {
+	for name, waiting := range map[string]int{"10": 10, "1000": 1000, "100000": 100000} {
+		b.Run(name, func(b *testing.B) {
+			s := newState(Options{Server: config.Server{Name: "fake", MaxConcurrent: 1, Queue: config.Queue{Size: 1 << 20, Timeout: time.Hour}}}, kernel.Reference{}, 1)
+			s.slots = []*slot{{phase: message.Ready}}
+			now := time.Unix(1000, 0)
+			seq := uint64(0)
+			add := func() {
+				seq++
+				client := string(rune('a' + seq%26))
+				step(s, now, message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: message.Caller{ClientKey: client}}}, nil)
+			}
+			for range waiting + 1 {
+				add()
+			}
+			out := make([]kernel.Effect, 0, 16)
+			for b.Loop() {
+				var running message.CallRef
+				for running = range s.running {
+				}
+				out = step(s, now, message.Ended{Call: running}, out[:0])
+				add()
+			}
+		})
+	}
+}
