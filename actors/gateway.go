@@ -50,6 +50,7 @@ type Gateway struct {
 	self    kernel.Reference
 	monitor kernel.Reference
 	metrics *status.Metrics
+	changes *status.CatalogChanges
 	budget  *stream.Budget
 	links   *backend.Links
 
@@ -68,6 +69,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		system:  kernel.New(kernel.Options{Logger: o.Log, Fate: o.Fate}),
 		metrics: status.NewMetrics(),
+		changes: status.NewCatalogChanges(),
 		budget:  stream.NewBudget(cfg.Limits.MaxBufferedBytes),
 		links:   &backend.Links{},
 		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
@@ -86,6 +88,9 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 
 // Metrics are the gateway's counters.
 func (g *Gateway) Metrics() *status.Metrics { return g.metrics }
+
+// Changes are what has become of the catalog.
+func (g *Gateway) Changes() *status.CatalogChanges { return g.changes }
 
 // Budget counts the bytes the gateway's buffers hold.
 func (g *Gateway) Budget() *stream.Budget { return g.budget }
@@ -204,7 +209,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startStore:
 		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
-		self.Next(registryStarted{registry.Spawn(self, a.naming, g.Log)})
+		self.Next(registryStarted{registry.Spawn(self, a.naming, g.changes, g.Log)})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras,

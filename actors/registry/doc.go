@@ -7,11 +7,12 @@
 //     makes two publications, and the last change is always in one;
 //   - a subscriber gets the present Snapshot first and never an older one after a newer one;
 //   - a server's own list_changed counts as a change even if the list is equal; a list nobody announced counts by content;
+//   - whoever watches is shown each difference between two snapshots (status.CatalogChanges); the log is told of them at most every 5 s;
 //   - a disabled server is unlisted; one that is merely disconnected stays.
 //
 // Example:
 //
-//	ref := registry.Spawn(self, catalog.Naming{…}, log)
+//	ref := registry.Spawn(self, catalog.Naming{…}, changes, log)
 //	ref.Tell(message.ServerRules{Server: catalog.Server{Name: "files", Pool: pool}})
 //	ref.Tell(message.ServerCatalog{Server: "files", Kind: protocol.Tools, Items: items})
 //	ref.Tell(message.Subscribe{Who: session}) // is told message.Published now and after each change

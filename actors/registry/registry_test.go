@@ -14,6 +14,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
 
@@ -24,6 +25,7 @@ type house struct {
 	t        *testing.T
 	system   *kernel.System
 	registry kernel.Reference
+	changes  *status.CatalogChanges
 	log      *bytes.Buffer
 }
 
@@ -32,8 +34,9 @@ func newHouse(t *testing.T) *house {
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	system := kernel.New(kernel.Options{Logger: logger})
 	t.Cleanup(func() { actortest.Stop(t, system) })
-	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, build(naming))
-	return &house{t, system, ref, log}
+	changes := status.NewCatalogChanges()
+	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, build(naming, changes))
+	return &house{t, system, ref, changes, log}
 }
 
 func (h *house) subscriber(name string) actortest.Probe {
@@ -254,7 +257,9 @@ func (*keeper) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-func (k *keeper) Act(self kernel.Self, _ any) { k.child <- Spawn(self, naming, self.Logger()) }
+func (k *keeper) Act(self kernel.Self, _ any) {
+	k.child <- Spawn(self, naming, status.NewCatalogChanges(), self.Logger())
+}
 
 // The registry is a child of the gateway; what it knows outlives a panic.
 func TestChildAndRestart(t *testing.T) {

@@ -30,6 +30,8 @@ type state struct {
 	published  time.Time // when the last snapshot went out that changes what clients see; zero = never
 	waiting    bool      // a due is on its way
 	generation uint64    // of the newest due; older ones count for nothing
+
+	spoken spoken
 }
 
 // served is what we know of one server. Its lists may come before its rules do; then they wait here.
@@ -57,17 +59,15 @@ type (
 )
 
 func newState(naming catalog.Naming) *state {
-	return &state{
-		naming: naming, servers: map[string]*served{},
-		snapshot: catalog.Build(nil, nil, naming),
-	}
+	empty := catalog.Build(nil, nil, naming)
+	return &state{naming: naming, servers: map[string]*served{}, snapshot: empty, spoken: spoken{of: empty}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
 func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started: // after a restart the timers are gone
-		s.waiting = false
+		s.waiting, s.spoken.waiting = false, false
 		s.told = 0
 		out = s.tellOn(out)
 	case message.ServerRules:
@@ -93,12 +93,16 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		if m.generation == s.generation {
 			s.waiting = false
 		}
+	case speak:
+		if m.generation == s.spoken.generation {
+			s.spoken.waiting = false
+		}
 	case goOn:
 		if m.version == s.snapshot.Version {
 			out = s.tellOn(out)
 		}
 	}
-	return s.confirmTold(s.settle(now, out))
+	return s.tellLog(now, s.confirmTold(s.settle(now, out)))
 }
 
 // confirmTold answers those who asked for what every subscriber has been told of by now.
@@ -184,7 +188,7 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Log(slog.LevelWarn, "catalog", "warning", warning))
 	}
 	s.told = 0
-	return s.tellOn(out)
+	return s.changed(now, old, s.tellOn(out)) // who hears of a change finds it in the list
 }
 
 // sources returns what Build starts from, and forgets what was asked.

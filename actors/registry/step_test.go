@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -49,17 +51,29 @@ func (w *world) step(msg any) {
 				w.last[to] = e.snapshot
 			}
 		case kernel.Wake:
-			if len(w.timers) > 0 {
-				w.t.Fatal("two timers at once")
-			}
-			if e.After <= 0 || e.After > pause {
-				w.t.Fatalf("wakes in %v", e.After)
-			}
-			w.timers = append(w.timers, timer{w.now.Add(e.After), e.Msg.(due)})
+			w.wake(e)
 		case goOn:
 			w.mail = append(w.mail, e)
 		}
 	}
+}
+
+// wake sets a timer; of each sort one may run at a time.
+func (w *world) wake(e kernel.Wake) {
+	limit := pause
+	if _, ok := e.Msg.(speak); ok {
+		limit = spokenPause
+	}
+	for _, t := range w.timers {
+		if reflect.TypeOf(t.msg) == reflect.TypeOf(e.Msg) {
+			w.t.Fatalf("two timers at once: %T", e.Msg)
+		}
+	}
+	if e.After <= 0 || e.After > limit {
+		w.t.Fatalf("%T wakes in %v", e.Msg, e.After)
+	}
+	w.timers = append(w.timers, timer{w.now.Add(e.After), e.Msg})
+	slices.SortStableFunc(w.timers, func(a, b timer) int { return a.at.Compare(b.at) })
 }
 
 // pass lets time pass, and timers fire.
@@ -134,7 +148,7 @@ func TestScripts(t *testing.T) {
 				w.step(kernel.Started{})
 			}
 		}
-		w.pass(pause)
+		w.pass(spokenPause)
 		for w.deliver() {
 		}
 		if len(w.timers) > 0 || w.s.dirty {
@@ -171,9 +185,15 @@ func TestStep(t *testing.T) {
 		for _, e := range effects {
 			switch e := e.Act.(type) {
 			case kernel.Wake:
-				out += fmt.Sprintf("wake %v #%d;", e.After, e.Msg.(due).generation)
+				if d, ok := e.Msg.(due); ok {
+					out += fmt.Sprintf("wake %v #%d;", e.After, d.generation)
+				} else {
+					out += fmt.Sprintf("%T %v;", e.Msg, e.After)
+				}
 			case kernel.Logged:
 				out += "log;"
+			case remember:
+				out += fmt.Sprintf("remember %d;", len(e.changes))
 			default:
 				out += fmt.Sprintf("%T;", e)
 			}
@@ -187,11 +207,11 @@ func TestStep(t *testing.T) {
 	}{
 		{0, kernel.Started{}, ""},
 		{0, message.ServerRules{Server: catalog.Server{Name: "s"}}, ""}, // nobody to tell
-		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "log;"},
+		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "log;remember 1;log;"},
 		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("a")}, "wake 249ms #1;"},
 		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("b")}, ""},
 		{0, due{0}, ""}, // of a former life
-		{pause - 2*time.Millisecond, due{1}, ""},
+		{pause - 2*time.Millisecond, due{1}, "remember 1;registry.speak 4.75s;"},
 		{0, due{1}, ""},
 		{0, message.ServerCatalog{Server: "s", Items: items("b")}, ""}, // equal
 		{0, message.ServerCatalog{Server: "s", Items: items("c")}, "wake 250ms #2;"},

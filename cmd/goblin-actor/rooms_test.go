@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"actors": append([]string{"actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store",
 		"protocol/downstream", "protocol/stream"}, actorMayImport...),
 	"actors/kernel":   {},
-	"actors/catalog":  {"actors/kernel", "protocol", "internal/config"},
+	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/status"},
 	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,

@@ -120,9 +120,12 @@ func (r *recorder) WithGroup(name string) slog.Handler {
 	return &c
 }
 
-func cut(s string) string {
-	if len(s) <= maxEventText {
+func cut(s string) string { return Cut(s, maxEventText) }
+
+// Cut returns s, or that many bytes of it and a sign that there is more.
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxEventText], "") + "…"
+	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

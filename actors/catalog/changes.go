@@ -1,0 +1,155 @@
+package catalog
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// Bounds of what a change names: of the rest it says how many.
+const (
+	maxNamed      = 20  // items that are added, removed or changed, each
+	maxNamedBytes = 200 // of a name or URI
+	maxMembers    = 10  // of one item
+)
+
+// Changes says what the servers' items have become between two snapshots, by public name, ordered by server and kind. What counts is
+// what servers say of their items: a rewritten link, or a mark of ours in _meta, is no change. What both snapshots share is not
+// looked at: 10 000 tools take 0.1 ms when one of 100 servers has changed.
+func Changes(old, next *Snapshot) []status.CatalogChange {
+	found := map[changeKey]*status.CatalogChange{}
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		if old.Generation[kind] == next.Generation[kind] {
+			continue
+		}
+		c := comparison{kind, next.Version, found}
+		c.compare(byPublic(old.main, kind), byPublic(next.main, kind))
+	}
+	list := make([]status.CatalogChange, 0, len(found))
+	for _, key := range slices.SortedFunc(maps.Keys(found), func(a, b changeKey) int {
+		return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.kind, b.kind))
+	}) {
+		list = append(list, *found[key])
+	}
+	return list
+}
+
+type changeKey struct {
+	server string
+	kind   protocol.ItemKind
+}
+
+// comparison collects the changes of one kind.
+type comparison struct {
+	kind    protocol.ItemKind
+	version uint64
+	found   map[changeKey]*status.CatalogChange
+}
+
+// byPublic returns a view's entries sorted by public name. Those of a view that passes through stand in their server's order.
+func byPublic(v *View, kind protocol.ItemKind) []*Entry {
+	entries := v.lists[kind].entries
+	if v.lists[kind].sorted {
+		return entries
+	}
+	return slices.SortedFunc(slices.Values(entries), func(a, b *Entry) int { return cmp.Compare(a.Public, b.Public) })
+}
+
+// compare walks both lists side by side.
+func (c *comparison) compare(old, next []*Entry) {
+	for len(old) > 0 || len(next) > 0 {
+		order := 0
+		switch {
+		case len(old) == 0:
+			order = 1
+		case len(next) == 0:
+			order = -1
+		case old[0] != next[0]:
+			order = cmp.Compare(old[0].Public, next[0].Public)
+		}
+		switch {
+		case order < 0:
+			c.removed(old[0])
+		case order > 0:
+			c.added(next[0])
+		case old[0] != next[0]:
+			c.both(old[0], next[0])
+		}
+		if order <= 0 {
+			old = old[1:]
+		}
+		if order >= 0 {
+			next = next[1:]
+		}
+	}
+}
+
+// both compares what had a name with what has it now; they may be of different servers.
+func (c *comparison) both(old, next *Entry) {
+	switch {
+	case old.Server.Name != next.Server.Name:
+		c.removed(old)
+		c.added(next)
+	case !bytes.Equal(old.Source, next.Source):
+		of := c.of(next)
+		if of.Counts.Changed++; len(of.Changed) < maxNamed {
+			of.Changed = append(of.Changed, status.ItemChange{Name: spelled(next), Members: differing(old.Source, next.Source)})
+		}
+	}
+}
+
+func (c *comparison) added(e *Entry) {
+	of := c.of(e)
+	if of.Counts.Added++; len(of.Added) < maxNamed {
+		of.Added = append(of.Added, spelled(e))
+	}
+}
+
+func (c *comparison) removed(e *Entry) {
+	of := c.of(e)
+	if of.Counts.Removed++; len(of.Removed) < maxNamed {
+		of.Removed = append(of.Removed, spelled(e))
+	}
+}
+
+func (c *comparison) of(e *Entry) *status.CatalogChange {
+	key := changeKey{e.Server.Name, c.kind}
+	of := c.found[key]
+	if of == nil {
+		of = &status.CatalogChange{Topic: Topic(c.kind), Version: c.version, Server: e.Server.Name}
+		c.found[key] = of
+	}
+	return of
+}
+
+// Topic returns what changes of a kind are called: "tool-changed".
+func Topic(kind protocol.ItemKind) string { return strings.TrimSuffix(kind.String(), "s") + "-changed" }
+
+func spelled(e *Entry) string { return clip(e.Public, maxNamedBytes) }
+
+// differing returns the members that one of two objects lacks or has with other bytes, sorted, the first maxMembers of them.
+func differing(old, next []byte) []string {
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(old, &a) != nil || json.Unmarshal(next, &b) != nil {
+		return nil // cannot be: the catalog has parsed them
+	}
+	var members []string
+	for key, value := range a {
+		if other, ok := b[key]; !ok || !bytes.Equal(value, other) {
+			members = append(members, clip(key, maxNamedBytes))
+		}
+	}
+	for key := range b {
+		if _, ok := a[key]; !ok {
+			members = append(members, clip(key, maxNamedBytes))
+		}
+	}
+	slices.Sort(members)
+	return members[:min(len(members), maxMembers)]
+}

@@ -1,0 +1,119 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+func changesText(old, next *Snapshot) string {
+	var lines []string
+	for _, c := range Changes(old, next) {
+		lines = append(lines, c.Server+" "+c.Topic+" "+c.Text(100))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// S2.4.1: a difference names what is new, what is gone and which members of the rest differ.
+func TestChanges(t *testing.T) {
+	tool := func(name, rest string) string { return fmt.Sprintf(`{"name":%q,"inputSchema":{}%s}`, name, rest) }
+	base := func() []*offered {
+		return []*offered{
+			server(t, "a", 0).add(protocol.Tools, tool("x", ""), tool("y", `,"description":"d"`), tool("z", "")).prompts("p").resources("f:///1").templates("f:///{q}"),
+			server(t, "b", 1).tools("x"),
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(a, b *offered) []*offered
+		want   string
+	}{
+		{"nothing", func(a, b *offered) []*offered { return []*offered{a, b} }, ""},
+		{"the same again", func(a, b *offered) []*offered { return base() }, ""},
+		{"a server goes", func(a, b *offered) []*offered { return []*offered{b} },
+			"a tool-changed -3 tools (a_x, a_y, a_z); a prompt-changed -1 prompt (a_p); a resource-changed -1 resource (resource://a/f:///1); a template-changed -1 template (resource://a/f:///{q})"},
+		{"another comes", func(a, b *offered) []*offered { return []*offered{a, b, server(t, "aa", 2).tools("n")} },
+			"aa tool-changed +1 tool (aa_n)"},
+		{"members", func(a, b *offered) []*offered {
+			a.Items[protocol.Tools] = nil
+			return []*offered{a.add(protocol.Tools, tool("w", ""), tool("x", `,"annotations":{"readOnlyHint":true}`), tool("y", `,"description":"e","title":"t"`)), b}
+		}, "a tool-changed +1 tool (a_w), -1 tool (a_z), ~2 tools (a_x: annotations, a_y: description, title)"},
+		{"arranged otherwise", func(a, b *offered) []*offered {
+			b.Items[protocol.Tools] = nil
+			return []*offered{a, b.add(protocol.Tools, `{"inputSchema":{"type":"object"},"name":"x"}`)}
+		}, "b tool-changed ~1 tool (b_x)"},
+		{"hidden", func(a, b *offered) []*offered {
+			return []*offered{a.rules(func(s *config.Server) { s.Tools.Deny = []string{"y"} }), b}
+		}, "a tool-changed -1 tool (a_y)"},
+		{"a mark of ours", func(a, b *offered) []*offered {
+			return []*offered{a.rules(func(*config.Server) {}), b.marked("cached")}
+		}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := base()
+			old := snapshot(standard(stylePrefix), before...)
+			got := changesText(old, following(old, standard(stylePrefix), tt.change(before[0], before[1])...))
+			if got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func (o *offered) marked(state string) *offered {
+	copied := *o.Server
+	copied.State = state
+	o.Server = &copied
+	return o
+}
+
+// However much changes, and whatever it is called, a change is small.
+func TestChangesAreBounded(t *testing.T) {
+	long := strings.Repeat("€", 200)
+	fill := func(o *offered, rest string) *offered {
+		for i := range 60 {
+			o.add(protocol.Resources, fmt.Sprintf(`{"uri":"f:///%d%s","name":"n"%s}`, i, long, rest))
+		}
+		return o
+	}
+	var members strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&members, `,"%d%s":1`, i, long)
+	}
+	empty := snapshot(standard(stylePrefix))
+	full := following(empty, standard(stylePrefix), fill(server(t, "s", 0), ""))
+	other := following(full, standard(stylePrefix), fill(server(t, "s", 0), members.String()))
+	for what, list := range map[string][]status.CatalogChange{"added": Changes(empty, full), "changed": Changes(full, other), "removed": Changes(other, following(other, standard(stylePrefix)))} {
+		if len(list) != 1 || list[0].Counts.Added+list[0].Counts.Changed+list[0].Counts.Removed != 60 {
+			t.Fatalf("%s: %d changes", what, len(list))
+		}
+		c := list[0]
+		if n := len(c.Added) + len(c.Removed) + len(c.Changed); n != maxNamed {
+			t.Errorf("%s: %d named", what, n)
+		}
+		if text := c.Text(maxNamed); len(text) > maxNamed*(1+maxMembers)*(maxNamedBytes+10) {
+			t.Errorf("%s: a text of %d bytes", what, len(text))
+		}
+	}
+}
+
+// BenchmarkChange: 10 000 tools of 100 servers, one of which lists a tool more or less: the next snapshot and what it has changed.
+func BenchmarkChange(b *testing.B) {
+	servers := big(b, 100, 100)
+	previous := snapshot(standard(stylePrefix), servers...)
+	with := servers[42].Items[protocol.Tools]
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		list := append([][]byte(nil), with[:len(with)-i%2]...) // a new slice, as it comes from a server
+		servers[42].Items[protocol.Tools] = list
+		next := following(previous, standard(stylePrefix), servers...)
+		if changes := Changes(previous, next); i > 0 && len(changes) != 1 {
+			b.Fatalf("%d changes", len(changes))
+		}
+		previous = next
+	}
+}
