@@ -77,6 +77,11 @@ func (s *state) returned(call message.CallRef, r *message.Request, reason string
 	return kernel.Tell(s.pool, message.Returned{Backend: s.self, Call: call, Request: r, Reason: reason})
 }
 
+// returnedLost gives a call back with the word that the connection has ended, which the pool is about to hear.
+func (s *state) returnedLost(p *pending, reason string) kernel.Effect {
+	return kernel.Tell(s.pool, message.Returned{Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Lost: true})
+}
+
 // wrote: from now on the request may have been executed, so it is never given to another backend.
 func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	s.reached(ticket)

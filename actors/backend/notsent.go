@@ -87,6 +87,8 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
 			Message: "the gateway holds as many bytes as it may (limits.maxBufferedBytes); nothing was sent"}
 		return append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}), s.endedCall(p.call))
+	case s.transport.isProcess() && errors.Is(err, upstream.ErrClosed): // Closed follows
+		return append(out, s.returnedLost(p, err.Error()))
 	}
 	return append(out, s.returned(p.call, p.request, err.Error()))
 }
@@ -156,7 +158,7 @@ func (s *state) returnUnsent(reason string, out []kernel.Effect) []kernel.Effect
 			s.carried.rounds[p.call] = p.round
 			continue
 		}
-		out = append(out, s.returned(p.call, p.request, reason))
+		out = append(out, s.returnedLost(p, reason))
 	}
 	return out
 }

@@ -198,6 +198,7 @@ type Returned struct {
 	Request *Request
 	Reason  string
 	Full    bool // the backend had no room for it
+	Lost    bool // its connection has ended; BackendChanged follows
 }
 
 func (Returned) Class() kernel.Class { return kernel.Outcome }

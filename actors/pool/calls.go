@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -28,7 +26,7 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 		}
 		out = s.grow(now, w, out)
 	}
-	if !s.mayServe(w) {
+	if !s.mayServe(now, w) {
 		return append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
 	}
 	return s.enqueue(now, q, out)
@@ -83,7 +81,7 @@ func (s *state) hasRoomForMore() bool {
 
 // takes reports whether the slot could take such a call now.
 func (s *state) takes(sl *slot, w wanted, r *message.Request) bool {
-	return sl.phase == message.Ready && !sl.leaving && w.serves(sl) && w.replicaIs(sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
+	return sl.phase == message.Ready && !sl.leaving && !sl.lost && w.serves(sl) && w.replicaIs(sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
 }
 
 // pick chooses among the backends that take such a call: the one that made the task it is about, or that asked, else in turn or
@@ -167,7 +165,7 @@ func (s *state) give(now time.Time, sl *slot, q queued, out []kernel.Effect) []k
 		}
 	}
 	s.queue.last = q.client()
-	r := &run{at: sl, waits: q.Request.Waits()}
+	r := &run{at: sl, waits: q.Request.Waits(), deadline: q.deadline}
 	s.running[q.Call] = r
 	s.count(r, 1)
 	if wait := now.Sub(q.since); wait > 0 {
@@ -228,66 +226,17 @@ func (s *state) park(now time.Time, m message.Parked, out []kernel.Effect) []ker
 	return s.pump(now, out)
 }
 
-// mayServe reports whether such a call may wait for a backend: one is ready but busy, or in its first start,
-// or replaces another. After a loss calls fail at once.
-func (s *state) mayServe(w wanted) bool {
+// mayServe reports whether such a call may wait for a backend: one is ready but busy, or comes (slot.comes).
+func (s *state) mayServe(now time.Time, w wanted) bool {
 	for _, sl := range s.slots {
 		if sl.leaving || !w.replicaIs(sl) || !w.serves(sl) && !sl.main {
 			continue
 		}
-		if sl.phase == message.Ready && w.serves(sl) || !sl.wasReady && !sl.hasFailed {
+		if sl.phase == message.Ready && w.serves(sl) || sl.comes(now) {
 			return true
 		}
 	}
 	return false
-}
-
-func (s *state) unavailableName() protocol.FaultName {
-	if s.replicas() > 1 {
-		return protocol.NoBackendsAvailable
-	}
-	return protocol.ServerUnavailable
-}
-
-// unavailableFault says why the server cannot carry out such a call and when it is tried next.
-func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
-	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable()}
-	if w.replica > 0 {
-		f.Name = protocol.ServerUnavailable
-		f.Message = fmt.Sprintf("replica %d of %s", w.replica-1, f.Message)
-	}
-	for _, sl := range s.slots {
-		if sl.leaving || !w.replicaIs(sl) {
-			continue
-		}
-		if sl.phase == message.NeedsLogin && sl.main {
-			f.Name = protocol.NeedsLogin
-		}
-		if d := sl.nextAttempt.Sub(now); (sl.phase == message.Waiting || sl.phase == message.NeedsLogin) && (f.RetryAfter == 0 || d < f.RetryAfter) {
-			f.RetryAfter = max(d, time.Millisecond)
-		}
-	}
-	return f
-}
-
-func (s *state) whyUnavailable() string {
-	if s.fault != "" {
-		return fmt.Sprintf("server %s is misconfigured: %s", s.server.Name, s.fault)
-	}
-	var why []string
-	for _, sl := range s.slots {
-		if !sl.leaving && sl.reason != "" {
-			why = append(why, fmt.Sprintf("%s (%s)", sl.phase, sl.reason))
-		}
-	}
-	text := fmt.Sprintf("server %s is unavailable", s.server.Name)
-	if s.replicas() > 1 {
-		text = fmt.Sprintf("server %s: no backends available", s.server.Name)
-	}
-	if len(why) > 0 {
-		text += ": " + strings.Join(why, "; ")
-	}
-	return text
 }
 
 func (*state) answer(d message.Dispatch, f *protocol.Fault) kernel.Effect {

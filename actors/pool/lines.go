@@ -58,11 +58,21 @@ func (l *lines) add(q *queued) {
 		its.turn = l.turns.PushBack(its)
 		l.of[its.client] = its
 	}
-	q.line, q.byAge, q.inLine = its, l.age.PushBack(q), its.calls.PushBack(q)
+	q.line, q.byAge, q.inLine = its, byDeadline(&l.age, q), byDeadline(&its.calls, q)
 	l.calls[q.Call] = q
 	if q.Request.AboutTask() {
 		l.aboutTask++
 	}
+}
+
+// byDeadline puts a call where its deadline belongs: at the end, but for one that has waited before.
+func byDeadline(calls *list.List, q *queued) *list.Element {
+	for e := calls.Back(); e != nil; e = e.Prev() {
+		if !q.deadline.Before(e.Value.(*queued).deadline) {
+			return calls.InsertAfter(q, e)
+		}
+	}
+	return calls.PushFront(q)
 }
 
 func (l *lines) remove(q *queued) {

@@ -25,6 +25,9 @@ func (s *state) enqueue(now time.Time, q queued, out []kernel.Effect) []kernel.E
 		q.deadline = now.Add(s.server.Queue.Timeout)
 	}
 	s.queue.add(&q)
+	if q.deadline.Before(s.rings) { // it has waited before
+		s.armed = false
+	}
 	return s.arm(now, out)
 }
 
@@ -62,7 +65,7 @@ func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
 // out, has no other line looked at. Calls about tasks may where others may not.
 func (s *state) canGiveMore() bool {
 	return s.queue.aboutTask > 0 || s.hasRoomForMore() && slices.ContainsFunc(s.slots, func(sl *slot) bool {
-		return sl.phase == message.Ready && !sl.leaving && (!s.leased || sl.inFlight == 0)
+		return sl.phase == message.Ready && !sl.leaving && !sl.lost && (!s.leased || sl.inFlight == 0)
 	})
 }
 
@@ -103,6 +106,7 @@ func (s *state) arm(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	s.armed = true
 	s.queueTimer++
+	s.rings = oldest.deadline
 	return append(out, kernel.WakeAfter(max(0, oldest.deadline.Sub(now)), queueExpired{s.queueTimer}))
 }
 
@@ -114,8 +118,7 @@ func (s *state) expire(now time.Time, m queueExpired, out []kernel.Effect) []ker
 	s.armed = false
 	for q := s.queue.oldest(); q != nil && !now.Before(q.deadline); q = s.queue.oldest() {
 		s.queue.remove(q)
-		out = append(out, s.answer(q.Dispatch, &protocol.Fault{Name: protocol.QueueTimeout, Server: s.server.Name, Retryable: true,
-			Message: fmt.Sprintf("server %s had no free slot for %s", s.server.Name, s.server.Queue.Timeout)}))
+		out = append(out, s.answer(q.Dispatch, s.waitedTooLong(now)))
 	}
 	return s.arm(now, out)
 }
@@ -134,7 +137,7 @@ func (s *state) failHopeless(now time.Time, out []kernel.Effect) []kernel.Effect
 	for e := s.queue.age.Front(); e != nil; {
 		q := e.Value.(*queued)
 		e = e.Next()
-		if w := s.wants(q.Request); !s.mayServe(w) {
+		if w := s.wants(q.Request); !s.mayServe(now, w) {
 			s.queue.remove(q)
 			out = append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
 		}

@@ -34,8 +34,15 @@ func (s *state) returned(now time.Time, m message.Returned, out []kernel.Effect)
 		s.running[m.Call].tried = tried
 		return s.pump(now, out)
 	}
-	if r.at.leaving && s.mayServe(w) {
+	switch {
+	case m.Full:
+	case r.at.leaving && s.mayServe(now, w):
 		return s.pump(now, s.dispatch(now, queued{Dispatch: d, since: now}, out))
+	case m.Lost || r.at.phase != message.Ready:
+		r.at.lost = r.at.phase == message.Ready
+		if s.mayServe(now, w) {
+			return s.enqueue(now, queued{Dispatch: d, since: now, deadline: r.deadline}, out)
+		}
 	}
 	fault := s.unavailableFault(now, w)
 	fault.Message += ": " + m.Reason

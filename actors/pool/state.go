@@ -17,8 +17,9 @@ type state struct {
 	gateway  kernel.Reference
 	store    kernel.Reference
 	self     kernel.Reference
-	life     uint64 // counts its incarnations
-	fault    string // why no backend is ever started; "" = none
+	life     uint64    // counts its incarnations
+	now      time.Time // of the step
+	fault    string    // why no backend is ever started; "" = none
 
 	slots      []*slot // in the order of their numbers
 	number     int     // of the newest slot
@@ -33,6 +34,7 @@ type state struct {
 	queue      lines                       // calls that wait for a free slot
 	queueTimer uint64                      // of the queue's timer
 	armed      bool                        // it runs
+	rings      time.Time                   // when
 
 	shown       *slot               // the replica whose catalog is shown; nil = what was shown last is still
 	info        *message.ServerInfo // of the last one that was ready
@@ -42,6 +44,7 @@ type state struct {
 	turns       []string                 // URIs whose subscriptions wait for their turn
 	refusals    int                      // subscriptions refused since the last yes: how long the next pause is
 	askingAgain bool                     // a clock runs until what was refused is asked again
+	awaiting    bool                     // a clock runs for subscribers that wait for a server
 	lastQuery   uint64
 	connections map[int]uint64 // that there have been, by replica: counted on when it is replaced
 	confirms    uint64         // number of the newest question to the registry
@@ -59,8 +62,9 @@ type run struct {
 	parked bool
 	waits  bool // it makes the server do nothing (message.Request.Waits)
 
-	cancelled bool    // its holder wants no answer any more
-	tried     []*slot // that have given it back; nil = none
+	deadline  time.Time // until when it may wait in the queue, if it has to again; zero = it has not waited
+	cancelled bool      // its holder wants no answer any more
+	tried     []*slot   // that have given it back; nil = none
 }
 
 // slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls.
@@ -84,7 +88,11 @@ type slot struct {
 	inFlight    int    // calls, without those that wait
 	wasReady    bool
 	hasFailed   bool
-	leaving     bool // replaced: takes no new calls
+	failing     bool      // its first attempt, since it was wanted or was ready, has failed
+	failure     string    // why the newest attempt has failed, or the connection was lost, until it is ready; clients may see it
+	down        time.Time // since when it is not ready
+	lost        bool      // it has given a call back because its connection has ended; its own news of that follows
+	leaving     bool      // replaced: takes no new calls
 }
 
 func newState(o Options, self kernel.Reference, life uint64) *state {

@@ -14,6 +14,7 @@ import (
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	s.now = now
 	switch m := msg.(type) {
 	case message.Dispatch:
 		return s.dispatch(now, queued{Dispatch: m, since: now}, out)
@@ -72,7 +73,7 @@ func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kerne
 	case message.Queried:
 		return s.queried(m, out)
 	case message.SubscribeURI:
-		return s.subscribe(m, out)
+		return s.subscribe(now, m, out)
 	case message.Resubscribe:
 		return s.resubscribe(m, out)
 	case message.UnsubscribeURI:
@@ -81,6 +82,8 @@ func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kerne
 		return s.unsubscribeAll(m.Who, out)
 	case askAgain:
 		return s.askAgain(out)
+	case subscribesDue:
+		return s.subscribesDue(now, out)
 	case unsubscribeDue:
 		return s.unsubscribeDue(m, out)
 	}
@@ -173,7 +176,7 @@ func (s *state) spawnAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
 	s.number++
-	sl.number, sl.phase, sl.since = s.number, message.Idle, now
+	sl.number, sl.phase, sl.since, sl.down = s.number, message.Idle, now, now
 	s.slots = append(s.slots, sl)
 	before := uint64(0)
 	if sl.main { // others count for themselves: they replace nobody
@@ -259,6 +262,7 @@ func (s *state) enter(now time.Time, sl *slot, m message.BackendChanged) {
 	if sl.phase == message.Ready {
 		s.updatesLost(sl)
 	}
+	sl.attempted(now, sl.phase, m)
 	sl.phase, sl.reason, sl.lastLine, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.LastLine, m.NextAttempt, m.Incarnation, now
 	sl.confirm, sl.offered = 0, false
 	if sl.main {
@@ -287,7 +291,7 @@ func (s *state) becameUnavailable(now time.Time, sl *slot, was message.Phase, ou
 			out = append(out, kernel.Tell(other.ref, message.Look{}))
 		}
 	}
-	return s.lead(s.failHopeless(now, out))
+	return s.lead(s.failWaitingSubscribes(s.failHopeless(now, out)))
 }
 
 // confirmed: clients see what the backend has listed. Before that a call by a name that was just listed fails, so nobody
@@ -338,7 +342,7 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.
 	sl.hasFailed = true
 	out = append(out, kernel.Log(slog.LevelError, "backend stopped after too many faults; restart the server to try again", "replica", sl.replica, "err", m.Err))
 	s.settled, s.failed = true, true
-	return s.failHopeless(now, s.announce(out))
+	return s.failWaitingSubscribes(s.failHopeless(now, s.announce(out)))
 }
 
 // lostCalls answers the calls of a backend that has lost its memory.
@@ -376,7 +380,7 @@ func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.settled, s.failed = false, false
 	if s.fault != "" {
 		s.settled, s.failed = true, true
-		return s.failQueue(s.unavailableName(), s.whyUnavailable(), out)
+		return s.failQueue(s.unavailableName(), s.whyUnavailable(now), out)
 	}
 	return s.spawnAll(now, out)
 }

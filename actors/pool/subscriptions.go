@@ -35,7 +35,8 @@ type subscription struct {
 // waiter is a subscriber who waits for the server's answer.
 type waiter struct {
 	message.SubscribeURI
-	known bool // it was subscribed before: a failure takes nothing away
+	known bool      // it was subscribed before: a failure takes nothing away
+	until time.Time // it gets its answer by then, whatever the server does
 }
 
 // query is a question to a server, under way.
@@ -58,12 +59,12 @@ func (s *state) subscription(uri string) *subscription {
 
 // subscribe counts a subscriber; the first one subscribes upstream. An update may overtake the server's yes, so the
 // subscriber is noted before.
-func (s *state) subscribe(m message.SubscribeURI, out []kernel.Effect) []kernel.Effect {
+func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Effect) []kernel.Effect {
 	if m.Unlisted && !s.mentions.has(m.URI) {
 		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}
 	sub := s.subscription(m.URI)
-	w := waiter{m, sub.subscribers.Has(m.Who)}
+	w := waiter{m, sub.subscribers.Has(m.Who), now.Add(s.server.Queue.Timeout)}
 	sub.subscribers.Add(m.Who)
 	if sub.at != nil && !sub.ending {
 		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq}))
@@ -98,7 +99,7 @@ func (s *state) canAsk() bool {
 
 // noLeader is what a subscriber is told when there is none.
 func (s *state) noLeader() *protocol.Fault {
-	return &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable()}
+	return s.unavailableFault(s.now, wanted{})
 }
 
 // queueTurn has done what is to be done about a subscription when its turn comes.
@@ -136,6 +137,8 @@ func (s *state) takeTurn(uri string, sub *subscription, out []kernel.Effect) []k
 	case sub.query != 0: // what comes of it goes on
 	case sub.wanted() && sub.at == nil && s.canAsk():
 		return s.askServer(uri, sub, s.subscribedAt(uri), protocol.MethodResourcesSubscribe, out)
+	case sub.wanted() && sub.at == nil && s.mayLead():
+		return s.awaitLeader(sub, out)
 	case sub.wanted() && sub.at == nil: // who was subscribed before waits for the next connection
 		return s.subscribeFailed(uri, sub, message.Subscribed{Fault: s.noLeader()}, out)
 	case sub.wanted():

@@ -78,7 +78,7 @@ func (w *subscribers) queried(uri string, raw []byte) message.Queried {
 }
 
 func (w *subscribers) lose(i int) {
-	w.do(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: message.Waiting, Reason: "gone"})
+	w.do(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: message.Waiting, Reason: "gone", NextAttempt: w.now.Add(2 * time.Second)})
 }
 
 func (w *subscribers) want(told ...string) {

@@ -1,0 +1,157 @@
+package pool
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// comes reports whether a backend that is not ready may be waited for: it is in its first attempt since it was wanted, or since
+// it was last ready, or that attempt is due at once. Nothing was sent, so a call that waits is not doubled. From the moment that
+// the attempt has failed, nobody can tell when there will be a server, and calls fail at once.
+func (sl *slot) comes(now time.Time) bool {
+	switch sl.phase {
+	case message.Idle, message.Connecting, message.Handshaking, message.Syncing:
+		return !sl.failing
+	case message.Waiting:
+		return !sl.failing && !sl.nextAttempt.After(now)
+	case message.Ready:
+		return sl.lost // the news of the loss is on its way, and says more
+	}
+	return false
+}
+
+// attempted notes what a new phase says of the attempts: whether the newest has failed, why, and since when there is no server.
+func (sl *slot) attempted(now time.Time, was message.Phase, m message.BackendChanged) {
+	sl.lost = false
+	switch m.Phase {
+	case message.Ready:
+		sl.failing, sl.failure, sl.down = false, "", time.Time{}
+		return
+	case message.Waiting:
+		if was != message.Waiting { // else only its pause has changed
+			sl.failing = was != message.Ready
+		}
+		sl.failure = m.Reason
+	case message.NeedsLogin:
+		sl.failing, sl.failure = true, m.Reason
+	}
+	if was == message.Ready || sl.down.IsZero() {
+		sl.down = now
+	}
+}
+
+// awaits says what a backend that is being started waits for; "" when it is not.
+func (sl *slot) awaits() string {
+	switch sl.phase {
+	case message.Connecting:
+		return "waits for the connection"
+	case message.Handshaking:
+		return "waits for the answer to initialize"
+	case message.Syncing:
+		return "waits for its lists"
+	}
+	return ""
+}
+
+// why says what a backend that is not ready does, and what went wrong before, for clients.
+func (sl *slot) why(now time.Time) string {
+	text := string(sl.phase)
+	if what := sl.awaits(); what != "" {
+		text = fmt.Sprintf("%s for %s: %s", sl.phase, seconds(now.Sub(sl.since)), what)
+	}
+	switch {
+	case sl.failure == "":
+	case sl.awaits() != "":
+		text += "; before: " + sl.failure
+	default:
+		text += " (" + sl.failure + ")"
+	}
+	return text
+}
+
+// seconds is a time span as people say it.
+func seconds(d time.Duration) string { return max(0, d).Round(time.Second).String() }
+
+func (s *state) unavailableName() protocol.FaultName {
+	if s.replicas() > 1 {
+		return protocol.NoBackendsAvailable
+	}
+	return protocol.ServerUnavailable
+}
+
+// unavailableFault says why the server cannot carry out such a call and when it is tried next.
+func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
+	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
+	if w.replica > 0 {
+		f.Name = protocol.ServerUnavailable
+		f.Message = fmt.Sprintf("replica %d of %s", w.replica-1, f.Message)
+	}
+	for _, sl := range s.slots {
+		if sl.leaving || !w.replicaIs(sl) {
+			continue
+		}
+		if sl.phase == message.NeedsLogin && sl.main {
+			f.Name = protocol.NeedsLogin
+		}
+		if d := sl.nextAttempt.Sub(now); (sl.phase == message.Waiting || sl.phase == message.NeedsLogin) && (f.RetryAfter == 0 || d < f.RetryAfter) {
+			f.RetryAfter = max(d, time.Millisecond)
+		}
+	}
+	return f
+}
+
+// whyUnavailable says since when there is no server, and why.
+func (s *state) whyUnavailable(now time.Time) string {
+	if s.fault != "" {
+		return fmt.Sprintf("server %s is misconfigured: %s", s.server.Name, s.fault)
+	}
+	text := fmt.Sprintf("server %s is unavailable", s.server.Name)
+	if s.replicas() > 1 {
+		text = fmt.Sprintf("server %s: no backends available", s.server.Name)
+	}
+	why, since := s.whyNotReady(now)
+	if !since.IsZero() {
+		text += " for " + seconds(now.Sub(since))
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// whyNotReady says what is the matter with the backends that are not ready, and since when the last of them is not.
+func (s *state) whyNotReady(now time.Time) (why string, since time.Time) {
+	var all []string
+	for _, sl := range s.slots {
+		if sl.leaving || sl.phase == message.Ready {
+			continue
+		}
+		if text := sl.why(now); text != string(message.Idle) {
+			all = append(all, text)
+		}
+		if sl.down.After(since) {
+			since = sl.down
+		}
+	}
+	return strings.Join(all, "; "), since
+}
+
+// waitedTooLong is the answer to a call whose time in the queue is over.
+func (s *state) waitedTooLong(now time.Time) *protocol.Fault {
+	f := &protocol.Fault{Name: protocol.QueueTimeout, Server: s.server.Name, Retryable: true,
+		Message: fmt.Sprintf("server %s had no free slot for %s", s.server.Name, s.server.Queue.Timeout)}
+	for _, sl := range s.slots {
+		if sl.phase == message.Ready && !sl.leaving {
+			return f
+		}
+	}
+	f.Message = fmt.Sprintf("server %s did not get ready within %s (queue.timeout)", s.server.Name, s.server.Queue.Timeout)
+	if why, _ := s.whyNotReady(now); why != "" {
+		f.Message += ": " + why
+	}
+	return f
+}
