@@ -59,7 +59,7 @@ func (s *state) bringsForeignState(r *message.Request) bool {
 }
 
 func (s *state) write(m message.Send, out []kernel.Effect) []kernel.Effect {
-	return s.writeCall(&pending{call: m.Call, request: m.Request}, out)
+	return s.writeCall(&pending{call: m.Call, request: m.Request, reached: m.Reached, before: m.Reached}, out)
 }
 
 // writeCall gives a call an id and writes it.
@@ -264,6 +264,9 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 	if done {
 		return out
 	}
+	if p := s.conn.pending[id]; s.life.phase == message.Ready && s.mayRepeat(p) {
+		return append(out, s.lost(id, p, s.noAnswer(e.Err)))
+	}
 	return s.fail(now, id, protocol.BackendDisconnected, s.noAnswer(e.Err), out)
 }
 
@@ -306,10 +309,11 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 	}
 	held := s.carried.unexecuted
 	s.carried.unexecuted = nil
+	lost := s.takeRepeatable("the server lost its session")
 	out = s.abandonPending(protocol.BackendDisconnected, "the server lost its session", out)
 	s.carried.unexecuted = held
 	out = append(out, kernel.Log(slog.LevelInfo, "server lost the session; initializing again"))
-	return s.connect(now, s.shut(out))
+	return append(s.connect(now, s.shut(out)), lost...)
 }
 
 // abandonPending answers everything that waits. Whether it was written does not matter: over HTTP bytes leave before that is

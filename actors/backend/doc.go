@@ -4,9 +4,10 @@
 // it: towards its pool and the holders of calls it speaks only the neutral messages of actors/message.
 //
 // Invariants: it is Ready only when this incarnation's handshake is done and every list was fetched to its last page, or, where
-// another list has something in it, was refused and is asked for again. Every Send is answered by exactly one Done, Failed or
-// Returned, and followed by one Ended to the pool unless it was Returned. A request that may have reached the server is never
-// written again, unless the server itself asked for that (input_required, or headers it refused it for). One connection speaks
+// another list has something in it, was refused and is asked for again. Every Send is answered by exactly one Done, Failed,
+// Returned or Lost, and followed by one Ended to the pool after the first two. A request that may have reached the server is never
+// written again, unless the server itself asked for that (input_required, or headers it refused it for), or the pool, who may find it
+// another connection (Lost; retry.inFlight). One connection speaks
 // one era, and all that is known of it is one value, which the next does not inherit.
 //
 // What belongs to no era is in calls, reach, withdraw, cancelled, notifications, lists, unlisted and loops. The file era finds

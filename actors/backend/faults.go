@@ -23,7 +23,7 @@ func (s *state) fault(p *pending, name protocol.FaultName, text string) *protoco
 	if name != protocol.BackendDisconnected {
 		return f
 	}
-	if f.Retryable = p.request.Frame.M.Repeatable(); f.Retryable {
+	if f.Retryable = p.request.Frame.M.Repeatable() || p.request.Repeatable(); f.Retryable {
 		f.Message += "; it may be sent again"
 	} else {
 		f.Message += "; whether it was carried out is not known, so it is not sent again: look at the server's log before you do"

@@ -101,6 +101,7 @@ func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kern
 	p := by.p
 	s.questions.last++
 	s.questions.open[s.questions.last] = &question{rawID: e.Frame.IDBytes(), method: e.Frame.M, id: by.id}
+	p.hasAsked = true
 	p.questions = append(p.questions, s.questions.last)
 	delete(s.conn.mayAsk, by.id)
 	s.remember(&e.Frame, p)

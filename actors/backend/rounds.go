@@ -220,7 +220,7 @@ func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 // count anew with each request; of a task that is followed the client was told by us, too. Progress must grow. MCP 2025-11-25,
 // basic/utilities/progress.
 func (s *state) isBehind(p *pending, f *protocol.Frame, params protocol.Span) bool {
-	if !p.request.Follow && (s.conn.era != protocol.EraModern || p.request.Modern) {
+	if !p.request.Follow && (s.conn.era != protocol.EraModern || p.request.Modern) && !s.mayRepeat(p) {
 		return false
 	}
 	value, err := strconv.ParseFloat(string(protocol.Member(f.Raw, params, "progress").Of(f.Raw)), 64)
@@ -229,6 +229,9 @@ func (s *state) isBehind(p *pending, f *protocol.Frame, params protocol.Span) bo
 	}
 	before := p.reached
 	p.reached = max(before, value)
+	if value <= p.before {
+		return p.before > 0
+	}
 	return (p.round != nil || p.request.Follow) && before > 0 && value <= before
 }
 

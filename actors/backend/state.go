@@ -148,9 +148,11 @@ type pending struct {
 	resent    bool          // it was sent before, and lost with the server's session
 	questions []uint64      // numbers of the questions of the server that wait for this call's client, oldest first
 	parked    bool          // the pool was told that it waits
+	hasAsked  bool          // its server has asked something
 	certain   bool          // the questions came on its own stream
 	round     *round        // what its modern server asked so far; nil = nothing
 	reached   float64       // the highest progress its client was told, where we have to know; 0 = none
+	before    float64       // likewise, on another connection, where it was sent before; 0 = it was not
 	mended    bool          // it was sent once more with other headers
 	followed  *followed     // legacy: what it has become, whose end it waits for; nil = no task that we asked for
 	query     uint64        // the pool's number for it; 0 = nobody is told

@@ -164,6 +164,7 @@ func (s *state) lose(now time.Time, reason string, out []kernel.Effect) []kernel
 // retreat ends the incarnation and waits in the phase for the next attempt.
 func (s *state) retreat(now time.Time, phase message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
 	wasReady := s.life.phase == message.Ready && now.Sub(s.conn.readySince) >= steady
+	lost := s.takeRepeatable(reason)
 	out = s.abandonPending(protocol.BackendDisconnected, reason, out)
 	out = s.shut(out)
 	if s.life.phase == message.Draining || s.life.phase == message.Stopped {
@@ -178,7 +179,7 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 		s.life.failures = 0
 	}
 	s.life.nextAttempt = now.Add(pause)
-	out = s.enter(now, phase, reason, out)
+	out = append(s.enter(now, phase, reason, out), lost...)
 	return append(out, kernel.WakeAfter(pause, reconnectDue{s.conn.incarnation}))
 }
 

@@ -28,6 +28,9 @@ func (t *Target) Request(x *downstream.Exchange, caller message.Caller) *message
 	if original := protocol.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original
 	}
+	if t.Entry != nil && x.Frame.M == protocol.MethodToolsCall && t.Server.Rules.Retry.InFlight == "idempotent" {
+		r.Definition = t.Entry.Source
+	}
 	return r
 }
 

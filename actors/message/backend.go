@@ -14,6 +14,7 @@ type Send struct {
 	Request *Request
 	Pool    kernel.Reference
 	Backend kernel.Reference
+	Reached float64 // the highest progress its client was told when it was sent before; 0 = it was not, or none
 }
 
 // Abandon gives a Send that the backend never handled back to the pool, which counts it and may try another. One that the

@@ -27,7 +27,7 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 		out = s.grow(now, w, out)
 	}
 	if !s.mayServe(now, w) {
-		return append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
+		return append(out, s.refuse(&q, s.unavailableFault(now, w)))
 	}
 	return s.enqueue(now, q, out)
 }
@@ -165,13 +165,17 @@ func (s *state) give(now time.Time, sl *slot, q queued, out []kernel.Effect) []k
 		}
 	}
 	s.queue.last = q.client()
-	r := &run{at: sl, waits: q.Request.Waits(), deadline: q.deadline}
+	r := &run{at: sl, waits: q.Request.Waits(), deadline: q.deadline, broken: q.broken}
 	s.running[q.Call] = r
 	s.count(r, 1)
 	if wait := now.Sub(q.since); wait > 0 {
 		out = append(out, kernel.Act(waited{wait}))
 	}
-	return append(out, kernel.Tell(sl.ref, message.Send{Call: q.Call, Request: q.Request, Pool: s.self, Backend: sl.ref}))
+	send := message.Send{Call: q.Call, Request: q.Request, Pool: s.self, Backend: sl.ref}
+	if q.broken != nil {
+		send.Reached = q.broken.Reached
+	}
+	return append(out, kernel.Tell(sl.ref, send))
 }
 
 // free takes a call out of the books.
@@ -237,6 +241,14 @@ func (s *state) mayServe(now time.Time, w wanted) bool {
 		}
 	}
 	return false
+}
+
+// refuse answers a call that gets no connection: one that was written before is told what has become of that.
+func (s *state) refuse(q *queued, f *protocol.Fault) kernel.Effect {
+	if q.broken != nil {
+		f = q.broken.Fault
+	}
+	return s.answer(q.Dispatch, f)
 }
 
 func (*state) answer(d message.Dispatch, f *protocol.Fault) kernel.Effect {

@@ -2,5 +2,5 @@
 // picks one for each call, holds the bounded queue, and passes the server's catalog on to the registry.
 //
 // Invariants: every Dispatch is sent to one backend at a time, or queued, or answered with Failed; nothing that a
-// backend may have written is given to another one; at most maxConcurrent calls run at once.
+// backend may have written is given to another one, unless the configuration allows it, and then once; at most maxConcurrent calls run at once.
 package pool

@@ -16,10 +16,10 @@ func (s *state) enqueue(now time.Time, q queued, out []kernel.Effect) []kernel.E
 	if s.queue.len() >= s.server.Queue.Size {
 		loses := s.queue.newestOfLongest(q.client())
 		if loses == nil {
-			return append(out, s.queueFull(q.Dispatch))
+			return append(out, s.queueFull(&q))
 		}
 		s.queue.remove(loses)
-		out = append(out, s.queueFull(loses.Dispatch))
+		out = append(out, s.queueFull(loses))
 	}
 	if q.deadline.IsZero() {
 		q.deadline = now.Add(s.server.Queue.Timeout)
@@ -32,8 +32,8 @@ func (s *state) enqueue(now time.Time, q queued, out []kernel.Effect) []kernel.E
 }
 
 // queueFull refuses a call that nobody has seen.
-func (s *state) queueFull(d message.Dispatch) kernel.Effect {
-	return s.answer(d, &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
+func (s *state) queueFull(q *queued) kernel.Effect {
+	return s.refuse(q, &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
 		Message: fmt.Sprintf("server %s has as many calls waiting as may wait (queue.size: %d)", s.server.Name, s.server.Queue.Size)})
 }
 
@@ -118,7 +118,7 @@ func (s *state) expire(now time.Time, m queueExpired, out []kernel.Effect) []ker
 	s.armed = false
 	for q := s.queue.oldest(); q != nil && !now.Before(q.deadline); q = s.queue.oldest() {
 		s.queue.remove(q)
-		out = append(out, s.answer(q.Dispatch, s.waitedTooLong(now)))
+		out = append(out, s.refuse(q, s.waitedTooLong(now)))
 	}
 	return s.arm(now, out)
 }
@@ -127,7 +127,7 @@ func (s *state) expire(now time.Time, m queueExpired, out []kernel.Effect) []ker
 func (s *state) failQueue(name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
 	for q := s.queue.oldest(); q != nil; q = s.queue.oldest() {
 		s.queue.remove(q)
-		out = append(out, s.answer(q.Dispatch, &protocol.Fault{Name: name, Server: s.server.Name, Retryable: true, Message: text}))
+		out = append(out, s.refuse(q, &protocol.Fault{Name: name, Server: s.server.Name, Retryable: true, Message: text}))
 	}
 	return out
 }
@@ -139,7 +139,7 @@ func (s *state) failHopeless(now time.Time, out []kernel.Effect) []kernel.Effect
 		e = e.Next()
 		if w := s.wants(q.Request); !s.mayServe(now, w) {
 			s.queue.remove(q)
-			out = append(out, s.answer(q.Dispatch, s.unavailableFault(now, w)))
+			out = append(out, s.refuse(q, s.unavailableFault(now, w)))
 		}
 	}
 	return out

@@ -24,24 +24,25 @@ func (s *state) returned(now time.Time, m message.Returned, out []kernel.Effect)
 	if r.cancelled {
 		return s.pump(now, out)
 	}
-	d, w := message.Dispatch{Call: m.Call, Request: m.Request}, s.wants(m.Request)
+	q, w := queued{Dispatch: message.Dispatch{Call: m.Call, Request: m.Request}, since: now, broken: r.broken}, s.wants(m.Request)
 	if w.at == r.at {
 		w = s.wantsAnywhere(m.Request)
 	}
 	tried := append(r.tried, r.at)
 	if next := s.another(w, m.Request, tried); next != nil {
-		out = s.give(now, next, queued{Dispatch: d, since: now}, out)
+		out = s.give(now, next, q, out)
 		s.running[m.Call].tried = tried
 		return s.pump(now, out)
 	}
 	switch {
 	case m.Full:
 	case r.at.leaving && s.mayServe(now, w):
-		return s.pump(now, s.dispatch(now, queued{Dispatch: d, since: now}, out))
+		return s.pump(now, s.dispatch(now, q, out))
 	case m.Lost || r.at.phase != message.Ready:
 		r.at.lost = r.at.phase == message.Ready
 		if s.mayServe(now, w) {
-			return s.enqueue(now, queued{Dispatch: d, since: now, deadline: r.deadline}, out)
+			q.deadline = r.deadline
+			return s.enqueue(now, q, out)
 		}
 	}
 	fault := s.unavailableFault(now, w)
@@ -50,7 +51,7 @@ func (s *state) returned(now time.Time, m message.Returned, out []kernel.Effect)
 		fault = &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
 			Message: fmt.Sprintf("the connection to server %s has too much to do already", s.server.Name)}
 	}
-	return s.pump(now, append(out, s.answer(d, fault)))
+	return s.pump(now, append(out, s.refuse(&q, fault)))
 }
 
 // notTaken says that no server has seen a call.

@@ -62,9 +62,10 @@ type run struct {
 	parked bool
 	waits  bool // it makes the server do nothing (message.Request.Waits)
 
-	deadline  time.Time // until when it may wait in the queue, if it has to again; zero = it has not waited
-	cancelled bool      // its holder wants no answer any more
-	tried     []*slot   // that have given it back; nil = none
+	deadline  time.Time     // until when it may wait in the queue, if it has to again; zero = it has not waited
+	broken    *message.Lost // it was sent before, to a connection that broke; nil = it was not
+	cancelled bool          // its holder wants no answer any more
+	tried     []*slot       // that have given it back; nil = none
 }
 
 // slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls.

@@ -24,6 +24,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.cancel(m, out)
 	case message.Returned:
 		return s.returned(now, m, out)
+	case message.Lost:
+		return s.lost(now, m, out)
 	case message.Parked:
 		return s.park(now, m, out)
 	case queueExpired:

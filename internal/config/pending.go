@@ -11,7 +11,6 @@ var pending = []struct {
 	{"metaTools", "true", "there are no meta tools"},
 	{"metaTools", "only", "there are no meta tools; lists show everything"},
 	{"mcpServers.*.group", "", "the server is a namespace of its own"},
-	{"mcpServers.*.retry.inFlight", "idempotent", "a call that was written is never sent again"},
 	{"mcpServers.*.isolation", "principal", "all clients share one connection"},
 	{"mcpServers.*.isolation", "session", "all clients share one connection"},
 	{"mcpServers.*.forwardHeaders", "", "no header of a client reaches the server"},

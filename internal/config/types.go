@@ -208,8 +208,9 @@ type Queue struct {
 
 // Retry says what may be sent twice.
 type Retry struct {
-	// InFlight is about calls already written when the connection broke: never, or idempotent (resend those whose
-	// tool says idempotentHint or readOnlyHint). Default: never.
+	// InFlight is about calls already written when the connection broke: never, or idempotent (those whose tool says
+	// idempotentHint or readOnlyHint are sent once more, and so are reads, prompts and completions). A call whose server has
+	// asked something is never sent again. Default: never.
 	InFlight string `key:"inFlight" oneof:"never|idempotent"`
 }
 
