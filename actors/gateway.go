@@ -153,8 +153,11 @@ func (g *gateway) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 
 type (
 	startStore    struct{}
-	startRegistry struct{ naming catalog.Naming }
-	startPool     struct {
+	startRegistry struct {
+		naming   catalog.Naming
+		projects []config.Project
+	}
+	startPool struct {
 		server config.Server
 		limits config.Limits
 		eras   map[string]message.KnownEra
@@ -209,7 +212,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startStore:
 		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
-		self.Next(registryStarted{registry.Spawn(self, a.naming, g.changes, g.Log)})
+		self.Next(registryStarted{registry.Spawn(self, a.naming, a.projects, g.changes, g.Log)})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras,

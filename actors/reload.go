@@ -3,6 +3,7 @@ package actors
 import (
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 
 	"goblin-actor/actors/catalog"
@@ -45,8 +46,8 @@ func (s *state) reload(next *config.Config, out []kernel.Effect) []kernel.Effect
 	if changes.Listen && !slices.Equal(next.Listen, s.bound) {
 		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
 	}
-	if naming(next) != naming(s.config) {
-		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: naming(next)}))
+	if naming(next) != naming(s.config) || !reflect.DeepEqual(next.Projects, s.config.Projects) {
+		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: naming(next), Projects: next.Projects}))
 	}
 	out = s.limit(next.Limits, out)
 	s.config = next

@@ -168,7 +168,7 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	if s.store.IsZero() || s.loaded == nil {
 		return out
 	}
-	return append(out, kernel.Act(startRegistry{naming(s.config)}))
+	return append(out, kernel.Act(startRegistry{naming(s.config), s.config.Projects}))
 }
 
 // begun: the registry stands. The desks come before the sessions, so that they hear of a new catalog first.

@@ -17,6 +17,7 @@ type Server struct {
 	Capabilities []byte           // raw JSON from its handshake; nil = not known yet
 	Protocol     string           // version in force; "" = not known yet
 	Settled      bool             // it has been ready, or its first attempt failed: nobody need wait for it
+	Internal     bool             // one of the gateway's own: part of every project
 	State        string           // "" or "cached": goes into every item's _meta["goblin-actor/state"]
 }
 
@@ -45,5 +46,5 @@ type Naming struct {
 // Key names a view: which part of the catalog a client sees.
 type Key struct {
 	Project string // "" = everything
-	Server  string // /s/<server>/mcp: that server alone under its own names; "" = all
+	Server  string // /s/<server>/mcp: that server alone under its own names; "" = all. With a project, what of it the project shows
 }

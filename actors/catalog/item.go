@@ -20,6 +20,7 @@ type item struct {
 	judge    *judge   // what its server's rules say of expansions of a template
 	links    []string // those of parsed as clients follow them
 	entry    *Entry   // nil = filtered: it keeps its names, and nobody finds it
+	place    int      // in the list of the whole catalog, if it has an entry
 }
 
 // itemsOf returns a server's items of one kind in the server's order, renamed but not yet public. Templates keep

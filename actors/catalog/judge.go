@@ -51,17 +51,46 @@ func (j *judge) admits(template, uri string) bool {
 	if j == nil {
 		return true
 	}
-	if blocked(j.filter, uri) {
-		return false
-	}
+	return !j.refuses(uri) && j.allows(template, uri)
+}
+
+// refuses is the part of admits that deny decides.
+func (j *judge) refuses(uri string) bool {
 	forms, odd := spellings(uri)
-	if odd || slices.ContainsFunc(forms, j.denies) {
-		return false
-	}
+	return odd || blocked(j.filter, uri) || slices.ContainsFunc(forms, j.denies)
+}
+
+// allows is the part of admits that allow decides.
+func (j *judge) allows(template, uri string) bool {
 	if len(j.filter.Allow) == 0 || namesTemplate(j.filter.Allow, template) {
 		return true
 	}
+	forms, _ := spellings(uri)
 	return anyGlob(j.filter.Allow, uri) && !slices.ContainsFunc(forms, func(form string) bool { return !anyGlob(j.allow, tidyURI(form, true)) })
+}
+
+// admitsAll is admits for something that has several URIs: none may be refused, and one must be allowed, unless all is that is
+// not denied.
+func (j *judge) admitsAll(template string, uris []string, allowed bool) bool {
+	if j == nil {
+		return true
+	}
+	return !slices.ContainsFunc(uris, j.refuses) && (allowed || slices.ContainsFunc(uris, func(uri string) bool { return j.allows(template, uri) }))
+}
+
+// hidesAll is hides for an item that has several URIs.
+func (j *judge) hidesAll(uris []string, allowed bool) bool {
+	if j == nil {
+		return false
+	}
+	denied := func(uri string) bool {
+		forms, _ := spellings(uri)
+		return blocked(j.filter, uri) || slices.ContainsFunc(forms, j.denies)
+	}
+	if slices.ContainsFunc(uris, denied) {
+		return true
+	}
+	return !allowed && len(j.filter.Allow) > 0 && !slices.ContainsFunc(uris, func(uri string) bool { return anyGlob(j.filter.Allow, uri) })
 }
 
 func (j *judge) denies(form string) bool {

@@ -52,7 +52,8 @@ func (v *View) publicLinks(it *item) (public []string) {
 		case strings.HasPrefix(l.uri, uiScheme):
 			to = protocol.PrefixURI(it.server.Name, l.uri)
 			if listed == nil {
-				v.linked[ownName{it.server.Name, l.uri}] = it
+				page := ownName{it.server.Name, l.uri}
+				v.linked[page] = append(v.linked[page], it)
 			}
 		case listed != nil && listed.entry != nil:
 			to = listed.public

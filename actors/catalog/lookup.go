@@ -98,32 +98,32 @@ func (n *names) qualified(name string) (it *item, replica int) {
 // resolved before filters: a tool that is disabled is TOOL_NOT_FOUND by every spelling, and its spellings mean no other.
 func (v *View) Tool(name string) (*Entry, *protocol.Fault) {
 	it, candidates := v.names[0].find(name)
-	if it != nil && it.entry != nil {
+	if it != nil && v.entry(it) != nil {
 		return it.entry, nil
 	}
 	fault := protocol.NoTool(name)
-	fault.Candidates = publics(candidates)
+	fault.Candidates = v.publics(candidates)
 	return nil, fault
 }
 
 // Prompt finds a prompt as Tool finds a tool.
 func (v *View) Prompt(name string) (*Entry, *protocol.Fault) {
 	it, candidates := v.names[1].find(name)
-	if it != nil && it.entry != nil {
+	if it != nil && v.entry(it) != nil {
 		return it.entry, nil
 	}
 	fault := protocol.NoPrompt(name)
-	fault.Candidates = publics(candidates)
+	fault.Candidates = v.publics(candidates)
 	return nil, fault
 }
 
 // maxShown is how many bytes of a URI that several servers have come back in an error.
 const maxShown = 1024
 
-// publics returns the public names of those that are not filtered.
-func publics(items []*item) (list []string) {
+// publics returns the public names of those that are shown.
+func (v *View) publics(items []*item) (list []string) {
 	for _, it := range items {
-		if it.entry != nil && len(list) < maxCandidates {
+		if v.entry(it) != nil && len(list) < maxCandidates {
 			list = append(list, it.public)
 		}
 	}

@@ -16,6 +16,7 @@ type list struct {
 	entries []*Entry
 	sorted  bool      // by public name; else in the server's order
 	size    int       // items a page
+	asked   int       // size as it was asked for; 0 = all on one
 	pages   [2][]page // for legacy clients, for modern ones; the same where no item differs
 }
 
@@ -26,10 +27,11 @@ type page struct {
 }
 
 func newList(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *list {
+	l := &list{kind: kind, entries: entries, sorted: sorted, size: size, asked: size}
 	if size <= 0 {
 		size = max(1, len(entries))
+		l.size = size
 	}
-	l := &list{kind: kind, entries: entries, sorted: sorted, size: size}
 	pages := max(1, (len(entries)+size-1)/size)
 	l.pages[0] = make([]page, pages)
 	l.pages[1] = l.pages[0]
@@ -37,6 +39,14 @@ func newList(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *l
 		l.pages[1] = make([]page, pages)
 	}
 	return l
+}
+
+// following returns the list of these entries: l itself, with the pages it has made, if they are the same.
+func (l *list) following(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *list {
+	if l != nil && l.sorted == sorted && l.asked == size && slices.Equal(l.entries, entries) {
+		return l
+	}
+	return newList(kind, entries, sorted, size)
 }
 
 // page returns the result for a cursor. Pages that start where ours do are made once; only a cursor from another

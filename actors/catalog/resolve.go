@@ -22,7 +22,7 @@ type Found struct {
 func (v *View) Resource(uri string) (Found, *protocol.Fault) {
 	q := v.search()
 	found, fault := q.resource(uri)
-	if fault != nil && fault.Name == protocol.ResourceNotFound {
+	if fault != nil && fault.Name == protocol.ResourceNotFound && !q.veiled {
 		if f, ok := q.unlisted(uri); ok {
 			return f, nil
 		}
@@ -36,11 +36,17 @@ func (v *View) promised(uri string) (Found, *protocol.Fault) { return v.search()
 func (q *search) resource(uri string) (Found, *protocol.Fault) {
 	v := q.view
 	if it := v.resources.spelled(uri); it != nil {
+		if v.entry(it) == nil {
+			return Found{}, q.veil(uri)
+		}
 		return Found{Server: it.server, Original: it.own, Entry: it.entry}, nil
 	}
 	if server, original, ok := protocol.SplitPrefixURI(uri); ok {
 		if f, ok := q.owns(server, original); ok {
 			return f, nil
+		}
+		if v.outside(server) || v.scope != nil && v.resources.owned[ownName{server, original}] != nil {
+			return Found{}, q.veil(uri)
 		}
 	}
 	if f, ok := q.underscored(uri); ok {
@@ -53,13 +59,15 @@ func (q *search) resource(uri string) (Found, *protocol.Fault) {
 func (q *search) owns(server, original string) (Found, bool) {
 	v := q.view
 	if it := v.resources.owned[ownName{server, original}]; it != nil {
-		if it.entry == nil {
+		if v.entry(it) == nil {
 			return Found{}, false
 		}
 		return Found{Server: it.server, Original: original, Entry: it.entry}, true
 	}
-	if it := v.linked[ownName{server, original}]; it != nil && it.judge.admits("", original) {
-		return Found{Server: it.server, Original: original}, true
+	for _, it := range v.linked[ownName{server, original}] {
+		if v.entry(it) != nil && it.judge.admits("", original) && v.admits(it.server, "", original) {
+			return Found{Server: it.server, Original: original}, true
+		}
 	}
 	for it := range v.templates.candidates(original) {
 		if it.server.Name == server && q.matches(it, original) {
@@ -76,7 +84,7 @@ func (q *search) underscored(id string) (Found, bool) {
 		return Found{}, false
 	}
 	for _, it := range q.view.templates.ranked {
-		if it.server.Name != server || !q.affords(it.server, it.template.EffortOfID(id)) {
+		if it.server.Name != server || q.view.entry(it) == nil || !q.affords(it.server, it.template.EffortOfID(id)) {
 			continue
 		}
 		if original, ok := it.template.ExpandUnderscore(server, id); ok {
@@ -91,12 +99,15 @@ func (q *search) underscored(id string) (Found, bool) {
 func (q *search) raw(uri string) (Found, *protocol.Fault) {
 	v := q.view
 	var owners []Found
-	if listed := v.resources.original[uri]; len(listed) > 0 {
-		for _, it := range listed {
+	for _, it := range v.resources.original[uri] {
+		if v.entry(it) != nil {
 			owners = append(owners, Found{Server: it.server, Original: uri, Entry: it.entry})
 		}
-	} else if it := q.taker(uri); it != nil {
-		return Found{Server: it.server, Original: uri, Entry: it.entry}, nil
+	}
+	if len(owners) == 0 {
+		if it := q.taker(uri); it != nil {
+			return Found{Server: it.server, Original: uri, Entry: it.entry}, nil
+		}
 	}
 	for it := range v.templates.candidates(uri) {
 		known := func(f Found) bool { return f.Server == it.server }
@@ -148,19 +159,26 @@ func ambiguous(uri string, owners []Found) *protocol.Fault {
 // server alone has it, its own text; or a resource, listed or matched.
 func (v *View) Template(ref string) (*Entry, *protocol.Fault) {
 	if it := v.templates.spelled(ref); it != nil {
+		if v.entry(it) == nil {
+			return nil, protocol.NoResource(ref)
+		}
 		return it.entry, nil
 	}
 	if server, text, ok := protocol.SplitPrefixURI(ref); ok {
-		if it := v.templates.owned[ownName{server, text}]; it != nil && it.entry != nil {
+		if it := v.templates.owned[ownName{server, text}]; it != nil && v.entry(it) != nil {
 			return it.entry, nil
 		}
 	}
-	switch owners := v.templates.original[ref]; len(owners) {
+	owners := v.templates.original[ref]
+	if v.scope != nil {
+		owners = slices.DeleteFunc(slices.Clone(owners), func(it *item) bool { return v.entry(it) == nil })
+	}
+	switch len(owners) {
 	case 0:
 	case 1:
 		return owners[0].entry, nil
 	default:
-		f := &protocol.Fault{Name: protocol.AmbiguousURI, URI: clip(ref, maxShown), Candidates: publics(owners)}
+		f := &protocol.Fault{Name: protocol.AmbiguousURI, URI: clip(ref, maxShown), Candidates: v.publics(owners)}
 		f.Message = "Several servers have " + f.URI + "; use one of: " + strings.Join(f.Candidates, " ")
 		return nil, f
 	}
@@ -183,7 +201,7 @@ func (v *View) publicURI(server *Server, original string, q *search) (public str
 	if v.pass {
 		return original, false
 	}
-	if it := v.resources.owned[ownName{server.Name, original}]; it != nil && it.entry != nil {
+	if it := v.resources.owned[ownName{server.Name, original}]; it != nil && v.entry(it) != nil {
 		return it.public, false
 	}
 	prefixed := protocol.PrefixURI(server.Name, original)

@@ -19,6 +19,7 @@ type search struct {
 	spent  map[*Server]int
 	total  int
 	gaveUp bool // a template was not tried
+	veiled bool // what the URI means is there, and not for clients of the view
 }
 
 func (v *View) search() *search { return &search{view: v} }
@@ -37,10 +38,19 @@ func (q *search) affords(server *Server, effort int) bool {
 	return true
 }
 
-// matches reports whether the URI is an expansion of the template, and one its server's rules let through.
+// matches reports whether the URI is an expansion of the template, and one its server's rules and the view let through.
 func (q *search) matches(it *item, original string) bool {
+	if q.view.entry(it) == nil || !q.view.admits(it.server, it.own, original) {
+		return false
+	}
 	effort := it.template.Effort(original)
 	return effort > 0 && q.affords(it.server, effort) && it.template.Match(original) && it.judge.admits(it.own, original)
+}
+
+// veil is the fault when what the URI means is not for clients of the view: it means nothing else then.
+func (q *search) veil(uri string) *protocol.Fault {
+	q.veiled = true
+	return protocol.NoResource(uri)
 }
 
 // none is the fault when nobody was found.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
@@ -29,8 +30,10 @@ type Snapshot struct {
 	main     *View
 	warnings []string
 
+	projects map[string]*View
+
 	mu    sync.Mutex
-	views map[string]*View // by server, derived when first asked for
+	views map[Key]*View // of servers alone, derived when first asked for
 }
 
 // offer is one server's part of a snapshot.
@@ -46,8 +49,8 @@ type offer struct {
 // Build makes the snapshot that follows previous (nil = the first one) from all sources in any order.
 // The generation of a kind goes up when its content differs from previous, or when its source says that the server was asked again. Disabled servers
 // are left out. 10 000 tools take 50 ms anew and 11 ms when one of 20 servers' lists has changed (2 shared cores, 2026).
-func Build(previous *Snapshot, sources []Source, naming Naming) *Snapshot {
-	s := &Snapshot{Version: 1, naming: naming, byName: make(map[string]*offer, len(sources)), views: map[string]*View{}}
+func Build(previous *Snapshot, sources []Source, naming Naming, projects ...config.Project) *Snapshot {
+	s := &Snapshot{Version: 1, naming: naming, byName: make(map[string]*offer, len(sources)), views: map[Key]*View{}}
 	if previous != nil {
 		s.Version, s.Generation = previous.Version+1, previous.Generation
 	}
@@ -68,6 +71,7 @@ func Build(previous *Snapshot, sources []Source, naming Naming) *Snapshot {
 		}
 	}
 	s.main.Generation = s.Generation
+	s.buildProjects(previous, sources, projects)
 	return s
 }
 
@@ -130,25 +134,32 @@ func sameEntries(a, b []*Entry) bool {
 	})
 }
 
-// View returns what a client with this key sees; false when there is no such server, it is disabled, or there is no
-// such project. It is derived once per key. It may take a moment the first time, and never waits for anything else.
+// View returns what a client with this key sees; false when there is no such server, it is disabled or not in the project, or there
+// is no such project. That of a server alone is derived once per key. It may take a moment the first time, and never waits for anything else.
 func (s *Snapshot) View(k Key) (*View, bool) {
+	var project *View
+	if k.Project != "" {
+		if project = s.projects[k.Project]; project == nil {
+			return nil, false
+		}
+	}
 	switch {
-	case k.Project != "":
-		return nil, false
-	case k.Server == "":
+	case k.Server != "":
+	case project != nil:
+		return project, true
+	default:
 		return s.main, true
 	}
 	o := s.byName[k.Server]
-	if o == nil {
+	if o == nil || project != nil && !project.Has(k.Server) {
 		return nil, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.views[k.Server]
+	v := s.views[k]
 	if v == nil {
-		v = s.buildServer(o)
-		s.views[k.Server] = v
+		v = s.buildServer(o, project)
+		s.views[k] = v
 	}
 	return v, true
 }

@@ -1,6 +1,10 @@
 package catalog
 
-import "goblin-actor/protocol"
+import (
+	"slices"
+
+	"goblin-actor/protocol"
+)
 
 // What may be done with a resource that its server neither lists nor has a template for. Servers need not list what their
 // results link to (MCP 2025-11-25, server/tools, resource links).
@@ -23,7 +27,7 @@ func (q *search) unlisted(uri string) (Found, bool) {
 	} else if len(v.servers) == 1 {
 		server = v.servers[0]
 	}
-	if server == nil || q.hidden(server, original) || !v.snapshot.byName[server.Name].judge.admits("", original) {
+	if server == nil || q.hidden(server, original) || !v.snapshot.byName[server.Name].judge.admits("", original) || !v.admits(server, "", original) {
 		return Found{}, false
 	}
 	return Found{Server: server, Original: original, Unlisted: policy == unlistedMentioned}, true
@@ -32,11 +36,15 @@ func (q *search) unlisted(uri string) (Found, bool) {
 // hidden reports whether the server's rules keep the URI from clients, as one that is listed or as what a template leads to, or
 // may do so: there are too many templates to tell.
 func (q *search) hidden(server *Server, original string) bool {
-	if it := q.view.resources.owned[ownName{server.Name, original}]; it != nil && it.entry == nil {
+	if it := q.view.resources.owned[ownName{server.Name, original}]; it != nil && q.view.entry(it) == nil {
 		return true
 	}
-	for _, it := range q.view.templates.hidden {
-		if it.server.Name != server.Name {
+	hidden := q.view.templates.hidden
+	if q.view.scope != nil {
+		hidden = slices.Concat(hidden, q.view.templates.ranked)
+	}
+	for _, it := range hidden {
+		if it.server.Name != server.Name || q.view.entry(it) != nil {
 			continue
 		}
 		if effort := it.template.Effort(original); effort > 0 && (!q.affords(server, effort) || it.template.Match(original)) {

@@ -15,11 +15,14 @@ type View struct {
 	snapshot     *Snapshot
 	pass         bool // names, URIs, order and, within its era, bytes are the server's own
 	servers      []*Server
+	scope        *scope                      // of a project; nil = every entry is shown
+	shown        [protocol.ItemKinds]marks   // with a scope: of ordered
+	ordered      [protocol.ItemKinds][]*item // those of the whole catalog that have entries, in list order
 	lists        [protocol.ItemKinds]*list
 	names        [2]names // Tools, Prompts
 	resources    uris
 	templates    uris
-	linked       map[ownName]*item // pages that tools link to and no list has, by server and URI: a tool that does
+	linked       map[ownName][]*item // pages that tools link to and no list has, by server and URI: the tools that do
 	made         map[*parsed]*item
 	silent       [protocol.ItemKinds][]*Server
 	instructions string
@@ -30,7 +33,7 @@ var viewOrder = [...]protocol.ItemKind{protocol.Resources, protocol.Templates, p
 
 // build makes the view of the whole catalog. Entries of previous that would come out the same are taken over.
 func (s *Snapshot) build(previous *Snapshot) *View {
-	v := &View{snapshot: s, servers: s.servers, pass: s.passes(), made: map[*parsed]*item{}, linked: map[ownName]*item{}}
+	v := &View{snapshot: s, servers: s.servers, pass: s.passes(), made: map[*parsed]*item{}, linked: map[ownName][]*item{}}
 	for _, kind := range viewOrder {
 		var items []*item
 		for _, server := range s.servers {
@@ -47,30 +50,34 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 		}
 		for _, it := range items {
 			if !s.byName[it.server.Name].hides(kind, it.own) {
-				it.entry = v.entry(it, previous)
+				it.entry = v.makeEntry(it, previous)
 				s.byName[it.server.Name].counts[kind]++
 			}
 			v.made[it.parsed] = it
 		}
-		v.fill(kind, items)
+		v.fill(kind, items, previous)
 	}
 	v.findSilent()
 	v.instructions = instructions(v.servers, v.pass)
 	return v
 }
 
-// buildServer makes the view of one server alone: its own names, URIs and bytes in its own order.
-func (s *Snapshot) buildServer(o *offer) *View {
-	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation, linked: map[ownName]*item{}}
+// buildServer makes the view of one server alone: its own names, URIs and bytes in its own order. Within a project it shows what
+// the project shows of it, and tells of a change when either of the two views does.
+func (s *Snapshot) buildServer(o *offer, within *View) *View {
+	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation, linked: map[ownName][]*item{}}
 	for _, kind := range viewOrder {
 		items := itemsOf(o, kind)
 		for _, it := range items {
 			it.name = it.own
-			if !o.hides(kind, it.own) {
-				it.entry = v.entry(it, nil)
+			if !o.hides(kind, it.own) && within.showsOwn(kind, o.server.Name, it.own) {
+				it.entry = v.makeEntry(it, nil)
 			}
 		}
-		v.fill(kind, items)
+		v.fill(kind, items, nil)
+		if within != nil {
+			v.Generation[kind] = max(v.Generation[kind], within.Generation[kind])
+		}
 	}
 	v.findSilent()
 	v.instructions = instructions(v.servers, v.pass)
@@ -83,8 +90,8 @@ func (s *Snapshot) passes() bool {
 		!s.naming.MetaTools && !renames(s.servers[0])
 }
 
-// entry makes what clients see of the item.
-func (v *View) entry(it *item, previous *Snapshot) *Entry {
+// makeEntry makes what clients see of the item.
+func (v *View) makeEntry(it *item, previous *Snapshot) *Entry {
 	e := &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, Template: it.template}
 	it.links = v.publicLinks(it)
 	switch old := previous.item(it.parsed); {
@@ -148,17 +155,20 @@ func (s *Snapshot) item(p *parsed) *item {
 }
 
 // fill puts the items of a kind into the view's list and tables.
-func (v *View) fill(kind protocol.ItemKind, items []*item) {
-	entries := make([]*Entry, 0, len(items))
-	for _, it := range items {
-		if it.entry != nil {
-			entries = append(entries, it.entry)
-		}
-	}
+func (v *View) fill(kind protocol.ItemKind, items []*item, previous *Snapshot) {
+	ordered := slices.DeleteFunc(slices.Clone(items), func(it *item) bool { return it.entry == nil })
 	if !v.pass {
-		slices.SortFunc(entries, func(a, b *Entry) int { return cmp.Compare(a.Public, b.Public) })
+		slices.SortFunc(ordered, func(a, b *item) int { return cmp.Compare(a.public, b.public) })
 	}
-	v.lists[kind] = newList(kind, entries, !v.pass, v.snapshot.naming.PageSize)
+	entries := make([]*Entry, len(ordered))
+	for i, it := range ordered {
+		it.place, entries[i] = i, it.entry
+	}
+	var old *list
+	if previous != nil {
+		old = previous.main.lists[kind]
+	}
+	v.ordered[kind], v.lists[kind] = ordered, old.following(kind, entries, !v.pass, v.snapshot.naming.PageSize)
 	switch kind {
 	case protocol.Tools, protocol.Prompts:
 		v.names[kind-protocol.Tools] = newNames(items)

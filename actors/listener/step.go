@@ -146,7 +146,7 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	if s.mustWait(filter.ResourceSubscriptions) {
 		return out
 	}
-	s.begun, s.toldGenerations = true, s.view.Snapshot().Generation
+	s.begun, s.toldGenerations = true, s.view.Generation
 	s.wants.kinds[protocol.Tools] = filter.ToolsListChanged
 	s.wants.kinds[protocol.Prompts] = filter.PromptsListChanged
 	s.wants.kinds[protocol.Resources] = filter.ResourcesListChanged
@@ -262,7 +262,7 @@ func (s *state) notify(method string, params []byte, key string) kernel.Effect {
 
 // tellChanges tells once about every kind of list that differs from what was told last.
 func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
-	generation := s.view.Snapshot().Generation
+	generation := s.view.Generation
 	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Prompts, protocol.Resources} {
 		due := s.toldGenerations[kind] != generation[kind]
 		if kind == protocol.Resources {

@@ -3,6 +3,7 @@ package message
 import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
@@ -42,8 +43,11 @@ type Confirmed struct{ Key uint64 }
 
 func (Confirmed) Class() kernel.Class { return kernel.Outcome }
 
-// CatalogNaming changes how public names are made (a reload).
-type CatalogNaming struct{ Naming catalog.Naming }
+// CatalogNaming changes how public names are made, and what the projects show (a reload).
+type CatalogNaming struct {
+	Naming   catalog.Naming
+	Projects []config.Project
+}
 
 func (CatalogNaming) Class() kernel.Class { return kernel.Outcome }
 

@@ -12,7 +12,7 @@
 //
 // Example:
 //
-//	ref := registry.Spawn(self, catalog.Naming{…}, changes, log)
+//	ref := registry.Spawn(self, catalog.Naming{…}, projects, changes, log)
 //	ref.Tell(message.ServerRules{Server: catalog.Server{Name: "files", Pool: pool}})
 //	ref.Tell(message.ServerCatalog{Server: "files", Kind: protocol.Tools, Items: items})
 //	ref.Tell(message.Subscribe{Who: session}) // is told message.Published now and after each change

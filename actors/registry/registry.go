@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 )
 
@@ -24,15 +25,15 @@ type registry struct {
 
 // Spawn starts the registry as a child of parent, on its goroutine. log may be nil: then the parent's system's logger is used.
 // What changes is remembered in changes. It may panic 10 times in 10 seconds before it stops.
-func Spawn(parent kernel.Self, naming catalog.Naming, changes *status.CatalogChanges, log *slog.Logger) kernel.Reference {
+func Spawn(parent kernel.Self, naming catalog.Naming, projects []config.Project, changes *status.CatalogChanges, log *slog.Logger) kernel.Reference {
 	return kernel.SpawnChild(parent, kernel.SpawnOptions{
 		Name: "registry", Kind: "registry", Restarts: 10, Within: 10 * time.Second, Log: log,
-	}, build(naming, changes))
+	}, build(naming, projects, changes))
 }
 
 // build is for one actor only: what the servers offer and who has subscribed outlives a panic and the restart after it.
-func build(naming catalog.Naming, changes *status.CatalogChanges) func(kernel.Self) kernel.Logic {
-	s := newState(naming)
+func build(naming catalog.Naming, projects []config.Project, changes *status.CatalogChanges) func(kernel.Self) kernel.Logic {
+	s := newState(naming, projects)
 	return func(kernel.Self) kernel.Logic { return &registry{s, changes} }
 }
 

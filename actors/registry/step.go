@@ -11,12 +11,14 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
 // state is written by step only.
 type state struct {
 	naming   catalog.Naming
+	projects []config.Project
 	servers  map[string]*served
 	snapshot *catalog.Snapshot
 
@@ -58,9 +60,9 @@ type (
 	}
 )
 
-func newState(naming catalog.Naming) *state {
-	empty := catalog.Build(nil, nil, naming)
-	return &state{naming: naming, servers: map[string]*served{}, snapshot: empty, spoken: spoken{of: empty}}
+func newState(naming catalog.Naming, projects []config.Project) *state {
+	empty := catalog.Build(nil, nil, naming, projects...)
+	return &state{naming: naming, projects: projects, servers: map[string]*served{}, snapshot: empty, spoken: spoken{of: empty}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -81,8 +83,8 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		s.dirty = s.dirty || s.servers[m.Server] != nil
 		delete(s.servers, m.Server)
 	case message.CatalogNaming:
-		s.dirty = s.dirty || m.Naming != s.naming
-		s.naming = m.Naming
+		s.dirty = s.dirty || m.Naming != s.naming || !reflect.DeepEqual(m.Projects, s.projects)
+		s.naming, s.projects = m.Naming, m.Projects
 	case message.Confirm:
 		s.unbuilt = append(s.unbuilt, m)
 	case message.Subscribe:
@@ -179,9 +181,9 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 		return append(out, kernel.WakeAfter(left, due{s.generation}))
 	}
 	old := s.snapshot
-	s.snapshot = catalog.Build(old, s.sources(), s.naming)
+	s.snapshot = catalog.Build(old, s.sources(), s.naming, s.projects...)
 	s.dirty = false
-	if s.snapshot.Generation != old.Generation {
+	if s.snapshot.Generation != old.Generation || !s.snapshot.SameProjects(old) {
 		s.published = now
 	}
 	for _, warning := range without(s.snapshot.Warnings(), old.Warnings()) {

@@ -171,7 +171,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	s.can, s.extras = message.CanOf(s.capabilities).In(s.version), message.ExtrasOf(s.capabilities)
 	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
 	s.client = edge.ClientName(s.clientInfo)
-	s.toldGenerations = s.view.Snapshot().Generation
+	s.toldGenerations = s.view.Generation
 	out = s.result(x, s.initializeResult(peer != ""), out)
 	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client, "protocol", s.version, "transport", s.transport))
 }

@@ -108,7 +108,7 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 	if s.view == nil || !s.ready || len(s.streams) == 0 {
 		return out
 	}
-	generation := s.view.Snapshot().Generation
+	generation := s.view.Generation
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if kind == protocol.Templates {
 			continue // resources and templates share one notification

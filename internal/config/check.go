@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"goblin-actor/protocol"
 )
 
 // check finds the faults that concern the gateway as a whole.
@@ -33,22 +31,7 @@ func (d *decoder) check(c *Config) {
 			d.complain(d.firstWritten(f.path, "limits.maxMessageBytes"), f.say, f.hint)
 		}
 	}
-	names := make([]string, len(c.Servers))
-	for i, s := range c.Servers {
-		names[i] = s.Name
-	}
-	for _, p := range c.Projects {
-		for i, name := range p.Servers {
-			p.Servers[i] = protocol.Slug(name)
-			if !slices.Contains(names, p.Servers[i]) {
-				hint := "servers are named under mcpServers"
-				if near := Nearest(name, names); near != "" {
-					hint = fmt.Sprintf("did you mean %s?", near)
-				}
-				d.complain(d.itemPath(join("projects", p.Written)+".servers", i), fmt.Sprintf("no server %q", clip(name)), hint)
-			}
-		}
-	}
+	d.checkProjects(c)
 }
 
 func (d *decoder) checkAddresses(c *Config) {

@@ -239,20 +239,6 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 	}
 }
 
-// projects reads projects; their servers are checked when all are known.
-func (d *decoder) projects(to *[]Project, n *node, at place) {
-	d.entries(n, at, func(name string, m member, here place) {
-		p := Project{Name: name, Written: m.key}
-		d.fields(reflect.ValueOf(&p).Elem(), "", m.value, here)
-		for key, filter := range map[string]Filter{"tools": p.Tools, "prompts": p.Prompts, "resources": p.Resources} {
-			if len(filter.Rename) > 0 {
-				d.complain(here.key(key).key("rename").path, "a project renames nothing", "rename under mcpServers")
-			}
-		}
-		*to = append(*to, p)
-	})
-}
-
 // urlFault says why address is not where a server can be reached; it never quotes it, there may be a password in it.
 func urlFault(address string) string {
 	u, err := url.Parse(address)

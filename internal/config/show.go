@@ -128,7 +128,13 @@ func (s *shower) projects(projects []Project, path string, indent int) {
 	s.line(indent, "projects:", "", "")
 	for _, p := range projects {
 		s.line(indent+1, p.Name+":", "", "")
-		s.fields(reflect.ValueOf(p), join(path, p.Written), indent+2)
+		v := reflect.ValueOf(p)
+		for _, f := range fieldsOf(v.Type()) {
+			if (f.key == "servers" || f.key == "labels") && v.Field(f.index).Len() == 0 {
+				continue // written, it would be empty, which is a fault
+			}
+			s.value(v.Field(f.index), f, join(join(path, p.Written), f.key), indent+2)
+		}
 	}
 }
 

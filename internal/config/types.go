@@ -281,8 +281,11 @@ type Project struct {
 	Name    string // slug
 	Written string // the name as the file has it
 
-	// Servers are the names of the servers it sees. Default: all.
-	Servers []string `key:"servers"`
+	// Servers are the names of servers, or of groups, that it sees. Default: none; without servers and labels it sees all.
+	Servers []string `key:"servers" single:"ok"`
+
+	// Labels add the servers that carry all of these labels. Default: none.
+	Labels map[string]string `key:"labels"`
 
 	// Tools chooses tools by their public names; rename is not for projects.
 	Tools Filter `key:"tools"`

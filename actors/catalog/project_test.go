@@ -1,0 +1,296 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+
+	"pgregory.net/rapid"
+)
+
+// projects builds the snapshot that follows previous, with these projects.
+func projects(previous *Snapshot, naming Naming, servers []*offered, list ...config.Project) *Snapshot {
+	var sources []Source
+	for _, o := range servers {
+		sources = append(sources, o.Source)
+	}
+	return Build(previous, sources, naming, list...)
+}
+
+// in returns the view of a project.
+func in(t testing.TB, s *Snapshot, name string) *View {
+	t.Helper()
+	v, ok := s.View(Key{Project: name})
+	if !ok {
+		t.Fatalf("no project %s", name)
+	}
+	return v
+}
+
+func labelled(o *offered, labels ...string) *offered {
+	return o.rules(func(c *config.Server) {
+		c.Labels = map[string]string{}
+		for i := 0; i < len(labels); i += 2 {
+			c.Labels[labels[i]] = labels[i+1]
+		}
+	})
+}
+
+// S3.4.1: a project shows its servers' items, as its filters leave them, under the names they have in the whole catalog.
+func TestProjectShows(t *testing.T) {
+	files := labelled(server(t, "files", 0).tools("read", "write_all", "search"), "region", "eu", "tier", "1")
+	forge := server(t, "github", 1).tools("search", "delete").rules(func(c *config.Server) { c.Group = "forge" })
+	docs := labelled(server(t, "docs", 2).tools("search").prompts("ask"), "region", "eu")
+	own := server(t, "goblin", 3).tools("describe", "call")
+	own.Server.Internal = true
+	for _, tt := range []struct {
+		name string
+		p    config.Project
+		want string
+	}{
+		{"nothing said: everything", config.Project{}, "docs_search files_read files_search files_write_all github_delete github_search goblin_call goblin_describe"},
+		{"by name", config.Project{Servers: []string{"files"}}, "files_read files_search files_write_all goblin_call goblin_describe"},
+		{"by group", config.Project{Servers: []string{"forge"}}, "github_delete github_search goblin_call goblin_describe"},
+		{"by label", config.Project{Labels: map[string]string{"region": "eu"}}, "docs_search files_read files_search files_write_all goblin_call goblin_describe"},
+		{"by all labels", config.Project{Labels: map[string]string{"region": "eu", "tier": "1"}}, "files_read files_search files_write_all goblin_call goblin_describe"},
+		{"by name or label", config.Project{Servers: []string{"github"}, Labels: map[string]string{"tier": "1"}}, "files_read files_search files_write_all github_delete github_search goblin_call goblin_describe"},
+		{"a label nobody has", config.Project{Labels: map[string]string{"region": ""}}, "goblin_call goblin_describe"},
+		{"allow", config.Project{Tools: config.Filter{Allow: []string{"*_search"}}}, "docs_search files_search github_search goblin_call goblin_describe"},
+		{"deny wins, of our own too", config.Project{Tools: config.Filter{Allow: []string{"files_*"}, Deny: []string{"*_all", "goblin_call"}, Disabled: []string{"files_read"}}}, "files_search goblin_describe"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.p.Name = "alpha"
+			v := in(t, projects(nil, standard(stylePrefix), []*offered{files, forge, docs, own}, tt.p), "alpha")
+			if got := strings.Join(listed(t, v, protocol.Tools), " "); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// S3.4.1, S3.4.2: what a project hides is found by no spelling, and no spelling of it means anything else; without a project
+// all is there.
+func TestProjectHides(t *testing.T) {
+	files := server(t, "files", 0).tools("read", "search").resources("file:///a", "file:///secret/b").templates("file:///{+path}", "db://{id}")
+	other := server(t, "other", 1).tools("files_read", "search", "only").resources("file:///a", "file:///o", "resource://files/file:///secret/b").templates("db://{id}")
+	for _, style := range []string{stylePrefix, styleUnderscore, styleOriginal} {
+		s := projects(nil, standard(style), []*offered{files, other},
+			config.Project{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"files_read"}}, Resources: config.Filter{Deny: []string{"*secret*"}}},
+			config.Project{Name: "beta", Servers: []string{"other"}})
+		everything, _ := s.View(Key{})
+		alpha, beta := in(t, s, "alpha"), in(t, s, "beta")
+		for _, name := range []string{"files_read", "files:read", "files/read", "files.read", "files__read", "read", "other_only", "other:only", "only", "other:only@0", "search"} {
+			if got := tool(alpha, name); got != "TOOL_NOT_FOUND" {
+				t.Errorf("%s: alpha: %s is %s", style, name, got)
+			}
+			if got := tool(everything, name); name != "search" && got == "TOOL_NOT_FOUND" {
+				t.Errorf("%s: without a project %s is %s", style, name, got)
+			}
+		}
+		if got := tool(beta, "files_read"); got != "TOOL_NOT_FOUND" { // other's own name for something else
+			t.Errorf("%s: beta: files_read fell through to %s", style, got)
+		}
+		if _, fault := alpha.Tool("search"); !slices.Equal(fault.Candidates, []string{"files_search"}) {
+			t.Errorf("%s: candidates %v", style, fault.Candidates)
+		}
+		for _, uri := range []string{
+			"resource://files/file:///secret/b", "files_file___secret_b", "file:///secret/b", "resource://files/file:///secret/none", "resource://files/file:///%73ecret/none",
+			"resource://files/file:///x/../secret/none", "resource://other/file:///o", "other_file___o", "file:///secret/none", "resource://other/db://7",
+		} {
+			if got := found(alpha, uri); !strings.HasPrefix(got, "RESOURCE_NOT_FOUND") {
+				t.Errorf("%s: alpha: %s is %s", style, uri, got)
+			}
+		}
+		if got := found(beta, "resource://files/file:///secret/b"); style != styleOriginal && got != "RESOURCE_NOT_FOUND" {
+			t.Errorf("%s: beta: a URI of files fell through to %s", style, got)
+		}
+		for uri, want := range map[string]string{"file:///a": "files file:///a", "resource://files/file:///x": "files file:///x", "db://7": "files db://7"} {
+			if got := found(alpha, uri); got != want {
+				t.Errorf("%s: alpha: %s is %s, want %s", style, uri, got, want)
+			}
+		}
+		if _, fault := alpha.Template("resource://other/db://{id}"); fault == nil {
+			t.Errorf("%s: alpha: the template of another project is found", style)
+		}
+		if e, fault := alpha.Template("db://{id}"); fault != nil || e.Server.Name != "files" {
+			t.Errorf("%s: alpha: db://{id} is %v, %v", style, e, fault)
+		}
+	}
+}
+
+// Rules on resources hold for what templates promise, in whatever spelling.
+func TestProjectAllowsResources(t *testing.T) {
+	files := server(t, "files", 0).resources("file:///pub/a", "file:///b").templates("file:///{+path}")
+	s := projects(nil, standard(stylePrefix), []*offered{files}, config.Project{Name: "alpha", Resources: config.Filter{Allow: []string{"resource://files/file:///pub/*"}}})
+	v := in(t, s, "alpha")
+	for uri, want := range map[string]string{
+		"file:///pub/a": "files file:///pub/a", "resource://files/file:///pub/x": "RESOURCE_NOT_FOUND", "resource://files/file:///b": "RESOURCE_NOT_FOUND", "file:///pub/../b": "RESOURCE_NOT_FOUND",
+	} { // the template is not allowed, so nothing promises pub/x
+		if got := found(v, uri); got != want {
+			t.Errorf("%s is %s, want %s", uri, got, want)
+		}
+	}
+	s = projects(s, standard(stylePrefix), []*offered{files}, config.Project{Name: "alpha", Resources: config.Filter{Deny: []string{"resource://files/file:///pub/*"}}})
+	v = in(t, s, "alpha")
+	for uri, want := range map[string]string{
+		"file:///pub/a": "RESOURCE_NOT_FOUND", "resource://files/file:///pub/x": "RESOURCE_NOT_FOUND", "resource://files/file:///x": "files file:///x",
+		"resource://files/file:///%70ub/x": "RESOURCE_NOT_FOUND", "resource://files/file:////pub/x": "RESOURCE_NOT_FOUND",
+	} {
+		if got := found(v, uri); got != want {
+			t.Errorf("%s is %s, want %s", uri, got, want)
+		}
+	}
+}
+
+// S3.4.1: two projects never hear of each other's changes. A generation goes up when what the project shows has changed, and
+// when one of its servers insists that it has.
+func TestProjectGenerations(t *testing.T) {
+	naming := standard(stylePrefix)
+	alpha := config.Project{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"*_hidden*"}}}
+	beta := config.Project{Name: "beta", Servers: []string{"other"}}
+	files, other := server(t, "files", 0).tools("a", "hidden").resources("file:///a"), server(t, "other", 1).tools("a")
+	first := projects(nil, naming, []*offered{files, other}, alpha, beta)
+	asked := func(o *offered) *offered {
+		changed := *o
+		changed.Asked[protocol.Tools] = true
+		return &changed
+	}
+	for _, tt := range []struct {
+		name    string
+		servers []*offered
+		list    []config.Project
+		up      string // the kinds of alpha that changed
+	}{
+		{"nothing", []*offered{files, other}, []config.Project{alpha, beta}, ""},
+		{"the other project's server", []*offered{files, server(t, "other", 1).tools("b")}, []config.Project{alpha, beta}, ""},
+		{"a server of nobody's", []*offered{files, other, server(t, "third", 2).tools("b")}, []config.Project{alpha, beta}, ""},
+		{"what it hides", []*offered{server(t, "files", 0).tools("a", "hidden2").resources("file:///a"), other}, []config.Project{alpha, beta}, ""},
+		{"what it hides, announced", []*offered{asked(server(t, "files", 0).tools("a", "hidden2").resources("file:///a")), other}, []config.Project{alpha, beta}, ""},
+		{"announced and equal", []*offered{asked(files), other}, []config.Project{alpha, beta}, "tools"},
+		{"the other's, announced and equal", []*offered{files, asked(other)}, []config.Project{alpha, beta}, ""},
+		{"what it shows", []*offered{server(t, "files", 0).tools("a", "b").resources("file:///a"), other}, []config.Project{alpha, beta}, "tools"},
+		{"the other project's rules", []*offered{files, other}, []config.Project{alpha, {Name: "beta"}}, ""},
+		{"the other project goes", []*offered{files, other}, []config.Project{alpha}, ""},
+		{"a project more", []*offered{files, other}, []config.Project{{Name: "gamma"}, alpha, beta}, ""},
+		{"rules that change nothing", []*offered{files, other}, []config.Project{{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"*_hid*"}}}, beta}, ""},
+		{"its filter", []*offered{files, other}, []config.Project{{Name: "alpha", Servers: []string{"files"}}, beta}, "tools"},
+		{"its servers", []*offered{files, other}, []config.Project{{Name: "alpha", Servers: []string{"other"}, Tools: alpha.Tools}, beta}, "tools resources"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			second := projects(first, naming, tt.servers, tt.list...)
+			for round := range 2 { // nothing more happens when the same comes twice
+				before, after := in(t, first, "alpha"), in(t, second, "alpha")
+				var up []string
+				for kind := range protocol.ItemKind(protocol.ItemKinds) {
+					if after.Generation[kind] != before.Generation[kind] {
+						up = append(up, kind.String())
+					} else if after.lists[kind] != before.lists[kind] && slices.Equal(after.lists[kind].entries, before.lists[kind].entries) {
+						t.Errorf("%s: an unchanged list was made again", kind)
+					}
+				}
+				if want := []string{tt.up, ""}[round]; strings.Join(up, " ") != want {
+					t.Errorf("round %d: generations of %v went up, want %s", round, up, want)
+				}
+				first, second = second, projects(second, naming, files2(tt.servers), tt.list...)
+			}
+			first = projects(nil, naming, []*offered{files, other}, alpha, beta)
+		})
+	}
+}
+
+// files2 returns the sources without what was announced.
+func files2(servers []*offered) (list []*offered) {
+	for _, o := range servers {
+		quiet := *o
+		quiet.Asked = [protocol.ItemKinds]bool{}
+		list = append(list, &quiet)
+	}
+	return list
+}
+
+// A project that went and came back differs from what it was, even if it holds the same.
+func TestProjectComesBack(t *testing.T) {
+	files := []*offered{server(t, "files", 0).tools("a")}
+	first := projects(nil, standard(stylePrefix), files, config.Project{Name: "alpha"})
+	second := projects(first, standard(stylePrefix), files)
+	if _, ok := second.View(Key{Project: "alpha"}); ok {
+		t.Fatal("a project that is no more has a view")
+	}
+	third := projects(second, standard(stylePrefix), files, config.Project{Name: "alpha"})
+	gone, back := second.Nothing(), in(t, third, "alpha")
+	if was := in(t, first, "alpha"); gone.Generation == was.Generation || back.Generation == gone.Generation || back.Generation == was.Generation {
+		t.Error("a session would not hear of it")
+	}
+	if got := tool(gone, "files_a"); got != "TOOL_NOT_FOUND" {
+		t.Errorf("a project that is no more has %s", got)
+	}
+}
+
+// One server alone within a project: what the project hides of it is hidden there, and a server of another project is not there.
+func TestServerWithinProject(t *testing.T) {
+	s := projects(nil, standard(stylePrefix), []*offered{server(t, "files", 0).tools("a", "b").resources("file:///a", "file:///b"), server(t, "other", 1).tools("c")},
+		config.Project{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"files_b"}}, Resources: config.Filter{Deny: []string{"resource://files/file:///b"}}})
+	v, ok := s.View(Key{Project: "alpha", Server: "files"})
+	if !ok || strings.Join(listed(t, v, protocol.Tools), " ") != "a" || strings.Join(listed(t, v, protocol.Resources), " ") != "file:///a" {
+		t.Errorf("files in alpha: %v, %v", ok, v)
+	}
+	for _, key := range []Key{{Project: "alpha", Server: "other"}, {Project: "nobody", Server: "files"}, {Project: "nobody"}} {
+		if _, ok := s.View(key); ok {
+			t.Errorf("%v has a view", key)
+		}
+	}
+}
+
+// Whatever a spelling means in the whole catalog, in a project it means the same or nothing; what the project hides is never
+// found; and a snapshot that takes over from another is the same as a fresh one.
+func TestProjectsOfAnything(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		servers, naming := drawServers(rt), drawNaming(rt)
+		p := config.Project{Name: "p", Servers: rapid.SampledFrom([][]string{nil, {"s0"}, {"s1", "s2"}}).Draw(rt, "servers"),
+			Tools:     config.Filter{Deny: someFilters.Draw(rt, "deny"), Allow: rapid.SampledFrom([][]string{nil, nil, {"s0*", "*a*"}}).Draw(rt, "allow")},
+			Resources: config.Filter{Deny: rapid.SampledFrom([][]string{nil, {"*a*"}, {"resource://s1/*"}}).Draw(rt, "deny uris")}}
+		s := projects(nil, naming, servers, p)
+		everything, v := s.main, s.projects["p"]
+		names := slices.Collect(func(yield func(string) bool) {
+			for _, it := range everything.names[0].owned {
+				for _, name := range []string{it.public, it.own, it.server.Name + ":" + it.own, it.server.Name + "/" + it.name} {
+					if !yield(name) {
+						return
+					}
+				}
+			}
+		})
+		for _, name := range names {
+			all, _ := everything.Tool(name)
+			mine, _ := v.Tool(name)
+			if mine != nil && (mine != all || !slices.Contains(v.Entries(protocol.Tools), mine)) {
+				rt.Fatalf("%q means %v in the project and %v without", name, mine, all)
+			}
+			if mine == nil && all != nil && slices.Contains(v.Entries(protocol.Tools), all) {
+				rt.Fatalf("%q is shown and not found", name)
+			}
+		}
+		for _, it := range everything.ordered[protocol.Resources] {
+			for _, uri := range []string{it.public, it.other, it.own, protocol.PrefixURI(it.server.Name, it.own)} {
+				f, fault := v.Resource(uri)
+				if fault == nil && (!v.Has(f.Server.Name) || f.Entry != nil && f.Entry.Kind == protocol.Resources && !slices.Contains(v.Entries(protocol.Resources), f.Entry)) {
+					rt.Fatalf("%q leads to %s of %s, which is hidden", uri, f.Original, f.Server.Name)
+				}
+			}
+			if f, fault := v.Resource(it.public); v.entry(it) == nil && fault == nil {
+				rt.Fatalf("%q is hidden and leads to %s of %s", it.public, f.Original, f.Server.Name)
+			} else if v.entry(it) != nil && f.Entry != it.entry {
+				rt.Fatalf("%q is shown and not found: %v", it.public, fault)
+			}
+		}
+		next := projects(s, naming, servers, p)
+		for kind := range protocol.ItemKind(protocol.ItemKinds) {
+			if next.projects["p"].Generation[kind] != v.Generation[kind] || next.projects["p"].lists[kind] != v.lists[kind] {
+				rt.Fatalf("%s: nothing changed, and the project did", kind)
+			}
+		}
+	})
+}
