@@ -146,7 +146,10 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
 	}
-	r := t.Request(x, caller)
+	r, fault := t.Request(x, caller)
+	if fault != nil {
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
+	}
 	r.Modern = true
 	if x.Frame.M == protocol.MethodToolsCall && edge.HasLegacyTasks(t.Server) {
 		edge.WithoutTasks(r, t.Entry)

@@ -22,16 +22,20 @@ type Target struct {
 	Home     *message.Home  // where the task that the request is about was made; nil = it is about none
 }
 
-// Request is what the pool of the target's server hands on.
-func (t *Target) Request(x *downstream.Exchange, caller message.Caller) *message.Request {
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica}
+// Request is what the pool of the target's server hands on; a fault says what is wrong with what its client wants of the gateway.
+func (t *Target) Request(x *downstream.Exchange, caller message.Caller) (*message.Request, *protocol.Fault) {
+	prefer, fault := preferOf(x)
+	if fault != nil {
+		return nil, fault
+	}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer}
 	if original := protocol.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original
 	}
 	if t.Entry != nil && x.Frame.M == protocol.MethodToolsCall && t.Server.Rules.Retry.InFlight == "idempotent" {
 		r.Definition = t.Entry.Source
 	}
-	return r
+	return r, nil
 }
 
 // Call waits for the answer, within the limits of the target's server and that for calls that wait for their client.

@@ -51,6 +51,8 @@ type Request struct {
 	// input_required comes back as Done, and the holder relays it; a legacy server's question is an Ask all the same.
 	Modern bool
 
+	Prefer *Prefer // which replicas its client would rather have; nil = it does not say
+
 	Definition []byte // of the tool that is called, as its server gave it, where it matters whether it may be called twice
 
 	Unlisted bool // a resources/read of what the server does not list: only if it has mentioned it

@@ -38,11 +38,13 @@ type wanted struct {
 	legacy  bool        // those that are opened for legacy clients beside a modern one
 	replica int         // those of that replica, counted from 1; 0 = any
 	at      *slot       // that one; nil = any
+
+	prefer *message.Prefer // those first whose replicas meet it, or none else; nil = all alike
 }
 
 // wants says where a call may go: a resource is read where it was mentioned.
 func (s *state) wants(r *message.Request) wanted {
-	if at := s.mentionedBy(r); at != nil {
+	if at := s.mentionedBy(r); at != nil && (r.Prefer == nil || !r.Prefer.Required || r.Prefer.IsMetBy(at.labels)) {
 		return wanted{can: at.can, legacy: at.legacy, at: at}
 	}
 	return s.wantsAnywhere(r)
@@ -51,7 +53,7 @@ func (s *state) wants(r *message.Request) wanted {
 // wantsAnywhere leaves out who has mentioned a resource. A task is asked for at its own replica: another would say that it does
 // not know it, and it would be forgotten. When the connection has been replaced, nobody can tell which that is.
 func (s *state) wantsAnywhere(r *message.Request) wanted {
-	w := wanted{can: message.CanAll, replica: r.Replica}
+	w := wanted{can: message.CanAll, replica: r.Replica, prefer: r.Prefer}
 	if s.server.Isolation == isolationClass && (!s.modern || s.asLegacy(r)) {
 		w.can, w.legacy = r.Caller.Can, s.modern
 	}
@@ -68,7 +70,7 @@ func (w wanted) serves(sl *slot) bool { return sl.can == w.can && sl.legacy == w
 
 // replicaIs reports whether the slot's replica is the one that is wanted, if any is, or the slot itself.
 func (w wanted) replicaIs(sl *slot) bool {
-	return (w.replica == 0 || w.replica == sl.replica+1) && (w.at == nil || w.at == sl)
+	return (w.replica == 0 || w.replica == sl.replica+1) && (w.at == nil || w.at == sl) && (w.prefer == nil || !w.prefer.Required || w.prefer.IsMetBy(sl.labels))
 }
 
 // hasRoom reports whether the call may run beside those that do. Calls that wait, at a question or for the end of a task, do
@@ -96,10 +98,20 @@ func (s *state) pick(w wanted, r *message.Request) *slot {
 		}
 		return nil
 	}
+	if w.prefer != nil && !w.prefer.Required {
+		if sl := s.pickOf(w, r, w.prefer); sl != nil {
+			return sl
+		}
+	}
+	return s.pickOf(w, r, nil)
+}
+
+// pickOf is pick among those whose replicas meet what is preferred, if anything is.
+func (s *state) pickOf(w wanted, r *message.Request, prefer *message.Prefer) *slot {
 	var best *slot
 	for i := range s.slots {
 		sl := s.slots[(s.turn+1+i)%len(s.slots)]
-		if !s.takes(sl, w, r) {
+		if !s.takes(sl, w, r) || prefer != nil && !prefer.IsMetBy(sl.labels) {
 			continue
 		}
 		if best == nil || s.server.Balance == "least-busy" && sl.inFlight < best.inFlight {

@@ -72,6 +72,7 @@ type run struct {
 type slot struct {
 	number      int
 	replica     int
+	labels      map[string]string // of its replica; not written to
 	main        bool
 	can         message.Can // what it announces; slots that are not main serve the class of clients with just that set
 	legacy      bool        // opened in a legacy era, for legacy clients of a server that is modern

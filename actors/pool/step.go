@@ -178,6 +178,7 @@ func (s *state) spawnAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
 	s.number++
+	sl.labels = s.server.Labels
 	sl.number, sl.phase, sl.since, sl.down = s.number, message.Idle, now, now
 	s.slots = append(s.slots, sl)
 	before := uint64(0)

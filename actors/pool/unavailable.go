@@ -86,6 +86,9 @@ func (s *state) unavailableName() protocol.FaultName {
 // unavailableFault says why the server cannot carry out such a call and when it is tried next.
 func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
+	if w.prefer != nil && w.prefer.Required {
+		s.explainPreference(f, w.prefer)
+	}
 	if w.replica > 0 {
 		f.Name = protocol.ServerUnavailable
 		f.Message = fmt.Sprintf("replica %d of %s", w.replica-1, f.Message)

@@ -49,7 +49,10 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	r := t.Request(x, s.caller())
+	r, fault := t.Request(x, s.caller())
+	if fault != nil {
+		return s.fault(x, fault, out)
+	}
 	s.seq++
 	h := &heldCall{x: x, view: s.view, server: t.Server, Call: t.Call(s.seq, x, now, s.limits.ParkedCall)}
 	h.Token = x.Params.ProgressToken.Of(x.Frame.Raw)

@@ -1,0 +1,115 @@
+package pool
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+func (w *world) prefer(seq uint64, required bool, key, value string) {
+	p := &message.Prefer{Labels: map[string]string{key: value}, Required: required}
+	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Prefer: p}})
+}
+
+// regions are three ready replicas, two of which are in one region.
+func regions(t *testing.T, server config.Server) *world {
+	server.Queue = wide
+	w := newWorld(t, server, 3)
+	for i, region := range []string{"eu", "us", "eu"} {
+		w.s.slots[i].labels = map[string]string{"region": region, "tier": "1"}
+		w.phase(i, message.Ready)
+	}
+	return w
+}
+
+// S4.2.2: preferred replicas carry a call out when they can, in turn; else any other does.
+func TestPreferredReplicas(t *testing.T) {
+	w := regions(t, config.Server{})
+	used := map[int]int{}
+	for seq := range uint64(10) {
+		w.prefer(seq, false, "region", "eu")
+		used[w.at(seq)]++
+	}
+	if used[0] != 5 || used[2] != 5 {
+		t.Errorf("used %v, want 0 and 2 in turn", used)
+	}
+	w.phase(0, message.Waiting)
+	w.phase(2, message.Waiting)
+	w.prefer(20, false, "region", "eu")
+	w.prefer(21, false, "region", "mars")
+	if w.at(20) != 1 || w.at(21) != 1 {
+		t.Errorf("at %d and %d, want the only one that is ready", w.at(20), w.at(21))
+	}
+}
+
+// at is the replica that has a call; -1 = none.
+func (w *world) at(seq uint64) int {
+	for i, ref := range w.backends {
+		if at, ok := w.sent[seq]; ok && at == ref {
+			return i
+		}
+	}
+	return -1
+}
+
+// What is required and cannot be had is refused at once, and says whether it makes sense to try again.
+func TestRequiredReplicas(t *testing.T) {
+	w := regions(t, config.Server{})
+	w.prefer(1, true, "region", "us")
+	if w.at(1) != 1 {
+		t.Errorf("at %d, want 1", w.at(1))
+	}
+	w.prefer(2, true, "region", "mars")
+	if f := w.fault(2, protocol.NoBackendsAvailable); f.Retryable || !strings.Contains(f.Message, "region=mars") {
+		t.Errorf("refused with %v", f)
+	}
+	w.phase(1, message.Waiting)
+	w.now = w.now.Add(time.Second)
+	w.phase(1, message.Connecting)
+	w.phase(1, message.Waiting)
+	w.prefer(3, true, "region", "us")
+	if f := w.fault(3, protocol.NoBackendsAvailable); !f.Retryable || !strings.Contains(f.Message, "region=us") {
+		t.Errorf("refused with %v", f)
+	}
+}
+
+// One that waits for a required replica does not keep others from going out, and goes when its own is free.
+func TestARequiredReplicaThatIsBusy(t *testing.T) {
+	w := regions(t, config.Server{Isolation: isolationLeased, MaxBackends: 3})
+	w.prefer(1, true, "region", "us")
+	w.prefer(2, true, "region", "us")
+	w.dispatch(3)
+	if w.at(1) != 1 || w.at(2) != -1 || w.at(3) == -1 {
+		t.Errorf("at %d, %d, %d", w.at(1), w.at(2), w.at(3))
+	}
+	w.end(1)
+	if w.at(2) != 1 {
+		t.Errorf("the second is at %d, want 1", w.at(2))
+	}
+}
+
+// balance: least-busy counts among what is preferred only.
+func TestLeastBusyOfThePreferred(t *testing.T) {
+	w := regions(t, config.Server{Balance: "least-busy"})
+	for seq := range uint64(4) {
+		w.prefer(seq, true, "region", "eu")
+	}
+	w.end(0)
+	first := w.backends[0]
+	if w.sent[1] == first {
+		w.end(1)
+	}
+	w.prefer(10, false, "region", "eu")
+	w.prefer(11, false, "region", "eu")
+	n := map[int]int{}
+	for seq := range w.sent {
+		n[w.at(seq)]++
+	}
+	if n[1] != 0 || max(n[0], n[2])-min(n[0], n[2]) > 1 {
+		t.Errorf("calls by replica %v", n)
+	}
+}
