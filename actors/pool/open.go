@@ -37,7 +37,7 @@ func (p *pool) openConfigured(server config.Server, replica int) (func(upstream.
 		return func(sink upstream.Sink) upstream.Link { return remote.OpenAuto(o, known, sink) }, "http"
 	}
 	o := process.Options{
-		Command: server.Command, Args: server.Args, Env: environment(server), Dir: home(server.Cwd),
+		Command: server.Command, Args: server.Args, Env: environment(server), Dir: home(server.Cwd), Base: server.Base,
 		MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
 	}
 	return func(sink upstream.Sink) upstream.Link { return process.Open(o, sink) }, "stdio"

@@ -49,7 +49,7 @@ func (r *reloading) reload() {
 
 // follow reloads after every change of the file, until ctx ends. The caller starts it as a goroutine.
 func (r *reloading) follow(ctx context.Context) {
-	changed, stop := watchConfig(r.cfg.Path, r.log)
+	changed, stop := watchConfig(r.cfg.Files, r.log)
 	defer stop()
 	for {
 		select {

@@ -209,7 +209,7 @@ var errDrain = errors.New("asked for by goblin-actor drain")
 func waitForEnd(ctx context.Context, r *reloading, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	changed, stop := watchConfig(r.cfg.Path, log)
+	changed, stop := watchConfig(r.cfg.Files, log)
 	defer stop()
 	for {
 		select {

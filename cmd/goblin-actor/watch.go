@@ -13,11 +13,11 @@ import (
 // settle is how long a file must stay unchanged before it is read: editors write in several steps.
 const settle = 200 * time.Millisecond
 
-// watchConfig tells on the channel when the file was changed or replaced, or SIGHUP came. Without a file nothing
-// is ever told.
-func watchConfig(path string, log *slog.Logger) (<-chan struct{}, func()) {
+// watchConfig tells on the channel when one of the files, the configuration and what it reads, was changed or replaced, or
+// SIGHUP came. Without a file nothing is ever told.
+func watchConfig(files []string, log *slog.Logger) (<-chan struct{}, func()) {
 	changed := make(chan struct{}, 1)
-	if path == "" {
+	if len(files) == 0 {
 		return changed, func() {}
 	}
 	tell := func() {
@@ -29,13 +29,16 @@ func watchConfig(path string, log *slog.Logger) (<-chan struct{}, func()) {
 	stopSignal := onHangup(tell)
 	// The directory is watched, not the file: editors replace files by renaming.
 	watcher, err := fsnotify.NewWatcher()
-	paths := []string{filepath.Clean(path)}
-	if target, err := filepath.EvalSymlinks(path); err == nil && target != paths[0] {
-		paths = append(paths, target)
-	}
-	for _, path := range paths {
-		if err == nil {
-			err = watcher.Add(filepath.Dir(path))
+	var paths []string
+	for i, file := range files {
+		for _, path := range namesOf(file) {
+			if err != nil {
+				break
+			}
+			if failed := watcher.Add(filepath.Dir(path)); i == 0 { // of other files that are not there a warning tells
+				err = failed
+			}
+			paths = append(paths, path)
 		}
 	}
 	if err != nil {
@@ -47,6 +50,19 @@ func watchConfig(path string, log *slog.Logger) (<-chan struct{}, func()) {
 		stopSignal()
 		_ = watcher.Close()
 	}
+}
+
+// namesOf are the absolute paths of a file and of what it links to: one directory must not be watched under two names.
+func namesOf(file string) []string {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		path = filepath.Clean(file)
+	}
+	paths := []string{path}
+	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
+		paths = append(paths, target)
+	}
+	return paths
 }
 
 // follow tells once the events of the file, or of what it links to, have settled. It ends when the watcher is closed.

@@ -16,12 +16,20 @@ const maxFindings = 100
 // decoder reads a tree along the tags of the struct types.
 type decoder struct {
 	file   string
-	lines  [][]byte // of the file
+	lines  [][]byte  // of the file
+	base   string    // its directory; "" = not known
+	read   envReader // nil = no file is read
+	files  []string  // those that were read
 	env    func(string) (string, bool)
 	report Report
 	more   [2]int // faults and warnings beyond maxFindings
 
 	reported map[string]bool // paths that have a fault, or a misfortune
+	foreign  bool            // the file is another program's: see isForeign
+	listen   []string        // where the gateway of the file listens, by loopbackName
+	ignored  []ignoredKey
+
+	unitsTold bool // how a number without unit is read
 
 	server   bool     // inside of an entry of mcpServers
 	entry    string   // its path
@@ -69,8 +77,12 @@ func (d *decoder) column(line, column int) int {
 	return max(column, blanks+1)
 }
 
+// last is the last key of a path, as it is written there.
+func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
 // finish sorts the report and counts what was left out of it.
 func (d *decoder) finish() Report {
+	d.tellIgnored()
 	for i, list := range []*[]*Finding{&d.report.Faults, &d.report.Warnings} {
 		slices.SortStableFunc(*list, func(a, b *Finding) int {
 			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -91,14 +103,15 @@ func (d *decoder) record(path string, n *node, refs []reference) {
 	d.report.origins[path] = o
 }
 
-// complain reports the value at path: a fault, but where a variable is behind it, the misfortune of the one server.
+// complain reports the value at path: a fault, but where a variable is behind it, or the file is another program's, the
+// misfortune of the one server.
 // What has been complained of already stays at that: the first reason is the cause of those that follow.
 func (d *decoder) complain(path, message, hint string) {
 	if d.reported[path] {
 		return
 	}
 	o := d.report.origins[path]
-	if len(o.refs) > 0 && d.server {
+	if (len(o.refs) > 0 || d.foreign) && d.server {
 		d.misfortune(o, path, message, hint)
 		return
 	}
@@ -155,7 +168,7 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 		d.warn(m.line, m.column, path, "accepted, not yet in force", "what it says has no effect until then")
 		return
 	case slices.Contains(foreign, m.key):
-		d.warn(m.line, m.column, path, "ignored: this key belongs to another program", "")
+		d.ignore(m, last(at.path))
 		return
 	}
 	if len(d.report.Faults) >= maxFindings {
@@ -165,7 +178,7 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	known := keysOf(t, section)
 	if root {
 		if isDesktopFile(d.file) && Nearest(m.key, known) == "" && !strings.HasPrefix(m.key, "/") {
-			d.warn(m.line, m.column, path, "ignored: this key belongs to another program", "")
+			d.ignore(m, "")
 			return
 		}
 		known = append(known, laterSections...)

@@ -58,7 +58,8 @@ func Names(text string) []string {
 
 // AddServer returns text, the configuration called name, with one more server at the end of mcpServers.
 // All edits leave every other byte as it is, comments, order and line ends included; their errors are *InvalidError or
-// wrap ErrByHand, ErrNoServer, ErrTaken or ErrSame. Nothing is read but the environment, nothing is written.
+// wrap ErrByHand, ErrNoServer, ErrTaken or ErrSame. Nothing is read but the environment and what the file
+// names as envFile, nothing is written.
 func AddServer(name, text string, e Entry) (string, error) {
 	for _, taken := range Names(text) {
 		if Slug(taken) == e.Name {
@@ -145,7 +146,7 @@ func keyOf(text, server string) (string, error) {
 
 // edit makes the change and proves it: the new text must mean what the old one means with just that change.
 func edit(name, text string, change func(*editor) error, want func(*node) *node) (string, error) {
-	if _, report := Parse(name, []byte(text), os.LookupEnv); len(report.Faults) > 0 {
+	if _, report := parseAt(name, text); len(report.Faults) > 0 {
 		return "", &InvalidError{Report: report}
 	}
 	d, err := newEditor(text)
@@ -161,10 +162,17 @@ func edit(name, text string, change func(*editor) error, want func(*node) *node)
 	if !sameTree(expected, after) || !slices.Equal(expected.serverKeys(), after.serverKeys()) {
 		return "", ErrByHand
 	}
-	if _, report := Parse(name, []byte(edited), os.LookupEnv); len(report.Faults) > 0 {
+	if _, report := parseAt(name, edited); len(report.Faults) > 0 {
 		return "", &InvalidError{Report: report, After: true}
 	}
 	return edited, nil
+}
+
+// parseAt is Load for a text that is not in its file yet.
+func parseAt(path, text string) (*Config, Report) {
+	d := newDecoder(path, os.LookupEnv)
+	d.reads(path)
+	return d.parse([]byte(text))
 }
 
 // treeOf is the tree of a text; nil when it has none, or is no configuration at all.
@@ -173,7 +181,7 @@ func treeOf(text string) *node {
 	if len(data) > maxFileBytes || checkShape(data) != nil {
 		return nil
 	}
-	return parseTree(data, quiet, quiet)
+	return parseTree([]byte(blankComments(string(data))), quiet, quiet)
 }
 
 func quiet(int, int, string, string, string) {}

@@ -28,7 +28,7 @@ type splice struct {
 }
 
 func newEditor(text string) (*editor, error) {
-	d := &editor{text: text, lf: lineFeeds(text)}
+	d := &editor{text: text, lf: blankComments(lineFeeds(text))}
 	d.tree = treeOf(text)
 	file, err := parseYAML([]byte(d.lf))
 	if err != nil {

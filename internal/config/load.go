@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -25,11 +26,20 @@ func Load(path string) (*Config, Report) {
 		}
 		return nil, Report{Faults: []*Finding{f}}
 	}
-	cfg, report := Parse(path, data, os.LookupEnv)
-	if cfg != nil {
-		cfg.Path = path
+	d := newDecoder(path, os.LookupEnv)
+	d.reads(path)
+	return d.parse(data)
+}
+
+// reads lets the decoder read what the file at path names, relative to it. What comes out of a pipe has no place.
+func (d *decoder) reads(path string) {
+	d.read = readEnvFile
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return
 	}
-	return cfg, report
+	if dir, err := filepath.Abs(filepath.Dir(path)); err == nil {
+		d.base = dir
+	}
 }
 
 func readFile(path string) ([]byte, error) {
@@ -89,18 +99,57 @@ func reason(err error) string {
 // Parse parses data, called name in the Report. env answers `${VAR}` (os.LookupEnv outside tests).
 // The Config is nil when the Report has faults. Parse never panics, reads no file and ends within seconds on any input.
 func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, Report) {
-	d := newDecoder(name, env)
-	cfg := Default()
-	cfg.Path = name
-	if root := d.root(data); root != nil {
-		d.fields(reflect.ValueOf(&cfg).Elem(), "", root, place{})
-		d.check(&cfg)
-	}
+	return newDecoder(name, env).parse(data)
+}
+
+// parse is Parse, and reads the files that data names if it may.
+func (d *decoder) parse(data []byte) (*Config, Report) {
+	cfg := d.whole(data)
 	report := d.finish()
 	if len(report.Faults) > 0 {
 		return nil, report
 	}
-	return &cfg, report
+	return cfg, report
+}
+
+// whole reads all that can be read.
+func (d *decoder) whole(data []byte) *Config {
+	cfg := Default()
+	cfg.Path = d.file
+	if root := d.root(data); root != nil {
+		d.listen = listensAt(root)
+		if d.foreign {
+			d.adopt(root)
+		}
+		d.rootVariables(root)
+		d.fields(reflect.ValueOf(&cfg).Elem(), "", root, place{})
+		d.check(&cfg)
+	}
+	cfg.Files = append([]string{d.file}, d.files...)
+	return &cfg
+}
+
+// Salvage is Load for those who want what is left of a file with faults: the servers that have none. The Config is nil only
+// when nothing of it could be read.
+func Salvage(path string) (*Config, Report) {
+	data, err := readFile(path)
+	if err != nil {
+		return Load(path)
+	}
+	d := newDecoder(path, os.LookupEnv)
+	d.reads(path)
+	cfg := d.whole(data)
+	report := d.finish()
+	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s Server) bool {
+		at := join("mcpServers", s.Written)
+		return slices.ContainsFunc(report.Faults, func(f *Finding) bool {
+			return f.Path == at || strings.HasPrefix(f.Path, at+".") || strings.HasPrefix(f.Path, at+"[")
+		})
+	})
+	if len(report.Faults) > 0 && len(cfg.Servers) == 0 {
+		return nil, report
+	}
+	return cfg, report
 }
 
 func newDecoder(name string, env func(string) (string, bool)) *decoder {
@@ -117,8 +166,11 @@ func (d *decoder) root(data []byte) *node {
 		d.fault(fault.line, fault.column, "", fault.message, fault.hint)
 		return nil
 	}
+	source = []byte(blankComments(string(source)))
 	d.lines = bytes.Split(source, []byte("\n"))
-	return parseTree(source, d.fault, d.warn)
+	root := parseTree(source, d.fault, d.warn)
+	d.foreign = root != nil && isForeign(source, root)
+	return root
 }
 
 // Find is the file to load: flag (`--config`), $GOBLIN_CONFIG, ./goblin.yaml, $XDG_CONFIG_HOME/goblin-actor/config.yaml

@@ -32,9 +32,15 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, want), hint)
 		return "", false
 	}
+	if d.foreign {
+		n.text = ownVariables(n.text)
+	}
 	e := expand(n.text, d.env)
 	d.record(at.path, n, e.refs)
 	switch {
+	case e.fault != "" && d.foreign:
+		d.complain(at.path, e.fault, "only the program that wrote it knows this; goblin-actor config import says what it can take")
+		return "", false
 	case e.fault != "":
 		d.fault(n.line, n.column, at.path, e.fault, "write ${NAME} or ${NAME:-default}; $$ is a dollar sign")
 		return "", false

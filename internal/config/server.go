@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -31,6 +32,9 @@ func (d *decoder) entries(n *node, at place, read func(name string, m member, he
 			continue
 		case len(name) > maxNameLength:
 			d.fault(m.line, m.column, here.path, fmt.Sprintf("a name has at most %d characters", maxNameLength), "")
+			continue
+		case at.schema == "mcpServers" && (d.foreign || name == ownName) && d.isOurs(m.value):
+			d.warn(m.line, m.column, here.path, "skipped: it is this gateway itself", "")
 			continue
 		case name == ownName && at.schema == "mcpServers":
 			d.fault(m.line, m.column, here.path, `the name "goblin" is ours`, "choose another name")
@@ -105,9 +109,12 @@ func (d *decoder) checkCommand(s *Server, at func(string) string) {
 	default:
 		d.complain(at("type"), fmt.Sprintf("%s is for a server with a url, this one has a command", s.Type), "remove type")
 	}
-	if s.Cwd == "~" || strings.HasPrefix(s.Cwd, "~/") {
-		d.home(s, at("cwd"))
+	d.home(&s.Command, at("command"))
+	d.home(&s.Cwd, at("cwd"))
+	if s.Base = d.base; s.Cwd != "" && !filepath.IsAbs(s.Cwd) && d.base != "" {
+		s.Cwd = filepath.Join(d.base, s.Cwd)
 	}
+	d.serverVariables(s, place{path: at("envFile")})
 	for _, key := range []string{"headers", "forwardHeaders"} {
 		d.useless(at(key), "a server with a command")
 	}
@@ -118,19 +125,26 @@ func (d *decoder) checkCommand(s *Server, at func(string) string) {
 	}
 }
 
-// home replaces ~ in cwd, as if it were a variable.
-func (d *decoder) home(s *Server, path string) {
+// home replaces ~ or $HOME at the beginning of a path, as if it were a variable.
+func (d *decoder) home(value *string, path string) {
+	rest, ok := strings.CutPrefix(*value, "~")
+	if !ok {
+		rest, ok = strings.CutPrefix(*value, "$HOME")
+	}
+	if !ok || rest != "" && !os.IsPathSeparator(rest[0]) {
+		return
+	}
 	o := d.report.origins[path]
 	o.refs = append(o.refs, reference{"HOME", true})
 	d.report.origins[path] = o
 	for _, name := range []string{"HOME", "USERPROFILE"} {
 		if home, ok := d.env(name); ok && home != "" {
-			s.Cwd = filepath.Join(home, strings.TrimPrefix(s.Cwd, "~"))
+			*value = filepath.Join(home, rest)
 			return
 		}
 	}
 	o.refs[len(o.refs)-1].set = false
-	d.misfortune(o, path, "variable HOME is not set, so ~ stands for nothing", "write the whole path")
+	d.misfortune(o, path, "variable HOME is not set, so "+(*value)[:len(*value)-len(rest)]+" stands for nothing", "write the whole path")
 }
 
 func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
@@ -155,7 +169,7 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 	if !d.written(at("isolation")) {
 		s.Isolation = "class"
 	}
-	for _, key := range []string{"args", "env", "cwd", "inheritEnv"} {
+	for _, key := range []string{"args", "env", "envFile", "cwd", "inheritEnv"} {
 		d.useless(at(key), "a server with a url")
 	}
 	seen := map[string]bool{}

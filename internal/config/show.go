@@ -112,7 +112,7 @@ func (s *shower) servers(servers []Server, path string, indent int) {
 // applies tells whether a key means something for this kind of server.
 func applies(server Server, key string) bool {
 	switch key {
-	case "command", "args", "env", "inheritEnv", "cwd", "replicas":
+	case "command", "args", "env", "envFile", "inheritEnv", "cwd", "replicas":
 		return len(server.URLs) == 0
 	case "urls", "headers", "forwardHeaders":
 		return len(server.URLs) > 0

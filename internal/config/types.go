@@ -63,7 +63,13 @@ type Config struct {
 	// Log says what is logged, to stderr, and how.
 	Log Log `key:"log"`
 
-	Path string // the file it came from; "" = none
+	// EnvFile names files of variables, lines of NAME=value, beside this file: `${NAME}` means them too. What is set where the
+	// gateway starts counts first; servers get none of them unless env says so. Others should not be able to read such a
+	// file. Default: none. One may stand without brackets.
+	EnvFile []string `key:"envFile" single:"ok"`
+
+	Path  string   // the file it came from; "" = none
+	Files []string // all files that were read for it, itself first
 }
 
 // Server is one entry of mcpServers. It has a command (a program that speaks on stdin and stdout) or URLs, never both.
@@ -73,6 +79,7 @@ type Server struct {
 	Name    string // slug
 	Written string // the name as the file has it
 	Order   int    // place in the file, from 0
+	Base    string // directory of the file, absolute: where a relative command is looked for first; "" = nowhere
 
 	// Disabled keeps the entry without starting anything. Default: false.
 	Disabled bool `key:"disabled" change:"connection"`
@@ -80,7 +87,9 @@ type Server struct {
 	// Description is a line for people and for search. Default: the server's own.
 	Description string `key:"description"`
 
-	// Command is the program to run, found on PATH. Default: none; then the server needs url.
+	// Command is the program to run. A bare name is found on PATH; one with a slash, such as `./server.py` or `bin/x`, beside this
+	// file, and where it is not there in cwd. `~` and `$HOME` at its beginning are the home directory.
+	// Default: none; then the server needs url.
 	Command string `key:"command" change:"connection"`
 
 	// Args are its arguments, exactly as written: 1.10 stays 1.10 and yes stays yes. Default: none.
@@ -90,10 +99,15 @@ type Server struct {
 	// which it always gets. Default: none.
 	Env map[string]string `key:"env" secret:"yes" change:"connection"`
 
+	// EnvFiles are files of variables it gets besides, lines of NAME=value, beside this file. env counts first, of several
+	// files the last. Default: none. One may stand without brackets.
+	EnvFiles []string `key:"envFile" single:"ok" change:"connection"`
+
 	// InheritEnv hands it all variables of the gateway. Default: false.
 	InheritEnv bool `key:"inheritEnv" change:"connection"`
 
-	// Cwd is its working directory; `~` is the home directory. Default: the gateway's.
+	// Cwd is its working directory, also for paths among args. A relative one is beside this file; `~` and `$HOME` are the home
+	// directory. Default: the gateway's.
 	Cwd string `key:"cwd" change:"connection"`
 
 	// Replicas is the number of processes that serve the one namespace; for URLs write several urls. Default: 1.

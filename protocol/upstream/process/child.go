@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"goblin-actor/internal/secret"
@@ -50,7 +51,7 @@ func startChild(o Options) (*child, error) {
 			return nil, fmt.Errorf("working directory %q does not exist", o.Dir)
 		}
 	}
-	path, err := lookup(o.Command, o.Dir, o.Env)
+	path, err := lookup(o.Command, o.Base, o.Dir, o.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -147,24 +148,14 @@ func (c *child) reap() *os.ProcessState {
 	}
 }
 
-// lookup finds the file of command on the PATH of env, the child's, as a shell in directory dir would.
-func lookup(command, dir string, env []string) (string, error) {
+// lookup finds the file of command: a bare name on the PATH of env, the child's; a relative path in base, then as a shell
+// in directory dir would.
+func lookup(command, base, dir string, env []string) (string, error) {
 	if command == "" {
 		return "", fmt.Errorf("%w: no command given", upstream.ErrProgramNotFound)
 	}
 	if filepath.Base(command) != command {
-		path := command
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		path, err := filepath.Abs(path)
-		if err != nil {
-			return "", err
-		}
-		if file, found := executable(path, env); found {
-			return file, nil
-		}
-		return "", fmt.Errorf("%w: no executable file %s", upstream.ErrProgramNotFound, secret.Text(path))
+		return lookupPath(command, base, dir, env)
 	}
 	list := envValue(env, "PATH")
 	for _, folder := range filepath.SplitList(list) {
@@ -176,6 +167,42 @@ func lookup(command, dir string, env []string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w on PATH (%s)", upstream.ErrProgramNotFound, list)
+}
+
+// lookupPath finds the file of a command that is a path.
+func lookupPath(command, base, dir string, env []string) (string, error) {
+	candidates := []string{command}
+	if !filepath.IsAbs(command) {
+		candidates = []string{filepath.Join(dir, command)}
+		if base != "" {
+			candidates = []string{filepath.Join(base, command), candidates[0]}
+		}
+	}
+	var tried []string
+	for _, candidate := range candidates {
+		path, err := filepath.Abs(candidate)
+		if err != nil {
+			return "", err
+		}
+		if slices.Contains(tried, path) {
+			continue
+		}
+		if file, found := executable(path, env); found {
+			return file, nil
+		}
+		tried = append(tried, path)
+	}
+	why := "no executable file "
+	for i, path := range tried {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return "", fmt.Errorf("%w: %s may not be run: permission denied", upstream.ErrProgramNotFound, secret.Text(path))
+		}
+		if i > 0 {
+			why += ", nor "
+		}
+		why += secret.Text(path)
+	}
+	return "", fmt.Errorf("%w: %s", upstream.ErrProgramNotFound, why)
 }
 
 // envValue returns the last value of a variable, as the child would see it.

@@ -31,6 +31,7 @@ type Options struct {
 	Args            []string
 	Env             []string // the child's whole environment, KEY=value
 	Dir             string
+	Base            string         // where a relative Command is looked for before Dir; "" = only there
 	MaxMessageBytes int            // longest line taken
 	WriteTimeout    time.Duration  // a child that does not read for so long loses the connection; 0 = 30 s
 	QueueBytes      int            // frames waiting to be written; beyond it Send tells NotSent. 0 = 8 MiB

@@ -1,0 +1,79 @@
+package config
+
+import "strings"
+
+// blankComments puts blanks in place of the comments of JSON as editors and desktop programs write it, with // and /* */.
+// Every other character keeps its place, so that what is found in the result is found in text. Text that is no JSON object
+// stays as it is: in YAML // is text.
+func blankComments(text string) string {
+	if !beginsJSON(text) {
+		return text
+	}
+	b := []byte(text)
+	blank := func(from, to int) {
+		for i := from; i < to; i++ {
+			if b[i] != '\n' {
+				b[i] = ' '
+			}
+		}
+	}
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '"' || b[i] == '\'':
+			i = quoteEnd(text, i)
+		case b[i] == '#' && (i == 0 || strings.IndexByte(" \t\n", b[i-1]) >= 0): // YAML's own
+			i = lineEnd(text, i)
+		case commentStarts(text, i):
+			end := commentEnd(text, i)
+			blank(i, end)
+			i = end - 1
+		}
+	}
+	return string(b)
+}
+
+// beginsJSON tells whether text begins as a JSON object does: a brace, then a key in double quotes or the end.
+func beginsJSON(text string) bool {
+	brace := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case strings.IndexByte(" \t\r\n", c) >= 0:
+		case commentStarts(text, i):
+			i = commentEnd(text, i) - 1
+		case c == '{' && !brace:
+			brace = true
+		default:
+			return brace && (c == '"' || c == '}')
+		}
+	}
+	return false
+}
+
+func commentStarts(text string, i int) bool {
+	if !strings.HasPrefix(text[i:], "//") && !strings.HasPrefix(text[i:], "/*") {
+		return false
+	}
+	return i == 0 || strings.IndexByte(" \t\n,:{}[]\"/", text[i-1]) >= 0 // else it is part of a word without quotes
+}
+
+// commentEnd is the offset behind the comment at i; of one that is not closed the end of text.
+func commentEnd(text string, i int) int {
+	if text[i+1] == '/' {
+		return lineEnd(text, i)
+	}
+	if n := strings.Index(text[i+2:], "*/"); n >= 0 {
+		return i + 2 + n + 2
+	}
+	return len(text)
+}
+
+// quoteEnd is the offset of the quote that closes the one at i, or the end of text.
+func quoteEnd(text string, i int) int {
+	quote := text[i]
+	for i++; i < len(text) && text[i] != quote; i++ {
+		if quote == '"' && text[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}
