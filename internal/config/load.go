@@ -125,7 +125,9 @@ func (d *decoder) whole(data []byte) *Config {
 		d.fields(reflect.ValueOf(&cfg).Elem(), "", root, place{})
 		d.check(&cfg)
 	}
-	cfg.Files = append([]string{d.file}, d.files...)
+	if d.read != nil {
+		cfg.Files = append([]string{d.file}, d.files...)
+	}
 	return &cfg
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -180,7 +181,8 @@ func TestProcessNotFound(t *testing.T) {
 		{"no path", Options{Command: "sh"}, []string{`"sh"`, "not found on PATH"}},
 		{"relative path entries", Options{Command: "process_test.go", Env: []string{"PATH=.:"}}, []string{"not found on PATH"}},
 		{"file", Options{Command: "./no-such-server", Dir: "/"}, []string{`"./no-such-server"`, "no executable file"}},
-		{"not executable", Options{Command: "./process_test.go"}, []string{"no executable file"}},
+		{"not executable", Options{Command: "./process_test.go"}, []string{"may not be run"}},
+		{"nowhere", Options{Command: "./no-such-server", Base: "/etc", Dir: "/"}, []string{filepath.Join("/etc", "no-such-server") + ", nor "}},
 		{"empty", Options{}, []string{"no command given"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
