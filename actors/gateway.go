@@ -156,11 +156,13 @@ type (
 	startRegistry struct {
 		naming   catalog.Naming
 		projects []config.Project
+		expect   int // servers that are to be known before clients are told of any
 	}
 	startPool struct {
 		server config.Server
 		limits config.Limits
 		eras   map[string]message.KnownEra
+		known  *message.KnownCatalog
 	}
 	startDesks struct {
 		limits config.Limits
@@ -212,10 +214,11 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startStore:
 		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
-		self.Next(registryStarted{registry.Spawn(self, a.naming, a.projects, g.changes, g.Log)})
+		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Log: g.Log}
+		self.Next(registryStarted{registry.Spawn(self, o)})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
-			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras,
+			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
 		})

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/pool"
 	"goblin-actor/internal/config"
 )
 
@@ -37,7 +38,7 @@ func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.
 	if _, stops := s.leaving[server.Name]; stops {
 		return out // poolGone will
 	}
-	return append(out, kernel.Act(startPool{server, s.config.Limits, s.loaded.Eras}))
+	return append(out, kernel.Act(startPool{server, s.config.Limits, s.loaded.Eras, s.known[pool.CatalogIdentity(server)]}))
 }
 
 // reload applies what differs between the configuration in force and the new one.
@@ -106,7 +107,7 @@ func (s *state) changeServer(server config.Server, transport bool, out []kernel.
 	case !running:
 		return s.startServer(server, out)
 	}
-	return append(out, kernel.Tell(ref, message.Reconfigure{Server: server, Transport: transport}))
+	return append(out, kernel.Tell(ref, message.Reconfigure{Server: server, Transport: transport, Known: s.known[pool.CatalogIdentity(server)]}))
 }
 
 func (s *state) removeServer(name string, out []kernel.Effect) []kernel.Effect {

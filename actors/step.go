@@ -24,8 +24,9 @@ type state struct {
 	self     kernel.Reference
 	registry kernel.Reference
 	store    kernel.Reference
-	loaded   *message.StateLoaded // what the state file held; nil until it has been read, and nothing else starts before
-	early    []any                // clients that came before that: OpenSession, OpenStdio
+	loaded   *message.StateLoaded             // what the state file held; nil until it has been read, and nothing else starts before
+	known    map[string]*message.KnownCatalog // what servers offered when they were last asked, by pool.CatalogIdentity
+	early    []any                            // clients that came before that: OpenSession, OpenStdio
 	snapshot *catalog.Snapshot
 	listen   []string
 	bound    []string // listen of the configuration it was started with
@@ -72,7 +73,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			return out
 		}
 		s.opening++
-		return append(out, kernel.Act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits, expect: s.enabled()}))
+		return append(out, kernel.Act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits, expect: s.awaited()}))
 	case sessionStarted:
 		s.opening--
 		if !m.ref.IsZero() {
@@ -105,8 +106,10 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		s.store = m.ref
 		return s.begin(out)
 	case message.StateLoaded:
-		s.loaded = &m
+		s.loaded, s.known = &m, maps.Clone(m.Catalogs)
 		return s.begin(out)
+	case message.RememberCatalog:
+		return s.rememberCatalog(m, out)
 	case registryStarted:
 		return s.begun(now, m.ref, out)
 	case poolStarted:
@@ -168,13 +171,13 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	if s.store.IsZero() || s.loaded == nil {
 		return out
 	}
-	return append(out, kernel.Act(startRegistry{naming(s.config), s.config.Projects}))
+	return append(out, kernel.Act(startRegistry{naming(s.config), s.config.Projects, s.enabled()}))
 }
 
 // begun: the registry stands. The desks come before the sessions, so that they hear of a new catalog first.
 func (s *state) begun(now time.Time, registry kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	s.registry = registry
-	out = append(out, kernel.Act(startDesks{s.config.Limits, s.enabled(), s.loaded.Key}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
+	out = append(out, kernel.Act(startDesks{s.config.Limits, s.awaited(), s.loaded.Key}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 	for _, server := range s.config.Servers {
 		out = s.startServer(server, out)
 	}
@@ -231,7 +234,7 @@ func (s *state) report() message.CatalogReport {
 	}
 	r.Catalog.Version = s.snapshot.Version
 	for _, server := range s.snapshot.Servers() {
-		r.Settled[server.Name] = server.Settled
+		r.Settled[server.Name] = server.Listed()
 		n := s.snapshot.Counts(server.Name)
 		c := status.Catalog{Tools: n[protocol.Tools], Prompts: n[protocol.Prompts], Resources: n[protocol.Resources], Templates: n[protocol.Templates]}
 		r.Counts[server.Name] = c

@@ -18,8 +18,14 @@ type Server struct {
 	Protocol     string           // version in force; "" = not known yet
 	Settled      bool             // it has been ready, or its first attempt failed: nobody need wait for it
 	Internal     bool             // one of the gateway's own: part of every project
-	State        string           // "" or "cached": goes into every item's _meta["goblin-actor/state"]
+	State        string           // "" or Cached: goes into every item's _meta["goblin-actor/state"]
 }
+
+// Cached is the State of a server whose lists are what it offered when it was last asked, before this start.
+const Cached = "cached"
+
+// Listed reports whether there is something to show of the server, or nothing to wait for.
+func (s *Server) Listed() bool { return s.Settled || s.State == Cached }
 
 // Entry is one item under its public name. Immutable.
 type Entry struct {
@@ -32,6 +38,8 @@ type Entry struct {
 	Source   []byte             // the item's JSON as the server gave it
 	Template *protocol.Template // kind Templates only; nil when its text is no RFC 6570 template
 	Bindings *protocol.Bindings // kind Tools only: arguments that travel in headers too (modern HTTP); nil = none
+
+	remarked bool // in the snapshot before this one it was the same but for its server's State
 }
 
 // Naming is how public names are made; from the configuration.

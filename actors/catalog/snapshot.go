@@ -128,9 +128,15 @@ func sameShown(a, b *offer, kind protocol.ItemKind) bool {
 	})
 }
 
+// sameEntries reports whether two lists, one of a snapshot and one of the next, are the same to clients. That a list is no
+// longer remembered only, but true, is no change that they are told of: nothing that they know becomes wrong by it.
 func sameEntries(a, b []*Entry) bool {
 	return slices.EqualFunc(a, b, func(x, y *Entry) bool {
-		return x == y || x.Public == y.Public && x.Server.Name == y.Server.Name && bytes.Equal(x.Raw, y.Raw) && bytes.Equal(x.Other, y.Other)
+		if x == y {
+			return true
+		}
+		return x.Public == y.Public && x.Server.Name == y.Server.Name &&
+			(y.remarked || bytes.Equal(x.Raw, y.Raw) && bytes.Equal(x.Other, y.Other))
 	})
 }
 

@@ -59,6 +59,13 @@ func TestGenerations(t *testing.T) {
 			s := first.Source
 			s.Server = &copied
 			return []Source{s, b.Source}
+		}}, // only the mark is new
+		{name: "cached, another version", next: func(first *offered) []Source {
+			copied := *first.Server
+			copied.State, copied.Protocol = Cached, "2026-07-28"
+			s := first.Source
+			s.Server = &copied
+			return []Source{s, b.Source}
 		}, whole: all},
 		{name: "other names", naming: mode("on-conflict"), next: func(first *offered) []Source { return []Source{first.Source, b.Source} }, whole: "prompts tools"},
 		{name: "other URIs", naming: standard(styleUnderscore), next: func(first *offered) []Source { return []Source{first.Source, b.Source} }, whole: "resources templates"},

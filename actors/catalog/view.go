@@ -94,16 +94,18 @@ func (s *Snapshot) passes() bool {
 func (v *View) makeEntry(it *item, previous *Snapshot) *Entry {
 	e := &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, Template: it.template}
 	it.links = v.publicLinks(it)
-	switch old := previous.item(it.parsed); {
+	old := previous.item(it.parsed)
+	same := old != nil && old.entry != nil && old.public == it.public && old.other == it.other && slices.Equal(old.links, it.links) &&
+		old.server.Name == it.server.Name && !previous.main.pass
+	switch {
 	case v.pass:
 		e.Raw = e.Source
-	case old != nil && old.entry != nil && old.public == it.public && old.other == it.other && slices.Equal(old.links, it.links) &&
-		old.server.Name == it.server.Name && old.server.State == it.server.State && !previous.main.pass:
-		if old.server == it.server {
-			return old.entry
-		}
+	case same && old.server == it.server:
+		return old.entry
+	case same && old.server.State == it.server.State:
 		e.Raw = old.entry.Raw
 	default:
+		e.remarked = same && old.server.Protocol == it.server.Protocol
 		e.Raw = rewrite(it)
 	}
 	e.Other = other(e)

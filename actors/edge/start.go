@@ -13,11 +13,11 @@ type StartWaitOver struct{}
 // right after initialize, and many such clients do not listen to list_changed.
 const StartWait = 5 * time.Second
 
-// SettledIn counts the servers that have said what they have, or failed to.
+// SettledIn counts the servers that have said what they have, now or before, or failed to.
 func SettledIn(snapshot *catalog.Snapshot) int {
 	settled := 0
 	for _, server := range snapshot.Servers() {
-		if server.Settled {
+		if server.Listed() {
 			settled++
 		}
 	}

@@ -32,6 +32,7 @@ func (Cancel) Class() kernel.Class { return kernel.Outcome }
 type Reconfigure struct {
 	Server    config.Server
 	Transport bool
+	Known     *KnownCatalog // what that server offered when it was last asked; nil = never
 }
 
 // NewServer tells backends that their server's configuration has changed in what leaves the connection as it is.

@@ -22,10 +22,25 @@ func (SealingKey) String() string { return "[redacted]" }
 // GoString likewise.
 func (SealingKey) GoString() string { return "[redacted]" }
 
+// KnownCatalog is what a server offered when it was last asked: what clients are shown until it is asked anew. Immutable.
+type KnownCatalog struct {
+	Info  *ServerInfo
+	Lists [protocol.ItemKinds]KnownList
+	At    time.Time // when it was asked
+}
+
+// KnownList is one list of a KnownCatalog.
+type KnownList struct {
+	Items  [][]byte // raw JSON objects in the server's order
+	Silent bool     // nobody says when it changes
+}
+
 // StateLoaded tells the gateway what the state file holds. Told once in the store's life, before anything is remembered.
 type StateLoaded struct {
 	Key  SealingKey
-	Eras map[string]KnownEra // by a server's identity; immutable
+	Eras map[string]KnownEra // by a replica's identity; immutable
+
+	Catalogs map[string]*KnownCatalog // by a server's identity; immutable
 }
 
 func (StateLoaded) Class() kernel.Class { return kernel.Urgent }
@@ -37,3 +52,12 @@ type RememberEra struct {
 }
 
 func (RememberEra) Class() kernel.Class { return kernel.Outcome }
+
+// RememberCatalog notes what the server with that identity offers. The gateway passes it on to the store, and
+// keeps it for a pool that it starts for the same server later.
+type RememberCatalog struct {
+	Server string
+	Known  *KnownCatalog
+}
+
+func (RememberCatalog) Class() kernel.Class { return kernel.Outcome }

@@ -3,6 +3,7 @@ package pool
 import (
 	"bytes"
 	"slices"
+	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -45,8 +46,8 @@ func (s *state) lead(out []kernel.Effect) []kernel.Effect {
 			}
 		}
 	}
-	if l != nil && l.phase == message.Ready && l.info != s.info {
-		s.info = l.info
+	if l != nil && l.phase == message.Ready && (l.info != s.info || s.cached && l.hasListed()) {
+		s.info, s.cached = l.info, s.cached && !l.hasListed()
 		out = s.announce(out)
 	}
 	return s.askForLostUpdates(out)
@@ -57,8 +58,18 @@ func (s *state) show(kind protocol.ItemKind, l *itemList, asked bool, out []kern
 	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Asked: asked, Silent: l.silent}))
 }
 
+// hasListed reports whether every list of the replica has come: one that could not be fetched is fetched again later.
+func (sl *slot) hasListed() bool {
+	for kind := range sl.lists {
+		if !sl.lists[kind].came {
+			return false
+		}
+	}
+	return true
+}
+
 // listed keeps what a replica lists, and passes the leader's lists on.
-func (s *state) listed(m message.Listed, out []kernel.Effect) []kernel.Effect {
+func (s *state) listed(now time.Time, m message.Listed, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Backend)
 	if sl == nil || !sl.main {
 		return out
@@ -67,12 +78,19 @@ func (s *state) listed(m message.Listed, out []kernel.Effect) []kernel.Effect {
 	if sl != s.leader() {
 		return out
 	}
-	return s.show(m.Kind, &sl.lists[m.Kind], m.Asked, out)
+	out = s.show(m.Kind, &sl.lists[m.Kind], m.Asked, out)
+	if s.cached { // perhaps the last one that was missing
+		out = s.lead(out)
+	}
+	return s.rememberCatalog(now, out)
 }
 
 // share returns a list that is equal and here already: the replica's own of before, which the catalog has, or another's, as
-// those of replicas are equal. So they are in memory once.
+// those of replicas are equal, or the one that is remembered. So they are in memory once.
 func (s *state) share(kind protocol.ItemKind, items [][]byte) [][]byte {
+	if known := s.remembered.catalog; known != nil && slices.EqualFunc(known.Lists[kind].Items, items, bytes.Equal) {
+		return known.Lists[kind].Items
+	}
 	for _, sl := range s.slots {
 		if l := sl.lists[kind]; l.came && slices.EqualFunc(l.items, items, bytes.Equal) {
 			return l.items

@@ -21,8 +21,9 @@ type Options struct {
 	Limits   config.Limits
 	Registry kernel.Reference
 	Gateway  kernel.Reference            // who passes on log lines that belong to no call
-	Store    kernel.Reference            // remembers the server's era
-	Eras     map[string]message.KnownEra // what is remembered, by server identity; immutable
+	Store    kernel.Reference            // remembers the eras of replicas
+	Eras     map[string]message.KnownEra // what is remembered, by identity of the replicas; immutable
+	Known    *message.KnownCatalog       // what the server offered when it was last asked; nil = never
 	Budget   *stream.Budget
 	Links    *backend.Links
 	Metrics  *status.ServerMetrics
@@ -40,10 +41,12 @@ const mailbox = 4096
 // Spawn starts the pool under the gateway. Ten panics in a minute stop it for good.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "pool/" + o.Server.Name, Kind: "pool", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
-	life := uint64(0)
+	life, known := uint64(0), &remembered{CatalogIdentity(o.Server), o.Known}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		life++
-		return &pool{Options: o, state: newState(o, self.Reference(), life)}
+		s := newState(o, self.Reference(), life)
+		s.remembered = known
+		return &pool{Options: o, state: s}
 	})
 }
 

@@ -19,7 +19,7 @@ func (s *state) report() status.Server {
 	r := status.Server{
 		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.running), Parked: s.parked + s.waiting, Queued: s.queue.len(), Description: s.server.Description,
 		Tools: s.counts[protocol.Tools], Prompts: s.counts[protocol.Prompts], Resources: s.counts[protocol.Resources], Templates: s.counts[protocol.Templates],
-		Settled: s.settled, FailedFirst: s.failed,
+		Settled: s.settled || s.cached, FailedFirst: s.failed,
 	}
 	for _, sub := range s.subs {
 		r.Subscribers += sub.subscribers.Len()

@@ -36,6 +36,8 @@ type state struct {
 	armed      bool                        // it runs
 	rings      time.Time                   // when
 
+	remembered  *remembered         // what was known of the catalog before
+	cached      bool                // it is what clients are shown, or a part of that
 	shown       *slot               // the replica whose catalog is shown; nil = what was shown last is still
 	info        *message.ServerInfo // of the last one that was ready
 	counts      [protocol.ItemKinds]int
@@ -99,7 +101,7 @@ type slot struct {
 
 func newState(o Options, self kernel.Reference, life uint64) *state {
 	return &state{
-		life:   life,
+		life: life, remembered: &remembered{CatalogIdentity(o.Server), o.Known},
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
 		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, connections: map[int]uint64{}, eras: known(o),

@@ -47,7 +47,7 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 		s.leased = true
 		return out
 	case message.Listed:
-		return s.listed(m, out)
+		return s.listed(now, m, out)
 	case message.Fetched:
 		return s.fetched(m, out)
 	case message.Stale:
@@ -158,7 +158,7 @@ func (s *state) spawned(m spawned, out []kernel.Effect) []kernel.Effect {
 // start makes the server known and starts its backends.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.settled, s.failed = s.fault != "", s.fault != ""
-	out = s.announce(out)
+	out = s.announce(s.showRemembered(out))
 	if s.fault != "" {
 		return append(out, kernel.Log(slog.LevelError, "server is misconfigured and is not started", "reason", s.fault))
 	}
@@ -202,6 +202,9 @@ func (s *state) toAll(msg any, out []kernel.Effect) []kernel.Effect {
 // announce tells the registry what it needs to know of the server.
 func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Life: s.life, Rules: s.server, Settled: s.settled}
+	if s.cached {
+		server.State = catalog.Cached
+	}
 	if s.info != nil {
 		server.Instructions, server.Capabilities, server.Protocol = s.info.Instructions, s.info.Capabilities, s.info.Version
 	}
@@ -276,7 +279,7 @@ func (s *state) enter(now time.Time, sl *slot, m message.BackendChanged) {
 // becameReady gives a backend its part, and asks whether clients see what it has listed.
 func (s *state) becameReady(now time.Time, sl *slot, m message.BackendChanged, out []kernel.Effect) []kernel.Effect {
 	sl.wasReady, sl.info = true, m.Info
-	out = s.lead(s.remember(sl, m.Known, out))
+	out = s.rememberCatalog(now, s.lead(s.remember(sl, m.Known, out)))
 	s.confirms++
 	sl.confirm = s.confirms
 	return append(s.pump(now, out), kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
@@ -365,6 +368,9 @@ func (s *state) lostCalls(sl *slot, out []kernel.Effect) []kernel.Effect {
 // reconfigure takes a new configuration: what names and limits calls applies at once, a new transport replaces the connections.
 func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.Effect) []kernel.Effect {
 	s.server, s.fault = m.Server, m.Server.Fault
+	if id := CatalogIdentity(m.Server); id != s.remembered.identity {
+		out = s.nowAnother(id, m.Known, out)
+	}
 	out = s.announce(out)
 	if m.Transport {
 		s.leased = s.server.Isolation == isolationLeased // the server may be another one: it has not asked anything yet

@@ -5,6 +5,7 @@
 // It alone owns the servers' lists and rules, the newest Snapshot and the list of subscribers. Invariants:
 //   - a change is published at once, or, when the last one is younger than 250 ms, at the end of that pause: a burst
 //     makes two publications, and the last change is always in one;
+//   - nobody gets a Snapshot before the servers that are expected at the start have said what is remembered of them;
 //   - a subscriber gets the present Snapshot first and never an older one after a newer one;
 //   - a server's own list_changed counts as a change even if the list is equal; a list nobody announced counts by content;
 //   - whoever watches is shown each difference between two snapshots (status.CatalogChanges); the log is told of them at most every 5 s;
@@ -12,7 +13,7 @@
 //
 // Example:
 //
-//	ref := registry.Spawn(self, catalog.Naming{…}, projects, changes, log)
+//	ref := registry.Spawn(self, registry.Options{Naming: catalog.Naming{…}, Changes: changes, Log: log})
 //	ref.Tell(message.ServerRules{Server: catalog.Server{Name: "files", Pool: pool}})
 //	ref.Tell(message.ServerCatalog{Server: "files", Kind: protocol.Tools, Items: items})
 //	ref.Tell(message.Subscribe{Who: session}) // is told message.Published now and after each change

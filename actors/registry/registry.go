@@ -23,18 +23,31 @@ type registry struct {
 	changes *status.CatalogChanges // for those who watch
 }
 
-// Spawn starts the registry as a child of parent, on its goroutine. log may be nil: then the parent's system's logger is used.
-// What changes is remembered in changes. It may panic 10 times in 10 seconds before it stops.
-func Spawn(parent kernel.Self, naming catalog.Naming, projects []config.Project, changes *status.CatalogChanges, log *slog.Logger) kernel.Reference {
+// firstWait is how long the first Snapshot waits for the servers that are expected: each pool says at once what is
+// remembered of its server, so this passes only when one cannot.
+const firstWait = time.Second
+
+// Options are what a registry begins with.
+type Options struct {
+	Naming   catalog.Naming
+	Projects []config.Project
+	Changes  *status.CatalogChanges // what changes is remembered there
+	Expect   int                    // nobody is told anything before so many servers are known, for at most firstWait
+	Log      *slog.Logger           // nil = the parent's system's
+}
+
+// Spawn starts the registry as a child of parent, on its goroutine.
+// It may panic 10 times in 10 seconds before it stops.
+func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	return kernel.SpawnChild(parent, kernel.SpawnOptions{
-		Name: "registry", Kind: "registry", Restarts: 10, Within: 10 * time.Second, Log: log,
-	}, build(naming, projects, changes))
+		Name: "registry", Kind: "registry", Restarts: 10, Within: 10 * time.Second, Log: o.Log,
+	}, build(o))
 }
 
 // build is for one actor only: what the servers offer and who has subscribed outlives a panic and the restart after it.
-func build(naming catalog.Naming, projects []config.Project, changes *status.CatalogChanges) func(kernel.Self) kernel.Logic {
-	s := newState(naming, projects)
-	return func(kernel.Self) kernel.Logic { return &registry{s, changes} }
+func build(o Options) func(kernel.Self) kernel.Logic {
+	s := newState(o)
+	return func(kernel.Self) kernel.Logic { return &registry{s, o.Changes} }
 }
 
 // Step is step (step.go).

@@ -35,7 +35,7 @@ func newHouse(t *testing.T) *house {
 	system := kernel.New(kernel.Options{Logger: logger})
 	t.Cleanup(func() { actortest.Stop(t, system) })
 	changes := status.NewCatalogChanges()
-	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, build(naming, nil, changes))
+	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, build(Options{Naming: naming, Changes: changes}))
 	return &house{t, system, ref, changes, log}
 }
 
@@ -258,7 +258,7 @@ func (*keeper) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 }
 
 func (k *keeper) Act(self kernel.Self, _ any) {
-	k.child <- Spawn(self, naming, nil, status.NewCatalogChanges(), self.Logger())
+	k.child <- Spawn(self, Options{Naming: naming, Changes: status.NewCatalogChanges(), Log: self.Logger()})
 }
 
 // The registry is a child of the gateway; what it knows outlives a panic.

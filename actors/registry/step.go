@@ -22,6 +22,7 @@ type state struct {
 	servers  map[string]*served
 	snapshot *catalog.Snapshot
 
+	expect      int                // servers to be known before anybody is told anything; 0 = none any more
 	subscribers []kernel.Reference // in the order in which they came: desks, spawned first, are told first
 	told        int                // how many of them have been told of the snapshot
 
@@ -48,6 +49,8 @@ type served struct {
 type (
 	due  struct{ generation uint64 } // the pause is over
 	goOn struct{ version uint64 }    // the next slice of subscribers
+
+	firstOver struct{} // the servers that are expected have had their time
 )
 
 func (goOn) Class() kernel.Class { return kernel.Outcome }
@@ -60,9 +63,9 @@ type (
 	}
 )
 
-func newState(naming catalog.Naming, projects []config.Project) *state {
-	empty := catalog.Build(nil, nil, naming, projects...)
-	return &state{naming: naming, projects: projects, servers: map[string]*served{}, snapshot: empty, spoken: spoken{of: empty}}
+func newState(o Options) *state {
+	empty := catalog.Build(nil, nil, o.Naming, o.Projects...)
+	return &state{naming: o.Naming, projects: o.Projects, expect: o.Expect, servers: map[string]*served{}, snapshot: empty, spoken: spoken{of: empty}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -71,7 +74,12 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	case kernel.Started: // after a restart the timers are gone
 		s.waiting, s.spoken.waiting = false, false
 		s.told = 0
+		if s.expect > 0 {
+			return append(out, kernel.WakeAfter(firstWait, firstOver{}))
+		}
 		out = s.tellOn(out)
+	case firstOver:
+		s.expect, s.dirty = 0, s.dirty || s.expect > 0
 	case message.ServerRules:
 		if of := s.of(m.Server.Name); of.server == nil || !reflect.DeepEqual(*of.server, m.Server) {
 			of.server = &m.Server
@@ -153,6 +161,9 @@ func (s *state) subscribe(who kernel.Reference, out []kernel.Effect) []kernel.Ef
 		return out
 	}
 	s.subscribers = append(s.subscribers, who)
+	if s.expect > 0 {
+		return out
+	}
 	if s.told == len(s.subscribers)-1 {
 		s.told++
 	}
@@ -170,9 +181,26 @@ func (s *state) unsubscribe(who kernel.Reference) {
 	}
 }
 
+// expected reports whether servers that are to be in the first snapshot are still unknown.
+func (s *state) expected() bool {
+	if s.expect == 0 {
+		return false
+	}
+	known := 0
+	for _, of := range s.servers {
+		if of.server != nil && !of.server.Internal {
+			known++
+		}
+	}
+	if known >= s.expect {
+		s.expect = 0
+	}
+	return s.expect > 0
+}
+
 // settle builds and publishes what has changed, now or when the pause is over.
 func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if !s.dirty || s.waiting {
+	if !s.dirty || s.waiting || s.expected() {
 		return out
 	}
 	if left := s.published.Add(pause).Sub(now); !s.published.IsZero() && left > 0 {

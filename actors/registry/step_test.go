@@ -109,7 +109,7 @@ func TestScripts(t *testing.T) {
 		refs[i] = actortest.NewProbe(system, fmt.Sprintf("p%d", i)).Reference
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		w := &world{t: rt, s: newState(naming, nil), now: time.Unix(1e9, 0), last: map[kernel.Reference]*catalog.Snapshot{}}
+		w := &world{t: rt, s: newState(Options{Naming: naming}), now: time.Unix(1e9, 0), last: map[kernel.Reference]*catalog.Snapshot{}}
 		subscribed := map[kernel.Reference]bool{}
 		lists, known := map[string][][]byte{}, map[string]*catalog.Server{}
 		if rapid.Bool().Draw(rt, "many") {
@@ -179,7 +179,7 @@ func TestScripts(t *testing.T) {
 
 // What one message does: the effects of a step.
 func TestStep(t *testing.T) {
-	s := newState(naming, nil)
+	s := newState(Options{Naming: naming})
 	now := time.Unix(1e9, 0)
 	describe := func(effects []kernel.Effect) (out string) {
 		for _, e := range effects {

@@ -2,14 +2,13 @@ package store
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"sync"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -17,81 +16,184 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"goblin-actor/actors/message"
-	"goblin-actor/protocol"
 )
 
 const (
-	format   = "1"
-	maxEras  = 4096                // more than anybody configures; the rest is left out
-	eraKept  = 90 * 24 * time.Hour // a server nobody has seen for so long is forgotten
-	maxAside = 100                 // names tried for a file that is set aside
+	format   = 1
+	maxAside = 100                  // names tried for a file that is set aside
+	lockPoll = 2 * time.Millisecond // between two attempts at the lock: another gateway keeps it for a few milliseconds
 )
 
 // Names inside the file.
 var (
-	bucketMeta = []byte("goblin-actor") // format → "1", seal → the sealing key
-	bucketEras = []byte("eras")         // a server's identity → {"era":"modern","at":"2026-…"}
-	keyFormat  = []byte("format")
-	keySeal    = []byte("seal")
+	bucketMeta     = []byte("goblin-actor") // format → "1", seal → the sealing key
+	bucketEras     = []byte("eras")         // a replica's identity → {"era":"modern","at":"2026-…"}
+	bucketCatalogs = []byte("catalogs")     // a server's identity → what it offers (catalog.go)
+	keyFormat      = []byte("format")
+	keySeal        = []byte("seal")
 )
 
 var (
-	// errHeld is returned when another process has the file open.
+	// errHeld is returned when another process does not let go of the file.
 	errHeld = errors.New("another process holds it")
 	// errDamaged is returned when the file cannot be read.
 	errDamaged = errors.New("damaged")
-	// errForeign is returned when the file is another program's, or of a format we do not know.
+	// errForeign is returned when the file is another program's.
 	errForeign = errors.New("not a state file of goblin-actor")
+	// errNewer is returned when the file is of a later version of the program, which goes on using it.
+	errNewer = errors.New("written by a later version")
+	// errTheirs is returned when the file belongs to another user: what it says is not to be believed.
+	errTheirs = errors.New("it belongs to another user")
 )
 
 // unusable reports whether a file like that stays useless, so that it is set aside.
 func unusable(err error) bool { return errors.Is(err, errDamaged) || errors.Is(err, errForeign) }
 
-// file is an open state file. Its methods block on the disk and may be called from any goroutine.
-type file struct {
-	mu sync.Mutex
-	db *bbolt.DB // nil after close
-}
-
 // contents is what a file holds.
 type contents struct {
-	key  message.SealingKey
-	eras map[string]message.KnownEra
+	key      message.SealingKey
+	eras     map[string]message.KnownEra
+	catalogs map[string]*message.KnownCatalog
+	spoiled  int // catalogs that are damaged, each for itself
 }
 
-// open opens or creates the file, waits for its lock no longer than wait, and reads it. errHeld, errDamaged and
-// errForeign say what is wrong with it; other errors are the system's.
-func open(path string, wait time.Duration) (*file, contents, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, contents{}, fmt.Errorf("make directory of state file: %w", err)
+// batch is what is to be written. What is unknown, or nil, is deleted.
+type batch struct {
+	eras     map[string]message.KnownEra
+	catalogs map[string]*message.KnownCatalog
+}
+
+func newBatch() batch {
+	return batch{map[string]message.KnownEra{}, map[string]*message.KnownCatalog{}}
+}
+
+func (b batch) empty() bool { return len(b.eras)+len(b.catalogs) == 0 }
+
+// under adds what an earlier batch has and this one has not.
+func (b batch) under(earlier batch) {
+	for k, v := range earlier.eras {
+		if _, newer := b.eras[k]; !newer {
+			b.eras[k] = v
+		}
 	}
-	var held *os.File
-	f := &file{}
+	for k, v := range earlier.catalogs {
+		if _, newer := b.catalogs[k]; !newer {
+			b.catalogs[k] = v
+		}
+	}
+}
+
+// read reads the file, and makes one when there is none. It waits no longer than wait for a gateway that writes at this moment:
+// nobody keeps the file longer than that. The errors above say what is wrong with it; others are the system's.
+func read(path string, wait time.Duration) (contents, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return contents{}, fmt.Errorf("make directory of state file: %w", err)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return create(path, wait)
+	case err != nil:
+		return contents{}, fmt.Errorf("look at state file: %w", err)
+	case !info.Mode().IsRegular():
+		return contents{}, errors.New("the state file is no file: " + info.Mode().String())
+	case !ours(info):
+		return contents{}, errTheirs
+	case info.Size() == 0:
+		return create(path, wait)
+	case info.Mode().Perm()&0o077 != 0: // it holds a key
+		if err := os.Chmod(path, 0o600); err != nil {
+			return contents{}, fmt.Errorf("protect state file: %w", err)
+		}
+	}
 	var c contents
+	err = withFile(path, true, wait, func(db *bbolt.DB) error { return db.View(c.read) })
+	if err != nil {
+		return contents{}, err
+	}
+	return c, nil
+}
+
+// create makes the file, unless another gateway has just done so: then it reads that one's.
+func create(path string, wait time.Duration) (contents, error) {
+	var c contents
+	_, _ = rand.Read(c.key[:]) // never fails
+	err := withFile(path, false, wait, func(db *bbolt.DB) error {
+		return db.Update(func(tx *bbolt.Tx) error {
+			if err := fill(tx, c.key); err != nil {
+				return err
+			}
+			return c.read(tx)
+		})
+	})
+	if err != nil {
+		return contents{}, err
+	}
+	return c, nil
+}
+
+// write writes the batch, and leaves out of the file what is too much or too old. A file that has gone is made anew with this key.
+func write(path string, key message.SealingKey, b batch, wait time.Duration) error {
+	if b.empty() {
+		return nil
+	}
+	return withFile(path, false, wait, func(db *bbolt.DB) error {
+		return db.Update(func(tx *bbolt.Tx) error {
+			err := fill(tx, key)
+			if err == nil {
+				err = checkFormat(tx)
+			}
+			if err == nil {
+				err = putEras(tx, b.eras)
+			}
+			if err == nil {
+				err = putCatalogs(tx, b.catalogs)
+			}
+			if err == nil {
+				err = prune(tx, time.Now())
+			}
+			return err
+		})
+	})
+}
+
+// withFile opens the file, calls f, and closes it again: it is locked for no longer than that.
+func withFile(path string, readOnly bool, wait time.Duration, f func(*bbolt.DB) error) error {
+	until := time.Now().Add(wait)
+	for {
+		err := once(path, readOnly, f)
+		if !errors.Is(err, errHeld) || !time.Now().Before(until) {
+			return err
+		}
+		time.Sleep(lockPoll)
+	}
+}
+
+// once is withFile without waiting. Whatever the file holds, it is closed in the end: bbolt may panic before it could.
+func once(path string, readOnly bool, f func(*bbolt.DB) error) error {
+	var held *os.File
+	var db *bbolt.DB
+	open := func(name string, flag int, mode os.FileMode) (*os.File, error) {
+		var err error
+		held, err = os.OpenFile(name, flag, mode)
+		return held, err
+	}
 	err := guarded(func() (err error) {
-		f.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: wait, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
-			var err error
-			held, err = os.OpenFile(name, flag, mode)
-			return held, err
-		}})
-		if err != nil {
+		// bbolt tries the lock once when it may wait for less than its own pause of 50 ms.
+		if db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 1, ReadOnly: readOnly, OpenFile: open}); err != nil {
 			return openError(err)
 		}
-		if err := os.Chmod(path, 0o600); err != nil { // it holds a key
-			return fmt.Errorf("protect state file: %w", err)
-		}
-		return f.db.Update(c.read)
+		return f(db)
 	})
-	if err == nil {
-		return f, c, nil
-	}
-	if f.db != nil {
-		_ = guarded(f.db.Close)
+	if db != nil {
+		if closeErr := guarded(db.Close); err == nil && closeErr != nil {
+			err = fmt.Errorf("close state file: %w", closeErr)
+		}
 	}
 	if held != nil {
-		_ = held.Close() // bbolt may have panicked before it could
+		_ = held.Close()
 	}
-	return nil, contents{}, err
+	return err
 }
 
 // openError sorts the errors of opening: what the system did not complain about, bbolt did.
@@ -120,120 +222,63 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// read takes everything out of the file, and makes what a new one lacks.
-func (c *contents) read(tx *bbolt.Tx) error {
-	meta := tx.Bucket(bucketMeta)
-	if meta == nil {
-		if first, _ := tx.Cursor().First(); first != nil {
-			return errForeign
-		}
-		return c.create(tx)
+// fill begins a file that is new.
+func fill(tx *bbolt.Tx, key message.SealingKey) error {
+	if first, _ := tx.Cursor().First(); first != nil {
+		return nil
 	}
-	if string(meta.Get(keyFormat)) != format {
-		return fmt.Errorf("%w: format %.20q", errForeign, meta.Get(keyFormat))
-	}
-	if n := copy(c.key[:], meta.Get(keySeal)); n != len(c.key) || len(meta.Get(keySeal)) != n {
-		return fmt.Errorf("%w: the sealing key has the wrong length", errDamaged)
-	}
-	return c.readEras(tx)
-}
-
-// create fills a new file.
-func (c *contents) create(tx *bbolt.Tx) error {
-	_, _ = rand.Read(c.key[:]) // never fails
 	meta, err := tx.CreateBucket(bucketMeta)
 	if err == nil {
-		err = meta.Put(keyFormat, []byte(format))
+		err = meta.Put(keyFormat, strconv.AppendInt(nil, format, 10))
 	}
 	if err == nil {
-		err = meta.Put(keySeal, c.key[:])
+		err = meta.Put(keySeal, key[:])
 	}
 	if err != nil {
 		return fmt.Errorf("create state file: %w", err)
 	}
-	return c.readEras(tx)
+	return nil
 }
 
-// storedEra is an era as it stands in the file.
-type storedEra struct {
-	Era protocol.Era `json:"era"`
-	At  time.Time    `json:"at"`
-}
-
-func (c *contents) readEras(tx *bbolt.Tx) error {
-	eras, err := tx.CreateBucketIfNotExists(bucketEras)
-	if err != nil {
-		return fmt.Errorf("eras in state file: %w", err)
+func checkFormat(tx *bbolt.Tx) error {
+	meta := tx.Bucket(bucketMeta)
+	if meta == nil {
+		return errForeign
 	}
-	c.eras = map[string]message.KnownEra{}
-	var old [][]byte
-	oldest, cursor := time.Now().Add(-eraKept), eras.Cursor()
-	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
-		var e storedEra
-		known := json.Unmarshal(v, &e) == nil && (e.Era == protocol.EraLegacy || e.Era == protocol.EraModern)
-		if !known || e.At.Before(oldest) || len(c.eras) >= maxEras {
-			old = append(old, append([]byte(nil), k...))
-			continue
-		}
-		c.eras[string(k)] = message.KnownEra(e)
-	}
-	for _, k := range old {
-		if err := eras.Delete(k); err != nil {
-			return fmt.Errorf("forget an old era: %w", err)
-		}
+	switch n, err := strconv.Atoi(string(meta.Get(keyFormat))); {
+	case err != nil || n < 1:
+		return fmt.Errorf("%w: format %.20q", errForeign, meta.Get(keyFormat))
+	case n > format:
+		return fmt.Errorf("%w: format %d", errNewer, n)
 	}
 	return nil
 }
 
-// put writes eras; one that is unknown is deleted. It does nothing when there are none, or after close.
-func (f *file) put(eras map[string]message.KnownEra) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(eras) == 0 || f.db == nil {
-		return nil
-	}
-	return guarded(func() error {
-		return f.db.Update(func(tx *bbolt.Tx) error {
-			bucket := tx.Bucket(bucketEras)
-			for server, known := range eras {
-				if err := putEra(bucket, server, known); err != nil {
-					return fmt.Errorf("write era: %w", err)
-				}
-			}
-			return nil
-		})
-	})
-}
-
-func putEra(bucket *bbolt.Bucket, server string, known message.KnownEra) error {
-	if known.Era == protocol.EraUnknown {
-		return bucket.Delete([]byte(server))
-	}
-	value, err := json.Marshal(storedEra(known))
-	if err != nil {
+// read takes everything out of the file.
+func (c *contents) read(tx *bbolt.Tx) error {
+	if err := checkFormat(tx); err != nil {
 		return err
 	}
-	return bucket.Put([]byte(server), value)
-}
-
-// close closes the file; a second time does nothing.
-func (f *file) close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.db == nil {
-		return nil
+	meta := tx.Bucket(bucketMeta)
+	if n := copy(c.key[:], meta.Get(keySeal)); n != len(c.key) || len(meta.Get(keySeal)) != n {
+		return fmt.Errorf("%w: the sealing key has the wrong length", errDamaged)
 	}
-	err := guarded(f.db.Close)
-	f.db = nil
-	return err
+	c.eras = readEras(tx, time.Now())
+	c.catalogs, c.spoiled = readCatalogs(tx, time.Now())
+	return nil
 }
 
-// setAside renames a file nobody can use and returns its new name. No earlier one is overwritten.
-func setAside(path string) (string, error) {
+// setAside renames a file nobody can use and returns its new name. No earlier one is overwritten. was is the file that was
+// found to be useless: another gateway may have set it aside already and begun a new one, which stays.
+func setAside(path string, was fs.FileInfo) (string, error) {
 	for n := 1; n <= maxAside; n++ {
 		aside := fmt.Sprintf("%s.unusable-%d", path, n)
 		if _, err := os.Lstat(aside); err == nil {
 			continue
+		}
+		is, err := os.Stat(path)
+		if err != nil || !os.SameFile(is, was) {
+			return "", nil
 		}
 		if err := os.Rename(path, aside); err != nil {
 			return "", fmt.Errorf("set state file aside: %w", err)

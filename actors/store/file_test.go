@@ -2,9 +2,12 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,18 +23,40 @@ var (
 	legacy = message.KnownEra{Era: protocol.EraLegacy, At: now.Add(-time.Hour)}
 )
 
-// begin makes a state file with two eras and returns its path and key.
-func begin(t *testing.T) (string, message.SealingKey) {
+// catalogOf is what a server offers that has tools of these names.
+func catalogOf(at time.Time, names ...string) *message.KnownCatalog {
+	k := &message.KnownCatalog{At: at, Info: &message.ServerInfo{Version: "2025-11-25", Capabilities: []byte(`{"tools":{}}`), Info: []byte(`{"name":"x"}`), Instructions: "read"}}
+	for _, name := range names {
+		k.Lists[protocol.Tools].Items = append(k.Lists[protocol.Tools].Items, fmt.Appendf(nil, `{"name":%q}`, name))
+	}
+	k.Lists[protocol.Templates].Silent = true
+	return k
+}
+
+// told says what stands in a catalog.
+func told(k *message.KnownCatalog) string {
+	if k == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("%v %+v %s %s %q %v", k.At.UTC(), k.Info.Version, k.Info.Capabilities, k.Info.Info, k.Info.Instructions, k.Lists)
+}
+
+func mustRead(t *testing.T, path string) contents {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "new", "state.db")
-	f, c, err := open(path, lockWait)
+	c, err := read(path, readWait)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.put(map[string]message.KnownEra{"a": modern, "b": legacy}); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.close(); err != nil {
+	return c
+}
+
+// begin makes a state file with two eras and a catalog and returns its path and key.
+func begin(t *testing.T) (string, message.SealingKey) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "new", "state.db")
+	c := mustRead(t, path)
+	b := batch{map[string]message.KnownEra{"a": modern, "b": legacy}, map[string]*message.KnownCatalog{"s": catalogOf(now, "x", "y")}}
+	if err := write(path, c.key, b, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	return path, c.key
@@ -39,68 +64,230 @@ func begin(t *testing.T) (string, message.SealingKey) {
 
 func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	path, key := begin(t)
-	f, c, err := open(path, lockWait)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := mustRead(t, path)
 	if c.key != key || c.key == (message.SealingKey{}) {
 		t.Error("the sealing key is another one")
 	}
 	if len(c.eras) != 2 || c.eras["a"] != modern || c.eras["b"] != legacy {
 		t.Errorf("eras %v", c.eras)
 	}
-	if err := f.put(map[string]message.KnownEra{"a": {}}); err != nil {
+	if want := catalogOf(now, "x", "y"); len(c.catalogs) != 1 || told(c.catalogs["s"]) != told(want) {
+		t.Errorf("catalogs %s, want %s", told(c.catalogs["s"]), told(want))
+	}
+	gone := batch{map[string]message.KnownEra{"a": {}}, map[string]*message.KnownCatalog{"s": nil, "t": catalogOf(now)}}
+	if err := write(path, key, gone, writeWait); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.close(), f.close(), f.put(map[string]message.KnownEra{"c": modern})); err != nil {
-		t.Errorf("after the end: %v", err)
-	}
-	f, c, err = open(path, lockWait)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.close()
-	if len(c.eras) != 1 || c.eras["b"] != legacy {
-		t.Errorf("eras %v, want only b", c.eras)
+	c = mustRead(t, path)
+	if len(c.eras) != 1 || c.eras["b"] != legacy || len(c.catalogs) != 1 || told(c.catalogs["t"]) != told(catalogOf(now)) {
+		t.Errorf("eras %v, catalogs %v: want b and t", c.eras, c.catalogs)
 	}
 	if info, err := os.Stat(path); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
 		t.Errorf("mode %v, %v: the file holds a key", info.Mode(), err)
 	}
 }
 
-func TestOldAndSenselessErasAreForgotten(t *testing.T) {
-	path, _ := begin(t)
-	f, _, err := open(path, lockWait)
-	if err != nil {
+// A file that has gone is made anew with the key that is in force.
+func TestAFileThatHasGone(t *testing.T) {
+	path, key := begin(t)
+	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	old := message.KnownEra{Era: protocol.EraModern, At: now.Add(-eraKept - time.Hour)}
-	if err := f.put(map[string]message.KnownEra{"old": old, "odd": {Era: "baroque", At: now}}); err != nil {
+	if err := write(path, key, batch{eras: map[string]message.KnownEra{"c": modern}}, writeWait); err != nil {
 		t.Fatal(err)
 	}
-	err = f.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketEras).Put([]byte("bad"), []byte("{")) })
-	if err := errors.Join(err, f.close()); err != nil {
-		t.Fatal(err)
-	}
-	f, c, err := open(path, lockWait)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.close()
-	if len(c.eras) != 2 {
-		t.Errorf("eras %v, want a and b", c.eras)
+	if c := mustRead(t, path); c.key != key || len(c.eras) != 1 {
+		t.Errorf("key kept: %v, eras %v", c.key == key, c.eras)
 	}
 }
 
+func TestOldAndSenselessEntriesAreForgotten(t *testing.T) {
+	path, key := begin(t)
+	old := now.Add(-eraKept - time.Hour)
+	b := batch{
+		map[string]message.KnownEra{"old": {Era: protocol.EraModern, At: old}, "odd": {Era: "baroque", At: now}},
+		map[string]*message.KnownCatalog{"old": catalogOf(old, "x"), "yet to come": catalogOf(now.Add(catalogKept + time.Hour))},
+	}
+	big := catalogOf(now, "x")
+	big.Info.Instructions = strings.Repeat("x", maxCatalog)
+	b.catalogs["big"] = big
+	if err := write(path, key, b, writeWait); err != nil {
+		t.Fatal(err)
+	}
+	bolt(func(tx *bbolt.Tx) error {
+		return errors.Join(tx.Bucket(bucketEras).Put([]byte("bad"), []byte("{")), tx.Bucket(bucketCatalogs).Put([]byte("bad"), []byte("{")))
+	})(t, path)
+	if c := mustRead(t, path); len(c.eras) != 2 || len(c.catalogs) != 1 {
+		t.Errorf("eras %v, catalogs %v: want a and b, and s", c.eras, c.catalogs)
+	}
+	if err := write(path, key, batch{eras: map[string]message.KnownEra{"a": {}}}, writeWait); err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	bolt(func(tx *bbolt.Tx) error {
+		left = tx.Bucket(bucketEras).Stats().KeyN + tx.Bucket(bucketCatalogs).Stats().KeyN
+		return nil
+	})(t, path)
+	if left != 2 {
+		t.Errorf("%d entries are left in the file, want b and s", left)
+	}
+}
+
+// Of too many servers the oldest go, and of too many bytes.
+func TestBounds(t *testing.T) {
+	path, key := begin(t)
+	b := newBatch()
+	for i := range maxCatalogs + 10 {
+		b.catalogs[fmt.Sprint(i)] = catalogOf(now.Add(-time.Duration(i)*time.Second), "x")
+	}
+	if err := write(path, key, b, writeWait); err != nil {
+		t.Fatal(err)
+	}
+	c := mustRead(t, path)
+	if len(c.catalogs) != maxCatalogs || c.catalogs["0"] == nil || c.catalogs[fmt.Sprint(maxCatalogs)] != nil {
+		t.Errorf("%d catalogs", len(c.catalogs))
+	}
+	b = newBatch()
+	for i := range 10 {
+		large := catalogOf(now.Add(time.Duration(i)*time.Second), "x")
+		large.Info.Instructions = strings.Repeat("x", maxCatalog-1000)
+		b.catalogs[fmt.Sprint("large", i)] = large
+	}
+	if err := write(path, key, b, writeWait); err != nil {
+		t.Fatal(err)
+	}
+	c = mustRead(t, path)
+	if len(c.catalogs) != 8 || c.catalogs["large9"] == nil || c.catalogs["large1"] != nil {
+		t.Errorf("%d catalogs, want the 8 newest", len(c.catalogs))
+	}
+}
+
+// A catalog that is damaged costs that server only.
+func TestADamagedEntry(t *testing.T) {
+	path, key := begin(t)
+	if err := write(path, key, batch{catalogs: map[string]*message.KnownCatalog{"t": catalogOf(now, "z")}}, writeWait); err != nil {
+		t.Fatal(err)
+	}
+	bolt(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketCatalogs)
+		v := append([]byte(nil), b.Get([]byte("s"))...)
+		v[len(v)-3] ^= 1
+		return b.Put([]byte("s"), v)
+	})(t, path)
+	if c := mustRead(t, path); c.spoiled != 1 || len(c.catalogs) != 1 || c.catalogs["t"] == nil || len(c.eras) != 2 {
+		t.Errorf("%d spoiled, catalogs %v, eras %v: want t alone", c.spoiled, c.catalogs, c.eras)
+	}
+}
+
+// Two gateways that begin, read and write at once lose nothing, and share one key.
+func TestManyWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	const writers, rounds = 8, 10
+	keys := make([]message.SealingKey, writers)
+	var all sync.WaitGroup
+	for i := range writers {
+		all.Go(func() {
+			c, err := read(path, time.Minute)
+			keys[i] = c.key
+			for round := range rounds {
+				if err == nil {
+					err = write(path, c.key, batch{catalogs: map[string]*message.KnownCatalog{fmt.Sprintf("%d/%d", i, round): catalogOf(now, "x")}}, time.Minute)
+				}
+				if err == nil {
+					_, err = read(path, time.Minute)
+				}
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if c := mustRead(t, path); len(c.catalogs) != writers*rounds {
+		t.Errorf("%d catalogs, want %d", len(c.catalogs), writers*rounds)
+	}
+	for _, key := range keys {
+		if key != keys[0] {
+			t.Fatal("they have different keys")
+		}
+	}
+}
+
+// An older version of the program keeps the file for its whole life: nobody waits for it for long.
 func TestHeldByAnother(t *testing.T) {
-	path, _ := begin(t)
-	f, _, err := open(path, lockWait)
+	path, key := begin(t)
+	db, err := bbolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.close()
-	if _, _, err := open(path, 20*time.Millisecond); !errors.Is(err, errHeld) {
-		t.Errorf("error %v, want errHeld", err)
+	began := time.Now()
+	if _, err := read(path, 20*time.Millisecond); !errors.Is(err, errHeld) {
+		t.Errorf("read: error %v, want errHeld", err)
+	}
+	if err := write(path, key, batch{eras: map[string]message.KnownEra{"c": modern}}, 20*time.Millisecond); !errors.Is(err, errHeld) {
+		t.Errorf("write: error %v, want errHeld", err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustRead(t, path)
+}
+
+// What a later version of the program has written is not touched: the two may run side by side.
+func TestALaterFormatIsLeftAlone(t *testing.T) {
+	path, key := begin(t)
+	bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("99")) })(t, path)
+	if o := load(path); !errors.Is(o.err, errNewer) || o.aside != "" {
+		t.Errorf("load: %v, aside %q; want errNewer", o.err, o.aside)
+	}
+	if err := write(path, key, batch{eras: map[string]message.KnownEra{"c": modern}}, writeWait); !errors.Is(err, errNewer) {
+		t.Errorf("write: %v, want errNewer", err)
+	}
+}
+
+// What another user has written is not believed.
+func TestAnotherUsersFile(t *testing.T) {
+	path, _ := begin(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	if err := os.Chown(path, 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	if o := load(path); !errors.Is(o.err, errTheirs) || o.aside != "" {
+		t.Errorf("load: %v, aside %q; want errTheirs", o.err, o.aside)
+	}
+}
+
+// A gateway that comes to set a useless file aside finds another one's new file: that stays.
+func TestSetAsideTwice(t *testing.T) {
+	path, key := begin(t)
+	was, err := os.Stat(filepath.Dir(path)) // some other file
+	if err != nil {
+		t.Fatal(err)
+	}
+	if aside, err := setAside(path, was); aside != "" || err != nil {
+		t.Errorf("set aside as %q, %v", aside, err)
+	}
+	if c := mustRead(t, path); c.key != key {
+		t.Error("it is another file")
+	}
+}
+
+// bolt changes the file behind our back.
+func bolt(do func(*bbolt.Tx) error) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		db, err := bbolt.Open(path, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(db.Update(do), db.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -120,23 +307,12 @@ func TestDamagedAndForeignFiles(t *testing.T) {
 			}
 		}
 	}
-	bolt := func(change func(*bbolt.Tx) error) func(*testing.T, string) {
-		return func(t *testing.T, path string) {
-			db, err := bbolt.Open(path, 0o600, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(db.Update(change), db.Close()); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 	tests := []struct {
 		name  string
 		spoil func(*testing.T, string)
 	}{
-		{"text", func(t *testing.T, path string) { write(t, path, "my shopping list\n") }},
-		{"a page of zeros", func(t *testing.T, path string) { write(t, path, string(make([]byte, 64<<10))) }},
+		{"text", func(t *testing.T, path string) { overwrite(t, path, "my shopping list\n") }},
+		{"a page of zeros", func(t *testing.T, path string) { overwrite(t, path, string(make([]byte, 64<<10))) }},
 		{"both metas overwritten", edit(16, "garbage garbage garbage garbage")},
 		{"cut to a page", func(t *testing.T, path string) { truncate(t, path, int64(os.Getpagesize())) }},
 		{"cut to two pages", func(t *testing.T, path string) { truncate(t, path, int64(2*os.Getpagesize())) }},
@@ -147,7 +323,7 @@ func TestDamagedAndForeignFiles(t *testing.T) {
 			}
 			bolt(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err })(t, path)
 		}},
-		{"a later format", bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("99")) })},
+		{"a senseless format", bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("-7")) })},
 		{"a short key", bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keySeal, []byte("short")) })},
 	}
 	for _, test := range tests {
@@ -158,15 +334,17 @@ func TestDamagedAndForeignFiles(t *testing.T) {
 			if o.err != nil {
 				t.Fatalf("load: %v", o.err)
 			}
-			defer o.file.close()
-			if o.aside == "" || o.why == nil || o.held.key == key {
-				t.Errorf("aside %q, why %v: want it set aside and a new key", o.aside, o.why)
+			w := save(writeFile{path: path, key: o.held.key, batch: batch{eras: map[string]message.KnownEra{"a": modern}}})
+			if w.err != nil {
+				t.Errorf("write to the new one: %v", w.err)
 			}
-			if _, err := os.Stat(o.aside); err != nil {
+			if aside := o.aside + w.aside; aside == "" || o.why == nil && w.why == nil || o.aside != "" && o.held.key == key {
+				t.Errorf("aside %q and %q, why %v, %v: want it set aside, at once with a new key", o.aside, w.aside, o.why, w.why)
+			} else if _, err := os.Stat(aside); err != nil {
 				t.Errorf("what was there is gone: %v", err)
 			}
-			if err := o.file.put(map[string]message.KnownEra{"a": modern}); err != nil {
-				t.Errorf("write to the new one: %v", err)
+			if c := mustRead(t, path); c.eras["a"] != modern {
+				t.Errorf("what was written is not there: %v", c.eras)
 			}
 		})
 	}
@@ -183,18 +361,16 @@ func TestRandomDamage(t *testing.T) {
 		raw := append([]byte(nil), whole...)
 		raw[at] ^= 0xff
 		spoiled := filepath.Join(t.TempDir(), "state.db")
-		write(t, spoiled, string(raw))
-		if o := load(spoiled); o.err != nil {
+		overwrite(t, spoiled, string(raw))
+		if o := load(spoiled); o.err != nil && !errors.Is(o.err, errNewer) {
 			t.Fatalf("byte %d: %v", at, o.err)
-		} else if err := o.file.close(); err != nil {
-			t.Fatalf("byte %d: %v", at, err)
 		}
 	}
 }
 
 func TestPlacesThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "file"), "x")
+	overwrite(t, filepath.Join(dir, "file"), "x")
 	for _, path := range []string{dir, filepath.Join(dir, "file", "state.db")} {
 		if o := load(path); o.err == nil {
 			t.Errorf("load %s: no error", path)
@@ -202,7 +378,7 @@ func TestPlacesThatCannotBe(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, path, text string) {
+func overwrite(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

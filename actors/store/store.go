@@ -3,8 +3,9 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
-	"maps"
+	"os"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -12,8 +13,11 @@ import (
 )
 
 const (
-	lockWait = 500 * time.Millisecond // how long another process may keep the file from us
-	openWait = 2 * time.Second        // a disk that takes longer does without us
+	readWait  = 200 * time.Millisecond // for a gateway that writes at this moment; it takes a few milliseconds
+	writeWait = time.Second            // likewise, where nobody waits for us
+	openWait  = 2 * time.Second        // a disk that takes longer does without us
+	writeSoon = 250 * time.Millisecond // what is learned in such a time is written at once
+	heldPause = 5 * time.Second        // before the next attempt to write a file that another process does not let go
 )
 
 // Options say where the state is kept.
@@ -25,7 +29,7 @@ type Options struct {
 
 // Spawn starts the actor under the gateway. What it knows outlives a panic and the restart after it.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
-	s := &state{gateway: o.Gateway, path: o.Path, dirty: map[string]message.KnownEra{}}
+	s := &state{gateway: o.Gateway, path: o.Path, dirty: newBatch()}
 	_, _ = rand.Read(s.key[:]) // never fails
 	options := kernel.SpawnOptions{Name: "store", Kind: "store", Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(kernel.Self) kernel.Logic { return &store{o, s} })
@@ -42,79 +46,85 @@ func (s *store) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect 
 }
 
 type (
-	openFile  struct{ path string }
-	putEras   struct{ batch batch }
-	closeFile struct { // after a last write, if there is something to write
-		file  *file
+	readFile  struct{ path string }
+	writeFile struct {
+		path  string
+		key   message.SealingKey // of a file that has to be made anew
 		batch batch
+		last  bool // nobody is there to hear what became of it
 	}
 )
 
-// batch is what is to be written to a file.
-type batch struct {
-	file *file
-	eras map[string]message.KnownEra
-}
-
 // Messages of the store to itself.
 type (
-	opened struct {
-		file  *file // nil when err is set
+	loaded struct {
 		held  contents
 		aside string // where a damaged or foreign file went; "" = there was none
 		why   error  // what was wrong with it
 		err   error
 	}
 	openExpired struct{}
-	written     struct{ err error }
-)
-
-// Abandon closes a file that came when the store was going.
-func (o opened) Abandon(kernel.Why) {
-	if o.file != nil {
-		_ = o.file.close()
+	writeDue    struct{}
+	written     struct {
+		batch batch
+		aside string // as of loaded
+		why   error
+		err   error
 	}
-}
+)
 
 func (s *store) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case openFile:
+	case readFile:
 		self.Go(func(context.Context) any { return load(a.path) })
-	case putEras:
-		self.Go(func(context.Context) any { return written{a.batch.file.put(a.batch.eras)} })
-	case closeFile:
+	case writeFile:
 		log := s.Log
 		self.Go(func(context.Context) any {
-			err := a.file.put(a.batch.eras)
-			if closeErr := a.file.close(); err == nil {
-				err = closeErr
+			w := save(a)
+			if a.last {
+				if w.err != nil {
+					log.Warn("the state file could not be completed", "err", w.err)
+				}
+				return nil
 			}
-			if err != nil {
-				log.Warn("the state file could not be completed", "err", err)
-			}
-			return nil
+			return w
 		})
 	}
 }
 
-// load opens the file and reads it. A file that is damaged or foreign is set aside, and a new one begun.
-func load(path string) opened {
-	f, held, err := open(path, lockWait)
+// load reads the file. One that is damaged or foreign is set aside, and a new one begun.
+func load(path string) loaded {
+	was, _ := os.Stat(path)
+	held, err := read(path, readWait)
 	if err == nil {
-		return opened{file: f, held: held}
+		return loaded{held: held}
 	}
-	if !unusable(err) {
-		return opened{err: err}
+	if !unusable(err) || was == nil {
+		return loaded{err: err}
 	}
-	aside, moveErr := setAside(path)
+	aside, moveErr := setAside(path, was)
 	if moveErr != nil {
-		return opened{err: moveErr}
+		return loaded{err: moveErr}
 	}
 	why := err
-	if f, held, err = open(path, lockWait); err != nil {
-		return opened{err: err}
+	if held, err = read(path, readWait); err != nil {
+		return loaded{err: err}
 	}
-	return opened{file: f, held: held, aside: aside, why: why}
+	return loaded{held: held, aside: aside, why: why}
+}
+
+// save writes to the file. What is damaged may be found out only now; then as above.
+func save(a writeFile) written {
+	was, _ := os.Stat(a.path)
+	err := write(a.path, a.key, a.batch, writeWait)
+	if !unusable(err) || was == nil {
+		return written{batch: a.batch, err: err}
+	}
+	aside, moveErr := setAside(a.path, was)
+	if moveErr != nil {
+		return written{batch: a.batch, err: moveErr}
+	}
+	return written{a.batch, aside, err, write(a.path, a.key, a.batch, writeWait)}
 }
 
 // state is all the store knows. Written by step only.
@@ -124,9 +134,10 @@ type state struct {
 	key     message.SealingKey // in force when the file gives none
 	phase   phase
 	told    bool
-	file    *file // open; handed to effects, never used here
 	writing bool
-	dirty   map[string]message.KnownEra // waits to be written
+	due     bool  // a writeDue is on its way
+	held    bool  // it was said that the file is held
+	dirty   batch // waits to be written
 }
 
 // phase is where the store stands.
@@ -134,8 +145,8 @@ type phase string
 
 const (
 	starting phase = ""        // before Started
-	opening  phase = "opening" // the file is being opened
-	kept     phase = "kept"    // the file is open
+	opening  phase = "opening" // the file is being read
+	kept     phase = "kept"    // what is learned is written to it
 	memory   phase = "memory"  // there is no file, or none that can be used
 )
 
@@ -143,16 +154,12 @@ const (
 func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
-		if s.path == "" || s.told {
-			return s.inMemory(out)
-		}
-		s.phase = opening
-		return append(out, kernel.Act(openFile{s.path}), kernel.WakeAfter(openWait, openExpired{}))
-	case opened:
-		return s.opened(m, out)
+		return s.start(out)
+	case loaded:
+		return s.loaded(m, out)
 	case openExpired:
 		if s.phase == opening {
-			out = append(out, warn("the state file takes too long to open; what is learned is kept in memory", "path", s.path))
+			out = append(out, warn("the state file takes too long to read; what is learned is kept in memory", "path", s.path))
 			return s.inMemory(out)
 		}
 	case kernel.GoPanicked:
@@ -160,70 +167,119 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 		return s.inMemory(out)
 	case message.RememberEra:
 		if s.phase != memory {
-			s.dirty[m.Server] = m.Known
+			s.dirty.eras[m.Server] = m.Known
 		}
+		return s.writeSoon(writeSoon, out)
+	case message.RememberCatalog:
+		if _, waits := s.dirty.catalogs[m.Server]; s.phase != memory && (waits || len(s.dirty.catalogs) < maxCatalogs) {
+			s.dirty.catalogs[m.Server] = m.Known
+		}
+		return s.writeSoon(writeSoon, out)
+	case writeDue:
+		s.due = false
 		return s.write(out)
 	case written:
-		s.writing = false
-		if m.err != nil {
-			out = append(out, warn("the state file can no longer be written; what is learned is kept in memory", "path", s.path, "err", m.err))
-			return s.inMemory(out)
-		}
-		return s.write(out)
+		return s.written(m, out)
 	case kernel.Stopping:
-		if s.phase == kept {
-			out = append(out, kernel.Act(closeFile{s.file, batch{s.file, s.dirty}}))
+		if s.phase == kept && !s.dirty.empty() {
+			out = append(out, kernel.Act(writeFile{s.path, s.key, s.dirty, true}))
 		}
-		s.phase, s.file, s.writing, s.dirty = memory, nil, false, map[string]message.KnownEra{}
+		s.phase, s.dirty = memory, newBatch()
 	}
 	return out
 }
 
-// opened takes the file, unless it came too late.
-func (s *state) opened(m opened, out []kernel.Effect) []kernel.Effect {
+// start reads the file. After a restart nothing is under way any more, and what was learned is still to be written.
+func (s *state) start(out []kernel.Effect) []kernel.Effect {
+	s.writing, s.due = false, false
+	switch {
+	case s.told:
+		return s.writeSoon(writeSoon, out)
+	case s.path == "":
+		return s.inMemory(out)
+	}
+	s.phase = opening
+	return append(out, kernel.Act(readFile{s.path}), kernel.WakeAfter(openWait, openExpired{}))
+}
+
+// loaded takes what the file holds, unless it came too late.
+func (s *state) loaded(m loaded, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.phase != opening:
-		if m.file != nil {
-			out = append(out, kernel.Act(closeFile{file: m.file}))
-		}
 		return out
 	case m.err != nil:
 		out = append(out, warn("what is learned is kept in memory, as the state file cannot be used", "path", s.path, "err", m.err))
 		return s.inMemory(out)
 	case m.aside != "":
-		out = append(out, warn("the state file was damaged or another program's; it is set aside and a new one begun", "path", s.path, "aside", m.aside, "err", m.why))
+		out = s.warnAside(m.aside, m.why, out)
+	case m.held.spoiled > 0:
+		out = append(out, warn("some of what was known of servers is damaged in the state file; they are asked anew", "path", s.path, "servers", m.held.spoiled))
 	}
-	s.phase, s.file, s.key = kept, m.file, m.held.key
-	return s.write(s.tell(m.held.eras, out))
+	s.phase, s.key = kept, m.held.key
+	return s.writeSoon(writeSoon, s.tell(m.held, out))
 }
 
 // inMemory goes on without a file.
 func (s *state) inMemory(out []kernel.Effect) []kernel.Effect {
-	if s.phase == kept {
-		out = append(out, kernel.Act(closeFile{file: s.file}))
-	}
-	s.phase, s.file, s.dirty = memory, nil, map[string]message.KnownEra{}
-	return s.tell(nil, out)
+	s.phase, s.dirty = memory, newBatch()
+	return s.tell(contents{}, out)
 }
 
 // tell gives the gateway what there is, once.
-func (s *state) tell(eras map[string]message.KnownEra, out []kernel.Effect) []kernel.Effect {
+func (s *state) tell(c contents, out []kernel.Effect) []kernel.Effect {
 	if s.told {
 		return out
 	}
 	s.told = true
-	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: maps.Clone(eras)}))
+	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: c.eras, Catalogs: c.catalogs}))
+}
+
+// writeSoon has what waits written after a pause in which more may come.
+func (s *state) writeSoon(pause time.Duration, out []kernel.Effect) []kernel.Effect {
+	if s.phase != kept || s.writing || s.due || s.dirty.empty() {
+		return out
+	}
+	s.due = true
+	return append(out, kernel.WakeAfter(pause, writeDue{}))
 }
 
 // write writes what waits, unless a write runs.
 func (s *state) write(out []kernel.Effect) []kernel.Effect {
-	if s.phase != kept || s.writing || len(s.dirty) == 0 {
+	if s.phase != kept || s.writing || s.dirty.empty() {
 		return out
 	}
 	s.writing = true
-	eras := s.dirty
-	s.dirty = map[string]message.KnownEra{}
-	return append(out, kernel.Act(putEras{batch{s.file, eras}}))
+	b := s.dirty
+	s.dirty = newBatch()
+	return append(out, kernel.Act(writeFile{s.path, s.key, b, false}))
+}
+
+// written: a write is over. What a file that another process holds did not take is written later.
+func (s *state) written(m written, out []kernel.Effect) []kernel.Effect {
+	s.writing = false
+	if m.aside != "" {
+		out = s.warnAside(m.aside, m.why, out)
+	}
+	switch {
+	case s.phase != kept:
+		return out
+	case errors.Is(m.err, errHeld):
+		s.dirty.under(m.batch)
+		if !s.held {
+			s.held = true
+			out = append(out, warn("another process holds the state file; what is learned is written when it lets go", "path", s.path))
+		}
+		return s.writeSoon(heldPause, out)
+	case m.err != nil:
+		out = append(out, warn("the state file can no longer be written; what is learned is kept in memory", "path", s.path, "err", m.err))
+		return s.inMemory(out)
+	}
+	s.held = false
+	return s.writeSoon(writeSoon, out)
+}
+
+func (s *state) warnAside(aside string, why error, out []kernel.Effect) []kernel.Effect {
+	return append(out, warn("the state file was damaged or another program's; it is set aside and a new one begun", "path", s.path, "aside", aside, "err", why))
 }
 
 func warn(text string, args ...any) kernel.Effect {

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
 )
 
 // run starts a store on path, lets do talk to it, and stops the system. It returns what the gateway was told.
@@ -65,17 +67,25 @@ func TestStateOutlivesTheProcess(t *testing.T) {
 	}
 }
 
+// Several gateways of one user run at once: all read and refresh the same file, and share its key.
 func TestTwoGateways(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	run(t, path, func(ref kernel.Reference) {
+	var first, second message.StateLoaded
+	first = run(t, path, func(ref kernel.Reference) {
 		ref.Tell(message.RememberEra{Server: "a", Known: modern})
-		other := run(t, path, func(ref kernel.Reference) { ref.Tell(message.RememberEra{Server: "x", Known: modern}) })
-		if len(other.Eras) != 0 || other.Key == (message.SealingKey{}) {
-			t.Errorf("the second one has eras %v; want none, and a key of its own", other.Eras)
-		}
+		ref.Tell(message.RememberCatalog{Server: "s", Known: catalogOf(now, "x")})
+		second = run(t, path, func(ref kernel.Reference) {
+			ref.Tell(message.RememberEra{Server: "b", Known: modern})
+			ref.Tell(message.RememberCatalog{Server: "t", Known: catalogOf(now, "y")})
+		})
+		ref.Tell(message.RememberCatalog{Server: "s", Known: catalogOf(now, "x", "z")})
 	})
-	if third := run(t, path, nothing); len(third.Eras) != 1 {
-		t.Errorf("eras %v, want those of the first gateway", third.Eras)
+	if first.Key != second.Key {
+		t.Error("they have different keys")
+	}
+	third := run(t, path, nothing)
+	if len(third.Eras) != 2 || len(third.Catalogs) != 2 || told(third.Catalogs["s"]) != told(catalogOf(now, "x", "z")) {
+		t.Errorf("eras %v, catalogs %v: want those of both, the newest", third.Eras, third.Catalogs)
 	}
 }
 
@@ -86,61 +96,96 @@ func TestWithoutAFile(t *testing.T) {
 	}
 }
 
-// In any order of events: StateLoaded once, one write at a time, every file closed, nothing written after.
+// In any order of events: StateLoaded once, one write at a time, nothing lost while another process holds the file, nothing
+// written after the stop.
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		s := &state{path: "x", dirty: map[string]message.KnownEra{}}
-		told, writing, open := 0, 0, map[*file]bool{}
+		s := &state{path: "x", dirty: newBatch()}
+		told, stopped, due := 0, false, 0
+		var writing []batch
+		remembered, inFile := map[string]message.KnownEra{}, map[string]message.KnownEra{}
 		do := func(msg any) {
-			if o, ok := msg.(opened); ok && o.file != nil {
-				open[o.file] = true
-			}
-			if _, ok := msg.(written); ok {
-				writing--
-			}
 			for _, e := range step(s, msg, nil) {
 				switch a := e.Act.(type) {
 				case nil:
 					told++
-				case putEras:
-					if writing++; writing > 1 || !open[a.batch.file] {
-						t.Fatalf("seed %d: %d writes at once, file open: %v", seed, writing, open[a.batch.file])
+				case kernel.Wake:
+					if _, ok := a.Msg.(writeDue); ok {
+						due++
 					}
-				case closeFile:
-					if !open[a.file] {
-						t.Fatalf("seed %d: a file was closed twice", seed)
+				case writeFile:
+					if len(writing) > 0 && !a.last || stopped {
+						t.Fatalf("seed %d: a write beside another, or after the stop", seed)
 					}
-					delete(open, a.file)
+					if a.last {
+						maps.Copy(inFile, a.batch.eras)
+						continue
+					}
+					writing = append(writing, a.batch)
 				}
+			}
+			if due > 1 {
+				t.Fatalf("seed %d: two timers", seed)
 			}
 		}
 		do(kernel.Started{})
-		waiting := true
-		for range 30 {
-			switch n := rng.IntN(6); {
-			case n == 0 && waiting:
-				waiting = false
-				do(opened{file: &file{}})
-			case n == 1 && waiting && rng.IntN(3) == 0:
-				waiting = false
-				do(opened{err: errors.New("no")})
-			case n == 2 && rng.IntN(4) == 0:
-				do(openExpired{})
-			case n == 3 && writing > 0:
-				do(written{})
-			case n == 4 && writing > 0 && rng.IntN(5) == 0:
-				do(written{errors.New("disk full")})
+		waiting, broken := true, false
+		for n := range 40 {
+			switch rng.IntN(6) {
+			case 0:
+				if waiting {
+					waiting = false
+					do(loaded{})
+				}
+			case 1:
+				if waiting && rng.IntN(3) == 0 {
+					waiting, broken = false, true
+					do(loaded{err: errors.New("no")})
+				}
+			case 2:
+				if due > 0 {
+					due--
+					do(writeDue{})
+				}
+			case 3, 4:
+				if len(writing) == 0 {
+					continue
+				}
+				b := writing[0]
+				writing = nil
+				switch rng.IntN(8) {
+				case 0:
+					broken = true
+					do(written{batch: b, err: errors.New("disk full")})
+				case 1, 2, 3:
+					do(written{batch: b, err: errHeld})
+				default:
+					maps.Copy(inFile, b.eras)
+					do(written{batch: b})
+				}
 			default:
-				do(message.RememberEra{Server: "a", Known: modern})
+				era := message.KnownEra{Era: protocol.EraModern, At: now.Add(time.Duration(n))}
+				server := string(rune('a' + rng.IntN(3)))
+				remembered[server] = era
+				do(message.RememberEra{Server: server, Known: era})
 			}
 		}
 		if waiting {
+			broken = true
 			do(openExpired{})
 		}
+		for _, b := range writing {
+			maps.Copy(inFile, b.eras)
+		}
 		do(kernel.Stopping{})
-		if told != 1 || len(open) != 0 {
-			t.Fatalf("seed %d: told %d times, %d files left open", seed, told, len(open))
+		stopped = true
+		do(message.RememberEra{Server: "late", Known: modern})
+		if told != 1 {
+			t.Fatalf("seed %d: told %d times", seed, told)
+		}
+		if !broken && !maps.Equal(inFile, remembered) {
+			t.Fatalf("seed %d: the file has %v, want %v", seed, inFile, remembered)
 		}
 	}
 }

@@ -1,0 +1,107 @@
+package pool
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// refreshAfter is when a remembered catalog that is still true is remembered anew: what nobody has seen for months is forgotten.
+const refreshAfter = 24 * time.Hour
+
+// CatalogIdentity names what a server's catalog depends on, under whatever name it is configured: the program, its arguments
+// and variables, or the URLs and their headers. It is a hash, so that no secret among them stands in the state file. Unlike
+// for an era their values count: another account or another database may offer other tools.
+func CatalogIdentity(server config.Server) string {
+	raw, err := json.Marshal(struct {
+		Command, Cwd string
+		Args, URLs   []string
+		Env, Headers map[string]string
+		InheritEnv   bool
+	}{server.Command, server.Cwd, server.Args, server.URLs, server.Env, server.Headers, server.InheritEnv})
+	if err != nil {
+		panic("catalog identity: " + err.Error()) // strings always marshal
+	}
+	sum := sha256.Sum256(raw)
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
+}
+
+// remembered is what is known of the server's catalog from before. It outlives a panic of the pool and the restart after it.
+type remembered struct {
+	identity string
+	catalog  *message.KnownCatalog // nil = nothing
+}
+
+// showRemembered shows clients what the server offered when it was last asked, until it is asked again. It comes before the
+// announcement: with that the server counts as known.
+func (s *state) showRemembered(out []kernel.Effect) []kernel.Effect {
+	known := s.remembered.catalog
+	if known == nil || s.fault != "" {
+		return out
+	}
+	s.cached, s.info = true, known.Info
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		l := &known.Lists[kind]
+		out = s.show(kind, &itemList{true, l.Items, l.Silent}, false, out)
+	}
+	return out
+}
+
+// nowAnother: under the server's name there is another server now. What the last one has listed stays until the new one
+// has, unless it is known what that offers; what the last one was only remembered to have goes.
+func (s *state) nowAnother(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
+	s.remembered.identity, s.remembered.catalog = identity, known
+	if known == nil && s.cached {
+		for kind := range protocol.ItemKind(protocol.ItemKinds) {
+			out = s.show(kind, &itemList{}, false, out)
+		}
+		s.cached, s.info = false, nil
+	}
+	return s.showRemembered(out)
+}
+
+// rememberCatalog has what clients see of the server kept for the next start, when that is news.
+func (s *state) rememberCatalog(now time.Time, out []kernel.Effect) []kernel.Effect {
+	l := s.leader()
+	if l == nil || l.phase != message.Ready || l.info == nil {
+		return out
+	}
+	next := &message.KnownCatalog{Info: l.info, At: now}
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		next.Lists[kind] = message.KnownList{Items: l.lists[kind].items, Silent: l.lists[kind].silent}
+	}
+	if known := s.remembered.catalog; known != nil && now.Sub(known.At) < refreshAfter && sameCatalog(known, next) {
+		return out
+	}
+	s.remembered.catalog = next
+	return append(out, kernel.Tell(s.gateway, message.RememberCatalog{Server: s.remembered.identity, Known: next}))
+}
+
+func sameCatalog(a, b *message.KnownCatalog) bool {
+	if a.Info != b.Info && (a.Info.Version != b.Info.Version || a.Info.Instructions != b.Info.Instructions ||
+		!bytes.Equal(a.Info.Capabilities, b.Info.Capabilities) || !bytes.Equal(a.Info.Info, b.Info.Info)) {
+		return false
+	}
+	for kind := range a.Lists {
+		if a.Lists[kind].Silent != b.Lists[kind].Silent || !sameItems(a.Lists[kind].Items, b.Lists[kind].Items) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameItems compares two lists. Lists that are equal are mostly one and the same (state.share), and then nothing is read.
+func sameItems(a, b [][]byte) bool {
+	if len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) {
+		return true
+	}
+	return slices.EqualFunc(a, b, bytes.Equal)
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"goblin-actor/actors/message"
+)
+
+// Bounds of what is remembered. The oldest go first.
+const (
+	maxCatalog  = 8 << 20  // bytes of one server
+	maxCatalogs = 512      // servers
+	maxAllBytes = 64 << 20 // of all servers
+	catalogKept = eraKept
+)
+
+func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownCatalog, spoiled int) {
+	known = map[string]*message.KnownCatalog{}
+	bucket := tx.Bucket(bucketCatalogs)
+	if bucket == nil {
+		return known, 0
+	}
+	size, cursor := 0, bucket.Cursor()
+	for k, v := cursor.First(); k != nil && len(known) < maxCatalogs && size < maxAllBytes; k, v = cursor.Next() {
+		if len(v) > maxCatalog || !fresh(catalogTime(v), now) {
+			continue
+		}
+		c, err := decodeCatalog(bytes.Clone(v)) // the file is not there for long
+		if err != nil {
+			spoiled++
+			continue
+		}
+		known[string(k)] = c
+		size += len(v)
+	}
+	return known, spoiled
+}
+
+// fresh reports whether something of that time is to be kept. One that is yet to come is that of a damaged entry, or of a clock
+// that was wrong.
+func fresh(at, now time.Time) bool {
+	return at.After(now.Add(-catalogKept)) && at.Before(now.Add(catalogKept))
+}
+
+// putCatalogs writes catalogs; one that is nil, or too large to be remembered, is deleted: what was known is no longer true.
+func putCatalogs(tx *bbolt.Tx, catalogs map[string]*message.KnownCatalog) error {
+	bucket, err := tx.CreateBucketIfNotExists(bucketCatalogs)
+	for server, known := range catalogs {
+		switch {
+		case err != nil:
+		case known == nil || encodedSize(known) > maxCatalog:
+			err = bucket.Delete([]byte(server))
+		default:
+			err = bucket.Put([]byte(server), encodeCatalog(known))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write catalog: %w", err)
+	}
+	return nil
+}
+
+// pruneCatalogs deletes what makes no sense, what is too old, and the oldest of what is too much.
+func pruneCatalogs(bucket *bbolt.Bucket, now time.Time) error {
+	type entry struct {
+		key  []byte
+		size int
+		at   time.Time
+	}
+	var all []entry
+	var gone [][]byte
+	cursor := bucket.Cursor()
+	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
+		e := entry{bytes.Clone(k), len(v), catalogTime(v)}
+		if len(v) > maxCatalog || !fresh(e.at, now) {
+			gone = append(gone, e.key)
+			continue
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(b.at.Compare(a.at), bytes.Compare(a.key, b.key)) })
+	size := 0
+	for i, e := range all {
+		if size += e.size; i >= maxCatalogs || size > maxAllBytes {
+			gone = append(gone, e.key)
+		}
+	}
+	return deleteAll(bucket, gone)
+}

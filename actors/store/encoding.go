@@ -1,0 +1,132 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"time"
+
+	"goblin-actor/actors/message"
+)
+
+// A catalog in the file: a checksum of the rest, the time, what the server said of itself, then the lists. Lengths stand before
+// what they are of, so that reading it is a walk over headers: nothing is parsed, and a megabyte costs less than a millisecond.
+//
+//	crc32c(4) at(8) version capabilities info instructions {silent(1) count item…}×4
+//
+// with each text as its length (uvarint) and its bytes.
+
+// errSpoiled is returned when a catalog in the file is not what was written.
+var errSpoiled = errors.New("a remembered catalog is damaged")
+
+const headSize = 4 + 8
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// catalogTime is when the server was asked; zero when the entry is none.
+func catalogTime(raw []byte) time.Time {
+	if len(raw) < headSize {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(binary.LittleEndian.Uint64(raw[4:])))
+}
+
+// encodedSize is about what a catalog takes in the file.
+func encodedSize(k *message.KnownCatalog) int {
+	n := 64 + len(k.Info.Version) + len(k.Info.Capabilities) + len(k.Info.Info) + len(k.Info.Instructions)
+	for kind := range k.Lists {
+		for _, item := range k.Lists[kind].Items {
+			n += len(item) + 4
+		}
+	}
+	return n
+}
+
+func encodeCatalog(k *message.KnownCatalog) []byte {
+	b := make([]byte, headSize, headSize+encodedSize(k))
+	binary.LittleEndian.PutUint64(b[4:], uint64(k.At.UnixNano()))
+	b = appendText(b, k.Info.Version)
+	b = appendText(b, k.Info.Capabilities)
+	b = appendText(b, k.Info.Info)
+	b = appendText(b, k.Info.Instructions)
+	for kind := range k.Lists {
+		l := &k.Lists[kind]
+		silent := byte(0)
+		if l.Silent {
+			silent = 1
+		}
+		b = binary.AppendUvarint(append(b, silent), uint64(len(l.Items)))
+		for _, item := range l.Items {
+			b = appendText(b, item)
+		}
+	}
+	binary.LittleEndian.PutUint32(b, crc32.Checksum(b[4:], castagnoli))
+	return b
+}
+
+func appendText[T string | []byte](b []byte, text T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// decodeCatalog reads what encodeCatalog wrote. The result keeps parts of raw.
+func decodeCatalog(raw []byte) (*message.KnownCatalog, error) {
+	if len(raw) < headSize || binary.LittleEndian.Uint32(raw) != crc32.Checksum(raw[4:], castagnoli) {
+		return nil, errSpoiled
+	}
+	d := decoder{rest: raw[headSize:]}
+	k := &message.KnownCatalog{At: catalogTime(raw), Info: &message.ServerInfo{
+		Version: string(d.text()), Capabilities: d.text(), Info: d.text(), Instructions: string(d.text()),
+	}}
+	for kind := range k.Lists {
+		k.Lists[kind].Silent = d.flag()
+		count := d.number()
+		if count > uint64(len(d.rest)) { // each item takes a byte at least
+			return nil, errSpoiled
+		}
+		k.Lists[kind].Items = make([][]byte, 0, count)
+		for range count {
+			k.Lists[kind].Items = append(k.Lists[kind].Items, d.text())
+		}
+	}
+	if d.bad || len(d.rest) > 0 {
+		return nil, errSpoiled
+	}
+	return k, nil
+}
+
+// decoder takes values from the front of rest. After one that is not there it is bad, and gives nothing.
+type decoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *decoder) number() uint64 {
+	n, size := binary.Uvarint(d.rest)
+	if size <= 0 {
+		d.bad, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[size:]
+	return n
+}
+
+func (d *decoder) text() []byte {
+	n := d.number()
+	if n > uint64(len(d.rest)) {
+		d.bad, d.rest = true, nil
+		return nil
+	}
+	text := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return text
+}
+
+func (d *decoder) flag() bool {
+	if len(d.rest) == 0 {
+		d.bad = true
+		return false
+	}
+	b := d.rest[0]
+	d.rest = d.rest[1:]
+	return b == 1
+}
