@@ -52,6 +52,7 @@ func (s *state) reload(next *config.Config, out []kernel.Effect) []kernel.Effect
 	}
 	out = s.limit(next.Limits, out)
 	s.config = next
+	out = s.nextStarts(out)
 	for _, server := range changes.Removed {
 		out = s.removeServer(server.Name, out)
 	}

@@ -92,6 +92,8 @@ func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kerne
 	if m.Child == s.registry {
 		return append(out, kernel.Log(slog.LevelError, "the registry has failed; restart the gateway", "err", m.Err))
 	}
+	s.starts.forget(m.Child)
+	out = s.nextStarts(out)
 	for name, ref := range s.pools {
 		if ref == m.Child {
 			delete(s.pools, name)

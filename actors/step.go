@@ -46,6 +46,8 @@ type state struct {
 	gen     uint64                // of the survey's timer; 0 = none runs
 	polling bool
 
+	starts starts
+
 	draining bool
 	serving  map[kernel.Reference]bool // desks whose clients wait for answers, while it drains
 	done     chan<- struct{}           // closed when drained; nil = nobody waits
@@ -128,6 +130,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.drained(out)
 	case kernel.ChildStopped:
 		return s.childStopped(m, out)
+	case message.AskStart, message.StartOver, message.StartsForgotten, startOverdue, startsGathered:
+		return s.ofStarts(m, out)
 	case message.GetCatalog:
 		m.Reply <- s.snapshot
 	case message.Inspect:

@@ -39,12 +39,20 @@ func start(t *testing.T, server *actortest.Server, cfg config.Server) *bench {
 func startOn(t *testing.T, o Options) *bench {
 	t.Helper()
 	b := &bench{t: t, system: kernel.New(kernel.Options{})}
-	b.pool, b.holder = actortest.NewProbe(b.system, "pool"), actortest.NewProbe(b.system, "holder")
+	b.pool, b.holder = actortest.NewAnsweringProbe(b.system, "pool", letStart), actortest.NewProbe(b.system, "holder")
 	b.backend = actortest.Child(b.system, func(self kernel.Self) kernel.Reference {
 		o.Pool, o.Links, o.Log, o.Seed = b.pool.Reference, &Links{}, slog.New(slog.DiscardHandler), 1
 		return Spawn(self, "backend", o)
 	})
 	return b
+}
+
+// letStart is what the pool of a URL answers: whoever wants to connect may.
+func letStart(msg any) []kernel.Effect {
+	if m, ok := msg.(message.WantStart); ok {
+		return []kernel.Effect{kernel.Tell(m.Backend, message.Connect{})}
+	}
+	return nil
 }
 
 func (b *bench) stop() { actortest.Stop(b.t, b.system) }

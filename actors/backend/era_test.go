@@ -294,6 +294,7 @@ func TestEndsWithoutAWord(t *testing.T) {
 					t.Fatalf("the process of attempt %d ended: %s, want %s", number, o.s.life.phase, phase)
 				}
 				o.step(reconnectDue{number})
+				o.step(message.Connect{})
 				number++
 			}
 			starts("initialize")

@@ -160,6 +160,7 @@ func TestAConnectionBeginsWithNothing(t *testing.T) {
 	o.step(o.frame(`{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{}}`))
 	o.want(linkEvent{1, upstream.Closed{Stderr: []string{"out of memory"}}})
 	o.step(reconnectDue{1})
+	o.step(message.Connect{})
 	want := newConn(2)
 	want.open, want.began = true, o.s.conn.began
 	if !reflect.DeepEqual(o.s.conn, want) {

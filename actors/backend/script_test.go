@@ -229,6 +229,7 @@ func TestRandomScripts(t *testing.T) {
 				}
 			case 3:
 				r.step(reconnectDue{r.incarnation})
+				r.step(message.Connect{})
 				r.step(openingExpired{r.incarnation})
 				if len(r.timers) > 0 {
 					r.step(r.timers[rng.IntN(len(r.timers))])

@@ -17,7 +17,7 @@ const (
 
 // transitions are the legal ways from phase to phase; a test walks them and writes them into docs/actors.md.
 var transitions = map[message.Phase][]message.Phase{
-	message.Idle:          {message.Connecting, message.Misconfigured, message.Stopped},
+	message.Idle:          {message.Connecting, message.Misconfigured, message.Draining, message.Stopped},
 	message.Connecting:    {message.Handshaking, message.Waiting, message.Draining, message.Stopped},
 	message.Handshaking:   {message.Syncing, message.Waiting, message.NeedsLogin, message.Connecting, message.Draining, message.Stopped},
 	message.Syncing:       {message.Ready, message.Waiting, message.Connecting, message.Draining, message.Stopped},
@@ -84,11 +84,9 @@ func (s *state) startOrStop(now time.Time, msg any, out []kernel.Effect) []kerne
 	case kernel.Started:
 		s.life.since = now
 		out = append(out, kernel.Tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.life.phase, Anew: true}))
-		return append(out, kernel.Tell(s.self, message.Connect{}))
+		return s.wantStart(out)
 	case message.Connect:
-		if s.life.phase == message.Idle {
-			return s.connect(now, out)
-		}
+		return s.mayStart(now, out)
 	case message.Drain:
 		return s.drain(now, out)
 	case message.Stop:
@@ -142,6 +140,20 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []kerne
 		changed.Info = s.conn.info
 	}
 	return append(out, kernel.Tell(s.pool, changed))
+}
+
+// wantStart asks the pool whether it may connect: not all processes start at once.
+func (s *state) wantStart(out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.Tell(s.pool, message.WantStart{Backend: s.self}))
+}
+
+// mayStart connects, unless that is no longer wanted.
+func (s *state) mayStart(now time.Time, out []kernel.Effect) []kernel.Effect {
+	switch s.life.phase {
+	case message.Idle, message.Waiting, message.NeedsLogin:
+		return s.connect(now, out)
+	}
+	return out
 }
 
 // connect begins a new incarnation.

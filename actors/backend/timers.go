@@ -87,7 +87,7 @@ func (s *state) startTimer(now time.Time, m bound, out []kernel.Effect) []kernel
 	switch m.(type) {
 	case reconnectDue:
 		if s.life.phase == message.Waiting || s.life.phase == message.NeedsLogin {
-			return s.connect(now, out)
+			return s.wantStart(out)
 		}
 	case startExpired:
 		return s.startExpired(now, out)

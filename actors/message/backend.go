@@ -5,8 +5,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Connect tells a backend that it is wanted.
+// Connect tells a backend that it may connect now; it has asked by WantStart.
 type Connect struct{}
+
+func (Connect) Class() kernel.Class { return kernel.Outcome }
 
 // Send asks a backend to write the request to its server.
 type Send struct {

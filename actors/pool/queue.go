@@ -28,7 +28,7 @@ func (s *state) enqueue(now time.Time, q queued, out []kernel.Effect) []kernel.E
 	if q.deadline.Before(s.rings) { // it has waited before
 		s.armed = false
 	}
-	return s.arm(now, out)
+	return s.arm(now, s.hurry(out))
 }
 
 // queueFull refuses a call that nobody has seen.

@@ -41,6 +41,10 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 		return s.changed(now, m, out)
 	case spawned:
 		return s.spawned(m, out)
+	case message.WantStart:
+		return s.wantStart(m, out)
+	case message.MayStart:
+		return s.mayStart(m, out)
 	case kernel.ChildStopped:
 		return s.childStopped(now, m, out)
 	case message.Unattributed:
@@ -158,6 +162,7 @@ func (s *state) spawned(m spawned, out []kernel.Effect) []kernel.Effect {
 // start makes the server known and starts its backends.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.settled, s.failed = s.fault != "", s.fault != ""
+	out = append(out, kernel.Tell(s.gateway, message.StartsForgotten{Pool: s.self}))
 	out = s.announce(s.showRemembered(out))
 	if s.fault != "" {
 		return append(out, kernel.Log(slog.LevelError, "server is misconfigured and is not started", "reason", s.fault))
@@ -244,6 +249,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 		return out
 	}
 	s.enter(now, sl, m)
+	out = s.started(sl, out)
 	switch m.Phase {
 	case message.Syncing:
 		out = s.lead(s.speaks(sl, m.Info, out))
@@ -340,6 +346,7 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.
 	out = s.lostCalls(sl, out)
 	s.slots = slices.DeleteFunc(s.slots, func(other *slot) bool { return other == sl })
 	sl.phase = message.Stopped
+	out = s.started(sl, out)
 	s.updatesLost(sl)
 	out = s.lead(s.takeBackQueries(sl, out))
 	if sl.leaving {

@@ -23,7 +23,7 @@ func (s *state) awaitLeader(sub *subscription, out []kernel.Effect) []kernel.Eff
 		return out
 	}
 	s.awaiting = true
-	return append(out, kernel.WakeAfter(sub.waiting[0].until.Sub(s.now), subscribesDue{}))
+	return append(s.hurry(out), kernel.WakeAfter(sub.waiting[0].until.Sub(s.now), subscribesDue{}))
 }
 
 // subscribesDue answers who has waited too long for a server.

@@ -46,6 +46,9 @@ func (sl *slot) attempted(now time.Time, was message.Phase, m message.BackendCha
 
 // awaits says what a backend that is being started waits for; "" when it is not.
 func (sl *slot) awaits() string {
+	if sl.asks {
+		return "waits for its turn to start (limits.startsAtOnce)"
+	}
 	switch sl.phase {
 	case message.Connecting:
 		return "waits for the connection"

@@ -16,14 +16,20 @@ type Probe struct {
 }
 
 type box struct {
-	mu  sync.Mutex
-	got []any
+	answer func(msg any) []kernel.Effect // nil, or what it answers is not recorded
+	mu     sync.Mutex
+	got    []any
 }
 
 func (b *box) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch msg.(type) {
 	case kernel.Started, kernel.Stopping:
 		return out
+	}
+	if b.answer != nil {
+		if effects := b.answer(msg); effects != nil {
+			return append(out, effects...)
+		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -35,7 +41,12 @@ func (*box) Act(kernel.Self, any) {}
 
 // NewProbe spawns a probe at the top of the system.
 func NewProbe(system *kernel.System, name string) Probe {
-	b := &box{}
+	return NewAnsweringProbe(system, name, nil)
+}
+
+// NewAnsweringProbe spawns a probe that answers some messages, which it does not record. answer may be nil.
+func NewAnsweringProbe(system *kernel.System, name string, answer func(msg any) []kernel.Effect) Probe {
+	b := &box{answer: answer}
 	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: name, Kind: "probe"}, func(kernel.Self) kernel.Logic { return b })
 	return Probe{ref, b}
 }

@@ -26,6 +26,7 @@ func Default() Config {
 			ParkedCall:           10 * time.Minute,
 			ParkedPerServer:      256,
 			ParkedPerClient:      16,
+			StartsAtOnce:         4,
 			MaxBufferedBytes:     1 << 30,
 		},
 		Drain: 10 * time.Second,

@@ -338,6 +338,11 @@ type Limits struct {
 	// until it has the answer, makes room. 0 = no limit. Default: 16.
 	ParkedPerClient int `key:"parkedPerClient" min:"0" max:"1000000"`
 
+	// StartsAtOnce is the number of processes that may be starting at the same time, over all servers: those first that a call
+	// waits for, then in the order of the file. A start that takes more than a second (a download) counts no longer, and URLs never do.
+	// 0 = no limit. Default: 4.
+	StartsAtOnce int `key:"startsAtOnce" min:"0" max:"100000"`
+
 	// MaxBufferedBytes is the memory for messages on their way, over all connections, written with a unit.
 	// Default: 1GiB.
 	MaxBufferedBytes int64 `key:"maxBufferedBytes" form:"bytes" min:"64KiB" max:"1TiB"`

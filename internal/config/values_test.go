@@ -58,7 +58,7 @@ func TestEveryKey(t *testing.T) {
 		AllowedHosts: []string{"gateway.example.org:80"}, Servers: []Server{files, hub, remote},
 		Namespace: Namespace{"on-conflict", "-", 32}, Resources: Resources{"underscore", "forward"},
 		Projects:  []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}}}},
-		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, time.Minute, 2 * time.Minute, 3, 4, 2_000_000},
+		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, time.Minute, 2 * time.Minute, 3, 4, 5, 2_000_000},
 		Log: Log{"debug", "json"}, Path: "full.yaml",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

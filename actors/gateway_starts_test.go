@@ -1,0 +1,247 @@
+package actors
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol/upstream"
+)
+
+// fleet is many servers: s000, s001 …
+type fleet struct {
+	servers []*actortest.Server
+	order   map[string]int
+}
+
+func newFleet(n int, make func(i int) *actortest.Server) *fleet {
+	f := &fleet{order: map[string]int{}}
+	for i := range n {
+		f.servers = append(f.servers, make(i))
+		f.order[fleetName(i)] = i
+	}
+	return f
+}
+
+func fleetName(i int) string { return fmt.Sprintf("s%03d", i) }
+
+func (f *fleet) open(t *testing.T, change func(*config.Config)) *house {
+	options := Options{Open: func(server config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
+		return f.servers[f.order[server.Name]].Open, "stdio"
+	}}
+	return openOn(t, nil, "", options, func(c *config.Config) {
+		for i := range f.servers {
+			c.Servers = append(c.Servers, fleetServer(i))
+		}
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+func fleetServer(i int) config.Server {
+	server := config.DefaultServer()
+	server.Name, server.Written, server.Command, server.Order = fleetName(i), fleetName(i), "fake", i
+	return server
+}
+
+// opened counts the servers that were started.
+func (f *fleet) opened() (n int) {
+	for _, server := range f.servers {
+		n += min(1, server.Opened())
+	}
+	return n
+}
+
+// At most limits.startsAtOnce servers start at the same time. Four that hang keep the other 96 from starting for a second and
+// not for a minute.
+func TestServersThatHangKeepNobodyWaiting(t *testing.T) {
+	within(func(t *testing.T) {
+		f := newFleet(100, func(i int) *actortest.Server { return &actortest.Server{Tools: []string{"a"}, Mute: i < 4} })
+		h := f.open(t, nil)
+		defer h.close()
+		time.Sleep(startTurn)
+		if n := f.opened(); n != 4 {
+			t.Errorf("%d servers were started at once, want 4", n)
+		}
+		time.Sleep(2 * time.Millisecond)
+		if n := f.opened(); n != 100 {
+			t.Errorf("%d servers were started after the turns of those that hang, want 100", n)
+		}
+	})(t)
+}
+
+// All that hang start all the same, as many at a time as may.
+func TestAllHang(t *testing.T) {
+	within(func(t *testing.T) {
+		f := newFleet(10, func(int) *actortest.Server { return &actortest.Server{Mute: true} })
+		h := f.open(t, func(c *config.Config) { c.Limits.StartsAtOnce = 3 })
+		defer h.close()
+		for round, want := range []int{3, 6, 9, 10} {
+			time.Sleep(2 * time.Millisecond)
+			if n := f.opened(); n != want {
+				t.Errorf("round %d: %d started, want %d", round, n, want)
+			}
+			time.Sleep(startTurn)
+		}
+	})(t)
+}
+
+// Turns end with their server: it is removed or switched off in the middle of its start. What a reload allows more applies at once.
+func TestTurnsEndWithTheirServer(t *testing.T) {
+	within(func(t *testing.T) {
+		f := newFleet(9, func(int) *actortest.Server { return &actortest.Server{Mute: true} })
+		h := f.open(t, func(c *config.Config) { c.Limits.StartsAtOnce = 2 })
+		defer h.close()
+		reload := func(most, from int, disabled ...int) {
+			next := config.Default()
+			next.Limits.StartsAtOnce = most
+			for i := from; i < len(f.servers); i++ {
+				next.Servers = append(next.Servers, fleetServer(i))
+			}
+			for _, i := range disabled {
+				next.Servers[i-from].Disabled = true
+			}
+			h.gateway.Reload(&next)
+			time.Sleep(2 * time.Millisecond)
+		}
+		time.Sleep(2 * time.Millisecond)
+		for _, c := range []struct {
+			most, from int
+			disabled   []int
+			want       int
+		}{{2, 1, nil, 3}, {2, 1, []int{1, 2}, 5}, {4, 1, []int{1, 2}, 7}, {0, 1, []int{1, 2}, 9}} {
+			if reload(c.most, c.from, c.disabled...); f.opened() != c.want {
+				t.Errorf("startsAtOnce %d, from %d, disabled %v: %d started, want %d", c.most, c.from, c.disabled, f.opened(), c.want)
+			}
+		}
+	})(t)
+}
+
+// URLs take no turns.
+func TestURLsStartAtOnce(t *testing.T) {
+	within(func(t *testing.T) {
+		f := newFleet(10, func(int) *actortest.Server { return &actortest.Server{Mute: true} })
+		h := f.open(t, func(c *config.Config) {
+			for i := range c.Servers {
+				c.Servers[i].Command, c.Servers[i].URLs = "", []string{"http://127.0.0.1:1/mcp"}
+			}
+		})
+		defer h.close()
+		if synctest.Wait(); f.opened() != 10 {
+			t.Errorf("%d URLs were dialled, want 10", f.opened())
+		}
+	})(t)
+}
+
+// turns is the gateway's state with pools that only record.
+type turns struct {
+	t     *testing.T
+	s     *state
+	pools []kernel.Reference
+	given []string
+	over  []startOverdue
+}
+
+func newTurns(t *testing.T, most int) *turns {
+	cfg := config.Default()
+	cfg.Limits.StartsAtOnce = most
+	system := kernel.New(kernel.Options{})
+	t.Cleanup(func() { actortest.Stop(t, system) })
+	w := &turns{t: t, s: newState(&cfg, kernel.Reference{})}
+	for i := range 4 {
+		w.pools = append(w.pools, actortest.NewProbe(system, fmt.Sprint(i)).Reference)
+		w.s.pools[fmt.Sprint(i)] = w.pools[i]
+	}
+	return w
+}
+
+func (w *turns) step(msg any) {
+	for _, e := range step(w.s, time.Time{}, msg, nil) {
+		if m, ok := e.Msg.(message.MayStart); ok {
+			w.given = append(w.given, fmt.Sprintf("%s.%d", e.To.Name(), m.Number))
+		}
+		if a, ok := e.Act.(kernel.Wake); ok {
+			if m, ok := a.Msg.(startOverdue); ok {
+				w.over = append(w.over, m)
+			}
+		}
+	}
+}
+
+func (w *turns) want(given ...string) {
+	w.t.Helper()
+	if fmt.Sprint(w.given) != fmt.Sprint(given) {
+		w.t.Errorf("turns were given to %v, want %v", w.given, given)
+	}
+	w.given = nil
+}
+
+// First come those that somebody waits for, then those that lost their connection, then first starts as the file has them, then the rest.
+func TestWhoseTurnIsNext(t *testing.T) {
+	w := newTurns(t, 1)
+	ask := func(pool, number int, m message.AskStart) {
+		m.Pool, m.Number, m.Order = w.pools[pool], number, pool
+		w.step(m)
+	}
+	ask(0, 1, message.AskStart{Wanted: true})
+	w.want("0.1")
+	ask(0, 2, message.AskStart{Retries: true})
+	ask(1, 1, message.AskStart{Retries: true})
+	ask(3, 1, message.AskStart{})
+	ask(2, 1, message.AskStart{})
+	ask(3, 2, message.AskStart{Lost: true})
+	ask(2, 2, message.AskStart{})
+	ask(2, 2, message.AskStart{Wanted: true})
+	w.step(startsGathered{})
+	ask(1, 2, message.AskStart{Wanted: true})
+	last := start{w.pools[0], 1}
+	for range 8 {
+		w.step(message.StartOver{Pool: last.pool, Number: last.number})
+		if n := len(w.over); n > 0 {
+			last = w.over[n-1].start
+		}
+	}
+	w.want("2.2", "1.2", "3.2", "2.1", "3.1", "0.2", "1.1")
+	if len(w.s.starts.running)+len(w.s.starts.waiting) != 0 {
+		t.Errorf("left over: %v", w.s.starts)
+	}
+}
+
+// Nothing is kept for a pool that has begun anew or has ended, whatever of its arrives later; a turn that was over and given again
+// is not ended by the clock of the first.
+func TestTurnsAreGivenBack(t *testing.T) {
+	w := newTurns(t, 1)
+	ask := func(pool, number int) {
+		w.step(message.AskStart{Pool: w.pools[pool], Number: number, Order: pool})
+		w.step(startsGathered{})
+	}
+	ask(0, 1)
+	ask(0, 2)
+	ask(1, 1)
+	w.want("0.1")
+	w.step(message.StartsForgotten{Pool: w.pools[0]})
+	w.want("1.1")
+	ask(2, 1)
+	w.step(kernel.ChildStopped{Child: w.pools[1]})
+	w.want("2.1")
+	ask(1, 2) // overtaken by the news of its end
+	w.step(message.StartOver{Pool: w.pools[2], Number: 1})
+	ask(2, 1)
+	w.want("2.1")
+	ask(3, 1)
+	w.step(w.over[2])
+	w.want()
+	w.step(w.over[3])
+	w.want("3.1")
+	w.step(message.StartOver{Pool: w.pools[3], Number: 7}) // nobody's
+	w.step(message.StartOver{Pool: w.pools[3], Number: 1})
+	if len(w.s.starts.running)+len(w.s.starts.waiting) != 0 {
+		t.Errorf("left over: %v", w.s.starts)
+	}
+}
