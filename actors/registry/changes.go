@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	spokenAfter = time.Second     // how long a change waits for those that come with it: a server's lists are published one by one
 	spokenPause = 5 * time.Second // the shortest time between two tellings of the log what has changed
 	spokenLines = 20              // of one telling
 	spokenNames = 5               // of one sort, in a line
@@ -43,17 +44,21 @@ func (s *state) changed(now time.Time, old *catalog.Snapshot, out []kernel.Effec
 	return append(out, kernel.Act(remember{changes}))
 }
 
-// tellLog has the log told what has changed, now or when its pause is over.
-func (s *state) tellLog(now time.Time, out []kernel.Effect) []kernel.Effect {
+// wantLog has the log told in a while when the catalog is not what it knows.
+func (s *state) wantLog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := &s.spoken
 	if t.of == s.snapshot || t.waiting {
 		return out
 	}
-	if left := t.at.Add(spokenPause).Sub(now); !t.at.IsZero() && left > 0 {
-		t.waiting = true
-		t.generation++
-		return append(out, kernel.WakeAfter(left, speak{t.generation}))
-	}
+	t.waiting = true
+	t.generation++
+	return append(out, kernel.WakeAfter(max(spokenAfter, t.at.Add(spokenPause).Sub(now)), speak{t.generation}))
+}
+
+// tellLog tells the log what has changed.
+func (s *state) tellLog(now time.Time, out []kernel.Effect) []kernel.Effect {
+	t := &s.spoken
+	t.waiting = false
 	changes := catalog.Changes(t.of, s.snapshot)
 	t.of = s.snapshot
 	if len(changes) > 0 {

@@ -44,7 +44,7 @@ func TestChangesAreTold(t *testing.T) {
 		if got, want := h.told(0), "s tool-changed +2 tools (s_a, s_b)"; got != want {
 			t.Errorf("the first list: %q, want %q", got, want)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(2 * time.Second)
 		changed := append(items("b"), []byte(`{"name":"c","uri":"f:///c","description":"new"}`))
 		h.registry.Tell(message.ServerCatalog{Server: "s", Kind: protocol.Tools, Items: changed})
 		if got, want := h.told(1), "s tool-changed +1 tool (s_c), -1 tool (s_a)"; got != want {
@@ -101,6 +101,7 @@ func TestTheLogIsNotFlooded(t *testing.T) {
 		h := newHouse(t)
 		h.rules("first", 0)
 		h.tools("first", "a")
+		time.Sleep(2 * time.Second)
 		for i := range 1000 {
 			name := fmt.Sprintf("s%d", i)
 			h.rules(name, 1+i)

@@ -105,14 +105,14 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		}
 	case speak:
 		if m.generation == s.spoken.generation {
-			s.spoken.waiting = false
+			out = s.tellLog(now, out)
 		}
 	case goOn:
 		if m.version == s.snapshot.Version {
 			out = s.tellOn(out)
 		}
 	}
-	return s.tellLog(now, s.confirmTold(s.settle(now, out)))
+	return s.wantLog(now, s.confirmTold(s.settle(now, out)))
 }
 
 // confirmTold answers those who asked for what every subscriber has been told of by now.

@@ -206,12 +206,12 @@ func TestStep(t *testing.T) {
 		want  string
 	}{
 		{0, kernel.Started{}, ""},
-		{0, message.ServerRules{Server: catalog.Server{Name: "s"}}, ""}, // nobody to tell
-		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "log;remember 1;log;"},
+		{0, message.ServerRules{Server: catalog.Server{Name: "s"}}, "registry.speak 1s;"}, // nobody to tell
+		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "log;remember 1;"},
 		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("a")}, "wake 249ms #1;"},
 		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("b")}, ""},
 		{0, due{0}, ""}, // of a former life
-		{pause - 2*time.Millisecond, due{1}, "remember 1;registry.speak 4.75s;"},
+		{pause - 2*time.Millisecond, due{1}, "remember 1;"},
 		{0, due{1}, ""},
 		{0, message.ServerCatalog{Server: "s", Items: items("b")}, ""}, // equal
 		{0, message.ServerCatalog{Server: "s", Items: items("c")}, "wake 250ms #2;"},

@@ -99,7 +99,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	}
 	g.Listening(addresses)
 	ctx, drain := context.WithCancelCause(cmd.Context())
-	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Drain: func() { drain(errDrain) }}
+	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }}
 	socket := openSocket(listeners[0], source, user(g, cfg, log), log)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}

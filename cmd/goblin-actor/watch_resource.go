@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +25,9 @@ func newWatch() *cobra.Command {
 was printed often enough. A lost connection is made again, for as long as that takes.
 
 -o json prints one event a line: "contents" with the result of reading, "error" when it cannot be read for now,
-"lost" and "back" for the connection.`,
+"lost" and "back" for the connection.
+
+"watch catalog" prints what becomes of the catalog instead.`,
 		Example: "  goblin-actor watch resource://clock/clock://now --count 3\n  goblin-actor watch resource://notes/note:///welcome -o json",
 		Args:    takes(1, 1, "the URI of a resource"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,6 +47,7 @@ was printed often enough. A lost connection is made again, for as long as that t
 	gateway.add(cmd)
 	asked.add(cmd)
 	out.add(cmd)
+	cmd.AddCommand(newWatchCatalog())
 	return cmd
 }
 
@@ -129,18 +130,5 @@ func (p *watchPrinter) event(e client.WatchEvent) error {
 	if e.Err != nil {
 		event.Error = e.Err.Error()
 	}
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(event); err != nil {
-		return err
-	}
-	if p.format == formatYAML {
-		if _, err := io.WriteString(p.out, "---\n"); err != nil {
-			return err
-		}
-		return writeYAML(p.out, line.Bytes())
-	}
-	_, err := io.WriteString(p.out, escaped(strings.TrimSuffix(line.String(), "\n"))+"\n")
-	return err
+	return p.format.line(p.out, event)
 }

@@ -4,6 +4,7 @@
 //	/statusz, and parts of it: /serverz /backendz /sessionz /callz /subscriptionz /actorz
 //	/catalogz                              what clients are offered; ?known=<version> answers 304 when that is the newest
 //	/eventz                                log lines as server-sent events; ?once ends after those remembered, ?after=<number> skips
+//	/eventz?want=catalog                   what becomes of the catalog, likewise; ?after=now leaves out what is remembered
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/read {"uri": …}
 //	/debug/pprof/                          these on the socket only
@@ -17,4 +18,5 @@
 //	downstream.Options{Other: admin.Public(gateway, metrics)}
 //	snapshot, err := admin.Fetch(ctx, path)                 // the other end
 //	source, err := admin.Dial(path)                         // the other end as a status.Source
+//	follower := admin.Follower{Path: path, Tell: …}         // of /eventz?want=catalog, over lost connections
 package admin

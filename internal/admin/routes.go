@@ -56,9 +56,24 @@ func catalogz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// eventz: the log as server-sent events whose id is the event's number. It goes on until the reader leaves, or with
-// ?once until all that is remembered is told. Last-Event-ID or ?after skips what is known.
+// eventz: what happens as server-sent events: ?want=catalog the changes of the catalog (changes.go), without want the log.
 func eventz(src status.Source) http.HandlerFunc {
+	log, changes := logz(src), changesz(src)
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch want := r.URL.Query().Get("want"); want {
+		case "", "log":
+			log(w, r)
+		case "catalog":
+			changes(w, r)
+		default:
+			http.Error(w, fmt.Sprintf("want=%q: log or catalog, one of them", want), http.StatusBadRequest)
+		}
+	}
+}
+
+// logz: the log as server-sent events whose id is the event's number. It goes on until the reader leaves, or with
+// ?once until all that is remembered is told. Last-Event-ID or ?after skips what is known.
+func logz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		after, err := number(r, "after")
 		if id := r.Header.Get("Last-Event-ID"); err == nil && id != "" {

@@ -85,7 +85,8 @@ type Gateway interface {
 type Local struct {
 	Gateway
 	Counters *Metrics
-	Log      *Events // nil = nothing is remembered
+	Log      *Events         // nil = nothing is remembered
+	Changes  *CatalogChanges // nil = nothing is remembered
 	Drain    func()  // ends the process after a drain; nil = that cannot be asked for here
 }
 
@@ -108,6 +109,9 @@ func (l Local) Events(_ context.Context, after uint64) ([]Event, error) {
 	}
 	return l.Log.After(after), nil
 }
+
+// CatalogChanges returns what is remembered of the catalog's changes; nil = nothing.
+func (l Local) CatalogChanges() *CatalogChanges { return l.Changes }
 
 // Metrics implements Source: the counters, then the states of a fresh Snapshot. Without a Snapshot the counters alone:
 // a scrape must work most of all when the gateway does not.

@@ -1,0 +1,186 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// watched is a gateway with an admin socket whose catalog changes.
+func watched(t *testing.T, path string) (*status.CatalogChanges, *Server) {
+	t.Helper()
+	changes := status.NewCatalogChanges()
+	s, err := Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return changes, s
+}
+
+func change(server string) []status.CatalogChange {
+	return []status.CatalogChange{{Topic: "tool-changed", Server: server, Added: []string{server + "_a"}, Counts: status.ChangeCounts{Added: 1}}}
+}
+
+// S2.4.1: who follows hears of each change; of those it lost how many; and over a lost connection what was between.
+func TestFollow(t *testing.T) {
+	path := filepath.Join(shortDir(t), "s")
+	changes, socket := watched(t, path)
+	changes.Add(change("before"))
+	heard := make(chan string, 16)
+	f := Follower{Path: path, Tell: func(e FollowEvent) error {
+		switch {
+		case e.Change != nil:
+			heard <- fmt.Sprint(e.Change.Number, " ", e.Change.Server)
+		case e.Missed > 0:
+			heard <- fmt.Sprint("missed ", e.Missed)
+		case e.Back:
+			heard <- fmt.Sprint("back ", e.Anew)
+		default:
+			heard <- "lost"
+		}
+		return nil
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Follow(ctx) }()
+	want := func(texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			select {
+			case got := <-heard:
+				if got != text {
+					t.Fatalf("heard %q, want %q", got, text)
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("waited for %q", text)
+			}
+		}
+	}
+	for i := 0; ; i++ { // it hears of nothing until its stream is open, which nobody sees from here
+		changes.Add(change("first"))
+		select {
+		case got := <-heard:
+			if !strings.HasSuffix(got, " first") {
+				t.Fatalf("heard %q", got)
+			}
+		case <-time.After(50 * time.Millisecond):
+			continue
+		}
+		break
+	}
+	for drained := false; !drained; {
+		select {
+		case <-heard:
+		case <-time.After(200 * time.Millisecond):
+			drained = true
+		}
+	}
+	n := changes.Last()
+	changes.Add(change("second"))
+	want(fmt.Sprint(n+1, " second"))
+
+	// The same gateway, whose socket was away.
+	_ = socket.Close()
+	want("lost")
+	changes.Add(change("between"))
+	s, err := Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("back false", fmt.Sprint(n+2, " between"))
+
+	// Away for so long that some is forgotten.
+	_ = s.Close()
+	want("lost")
+	for range 5000 {
+		changes.Add(change("much"))
+	}
+	kept, _ := changes.After(0)
+	if s, err = Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	want("back false", fmt.Sprint("missed ", 5000-len(kept)), fmt.Sprint(n+2+uint64(5000-len(kept))+1, " much"))
+	for range len(kept) - 1 {
+		<-heard
+	}
+
+	// Another gateway: its numbers begin anew.
+	_ = s.Close()
+	want("lost")
+	other := status.NewCatalogChanges()
+	other.Add(change("other"))
+	if s, err = Listen(path, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: other}, nil, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	want("back true", "1 other")
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// Nobody there, a gateway without changes, and one that listens to nobody's refusal.
+func TestFollowEnds(t *testing.T) {
+	path := filepath.Join(shortDir(t), "s")
+	if err := (&Follower{Path: path}).Follow(t.Context()); err == nil {
+		t.Error("nobody was there, and no error")
+	}
+	changes, _ := watched(t, path)
+	changes.Add(change("a"))
+	enough := errors.New("enough")
+	f := Follower{Path: path, Past: true, Tell: func(FollowEvent) error { return enough }}
+	if err := f.Follow(t.Context()); err != enough {
+		t.Errorf("got %v, want what Tell returned", err)
+	}
+	old := filepath.Join(shortDir(t), "s")
+	s, err := Listen(old, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := (&Follower{Path: old}).Follow(t.Context()); !errors.Is(err, ErrNoStream) {
+		t.Errorf("a gateway that remembers nothing: %v", err)
+	}
+}
+
+func TestBadRequestsForChanges(t *testing.T) {
+	changes := status.NewCatalogChanges()
+	changes.Add(change("a"))
+	h := private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Changes: changes}, nil)
+	for _, c := range []struct {
+		query, id string
+		code      int
+		want      string
+	}{
+		{"want=catalog&once", "", 200, `"server":"a"`},
+		{"want=catalog&once&after=now", "", 200, `"last":1}`},
+		{"want=catalog&once", changes.Boot() + "-1", 200, "event: hello\nid: " + changes.Boot() + "-1\n"},
+		{"want=catalog&once", changes.Boot() + "-99", 200, "id: " + changes.Boot() + "-1\n"},
+		{"want=catalog&once", "other-99", 200, `"server":"a"`},
+		{"want=catalog&once", "nonsense", 400, "want one that was given here"},
+		{"want=catalog&once&after=x", "", 400, "want a number"},
+		{"want=everything", "", 400, "log or catalog"},
+		{"want=log&once", "", 200, ""},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/eventz?"+c.query, nil)
+		if c.id != "" {
+			r.Header.Set("Last-Event-ID", c.id)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s %s: %d %q, want %d with %q", c.query, c.id, w.Code, w.Body, c.code, c.want)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package admin
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+const (
+	maxEventLine = 1 << 20                // of the stream of changes, in bytes
+	followMin    = 250 * time.Millisecond // first pause before the stream is opened again
+	followMax    = 5 * time.Second        // longest
+	followQuiet  = 3 * eventBeat          // without a byte for so long, a stream is taken for dead
+)
+
+// ErrNoStream is returned by Follow when the gateway did not open a stream of changes.
+var ErrNoStream = errors.New("the gateway tells no changes")
+
+// FollowEvent is one thing a Follower tells; one of its fields is set.
+type FollowEvent struct {
+	Change *status.CatalogChange
+	Missed uint64 // so many changes will never be told
+	Lost   error  // the stream is lost and being opened again
+	Back   bool   // it is open again; what comes goes on where it ended, unless Anew
+	Anew   bool   // with Back: the gateway has been restarted; what changed in between is not known
+}
+
+// Follower tells what becomes of the catalog of the gateway behind an admin socket. Its stream is opened again for as long as it takes
+// when it is lost. One Follow a Follower.
+type Follower struct {
+	Path string
+	Past bool                    // begin with the changes that are remembered
+	Tell func(FollowEvent) error // one at a time; an error it returns ends Follow
+
+	last string // id of the newest event; "" = there was none yet
+	boot string
+	away bool // Lost was told, Back was not
+}
+
+// Follow blocks until ctx ends, Tell returns an error or the stream cannot be had in the first place; it returns why.
+func (f *Follower) Follow(ctx context.Context) error {
+	if len(f.Path) > maxSocketPath {
+		return fmt.Errorf("admin socket %s: %w", f.Path, ErrPathTooLong)
+	}
+	pause := followMin
+	for {
+		err := f.stream(ctx, &pause)
+		var refused *toldError
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.As(err, &refused):
+			return refused.err
+		case f.last == "":
+			return fmt.Errorf("admin socket %s: %w", f.Path, err)
+		}
+		if !f.away {
+			f.away = true
+			if err := f.Tell(FollowEvent{Lost: err}); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause = min(2*pause, followMax)
+	}
+}
+
+// Started reports whether a stream was ever open.
+func (f *Follower) Started() bool { return f.last != "" }
+
+// toldError is what Tell returned.
+type toldError struct{ err error }
+
+func (e *toldError) Error() string { return e.err.Error() }
+
+// stream reads one stream to its end; the error is never nil.
+func (f *Follower) stream(ctx context.Context, pause *time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	query := "http://admin/eventz?want=catalog"
+	if f.last == "" && !f.Past {
+		query += "&after=now"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, query, nil)
+	if err != nil {
+		return err
+	}
+	if f.last != "" {
+		req.Header.Set("Last-Event-ID", f.last)
+	}
+	resp, err := client(f.Path).Do(req)
+	if err != nil {
+		return cmp.Or(errors.Unwrap(err), err) // without the URL, which names no place
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+		return fmt.Errorf("%w: %s: %q", ErrNoStream, resp.Status, strings.TrimSpace(string(text)))
+	}
+	*pause = followMin
+	quiet := time.AfterFunc(followQuiet, cancel)
+	defer quiet.Stop()
+	return f.read(resp.Body, func() { quiet.Reset(followQuiet) })
+}
+
+// read tells the events of a stream; alive is called for each line.
+func (f *Follower) read(body io.Reader, alive func()) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxEventLine)
+	var name, id, data string
+	for lines.Scan() {
+		alive()
+		key, value, _ := strings.Cut(lines.Text(), ": ")
+		switch key {
+		case "event":
+			name = value
+		case "id":
+			id = value
+		case "data":
+			data = value
+		case "":
+			if lines.Text() != "" || name == "" {
+				continue // a comment, or the end of one
+			}
+			e, ok, err := f.event(name, id, data)
+			if err != nil {
+				return fmt.Errorf("decode %s: %w", name, err)
+			}
+			f.last, name = id, ""
+			if ok {
+				if err := f.Tell(e); err != nil {
+					return &toldError{err}
+				}
+			}
+		}
+	}
+	return cmp.Or(lines.Err(), io.EOF)
+}
+
+// event is what an event of the stream says; false when it says nothing to the listener.
+func (f *Follower) event(name, id, data string) (e FollowEvent, ok bool, err error) {
+	switch name {
+	case eventHello:
+		var hello changesHello
+		err = json.Unmarshal([]byte(data), &hello)
+		e.Back, e.Anew = f.away, f.boot != hello.Boot
+		f.away, f.boot = false, hello.Boot
+		return e, e.Back, err
+	case eventChange:
+		e.Change = new(status.CatalogChange)
+		return e, true, json.Unmarshal([]byte(data), e.Change)
+	case eventLost:
+		var lost changesLost
+		err = json.Unmarshal([]byte(data), &lost)
+		e.Missed = lost.Lost
+		return e, true, err
+	}
+	return e, false, nil
+}
