@@ -87,7 +87,7 @@ type Local struct {
 	Counters *Metrics
 	Log      *Events         // nil = nothing is remembered
 	Changes  *CatalogChanges // nil = nothing is remembered
-	Drain    func()  // ends the process after a drain; nil = that cannot be asked for here
+	Drain    func()          // ends the process after a drain; nil = that cannot be asked for here
 }
 
 // Act implements Source.
