@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
@@ -83,9 +84,7 @@ func (s *state) wroteStderr(line string, out []kernel.Effect) []kernel.Effect {
 // closed: the connection has ended by itself.
 func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []kernel.Effect {
 	s.conn.open = false
-	if n := len(e.Stderr); n > 0 {
-		s.conn.lastLine = e.Stderr[n-1]
-	}
+	s.conn.lastLine = status.Telling(e.Stderr)
 	if s.diedOfIt() {
 		return s.reopen(now, protocol.EraModern, out)
 	}

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,125 +18,200 @@ import (
 	"goblin-actor/internal/status"
 )
 
+// examineStep is how often a look is taken at the servers: short, as a reason stands for 500 ms only between two attempts.
+const examineStep = 50 * time.Millisecond
+
+type doctorOptions struct {
+	path     string
+	patience time.Duration
+	out      format
+}
+
 // newDoctor returns the command that tries every server of a configuration.
 func newDoctor() *cobra.Command {
-	var path string
-	var patience time.Duration
+	var o doctorOptions
 	cmd := &cobra.Command{
-		Use:   "doctor",
+		Use:   "doctor [SERVER]…",
 		Short: "Try every server of the configuration and say what is wrong",
-		Long: `Try every server of the configuration: is its program there, does it start, does its URL answer, does it
-shake hands, in which version of the protocol, what does it offer? For each fault: what was seen, why, what to do.
+		Long: `Try every server of the configuration, or those named: is its program there, does it start, does its URL answer,
+does it shake hands, in which version of the protocol, what does it offer? Each is told as soon as it is known. For
+each fault: what was seen, why, what to do.
 
-It needs no running gateway: it starts the servers itself, and ends them. Exit code 1 if anything is wrong.`,
+It needs no running gateway: it starts the servers itself, and ends them. Of a configuration with faults these are
+told, and the servers are tried that have none. Exit code 1 if anything is wrong.
+
+With -o json (or yaml) there is one document at the end: "ok"; "config"; "faults" and "warnings" of the file, each with
+line, column, path, message and hint; "servers" in the order of the file, each with name, ok, state, tookMs, protocol,
+transport and the number of tools, prompts, resources and templates, or with symptom, cause, todo and stderr.`,
 		Example: `  goblin-actor doctor
-  goblin-actor doctor --config claude_desktop_config.json`,
-		Args: takes(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return doctor(cmd, path, patience) },
+  goblin-actor doctor files github
+  goblin-actor doctor --config claude_desktop_config.json -o json`,
+		Args: takes(0, -1, "names of servers"),
+		RunE: func(cmd *cobra.Command, args []string) error { return doctor(cmd, args, o) },
 	}
-	cmd.Flags().StringVar(&path, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
-	cmd.Flags().DurationVar(&patience, "timeout", readyTime, "how long the servers may take to start")
+	cmd.Flags().StringVar(&o.path, "config", "", configFlagHelp)
+	cmd.Flags().DurationVar(&o.patience, "timeout", readyTime, "how long the servers may take to start")
+	o.out.add(cmd)
 	return cmd
 }
 
-func doctor(cmd *cobra.Command, path string, patience time.Duration) error {
-	cfg, report, err := loadReport(path, cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	if cfg == nil {
+func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
+	path, ok := config.Find(o.path, os.Getenv)
+	if !ok {
 		return &exitError{exitFailed, errors.New("no configuration found"), "name one with --config; goblin-actor serve runs the demo servers without any"}
 	}
-	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: %s\n", clean(cfg.Path), count(len(cfg.Servers), "server"))
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
+	cfg, report := config.Salvage(path)
+	d := newDiagnosis(cmd.OutOrStdout(), path, o.out, cfg, report)
+	d.begin()
+	if cfg != nil {
+		if err := only(cfg, names); err != nil {
+			return err
+		}
+		ctx, stop := interruptible(cmd)
+		defer stop()
+		if err := d.examine(ctx, cfg, o.patience); err != nil {
+			return err
+		}
+	}
+	if err := d.end(); err != nil {
 		return err
 	}
-	snapshot, err := examine(ctx, g, patience)
-	if stopErr := stopGateway(g, 0); err == nil && stopErr != nil {
-		err = stopErr
-	}
-	if err != nil {
-		return err
-	}
-	if ill := diagnose(out, cfg, report, snapshot); ill > 0 {
-		return &exitError{code: exitFailed, err: fmt.Errorf("%d of %s not well", ill, count(len(snapshot.Servers), "server"))}
+	if d.ill > 0 || len(report.Faults) > 0 {
+		return &exitError{code: exitFailed, err: errors.New(d.verdict())}
 	}
 	return nil
 }
 
-// examine waits until every server is ready or has failed once, or patience is over.
-func examine(ctx context.Context, g *actors.Gateway, patience time.Duration) (*status.Snapshot, error) {
+// only leaves the servers named, or all when none is. They are started as if somebody waited for each.
+func only(cfg *config.Config, names []string) error {
+	var known []string
+	for i := range cfg.Servers {
+		cfg.Servers[i].Startup = "eager"
+		known = append(known, cfg.Servers[i].Name)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	for i, name := range names {
+		names[i] = config.Slug(name)
+		if !slices.Contains(known, names[i]) {
+			hint := "it has " + listed(known)
+			if near := config.Nearest(name, known); near != "" {
+				hint = fmt.Sprintf("did you mean %s?", near)
+			}
+			return usageError(hint, "%s has no server %q", cfg.Path, oneLine(name, 64))
+		}
+	}
+	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s config.Server) bool { return !slices.Contains(names, s.Name) })
+	return nil
+}
+
+// diagnosis is what is known of a configuration and its servers so far.
+type diagnosis struct {
+	out    io.Writer
+	format format
+	paint  palette
+	cfg    *config.Config // nil = nothing of the file could be read
+	report config.Report
+	doc    diagnosisDoc
+
+	began   time.Time
+	reasons map[string]string    // the last one seen of each server: a new attempt begins without one
+	done    map[string]bool      // the servers that have been told
+	advised map[[2]string]string // who was given that cause and cure
+	kept    map[string]serverDoc // by server
+	ill     int
+}
+
+func newDiagnosis(out io.Writer, path string, format format, cfg *config.Config, report config.Report) *diagnosis {
+	return &diagnosis{
+		out: out, format: format, paint: paletteFor(out), cfg: cfg, report: report, began: time.Now(), doc: diagnosisDoc{Config: path},
+		reasons: map[string]string{}, done: map[string]bool{}, advised: map[[2]string]string{}, kept: map[string]serverDoc{},
+	}
+}
+
+// examine starts the servers and tells each as soon as it is ready or has failed once, the rest when patience is over.
+func (d *diagnosis) examine(ctx context.Context, cfg *config.Config, patience time.Duration) error {
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	err = d.watch(ctx, g, patience)
+	return errors.Join(err, stopGateway(g, 0))
+}
+
+func (d *diagnosis) watch(ctx context.Context, g *actors.Gateway, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	tick := time.NewTicker(readyStep)
+	tick := time.NewTicker(examineStep)
 	defer tick.Stop()
 	var last *status.Snapshot
 	for {
-		s, err := g.Status(ctx)
-		if err == nil {
+		if s, err := g.Status(ctx); err == nil {
 			last = s
-		}
-		if err == nil && s.Ready {
-			return s, nil
+			if d.look(s, false) {
+				return nil
+			}
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) || last == nil {
-				return nil, cause
+				return cause
 			}
-			return last, nil
+			d.look(last, true)
+			return nil
 		}
 	}
 }
 
-// diagnose prints a line a server and, for those that are not well, what was seen, why and what to do.
-func diagnose(out io.Writer, cfg *config.Config, report config.Report, s *status.Snapshot) (ill int) {
-	p := paletteFor(out)
+// look tells the servers of which the picture says how they are; with all those too of which it does not. It returns
+// whether every one has been told.
+func (d *diagnosis) look(s *status.Snapshot, all bool) bool {
+	told := len(s.Servers) == len(d.cfg.Servers)
 	for _, server := range s.Servers {
-		backends := backendsOf(s, server.Name)
-		switch {
-		case server.State == "disabled":
-			fmt.Fprintf(out, "%s %s: disabled\n", p.warn("–"), oneLine(server.Name, 0))
-		case server.State == "ready":
-			fmt.Fprintf(out, "%s %s: ready, protocol %s over %s; %s, %s, %s, %s\n", p.good("✓"), oneLine(server.Name, 0),
-				cmp.Or(backends.Protocol, "?"), cmp.Or(backends.Transport, "?"), count(server.Tools, "tool"), count(server.Prompts, "prompt"),
-				count(server.Resources, "resource"), count(server.Templates, "template"))
-			if server.Reason != "" {
-				fmt.Fprintf(out, "    %s %s; it is asked again\n", p.warn("!"), oneLine(server.Reason, 300))
-			}
-			if backends.Noise > 0 {
-				fmt.Fprintf(out, "    %s it printed %s on stdout that are no messages; they are skipped, but its log belongs on stderr\n", p.warn("!"), count(backends.Noise, "line"))
-			}
-		default:
-			ill++
-			cause, todo := explain(report.CommandLine(configOf(cfg, server.Name)), server)
-			fmt.Fprintf(out, "%s %s: %s: %s\n    cause: %s\n    to do: %s\n", p.bad("✗"), oneLine(server.Name, 0), server.State,
-				oneLine(cmp.Or(server.Reason, "it has not answered yet"), 300), cause, todo)
-			for _, line := range slices.Compact(slices.Clone(backends.Stderr)) { // every start says the same
-				fmt.Fprintf(out, "    stderr: %s\n", oneLine(line, 200))
-			}
+		backend := backendOf(s, server.Name)
+		reason := server.Reason
+		if reason == "" {
+			reason = backend.Reason
 		}
+		if reason != "" {
+			d.reasons[server.Name] = reason
+		}
+		if d.done[server.Name] {
+			continue
+		}
+		known := server.State == "ready" || server.State == "disabled" || server.State == "misconfigured" ||
+			(server.Settled || server.FailedFirst) && d.reasons[server.Name] != ""
+		if !known && !all {
+			told = false
+			continue
+		}
+		d.done[server.Name] = true
+		d.tell(server, backend)
 	}
-	return ill
+	return told
 }
 
-// backendsOf returns the first backend of a server, or a zero one.
-func backendsOf(s *status.Snapshot, server string) status.Backend {
+// backendOf returns the connection of a server that has most to say: one that failed, else the first.
+func backendOf(s *status.Snapshot, server string) status.Backend {
+	var first status.Backend
 	for _, b := range s.Backends {
-		if b.Server == server {
+		if b.Server != server {
+			continue
+		}
+		if b.Reason != "" {
 			return b
 		}
+		if first.Server == "" {
+			first = b
+		}
 	}
-	return status.Backend{}
+	return first
 }
 
-func configOf(cfg *config.Config, name string) config.Server {
-	for _, server := range cfg.Servers {
+func (d *diagnosis) configOf(name string) config.Server {
+	for _, server := range d.cfg.Servers {
 		if server.Name == name {
 			return server
 		}
@@ -145,72 +219,14 @@ func configOf(cfg *config.Config, name string) config.Server {
 	return config.Server{}
 }
 
-// explain says why a server is not well and what a person can do, by what was seen. command is its command line as it may
-// be shown.
-func explain(command []string, seen status.Server) (cause, todo string) {
-	reason := strings.ToLower(seen.Reason)
-	program := oneLine(command[0], 80)
-	has := func(words ...string) bool {
-		for _, word := range words {
-			if strings.Contains(reason, word) {
-				return true
-			}
-		}
-		return false
+// verdict is the last line.
+func (d *diagnosis) verdict() string {
+	var parts []string
+	if n := len(d.report.Faults); n > 0 {
+		parts = append(parts, count(n, "fault")+" in the configuration")
 	}
-	switch {
-	case seen.State == "misconfigured":
-		return "its configuration cannot be carried out", "goblin-actor config check names the line; set the variable, or give a default as ${NAME:-value}"
-	case has("not found on path", "no such file", "executable file not found"):
-		return "the program " + program + " is not there", "install it, or write its whole path into command; a gateway started by a desktop program has a shorter PATH than your shell"
-	case seen.State == "needs-login" || has("http status 401", "http status 403"):
-		return "the server wants to know who is calling", "put a token into headers: {Authorization: \"Bearer ${TOKEN}\"}"
-	case has("permission denied"):
-		return "the program may not be run", "chmod +x, or name the interpreter as command and the script in args"
-	case has("connection refused", "no such host", "network is unreachable", "i/o timeout", "dial "):
-		return "nobody answers at its URL", "start that server, mend url, or look whether a proxy or firewall is in between"
-	case has("certificate", "tls", "x509"):
-		return "its certificate is not trusted", "mend the certificate, or add its authority to the system's"
-	case has("could not be listed"):
-		return "it runs, but does not say what it offers", "look at its own log; the gateway goes on asking"
-	case has("starttimeout", "not ready within"):
-		return "it runs, but did not finish its handshake and lists in time", "raise startTimeout (a first npx download takes long), and run the command by hand: does it wait for input or print to stdout?"
-	case has("protocol version"):
-		return "no version of the protocol in common", "update the server, or set protocol: to a version both know"
-	case has("exit status", "signal", "exited", "closed its stdout"):
-		return "the program ended by itself", "run it by hand: " + oneLine(shellWords(command, runtime.GOOS), 200) + "; its last words are below"
-	case has("http status 5"):
-		return "the server, or a proxy before it, is in trouble", "look at its own log; the gateway goes on trying"
-	case has("http status 404", "http status 405"):
-		return "there is no MCP endpoint at that URL", "look up the path (often /mcp or /sse), or set type: sse for an old server"
-	case seen.Reason == "":
-		return "it has not answered in the time given", "give it more with --timeout; a first npx download takes long"
+	if d.ill > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s not well", d.ill, count(len(d.done), "server")))
 	}
-	return "see what it said", "run it by hand, or look at its log"
-}
-
-// shellPlain are the characters that no shell reads anything into.
-const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
-
-// shellWords writes words of a configuration so that the shell of the system takes them as the gateway does: variables
-// stand for what they hold, all else as it is.
-func shellWords(words []string, system string) string {
-	written := make([]string, len(words))
-	for i, word := range words {
-		refers := config.Refers(word)
-		if !refers || system == "windows" {
-			word = strings.ReplaceAll(word, "$$", "$")
-		}
-		switch {
-		case refers && system != "windows":
-			written[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", "$$", `\$`, "${", "${", "$", `\$`).Replace(word) + `"`
-		case word != "" && strings.Trim(word, shellPlain) == "":
-			written[i] = word
-		case system == "windows":
-			written[i] = `"` + strings.ReplaceAll(word, `"`, `\"`) + `"`
-		default:
-			written[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(written, " ")
+	return strings.Join(parts, "; ")
 }

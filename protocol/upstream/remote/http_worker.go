@@ -207,7 +207,7 @@ func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error 
 			return w.document(c)
 		}
 		if status/100 == 2 && err != nil {
-			return fmt.Errorf("read answer: %w", err)
+			return notMessage(body, err)
 		}
 	}
 	if status/100 == 2 {

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+)
+
+const (
+	symptomRunes = 300
+	stderrRunes  = 200
+	stderrShown  = 5 // different lines of it, for people
+)
+
+// diagnosisDoc is what doctor prints with -o json. Fields are added, never changed.
+type diagnosisDoc struct {
+	OK       bool         `json:"ok"`
+	Config   string       `json:"config"`
+	Faults   []findingDoc `json:"faults"`
+	Warnings []findingDoc `json:"warnings"`
+	Servers  []serverDoc  `json:"servers"`
+}
+
+type findingDoc struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+type serverDoc struct {
+	Name      string   `json:"name"`
+	OK        bool     `json:"ok"`
+	State     string   `json:"state"`
+	TookMs    int64    `json:"tookMs"`
+	Protocol  string   `json:"protocol,omitempty"`
+	Transport string   `json:"transport,omitempty"`
+	Tools     int      `json:"tools"`
+	Prompts   int      `json:"prompts"`
+	Resources int      `json:"resources"`
+	Templates int      `json:"templates"`
+	Noise     int      `json:"noise,omitempty"` // lines on stdout that are no messages
+	Symptom   string   `json:"symptom,omitempty"`
+	Cause     string   `json:"cause,omitempty"`
+	Todo      string   `json:"todo,omitempty"`
+	Stderr    []string `json:"stderr,omitempty"` // different lines, in their order
+}
+
+// begin tells what is wrong with the file.
+func (d *diagnosis) begin() {
+	d.doc.Faults, d.doc.Warnings = findingDocs(d.report.Faults), findingDocs(d.report.Warnings)
+	if d.format != formatTable {
+		return
+	}
+	known := "nothing of it can be read"
+	if d.cfg != nil {
+		known = count(len(d.cfg.Servers), "server")
+	}
+	fmt.Fprintf(d.out, "%s: %s\n", clean(d.doc.Config), known)
+	for _, f := range d.report.Faults {
+		fmt.Fprintf(d.out, "%s %s\n", d.paint.bad("✗"), clean(f.Error()))
+		if f.Hint != "" {
+			fmt.Fprintf(d.out, "    to do: %s\n", clean(f.Hint))
+		}
+	}
+	for _, f := range d.report.Warnings {
+		fmt.Fprintf(d.out, "%s %s\n", d.paint.warn("!"), clean(f.Error()))
+		if f.Hint != "" {
+			fmt.Fprintf(d.out, "    to do: %s\n", clean(f.Hint))
+		}
+	}
+}
+
+func findingDocs(findings []*config.Finding) []findingDoc {
+	docs := []findingDoc{}
+	for _, f := range findings {
+		docs = append(docs, findingDoc{f.File, f.Line, f.Column, f.Path, f.Message, f.Hint})
+	}
+	return docs
+}
+
+// tell says how a server is.
+func (d *diagnosis) tell(server status.Server, backend status.Backend) {
+	doc := serverDoc{
+		Name: server.Name, OK: server.State == "ready" || server.State == "disabled", State: server.State, TookMs: time.Since(d.began).Milliseconds(),
+		Protocol: backend.Protocol, Transport: backend.Transport, Noise: backend.Noise,
+		Tools: server.Tools, Prompts: server.Prompts, Resources: server.Resources, Templates: server.Templates,
+	}
+	if !doc.OK {
+		d.ill++
+		s := symptom{server: d.configOf(server.Name), state: server.State, reason: d.reasons[server.Name], noise: backend.Noise, file: d.doc.Config}
+		s.command = d.report.CommandLine(s.server)
+		for _, line := range backend.Stderr {
+			if line = oneLine(line, stderrRunes); line != "" && !slices.Contains(s.stderr, line) { // every start says the same
+				s.stderr = append(s.stderr, line)
+			}
+		}
+		doc.Stderr = s.stderr
+		doc.Symptom = oneLine(s.text(d.patienceLeft()), symptomRunes)
+		doc.Cause, doc.Todo = s.explain()
+	}
+	d.kept[server.Name] = doc
+	if d.format == formatTable {
+		d.print(doc, server.Reason)
+	}
+}
+
+func (d *diagnosis) patienceLeft() time.Duration { return time.Since(d.began).Round(time.Second) }
+
+// print is tell for people.
+func (d *diagnosis) print(doc serverDoc, reason string) {
+	out, p, name := d.out, d.paint, oneLine(doc.Name, 0)
+	switch {
+	case doc.State == "disabled":
+		fmt.Fprintf(out, "%s %s: disabled\n", p.warn("–"), name)
+	case doc.OK:
+		fmt.Fprintf(out, "%s %s: ready, protocol %s over %s; %s, %s, %s, %s\n", p.good("✓"), name,
+			cmp.Or(doc.Protocol, "?"), cmp.Or(doc.Transport, "?"), count(doc.Tools, "tool"), count(doc.Prompts, "prompt"),
+			count(doc.Resources, "resource"), count(doc.Templates, "template"))
+		if reason != "" {
+			fmt.Fprintf(out, "    %s %s; it is asked again\n", p.warn("!"), oneLine(reason, symptomRunes))
+		}
+		if doc.Noise > 0 {
+			fmt.Fprintf(out, "    %s it printed %s on stdout that are no messages; they are skipped, but its log belongs on stderr\n", p.warn("!"), count(doc.Noise, "line"))
+		}
+	default:
+		fmt.Fprintf(out, "%s %s: %s: %s\n", p.bad("✗"), name, doc.State, doc.Symptom)
+		advice := [2]string{doc.Cause, doc.Todo}
+		if other := d.advised[advice]; other != "" {
+			fmt.Fprintf(out, "    cause and cure as of %s\n", other)
+		} else {
+			d.advised[advice] = name
+			fmt.Fprintf(out, "    cause: %s\n    to do: %s\n", doc.Cause, doc.Todo)
+		}
+		for _, line := range tellingLines(doc) {
+			fmt.Fprintf(out, "    stderr: %s\n", line)
+		}
+	}
+}
+
+// tellingLines are the lines of stderr that a person wants to see besides the symptom: the last few, where the symptom holds
+// none of them yet.
+func tellingLines(doc serverDoc) []string {
+	if strings.Contains(doc.Symptom, "; stderr: ") {
+		return nil
+	}
+	telling := status.Telling(doc.Stderr)
+	lines := doc.Stderr[max(0, len(doc.Stderr)-stderrShown):]
+	if telling != "" && !slices.Contains(lines, telling) {
+		lines = append([]string{telling}, lines...)
+	}
+	return lines
+}
+
+// end prints the document, where that is wanted.
+func (d *diagnosis) end() error {
+	d.doc.OK = d.ill == 0 && len(d.report.Faults) == 0
+	d.doc.Servers = []serverDoc{}
+	if d.cfg != nil {
+		for _, server := range d.cfg.Servers {
+			if doc, ok := d.kept[server.Name]; ok {
+				d.doc.Servers = append(d.doc.Servers, doc)
+			}
+		}
+	}
+	if d.format == formatTable {
+		return nil
+	}
+	data, err := json.Marshal(d.doc)
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return d.format.raw(d.out, data)
+}

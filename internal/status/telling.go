@@ -1,0 +1,58 @@
+package status
+
+import (
+	"regexp"
+	"strings"
+)
+
+// tellers find the line of what a program wrote that says what is wrong, the likeliest first. last = the last such line counts:
+// Python and Node print the cause behind where it happened.
+var tellers = []struct {
+	line *regexp.Regexp
+	last bool
+}{
+	{regexp.MustCompile(`^npm (?:error|ERR!) (?:404 +Not Found|404 +'|notarget No matching|could not determine|enoent |network |Missing )`), false},
+	{regexp.MustCompile(`^npm (?:error|ERR!) code E`), false},
+	{regexp.MustCompile(`(?i)cannot connect to the docker daemon|unable to find image|pull access denied|manifest unknown`), false},
+	{regexp.MustCompile(`^(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Failure|Timeout|Warning)?: `), true}, // ModuleNotFoundError: …, Error: …
+	{regexp.MustCompile(`(?i)can't open file|no such file or directory|permission denied|command not found|eaddrinuse|address already in use`), false},
+	{regexp.MustCompile(`(?i)\b(?:error|fatal|panic|failed|cannot|could not|missing|required|not set|unauthorized|invalid|unrecognized|unknown)\b`), false},
+}
+
+// scenery are lines that never tell: what npm and Node print at the end, traces, underlines.
+var scenery = regexp.MustCompile(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|ERR!) (?:A complete log of this run|This is probably not a problem|404 *$|Note that).*|npm (?:error|ERR!) *|` +
+	`Node\.js v\d.*|Traceback \(most recent.*|at .*|File ".*|throw .*|node:.*|[~^ ]*|[{}\[\]()]*,?|requireStack: .*|code: '.*|(?:Try|Run) '.*)$`)
+
+// Telling is the line of what a program has written on stderr that says best what is wrong with it: npm's code, Python's last
+// exception, Node's Error, else the last line that is no scenery. "" when there is none.
+func Telling(lines []string) string {
+	var said []string
+	for _, line := range lines {
+		if line = strings.TrimSpace(line); line != "" && !scenery.MatchString(line) {
+			said = append(said, line)
+		}
+	}
+	for _, teller := range tellers {
+		found := ""
+		for _, line := range said {
+			if teller.line.MatchString(line) {
+				found = line
+				if !teller.last {
+					break
+				}
+			}
+		}
+		if found != "" {
+			return found
+		}
+	}
+	for i := len(lines) - 1; i >= 0 && len(said) == 0; i-- {
+		if line := strings.TrimSpace(lines[i]); line != "" {
+			return line
+		}
+	}
+	if len(said) > 0 {
+		return said[len(said)-1]
+	}
+	return ""
+}

@@ -1,0 +1,37 @@
+package status
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTelling(t *testing.T) {
+	for _, c := range []struct{ name, stderr, want string }{
+		{"nothing", "", ""},
+		{"npm", `npm warn Unknown user config "nodedir". This will stop working in the next major version of npm.
+npm error code E404
+npm error 404 Not Found - GET https://registry.npmjs.org/@x%2fy - Not found
+npm error 404
+npm error 404  '@x/y@*' is not in this registry.
+npm error A complete log of this run can be found in: /root/.npm/_logs/2026-11-23T21_55_22_748Z-debug-0.log`,
+			"npm error 404 Not Found - GET https://registry.npmjs.org/@x%2fy - Not found"},
+		{"npm version", "npm ERR! code ETARGET\nnpm ERR! notarget No matching version found for cowsay@99.9.9.\nnpm ERR! notarget In most cases you …",
+			"npm ERR! notarget No matching version found for cowsay@99.9.9."},
+		{"npm code alone", "npm error code EACCES\nnpm error syscall mkdir\nnpm error A complete log of this run can be found in: x", "npm error code EACCES"},
+		{"python", "INFO: starting\nTraceback (most recent call last):\n  File \"<string>\", line 1, in <module>\nValueError: first\n\nDuring handling\nModuleNotFoundError: No module named 'mcp'",
+			"ModuleNotFoundError: No module named 'mcp'"},
+		{"python file", "python3: can't open file '/srv/server.py': [Errno 2] No such file or directory", "python3: can't open file '/srv/server.py': [Errno 2] No such file or directory"},
+		{"node", "node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\nError: Cannot find module '/tmp/server.js'\n    at Module._load (node:x)\n  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}\n\nNode.js v20.20.2",
+			"Error: Cannot find module '/tmp/server.js'"},
+		{"docker", "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n\nRun 'docker run --help' for more information",
+			"docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"},
+		{"words", "starting\nGITHUB_TOKEN is not set\nbye", "GITHUB_TOKEN is not set"},
+		{"options", "ls: unrecognized option '--nonsense'\nTry 'ls --help' for more information.", "ls: unrecognized option '--nonsense'"},
+		{"last", "one\ntwo", "two"},
+		{"scenery alone", "npm warn deprecated x\n", "npm warn deprecated x"},
+	} {
+		if got := Telling(strings.Split(c.stderr, "\n")); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
