@@ -101,6 +101,22 @@ func (g *Gateway) Mailboxes() []kernel.Mailbox { return g.system.Mailboxes() }
 // Reload puts cfg in force. It returns at once; what fails is logged and shown in the status.
 func (g *Gateway) Reload(cfg *config.Config) { g.self.Tell(message.Reload{Config: cfg}) }
 
+// Apply is Reload for those who want to know when: it blocks until cfg is in force, the gateway is going, or ctx ends. Servers
+// start only then.
+func (g *Gateway) Apply(ctx context.Context, cfg *config.Config) error {
+	done := make(chan struct{})
+	g.self.Tell(message.Reload{Config: cfg, Done: done})
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// ReloadFailed tells the status why a newer configuration is not in force. The next Reload ends that.
+func (g *Gateway) ReloadFailed(err error) { g.self.Tell(message.ReloadFailed{Reason: err.Error()}) }
+
 // Listening tells the status where the gateway is reached.
 func (g *Gateway) Listening(addresses []string) {
 	g.self.Tell(message.Listening{Addresses: addresses})

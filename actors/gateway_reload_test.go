@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -83,12 +85,39 @@ func TestReloadListen(t *testing.T) {
 	other.Listen = []string{"127.0.0.1:1"}
 	s := newState(&ours, kernel.Reference{})
 	for i, next := range []*config.Config{&other, &ours, &other} {
-		warned := slices.ContainsFunc(s.reload(next, nil), func(e kernel.Effect) bool {
+		warned := slices.ContainsFunc(s.reload(message.Reload{Config: next}, nil), func(e kernel.Effect) bool {
 			l, ok := e.Act.(kernel.Logged)
 			return ok && strings.HasPrefix(l.Text, "listen has changed")
 		})
 		if want := next == &other; warned != want {
 			t.Errorf("reload %d: warned %v, want %v", i, warned, want)
+		}
+	}
+}
+
+// A file that cannot be taken is a fault since the first attempt, until one is; a file saved again as it was is no news.
+func TestReloadFault(t *testing.T) {
+	cfg, same := config.Default(), config.Default()
+	s := newState(&cfg, kernel.Reference{})
+	first, second := time.Unix(1, 0), time.Unix(2, 0)
+	for i, reason := range []string{"a", "b"} {
+		step(s, []time.Time{first, second}[i], message.ReloadFailed{Reason: reason}, nil)
+		if f := s.report().Fault; f == nil || f.Reason != reason || !f.Since.Equal(first) {
+			t.Errorf("fault %+v, want %q since %v", f, reason, first)
+		}
+	}
+	done := make(chan struct{})
+	for i, want := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
+		m := message.Reload{Config: &same}
+		if i == 0 {
+			m.Done = done
+		}
+		out := step(s, second, m, nil)
+		if l, ok := out[0].Act.(kernel.Logged); !ok || l.Level != want || s.report().Fault != nil {
+			t.Errorf("reload %d: %+v, want a line of level %v and no fault", i, out, want)
+		}
+		if _, ok := out[len(out)-1].Act.(closeDone); ok != (i == 0) {
+			t.Errorf("reload %d: told that it is done: %v", i, ok)
 		}
 	}
 }

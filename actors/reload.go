@@ -5,12 +5,15 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 )
 
 // enabled counts the servers that are to run.
@@ -42,8 +45,9 @@ func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.
 }
 
 // reload applies what differs between the configuration in force and the new one.
-func (s *state) reload(next *config.Config, out []kernel.Effect) []kernel.Effect {
-	changes := config.Diff(s.config, next)
+func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
+	next := m.Config
+	changes, told := config.Diff(s.config, next), config.Describe(s.config, next)
 	if changes.Listen && !slices.Equal(next.Listen, s.bound) {
 		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
 	}
@@ -65,8 +69,39 @@ func (s *state) reload(next *config.Config, out []kernel.Effect) []kernel.Effect
 	for _, server := range changes.CatalogOnly {
 		out = s.changeServer(server, false, out)
 	}
-	return append(out, kernel.Log(slog.LevelInfo, "configuration reloaded", "added", names(changes.Added), "removed", names(changes.Removed), "changed", names(append(slices.Clone(changes.CatalogOnly), changes.Transport...)),
-		"settings", changes.Settings))
+	out = s.reloaded(changes, told, out)
+	if m.Done != nil {
+		out = append(out, kernel.Act(closeDone{m.Done}))
+	}
+	return out
+}
+
+// reloaded says what has changed. A file that was only saved again is no news, unless it had a fault before.
+func (s *state) reloaded(changes config.Changes, told []string, out []kernel.Effect) []kernel.Effect {
+	mended := s.fault != nil
+	s.fault = nil
+	if changes.Empty() && !mended {
+		return append(out, kernel.Log(slog.LevelDebug, "configuration read again: nothing has changed"))
+	}
+	var args []any
+	for _, part := range []struct {
+		key   string
+		words []string
+	}{{"added", names(changes.Added)}, {"removed", names(changes.Removed)}, {"changed", told}} {
+		if len(part.words) > 0 {
+			args = append(args, part.key, strings.Join(part.words, "; "))
+		}
+	}
+	return append(out, kernel.Log(slog.LevelInfo, "configuration reloaded", args...))
+}
+
+// reloadFailed keeps why the file is not in force, and since when it is not.
+func (s *state) reloadFailed(now time.Time, m message.ReloadFailed) {
+	since := now
+	if s.fault != nil {
+		since = s.fault.Since
+	}
+	s.fault = &status.ConfigFault{Since: since, Reason: m.Reason}
 }
 
 // limit tells everybody who counts that the limits have changed. The sizes of messages and buffers are built into what is open.

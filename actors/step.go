@@ -29,7 +29,8 @@ type state struct {
 	early    []any                            // clients that came before that: OpenSession, OpenStdio
 	snapshot *catalog.Snapshot
 	listen   []string
-	bound    []string // listen of the configuration it was started with
+	bound    []string            // listen of the configuration it was started with
+	fault    *status.ConfigFault // of a newer configuration file; replaced, never written to
 
 	pools    map[string]kernel.Reference // by server
 	leaving  map[string]kernel.Reference // pools that have been told to stop, by server: the next one has to wait for their name
@@ -120,7 +121,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			return append(out, kernel.Tell(m.ref, message.SetLevel{Level: s.level}))
 		}
 	case message.Reload:
-		return s.reload(m.Config, out)
+		return s.reload(m, out)
+	case message.ReloadFailed:
+		s.reloadFailed(now, m)
 	case message.Listening:
 		s.listen = m.Addresses
 	case message.DrainAll:
@@ -224,7 +227,7 @@ func (s *state) drained(out []kernel.Effect) []kernel.Effect {
 
 // report is what the gateway knows beside its children.
 func (s *state) report() message.CatalogReport {
-	r := message.CatalogReport{Listen: s.listen, Config: s.config.Path, Draining: s.draining,
+	r := message.CatalogReport{Listen: s.listen, Config: s.config.Path, Fault: s.fault, Draining: s.draining,
 		Counts: map[string]status.Catalog{}, Settled: map[string]bool{}}
 	for _, server := range s.config.Servers {
 		if server.Disabled {

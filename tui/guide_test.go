@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"goblin-actor/internal/status"
 )
 
 // The last line says how to get help and how to leave, in every view and on every terminal that has room for it.
@@ -68,6 +71,19 @@ func TestEmptyTables(t *testing.T) {
 	s.has("no calls")
 	s.app.take(nothing())
 	s.has("nothing is known yet")
+}
+
+// A configuration file that could not be taken is wrong until one can.
+func TestOverviewTellsOfTheConfiguration(t *testing.T) {
+	s := sit(t, 120, 40, Options{})
+	s.hasNot("✗ configuration")
+	p := *samplePicture()
+	picture := *p.Snapshot
+	picture.ConfigFault = &status.ConfigFault{Since: noon.Add(-time.Minute), Reason: "goblin.yaml:3:5: unknown key"}
+	p.Snapshot = &picture
+	s.app.take(&p)
+	s.has("✗ configuration")
+	s.has("goblin.yaml:3:5: unknown key")
 }
 
 // What does not fit into the side panel is said to be there.

@@ -32,6 +32,13 @@ func overviewRows(p *Picture) []Row {
 		row("templates", p.Catalog.Templates, "", Plain),
 		row("actors", len(p.Actors), actorsHow, actorsHealth),
 	}
+	if f := p.ConfigFault; f != nil {
+		how := "not in force for " + span(p.Now.Sub(f.Since)) + ": " + f.Reason
+		rows = append(rows, Row{ID: "fault//configuration", Goto: "logs", Health: Bad, Cells: []Cell{colored("✗ configuration", Bad), {}, colored(how, Bad)},
+			Detail: func() []Field {
+				return fields(Field{"configuration", p.Config}, Field{"not in force since", instant(f.Since)}, Field{"reason", f.Reason})
+			}})
+	}
 	for _, s := range p.Servers {
 		if healthOf(s.State) != Bad {
 			continue

@@ -75,6 +75,15 @@ func (c *Call) Deadline() time.Time {
 	return d
 }
 
+// Ends is the Deadline as people are shown it: a call that still waits for its server ends when the queue has had its time, which
+// the server's pool sees to.
+func (c *Call) Ends() time.Time {
+	if c.State == Queued && c.Limits.Queue > 0 {
+		return c.Began.Add(c.Limits.Queue)
+	}
+	return c.Deadline()
+}
+
 // Events of a call.
 type (
 	// Sent says that the server has the request.

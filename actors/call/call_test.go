@@ -109,3 +109,15 @@ func TestNobodyTakesIt(t *testing.T) {
 		}
 	}
 }
+
+// People are shown when a call that waits for its server ends: with the queue's time, not with what comes on top of it.
+func TestEnds(t *testing.T) {
+	c := &Call{State: Queued, Began: start, Limits: Limits{Queue: 10 * time.Second, Idle: 30 * time.Second}}
+	if got := c.Ends().Sub(start); got != 10*time.Second {
+		t.Errorf("queued: ends after %s, want 10s", got)
+	}
+	c.Step(start.Add(time.Second), Sent{}, nil)
+	if got := c.Ends().Sub(start); got != 31*time.Second {
+		t.Errorf("written: ends after %s, want 31s", got)
+	}
+}

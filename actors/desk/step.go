@@ -229,7 +229,7 @@ func (s *state) report() message.SessionReport {
 			v.client = cmp.Or(edge.ClientName(v.caller.ClientInfo), "client without name")
 		}
 		r.Calls = append(r.Calls, status.Call{
-			ID: fmt.Sprintf("desk/%d/%d", s.number, message.NumberAtDesk(seq)), Session: "desk", Client: v.client, Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Deadline(),
+			ID: fmt.Sprintf("desk/%d/%d", s.number, message.NumberAtDesk(seq)), Session: "desk", Client: v.client, Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Ends(),
 		})
 	}
 	return r

@@ -6,8 +6,30 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Reload puts a new configuration in force: only what differs is touched.
-type Reload struct{ Config *config.Config }
+// Reload puts a new configuration in force: only what differs is touched. Done, which may be nil, is closed when that is so,
+// or when the gateway is going.
+type Reload struct {
+	Config *config.Config
+	Done   chan<- struct{}
+}
+
+// Class: a change that was lost would be in force only after the next one. Whoever sends them waits for each.
+func (Reload) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon ends the wait for it.
+func (r Reload) Abandon(kernel.Why) {
+	if r.Done != nil {
+		close(r.Done)
+	}
+}
+
+// ReloadFailed tells the gateway, for people, that the configuration file could not be put in force.
+type ReloadFailed struct{ Reason string }
+
+func (ReloadFailed) Class() kernel.Class { return kernel.State }
+
+// Key: the newest attempt counts.
+func (ReloadFailed) Key() any { return ReloadFailed{} }
 
 // Listening tells the gateway where it is reached, for people.
 type Listening struct{ Addresses []string }

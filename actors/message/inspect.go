@@ -51,6 +51,7 @@ type CatalogReport struct {
 	Settled  map[string]bool           // by server: the catalog clients are shown is from when it had settled
 	Listen   []string
 	Config   string
+	Fault    *status.ConfigFault
 	Draining bool
 	Disabled []status.Server // servers without a pool
 	Enabled  []string        // servers that have one, or will in a moment

@@ -280,7 +280,7 @@ func (s *state) report() message.SessionReport {
 		h := s.calls[seq]
 		r.Calls = append(r.Calls, status.Call{
 			ID: fmt.Sprintf("session/%s/%d", shortID(s.id), seq), Session: shortID(s.id), Server: h.Server, Method: h.Method.String(), Item: h.Item,
-			State: string(h.State), Began: h.Began, Deadline: h.Deadline(),
+			State: string(h.State), Began: h.Began, Deadline: h.Ends(),
 		})
 	}
 	r.Subscriptions = edge.ReportSubscriptions(shortID(s.id), s.subs)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -46,10 +45,6 @@ func newDrain() *cobra.Command {
 	return cmd
 }
 
-func connectFlag(cmd *cobra.Command, connect *string) {
-	cmd.Flags().StringVar(connect, "connect", "", "the gateway: its port, loopback address or admin socket (default: the only one there is)")
-}
-
 // act has the running gateway do something and says so.
 func act(cmd *cobra.Command, connect string, a status.Action, done string) error {
 	source, err := dialAdmin(connect)
@@ -62,17 +57,8 @@ func act(cmd *cobra.Command, connect string, a status.Action, done string) error
 		if _, refused := errors.AsType[*admin.Refused](err); refused {
 			return &exitError{exitAnswered, err, `"goblin-actor status" lists the servers`}
 		}
-		return &exitError{exitUnreachable, fmt.Errorf("no gateway answers: %w", err), `start one with "goblin-actor serve"`}
+		return unreachable(err)
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), clean(done))
 	return err
-}
-
-// dialAdmin returns the gateway that --connect means.
-func dialAdmin(connect string) (status.Source, error) {
-	path, err := adminSocket(connect, os.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	return admin.Dial(path)
 }

@@ -15,11 +15,13 @@ import (
 func newAdd() *cobra.Command {
 	var path, kind, cwd string
 	var env, headers []string
+	var then applying
 	cmd := &cobra.Command{
 		Use:   "add NAME [--env K=V]… -- COMMAND [ARG]…, or: add NAME URL",
 		Short: "Write one more server into the configuration",
 		Long: `Write one more server into the configuration, at the end of mcpServers. Comments, order and style of the file
 stay as they are; where there is no configuration, ./goblin.yaml is begun, with a JSON Schema for editors beside it.
+A gateway that runs with this file starts the server at once; the command waits for that and says what became of it.
 
 Values are written as they are: ${TOKEN} in single quotes is looked up when the server starts, so that no secret
 stands in the file.`,
@@ -41,7 +43,7 @@ stands in the file.`,
 			if e.URL != "" && len(e.Env)+len(cwd) > 0 || e.Command != "" && len(e.Headers) > 0 {
 				return usageError("", "--env and --cwd are for a command, --header is for a URL")
 			}
-			return addEntry(cmd, path, e)
+			return addEntry(cmd, path, e, &then)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -53,6 +55,7 @@ stands in the file.`,
 	flags.StringArrayVar(&headers, "header", nil, "header sent to the URL, 'NAME: VALUE' (may be given several times)")
 	flags.StringVar(&kind, "type", "", "how to speak to it: http, sse or stdio (default: found out)")
 	flags.StringVar(&cwd, "cwd", "", "working directory of the command")
+	then.flags(cmd)
 	return cmd
 }
 
@@ -95,7 +98,7 @@ func pairs(flag, separator string, words []string) ([]config.Variable, error) {
 	return list, nil
 }
 
-func addEntry(cmd *cobra.Command, path string, e config.Entry) error {
+func addEntry(cmd *cobra.Command, path string, e config.Entry, then *applying) error {
 	f, err := openOwn(path, true)
 	if err != nil {
 		return err
@@ -107,9 +110,5 @@ func addEntry(cmd *cobra.Command, path string, e config.Entry) error {
 	if err != nil {
 		return editError(cmd, f, err)
 	}
-	if err := writeOwn(cmd, f, text); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "added %s\n", e.Name)
-	return err
+	return changeOwn(cmd, f, text, "added "+e.Name+" to", then, wish{server: e.Name, runs: true})
 }

@@ -20,22 +20,18 @@ func newConfigCommand() *cobra.Command {
 ./goblin.yaml, or goblin-actor/config.yaml in the user's config directory.`,
 	})
 	cmd.AddCommand(
-		&cobra.Command{
+		ofFile(&cobra.Command{
 			Use:     "check [FILE]",
 			Short:   "List every fault and warning of the file; exit code 3 if there is a fault",
 			Example: "  goblin-actor config check claude_desktop_config.json",
-			Args:    takes(0, 1, "one file"),
-			RunE:    checkConfig,
-		},
-		&cobra.Command{
+		}, checkConfig),
+		ofFile(&cobra.Command{
 			Use:   "show [FILE]",
 			Short: "Print the values in force, each with its origin; secrets stay hidden",
 			Long: `Print the values in force as a configuration file, each with its origin: default, or file:line.
 Variables are shown as ${NAME} and whether they are set, never what they hold; other values of env and
 headers are hidden.`,
-			Args: takes(0, 1, "one file"),
-			RunE: showConfig,
-		},
+		}, showConfig),
 		newConfigSchema(),
 		newConfigImport(),
 		newConfigInstall(),
@@ -43,9 +39,27 @@ headers are hidden.`,
 	return cmd
 }
 
-func checkConfig(cmd *cobra.Command, args []string) error {
-	path, ok := configPath(args)
-	if !ok {
+// ofFile makes cmd a command about one configuration: its argument, --config, or the one serve would take; run gets "" when
+// there is none.
+func ofFile(cmd *cobra.Command, run func(cmd *cobra.Command, path string) error) *cobra.Command {
+	var flag string
+	cmd.Flags().StringVar(&flag, "config", "", configFlagHelp)
+	cmd.Args = takes(0, 1, "one file")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 0 && flag != "" && args[0] != flag:
+			return usageError("give one of them", "%s takes one file, got an argument and --config", cmd.CommandPath())
+		case len(args) > 0:
+			return run(cmd, args[0])
+		}
+		path, _ := config.Find(flag, os.Getenv)
+		return run(cmd, path)
+	}
+	return cmd
+}
+
+func checkConfig(cmd *cobra.Command, path string) error {
+	if path == "" {
 		return &exitError{exitFailed, errors.New("no configuration found"), "name a file: " + cmd.CommandPath() + " FILE"}
 	}
 	cfg, report := config.Load(path)
@@ -57,9 +71,8 @@ func checkConfig(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-func showConfig(cmd *cobra.Command, args []string) error {
-	path, ok := configPath(args)
-	if !ok {
+func showConfig(cmd *cobra.Command, path string) error {
+	if path == "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found: these are the defaults")
 		defaults := config.Default()
 		return config.Show(cmd.OutOrStdout(), &defaults, config.Report{})
@@ -70,14 +83,6 @@ func showConfig(cmd *cobra.Command, args []string) error {
 		return &exitError{code: exitConfig}
 	}
 	return config.Show(cmd.OutOrStdout(), cfg, report)
-}
-
-// configPath is the file named, or the one serve would take.
-func configPath(args []string) (string, bool) {
-	if len(args) > 0 {
-		return args[0], true
-	}
-	return config.Find("", os.Getenv)
 }
 
 // tellFindings prints faults and warnings, each with its hint right below.

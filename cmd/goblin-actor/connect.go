@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,25 +18,27 @@ import (
 type gatewayFlags struct {
 	connect string // address of a running one
 	config  string // file to start one from, in this process
+	address string // of the running one that is meant: check finds it
 
 	asked *answerer // nil = the command answers no questions
 }
 
 func (f *gatewayFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.connect, "connect", "", "the running gateway: URL, host:port or port (default "+client.DefaultAddress+")")
+	cmd.Flags().StringVar(&f.connect, "connect", "", "the running gateway: URL, host:port or port"+whichHelp)
 	cmd.Flags().StringVar(&f.config, "config", "", "start a gateway from this file for the length of the command instead")
 }
 
-// check says what is wrong with the flags.
+// check finds the gateway, and says what is wrong with the flags.
 func (f *gatewayFlags) check() error {
 	if f.connect != "" && f.config != "" {
 		return usageError("give one of them", "--connect and --config exclude each other")
 	}
-	if _, err := client.ParseAddress(f.connect); err != nil {
-		hint := "like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp"
-		return usageError(hint, "--connect: %w", err)
+	if f.config != "" {
+		return nil
 	}
-	return nil
+	address, err := endpoint(f.connect, os.Getenv)
+	f.address = address
+	return err
 }
 
 // open connects to the gateway, or starts one. The caller calls stop when done.
@@ -55,7 +58,7 @@ func (f *gatewayFlags) open(ctx context.Context, errOut io.Writer) (c *client.Cl
 
 // dial connects to the running gateway.
 func (f *gatewayFlags) dial(ctx context.Context, o client.Options) (*client.Client, error) {
-	c, err := client.Dial(ctx, f.connect, o)
+	c, err := client.Dial(ctx, f.address, o)
 	return c, failed(err)
 }
 
@@ -97,7 +100,7 @@ func failed(err error) error {
 	switch {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, context.DeadlineExceeded):
 		return &exitError{exitUnreachable, err,
-			"start one with \"goblin-actor serve\", name another with --connect ADDR, or give --config FILE"}
+			startHint(os.Getenv) + "\nname another with --connect ADDR, or give --config FILE to start one for this command"}
 	case errors.Is(err, client.ErrSessionLost):
 		return &exitError{exitFailed, err, "try again"}
 	}

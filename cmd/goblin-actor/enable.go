@@ -20,11 +20,13 @@ func newDisable() *cobra.Command {
 
 func newSwitch(verb, short string, off bool) *cobra.Command {
 	var path string
+	var then applying
 	cmd := &cobra.Command{
 		Use:   verb + " SERVER[/TOOL]",
 		Short: short + ", in the configuration",
 		Long: short + `, in the configuration: disabled of the server, or its tools.disabled. A gateway that runs
-with this file reloads it by itself. TOOL is the name the server itself gives it, without prefix.`,
+with this file does it at once; the command waits for that and says what became of it. TOOL is the name the server itself
+gives it, without prefix.`,
 		Example:           "  goblin-actor " + verb + " files\n  goblin-actor " + verb + " files/write_file",
 		Args:              takes(1, 1, "a server, or a server and a tool"),
 		ValidArgsFunction: completeServers(new(string)),
@@ -50,13 +52,10 @@ with this file reloads it by itself. TOOL is the name the server itself gives it
 			case err != nil:
 				return editError(cmd, f, err)
 			}
-			if err := writeOwn(cmd, f, text); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%sd %s\n", verb, clean(args[0]))
-			return err
+			return changeOwn(cmd, f, text, verb+"d "+args[0]+" in", &then, wish{server: server, tool: tool, runs: !off})
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", configFlagHelp)
+	then.flags(cmd)
 	return cmd
 }

@@ -124,3 +124,6 @@ func interruptible(cmd *cobra.Command) (ctx context.Context, stop context.Cancel
 
 // errInterrupted is the cause of a context that a signal ended.
 var errInterrupted = &exitError{code: exitInterrupted, err: errors.New("interrupted")}
+
+// errQuiet ends a command that only watched something, which an interruption takes nothing from.
+var errQuiet = &exitError{code: exitInterrupted}

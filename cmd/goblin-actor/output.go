@@ -73,14 +73,19 @@ func escaped(s string) string {
 // table prints rows in columns under a head; columns that are empty in every row are left out.
 // Cells must be clean. Each row has as many cells as the head.
 func table(w io.Writer, head []string, rows [][]string) error {
+	var out strings.Builder
+	writeTable(&out, paletteFor(w), head, rows)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func writeTable(out *strings.Builder, p palette, head []string, rows [][]string) {
 	width := make([]int, len(head))
 	for _, row := range rows {
 		for i, cell := range row {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))
 		}
 	}
-	p := paletteFor(w)
-	var out strings.Builder
 	line := func(cells []string, paint func(string) string) {
 		var b strings.Builder
 		for i, cell := range cells {
@@ -95,8 +100,6 @@ func table(w io.Writer, head []string, rows [][]string) error {
 	}
 	line(head, p.head)
 	for _, row := range rows {
-		line(row, func(s string) string { return s })
+		line(row, plainly)
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
 }

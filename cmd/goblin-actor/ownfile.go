@@ -45,6 +45,15 @@ func openOwn(flag string, create bool) (*config.File, error) {
 
 // writeOwn writes the configuration and says what comes of it.
 func writeOwn(cmd *cobra.Command, f *config.File, text string) error {
+	if err := saveOwn(cmd, f, text); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s; a gateway that runs with it reloads it by itself\n", clean(f.Path))
+	return err
+}
+
+// saveOwn writes the configuration, and a schema beside one that is begun.
+func saveOwn(cmd *cobra.Command, f *config.File, text string) error {
 	begun := !f.Exists()
 	if _, err := f.Replace(text, false); err != nil {
 		return fileError(err)
@@ -58,8 +67,18 @@ func writeOwn(cmd *cobra.Command, f *config.File, text string) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(errOut, "wrote %s; a gateway that runs with it reloads it by itself\n", clean(f.Path))
-	return err
+	return nil
+}
+
+// changeOwn writes the configuration, says so and what was done, and then what the running gateway makes of it.
+func changeOwn(cmd *cobra.Command, f *config.File, text, done string, a *applying, w wish) error {
+	if err := saveOwn(cmd, f, text); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", clean(done), clean(f.Path)); err != nil {
+		return err
+	}
+	return a.follow(cmd, f.Path, w)
 }
 
 // fileError gives an error of a file its hint.

@@ -2,14 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"time"
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
 )
 
-// reloading applies a changed configuration to what runs. One goroutine has it.
+// applyTime is how long a configuration may take to be in force; servers start after that.
+const applyTime = 3 * time.Second
+
+// reloading applies a changed configuration to what runs. One goroutine has it; ask may be called from any.
 type reloading struct {
 	cfg    *config.Config // in force
 	listen []string       // of the command line, instead of the file's; empty = none
@@ -17,21 +24,27 @@ type reloading struct {
 	server *downstream.Server // nil = no listener
 	level  *slog.LevelVar
 	log    *slog.Logger
+
+	asked chan chan<- error // somebody wants the file read now; the answer has room for one
 }
 
 func newReloading(cfg *config.Config, listen []string, g *actors.Gateway, server *downstream.Server, level *slog.LevelVar, log *slog.Logger) *reloading {
-	return &reloading{cfg, listen, g, server, level, log}
+	return &reloading{cfg, listen, g, server, level, log, make(chan chan<- error)}
 }
 
-// reload reads the file again; a bad file changes nothing.
-func (r *reloading) reload() {
+// reload reads the file again; a bad file changes nothing, and the error says why.
+func (r *reloading) reload() error {
+	if r.cfg.Path == "" {
+		return fmt.Errorf("%w: this gateway was started without a file", status.ErrNotReloaded)
+	}
 	next, report := config.Load(r.cfg.Path)
 	for _, warning := range report.Warnings {
 		r.log.Warn("configuration", "warning", warning.Error())
 	}
 	if err := report.Err(); err != nil {
 		r.log.Error("the configuration is not reloaded: mend it and save again; the running one stays in force", "err", err)
-		return
+		r.g.ReloadFailed(err)
+		return fmt.Errorf("%w: %w", status.ErrNotReloaded, err)
 	}
 	if len(r.listen) > 0 {
 		next.Listen = r.listen
@@ -44,7 +57,25 @@ func (r *reloading) reload() {
 		r.server.Allow(next.AllowedOrigins, next.AllowedHosts)
 	}
 	r.cfg = next
-	r.g.Reload(next)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy; it will be in force in a moment"))
+	defer cancel()
+	return r.g.Apply(ctx, next)
+}
+
+// ask has the file read by the goroutine that has r, and returns what became of it.
+func (r *reloading) ask(ctx context.Context) error {
+	reply := make(chan error, 1)
+	select {
+	case r.asked <- reply:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-reply:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // follow reloads after every change of the file, until ctx ends. The caller starts it as a goroutine.
@@ -54,7 +85,7 @@ func (r *reloading) follow(ctx context.Context) {
 	for {
 		select {
 		case <-changed:
-			r.reload()
+			_ = r.reload() // it is logged, and shown in the status
 		case <-ctx.Done():
 			return
 		}

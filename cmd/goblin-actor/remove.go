@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/config"
@@ -11,11 +9,13 @@ import (
 // newRemove returns the command that takes a server out of the configuration.
 func newRemove() *cobra.Command {
 	var path string
+	var then applying
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Take a server out of the configuration",
 		Long: `Take a server out of the configuration, with the comments inside of it and those right above it. All other
-comments stay, also one above the first server, as it may be about all of them.`,
+comments stay, also one above the first server, as it may be about all of them.
+A gateway that runs with this file ends the server at once; the command waits for that.`,
 		Example:           "  goblin-actor remove files",
 		Args:              takes(1, 1, "the name of a server"),
 		ValidArgsFunction: completeServers(new(string)),
@@ -28,13 +28,10 @@ comments stay, also one above the first server, as it may be about all of them.`
 			if err != nil {
 				return editError(cmd, f, err)
 			}
-			if err := writeOwn(cmd, f, text); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", clean(args[0]))
-			return err
+			return changeOwn(cmd, f, text, "removed "+args[0]+" from", &then, wish{server: args[0]})
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", configFlagHelp)
+	then.flags(cmd)
 	return cmd
 }

@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_RUNTIME_DIR", dir)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("GOBLIN_CONFIG", "")
+			e.Setenv("GOBLIN_CONNECT", "")
 			e.Setenv("GORACE", "atexit_sleep_ms=20") // else every command takes a second under the race detector
 			return nil
 		},
@@ -68,7 +69,7 @@ func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, key := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "GOBLIN_CONFIG", "TMPDIR", "NO_COLOR", "GORACE"} {
+	for _, key := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "GOBLIN_CONFIG", "GOBLIN_CONNECT", "TMPDIR", "NO_COLOR", "GORACE"} {
 		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
 	}
 	return cmd

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -48,7 +49,7 @@ A change of the configuration file, or SIGHUP, reloads it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
-	flags.StringArrayVar(&o.listen, "listen", nil, "address to listen on, instead of the configuration's (may be given several times)")
+	flags.StringArrayVar(&o.listen, "listen", nil, "address or port to listen on, instead of the configuration's (may be given several times)")
 	flags.BoolVar(&o.tui, "tui", false, "show the console; leaving it ends the gateway")
 	flags.BoolVar(&o.demo, "demo", false, "run the demo servers, whatever configuration there is")
 	addSkin(cmd, &o.skin)
@@ -99,7 +100,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	}
 	g.Listening(addresses)
 	ctx, drain := context.WithCancelCause(cmd.Context())
-	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }}
+	r := newReloading(cfg, o.listen, g, server, level, log)
+	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }, Reload: r.ask}
 	socket := openSocket(listeners[0], source, user(g, cfg, log), log)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}
@@ -108,7 +110,6 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	} else {
 		greet(cmd, cfg, addresses[0])
 	}
-	r := newReloading(cfg, o.listen, g, server, level, log)
 	err = waitForEnd(ctx, r, failed, left, log)
 	drain(nil)
 	stop()
@@ -137,8 +138,13 @@ func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 			return nil, err
 		}
 	}
+	cfg.Path = absolute(cfg.Path) // shells elsewhere compare it with the file they edit
 	if len(o.listen) > 0 {
-		for _, address := range o.listen {
+		for i, address := range o.listen {
+			if _, err := strconv.ParseUint(address, 10, 16); err == nil { // a port alone, as --connect takes it
+				address = "127.0.0.1:" + address
+				o.listen[i] = address
+			}
 			if err := config.CheckListen(address); err != nil {
 				return nil, &exitError{exitConfig, fmt.Errorf("--listen %s: %w", secret.Text(address), err), ""}
 			}
@@ -232,7 +238,9 @@ func waitForEnd(ctx context.Context, r *reloading, failed <-chan error, left <-c
 			}
 			return nil
 		case <-changed:
-			r.reload()
+			_ = r.reload() // it is logged, and shown in the status
+		case reply := <-r.asked:
+			reply <- r.reload()
 		}
 	}
 }

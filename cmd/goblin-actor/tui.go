@@ -24,8 +24,7 @@ func newTUI() *cobra.Command {
 		Long: `Show on the terminal what a running gateway does: servers, connections, clients, calls, the catalog, the log.
 Press ? for the keys. "goblin-actor serve --tui" does the same for a gateway of its own.
 
-It asks the gateway's admin socket: that of the port --connect names, the socket --connect is the path of, or the
-only one there is. A gateway that goes away is waited for.`,
+It asks the gateway's admin socket: that of the port --connect names, or the socket --connect is the path of. A gateway that goes away is waited for.`,
 		Example: `  goblin-actor tui
   goblin-actor tui --connect 8730 --view calls
   goblin-actor tui --skin ./dark.yaml`,
@@ -51,7 +50,7 @@ only one there is. A gateway that goes away is waited for.`,
 			return show(ctx, source, look)
 		},
 	}
-	cmd.Flags().StringVar(&connect, "connect", "", "the gateway: its port, loopback address or admin socket (default: the only one there is)")
+	connectFlag(cmd, &connect)
 	cmd.Flags().StringVar(&view, "view", "overview", "the first view")
 	addSkin(cmd, &skin)
 	return cmd

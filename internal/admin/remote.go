@@ -92,6 +92,9 @@ type Refused struct{ Text string }
 
 func (e *Refused) Error() string { return e.Text }
 
+// maxRefusedBytes bounds what is read of a refusal: a configuration may have many faults.
+const maxRefusedBytes = 4096
+
 var errNotModified = errors.New("not modified")
 
 func (r *remote) json(ctx context.Context, path string, into any) error {
@@ -120,7 +123,7 @@ func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]by
 	case resp.StatusCode == http.StatusNotModified:
 		return nil, errNotModified
 	case resp.StatusCode >= 300:
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusedBytes))
 		return nil, r.fault("ask", &Refused{cmp.Or(strings.TrimSpace(string(text)), resp.Status)})
 	}
 	page, err := io.ReadAll(io.LimitReader(resp.Body, maxStatusBytes))

@@ -35,6 +35,9 @@ func (*gateway) Items(_ context.Context, known uint64) (*status.Items, error) {
 
 func (g *gateway) Act(_ context.Context, a status.Action) error {
 	g.acted = append(g.acted, a)
+	if a.Verb == status.Reload {
+		return fmt.Errorf("%w: goblin.yaml:1:1: no", status.ErrNotReloaded)
+	}
 	if a.Server == "nobody" {
 		return fmt.Errorf("restart: %w", status.ErrNotThere)
 	}
@@ -140,6 +143,7 @@ func TestBadRequestsOnTheSocket(t *testing.T) {
 		{"POST", "/actions/restart", strings.Repeat(" ", maxActionBytes+1), 400},
 		{"POST", "/actions/restart", `{"server":"nobody"}`, 404},
 		{"POST", "/actions/restart", `{"server":"files"}`, 204},
+		{"POST", "/actions/reload", `{}`, 404}, // this process reads no file
 		{"GET", "/actions/restart", "", 405},
 		{"POST", "/statusz", "", 405},
 		{"GET", "/serverz", "", 200},

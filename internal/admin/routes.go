@@ -118,7 +118,7 @@ func logz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// act: what an operator asks for. 204 = it has begun.
+// act: what an operator asks for. 204 = it has begun; of a reload, that it is in force.
 func act(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
@@ -134,6 +134,8 @@ func act(src status.Source) http.HandlerFunc {
 			w.WriteHeader(http.StatusNoContent)
 		case errors.Is(err, status.ErrNotThere), errors.Is(err, status.ErrUnknownVerb):
 			http.Error(w, err.Error(), http.StatusNotFound)
+		case errors.Is(err, status.ErrNotReloaded):
+			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		default:
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		}

@@ -25,6 +25,11 @@ func WriteSnapshot(w io.Writer, s *Snapshot) error {
 	}
 	sample(&b, "goblin_parked_calls", "gauge", "", float64(parked))
 	writeActors(&b, s.Actors)
+	failed := 0.
+	if s.ConfigFault != nil {
+		failed = 1
+	}
+	sample(&b, "goblin_config_reload_failed", "gauge", "", failed)
 	sample(&b, "goblin_catalog_version", "gauge", "", float64(s.Catalog.Version))
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -114,7 +114,7 @@ func TestTheTextIsWellFormed(t *testing.T) {
 func sampleSnapshot() *Snapshot {
 	return &Snapshot{
 		Started: time.Unix(1, 0),
-		Catalog: Catalog{Version: 9},
+		Catalog: Catalog{Version: 9}, ConfigFault: &ConfigFault{Reason: "goblin.yaml:1:1: no"},
 		Servers: []Server{{Name: "files", Queued: 3, InFlight: 2, Tools: 4, Templates: 1, Subscribed: 5, Subscribers: 6}},
 		Backends: []Backend{
 			{Server: "files", Replica: 0, Catalog: true, State: "ready", Incarnation: 3},
@@ -138,6 +138,7 @@ func TestSnapshotAsGauges(t *testing.T) {
 		`goblin_catalog_items{server="files",kind="tools"} 4`,
 		`goblin_catalog_items{server="files",kind="templates"} 1`,
 		`goblin_catalog_version 9`,
+		`goblin_config_reload_failed 1`,
 		`goblin_subscriptions{server="files"} 5`, // S0.10.2
 		`goblin_subscribers{server="files"} 6`,
 		`goblin_backend_up{server="files",replica="0"} 1`,

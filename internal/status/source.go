@@ -40,6 +40,7 @@ const (
 	Restart Verb = "restart" // replace the connections of Server; running calls may finish on the old ones
 	Cancel  Verb = "cancel"  // end Call with an error
 	Drain   Verb = "drain"   // as SIGTERM: refuse new work, let running calls finish, end
+	Reload  Verb = "reload"  // read the configuration file again; unlike the others it is done when Act returns
 )
 
 var (
@@ -47,6 +48,8 @@ var (
 	ErrUnknownVerb = errors.New("no such action")
 	// ErrNotThere is returned by Act when what it is about is not, or no longer, there.
 	ErrNotThere = errors.New("not there")
+	// ErrNotReloaded is returned by Act for a configuration that could not be put in force: the one before it still is.
+	ErrNotReloaded = errors.New("the configuration is not reloaded")
 )
 
 // Items is what clients are offered, by kind in the order in which they see it. Immutable.
@@ -88,18 +91,23 @@ type Local struct {
 	Log      *Events         // nil = nothing is remembered
 	Changes  *CatalogChanges // nil = nothing is remembered
 	Drain    func()          // ends the process after a drain; nil = that cannot be asked for here
+
+	// Reload reads the configuration again and returns when it is in force; its error says why it is not. nil as with Drain.
+	Reload func(ctx context.Context) error
 }
 
 // Act implements Source.
 func (l Local) Act(ctx context.Context, a Action) error {
-	if a.Verb != Drain {
-		return l.Gateway.Act(ctx, a)
-	}
-	if l.Drain == nil {
+	switch {
+	case a.Verb == Drain && l.Drain != nil:
+		l.Drain()
+		return nil
+	case a.Verb == Reload && l.Reload != nil:
+		return l.Reload(ctx)
+	case a.Verb == Drain, a.Verb == Reload:
 		return ErrUnknownVerb
 	}
-	l.Drain()
-	return nil
+	return l.Gateway.Act(ctx, a)
 }
 
 // Events implements Source.

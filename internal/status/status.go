@@ -22,6 +22,14 @@ type Snapshot struct {
 	Actors   []Actor   `json:"actors"`
 
 	Subscriptions []Subscription `json:"subscriptions,omitempty"`
+
+	ConfigFault *ConfigFault `json:"configFault,omitempty"` // nil = the file in force is the newest
+}
+
+// ConfigFault says that the configuration file has changed and could not be put in force: the one before it still is.
+type ConfigFault struct {
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"` // every fault, a line each; never the value of a variable
 }
 
 // Catalog counts what clients are offered.

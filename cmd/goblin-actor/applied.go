@@ -1,0 +1,371 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/status"
+)
+
+const (
+	appliedStep = 100 * time.Millisecond // how often a server that starts is looked at
+	appliedWait = 90 * time.Second       // default of --wait: startTimeout, and time for a second attempt
+	leavingTime = 5 * time.Second        // a server of the same name may be on its way out for so long
+	publishTime = time.Second            // a catalog that changes is published within so long
+)
+
+// wish is what the running gateway is to make of a file that was edited.
+type wish struct {
+	server string
+	runs   bool   // it is to start; else it goes
+	tool   string // of the server, which stays as it is; "" = the server itself is meant
+}
+
+// applying says what the running gateway makes of a file that was edited.
+type applying struct {
+	connect string
+	wait    time.Duration
+
+	out, errOut io.Writer
+}
+
+func (a *applying) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.connect, "connect", "", "the running gateway to ask afterwards: its port or admin socket (default: $"+connectVariable+", those that run with this file)")
+	cmd.Flags().DurationVar(&a.wait, "wait", appliedWait, "how long to wait until the server is there; 0 does not ask the running gateway at all")
+}
+
+// follow has the gateways that run with the file read it, waits until they have done what was wished, and says what became of it.
+// The file is edited whatever comes; an error says that the server is not there.
+func (a *applying) follow(cmd *cobra.Command, path string, w wish) error {
+	a.out, a.errOut = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if a.wait <= 0 {
+		return nil
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	gateways, err := a.gateways(ctx)
+	if err != nil {
+		return err
+	}
+	var with []*gatewayHere
+	for _, g := range gateways {
+		if sameFile(g.status.Config, path) {
+			with = append(with, g)
+		}
+	}
+	if len(with) == 0 {
+		a.elsewhere(gateways, path)
+		return nil
+	}
+	var errs []error
+	for _, g := range with {
+		prefix := ""
+		if len(with) > 1 {
+			prefix = g.name() + ": "
+		}
+		if err := a.apply(ctx, g, prefix, w); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if context.Cause(ctx) != nil && errors.Is(context.Cause(ctx), error(errInterrupted)) {
+		return errQuiet
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// gatewayHere is one that runs on this machine.
+type gatewayHere struct {
+	source status.Source
+	status *status.Snapshot
+	socket string
+}
+
+func (g *gatewayHere) name() string {
+	if len(g.status.Listen) > 0 {
+		return "the gateway on " + oneLine(strings.Join(g.status.Listen, ", "), 200)
+	}
+	return "the gateway of " + g.socket
+}
+
+// gateways returns those that are meant: the one that was named, else all that run here. One that does not answer is left out
+// unless it was named.
+func (a *applying) gateways(ctx context.Context) ([]*gatewayHere, error) {
+	var sockets []string
+	address, _ := named(a.connect, os.Getenv)
+	if address != "" {
+		socket, err := adminSocket(address, os.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		sockets = []string{socket}
+	} else {
+		sockets, _ = liveSockets(os.Getenv) // no directory for sockets: nobody runs
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	var list []*gatewayHere
+	for _, socket := range sockets {
+		source, err := admin.Dial(socket)
+		var s *status.Snapshot
+		if err == nil {
+			s, err = source.Status(ctx)
+		}
+		switch {
+		case err == nil:
+			list = append(list, &gatewayHere{source, s, socket})
+		case address != "":
+			return nil, unreachable(err)
+		}
+	}
+	return list, nil
+}
+
+// elsewhere says why no running gateway takes the file, and how one would.
+func (a *applying) elsewhere(gateways []*gatewayHere, path string) {
+	start := "goblin-actor serve --config " + path
+	switch {
+	case len(gateways) == 0:
+		a.note("no gateway runs here", "start one: "+start)
+	case len(gateways) > 1:
+		a.note(fmt.Sprintf("%d gateways run here, none of them with %s", len(gateways), path), "start one: "+start+" --listen PORT")
+	case gateways[0].status.Config == "":
+		a.note(gateways[0].name()+" shows its demo servers and reads no file", "end it with \"goblin-actor drain\" and start it with this one: "+start)
+	default:
+		used := gateways[0].status.Config
+		a.note(gateways[0].name()+" uses another file, "+used, "--config "+used+" edits that one")
+	}
+}
+
+// note is something to know that is no fault.
+func (a *applying) note(text, hint string) {
+	p := paletteFor(a.errOut)
+	fmt.Fprintf(a.errOut, "%s %s\n%s %s\n", p.warn("note:"), clean(text), p.good("hint:"), clean(hint))
+}
+
+// apply has one gateway read its file and waits for what was wished.
+func (a *applying) apply(ctx context.Context, g *gatewayHere, prefix string, w wish) error {
+	if err := a.reload(ctx, g.source); err != nil {
+		return err
+	}
+	if w.tool != "" {
+		if err := a.published(ctx, g); err != nil {
+			return err
+		}
+		word := "off"
+		if w.runs {
+			word = "on"
+		}
+		_, err := fmt.Fprintf(a.out, "%s%s/%s: %s now\n", prefix, clean(w.server), clean(w.tool), word)
+		return err
+	}
+	server, err := a.await(ctx, g.source, w)
+	if err == nil && !w.runs {
+		err = a.published(ctx, g)
+	}
+	switch {
+	case err != nil:
+		return err
+	case w.runs:
+		return a.became(prefix, server, w)
+	case server != nil:
+		_, err = fmt.Fprintf(a.out, "%s%s: its running calls may finish, then it goes\n", prefix, clean(w.server))
+	default:
+		_, err = fmt.Fprintf(a.out, "%s%s: gone\n", prefix, clean(w.server))
+	}
+	return err
+}
+
+// published waits until the catalog that clients see is another than before, or until it would be by now.
+func (a *applying) published(ctx context.Context, g *gatewayHere) error {
+	for began := time.Now(); time.Since(began) < publishTime; {
+		s, err := g.source.Status(ctx)
+		if err != nil {
+			return unreachable(err)
+		}
+		if s.Catalog.Version != g.status.Catalog.Version {
+			return nil
+		}
+		select {
+		case <-time.After(appliedStep / 2):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// reload has the file read; Refused means that it was, and is not in force.
+func (a *applying) reload(ctx context.Context, source status.Source) error {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	err := source.Act(ctx, status.Action{Verb: status.Reload})
+	if refused, ok := errors.AsType[*admin.Refused](err); ok {
+		return &exitError{exitFailed, fmt.Errorf("the running gateway: %w", refused), "mend the file and save it; goblin-actor config check finds mistakes"}
+	}
+	if err != nil {
+		return unreachable(err)
+	}
+	return nil
+}
+
+// await looks at the server until it is what was wished, or has failed, or the time is over. It returns the server as it is
+// then; nil = there is none.
+func (a *applying) await(ctx context.Context, source status.Source, w wish) (*status.Server, error) {
+	began, limit := time.Now(), a.wait
+	if !w.runs {
+		limit = min(limit, leavingTime)
+	}
+	line := &statusLine{w: a.errOut, live: isTerminal(a.errOut)}
+	defer line.clear()
+	tick := time.NewTicker(appliedStep)
+	defer tick.Stop()
+	for {
+		s, err := source.Status(ctx)
+		if err != nil {
+			return nil, unreachable(err)
+		}
+		server := serverNamed(s, w.server)
+		waited := time.Since(began)
+		if w.runs && arrived(server, waited) || !w.runs && (server == nil || server.State == string(message.Disabled)) {
+			if !w.runs {
+				server = nil
+			}
+			return server, nil
+		}
+		if waited > limit {
+			return server, nil
+		}
+		if w.runs && server != nil {
+			line.show(server.Name+": "+server.State, server.Reason, waited)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// serverNamed finds a server in the picture: one that is on its way out may have the name of its successor, so the last counts
+// that is not.
+func serverNamed(s *status.Snapshot, name string) *status.Server {
+	var found *status.Server
+	for i := range s.Servers {
+		if s.Servers[i].Name == name && (found == nil || found.State == string(message.Draining) || found.State == string(message.Stopped)) {
+			found = &s.Servers[i]
+		}
+	}
+	return found
+}
+
+// arrived tells whether waiting longer changes nothing.
+func arrived(server *status.Server, waited time.Duration) bool {
+	if server == nil {
+		return false
+	}
+	switch message.Phase(server.State) {
+	case message.Ready:
+		return server.Settled
+	case message.Misconfigured, message.NeedsLogin, message.Disabled:
+		return true
+	case message.Draining, message.Stopped:
+		return waited > leavingTime
+	case message.Waiting, message.Idle:
+		return server.Settled
+	}
+	return server.FailedFirst
+}
+
+// became says what has become of a server that was to start.
+func (a *applying) became(prefix string, server *status.Server, w wish) error {
+	if server == nil {
+		return &exitError{exitFailed, fmt.Errorf("%s%s: the running gateway does not know it", prefix, w.server), `"goblin-actor status" shows what it runs`}
+	}
+	switch message.Phase(server.State) {
+	case message.Ready, message.Idle:
+		_, err := fmt.Fprintf(a.out, "%s%s: %s\n", prefix, clean(server.Name), offered(server))
+		return err
+	case message.Connecting, message.Handshaking, message.Syncing:
+		if !server.FailedFirst {
+			_, err := fmt.Fprintf(a.out, "%s%s: still %s; \"goblin-actor status\" shows how it goes on\n", prefix, clean(server.Name), server.State)
+			return err
+		}
+	}
+	why := server.State
+	if server.Reason != "" {
+		why += ": " + oneLine(server.Reason, 400)
+	}
+	hint := "goblin-actor doctor " + server.Name + " says what to do; goblin-actor logs " + server.Name + " what it wrote"
+	if server.Hint != "" && server.State != string(message.Waiting) {
+		hint = server.Hint
+	}
+	return &exitError{exitFailed, fmt.Errorf("%s%s is %s", prefix, server.Name, why), hint}
+}
+
+// offered says what a server that is there offers: "ready, 9 tools, 1 prompt".
+func offered(server *status.Server) string {
+	parts := []string{server.State}
+	if server.State == string(message.Idle) {
+		parts[0] = "idle, it starts with its first call"
+	}
+	for _, kind := range []struct {
+		n    int
+		what string
+	}{{server.Tools, "tool"}, {server.Prompts, "prompt"}, {server.Resources, "resource"}, {server.Templates, "template"}} {
+		if kind.n > 0 {
+			parts = append(parts, count(kind.n, kind.what))
+		}
+	}
+	if len(parts) == 1 {
+		parts = append(parts, "it offers nothing")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// absolute is the path as others see it, wherever they work.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); path != "" && err == nil {
+		return whole
+	}
+	return path
+}
+
+// statusLine shows what is waited for: over and over on one line of a terminal, once for each text elsewhere.
+type statusLine struct {
+	w    io.Writer
+	live bool
+	last string
+}
+
+// show is told the text and, for terminals, more about it, which may change all the time.
+func (l *statusLine) show(text, more string, waited time.Duration) {
+	text = oneLine(text, 40)
+	if l.live {
+		l.last = text
+		fmt.Fprintf(l.w, "\r\x1b[K%s, %d s  %s", text, int(waited.Seconds()), oneLine(more, 30))
+		return
+	}
+	if text != l.last {
+		l.last = text
+		fmt.Fprintln(l.w, text)
+	}
+}
+
+func (l *statusLine) clear() {
+	if l.live && l.last != "" {
+		fmt.Fprint(l.w, "\r\x1b[K")
+	}
+}
