@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/admin"
+	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 )
 
@@ -28,6 +30,7 @@ const (
 type wish struct {
 	server string
 	runs   bool   // it is to start; else it goes
+	lazy   bool   // startup: it runs when somebody calls it; follow finds out
 	tool   string // of the server, which stays as it is; "" = the server itself is meant
 }
 
@@ -57,6 +60,7 @@ func (a *applying) follow(cmd *cobra.Command, path string, w wish) error {
 	if err != nil {
 		return err
 	}
+	w.lazy = isLazy(path, w.server)
 	var with []*gatewayHere
 	for _, g := range gateways {
 		if sameFile(g.status.Config, path) {
@@ -84,6 +88,12 @@ func (a *applying) follow(cmd *cobra.Command, path string, w wish) error {
 		return errs[0]
 	}
 	return errors.Join(errs...)
+}
+
+// isLazy tells whether the file says that the server starts with its first call.
+func isLazy(path, server string) bool {
+	cfg, _ := config.Load(path)
+	return cfg != nil && slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server && s.Startup == "lazy" })
 }
 
 // gatewayHere is one that runs on this machine.
@@ -239,7 +249,7 @@ func (a *applying) await(ctx context.Context, source status.Source, w wish) (*st
 		}
 		server := serverNamed(s, w.server)
 		waited := time.Since(began)
-		if w.runs && arrived(server, waited) || !w.runs && (server == nil || server.State == string(message.Disabled)) {
+		if w.runs && arrived(server, w.lazy, waited) || !w.runs && (server == nil || server.State == string(message.Disabled)) {
 			if !w.runs {
 				server = nil
 			}
@@ -272,7 +282,7 @@ func serverNamed(s *status.Snapshot, name string) *status.Server {
 }
 
 // arrived tells whether waiting longer changes nothing.
-func arrived(server *status.Server, waited time.Duration) bool {
+func arrived(server *status.Server, lazy bool, waited time.Duration) bool {
 	if server == nil {
 		return false
 	}
@@ -283,8 +293,10 @@ func arrived(server *status.Server, waited time.Duration) bool {
 		return true
 	case message.Draining, message.Stopped:
 		return waited > leavingTime
-	case message.Waiting, message.Idle:
+	case message.Waiting:
 		return server.Settled
+	case message.Idle: // else its turn to start comes
+		return lazy && server.Settled
 	}
 	return server.FailedFirst
 }
@@ -294,11 +306,12 @@ func (a *applying) became(prefix string, server *status.Server, w wish) error {
 	if server == nil {
 		return &exitError{exitFailed, fmt.Errorf("%s%s: the running gateway does not know it", prefix, w.server), `"goblin-actor status" shows what it runs`}
 	}
-	switch message.Phase(server.State) {
-	case message.Ready, message.Idle:
-		_, err := fmt.Fprintf(a.out, "%s%s: %s\n", prefix, clean(server.Name), offered(server))
-		return err
-	case message.Connecting, message.Handshaking, message.Syncing:
+	switch phase := message.Phase(server.State); phase {
+	case message.Ready, message.Idle, message.Connecting, message.Handshaking, message.Syncing:
+		if phase == message.Ready || phase == message.Idle && w.lazy {
+			_, err := fmt.Fprintf(a.out, "%s%s: %s\n", prefix, clean(server.Name), offered(server))
+			return err
+		}
 		if !server.FailedFirst {
 			_, err := fmt.Fprintf(a.out, "%s%s: still %s; \"goblin-actor status\" shows how it goes on\n", prefix, clean(server.Name), server.State)
 			return err
