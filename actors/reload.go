@@ -46,8 +46,8 @@ func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.
 
 // reload applies what differs between the configuration in force and the new one.
 func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
-	next := m.Config
-	changes, told := config.Diff(s.config, next), config.Describe(s.config, next)
+	next := config.Gather(m.Config)
+	changes, told := config.Diff(s.config, next), config.Describe(s.written, m.Config)
 	if changes.Listen && !slices.Equal(next.Listen, s.bound) {
 		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
 	}
@@ -55,7 +55,7 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: naming(next), Projects: next.Projects}))
 	}
 	out = s.limit(next.Limits, out)
-	s.config = next
+	s.config, s.written = next, m.Config
 	out = s.nextStarts(out)
 	for _, server := range changes.Removed {
 		out = s.removeServer(server.Name, out)

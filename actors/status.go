@@ -78,19 +78,33 @@ func short(s string) string {
 
 // Act does what an operator asks for and returns at once: status.ErrNotThere when there is no such server or call,
 // status.ErrUnknownVerb for another verb.
-func (g *Gateway) Act(_ context.Context, a status.Action) error {
+func (g *Gateway) Act(ctx context.Context, a status.Action) error {
 	switch a.Verb {
 	case status.Restart:
-		pool, ok := g.system.Lookup("gateway/pool/" + a.Server)
-		if !ok {
-			return fmt.Errorf("restart server %q: %w", a.Server, status.ErrNotThere)
-		}
-		pool.Tell(message.Restart{})
-		return nil
+		return g.restart(ctx, a.Server)
 	case status.Cancel:
 		return g.abort(a.Call)
 	}
 	return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
+}
+
+// restart makes the connections of a server anew, or those of one member of a group.
+func (g *Gateway) restart(ctx context.Context, name string) error {
+	if pool, ok := g.system.Lookup("gateway/pool/" + name); ok {
+		pool.Tell(message.Restart{})
+		return nil
+	}
+	picture, err := g.Status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range picture.Backends {
+		if pool, ok := g.system.Lookup("gateway/pool/" + b.Server); ok && b.Member == name {
+			pool.Tell(message.Restart{Member: name})
+			return nil
+		}
+	}
+	return fmt.Errorf("restart server %q: %w", name, status.ErrNotThere)
 }
 
 // abort ends the call with that status.Call.ID. People know a session by the first characters of its id only.

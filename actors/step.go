@@ -21,6 +21,7 @@ const (
 // state is all the gateway actor knows. Written by step only.
 type state struct {
 	config   *config.Config
+	written  *config.Config // config before groups were gathered
 	self     kernel.Reference
 	registry kernel.Reference
 	store    kernel.Reference
@@ -58,7 +59,7 @@ type state struct {
 type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
-	return &state{config: cfg, bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{}}
+	return &state{config: config.Gather(cfg), written: cfg, bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -235,6 +236,15 @@ func (s *state) report() message.CatalogReport {
 			continue
 		}
 		r.Enabled = append(r.Enabled, server.Name)
+		for _, m := range server.Members {
+			switch {
+			case m.Disabled:
+				r.Disabled = append(r.Disabled, status.Server{Name: m.Name, State: string(message.Disabled), Description: "of " + server.Name, Settled: true})
+			case m.Fault != "" && server.Fault == "":
+				r.Disabled = append(r.Disabled, status.Server{Name: m.Name, State: string(message.Misconfigured), Reason: m.Fault, Hint: "mend the configuration: goblin-actor config check",
+					Description: "of " + server.Name, Settled: true})
+			}
+		}
 	}
 	if s.snapshot == nil {
 		return r

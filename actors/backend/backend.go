@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Server    config.Server
 	Replica   int
+	Member    string // the entry of a group that it is of; "" = the server is no group
 	Node      string // names this gateway to other gateways; never empty
 	Pool      kernel.Reference
 	Open      func(upstream.Sink) upstream.Link // opens one connection; called for every incarnation

@@ -20,6 +20,7 @@ const (
 type state struct {
 	server     config.Server
 	replica    int
+	member     string
 	transport  transport
 	node       string // of this gateway
 	pool       kernel.Reference
@@ -165,7 +166,7 @@ type answerHandler func(s *state, now time.Time, f *protocol.Frame, out []kernel
 func newState(o Options, self kernel.Reference, connections *uint64) *state {
 	ours := modernCapabilities(o.Announce)
 	return &state{
-		server: o.Server, replica: o.Replica, transport: transport(o.Transport), node: o.Node, pool: o.Pool, self: self,
+		server: o.Server, replica: o.Replica, member: o.Member, transport: transport(o.Transport), node: o.Node, pool: o.Pool, self: self,
 		rng:        rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
 		legacyOnly: o.Legacy, announce: o.Announce, catalog: o.Catalog,
 		meta:      (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: ours}).AppendMeta(nil),

@@ -237,7 +237,7 @@ func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out 
 // report is what the backend tells people.
 func (s *state) report() status.Backend {
 	b := status.Backend{
-		Server: s.server.Name, Replica: s.replica, Catalog: s.catalog, State: string(s.life.phase), Reason: message.Explain(s.life.reason, s.conn.lastLine), Incarnation: uint64(s.conn.incarnation),
+		Server: s.server.Name, Replica: s.replica, Member: s.member, Catalog: s.catalog, State: string(s.life.phase), Reason: message.Explain(s.life.reason, s.conn.lastLine), Incarnation: uint64(s.conn.incarnation),
 		Transport: string(s.transport), PID: s.conn.pid, NextAttempt: s.life.nextAttempt, Since: s.life.since, InFlight: len(s.conn.byCall) + len(s.carried.rounds), Noise: s.life.garbage,
 		Stderr: append([]string(nil), s.life.stderr...),
 	}

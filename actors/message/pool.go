@@ -51,7 +51,9 @@ func (NewLimits) Key() any { return limitsKey{} }
 type limitsKey struct{}
 
 // Restart asks a pool to replace its connections (an operator's wish).
-type Restart struct{}
+type Restart struct {
+	Member string // of a group: that one's alone; "" = all
+}
 
 // BackendChanged tells the pool what has become of one of its backends. Sent on every change of phase.
 type BackendChanged struct {

@@ -32,47 +32,6 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 	return s.enqueue(now, q, out)
 }
 
-// wanted says which connections a call may use.
-type wanted struct {
-	can     message.Can // those of that set of questions; CanAll means the main ones
-	legacy  bool        // those that are opened for legacy clients beside a modern one
-	replica int         // those of that replica, counted from 1; 0 = any
-	at      *slot       // that one; nil = any
-
-	prefer *message.Prefer // those first whose replicas meet it, or none else; nil = all alike
-}
-
-// wants says where a call may go: a resource is read where it was mentioned.
-func (s *state) wants(r *message.Request) wanted {
-	if at := s.mentionedBy(r); at != nil && (r.Prefer == nil || !r.Prefer.Required || r.Prefer.IsMetBy(at.labels)) {
-		return wanted{can: at.can, legacy: at.legacy, at: at}
-	}
-	return s.wantsAnywhere(r)
-}
-
-// wantsAnywhere leaves out who has mentioned a resource. A task is asked for at its own replica: another would say that it does
-// not know it, and it would be forgotten. When the connection has been replaced, nobody can tell which that is.
-func (s *state) wantsAnywhere(r *message.Request) wanted {
-	w := wanted{can: message.CanAll, replica: r.Replica, prefer: r.Prefer}
-	if s.server.Isolation == isolationClass && (!s.modern || s.asLegacy(r)) {
-		w.can, w.legacy = r.Caller.Can, s.modern
-	}
-	if r.Home != nil && s.replicas() > 1 {
-		if sl := s.slotOf(r.Home.Backend); sl != nil {
-			w.replica = sl.replica + 1
-		}
-	}
-	return w
-}
-
-// serves reports whether the slot is of the class that is wanted.
-func (w wanted) serves(sl *slot) bool { return sl.can == w.can && sl.legacy == w.legacy }
-
-// replicaIs reports whether the slot's replica is the one that is wanted, if any is, or the slot itself.
-func (w wanted) replicaIs(sl *slot) bool {
-	return (w.replica == 0 || w.replica == sl.replica+1) && (w.at == nil || w.at == sl) && (w.prefer == nil || !w.prefer.Required || w.prefer.IsMetBy(sl.labels))
-}
-
 // hasRoom reports whether the call may run beside those that do. Calls that wait, at a question or for the end of a task, do
 // not count.
 func (s *state) hasRoom(r *message.Request) bool { return r.Waits() || s.hasRoomForMore() }
@@ -83,7 +42,7 @@ func (s *state) hasRoomForMore() bool {
 
 // takes reports whether the slot could take such a call now.
 func (s *state) takes(sl *slot, w wanted, r *message.Request) bool {
-	return sl.phase == message.Ready && !sl.leaving && !sl.lost && w.serves(sl) && w.replicaIs(sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
+	return sl.phase == message.Ready && !sl.leaving && !sl.lost && s.serves(w, sl) && w.replicaIs(sl) && !s.differs(w, sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
 }
 
 // pick chooses among the backends that take such a call: the one that made the task it is about, or that asked, else in turn or
@@ -137,34 +96,6 @@ func (s *state) pickKnown(w wanted, r *message.Request) *slot {
 		}
 	}
 	return nil
-}
-
-// grow starts another connection when the calls of a class have none yet, or when every leased one is busy and
-// maxBackends allows more.
-func (s *state) grow(now time.Time, w wanted, out []kernel.Effect) []kernel.Effect {
-	if s.fault != "" || s.leader() == nil || w.at != nil {
-		return out
-	}
-	n, coming := 0, false
-	for _, sl := range s.slots {
-		if w.serves(sl) && !sl.leaving {
-			n++
-			coming = coming || !sl.wasReady && !sl.hasFailed
-		}
-	}
-	switch {
-	case n == 0: // the first client of its class
-		for replica := range s.replicas() {
-			out = s.spawnSlot(now, &slot{replica: replica, can: w.can, legacy: w.legacy}, out)
-		}
-	case s.leased && !coming && n < s.server.MaxBackends:
-		replica := n % s.replicas()
-		if w.replica > 0 {
-			replica = w.replica - 1
-		}
-		out = s.spawnSlot(now, &slot{replica: replica, can: w.can, legacy: w.legacy}, out)
-	}
-	return out
 }
 
 // give sends a call to a backend.
@@ -245,10 +176,10 @@ func (s *state) park(now time.Time, m message.Parked, out []kernel.Effect) []ker
 // mayServe reports whether such a call may wait for a backend: one is ready but busy, or comes (slot.comes).
 func (s *state) mayServe(now time.Time, w wanted) bool {
 	for _, sl := range s.slots {
-		if sl.leaving || !w.replicaIs(sl) || !w.serves(sl) && !sl.main {
+		if sl.leaving || !w.replicaIs(sl) || s.differs(w, sl) || !s.serves(w, sl) && !sl.main {
 			continue
 		}
-		if sl.phase == message.Ready && w.serves(sl) || sl.comes(now) {
+		if sl.phase == message.Ready && s.serves(w, sl) || sl.comes(now) {
 			return true
 		}
 	}

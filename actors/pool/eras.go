@@ -17,7 +17,8 @@ import (
 
 // identity names what a connection reaches, as far as its era depends on it: the program and how it is started, or the
 // URL. Values of variables and headers are left out: they may be secrets, and the state file is no place for them.
-func identity(server config.Server, replica int) string {
+func identity(of config.Server, replica int) string {
+	server, replica, _ := of.Replica(replica)
 	what := struct {
 		Command, Cwd, URL  string
 		Args, Env, Headers []string
@@ -39,7 +40,7 @@ func identity(server config.Server, replica int) string {
 // known is what the state file says of the replicas of a server.
 func known(o Options) map[string]message.KnownEra {
 	eras := map[string]message.KnownEra{}
-	for replica := range max(1, len(o.Server.URLs)) {
+	for replica := range o.Server.ReplicaCount() {
 		id := identity(o.Server, replica)
 		if era, ok := o.Eras[id]; ok {
 			eras[id] = era
@@ -62,12 +63,13 @@ func (s *state) remember(sl *slot, era message.KnownEra, out []kernel.Effect) []
 // server may have both eras. In the modern one tools that ask in the middle of their work cannot (Python's ctx.elicit and its
 // like), and the client would be worse off than without us. The modern connection serves where there is no other: the
 // server has refused the legacy era, or cannot be reached in it now.
-func (s *state) asLegacy(r *message.Request) bool {
-	if r.Modern || s.modernOnly || len(s.server.URLs) == 0 || s.server.Type == "sse" || s.server.Protocol != "" && s.server.Protocol != "auto" {
+func (s *state) asLegacy(w wanted, replica int) bool {
+	server, _, _ := s.server.Replica(replica)
+	if !w.oldClient || s.modernOnly[replica] || len(server.URLs) == 0 || server.Type == "sse" || server.Protocol != "" && server.Protocol != "auto" {
 		return false
 	}
 	for _, sl := range s.slots {
-		if sl.legacy && sl.can == r.Caller.Can && !sl.leaving && sl.hasFailed && sl.phase != message.Ready {
+		if sl.replica == replica && sl.legacy && sl.can == w.can && !sl.leaving && sl.hasFailed && sl.phase != message.Ready {
 			return false
 		}
 	}
@@ -76,9 +78,9 @@ func (s *state) asLegacy(r *message.Request) bool {
 
 // refusedLegacy: the server speaks the modern era only, as far as anybody knows before it is replaced.
 func (s *state) refusedLegacy(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
-	s.modernOnly = true
+	s.modernOnly[sl.replica] = true
 	for _, other := range s.slots {
-		if other.legacy && !other.leaving {
+		if other.replica == sl.replica && other.legacy && !other.leaving {
 			other.leaving = true
 			out = append(out, kernel.Tell(other.ref, message.Drain{}))
 		}
@@ -87,15 +89,17 @@ func (s *state) refusedLegacy(now time.Time, sl *slot, out []kernel.Effect) []ke
 	return s.pump(now, out)
 }
 
-// speaks notes the era of the server. A modern one needs no connections of classes: each call says what its client
+// speaks notes the era of a replica. A modern one needs no connections of classes: each call says what its client
 // answers.
 func (s *state) speaks(sl *slot, info *message.ServerInfo, out []kernel.Effect) []kernel.Effect {
 	if !sl.main || info == nil {
 		return out
 	}
-	s.modern, s.modernOnly = protocol.IsModern(info.Version), false
+	modern := protocol.IsModern(info.Version)
+	s.modern[sl.replica] = modern
+	delete(s.modernOnly, sl.replica)
 	for _, other := range s.slots {
-		if !other.main && !other.leaving && other.legacy != s.modern && (other.legacy || other.can != message.CanAll) {
+		if other.replica == sl.replica && !other.main && !other.leaving && other.legacy != modern && (other.legacy || other.can != message.CanAll) {
 			other.leaving = true
 			out = append(out, kernel.Tell(other.ref, message.Drain{}))
 		}

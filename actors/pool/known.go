@@ -20,13 +20,21 @@ const refreshAfter = 24 * time.Hour
 // CatalogIdentity names what a server's catalog depends on, under whatever name it is configured: the program, its arguments
 // and variables, or the URLs and their headers. It is a hash, so that no secret among them stands in the state file. Unlike
 // for an era their values count: another account or another database may offer other tools.
+// A group's depends on those of its members that run.
 func CatalogIdentity(server config.Server) string {
+	var members []string
+	for _, m := range server.Members {
+		if !m.Disabled && m.Fault == "" {
+			members = append(members, CatalogIdentity(m))
+		}
+	}
 	raw, err := json.Marshal(struct {
 		Command, Cwd string
 		Args, URLs   []string
 		Env, Headers map[string]string
 		InheritEnv   bool
-	}{server.Command, server.Cwd, server.Args, server.URLs, server.Env, server.Headers, server.InheritEnv})
+		Members      []string `json:",omitempty"`
+	}{server.Command, server.Cwd, server.Args, server.URLs, server.Env, server.Headers, server.InheritEnv, members})
 	if err != nil {
 		panic("catalog identity: " + err.Error()) // strings always marshal
 	}

@@ -20,15 +20,18 @@ type itemList struct {
 // leader is the replica whose catalog clients see and that is asked for updates: the first that is ready, else the first
 // that syncs.
 func (s *state) leader() *slot {
-	var syncing *slot
+	var ready, syncing *slot
 	for _, sl := range s.slots {
 		switch {
 		case sl.leaving || !sl.main:
-		case sl.phase == message.Ready:
-			return sl
-		case sl.phase == message.Syncing && syncing == nil:
+		case sl.phase == message.Ready && (ready == nil || sl.replica < ready.replica):
+			ready = sl
+		case sl.phase == message.Syncing && (syncing == nil || sl.replica < syncing.replica):
 			syncing = sl
 		}
+	}
+	if ready != nil {
+		return ready
 	}
 	return syncing
 }
@@ -54,7 +57,9 @@ func (s *state) lead(out []kernel.Effect) []kernel.Effect {
 }
 
 func (s *state) show(kind protocol.ItemKind, l *itemList, asked bool, out []kernel.Effect) []kernel.Effect {
-	s.counts[kind] = len(l.items)
+	if s.counts[kind] = len(l.items); kind == protocol.Tools {
+		out = s.compareTools(l.items, out)
+	}
 	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Asked: asked, Silent: l.silent}))
 }
 
@@ -76,6 +81,9 @@ func (s *state) listed(now time.Time, m message.Listed, out []kernel.Effect) []k
 	}
 	sl.lists[m.Kind] = itemList{true, s.share(m.Kind, m.Items), m.Silent}
 	if sl != s.leader() {
+		if m.Kind == protocol.Tools {
+			return s.compareReplica(sl, out)
+		}
 		return out
 	}
 	out = s.show(m.Kind, &sl.lists[m.Kind], m.Asked, out)

@@ -63,7 +63,10 @@ func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 type (
 	// spawn starts a backend; its number makes its name unique for the pool's life.
 	spawn struct {
-		server   config.Server
+		server   config.Server // what it goes by
+		entry    config.Server // how it is reached: the server, or the member of a group
+		own      int           // which of the entry's replicas it is
+		member   string        // the entry's name, in a group
 		replica  int
 		number   int
 		announce message.Can
@@ -99,6 +102,14 @@ func (p *pool) Act(self kernel.Self, act any) {
 	}
 }
 
+// logOf names the connection in what is logged of it.
+func logOf(log *slog.Logger, a spawn) *slog.Logger {
+	if a.member != "" {
+		return log.With("replica", a.replica, "member", a.member)
+	}
+	return log.With("replica", a.replica)
+}
+
 // spawn starts a backend as a child; the state learns its reference before anything the backend says.
 func (p *pool) spawn(self kernel.Self, a spawn) {
 	name := fmt.Sprintf("backend/%d.%d", a.replica, a.number)
@@ -106,11 +117,11 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	if opener == nil {
 		opener = p.openConfigured
 	}
-	open, transport := opener(a.server, a.replica)
+	open, transport := opener(a.entry, a.own)
 	ref := backend.Spawn(self, name, backend.Options{
-		Server: a.server, Node: p.Node, Replica: a.replica, Pool: self.Reference(), Open: open, Transport: transport, Links: p.Links,
+		Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: open, Transport: transport, Links: p.Links,
 		Announce: a.announce, Catalog: a.catalog, Legacy: a.legacy, Metrics: p.Metrics, Known: a.known, Before: a.before,
-		Log: p.Log.With("replica", a.replica), Seed: p.Seed + uint64(a.number),
+		Log: logOf(p.Log, a), Seed: p.Seed + uint64(a.number),
 	})
 	self.Next(spawned{a.number, ref})
 }

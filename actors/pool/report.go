@@ -21,6 +21,7 @@ func (s *state) report() status.Server {
 		Tools: s.counts[protocol.Tools], Prompts: s.counts[protocol.Prompts], Resources: s.counts[protocol.Resources], Templates: s.counts[protocol.Templates],
 		Settled: s.settled || s.cached, FailedFirst: s.failed,
 	}
+	r.Warnings = s.warnings()
 	for _, sub := range s.subs {
 		r.Subscribers += sub.subscribers.Len()
 		if sub.at != nil {

@@ -28,8 +28,9 @@ type state struct {
 	parked     int                         // calls among them that wait for a client's answer
 	waiting    int                         // likewise, for the end of a task
 	leased     bool                        // one running call at a time on each connection
-	modern     bool                        // the server takes each call with its own capabilities: one connection carries all classes
-	modernOnly bool                        // it has refused to be spoken to in a legacy era
+	modern     map[int]bool                // replicas that take each call with its own capabilities: one connection carries all classes
+	modernOnly map[int]bool                // of them those that have refused to be spoken to in a legacy era
+	deviations map[int]map[string]bool     // tools that a replica defines otherwise than they are listed; no entry = none
 	eras       map[string]message.KnownEra // by identity of the replicas
 	queue      lines                       // calls that wait for a free slot
 	queueTimer uint64                      // of the queue's timer
@@ -41,6 +42,7 @@ type state struct {
 	shown       *slot               // the replica whose catalog is shown; nil = what was shown last is still
 	info        *message.ServerInfo // of the last one that was ready
 	counts      [protocol.ItemKinds]int
+	listedTools [][]byte                 // as clients are shown them, where there are several replicas
 	subs        map[string]*subscription // by the server's own URI
 	queries     map[uint64]query         // subscribes and unsubscribes under way, by our number; at most maxQueries
 	turns       []string                 // URIs whose subscriptions wait for their turn
@@ -107,6 +109,6 @@ func newState(o Options, self kernel.Reference, life uint64) *state {
 		life: life, remembered: &remembered{CatalogIdentity(o.Server), o.Known},
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, connections: map[int]uint64{}, eras: known(o),
+		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, eras: known(o),
 	}
 }

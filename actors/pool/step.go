@@ -125,6 +125,9 @@ func (s *state) ofLife(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case message.Reconfigure:
 		return s.reconfigure(now, m, out)
 	case message.Restart:
+		if m.Member != "" {
+			return s.restartMember(now, m.Member, out)
+		}
 		return s.replace(now, out)
 	case message.NewLimits:
 		s.limits = m.Limits
@@ -176,14 +179,17 @@ func (s *state) replicas() int { return s.server.ReplicaCount() }
 // spawnAll starts the main backends.
 func (s *state) spawnAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for replica := range s.replicas() {
-		out = s.spawnSlot(now, &slot{replica: replica, main: true, can: message.CanAll}, out)
+		if _, _, runs := s.server.Replica(replica); runs {
+			out = s.spawnSlot(now, &slot{replica: replica, main: true, can: message.CanAll}, out)
+		}
 	}
 	return out
 }
 
 func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
 	s.number++
-	sl.labels = s.server.Labels
+	entry, own, _ := s.server.Replica(sl.replica)
+	sl.labels = entry.Labels
 	sl.number, sl.phase, sl.since, sl.down = s.number, message.Idle, now, now
 	s.slots = append(s.slots, sl)
 	before := uint64(0)
@@ -191,7 +197,7 @@ func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel
 		before = s.connections[sl.replica]
 	}
 	return append(out, kernel.Act(spawn{
-		server: s.server, replica: sl.replica, number: sl.number, announce: sl.can, catalog: sl.main, legacy: sl.legacy,
+		server: s.settingsOf(sl.replica), entry: *entry, own: own, member: s.memberOf(sl), replica: sl.replica, number: sl.number, announce: sl.can, catalog: sl.main, legacy: sl.legacy,
 		known: s.eras[identity(s.server, sl.replica)], before: before,
 	}))
 }
@@ -297,7 +303,7 @@ func (s *state) becameUnavailable(now time.Time, sl *slot, was message.Phase, ou
 	if sl.legacy {
 		out = s.pump(now, out)
 	}
-	out = append(out, kernel.Log(slog.LevelWarn, "server is not available", "replica", sl.replica, "was", string(was), "reason", message.Explain(sl.reason, sl.lastLine), "nextAttempt", sl.nextAttempt.Format(time.RFC3339)))
+	out = append(out, kernel.Log(slog.LevelWarn, "server is not available", s.whose(sl, "was", string(was), "reason", message.Explain(sl.reason, sl.lastLine), "nextAttempt", sl.nextAttempt.Format(time.RFC3339))...))
 	for _, other := range s.slots {
 		if other != sl && other.replica == sl.replica && other.phase == message.Ready {
 			out = append(out, kernel.Tell(other.ref, message.Look{}))
@@ -315,7 +321,7 @@ func (s *state) confirmed(m message.Confirmed, out []kernel.Effect) []kernel.Eff
 			continue
 		}
 		sl.offered = true
-		return append(out, kernel.Log(slog.LevelInfo, "server is ready", "replica", sl.replica, "protocol", sl.info.Version, "incarnation", sl.incarnation))
+		return append(out, kernel.Log(slog.LevelInfo, "server is ready", s.whose(sl, "protocol", sl.info.Version, "incarnation", sl.incarnation)...))
 	}
 	return out
 }
@@ -374,16 +380,20 @@ func (s *state) lostCalls(sl *slot, out []kernel.Effect) []kernel.Effect {
 
 // reconfigure takes a new configuration: what names and limits calls applies at once, a new transport replaces the connections.
 func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.Effect) []kernel.Effect {
+	before := s.server
 	s.server, s.fault = m.Server, m.Server.Fault
 	if id := CatalogIdentity(m.Server); id != s.remembered.identity {
 		out = s.nowAnother(id, m.Known, out)
 	}
 	out = s.announce(out)
+	if m.Transport && (len(before.Members) > 0 || len(s.server.Members) > 0) && s.fault == "" && before.Fault == "" {
+		return s.replaceMembers(now, before, out)
+	}
 	if m.Transport {
 		s.leased = s.server.Isolation == isolationLeased // the server may be another one: it has not asked anything yet
 		return s.replace(now, out)
 	}
-	return s.pump(now, s.toAll(message.NewServer{Server: s.server}, out))
+	return s.pump(now, s.tellSettings(out))
 }
 
 // replace starts new backends and drains the present ones.

@@ -114,7 +114,7 @@ func (s *state) queueTurn(uri string, sub *subscription, out []kernel.Effect) []
 // nextTurns asks as much as may be asked at once.
 func (s *state) nextTurns(out []kernel.Effect) []kernel.Effect {
 	limit := maxQueries
-	if s.modern {
+	if l := s.leader(); l != nil && s.modern[l.replica] {
 		limit = maxStreamQueries
 	}
 	for len(s.queries) < limit && len(s.turns) > 0 {

@@ -34,9 +34,9 @@ func Diff(old, next *Config) Changes {
 		switch {
 		case !known:
 			c.Added = append(c.Added, s)
-		case was.Fault != s.Fault || differ(was, s, true):
+		case was.Fault != s.Fault || differ(was, s, true) || membersDiffer(was.Members, s.Members, true):
 			c.Transport = append(c.Transport, s)
-		case was.Order != s.Order || differ(was, s, false):
+		case was.Order != s.Order || differ(was, s, false) || membersDiffer(was.Members, s.Members, false):
 			c.CatalogOnly = append(c.CatalogOnly, s)
 		}
 	}

@@ -10,11 +10,9 @@ var pending = []struct {
 	{"projects", "", "every client sees the whole catalog"},
 	{"metaTools", "true", "there are no meta tools"},
 	{"metaTools", "only", "there are no meta tools; lists show everything"},
-	{"mcpServers.*.group", "", "the server is a namespace of its own"},
 	{"mcpServers.*.isolation", "principal", "all clients share one connection"},
 	{"mcpServers.*.isolation", "session", "all clients share one connection"},
 	{"mcpServers.*.forwardHeaders", "", "no header of a client reaches the server"},
-	{"mcpServers.*.labels", "", "no client can prefer a replica by them"},
 	{"mcpServers.*.startup", "lazy", "the server starts with the gateway"},
 }
 

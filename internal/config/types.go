@@ -191,8 +191,13 @@ type Server struct {
 	// Labels are for clients that prefer replicas by label. Default: none.
 	Labels map[string]string `key:"labels"`
 
-	// Group makes all servers with the same group replicas of one namespace, called after the group. Default: none.
+	// Group makes all servers with the same group replicas of one namespace, called after the group. Each keeps how it is reached
+	// (command, env, url, headers, protocol …), its replicas, startTimeout, reconnect, roots and labels; of everything else the first
+	// member's counts. A tool that a member defines otherwise than the one whose list is shown is not called there. Default: none.
 	Group string `key:"group" change:"connection"`
+
+	// Members are the entries of a group, in the order of the file, where the server is one (Gather); else none.
+	Members []Server
 
 	// Fault is why this server cannot run (a missing variable …): it is shown as misconfigured, the rest runs.
 	// "" = none. Never holds the value of a variable.
@@ -201,6 +206,13 @@ type Server struct {
 
 // ReplicaCount is how many replicas the server has: its URLs, or its processes. At least 1.
 func (s *Server) ReplicaCount() int {
+	if len(s.Members) > 0 {
+		n := 0
+		for i := range s.Members {
+			n += s.Members[i].ReplicaCount()
+		}
+		return n
+	}
 	if len(s.URLs) > 0 {
 		return len(s.URLs)
 	}

@@ -60,15 +60,17 @@ type Server struct {
 	Subscribed  int       `json:"subscribed"`  // resources subscribed upstream
 	Subscribers int       `json:"subscribers"` // clients' subscriptions to them
 	Description string    `json:"description,omitempty"`
-	Settled     bool      `json:"settled"`     // every replica was ready or failed once: /readyz does not wait for it
-	FailedFirst bool      `json:"failedFirst"` // its first attempt failed
+	Warnings    []string  `json:"warnings,omitempty"` // what is not as it should be although it works
+	Settled     bool      `json:"settled"`            // every replica was ready or failed once: /readyz does not wait for it
+	FailedFirst bool      `json:"failedFirst"`        // its first attempt failed
 }
 
 // Backend is one connection to one server.
 type Backend struct {
 	Server      string    `json:"server"`
 	Replica     int       `json:"replica"`
-	Catalog     bool      `json:"catalog"` // it lists what the server offers; others carry calls of one class of clients
+	Member      string    `json:"member,omitempty"` // of a group: the entry of mcpServers that it is a connection of
+	Catalog     bool      `json:"catalog"`          // it lists what the server offers; others carry calls of one class of clients
 	State       string    `json:"state"`
 	Reason      string    `json:"reason,omitempty"`
 	Incarnation uint64    `json:"incarnation"`

@@ -1,0 +1,44 @@
+package pool
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// grow starts another connection when the calls of a class have none yet at a replica that they may use, or when every leased one is
+// busy and maxBackends allows more.
+func (s *state) grow(now time.Time, w wanted, out []kernel.Effect) []kernel.Effect {
+	if s.fault != "" || s.leader() == nil || w.at != nil {
+		return out
+	}
+	n, coming := 0, false
+	count := map[int]int{} // by replica
+	for _, sl := range s.slots {
+		if s.serves(w, sl) && !sl.leaving {
+			n++
+			count[sl.replica]++
+			coming = coming || !sl.wasReady && !sl.hasFailed
+		}
+	}
+	fewest := -1
+	for replica := range s.replicas() {
+		entry, _, runs := s.server.Replica(replica)
+		if !runs {
+			continue
+		}
+		if can, legacy := s.classOf(w, replica); count[replica] == 0 && (can != message.CanAll || legacy) { // the first of its class
+			out = s.spawnSlot(now, &slot{replica: replica, can: can, legacy: legacy}, out)
+			coming = true
+		}
+		if w.mayBe(replica, entry.Labels) && (fewest < 0 || count[replica] < count[fewest]) {
+			fewest = replica
+		}
+	}
+	if s.leased && !coming && n < s.server.MaxBackends && fewest >= 0 {
+		can, legacy := s.classOf(w, fewest)
+		out = s.spawnSlot(now, &slot{replica: fewest, can: can, legacy: legacy}, out)
+	}
+	return out
+}

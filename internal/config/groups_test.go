@@ -1,0 +1,94 @@
+package config
+
+import (
+	"slices"
+	"testing"
+)
+
+func grouped(t *testing.T, text string) *Config {
+	t.Helper()
+	c, report := Parse("goblin.yaml", []byte(text), func(string) (string, bool) { return "", false })
+	if c == nil {
+		t.Fatal(report.Faults)
+	}
+	return c
+}
+
+const forge = `
+projects: {p: {servers: [solo, b]}}
+mcpServers:
+  a: {command: a, group: forge, replicas: 2, labels: {region: eu, kind: x}, prefix: f}
+  solo: {command: s}
+  b: {url: "http://127.0.0.1:1/mcp", group: forge, labels: {region: us, kind: x}}
+  c: {command: "${MISSING}", group: forge, labels: {kind: x}}
+`
+
+// A group is one server, whose replicas are those of its members; what the file says stays as it is.
+func TestGather(t *testing.T) {
+	c := grouped(t, forge)
+	g := Gather(c)
+	if len(c.Servers) != 4 || len(g.Servers) != 2 || g.Servers[0].Name != "forge" || g.Servers[1].Name != "solo" {
+		t.Fatalf("%d servers, gathered %d", len(c.Servers), len(g.Servers))
+	}
+	s := &g.Servers[0]
+	if s.ReplicaCount() != 4 || s.Prefix != "f" || s.Disabled || s.Fault != "" || len(s.Labels) != 1 || s.Labels["kind"] != "x" {
+		t.Errorf("%d replicas, prefix %q, disabled %v, fault %q, labels %v", s.ReplicaCount(), s.Prefix, s.Disabled, s.Fault, s.Labels)
+	}
+	var whose []string
+	var run []bool
+	for replica := range 5 {
+		entry, _, runs := s.Replica(replica)
+		whose, run = append(whose, entry.Name), append(run, runs)
+	}
+	if !slices.Equal(whose, []string{"a", "a", "b", "c", "forge"}) || !slices.Equal(run, []bool{true, true, true, false, false}) {
+		t.Errorf("replicas are of %v, run %v", whose, run)
+	}
+	if !slices.Equal(g.Projects[0].Servers, []string{"solo", "forge"}) || !slices.Equal(c.Projects[0].Servers, []string{"solo", "b"}) {
+		t.Errorf("projects see %v, the file says %v", g.Projects[0].Servers, c.Projects[0].Servers)
+	}
+	if again := Gather(g); again != g {
+		t.Error("what is gathered is gathered again")
+	}
+}
+
+// A group has a fault, or is disabled, when none of its members can run.
+func TestAGroupOfWhichNobodyRuns(t *testing.T) {
+	off := Gather(grouped(t, "mcpServers: {a: {command: a, group: g, disabled: true}, b: {command: b, group: g, disabled: true}}")).Servers[0]
+	if !off.Disabled || off.Fault != "" {
+		t.Errorf("all disabled: %v, %q", off.Disabled, off.Fault)
+	}
+	broken := Gather(grouped(t, "mcpServers: {a: {command: a, group: g, disabled: true}, b: {command: '${MISSING}', group: g}}")).Servers[0]
+	if broken.Disabled || broken.Fault == "" {
+		t.Errorf("one disabled, one broken: %v, %q", broken.Disabled, broken.Fault)
+	}
+}
+
+// What a member's connections depend on is a change of transport of the group, anything else one of its catalog.
+func TestDiffOfGroups(t *testing.T) {
+	diff := func(old, next string) string {
+		c := Diff(Gather(grouped(t, old)), Gather(grouped(t, next)))
+		switch {
+		case len(c.Transport) == 1 && len(c.Added)+len(c.Removed)+len(c.CatalogOnly) == 0:
+			return "transport"
+		case len(c.CatalogOnly) == 1 && len(c.Added)+len(c.Removed) == 0:
+			return "catalog"
+		case c.Empty():
+			return "nothing"
+		}
+		return "more"
+	}
+	const two = "mcpServers: {a: {command: a, group: g}, b: {command: b, group: g, labels: {x: y}}}"
+	for next, want := range map[string]string{
+		two: "nothing",
+		"mcpServers: {a: {command: a, group: g}, b: {command: other, group: g, labels: {x: y}}}":              "transport",
+		"mcpServers: {a: {command: a, group: g}, b: {command: b, group: g, labels: {x: y}, disabled: true}}":   "transport",
+		"mcpServers: {a: {command: a, group: g}}":                                                             "transport",
+		"mcpServers: {a: {command: a, group: g}, b: {command: b, group: g, labels: {x: z}}}":                  "catalog",
+		"mcpServers: {a: {command: a, group: g, timeout: 7s}, b: {command: b, group: g, labels: {x: y}}}":      "catalog",
+		"mcpServers: {a: {command: a, group: g}, b: {command: b, group: g, labels: {x: y}, startTimeout: 5s}}": "catalog",
+	} {
+		if got := diff(two, next); got != want {
+			t.Errorf("%s: %s, want %s", next, got, want)
+		}
+	}
+}
