@@ -193,7 +193,9 @@ func TestMembersComeAndGo(t *testing.T) {
 func TestMembersOfDifferentEras(t *testing.T) {
 	within(func(t *testing.T) {
 		old := named("one", "add")
-		young := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) { g.Result(`{"resultType":"complete","content":[{"type":"text","text":"from two"}]}`) }}
+		young := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) {
+			g.Result(`{"resultType":"complete","content":[{"type":"text","text":"from two"}]}`)
+		}}
 		h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": old.Open, "two": young.Open}, "http", Options{}, func(c *config.Config) {
 			forge(c)
 			for i := range c.Servers {
@@ -202,6 +204,7 @@ func TestMembersOfDifferentEras(t *testing.T) {
 			c.Servers[0].Protocol, c.Servers[1].Protocol = "legacy", "modern"
 		})
 		defer h.close()
+		time.Sleep(5 * time.Second)
 		h.initialize()
 		h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"forge_add","_meta":{%s}}}`, prefer("eu", true)))
 		time.Sleep(5 * time.Second) // the connection of its class is made

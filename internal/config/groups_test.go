@@ -80,10 +80,10 @@ func TestDiffOfGroups(t *testing.T) {
 	const two = "mcpServers: {a: {command: a, group: g}, b: {command: b, group: g, labels: {x: y}}}"
 	for next, want := range map[string]string{
 		two: "nothing",
-		"mcpServers: {a: {command: a, group: g}, b: {command: other, group: g, labels: {x: y}}}":              "transport",
+		"mcpServers: {a: {command: a, group: g}, b: {command: other, group: g, labels: {x: y}}}":               "transport",
 		"mcpServers: {a: {command: a, group: g}, b: {command: b, group: g, labels: {x: y}, disabled: true}}":   "transport",
-		"mcpServers: {a: {command: a, group: g}}":                                                             "transport",
-		"mcpServers: {a: {command: a, group: g}, b: {command: b, group: g, labels: {x: z}}}":                  "catalog",
+		"mcpServers: {a: {command: a, group: g}}":                                                              "transport",
+		"mcpServers: {a: {command: a, group: g}, b: {command: b, group: g, labels: {x: z}}}":                   "catalog",
 		"mcpServers: {a: {command: a, group: g, timeout: 7s}, b: {command: b, group: g, labels: {x: y}}}":      "catalog",
 		"mcpServers: {a: {command: a, group: g}, b: {command: b, group: g, labels: {x: y}, startTimeout: 5s}}": "catalog",
 	} {
