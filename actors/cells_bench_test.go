@@ -55,7 +55,7 @@ func benchCell(b *testing.B, line string, open func(upstream.Sink) upstream.Link
 	if err != nil {
 		b.Fatal(err)
 	}
-	front, err := g.Stdio(b.Context())
+	front, err := g.Stdio(b.Context(), "")
 	if err != nil {
 		b.Fatal(err)
 	}

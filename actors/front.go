@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"strings"
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
@@ -21,29 +20,34 @@ type front struct{ *Gateway }
 // Post hands a client's message to its session, or to the gateway when it opens one; a modern one to a desk. The era
 // is decided for each message: a client may send of both.
 func (f front) Post(x *downstream.Exchange) {
-	key, fault := viewOf(x.Origin.Path)
-	if fault != nil {
-		message.RefuseFault(x, 404, fault)
+	messages := downstream.RouteMessages.Ends(x.Origin.Path)
+	era := protocol.EraLegacy
+	if x.Batch == nil && !messages {
+		era = protocol.EraOf(x.Origin.Repeated(), &x.Frame, &x.Params)
+	}
+	admitted, refusal := f.entrance.Load().Admit(&x.Origin, x)
+	if refusal != nil {
+		refusal.Refuse(x, era)
 		return
 	}
 	if x.Batch != nil && protocol.IsModern(x.Origin.Version) {
 		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "a batch: a modern client sends one message a request"})
 		return
 	}
-	if x.Batch == nil && !downstream.RouteMessages.Ends(x.Origin.Path) && protocol.EraOf(x.Origin.Repeated(), &x.Frame, &x.Params) == protocol.EraModern {
-		f.modern(x, key)
+	if era == protocol.EraModern {
+		f.modern(x, admitted)
 		return
 	}
 	if x.Origin.SessionID != "" {
 		if ref, ok := f.session(x.Origin.SessionID); ok {
-			ref.Tell(message.Inbound{Exchange: x})
+			ref.Tell(message.Inbound{Exchange: x, Admitted: admitted})
 			return
 		}
 		message.RefuseNoSession(x)
 		return
 	}
-	if x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize && x.Batch == nil && !downstream.RouteMessages.Ends(x.Origin.Path) { // HTTP+SSE opens a session with its stream
-		f.self.Tell(message.OpenSession{Exchange: x, View: key})
+	if x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize && x.Batch == nil && !messages { // HTTP+SSE opens a session with its stream
+		f.self.Tell(message.OpenSession{Exchange: x, Admitted: admitted})
 		return
 	}
 	// MCP 2025-11-25, basic/transports: a request without session id other than initialize is answered with 400.
@@ -54,16 +58,13 @@ func (f front) Post(x *downstream.Exchange) {
 // Open hands a client's stream to its session, or to the gateway when it opens one: GET /sse
 // (MCP 2024-11-05, basic/transports, HTTP with SSE).
 func (f front) Open(stream *downstream.EventStream) {
+	admitted, refusal := f.entrance.Load().Admit(&stream.Origin, nil)
+	if refusal != nil {
+		refusal.RefuseStream(stream)
+		return
+	}
 	if downstream.RouteSSE.Ends(stream.Origin.Path) {
-		key, fault := viewOf(stream.Origin.Path)
-		if fault == nil && stream.Origin.Project != "" {
-			fault = protocol.NoProject(stream.Origin.Project)
-		}
-		if fault != nil {
-			message.RefuseStream(stream, 404, fault)
-			return
-		}
-		f.self.Tell(message.OpenSession{Stream: stream, View: key})
+		f.self.Tell(message.OpenSession{Stream: stream, Admitted: admitted})
 		return
 	}
 	id := stream.Origin.SessionID
@@ -76,11 +77,16 @@ func (f front) Open(stream *downstream.EventStream) {
 		stream.Refuse(404, nil, 0)
 		return
 	}
-	ref.Tell(message.StreamOpened{Stream: stream})
+	ref.Tell(message.StreamOpened{Stream: stream, Admitted: admitted})
 }
 
 // Delete hands the end of a session to it.
 func (f front) Delete(x *downstream.Exchange) {
+	admitted, refusal := f.entrance.Load().Admit(&x.Origin, nil)
+	if refusal != nil {
+		refusal.Refuse(x, protocol.EraLegacy)
+		return
+	}
 	if x.Origin.SessionID == "" || protocol.IsModern(x.Origin.Version) {
 		x.Refuse(405, nil, 0)
 		return
@@ -90,7 +96,7 @@ func (f front) Delete(x *downstream.Exchange) {
 		message.RefuseNoSession(x)
 		return
 	}
-	ref.Tell(message.EndSession{Exchange: x})
+	ref.Tell(message.EndSession{Exchange: x, Admitted: admitted})
 }
 
 // session finds the actor of a session id.
@@ -101,33 +107,17 @@ func (f front) session(id string) (kernel.Reference, bool) {
 	return f.system.Lookup("gateway/" + session.ActorName(id))
 }
 
-// viewOf says which part of the catalog a path stands for: all of it, or after /s/ one server's.
-func viewOf(path string) (catalog.Key, *protocol.Fault) {
-	prefix, found := downstream.CutRoute(path)
-	if found && prefix == "" {
-		return catalog.Key{}, nil
-	}
-	kind, name, _ := strings.Cut(strings.TrimPrefix(prefix, "/"), "/")
-	switch {
-	case !found || name == "" || strings.Contains(name, "/"):
-	case kind == "p":
-		return catalog.Key{}, protocol.NoProject(name)
-	case kind == "s":
-		return catalog.Key{Server: name}, nil
-	}
-	return catalog.Key{}, &protocol.Fault{Name: protocol.InvalidRequest, Message: "no such endpoint; the gateway's is /mcp"}
-}
-
-// Stdio opens the one session of a client on stdin and stdout and returns the Front that leads to it.
-func (g *Gateway) Stdio(ctx context.Context) (downstream.Handler, error) {
+// Stdio opens the one session of a client on stdin and stdout and returns the Front that leads to it. With a project, that is all
+// the client sees; else its requests may name one.
+func (g *Gateway) Stdio(ctx context.Context, project string) (downstream.Handler, error) {
 	reply := make(chan kernel.Reference, 1)
-	g.self.Tell(message.OpenStdio{Reply: reply})
+	g.self.Tell(message.OpenStdio{Admitted: message.Admitted{View: catalog.Key{Project: project}}, Reply: reply})
 	select {
 	case ref := <-reply:
 		if ref.IsZero() {
 			return nil, ErrStopped
 		}
-		return stdioFront{g, ref}, nil
+		return stdioFront{g, ref, project}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -137,17 +127,33 @@ func (g *Gateway) Stdio(ctx context.Context) (downstream.Handler, error) {
 type stdioFront struct {
 	*Gateway
 	session kernel.Reference
+	project string // "" = none
+}
+
+func (f stdioFront) admit(o *downstream.Origin, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
+	entrance := *f.entrance.Load()
+	entrance.Bound = f.project
+	return entrance.Admit(o, x)
 }
 
 func (f stdioFront) Post(x *downstream.Exchange) {
-	if x.Batch == nil && protocol.EraOf(nil, &x.Frame, &x.Params) == protocol.EraModern {
-		f.modern(x, catalog.Key{})
+	era := protocol.EraLegacy
+	if x.Batch == nil {
+		era = protocol.EraOf(nil, &x.Frame, &x.Params)
+	}
+	admitted, refusal := f.admit(&x.Origin, x)
+	if refusal != nil {
+		refusal.Refuse(x, era)
+		return
+	}
+	if era == protocol.EraModern {
+		f.modern(x, admitted)
 		return
 	}
 	if x.Batch == nil && x.Frame.M == protocol.NotificationCancelled {
 		f.cancelled(x) // it may mean a modern request: not every client says the era in a cancellation
 	}
-	f.session.Tell(message.Inbound{Exchange: x})
+	f.session.Tell(message.Inbound{Exchange: x, Admitted: admitted})
 }
 
 func (f stdioFront) Open(stream *downstream.EventStream) {

@@ -3,7 +3,6 @@ package actors
 import (
 	"time"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/desk"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -14,7 +13,7 @@ import (
 
 // modern checks a modern message and deals it to a desk: one that comes back with a sealed state to the desk that
 // parked its call, any other to the next in turn.
-func (g *Gateway) modern(x *downstream.Exchange, key catalog.Key) {
+func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 	switch x.Frame.Kind {
 	case protocol.KindNotification:
 		if x.Origin.Stdio && x.Frame.M == protocol.NotificationCancelled {
@@ -31,19 +30,15 @@ func (g *Gateway) modern(x *downstream.Exchange, key catalog.Key) {
 		message.RefuseModern(x, fault)
 		return
 	}
-	if fault = message.UnknownProject(x); fault != nil {
-		message.RefuseModern(x, fault)
-		return
-	}
 	if x.Frame.M == protocol.MethodSubscriptionsListen {
 		if x.Origin.JSONOnly { // it would wait for ever for what it does not take
 			message.RefuseFault(x, 406, &protocol.Fault{Name: protocol.InvalidRequest, Message: "subscriptions/listen is answered with a stream: Accept must admit text/event-stream"})
 			return
 		}
-		g.self.Tell(message.OpenListen{Exchange: x, View: key})
+		g.self.Tell(message.OpenListen{Exchange: x, Admitted: admitted})
 		return
 	}
-	visit := message.Visit{Exchange: x, View: key}
+	visit := message.Visit{Exchange: x, Admitted: admitted}
 	number := int(g.turn.Add(1) % uint64(g.desks))
 	if x.Origin.Stdio {
 		number = 0 // where a cancellation on stdio looks for it

@@ -17,6 +17,7 @@ import (
 	"goblin-actor/actors/backend"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/desk"
+	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/listener"
 	"goblin-actor/actors/message"
@@ -54,6 +55,8 @@ type Gateway struct {
 	budget  *stream.Budget
 	links   *backend.Links
 
+	entrance atomic.Pointer[edge.Entrance] // what admit knows; replaced with each catalog that has other projects
+
 	desks  int // how many
 	turn   atomic.Uint64
 	sealer atomic.Pointer[seal.Sealer] // of requestState; nil until the state file has been read, and no desk stands before
@@ -75,6 +78,8 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
 		node:    rand.Text(),
 	}
+	names, _ := cfg.Project("")
+	g.admitTo(names)
 	g.monitor = monitor.Spawn(g.system, o.Version)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1, Log: o.Log}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic {
@@ -207,6 +212,7 @@ type (
 		why  kernel.Why
 	}
 	closeDone struct{ done chan<- struct{} }
+	admitTo   struct{ projects []string }
 )
 
 // What the shell tells the state of the children it has spawned, before anything else: they may have ended already.
@@ -253,7 +259,18 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
+	case admitTo:
+		g.admitTo(a.projects)
 	}
+}
+
+// admitTo makes these the projects that clients may name.
+func (g *Gateway) admitTo(projects []string) {
+	known := make(map[string]bool, len(projects))
+	for _, name := range projects {
+		known[name] = true
+	}
+	g.entrance.Store(&edge.Entrance{Projects: known})
 }
 
 // seed returns what a pool's jitter begins with.
@@ -295,10 +312,10 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		return
 	}
 	if a.first.Stream != nil {
-		ref.Tell(message.StreamOpened{Stream: a.first.Stream})
+		ref.Tell(message.StreamOpened{Stream: a.first.Stream, Admitted: a.first.Admitted})
 		return
 	}
 	x := a.first.Exchange
 	x.SetSession(o.ID)
-	ref.Tell(message.Inbound{Exchange: x})
+	ref.Tell(message.Inbound{Exchange: x, Admitted: a.first.Admitted})
 }

@@ -79,7 +79,7 @@ func openOn(t *testing.T, openers map[string]func(upstream.Sink) upstream.Link, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	front, err := g.Stdio(t.Context())
+	front, err := g.Stdio(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

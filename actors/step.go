@@ -103,7 +103,11 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			out = append(out, kernel.Tell(ref, m))
 		}
 	case message.Published:
+		was := s.snapshot
 		s.snapshot = m.Snapshot
+		if projects := s.snapshot.Projects(); was == nil || !slices.Equal(was.Projects(), projects) {
+			return append(out, kernel.Act(admitTo{projects}))
+		}
 	case kernel.Started:
 		return append(out, kernel.Act(startStore{}))
 	case storeStarted:

@@ -12,7 +12,8 @@ type Params struct {
 
 	Meta          Span // params._meta, the object
 	ProgressToken Span // params._meta.progressToken
-	Project       Span // params._meta["goblin-actor/project"], else ["projectId"]
+	Project       Span // params._meta["goblin-actor/project"]
+	ProjectID     Span // params._meta["projectId"], which means the same
 	Prefer        Span // params._meta["goblin-actor/prefer"]
 	// params._meta["io.modelcontextprotocol/…"]
 	MetaVersion, MetaCapabilities, MetaClientInfo, MetaLogLevel, SubscriptionID Span

@@ -225,7 +225,6 @@ func (s *paramScan) ref(p *Params, ref Span) {
 
 func (s *paramScan) meta(p *Params, meta Span) {
 	var seen keysSeen
-	var project, projectID Span
 	for w := walkMembers(s.raw, meta); w.next(); {
 		field := s.note(metaKeys, &seen, &w)
 		s.odd = s.odd || seen.odd
@@ -237,9 +236,9 @@ func (s *paramScan) meta(p *Params, meta Span) {
 		case metaProgressToken:
 			to, want = &p.ProgressToken, wantID
 		case metaProject:
-			to = &project
+			to = &p.Project
 		case metaProjectID:
-			to = &projectID
+			to = &p.ProjectID
 		case metaPrefer:
 			to, want = &p.Prefer, wantObject
 		case metaVersion:
@@ -255,12 +254,9 @@ func (s *paramScan) meta(p *Params, meta Span) {
 		}
 		// Of what every modern request must say, a wrong type is as good as nothing: CheckModern has the right answer to both.
 		strict := s.strict
-		s.strict = strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo
+		s.strict = strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo || field == metaProject // ours, whatever the method
 		s.take(to, want, "params._meta.", metaKeys.names[field], w.value)
 		s.strict = strict
-	}
-	if p.Project = project; !project.Present() {
-		p.Project = projectID
 	}
 }
 

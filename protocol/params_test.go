@@ -58,12 +58,13 @@ func TestParamsScan(t *testing.T) {
 		{"tasks/update", `{"taskId":"t","inputResponses":{},"requestState":"s","notifications":{}}`,
 			map[string]string{"TaskID": `"t"`, "InputResponses": "{}", "RequestState": `"s"`, "Notifications": "{}"}},
 		{"resources/read", `{"uri":"x://y","_meta":{"projectId":"old","goblin-actor/project":"new","goblin-actor/prefer":{"required":true}}}`,
-			map[string]string{"URI": `"x://y"`, "Project": `"new"`, "Prefer": `{"required":true}`, "Meta": `{"projectId":"old","goblin-actor/project":"new","goblin-actor/prefer":{"required":true}}`}},
-		{"resources/read", `{"_meta":{"projectId":"old"}}`, map[string]string{"Project": `"old"`, "Meta": `{"projectId":"old"}`}},
+			map[string]string{"URI": `"x://y"`, "Project": `"new"`, "ProjectID": `"old"`, "Prefer": `{"required":true}`, "Meta": `{"projectId":"old","goblin-actor/project":"new","goblin-actor/prefer":{"required":true}}`}},
+		{"resources/read", `{"_meta":{"projectId":"old"}}`, map[string]string{"ProjectID": `"old"`, "Meta": `{"projectId":"old"}`}},
 		{"tools/list", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"a":{}},"io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/logLevel":"info","io.modelcontextprotocol/subscriptionId":"s"}}`,
 			map[string]string{"MetaVersion": `"2026-07-28"`, "MetaCapabilities": `{"a":{}}`, "MetaClientInfo": "{}", "MetaLogLevel": `"info"`, "SubscriptionID": `"s"`, "Meta": "…"}},
 		// A method we do not know may use the names as it likes.
 		{"vendor/method", `{"name":5,"uri":{},"_meta":[]}`, map[string]string{}},
+		{"vendor/method", `{"_meta":{"projectId":5}}`, map[string]string{"Meta": `{"projectId":5}`}},
 	}
 	for _, c := range cases {
 		f := mustParse(t, call(c.method, c.params))
@@ -133,7 +134,7 @@ func TestKeyTables(t *testing.T) {
 		}
 	}
 	spans := func(v any) int { return len(slices.Collect(spanFields(v))) }
-	if got := len(paramKeys.names) + len(refKeys.names) + len(metaKeys.names) - 3; got != spans(Params{})+2 { // ref; projectId
+	if got := len(paramKeys.names) + len(refKeys.names) + len(metaKeys.names) - 3; got != spans(Params{})+1 { // ref
 		t.Errorf("%d keys for %d fields of Params", got, spans(Params{}))
 	}
 	if len(resultKeys.names)-1 != spans(ResultInfo{}) || len(itemKeys.names)-1 != spans(Item{}) {

@@ -218,6 +218,9 @@ func (v *View) Tells(server, original string) bool {
 	return promised
 }
 
+// HasProject reports whether there is a project of that name.
+func (s *Snapshot) HasProject(name string) bool { return s.projects[name] != nil }
+
 // Projects returns the names of the projects in order.
 func (s *Snapshot) Projects() []string { return slices.Sorted(maps.Keys(s.projects)) }
 

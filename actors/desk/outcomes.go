@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -22,6 +23,7 @@ type outcome struct {
 	seq       uint64
 	digest    [32]byte
 	principal string
+	project   string
 	frame     []byte // without id: what stands after it
 	fault     *protocol.Fault
 	until     time.Time
@@ -62,9 +64,9 @@ func (s *state) tidy(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 // replayOutcome answers a retry whose call has ended: with the outcome that was kept, or not at all.
-func (s *state) replayOutcome(state *seal.State, digest [32]byte, who string, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) replayOutcome(state *seal.State, digest [32]byte, who *message.Caller, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	for _, o := range s.outcomes {
-		if o.seq != state.Call || o.digest != digest || o.principal != who {
+		if o.seq != state.Call || o.digest != digest || o.principal != who.Principal || o.project != who.Project {
 			continue
 		}
 		if o.fault != nil {

@@ -21,7 +21,7 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 	}
 	view, ok := s.snapshot.View(m.View)
 	if !ok {
-		return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.NoServer(m.View.Server)}))
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: edge.NoView(s.snapshot, m.View)}))
 	}
 	if m.State != nil && m.State.Kind == seal.Parked {
 		return s.retry(now, m, view, out)
@@ -141,7 +141,7 @@ func (s *state) result(x *downstream.Exchange, result []byte, out []kernel.Effec
 // dispatch holds the call and hands it to the pool of the target's server.
 func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.Target, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
-	caller := s.callerOf(x)
+	caller := s.callerOf(m)
 	use := s.clients[caller.ClientKey] // nil = it has no call
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
@@ -182,7 +182,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 
 // unwrap puts a server's own requestState back in place of the sealed one.
 func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
-	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
+	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.Project, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
 		return badStateFault()
 	}
 	var f protocol.Frame
@@ -214,10 +214,11 @@ func badStateFault() *protocol.Fault {
 }
 
 // callerOf reads who asks from the request itself: a modern request carries everything with it.
-func (s *state) callerOf(x *downstream.Exchange) message.Caller {
+func (s *state) callerOf(m message.Visit) message.Caller {
+	x := m.Exchange
 	raw := x.Frame.Raw
 	c := message.Caller{
-		ClientKey: s.clientKey(x), Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		ClientKey: s.clientKey(x), Project: m.View.Project, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
 	}
 	c.Can = s.can(c.Capabilities)

@@ -34,13 +34,16 @@ func ReportSubscriptions(session string, subs map[Resource]*Subscription) []stat
 }
 
 // SubscriptionFor finds the subscription by which a client hears of a change: to the resource itself, or to what it is a part of. It
-// also says how the client knows the resource.
+// also says how the client knows the resource. What the client's project shows no more it does not hear of.
 func SubscriptionFor(view *catalog.View, subs map[Resource]*Subscription, m *message.ResourceUpdated) (r Resource, public string, ok bool) {
 	for uri := range message.Covering(m.URI) {
 		r = Resource{m.Server, uri}
 		sub := subs[r]
 		if sub == nil {
 			continue
+		}
+		if _, task := message.TaskOf(uri); view != nil && (task && !view.Has(m.Server) || !task && !view.Tells(m.Server, m.URI)) {
+			return r, "", false
 		}
 		if uri == m.URI {
 			return r, sub.Public, true

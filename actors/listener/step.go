@@ -112,10 +112,12 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 // published takes the first catalog, or compares a newer one with what the client was told.
 func (s *state) published(snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.key)
-	if !ok && !s.begun {
-		return s.refuse(protocol.NoServer(s.key.Server), out)
-	}
-	if !ok {
+	switch {
+	case !ok && !s.begun:
+		return s.refuse(edge.NoView(snapshot, s.key), out)
+	case !ok && s.key.Project != "" && !snapshot.HasProject(s.key.Project):
+		view = snapshot.Nothing() // it may come back with another configuration
+	case !ok:
 		return append(out, kernel.Leave())
 	}
 	s.view = view

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -11,8 +10,8 @@ import (
 // Visit is a modern request: it carries everything with it and is held by a desk.
 type Visit struct {
 	Exchange *downstream.Exchange
-	View     catalog.Key
-	State    *seal.State // what its requestState says, opened; nil = it has none
+	Admitted
+	State *seal.State // what its requestState says, opened; nil = it has none
 }
 
 // Abandon answers a client whose desk is overwhelmed, or has gone.
@@ -42,7 +41,7 @@ func (w Withdrawal) Lane() uint32 { return LaneOf(downstream.HostOf(w.Remote)) }
 // OpenListen asks the gateway for an actor that serves a subscriptions/listen stream.
 type OpenListen struct {
 	Exchange *downstream.Exchange
-	View     catalog.Key
+	Admitted
 }
 
 // Abandon tells the client to come back.

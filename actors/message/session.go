@@ -3,14 +3,16 @@ package message
 import (
 	"time"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
 // Inbound is a message a client sent on its session.
-type Inbound struct{ Exchange *downstream.Exchange }
+type Inbound struct {
+	Exchange *downstream.Exchange
+	Admitted
+}
 
 // Abandon answers a client whose session is full, or has gone since the message was addressed to it.
 func (i Inbound) Abandon(why kernel.Why) {
@@ -22,7 +24,10 @@ func (i Inbound) Abandon(why kernel.Why) {
 }
 
 // StreamOpened says that the client opened a stream for messages that belong to no request.
-type StreamOpened struct{ Stream *downstream.EventStream }
+type StreamOpened struct {
+	Stream *downstream.EventStream
+	Admitted
+}
 
 // Abandon refuses the stream of a session that has gone.
 func (s StreamOpened) Abandon(kernel.Why) { s.Stream.Refuse(404, nil, 0) }
@@ -33,7 +38,10 @@ type StreamClosed struct{ Stream *downstream.EventStream }
 func (StreamClosed) Class() kernel.Class { return kernel.Outcome }
 
 // EndSession says that the client ends its session (HTTP DELETE).
-type EndSession struct{ Exchange *downstream.Exchange }
+type EndSession struct {
+	Exchange *downstream.Exchange
+	Admitted
+}
 
 // Abandon tells a client whose session has gone already.
 func (e EndSession) Abandon(kernel.Why) { RefuseNoSession(e.Exchange) }
@@ -46,18 +54,6 @@ func (CloseIfIdle) Class() kernel.Class { return kernel.Urgent }
 // RefuseNoSession answers 404: the client must initialize again (MCP 2025-11-25, basic/transports, session management).
 func RefuseNoSession(x *downstream.Exchange) {
 	RefuseFault(x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it ended or never was; send initialize to begin a new one"})
-}
-
-// UnknownProject is the answer to a request that names a project, in the header Goblin-Project or in _meta; nil = it names
-// none. No name is known, as projects are not built, and without them it would be answered for all servers.
-func UnknownProject(x *downstream.Exchange) *protocol.Fault {
-	if x.Origin.Project != "" {
-		return protocol.NoProject(x.Origin.Project)
-	}
-	if name, ok := protocol.Unquote(x.Params.Project.Of(x.Frame.Raw)); ok {
-		return protocol.NoProject(name)
-	}
-	return nil
 }
 
 // RefuseFault answers with an HTTP status and the fault as JSON-RPC error, with the request's id when it has one.
@@ -79,7 +75,7 @@ func RefuseStream(s *downstream.EventStream, status int, fault *protocol.Fault) 
 type OpenSession struct {
 	Exchange *downstream.Exchange
 	Stream   *downstream.EventStream
-	View     catalog.Key
+	Admitted
 }
 
 // comeBack is how long a client that found no room waits before it tries again.
@@ -106,7 +102,7 @@ func (o OpenSession) Abandon(why kernel.Why) {
 
 // OpenStdio asks the gateway for the one session of a client on stdin and stdout.
 type OpenStdio struct {
-	View  catalog.Key
+	Admitted
 	Reply chan<- kernel.Reference // capacity 1
 }
 

@@ -4,14 +4,17 @@ import (
 	"errors"
 	"time"
 
+	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
 // batch handles each message of a batch for itself; their answers are put together by the transport.
 // MCP 2025-03-26, basic, batching: only that version has batches, and initialize is never part of one.
-func (s *state) batch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) batch(now time.Time, m message.Inbound, out []kernel.Effect) []kernel.Effect {
+	x := m.Exchange
 	fault := &protocol.Fault{Name: protocol.InvalidRequest}
 	members, err := []*downstream.Exchange(nil), error(nil)
 	switch {
@@ -22,7 +25,12 @@ func (s *state) batch(now time.Time, x *downstream.Exchange, out []kernel.Effect
 	default:
 		if members, err = x.Split(); err == nil && !hasInitialize(members) {
 			for _, member := range members {
-				out = s.inbound(now, member, out)
+				admitted, refusal := edge.AdmitMember(m.Admitted, member)
+				if refusal != nil {
+					out = append(out, kernel.Act(turnAway{member, refusal}))
+					continue
+				}
+				out = s.inbound(now, message.Inbound{Exchange: member, Admitted: admitted}, out)
 			}
 			return out
 		}

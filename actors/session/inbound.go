@@ -17,7 +17,8 @@ import (
 )
 
 // inbound handles one message of the client.
-func (s *state) inbound(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) inbound(now time.Time, m message.Inbound, out []kernel.Effect) []kernel.Effect {
+	x := m.Exchange
 	if s.path != "" && x.Origin.Path != s.path {
 		return append(out, kernel.Act(refuse{x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found on this path: it was opened on " + s.path}}))
 	}
@@ -25,8 +26,11 @@ func (s *state) inbound(now time.Time, x *downstream.Exchange, out []kernel.Effe
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 			Message: "MCP-Protocol-Version " + quote(v) + " is not supported in a session; this one speaks " + s.version}}))
 	}
+	if refusal := s.bind(m); refusal != nil {
+		return append(out, kernel.Act(turnAway{x, refusal}))
+	}
 	if x.Batch != nil {
-		return s.batch(now, x, out)
+		return s.batch(now, m, out)
 	}
 	switch x.Frame.Kind {
 	case protocol.KindRequest:
@@ -71,9 +75,6 @@ func (s *state) withdrawn(x *downstream.Exchange, f *protocol.Fault, out []kerne
 
 // request answers what the gateway knows by itself and dispatches the rest.
 func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	if fault := message.UnknownProject(x); fault != nil {
-		return s.unopened(x, fault, out)
-	}
 	if x.Frame.M == protocol.MethodInitialize {
 		return s.initialize(now, x, out)
 	}
@@ -89,6 +90,9 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	}
 	if !x.Frame.M.In(protocol.EraLegacy) {
 		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
+	}
+	if s.viewGone {
+		return s.fault(x, protocol.NoProject(s.key.Project), out)
 	}
 	return s.handle(now, x, out)
 }
@@ -156,7 +160,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 		return append(s.fault(x, edge.OwnServerFault(), out), kernel.Leave())
 	}
 	if s.viewGone {
-		return append(out, kernel.Act(refuse{x, 404, protocol.NoServer(s.key.Server)}), kernel.Leave())
+		return s.noView(x, out)
 	}
 	if s.view == nil || s.awaitedServers > 0 {
 		if s.earlyInitialize != nil {

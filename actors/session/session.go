@@ -67,6 +67,10 @@ type (
 		status int
 		fault  *protocol.Fault // nil = no body
 	}
+	turnAway struct { // it may see nothing
+		x       *downstream.Exchange
+		refusal *message.Refusal
+	}
 	openStream struct {
 		stream   *downstream.EventStream
 		refusal  int    // HTTP status; 0 = accepted
@@ -104,6 +108,8 @@ func (s *session) Act(self kernel.Self, act any) {
 		edge.Perform(s.Metrics, a)
 	case refuse:
 		s.refuse(a)
+	case turnAway:
+		a.refusal.Refuse(a.x, protocol.EraLegacy)
 	case edge.CallOutcome:
 		a.Count(s.meter(a.Server))
 	case push:

@@ -44,9 +44,10 @@ type state struct {
 	since        time.Time
 	lastSeen     time.Time
 
-	viewGone bool // the newest Snapshot has no view for key
+	viewGone bool // the newest Snapshot has no view for key; that of a project may come back
 
-	view            *catalog.View              // nil until the first Snapshot came
+	snapshot        *catalog.Snapshot          // nil until the first came
+	view            *catalog.View              // what of it key shows; nil likewise
 	toldGenerations [protocol.ItemKinds]uint64 // generations the client was told of
 	earlyInitialize *downstream.Exchange       // it came too early to be answered
 
@@ -96,7 +97,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	switch m := msg.(type) {
 	case message.Inbound:
 		s.lastSeen = now
-		return s.inbound(now, m.Exchange, out)
+		return s.inbound(now, m, out)
 	case message.Written:
 		return s.event(now, m.Seq, call.Sent{}, out)
 	case message.Done:
@@ -146,6 +147,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case undelivered:
 		return s.undelivered(m, out)
 	case message.EndSession:
+		if refusal := edge.Belongs(m.Admitted, s.key, nil); refusal != nil {
+			return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
+		}
 		return append(out, kernel.Act(refuse{m.Exchange, 204, nil}), kernel.Leave())
 	case message.CloseIfIdle:
 		if len(s.calls) == 0 && len(s.streams) == 0 {
@@ -191,23 +195,6 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.stop(now, out)
 	}
 	return out
-}
-
-// published takes a newer catalog, and tells the client what changed.
-func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
-	view, ok := snapshot.View(s.key)
-	if s.viewGone = !ok; s.viewGone {
-		if s.transport == "http" && !s.initialized && s.earlyInitialize == nil {
-			return out // the initialize is on its way, and is to be told why
-		}
-		if x := s.earlyInitialize; x != nil {
-			out = append(out, kernel.Act(refuse{x, 404, protocol.NoServer(s.key.Server)}))
-		}
-		s.earlyInitialize = nil
-		return append(out, kernel.Leave())
-	}
-	s.view = view
-	return s.tellChanges(s.serveWaiting(now, s.resubscribe(out)))
 }
 
 // serveWaiting answers the initialize that waits, once there is a catalog and the servers it waits for have settled.

@@ -63,6 +63,9 @@ func (*session) refuse(a refuse) {
 
 // streamOpened takes a new GET stream and tells on it what could not be told before.
 func (s *state) streamOpened(m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
+	if refusal := edge.Belongs(m.Admitted, s.key, nil); refusal != nil {
+		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: refusal.Status}))
+	}
 	switch {
 	case s.transport == "sse" && s.path == "": // the stream the session begins with
 		s.path = downstream.MessagesPath(m.Stream.Origin.Path)
@@ -143,7 +146,7 @@ func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect 
 
 // serverLog passes on a log line that belongs to no call, if the client's view holds the server.
 func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
-	if len(s.streams) == 0 || !s.ready || s.view == nil || s.key.Server != "" && s.key.Server != m.Server || !s.wantsLog(&m.Frame) {
+	if len(s.streams) == 0 || !s.ready || s.view == nil || !s.view.Has(m.Server) || !s.wantsLog(&m.Frame) {
 		return out
 	}
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline}))

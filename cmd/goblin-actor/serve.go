@@ -268,7 +268,7 @@ func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, sock
 
 // serveStdio serves one client on in and out until EOF or ctx ends.
 func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, in io.Reader, out io.Writer, log *slog.Logger) error {
-	front, err := g.Stdio(ctx)
+	front, err := g.Stdio(ctx, "")
 	if err != nil {
 		return err
 	}

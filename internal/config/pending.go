@@ -7,7 +7,6 @@ var pending = []struct {
 	value string // only this value; "" = any
 	until string // what happens until then
 }{
-	{"projects", "", "every client sees the whole catalog"},
 	{"metaTools", "true", "there are no meta tools"},
 	{"metaTools", "only", "there are no meta tools; lists show everything"},
 	{"mcpServers.*.isolation", "principal", "all clients share one connection"},

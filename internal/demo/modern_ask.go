@@ -35,7 +35,7 @@ func (c *Call) resume() error {
 	if p.RequestState.Present() {
 		text, _ := protocol.Unquote(p.RequestState.Of(raw))
 		state, err := c.front.sealer.Open(text, time.Now())
-		if err != nil || state.Check("", c.x.Frame.M.String(), c.digest()) != nil || json.Unmarshal(state.Inner, &c.answers) != nil {
+		if err != nil || state.Check("", "", c.x.Frame.M.String(), c.digest()) != nil || json.Unmarshal(state.Inner, &c.answers) != nil {
 			return &Error{Code: codeInvalidParams, Message: "requestState: invalid or expired"}
 		}
 		c.resumed = true

@@ -148,12 +148,13 @@ func (o *Origin) era() protocol.Era {
 // originOf copies what the Handler may know out of fasthttp's memory.
 func (*Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) Origin {
 	o := Origin{
-		Path:      c.path.of(path),
-		SessionID: c.session.of(h.session),
-		Version:   c.version.of(h.version),
-		Project:   c.project.of(h.project),
-		LastEvent: string(h.lastEvent),
-		Remote:    c.remote,
+		Path:         c.path.of(path),
+		SessionID:    c.session.of(h.session),
+		Version:      c.version.of(h.version),
+		Project:      c.project.of(h.project),
+		EmptyProject: h.project != nil && len(h.project) == 0,
+		LastEvent:    string(h.lastEvent),
+		Remote:       c.remote,
 		// HTTP/1.0 knows no chunks, so an answer cannot grow into a stream.
 		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
 	}

@@ -17,7 +17,7 @@ const (
 	MaxText  = 112 << 10 // what Open looks at at all: more than the largest text Seal makes
 
 	maxName  = 4 << 10 // each of the strings of a State
-	version  = 1
+	version  = 2
 	headSize = 1 + 4 // version and key id
 	overhead = 12 + 16
 )
@@ -29,6 +29,7 @@ var (
 	ErrTampered  = errors.New("requestState was changed")
 	ErrExpired   = errors.New("requestState has expired")
 	ErrPrincipal = errors.New("requestState belongs to another principal")
+	ErrProject   = errors.New("requestState belongs to another project")
 	ErrRequest   = errors.New("requestState belongs to another request")             // method, name or arguments differ
 	ErrTooLarge  = errors.New("the server's requestState is too large to be sealed") // from Seal: over MaxInner, or a name over 4 KiB
 )
@@ -58,7 +59,7 @@ func New(key [32]byte) *Sealer {
 
 // Seal returns the state as text for requestState. ErrTooLarge is the only error.
 func (s *Sealer) Seal(v *State) (string, error) {
-	if len(v.Inner) > MaxInner || max(len(v.Node), len(v.Server), len(v.Principal), len(v.Method)) > maxName {
+	if len(v.Inner) > MaxInner || max(len(v.Node), len(v.Server), len(v.Principal), len(v.Project), len(v.Method)) > maxName {
 		return "", ErrTooLarge
 	}
 	plain := v.appendTo(make([]byte, 0, v.size()))

@@ -17,7 +17,7 @@ var (
 
 func testState() State {
 	return State{
-		Kind: Relayed, Call: 1 << 40, Desk: 3, Node: "node-a", Server: "files", Replica: 2, Principal: "anna", Method: "tools/call",
+		Kind: Relayed, Call: 1 << 40, Desk: 3, Node: "node-a", Server: "files", Replica: 2, Principal: "anna", Project: "alpha", Method: "tools/call",
 		Digest: Digest("tools/call", []byte(`"read"`), []byte(`{"a":1}`)), Round: 2, Expiry: testNow.Add(5 * time.Minute), Inner: []byte(`"their own"`),
 	}
 }
@@ -124,8 +124,13 @@ func TestCheck(t *testing.T) {
 	}
 	for _, c := range cases {
 		digest := Digest(c.method, []byte(c.name), []byte(c.arguments))
-		if err := v.Check(c.principal, c.method, digest); err != c.want {
+		if err := v.Check(c.principal, "alpha", c.method, digest); err != c.want {
 			t.Errorf("Check(%q, %q) of %s %s: %v, want %v", c.principal, c.method, c.name, c.arguments, err, c.want)
+		}
+		for _, project := range []string{"", "beta"} {
+			if err := v.Check("anna", project, c.method, digest); err != ErrProject {
+				t.Errorf("in project %q: %v", project, err)
+			}
 		}
 	}
 }

@@ -23,6 +23,7 @@ type State struct {
 	Server    string // name of the server
 	Replica   uint32 // Relayed: the replica that asked
 	Principal string
+	Project   string // "" = the whole catalog
 	Method    string
 	Digest    [32]byte  // of the request, see Digest
 	Round     uint32    // from 1
@@ -30,11 +31,13 @@ type State struct {
 	Inner     []byte    // Relayed: the server's requestState, raw JSON string; nil = it gave none
 }
 
-// Check reports whether the state belongs to this principal and request: nil, ErrPrincipal or ErrRequest.
-func (v *State) Check(principal, method string, digest [32]byte) error {
+// Check reports whether the state belongs to this principal, project and request: nil, ErrPrincipal, ErrProject or ErrRequest.
+func (v *State) Check(principal, project, method string, digest [32]byte) error {
 	switch {
 	case v.Principal != principal:
 		return ErrPrincipal
+	case v.Project != project:
+		return ErrProject
 	case v.Method != method, v.Digest != digest:
 		return ErrRequest
 	}
@@ -43,7 +46,7 @@ func (v *State) Check(principal, method string, digest [32]byte) error {
 
 // size is room enough for the encoding.
 func (v *State) size() int {
-	return 128 + len(v.Node) + len(v.Server) + len(v.Principal) + len(v.Method) + len(v.Inner)
+	return 128 + len(v.Node) + len(v.Server) + len(v.Principal) + len(v.Project) + len(v.Method) + len(v.Inner)
 }
 
 func (v *State) appendTo(b []byte) []byte {
@@ -54,6 +57,7 @@ func (v *State) appendTo(b []byte) []byte {
 	b = appendText(b, v.Server)
 	b = binary.AppendUvarint(b, uint64(v.Replica))
 	b = appendText(b, v.Principal)
+	b = appendText(b, v.Project)
 	b = appendText(b, v.Method)
 	b = append(b, v.Digest[:]...)
 	b = binary.AppendUvarint(b, uint64(v.Round))
@@ -75,6 +79,7 @@ func (v *State) read(b []byte) bool {
 	v.Server = r.text()
 	v.Replica = uint32(r.number())
 	v.Principal = r.text()
+	v.Project = r.text()
 	v.Method = r.text()
 	v.Digest = [32]byte(r.bytes(32))
 	v.Round = uint32(r.number())

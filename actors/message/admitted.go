@@ -1,0 +1,46 @@
+package message
+
+import (
+	"goblin-actor/actors/catalog"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// Admitted is what a request may see, as edge.Admit has decided. Whoever serves the request uses this and nothing of what the
+// request says itself.
+type Admitted struct {
+	View catalog.Key
+}
+
+// Refusal is why a request may see nothing.
+type Refusal struct {
+	Status int // of the HTTP answer
+	Fault  *protocol.Fault
+}
+
+// Refuse answers a message of a client of that era with the refusal. Where nobody waits for an answer on stdin and stdout, none is
+// written.
+func (r *Refusal) Refuse(x *downstream.Exchange, era protocol.Era) {
+	request := x.Batch == nil && x.Frame.Kind == protocol.KindRequest
+	switch {
+	case x.Origin.Stdio && !request:
+		x.Accept()
+		return
+	case era == protocol.EraLegacy:
+		RefuseFault(x, r.Status, r.Fault)
+		return
+	}
+	var id []byte
+	if request {
+		id = x.Frame.IDBytes()
+	}
+	body := r.Fault.AppendTo(nil, id, era)
+	if r.Status == 200 {
+		x.Answer(protocol.Message{Frame: body})
+		return
+	}
+	x.Refuse(r.Status, body, r.Fault.RetryAfter)
+}
+
+// RefuseStream answers with the refusal instead of opening a stream.
+func (r *Refusal) RefuseStream(s *downstream.EventStream) { RefuseStream(s, r.Status, r.Fault) }
