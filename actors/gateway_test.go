@@ -56,6 +56,12 @@ func open(t *testing.T, servers map[string]*actortest.Server, change func(*confi
 // openOn is open over anything that can be connected to.
 func openOn(t *testing.T, openers map[string]func(upstream.Sink) upstream.Link, kind string, o Options, change func(*config.Config)) *house {
 	t.Helper()
+	return openIn(t, "", openers, kind, o, change)
+}
+
+// openIn is openOn for a client that is in a project.
+func openIn(t *testing.T, project string, openers map[string]func(upstream.Sink) upstream.Link, kind string, o Options, change func(*config.Config)) *house {
+	t.Helper()
 	cfg := config.Default()
 	for _, name := range []string{"one", "two"} {
 		if openers[name] == nil {
@@ -79,7 +85,7 @@ func openOn(t *testing.T, openers map[string]func(upstream.Sink) upstream.Link, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	front, err := g.Stdio(t.Context(), "")
+	front, err := g.Stdio(t.Context(), project)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,427 @@
+package actors
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/pipe"
+)
+
+// inProjects has server one in alpha and server two in beta.
+func inProjects(c *config.Config) {
+	c.Projects = []config.Project{
+		{Name: "alpha", Servers: []string{"one"}, Tools: config.Filter{Deny: []string{"*_hidden"}}},
+		{Name: "beta", Servers: []string{"two"}},
+	}
+}
+
+func answering(tools ...string) *actortest.Server {
+	return &actortest.Server{Tools: tools, Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
+		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+	}}
+}
+
+// carrier is a way to name a project: what it adds to the path, the headers and the params of a request.
+type carrier struct {
+	path    string
+	headers []string
+	meta    string // a member of _meta, with a comma behind it
+}
+
+func (c carrier) at(suffix string) string { return c.path + suffix }
+
+// request is a request of either era in this manner.
+func (c carrier) request(modernEra bool, id int, method, rest string) string {
+	if modernEra {
+		return strings.Replace(modern(id, method, "{}", rest), `"_meta":{`, `"_meta":{`+c.meta, 1)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"_meta":{%s}%s}}`, id, method, strings.TrimSuffix(c.meta, ","), rest)
+}
+
+// send sends one request, with what the headers of a modern one repeat.
+func (w *web) send(c carrier, session string, id int, method, name string) reply {
+	w.t.Helper()
+	rest, headers := "", append([]string(nil), c.headers...)
+	if name != "" {
+		rest = fmt.Sprintf(`,"name":%q,"arguments":{}`, name)
+	}
+	if session == "" {
+		headers = append(headers, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method)
+		if name != "" {
+			headers = append(headers, "Mcp-Name", name)
+		}
+	} else {
+		headers = append(headers, "Mcp-Session-Id", session)
+	}
+	return w.do("POST", c.at("/mcp"), c.request(session == "", id, method, rest), headers...)
+}
+
+// initialize opens a session that names its project in this manner.
+func (w *web) initialize(c carrier) reply {
+	w.t.Helper()
+	frame := strings.Replace(initializeFrame, `"params":{`, `"params":{"_meta":{`+strings.TrimSuffix(c.meta, ",")+`},`, 1)
+	return w.do("POST", c.at("/mcp"), frame, c.headers...)
+}
+
+func in(project string) map[string]carrier {
+	return map[string]carrier{
+		"path":      {path: "/p/" + project},
+		"header":    {headers: []string{"Goblin-Project", project}},
+		"_meta":     {meta: `"goblin-actor/project":"` + project + `",`},
+		"projectId": {meta: `"projectId":"` + project + `",`},
+		"all of them": {path: "/p/" + project, headers: []string{"Goblin-Project", project},
+			meta: `"goblin-actor/project":"` + project + `","projectId":"` + project + `",`},
+	}
+}
+
+// S3.4.1, S3.4.2: whichever way a project is named, in both eras: lists and calls alike show its servers alone; without a name
+// all is there.
+func TestProjectOfARequest(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": answering("a", "hidden"), "two": answering("b")}, inProjects)
+	for name, c := range in("alpha") {
+		t.Run(name, func(t *testing.T) {
+			opened := w.initialize(c)
+			if opened.status != 200 || opened.session == "" {
+				t.Fatalf("initialize: %d %s", opened.status, opened.body)
+			}
+			for era, session := range map[string]string{"legacy": opened.session, "modern": ""} {
+				if got := w.send(c, session, 2, "tools/list", ""); !strings.Contains(got.body, "one_a") || strings.Contains(got.body, "two") || strings.Contains(got.body, "hidden") {
+					t.Errorf("%s: tools/list: %s", era, got.body)
+				}
+				for tool, want := range map[string]string{
+					"one_a": `"content":[]`, "one:a": `"content":[]`, "one_hidden": "TOOL_NOT_FOUND", "one:hidden": "TOOL_NOT_FOUND", "two_b": "TOOL_NOT_FOUND", "two/b": "TOOL_NOT_FOUND", "b": "TOOL_NOT_FOUND",
+				} {
+					if got := w.send(c, session, 3, "tools/call", tool); !strings.Contains(got.body, want) {
+						t.Errorf("%s: tools/call %s: %s", era, tool, got.body)
+					}
+				}
+			}
+			// What the session was opened in it stays in, whether its requests say so or not.
+			if got := w.send(carrier{path: c.path}, opened.session, 4, "tools/list", ""); !strings.Contains(got.body, "one_a") || strings.Contains(got.body, "two") {
+				t.Errorf("a request that names nothing: %s", got.body)
+			}
+			for other, d := range in("beta") {
+				if d.path != "" || c.path != "" {
+					continue // another path is another endpoint
+				}
+				if got := w.send(d, opened.session, 5, "tools/list", ""); got.status != 200 || !strings.Contains(got.body, "UNKNOWN_PROJECT") || !strings.Contains(got.body, "opened in project alpha") {
+					t.Errorf("by %s into beta: %d %s", other, got.status, got.body)
+				}
+			}
+		})
+	}
+	whole := w.open("/mcp")
+	for era, session := range map[string]string{"legacy": whole, "modern": ""} {
+		if got := w.send(carrier{}, session, 2, "tools/list", ""); !strings.Contains(got.body, "one_hidden") || !strings.Contains(got.body, "two_b") {
+			t.Errorf("%s: without a project: %s", era, got.body)
+		}
+	}
+	if got := w.send(in("alpha")["header"], whole, 5, "tools/list", ""); !strings.Contains(got.body, "UNKNOWN_PROJECT") || !strings.Contains(got.body, "opened without a project") {
+		t.Errorf("a session without a project, later in one: %s", got.body)
+	}
+}
+
+// S3.4.1: names that nobody has, that contradict each other or say nothing are refused, never taken for all.
+func TestProjectsThatAreNone(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": answering("a"), "two": answering("b")}, inProjects)
+	path := carrier{path: "/p/alpha"}
+	for name, test := range map[string]struct {
+		c      carrier
+		status int
+		want   string
+	}{
+		"path":                  {carrier{path: "/p/x"}, 404, "Unknown project: x"},
+		"path of nothing":       {carrier{path: "/p/"}, 404, "no such endpoint"},
+		"deep path":             {carrier{path: "/p/alpha/x"}, 404, "no such endpoint"},
+		"upper case":            {carrier{path: "/p/Alpha"}, 404, "UNKNOWN_PROJECT"},
+		"encoded":               {carrier{path: "/p/%61lpha"}, 404, "UNKNOWN_PROJECT"},
+		"header":                {carrier{headers: []string{"Goblin-Project", "x"}}, 200, `"code":-32602,"message":"Unknown project: x"`},
+		"empty header":          {carrier{headers: []string{"Goblin-Project", ""}}, 200, "UNKNOWN_PROJECT"},
+		"_meta":                 {carrier{meta: `"goblin-actor/project":"x",`}, 200, `"code":-32602,"message":"Unknown project: x"`},
+		"empty _meta":           {carrier{meta: `"goblin-actor/project":"",`}, 200, "UNKNOWN_PROJECT"},
+		"_meta of another type": {carrier{meta: `"goblin-actor/project":["alpha"],`}, 200, "-32602"},
+		"projectId":             {carrier{meta: `"projectId":"x",`}, 200, "UNKNOWN_PROJECT"},
+		"path, header":          {carrier{path.path, []string{"Goblin-Project", "beta"}, ""}, 200, "names two"},
+		"path, _meta":           {carrier{path.path, nil, `"goblin-actor/project":"beta",`}, 200, "names two"},
+		"header, _meta":         {carrier{"", []string{"Goblin-Project", "alpha"}, `"projectId":"beta",`}, 200, "names two"},
+		"both members of _meta": {carrier{"", nil, `"goblin-actor/project":"alpha","projectId":"beta",`}, 200, "names two"},
+		"server outside":        {carrier{"/s/two", []string{"Goblin-Project", "alpha"}, ""}, 404, "no such server: two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := w.initialize(test.c); got.status != test.status || !strings.Contains(got.body, test.want) || got.session != "" {
+				t.Errorf("initialize: %d %q %s", got.status, got.session, got.body)
+			}
+			for _, method := range []string{"tools/list", "server/discover", "subscriptions/listen"} {
+				status := test.status
+				if name == "_meta of another type" {
+					status = 400 // MCP 2026-07-28: malformed _meta
+				}
+				if name == "server outside" && method == "subscriptions/listen" {
+					continue // it lacks params
+				}
+				if got := w.send(test.c, "", 2, method, ""); got.status != status || !strings.Contains(got.body, test.want) || !strings.Contains(got.body, `"id":2`) {
+					t.Errorf("%s: %d %s", method, got.status, got.body)
+				}
+			}
+			if test.c.meta != "" {
+				return
+			}
+			if _, resp := w.listen(test.c.at("/sse"), test.c.headers...); resp.StatusCode != 404 && name != "server outside" {
+				t.Errorf("GET /sse: %d", resp.StatusCode)
+			}
+		})
+	}
+	// A server of the project's alone shows what the project shows of it.
+	if got := w.send(carrier{"/s/one", []string{"Goblin-Project", "alpha"}, ""}, "", 2, "tools/list", ""); !strings.Contains(got.body, `"name":"a"`) {
+		t.Errorf("/s/one in alpha: %s", got.body)
+	}
+}
+
+// The streams and the end of a session belong to its project as its requests do; so does each message of a batch.
+func TestProjectOfASession(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": answering("a"), "two": answering("b")}, inProjects)
+	id := w.initialize(in("alpha")["header"]).session
+	beta := []string{"Mcp-Session-Id", id, "Goblin-Project", "beta"}
+	if _, resp := w.listen("/mcp", beta...); resp.StatusCode != 404 {
+		t.Errorf("a stream of the session, named in beta: %d", resp.StatusCode)
+	}
+	if got := w.do("DELETE", "/mcp", "", beta...); got.status != 404 || !strings.Contains(got.body, "UNKNOWN_PROJECT") {
+		t.Errorf("its end, named in beta: %d %s", got.status, got.body)
+	}
+	if got := w.do("POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, beta...); got.status != 404 {
+		t.Errorf("a notification, named in beta: %d %s", got.status, got.body)
+	}
+	if got := w.do("DELETE", "/mcp", "", "Mcp-Session-Id", id); got.status != 204 {
+		t.Errorf("its end: %d %s", got.status, got.body)
+	}
+
+	// HTTP+SSE: the session is bound by its stream, or by its initialize.
+	for _, by := range []string{"stream", "initialize"} {
+		headers := []string{"Goblin-Project", "alpha"}
+		if by == "initialize" {
+			headers = nil
+		}
+		s, _ := w.listen("/sse", headers...)
+		at := s.data()
+		frame := strings.Replace(initializeFrame, `"params":{`, `"params":{"_meta":{"projectId":"alpha"},`, 1)
+		for _, line := range []string{frame, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"projectId":"beta"}}}`} {
+			if got := w.do("POST", at, line); got.status != 202 {
+				t.Fatalf("bound by its %s: %s: %d %s", by, line, got.status, got.body)
+			}
+		}
+		if got := s.data(); !strings.Contains(got, `"id":1,"result"`) {
+			t.Errorf("initialize: %s", got)
+		}
+		if got := s.data(); !strings.Contains(got, "one_a") || strings.Contains(got, "two") {
+			t.Errorf("bound by its %s: %s", by, got)
+		}
+		if got := s.data(); !strings.Contains(got, "UNKNOWN_PROJECT") {
+			t.Errorf("bound by its %s, later in beta: %s", by, got)
+		}
+		s.close()
+	}
+
+	// A batch: the messages answer for themselves.
+	frame := strings.Replace(initializeFrame, "2025-11-25", "2025-03-26", 1)
+	id = w.do("POST", "/p/alpha/mcp", frame).session
+	batch := `[{"jsonrpc":"2.0","id":2,"method":"tools/list"},{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"projectId":"beta"}}}]`
+	got := w.do("POST", "/p/alpha/mcp", batch, "Mcp-Session-Id", id)
+	if strings.Contains(got.body, "two_b") || !strings.Contains(got.body, "one_a") || !strings.Contains(got.body, `"id":3,"error"`) || !strings.Contains(got.body, "UNKNOWN_PROJECT") {
+		t.Errorf("a batch: %d %s", got.status, got.body)
+	}
+}
+
+// S3.4.1: two projects never hear of each other: neither of changes of lists, nor of resources, nor of log lines.
+func TestProjectsHearOfThemselves(t *testing.T) {
+	within(func(t *testing.T) {
+		one, two := answering("a"), answering("b")
+		one.Logging, two.Logging = true, true
+		openers := map[string]func(upstream.Sink) upstream.Link{"one": one.Open, "two": two.Open}
+		h := openIn(t, "alpha", openers, "stdio", Options{}, inProjects)
+		defer h.close()
+		h.initialize()
+		listen := modern(9, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file:///a","resource://two/file:///a"]}`)
+		if got := h.send(listen); len(got) != 1 || !strings.Contains(got[0], `"resourceSubscriptions":["file:///a"]`) {
+			t.Fatalf("listen: %v; the raw URI is ambiguous only beside another project's", got)
+		}
+		if got := h.one(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://two/file:///a"}}`); !strings.Contains(got, "RESOURCE_NOT_FOUND") {
+			t.Errorf("subscribed to another project's: %s", got)
+		}
+		if got := h.one(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"file:///a"}}`); !strings.Contains(got, "result") {
+			t.Errorf("subscribe: %s", got)
+		}
+		h.one(`{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"debug"}}`)
+		log := `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}`
+		two.SetTools(true, "b", "c")
+		_ = two.Last().Send([]byte(updatedFrame("file:///a")))
+		_ = two.Last().Send([]byte(log))
+		time.Sleep(time.Second)
+		if got := h.got(); len(got) != 0 {
+			t.Errorf("heard of another project: %v", got)
+		}
+		one.SetTools(true, "a", "c")
+		_ = one.Last().Send([]byte(updatedFrame("file:///a")))
+		_ = one.Last().Send([]byte(log))
+		time.Sleep(time.Second)
+		if got := strings.Join(h.got(), "\n"); strings.Count(got, "tools/list_changed") != 2 || strings.Count(got, "resources/updated") != 2 || strings.Count(got, "notifications/message") != 1 {
+			t.Errorf("of its own it heard\n%s", got)
+		}
+	})(t)
+}
+
+// A project that goes leaves its sessions and streams with nothing, and they hear of that, and of its return, each once. Another
+// project hears of neither.
+func TestProjectGoesAndComesBack(t *testing.T) {
+	within(func(t *testing.T) {
+		one, two := answering("a"), answering("b")
+		openers := map[string]func(upstream.Sink) upstream.Link{"one": one.Open, "two": two.Open}
+		var first config.Config
+		h := openIn(t, "alpha", openers, "stdio", Options{}, func(c *config.Config) { inProjects(c); first = *c })
+		defer h.close()
+		h.initialize()
+		h.send(modern(9, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`))
+		reload := func(list ...config.Project) string {
+			next := first
+			next.Projects = list
+			for range 2 { // the same twice is no more than once
+				h.gateway.Reload(&next)
+				time.Sleep(time.Second)
+			}
+			return strings.Join(h.got(), "\n")
+		}
+		list, modernList := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, modern(2, "tools/list", "{}", "")
+		if got := reload(first.Projects[0]); got != "" {
+			t.Errorf("beta goes: %s", got)
+		}
+		if got := reload(first.Projects[0], config.Project{Name: "beta", Servers: []string{"one", "two"}}); got != "" {
+			t.Errorf("beta comes back another one: %s", got)
+		}
+		if got := reload(); strings.Count(got, "tools/list_changed") != 2 {
+			t.Errorf("alpha goes, told: %s", got)
+		}
+		for _, line := range []string{list, modernList} {
+			if got := h.one(line); !strings.Contains(got, "Unknown project: alpha") || !strings.Contains(got, "UNKNOWN_PROJECT") {
+				t.Errorf("in a project that is no more: %s", got)
+			}
+		}
+		if got := h.one(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); !strings.Contains(got, "result") {
+			t.Errorf("ping: %s", got)
+		}
+		_ = one.Last().Send([]byte(updatedFrame("file:///a")))
+		if got := h.got(); len(got) != 0 {
+			t.Errorf("updated: %v", got)
+		}
+		if got := reload(first.Projects...); strings.Count(got, "tools/list_changed") != 2 {
+			t.Errorf("alpha is back, told: %s", got)
+		}
+		for _, line := range []string{list, modernList} {
+			if got := h.one(line); !strings.Contains(got, "one_a") || strings.Contains(got, "two") {
+				t.Errorf("it is back: %s", got)
+			}
+		}
+		_ = one.Last().Send([]byte(updatedFrame("file:///a")))
+		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], "resources/updated") {
+			t.Errorf("updated: %v", got)
+		}
+		if got := reload(config.Project{Name: "alpha", Servers: []string{"two"}}); strings.Count(got, "tools/list_changed") != 2 {
+			t.Errorf("alpha has another server, told: %s", got)
+		}
+		if got := h.one(list); !strings.Contains(got, "two_b") || strings.Contains(got, "one_a") {
+			t.Errorf("with another server: %s", got)
+		}
+		if one.Opened() != 1 || two.Opened() != 1 {
+			t.Errorf("the servers were connected %d and %d times", one.Opened(), two.Opened())
+		}
+	})(t)
+}
+
+// Over HTTP the path of a project that is no more is not found, and its session is there again when it is.
+func TestPathOfAProjectThatGoes(t *testing.T) {
+	var first config.Config
+	w := serveWeb(t, map[string]*actortest.Server{"one": answering("a"), "two": answering("b")}, func(c *config.Config) { inProjects(c); first = *c })
+	id := w.open("/p/alpha/mcp")
+	wait := func(status int) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); ; {
+			got := w.do("POST", "/p/alpha/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "Mcp-Session-Id", id)
+			if got.status == status && strings.Contains(got.body, map[int]string{200: "one_a", 404: "UNKNOWN_PROJECT"}[status]) {
+				return
+			} else if time.Now().After(deadline) {
+				t.Fatalf("want %d, got %d %s", status, got.status, got.body)
+			}
+		}
+	}
+	wait(200)
+	next := first
+	next.Projects = nil
+	w.gateway.Reload(&next)
+	wait(404)
+	w.gateway.Reload(&first)
+	wait(200)
+}
+
+// What waits for an answer of its client belongs to the project it was asked in.
+func TestParkedInAProject(t *testing.T) {
+	within(func(t *testing.T) {
+		server := asks(elicit)
+		h := open(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
+			c.Projects = []config.Project{{Name: "alpha"}, {Name: "beta"}}
+		})
+		defer h.close()
+		h.ready()
+		named := func(project, line string) string {
+			return strings.Replace(line, `"_meta":{`, `"_meta":{"goblin-actor/project":"`+project+`",`, 1)
+		}
+		h.send(named("alpha", modernCall(1, allCapabilities, "")))
+		time.Sleep(30 * time.Millisecond)
+		state := parseModern(t, h.got()[0]).Result.RequestState
+		back := modernCall(2, allCapabilities, fmt.Sprintf(`,"requestState":%q,"inputResponses":{"q1":{"action":"accept","content":{}}}`, state))
+		for _, line := range []string{named("beta", back), back} {
+			if got := h.one(line); !strings.Contains(got, "REQUEST_STATE_INVALID") {
+				t.Errorf("resumed in another project: %s", got)
+			}
+		}
+		if len(server.Answers()) != 0 {
+			t.Fatal("the server was answered from another project")
+		}
+		if h.send(named("alpha", back)); len(server.Answers()) != 1 {
+			t.Error("the server was not answered from its own project")
+		}
+	})(t)
+}
+
+// On stdin and stdout a client is in its project, or says so itself; both eras.
+func TestProjectOnStdio(t *testing.T) {
+	within(func(t *testing.T) {
+		openers := map[string]func(upstream.Sink) upstream.Link{"one": answering("a").Open, "two": answering("b").Open}
+		for bound, by := range map[string]string{"alpha": "", "": "alpha"} {
+			h := openIn(t, bound, openers, "stdio", Options{}, inProjects)
+			c := carrier{meta: `"goblin-actor/project":"` + by + `",`}
+			if by == "" {
+				c.meta = ""
+			}
+			h.send(strings.Replace(initializeFrame, `"params":{`, `"params":{"_meta":{`+strings.TrimSuffix(c.meta, ",")+`},`, 1))
+			time.Sleep(time.Second)
+			h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			for _, line := range []string{`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, c.request(true, 2, "tools/list", "")} {
+				if got := h.one(line); !strings.Contains(got, "one_a") || strings.Contains(got, "two") {
+					t.Errorf("bound to %q: %s", bound, got)
+				}
+			}
+			other := carrier{meta: `"goblin-actor/project":"beta",`}
+			if got := h.one(other.request(false, 3, "tools/list", "")); !strings.Contains(got, "UNKNOWN_PROJECT") {
+				t.Errorf("bound to %q, legacy in beta: %s", bound, got)
+			}
+			if got := h.one(other.request(true, 4, "tools/list", "")); bound != "" && !strings.Contains(got, "names two") || bound == "" && !strings.Contains(got, "two_b") {
+				t.Errorf("bound to %q, modern in beta: %s", bound, got)
+			}
+			h.close()
+		}
+	})(t)
+}
