@@ -48,7 +48,8 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 	if fault := in.fault(); fault != nil {
 		return a, refusalOf(fault, x)
 	}
-	if in.carrier != "" && in.project != e.Bound && !e.Projects[in.project] { // who is bound to one that has gone waits for it: its pings are answered
+	bound := e.Bound != "" && in.project == e.Bound // whoever is bound to one that has gone waits for it: its pings are answered
+	if in.carrier != "" && !bound && !e.Projects[in.project] {
 		return a, refusalOf(protocol.NoProject(in.project), x)
 	}
 	a.View.Project = in.project
