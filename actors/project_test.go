@@ -210,18 +210,19 @@ func TestProjectOfASession(t *testing.T) {
 		s, _ := w.listen("/sse", headers...)
 		at := s.data()
 		frame := strings.Replace(initializeFrame, `"params":{`, `"params":{"_meta":{"projectId":"alpha"},`, 1)
-		for _, line := range []string{frame, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"projectId":"beta"}}}`} {
+		post := func(line string) string {
 			if got := w.do("POST", at, line); got.status != 202 {
 				t.Fatalf("bound by its %s: %s: %d %s", by, line, got.status, got.body)
 			}
+			return s.data()
 		}
-		if got := s.data(); !strings.Contains(got, `"id":1,"result"`) {
+		if got := post(frame); !strings.Contains(got, `"id":1,"result"`) {
 			t.Errorf("initialize: %s", got)
 		}
-		if got := s.data(); !strings.Contains(got, "one_a") || strings.Contains(got, "two") {
+		if got := post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); !strings.Contains(got, "one_a") || strings.Contains(got, "two") {
 			t.Errorf("bound by its %s: %s", by, got)
 		}
-		if got := s.data(); !strings.Contains(got, "UNKNOWN_PROJECT") {
+		if got := post(`{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"projectId":"beta"}}}`); !strings.Contains(got, "UNKNOWN_PROJECT") {
 			t.Errorf("bound by its %s, later in beta: %s", by, got)
 		}
 		s.close()
