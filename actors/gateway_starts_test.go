@@ -31,9 +31,13 @@ func newFleet(n int, make func(i int) *actortest.Server) *fleet {
 func fleetName(i int) string { return fmt.Sprintf("s%03d", i) }
 
 func (f *fleet) open(t *testing.T, change func(*config.Config)) *house {
-	options := Options{Open: func(server config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
+	return f.openWith(t, Options{}, change)
+}
+
+func (f *fleet) openWith(t *testing.T, options Options, change func(*config.Config)) *house {
+	options.Open = func(server config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
 		return f.servers[f.order[server.Name]].Open, "stdio"
-	}}
+	}
 	return openOn(t, nil, "", options, func(c *config.Config) {
 		for i := range f.servers {
 			c.Servers = append(c.Servers, fleetServer(i))

@@ -67,6 +67,8 @@ func (s *state) command(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 		return s.listChanged(m.Kind, out)
 	case message.Look:
 		return s.probeReach(now, out)
+	case message.MayRest:
+		return s.mayRest(out)
 	case message.NewServer:
 		return s.reconfigured(now, m.Server, out)
 	case message.SetLevel:

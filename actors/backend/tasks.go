@@ -22,6 +22,7 @@ type task struct {
 	id     string // the server's own
 	token  uint32 // the progress token of the call, which stays valid: our id of it
 	holder kernel.Reference
+	ended  bool // its server has said so
 }
 
 // taskMade takes the result of a call that was to be done as a task, and tells its holder if it is done as one.
@@ -37,7 +38,7 @@ func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Fr
 	if len(s.conn.tasks) >= maxTasks {
 		s.conn.tasks = slices.Delete(s.conn.tasks, 0, 1)
 	}
-	s.conn.tasks = append(s.conn.tasks, task{id, token, p.call.Holder})
+	s.conn.tasks = append(s.conn.tasks, task{id: id, token: token, holder: p.call.Holder})
 	out = append(out, kernel.Tell(p.call.Holder, message.TaskMade{Seq: p.call.Seq, ID: id, Home: message.Home{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}}))
 	return s.done(now, p, *f, out)
 }
@@ -78,6 +79,7 @@ func (s *state) taskNote(span protocol.Span, e *upstream.Received, out []kernel.
 	if !ok || i < 0 {
 		return out
 	}
+	s.noteTaskEnd(id, e.Frame.Raw, e.Frame.Params)
 	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: id, Frame: e.Frame}))
 }
 

@@ -240,6 +240,7 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 	if p.round != nil {
 		out = p.round.completed(out)
 	}
+	s.learnTaskEnd(p, &f)
 	out = append(out, kernel.Tell(p.call.Holder, message.Done{Seq: p.call.Seq, Frame: f}), s.endedCall(p.call))
 	return s.stopWhenDrained(now, out)
 }

@@ -45,6 +45,11 @@ type Drain struct{}
 // Stop says to answer everything pending and to stop now.
 type Stop struct{ Reason string }
 
+// MayRest asks a backend whether it has anything to do yet. The answer is Rests, or nothing while a task runs.
+type MayRest struct{}
+
+func (MayRest) Class() kernel.Class { return kernel.State }
+
 // Look tells a backend that another connection to the same URL was lost. One that carries nothing would not notice.
 type Look struct{}
 

@@ -100,6 +100,11 @@ type Listed struct {
 
 func (Listed) Class() kernel.Class { return kernel.Outcome }
 
+// Rests says that a backend has nothing to do: no task that was made on its connection runs.
+type Rests struct{ Backend kernel.Reference }
+
+func (Rests) Class() kernel.Class { return kernel.Outcome }
+
 // Stale says that a connection that carries calls only was told that a list has changed; the one with the catalog asks again.
 type Stale struct{ Kind protocol.ItemKind }
 

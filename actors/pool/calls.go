@@ -19,6 +19,7 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 	if q.Request.Unlisted && !s.mentions.has(q.Request.Item) {
 		return append(out, s.answer(q.Dispatch, unmentioned(q.Request)))
 	}
+	out = s.wake(now, out)
 	w := s.wants(q.Request)
 	if s.hasRoom(q.Request) {
 		if sl := s.pick(w, q.Request); sl != nil {
@@ -124,6 +125,7 @@ func (s *state) give(now time.Time, sl *slot, q queued, out []kernel.Effect) []k
 // free takes a call out of the books.
 func (s *state) free(call message.CallRef, r *run) {
 	delete(s.running, call)
+	s.rest.used = s.now
 	s.count(r, -1)
 }
 

@@ -44,6 +44,9 @@ func (s *state) report() status.Server {
 			r.State, r.Reason, r.NextAttempt = string(sl.shown()), message.Explain(sl.reason, sl.lastLine), sl.nextAttempt
 		}
 	}
+	if s.isLazy() && s.asleep() {
+		r.Replicas, r.Reason, r.Hint = s.replicas(), s.rest.why(), "it is lazy: whoever wants something of it starts it"
+	}
 	switch r.State {
 	case string(message.NeedsLogin):
 		r.Hint = "the server wants credentials: set its headers in the configuration"

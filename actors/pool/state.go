@@ -56,6 +56,7 @@ type state struct {
 	mentions    mentions
 	level       protocol.Level // log level wanted by clients; LevelNone = nobody has said
 
+	rest    rest
 	settled bool // every replica has been ready or has failed once
 	failed  bool // the first attempt failed
 }

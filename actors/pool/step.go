@@ -45,6 +45,10 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 		return s.wantStart(m, out)
 	case message.MayStart:
 		return s.mayStart(m, out)
+	case message.Rests:
+		return s.rests(now, m, out)
+	case restDue:
+		return s.restDue(now, m, out)
 	case kernel.ChildStopped:
 		return s.childStopped(now, m, out)
 	case message.Unattributed:
@@ -81,7 +85,7 @@ func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kerne
 	case message.SubscribeURI:
 		return s.subscribe(now, m, out)
 	case message.Resubscribe:
-		return s.resubscribe(m, out)
+		return s.resubscribe(m, s.wake(now, out))
 	case message.UnsubscribeURI:
 		return s.unsubscribe(m.Who, m.URI, out)
 	case message.UnsubscribeAll:
@@ -164,13 +168,13 @@ func (s *state) spawned(m spawned, out []kernel.Effect) []kernel.Effect {
 
 // start makes the server known and starts its backends.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
-	s.settled, s.failed = s.fault != "", s.fault != ""
+	s.settled, s.failed = s.fault != "" || s.isLazy() && s.learned(), s.fault != ""
 	out = append(out, kernel.Tell(s.gateway, message.StartsForgotten{Pool: s.self}))
 	out = s.announce(s.showRemembered(out))
 	if s.fault != "" {
 		return append(out, kernel.Log(slog.LevelError, "server is misconfigured and is not started", "reason", s.fault))
 	}
-	return s.spawnAll(now, out)
+	return s.begin(now, out)
 }
 
 // replicas is how many backends the configuration wants.
@@ -391,7 +395,13 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	}
 	if m.Transport {
 		s.leased = s.server.Isolation == isolationLeased // the server may be another one: it has not asked anything yet
+		if s.isLazy() && s.asleep() && s.learned() {
+			return out
+		}
 		return s.replace(now, out)
+	}
+	if before.Startup != s.server.Startup || before.IdleStop != s.server.IdleStop {
+		out = s.startupChanged(now, out)
 	}
 	return s.pump(now, s.tellSettings(out))
 }
@@ -408,5 +418,5 @@ func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
 		s.settled, s.failed = true, true
 		return s.failQueue(s.unavailableName(), s.whyUnavailable(now), out)
 	}
-	return s.spawnAll(now, out)
+	return s.spawnAll(now, s.watchUse(now, out))
 }

@@ -63,6 +63,7 @@ func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Ef
 	if m.Unlisted && !s.mentions.has(m.URI) {
 		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}
+	out = s.wake(now, out)
 	sub := s.subscription(m.URI)
 	w := waiter{m, sub.subscribers.Has(m.Who), now.Add(s.server.Queue.Timeout)}
 	sub.subscribers.Add(m.Who)

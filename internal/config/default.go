@@ -46,6 +46,7 @@ func DefaultServer() Server {
 		MaxConcurrent: 64,
 		Queue:         Queue{Size: 1024, Timeout: 10 * time.Second},
 		StartTimeout:  time.Minute,
+		IdleStop:      10 * time.Minute,
 		Timeout:       30 * time.Second,
 		MaxTimeout:    15 * time.Minute,
 		Balance:       "round-robin",

@@ -165,8 +165,13 @@ type Server struct {
 	// Reconnect bounds the pauses between attempts to connect.
 	Reconnect Reconnect `key:"reconnect"`
 
-	// Startup is eager (start with the gateway) or lazy (start with the first call). Default: eager.
+	// Startup is eager (start with the gateway) or lazy (start with the first call, read or subscription; what it offers is
+	// remembered, and a server that was never seen is started once to learn it). Default: eager.
 	Startup string `key:"startup" oneof:"eager|lazy"`
+
+	// IdleStop is how long a lazy server runs after it was last wanted: while no call, no subscription and no task runs.
+	// Default: 10m.
+	IdleStop time.Duration `key:"idleStop" min:"1ms" max:"8760h"`
 
 	// Prefix stands before the names of its tools and prompts: letters, digits, `_` and `-`.
 	// Default: the server's name.

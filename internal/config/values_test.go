@@ -38,7 +38,7 @@ func TestEveryKey(t *testing.T) {
 		InheritEnv: true, Cwd: filepath.Join("/home/ada", "work"), Replicas: 2, Type: "stdio", Protocol: "2025-11-25",
 		Isolation: "leased", MaxBackends: 3, Queue: Queue{1, time.Second}, StartTimeout: 2 * time.Minute,
 		MaxTimeout: 90 * time.Minute, Balance: "least-busy", Retry: Retry{"idempotent"},
-		Reconnect: Reconnect{time.Second, 2 * time.Minute}, Startup: "lazy", Prefix: "fs",
+		Reconnect: Reconnect{time.Second, 2 * time.Minute}, Startup: "lazy", IdleStop: 5 * time.Minute, Prefix: "fs",
 		Tools:   Filter{[]string{"read_*"}, []string{"*_delete"}, []string{"a"}, map[string]string{"read_file": "read"}},
 		Prompts: Filter{Allow: []string{"p"}}, ResourceFilter: Filter{Deny: []string{"file:///secret/*"}},
 		Roots: []string{"file:///srv/work"}, Labels: map[string]string{"region": "eu"}, Group: "disks",

@@ -1,0 +1,48 @@
+package backend
+
+import (
+	"slices"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// mayRest says whether nothing would be lost with the connection. A task that runs in a process would: its client may ask for what
+// came of it much later. Behind a URL it goes on.
+func (s *state) mayRest(out []kernel.Effect) []kernel.Effect {
+	busy := len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.mending) > 0 ||
+		s.transport.isProcess() && slices.ContainsFunc(s.conn.tasks, func(t task) bool { return !t.ended })
+	if busy {
+		return out
+	}
+	return append(out, kernel.Tell(s.pool, message.Rests{Backend: s.self}))
+}
+
+// noteTaskEnd notes that a task has ended, when what its server says of it in the object shows that.
+func (s *state) noteTaskEnd(id string, raw []byte, object protocol.Span) {
+	status, _ := protocol.Unquote(protocol.Member(raw, object, "status").Of(raw))
+	switch status {
+	case "completed", "failed", "cancelled":
+		s.endTask(id)
+	}
+}
+
+func (s *state) endTask(id string) {
+	if i := slices.IndexFunc(s.conn.tasks, func(t task) bool { return t.id == id }); i >= 0 {
+		s.conn.tasks[i].ended = true
+	}
+}
+
+// learnTaskEnd looks at the answer to a request about a task.
+func (s *state) learnTaskEnd(p *pending, f *protocol.Frame) {
+	if len(s.conn.tasks) == 0 || p.request == nil {
+		return
+	}
+	switch p.request.Frame.M {
+	case protocol.MethodTasksResult:
+		s.endTask(p.request.Item)
+	case protocol.MethodTasksGet, protocol.MethodTasksCancel:
+		s.noteTaskEnd(p.request.Item, f.Raw, f.Result)
+	}
+}
