@@ -103,14 +103,7 @@ func (s *state) rests(now time.Time, m message.Rests, out []kernel.Effect) []ker
 	}
 	s.rest.fault = sl.failure
 	out = append(out, kernel.Log(slog.LevelInfo, "server is stopped: nobody has wanted anything of it", "replica", sl.replica, "for", s.server.IdleStop.String()))
-	return s.lead(s.leave(sl, out))
-}
-
-// leave has a backend finish what it does, and stop.
-func (s *state) leave(sl *slot, out []kernel.Effect) []kernel.Effect {
-	sl.leaving = true
-	s.updatesLost(sl)
-	return append(out, kernel.Tell(sl.ref, message.Drain{}))
+	return s.lead(s.dismiss(sl, out))
 }
 
 // startupChanged follows a reload that makes a running server lazy or eager, or changes how long it may stay unused.

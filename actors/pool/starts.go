@@ -8,10 +8,10 @@ import (
 // wantStart lets a backend connect that wants to: a URL at once, a process when the gateway gives it a turn.
 func (s *state) wantStart(m message.WantStart, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Backend)
-	switch {
-	case sl == nil || sl.leaving:
+	if sl == nil || sl.leaving {
 		return out
-	case len(s.server.URLs) > 0: // to dial costs nothing
+	}
+	if entry, _, _ := s.server.Replica(sl.replica); len(entry.URLs) > 0 { // to dial costs nothing
 		return append(out, kernel.Tell(sl.ref, message.Connect{}))
 	}
 	sl.asks = true
