@@ -78,7 +78,7 @@ func (s *state) wroteStderr(line string, out []kernel.Effect) []kernel.Effect {
 		lines = append(lines[:0], lines[len(lines)-keptStderr:]...)
 	}
 	s.life.stderr = lines
-	return append(out, kernel.Log(slog.LevelDebug, "server wrote to stderr", "line", line))
+	return append(out, kernel.Log(slog.LevelDebug, status.MessageStderr, status.LineKey, line))
 }
 
 // closed: the connection has ended by itself.

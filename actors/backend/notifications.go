@@ -50,6 +50,7 @@ func changedKinds(m protocol.Method) []protocol.ItemKind {
 // logLine goes to the call it belongs to: the one whose response it came on, else the speaker. What belongs to no call is
 // told to the pool.
 func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
+	out = logged(&e.Frame, out)
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {
 		return s.taskNote(task, e, out)
 	}

@@ -106,7 +106,10 @@ func completeCall(cmd *cobra.Command, args []string, word string) ([]string, cob
 // completions gives the commands that name something of the running gateway their words.
 func completions(root *cobra.Command) {
 	words := map[string]cobra.CompletionFunc{
-		"call":   completeCall,
+		"call": completeCall,
+		"describe": completeItems(func(i *status.Items) []status.Item {
+			return slices.Concat(i.Tools, i.Prompts, i.Resources, i.Templates)
+		}),
 		"prompt": completeItems(func(i *status.Items) []status.Item { return i.Prompts }),
 		"read":   completeItems(func(i *status.Items) []status.Item { return i.Resources }),
 		"watch":  completeItems(func(i *status.Items) []status.Item { return i.Resources }),

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
@@ -41,14 +42,20 @@ func newListKind(kind protocol.ItemKind) *cobra.Command {
 		about = "resource templates"
 	}
 	cmd := &cobra.Command{
-		Use:   kind.String(),
-		Short: "List the " + about + " of all servers",
-		Args:  takes(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:               kind.String() + " [SERVER]",
+		Short:             "List the " + about + " of all servers, or of one",
+		Args:              takes(0, 1, "the name of a server"),
+		ValidArgsFunction: completeServers(&gateway.connect),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
 				items, err := c.List(ctx, kind)
 				if err != nil {
 					return err
+				}
+				if len(args) > 0 {
+					if items, err = itemsOf(items, args[0]); err != nil {
+						return err
+					}
 				}
 				if out != formatTable {
 					return out.raw(cmd.OutOrStdout(), join(items))
@@ -60,6 +67,24 @@ func newListKind(kind protocol.ItemKind) *cobra.Command {
 	gateway.add(cmd)
 	out.add(cmd)
 	return cmd
+}
+
+// itemsOf are those of one server. None may mean that it is not there, or that it offers nothing of the kind: status knows.
+func itemsOf(items []protocol.Item, server string) ([]protocol.Item, error) {
+	var names []string
+	var of []protocol.Item
+	for _, item := range items {
+		name := serverOf(item)
+		if name == server {
+			of = append(of, item)
+		} else if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if near := config.Nearest(server, names); len(of) == 0 && near != "" {
+		return nil, noServer(server, names)
+	}
+	return of, nil
 }
 
 // join returns the items as one JSON array.

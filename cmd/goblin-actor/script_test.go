@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 //	daemon VAR args…   starts goblin-actor with args in the background; its first line of stdout, a URL, becomes $VAR,
 //	                   the port $VAR_PORT; a gateway is waited for. At the end it gets SIGTERM and must exit with 0.
 //	forge VAR          serves the fixture server of forge over HTTP; its URL becomes $VAR
-//	interrupt args…    runs goblin-actor, interrupts it once it wrote a line, and wants exit code 130
+//	interrupt args…    runs goblin-actor, interrupts it once it wrote a line, and wants exit code 130; ! interrupt wants
+//	                   that it says nothing about it
 //	envsubst FILE      replaces $VAR in the file by the script's variables
 //	retry TEXT args…   runs a command until TEXT is in its output, or with !TEXT no longer is
 //	code N args…       runs goblin-actor and wants exit code N; stdout and stderr can be matched afterwards
@@ -134,7 +135,7 @@ func awaitReady(ts *testscript.TestScript, url string) {
 	}
 }
 
-func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+func interrupt(ts *testscript.TestScript, quietly bool, args []string) {
 	cmd := command(ts, args)
 	pipe, w, err := os.Pipe()
 	ts.Check(err)
@@ -147,7 +148,10 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Check(cmd.Process.Signal(os.Interrupt))
 	for err == nil {
-		_, err = r.ReadString('\n')
+		var line string
+		if line, err = r.ReadString('\n'); quietly && strings.HasPrefix(line, "error:") {
+			ts.Fatalf("interrupted, it says %s", line)
+		}
 	}
 	cmd.Wait()
 	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {

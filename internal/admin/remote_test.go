@@ -72,6 +72,9 @@ func TestRemoteSaysWhatTheGatewaySays(t *testing.T) {
 	same("Status", func(s status.Source) (any, error) { return s.Status(ctx) })
 	same("Items", func(s status.Source) (any, error) { return s.Items(ctx, 0) })
 	same("Items, known", func(s status.Source) (any, error) { return s.Items(ctx, 7) })
+	log.With("server", "files").Debug(status.MessageStderr, "line", "oops")
+	same("Lines", func(s status.Source) (any, error) { return s.Lines(ctx, "", 0) })
+	same("Lines of a server", func(s status.Source) (any, error) { return s.Lines(ctx, "files", 1) })
 	for i := range 3 {
 		got, err := far.Events(ctx, uint64(i))
 		if want := events.After(uint64(i)); err != nil || len(got) != len(want) || len(got) > 0 && got[0].Message != want[0].Message {

@@ -32,6 +32,9 @@ type Events struct {
 	mu   sync.Mutex
 	ring []Event
 	last uint64
+
+	tails map[string]*tail // by server
+	lines uint64           // in all tails, ever
 }
 
 // After returns the remembered events with a number above after, oldest first.
@@ -49,6 +52,7 @@ func (e *Events) After(after uint64) []Event {
 func (e *Events) add(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.remember(event)
 	e.last++
 	event.Number = e.last
 	if len(e.ring) < maxEvents {
@@ -67,15 +71,23 @@ type recorder struct {
 	next   slog.Handler
 	attrs  []slog.Attr // of With, groups resolved
 	group  string      // prefix of keys: "a.b."
+	server bool        // the logger is a server's: what that writes itself is remembered at any level
 }
 
 // Enabled implements slog.Handler.
 func (r *recorder) Enabled(ctx context.Context, level slog.Level) bool {
-	return r.next.Enabled(ctx, level)
+	return r.server || r.next.Enabled(ctx, level)
 }
 
 // Handle implements slog.Handler.
 func (r *recorder) Handle(ctx context.Context, record slog.Record) error {
+	own, shown := ownLine(&record), r.next.Enabled(ctx, record.Level)
+	if own != "" && r.server {
+		r.own(own, record)
+	}
+	if !shown {
+		return nil
+	}
 	event := Event{Time: record.Time, Level: record.Level.String(), Message: cut(record.Message)}
 	var fields strings.Builder
 	take := func(a slog.Attr) bool {
@@ -101,6 +113,25 @@ func (r *recorder) Handle(ctx context.Context, record slog.Record) error {
 	return r.next.Handle(ctx, record)
 }
 
+// own remembers a line that the server wrote itself.
+func (r *recorder) own(level string, record slog.Record) {
+	event := Event{Time: record.Time, Level: level}
+	for _, a := range r.attrs {
+		if a.Key == "server" {
+			event.Server = cut(a.Value.String())
+		}
+	}
+	record.Attrs(func(a slog.Attr) bool {
+		if a.Key == LineKey {
+			event.Message = cut(a.Value.Resolve().String())
+		}
+		return true
+	})
+	r.events.mu.Lock()
+	defer r.events.mu.Unlock()
+	r.events.remember(event)
+}
+
 // WithAttrs implements slog.Handler.
 func (r *recorder) WithAttrs(attrs []slog.Attr) slog.Handler {
 	c := *r
@@ -108,6 +139,7 @@ func (r *recorder) WithAttrs(attrs []slog.Attr) slog.Handler {
 	c.attrs = slices.Clone(r.attrs)
 	for _, a := range attrs {
 		a.Key = r.group + a.Key
+		c.server = c.server || a.Key == "server"
 		c.attrs = append(c.attrs, a)
 	}
 	return &c

@@ -18,6 +18,9 @@ type Source interface {
 	// It does not wait for something to happen.
 	Events(ctx context.Context, after uint64) ([]Event, error)
 
+	// Lines returns what a server wrote and what the log says of it, as Events.Lines does.
+	Lines(ctx context.Context, server string, after uint64) ([]Event, error)
+
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
@@ -120,6 +123,14 @@ func (l Local) Events(_ context.Context, after uint64) ([]Event, error) {
 
 // CatalogChanges returns what is remembered of the catalog's changes; nil = nothing.
 func (l Local) CatalogChanges() *CatalogChanges { return l.Changes }
+
+// Lines implements Source.
+func (l Local) Lines(_ context.Context, server string, after uint64) ([]Event, error) {
+	if l.Log == nil {
+		return nil, nil
+	}
+	return l.Log.Lines(server, after), nil
+}
 
 // Metrics implements Source: the counters, then the states of a fresh Snapshot. Without a Snapshot the counters alone:
 // a scrape must work most of all when the gateway does not.

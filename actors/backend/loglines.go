@@ -1,0 +1,37 @@
+package backend
+
+import (
+	"log/slog"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// logged has a log line of the server remembered for people, whoever else it is for. The log shows it at level debug only.
+func logged(f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.Log(slog.LevelDebug, status.MessageLogged, status.LineKey, logParams{f}))
+}
+
+// logParams are the params of notifications/message, read only where they are written down: most are not.
+type logParams struct{ frame *protocol.Frame }
+
+// LogValue is "warning logger: data"; data that is no text stays JSON.
+func (p logParams) LogValue() slog.Value {
+	raw, params := p.frame.Raw, p.frame.Params
+	if value := params.Of(raw); len(value) == 0 || value[0] != '{' {
+		return slog.StringValue("(no object)")
+	}
+	text := func(key string) string {
+		value := protocol.Member(raw, params, key).Of(raw)
+		if s, ok := protocol.Unquote(value); ok {
+			return s
+		}
+		return string(value)
+	}
+	line := text("level")
+	if logger := text("logger"); logger != "" {
+		line += " " + logger
+	}
+	return slog.StringValue(line + ": " + text("data"))
+}

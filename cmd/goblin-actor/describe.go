@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// newDescribe returns the command that prints one definition.
+func newDescribe() *cobra.Command {
+	var gateway gatewayFlags
+	var out format
+	cmd := &cobra.Command{
+		Use:   "describe TOOL|PROMPT|URI",
+		Short: "Print the whole definition of a tool, a prompt, a resource or a template",
+		Long: `Print the whole definition of a tool, a prompt, a resource or a resource template. It is named as clients name it, or as its
+own server does where only one server has such a name; SERVER/NAME and SERVER:NAME work, too.
+-o json and -o yaml print it as the gateway lists it.`,
+		Example: "  goblin-actor describe files_read_text_file\n  goblin-actor describe resource://notes/note:///welcome -o json",
+		Args:    takes(1, 1, "the name of a tool or prompt, or a URI"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
+				found, err := findDescribed(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				if out != formatTable {
+					return out.raw(cmd.OutOrStdout(), found.item.Raw)
+				}
+				return printDefinition(cmd.OutOrStdout(), found)
+			})
+		},
+	}
+	gateway.add(cmd)
+	out.add(cmd)
+	return cmd
+}
+
+// described is an item: what it is, and what a list says of it.
+type described struct {
+	kind protocol.ItemKind
+	item protocol.Item
+}
+
+// public is the name, URI or template text that clients use.
+func (d described) public() string {
+	switch d.kind {
+	case protocol.Resources:
+		return field(d.item, d.item.URI)
+	case protocol.Templates:
+		return field(d.item, d.item.URITemplate)
+	}
+	return field(d.item, d.item.Name)
+}
+
+// is tells how well a name fits: 2 the public one, 1 the server's own, 0 not at all.
+func (d described) is(name string) int {
+	own, server := meta(d.item, "goblin-actor/name"), serverOf(d.item)
+	switch {
+	case d.public() == name:
+		return 2
+	case own != "" && (own == name || name == server+"/"+own || name == server+":"+own), name == meta(d.item, "goblin-actor/id") && name != "":
+		return 1
+	}
+	return 0
+}
+
+// findDescribed looks for the item in all lists: the one of that public name, else the only one whose server calls it so.
+func findDescribed(ctx context.Context, c *client.Client, name string) (described, error) {
+	best := map[int][]described{}
+	var names []string
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		items, err := c.List(ctx, kind)
+		if err != nil {
+			return described{}, err
+		}
+		for _, item := range items {
+			d := described{kind, item}
+			if fit := d.is(name); fit > 0 {
+				best[fit] = append(best[fit], d)
+			}
+			if public := d.public(); len(public) <= meantBytes && len(names) < meantNames {
+				names = append(names, public)
+			}
+		}
+	}
+	if found := cmp.Or(len(best[2]), -len(best[1])); found > 0 {
+		return best[2][0], nil // a tool and a prompt may have one name: the tool
+	} else if found == -1 {
+		return best[1][0], nil
+	} else if found < 0 {
+		var publics []string
+		for _, d := range best[1] {
+			publics = append(publics, d.public())
+		}
+		return described{}, &exitError{exitFailed, fmt.Errorf("%d servers have a %q", len(publics), oneLine(name, meantBytes)), "say which: " + listed(publics)}
+	}
+	hint := `"goblin-actor list tools", "list prompts" and "list resources" show what there is`
+	if near := config.Nearest(name, names); near != "" && len(name) <= meantBytes {
+		hint = "did you mean " + oneLine(near, meantBytes) + "?"
+	}
+	return described{}, &exitError{exitFailed, errors.New("nothing is called " + fmt.Sprintf("%q", oneLine(name, meantBytes))), hint}
+}
+
+// definition is what is shown of an item besides its names.
+type definition struct {
+	Title        string                     `json:"title"`
+	Description  string                     `json:"description"`
+	MIMEType     string                     `json:"mimeType"`
+	Size         json.Number                `json:"size"`
+	InputSchema  json.RawMessage            `json:"inputSchema"`
+	OutputSchema json.RawMessage            `json:"outputSchema"`
+	Annotations  map[string]json.RawMessage `json:"annotations"`
+	Arguments    []struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Required    bool   `json:"required"`
+	} `json:"arguments"`
+}
+
+// printDefinition prints an item for people: what the server says is indented, so that it cannot pass for our words.
+func printDefinition(w io.Writer, d described) error {
+	var def definition
+	if err := json.Unmarshal(d.item.Raw, &def); err != nil {
+		return fmt.Errorf("read the definition: %w", err)
+	}
+	p := paletteFor(w)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", p.head(oneLine(d.public(), 0)))
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-14s %s\n", key+":", oneLine(value, 0))
+		}
+	}
+	line("kind", strings.TrimSuffix(d.kind.String(), "s"))
+	line("server", serverOf(d.item))
+	line("its own name", meta(d.item, "goblin-actor/name"))
+	line("title", def.Title)
+	if d.kind >= protocol.Resources {
+		line("name", field(d.item, d.item.Name))
+	}
+	line("type", def.MIMEType)
+	line("size", def.Size.String())
+	for _, key := range slices.Sorted(maps.Keys(def.Annotations)) {
+		line(oneLine(key, 40), string(def.Annotations[key]))
+	}
+	if def.Description != "" {
+		b.WriteString("description:\n" + indented(def.Description))
+	}
+	switch d.kind {
+	case protocol.Tools:
+		if err := argumentsOf(&b, def.InputSchema); err != nil {
+			return err
+		}
+		if len(def.OutputSchema) > 0 {
+			b.WriteString("it answers with structured content; -o json shows its schema\n")
+		}
+	case protocol.Prompts:
+		for i, arg := range def.Arguments {
+			if i == 0 {
+				b.WriteString("arguments:\n")
+			}
+			writeArgument(&b, arg.Name, "text", arg.Required, arg.Description)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// argumentsOf writes what a tool takes, required arguments first.
+func argumentsOf(b *strings.Builder, raw json.RawMessage) error {
+	s, err := parseSchema(raw)
+	if err != nil {
+		return fmt.Errorf("read the input schema: %w", err)
+	}
+	if len(s.Properties) == 0 {
+		b.WriteString("it takes no arguments that it names\n")
+		return nil
+	}
+	required := func(name string) bool { return slices.Contains(s.Required, name) }
+	names := slices.SortedFunc(maps.Keys(s.Properties), func(x, y string) int {
+		if required(x) != required(y) {
+			return map[bool]int{true: -1, false: 1}[required(x)]
+		}
+		return strings.Compare(x, y)
+	})
+	b.WriteString("arguments:\n")
+	for _, name := range names {
+		arg := s.Properties[name]
+		if seen, ok := s.resolve(arg.Ref); ok && arg.Ref != "" {
+			arg = seen
+		}
+		kind := strings.Join(arg.Type, " or ")
+		if len(arg.Enum) > 0 {
+			kind = "one of " + enumText(arg.Enum)
+		}
+		writeArgument(b, name, cmp.Or(kind, "any"), required(name), cmp.Or(s.Properties[name].Description, arg.Description))
+	}
+	return nil
+}
+
+func writeArgument(b *strings.Builder, name, kind string, required bool, about string) {
+	star := ""
+	if required {
+		star = ", required"
+	}
+	fmt.Fprintf(b, "  %s (%s%s)\n", oneLine(name, 60), oneLine(kind, 200), star)
+	if about != "" {
+		for line := range strings.Lines(indented(about)) {
+			b.WriteString("    " + line)
+		}
+	}
+}
