@@ -18,8 +18,8 @@ import (
 )
 
 type importOptions struct {
-	into, file      string
-	dryRun, envRefs bool
+	into, file             string
+	dryRun, envRefs, plain bool
 }
 
 // newConfigImport returns the command that takes servers from other programs' files.
@@ -31,9 +31,11 @@ func newConfigImport() *cobra.Command {
 		Long: `Take servers from the files of clients into the configuration: ` + strings.Join(desktop.IDs(), ", ") + `;
 without CLIENT from all that are here. The clients' files are only read.
 
-A server that is in the configuration already is skipped, another one of the same name gets a number. Values are
-copied as they are, and never shown; with --env-refs, env and headers get references like ${API_KEY} instead, and
-you are told which variables to set.`,
+A server that is in the configuration already is skipped, another one of the same name gets a number. What looks like a
+secret, in env, headers, arguments or an address, goes into secrets.env beside the configuration, which you alone can
+read and envFile names; the configuration has references like ${API_KEY}. What will be written is shown without values.
+With --env-refs no value of env and headers is written anywhere, and you are told which variables to set; with --plain all
+are copied into the configuration.`,
 		Example:   "  goblin-actor config import --dry-run\n  goblin-actor config import cursor vscode --env-refs --into goblin.yaml",
 		Args:      takes(0, -1, "names of clients"),
 		ValidArgs: desktop.IDs(),
@@ -43,7 +45,9 @@ you are told which variables to set.`,
 	flags.StringVar(&o.into, "into", "", "configuration to write (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
 	flags.StringVar(&o.file, "file", "", "the client's file, where it is not in its usual place; for one CLIENT")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only say what would be taken")
-	flags.BoolVar(&o.envRefs, "env-refs", false, "write ${VARIABLE} instead of the values of env and headers")
+	flags.BoolVar(&o.envRefs, "env-refs", false, "write ${VARIABLE} instead of the values of env and headers, and no values at all")
+	flags.BoolVar(&o.plain, "plain", false, "copy values into the configuration, secrets too")
+	cmd.MarkFlagsMutuallyExclusive("env-refs", "plain")
 	return cmd
 }
 
@@ -66,9 +70,9 @@ func importServers(cmd *cobra.Command, ids []string, o importOptions) error {
 	if err != nil {
 		return err
 	}
-	in := &importer{cmd: cmd, file: f, text: f.Text, refs: o.envRefs, secrets: map[string]string{}, unset: map[string]bool{}}
-	if cfg, _ := config.Parse(f.Path, []byte(f.Text), os.LookupEnv); cfg != nil {
-		in.listen = cfg.Listen
+	in, err := newImporter(cmd, f, o)
+	if err != nil {
+		return err
 	}
 	failed := false
 	for _, client := range clients {
@@ -94,16 +98,27 @@ type importer struct {
 	cmd  *cobra.Command
 	file *config.File
 	text string // with what has been taken so far
-	refs bool
+	o    importOptions
 
 	listen []string // where the gateway of our file would be reached
+	vars   envTarget
 
-	looked  int      // at how many files
-	absent  []string // those that are not there, with their clients
-	taken   int
-	copied  bool              // a value of env or headers that is no reference
-	secrets map[string]string // by the variable that stands for it
+	looked  int            // at how many files
+	absent  []string       // those that are not there, with their clients
+	entries []config.Entry // that were taken
+	copied  bool           // a value of env or headers that is no reference
+	secrets map[string]string
 	unset   map[string]bool
+}
+
+func newImporter(cmd *cobra.Command, f *config.File, o importOptions) (*importer, error) {
+	in := &importer{cmd: cmd, file: f, text: f.Text, o: o, secrets: map[string]string{}, unset: map[string]bool{}}
+	if cfg, _ := config.Parse(f.Path, []byte(f.Text), os.LookupEnv); cfg != nil {
+		in.listen = cfg.Listen
+	}
+	var err error
+	in.vars, err = openVariables(f)
+	return in, err
 }
 
 // client takes the servers of one client. A file that is not there is an error only if it was asked for.
@@ -127,8 +142,18 @@ func (in *importer) client(client desktop.Client, path string, asked bool) error
 			in.absent = append(in.absent, client.Title+": "+path)
 			return nil
 		}
-		return &exitError{exitFailed, fmt.Errorf("%s: there is no %s", client.Title, path), "--file names its file, where it is somewhere else"}
+		return noClientFile(client, path)
 	}
+	_, err = in.take(client, f, host)
+	return err
+}
+
+func noClientFile(client desktop.Client, path string) error {
+	return &exitError{exitFailed, fmt.Errorf("%s: there is no %s", client.Title, path), "--file names its file, where it is somewhere else"}
+}
+
+// take takes the servers of a client's file. It returns those that the gateway serves now.
+func (in *importer) take(client desktop.Client, f *config.File, host desktop.Host) (served []desktop.Found, err error) {
 	in.looked++
 	dir, err := os.Getwd()
 	if err != nil {
@@ -136,41 +161,59 @@ func (in *importer) client(client desktop.Client, path string, asked bool) error
 	}
 	found, err := client.Servers(f.Text, dir, host)
 	if err != nil {
-		return &exitError{exitFailed, fmt.Errorf("%s: %w", path, err), "mend the file, or name the clients you want"}
+		return nil, &exitError{exitFailed, fmt.Errorf("%s: %w", f.Path, err), "mend the file, or name the clients you want"}
 	}
-	fmt.Fprintf(in.cmd.OutOrStdout(), "%s: %s in %s\n", client.Title, count(len(found), "server"), clean(path))
+	out := in.cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s: %s in %s\n", client.Title, count(len(found), "server"), clean(f.Path))
+	var ignored []string
 	for _, one := range found {
-		said, err := in.server(one)
+		said, serves, err := in.server(one)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		fmt.Fprintf(in.cmd.OutOrStdout(), "  %s: %s\n", oneLine(one.Name, 64), said)
+		fmt.Fprintf(out, "  %s: %s\n", oneLine(one.Name, 64), said)
+		if serves {
+			served = append(served, one)
+		}
+		for _, key := range one.Ignored {
+			if !slices.Contains(ignored, key) {
+				ignored = append(ignored, key)
+			}
+		}
 	}
-	return nil
+	if len(ignored) > 0 {
+		fmt.Fprintf(out, "  left out, as the client's own: %s\n", oneLine(strings.Join(ignored, ", "), 200))
+	}
+	return served, nil
 }
 
-// server takes one server and says what became of it.
-func (in *importer) server(one desktop.Found) (string, error) {
+// server takes one server and says what became of it; serves tells that it stands in our file now.
+func (in *importer) server(one desktop.Found) (said string, serves bool, err error) {
 	if one.Skipped != "" {
-		return "skipped: " + clean(one.Skipped), nil
+		return "skipped: " + clean(one.Skipped), false, nil
 	}
 	e := one.Entry
 	if u, err := url.Parse(e.URL); err == nil && slices.Contains(in.listen, strings.Replace(u.Host, "localhost", "127.0.0.1", 1)) {
-		return "skipped: it is this gateway", nil
+		return "skipped: it is this gateway", false, nil
 	}
 	name := config.Slug(one.Name)
 	e.Name = name
+	e.Env, e.Headers, e.Args = slices.Clone(e.Env), slices.Clone(e.Headers), slices.Clone(e.Args)
 	var unset []string
-	if in.refs {
+	var moved []config.Variable
+	switch {
+	case in.o.envRefs:
 		trial := maps.Clone(in.secrets)
 		unset = desktop.Refer(&e, trial)
 		in.secrets = trial
+	case !in.o.plain:
+		moved = desktop.Conceal(&e, in.vars.taken)
 	}
 	taken := config.Entries(in.text)
 	for n := 2; ; n++ {
 		at := slices.IndexFunc(taken, func(other config.Entry) bool { return other.Name == e.Name })
-		if at >= 0 && alike(taken[at], e) {
-			return "skipped: " + e.Name + " is the same", nil
+		if at >= 0 && (alike(taken[at], e) || alike(in.meant(taken[at]), in.meant(one.Entry))) {
+			return "skipped: " + e.Name + " is the same", true, nil
 		}
 		if at < 0 && e.Name != "goblin" {
 			break
@@ -179,22 +222,52 @@ func (in *importer) server(one desktop.Found) (string, error) {
 	}
 	text, err := config.AddServer(in.file.Path, in.text, e)
 	if invalid, ok := errors.AsType[*config.InvalidError](err); ok && invalid.After {
-		return "skipped: " + clean(invalid.Report.Faults[0].Message), nil
+		return "skipped: " + clean(invalid.Report.Faults[0].Message), false, nil
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
+	}
+	if len(moved) > 0 {
+		if text, err = in.vars.put(in.file.Path, text, moved); err != nil {
+			return "", false, err
+		}
 	}
 	in.text = text
-	in.taken++
-	in.copied = in.copied || !in.refs && len(e.Env)+len(e.Headers) > 0
+	in.entries = append(in.entries, e)
+	in.copied = in.copied || in.o.plain && len(e.Env)+len(e.Headers) > 0
 	for _, variable := range unset {
 		in.unset[variable] = true
 	}
-	said := "taken as " + e.Name + ", " + describeEntry(e)
+	said = "taken as " + e.Name + ", " + describeEntry(e)
 	for _, note := range one.Notes {
 		said += "; " + clean(note)
 	}
-	return said, nil
+	return said, true, nil
+}
+
+// meant is an entry with the variables of our file replaced by what they hold.
+func (in *importer) meant(e config.Entry) config.Entry {
+	expand := func(s string) string {
+		return config.Expand(s, func(name string) (string, bool) {
+			if value, ok := in.vars.lookup(name); ok {
+				return value, true
+			}
+			return "${" + name + "}", true // one that is not set is no other
+		})
+	}
+	list := func(vars []config.Variable) []config.Variable {
+		vars = slices.Clone(vars)
+		for i := range vars {
+			vars[i].Value = expand(vars[i].Value)
+		}
+		return vars
+	}
+	e.Command, e.URL, e.Cwd, e.Args = expand(e.Command), expand(e.URL), expand(e.Cwd), slices.Clone(e.Args)
+	for i := range e.Args {
+		e.Args[i] = expand(e.Args[i])
+	}
+	e.Env, e.Headers = list(e.Env), list(e.Headers)
+	return e
 }
 
 // alike tells entries that mean the same server.
@@ -243,27 +316,66 @@ func (in *importer) finish(dryRun bool) error {
 			fmt.Fprintln(out, "  "+clean(file))
 		}
 		return nil
-	case in.taken == 0:
+	case len(in.entries) == 0:
 		_, err := fmt.Fprintln(out, "nothing to take")
 		return err
 	}
+	in.show()
 	in.advise(errOut)
 	if dryRun {
-		_, err := fmt.Fprintf(out, "%s would go into %s; nothing was written\n", count(in.taken, "server"), clean(in.file.Path))
+		_, err := fmt.Fprintf(out, "%s would go into %s; nothing was written\n", count(len(in.entries), "server"), clean(in.file.Path))
 		return err
+	}
+	if _, err := in.write(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%s taken into %s\n", count(len(in.entries), "server"), clean(in.file.Path))
+	return err
+}
+
+// show prints what will be written into our files, without values that may be secret.
+func (in *importer) show() {
+	if len(in.entries) == 0 {
+		return
+	}
+	lines := []string{}
+	if in.vars.named {
+		lines = append(lines, "+ envFile: "+in.vars.written)
+	}
+	lines = append(lines, "  mcpServers:")
+	for _, e := range in.entries {
+		for _, line := range e.Shown() {
+			lines = append(lines, "+ "+line)
+		}
+	}
+	showDiff(in.cmd, in.file.Path, lines)
+	if len(in.vars.added) > 0 {
+		lines = lines[:0]
+		for _, v := range in.vars.added {
+			lines = append(lines, "+ "+v.Name+"=…")
+		}
+		showDiff(in.cmd, in.vars.file.Path, lines)
+	}
+}
+
+// write writes both files, the one with the secrets first: a configuration never names what is not there. undo takes
+// both back.
+func (in *importer) write() (undo func() error, err error) {
+	undoVars, err := in.vars.write(in.cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
 	}
 	if err := writeOwn(in.cmd, in.file, in.text); err != nil {
-		return err
+		return nil, errors.Join(err, undoVars())
 	}
-	_, err := fmt.Fprintf(out, "%s taken into %s\n", count(in.taken, "server"), clean(in.file.Path))
-	return err
+	return func() error { return errors.Join(takeBack(in.file), undoVars()) }, nil
 }
 
 // advise says what a person has to know about secrets.
 func (in *importer) advise(w io.Writer) {
 	p := paletteFor(w)
 	if in.copied && in.file.Shared() {
-		fmt.Fprintf(w, "%s others can read %s, and values of env or headers may be secret\n%s chmod 600 it, or take --env-refs\n",
+		fmt.Fprintf(w, "%s others can read %s, and values of env or headers may be secret\n%s chmod 600 it, or leave out --plain\n",
 			p.warn("warning:"), clean(in.file.Path), p.good("hint:"))
 	}
 	if names := slices.Sorted(maps.Keys(in.unset)); len(names) > 0 {

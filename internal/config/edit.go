@@ -3,10 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
 
+	"goblin-actor/internal/secret"
 	"goblin-actor/protocol"
 )
 
@@ -20,9 +22,13 @@ type Entry struct {
 	URL     string // instead of Command
 	Type    string // "" = auto
 	Headers []Variable
+	EnvFile string
+	Timeout string // a duration; "" = the default
 
 	Disabled      bool
 	ToolsDisabled []string
+	ToolsAllow    []string // patterns
+	ToolsDeny     []string // patterns
 }
 
 // Variable is one member of env or headers.
@@ -222,13 +228,51 @@ func (e Entry) node() *node {
 	if e.Cwd != "" {
 		add("cwd", textNode(e.Cwd))
 	}
+	for _, one := range []struct{ key, value string }{{"envFile", e.EnvFile}, {"timeout", e.Timeout}} {
+		if one.value != "" {
+			add(one.key, textNode(one.value))
+		}
+	}
 	if e.Disabled {
 		add("disabled", &node{kind: boolean, plain: true, text: "true"})
 	}
-	if len(e.ToolsDisabled) > 0 {
-		add("tools", &node{kind: mapping, members: []member{{key: "disabled", value: items(e.ToolsDisabled)}}})
+	tools := &node{kind: mapping}
+	for _, one := range []struct {
+		key   string
+		texts []string
+	}{{"allow", e.ToolsAllow}, {"deny", e.ToolsDeny}, {"disabled", e.ToolsDisabled}} {
+		if len(one.texts) > 0 {
+			tools.members = append(tools.members, member{key: one.key, value: items(one.texts)})
+		}
+	}
+	if len(tools.members) > 0 {
+		add("tools", tools)
 	}
 	return n
+}
+
+// Shown is the entry as a configuration has it, line by line, without values: of arguments, env and headers only variables are
+// told, of an address the host.
+func (e Entry) Shown() []string {
+	hide := func(s string) string { return strings.ReplaceAll(secret.Value(s), secret.Hidden, "…") }
+	e.Args = slices.Clone(e.Args)
+	for i, word := range e.Args {
+		e.Args[i] = hide(word)
+	}
+	for _, list := range []*[]Variable{&e.Env, &e.Headers} {
+		*list = slices.Clone(*list)
+		for i, v := range *list {
+			(*list)[i].Value = hide(v.Value)
+		}
+	}
+	if u, err := url.Parse(e.URL); err == nil && u.Host != "" {
+		e.URL = u.Scheme + "://" + u.Host + "/…"
+	} else if e.URL != "" {
+		e.URL = "…"
+	}
+	e.Command, e.Cwd = secret.Text(e.Command), secret.Text(e.Cwd)
+	whole := &node{kind: mapping, members: []member{{key: e.Name, value: e.node()}}}
+	return renderBlock(whole, "  ", "  ")
 }
 
 func textNode(s string) *node { return &node{kind: text, text: s} }

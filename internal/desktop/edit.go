@@ -200,6 +200,16 @@ func (l layout) render(value any, indent string, lines bool) string {
 
 // verify proves that after means what before means, but for the value at path.
 func verify(before, after string, path []string, want map[string]any) error {
+	return compare(before, after, path, func(inner map[string]any, key string) { inner[key] = want })
+}
+
+// verifyGone proves that after means what before means, without the key at the end of path.
+func verifyGone(before, after string, path []string) error {
+	return compare(before, after, path, func(inner map[string]any, key string) { delete(inner, key) })
+}
+
+// compare proves that after means what before means once change was made to what holds the end of path.
+func compare(before, after string, path []string, change func(inner map[string]any, key string)) error {
 	var old, now map[string]any
 	for _, one := range []struct {
 		text string
@@ -222,7 +232,7 @@ func verify(before, after string, path []string, want map[string]any) error {
 		}
 		inner = next
 	}
-	inner[path[len(path)-1]] = want
+	change(inner, path[len(path)-1])
 	if !reflect.DeepEqual(old, now) {
 		return ErrByHand
 	}

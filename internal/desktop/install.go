@@ -88,6 +88,19 @@ func (c Client) Install(text, name string, o Ours) (string, error) {
 	return edited, verify(text, edited, path, want)
 }
 
+// Remove returns text, the client's file, without an entry; dir is Found.Dir. Errors are as those of Install.
+func (c Client) Remove(text, name, dir string) (string, error) {
+	path := []string{c.key, name}
+	if dir != "" {
+		path = []string{"projects", dir, c.key, name}
+	}
+	edited, err := drop(text, path)
+	if err != nil {
+		return "", err
+	}
+	return edited, verifyGone(text, edited, path)
+}
+
 // carried are the variables of an entry whose command is an object that holds them, as older files of Zed have it: a text
 // takes the object's place, and they go beside it.
 func carried(now map[string]any, o Ours) object {

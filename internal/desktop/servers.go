@@ -3,9 +3,10 @@ package desktop
 import (
 	"encoding/json"
 	"fmt"
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tailscale/hujson"
 
@@ -17,7 +18,10 @@ type Found struct {
 	Name    string       // as the file has it
 	Entry   config.Entry // for a configuration of ours; without a name of its own
 	Notes   []string     // what is different with us, for people
+	Ignored []string     // its keys that mean nothing here
 	Skipped string       // why it cannot be taken; "" = it can
+	Ours    bool         // it leads to a gateway of this program
+	Dir     string       // the project of Claude Code that it stands under; "" = none
 }
 
 // entryFile is an entry as any of the clients writes it.
@@ -27,12 +31,20 @@ type entryFile struct {
 	Args                    []json.RawMessage
 	Env, Headers            map[string]json.RawMessage
 	Cwd, EnvFile            string
+	WorkingDirectory        string
 	URL, ServerURL, HTTPURL string
 	Disabled                bool
 	Enabled                 *bool
 	DisabledTools           []string
+	IncludeTools            []string
+	ExcludeTools            []string
+	Timeout                 json.RawMessage
 	Settings, OAuth, Auth   json.RawMessage
 }
+
+// readKeys are the keys of entryFile, and those about which a note is made.
+var readKeys = []string{"type", "transport", "command", "args", "env", "headers", "cwd", "envFile", "workingDirectory", "url", "serverUrl", "httpUrl",
+	"disabled", "enabled", "disabledTools", "includeTools", "excludeTools", "timeout", "settings", "oauth", "auth", "source", "name", "description"}
 
 // Servers lists the servers in text, the client's file, in its order; for Claude Code also those of the project dir, as
 // that program has them by directory. Errors are *SyntaxError or wrap ErrByHand; one bad entry is only Skipped.
@@ -68,7 +80,11 @@ func (c Client) Servers(text, dir string, h Host) ([]Found, error) {
 		}
 		for _, m := range servers.Members {
 			name, _ := m.Name.Value.(hujson.Literal)
-			all = append(all, c.server(name.String(), m.Value, h))
+			found := c.server(name.String(), m.Value, h)
+			if len(keys) > 1 {
+				found.Dir = dir
+			}
+			all = append(all, found)
 		}
 	}
 	return all, nil
@@ -85,9 +101,10 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	e.flatten()
 	t := translator{dialect: c.vars, host: h, found: &f}
 	entry := config.Entry{
-		Command: t.text(scalar(e.Command)), Cwd: t.text(e.Cwd),
+		Command: t.text(scalar(e.Command)), Cwd: t.text(firstOf(e.Cwd, e.WorkingDirectory)),
 		URL:      t.text(firstOf(e.URL, e.ServerURL, e.HTTPURL)),
 		Disabled: e.Disabled || e.Enabled != nil && !*e.Enabled, ToolsDisabled: e.DisabledTools,
+		ToolsAllow: e.IncludeTools, ToolsDeny: e.ExcludeTools, Timeout: timeoutOf(scalar(e.Timeout)),
 		Env: t.variables(order(v, "env"), e.Env), Headers: t.variables(order(v, "headers"), e.Headers),
 	}
 	for _, arg := range e.Args {
@@ -98,8 +115,8 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 		f.Skipped = "an extension of " + c.Title + " runs it"
 	case entry.Command == "" && entry.URL == "":
 		f.Skipped = "it has neither a command nor an address"
-	case isOurs(entry):
-		f.Skipped = "it is this gateway"
+	case config.IsGateway(entry.Command, entry.Args):
+		f.Skipped, f.Ours = "it is this gateway", true
 	case entry.URL == "":
 	case kind == "sse":
 		entry.Type = "sse"
@@ -115,11 +132,18 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	} else {
 		entry.Args, entry.Env, entry.Cwd = nil, nil, ""
 	}
+	var aside Found // a file that only the client finds does not keep the server out
+	envFile := (&translator{dialect: c.vars, host: h, found: &aside}).text(e.EnvFile)
+	if aside.Skipped == "" && entry.Command != "" && (filepath.IsAbs(envFile) || strings.HasPrefix(envFile, "${HOME}") || strings.HasPrefix(envFile, "~")) {
+		entry.EnvFile, envFile = envFile, ""
+	}
+	f.Ignored = ignored(v)
 	for _, one := range []struct {
 		there bool
 		note  string
 	}{
-		{e.EnvFile != "", "envFile is not read: write its variables under env"},
+		{envFile != "", "its envFile is left out, as nobody knows where it is: name it with its whole path"},
+		{entry.Timeout != "" && entry.Timeout != scalar(e.Timeout), "its timeout " + scalar(e.Timeout) + " is taken for " + entry.Timeout},
 		{len(e.OAuth)+len(e.Auth) > 0, "how it logs in is not taken over"},
 	} {
 		if one.there {
@@ -148,10 +172,27 @@ func (e *entryFile) flatten() {
 	e.Command = json.RawMessage(hujson.String(inner.Path))
 }
 
-// isOurs tells an entry that runs this program as a gateway: taking it would make a circle.
-func isOurs(e config.Entry) bool {
-	base := path.Base(strings.ReplaceAll(e.Command, `\`, "/"))
-	return strings.TrimSuffix(base, ".exe") == "goblin-actor" && (len(e.Args) == 0 || e.Args[0] != "demo")
+// timeoutOf is a client's timeout as a duration; "" where it says none that we know.
+func timeoutOf(written string) string {
+	if d, err := time.ParseDuration(written); err == nil && d > 0 {
+		return written
+	}
+	return config.ForeignTimeout(written)
+}
+
+// ignored are the keys of an entry that mean nothing here.
+func ignored(v hujson.Value) []string {
+	entry, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	var keys []string
+	for _, m := range entry.Members {
+		if name, _ := m.Name.Value.(hujson.Literal); !slices.ContainsFunc(readKeys, func(known string) bool { return strings.EqualFold(known, name.String()) }) {
+			keys = append(keys, clip(name.String()))
+		}
+	}
+	return keys
 }
 
 func firstOf(texts ...string) string {

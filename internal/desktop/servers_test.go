@@ -35,9 +35,9 @@ func TestServers(t *testing.T) {
 				{Name: "h", Entry: config.Entry{URL: "https://h.example/mcp", Headers: vars("Authorization", "Bearer ${T}")}, Notes: []string{"how it logs in is not taken over"}},
 				{Name: "s", Entry: config.Entry{URL: "https://s.example/sse", Type: "sse"}},
 				{Name: "w", Entry: config.Entry{URL: "wss://x"}, Skipped: "there is no such transport here"},
-				{Name: "local", Entry: config.Entry{Command: "y"}}}},
+				{Name: "local", Entry: config.Entry{Command: "y"}, Dir: "/here"}}},
 		{"cursor", `{"mcpServers": {"a": {"command": "${userHome}/bin/x", "args": ["${env:A}${/}b"], "envFile": ".env"}, "w": {"command": "x", "args": ["${workspaceFolder}"]}, "u": {"url": "http://u.example"}}}`,
-			[]Found{{Name: "a", Entry: config.Entry{Command: "${HOME}/bin/x", Args: []string{"${A}/b"}}, Notes: []string{"envFile is not read: write its variables under env"}},
+			[]Found{{Name: "a", Entry: config.Entry{Command: "${HOME}/bin/x", Args: []string{"${A}/b"}}, Notes: []string{"its envFile is left out, as nobody knows where it is: name it with its whole path"}},
 				{Name: "w", Entry: config.Entry{Command: "x", Args: []string{"$${workspaceFolder}"}}, Skipped: "it uses ${workspaceFolder}, which only the client knows"},
 				{Name: "u", Entry: config.Entry{URL: "http://u.example"}}}},
 		{"vscode", `// mine
@@ -53,11 +53,14 @@ func TestServers(t *testing.T) {
 				{Name: "none", Skipped: "it has neither a command nor an address"},
 				{Name: "bad", Skipped: "it is not written as such entries are"},
 				{Name: "both", Entry: config.Entry{Command: "x"}, Notes: []string{"its address is left out: it has a command too"}}}},
+		{"cursor", `{"mcpServers": {"k": {"command": "x", "timeout": 60, "autoApprove": ["a"], "gallery": true, "envFile": "${userHome}/.env", "includeTools": ["a"]}, "l": {"url": "http://l.example", "timeout": 600000}}}`,
+			[]Found{{Name: "k", Entry: config.Entry{Command: "x", Timeout: "60s", EnvFile: "${HOME}/.env", ToolsAllow: []string{"a"}}, Notes: []string{"its timeout 60 is taken for 60s"}, Ignored: []string{"autoApprove", "gallery"}},
+				{Name: "l", Entry: config.Entry{URL: "http://l.example", Timeout: "600000ms"}, Notes: []string{"its timeout 600000 is taken for 600000ms"}}}},
 		{"zed", "", nil},
 		{"zed", `{"context_servers": null}`, nil},
 		{"zed", `{"theme": "x"}`, nil},
 		{"cursor", `{"mcpServers": {"g": {"command": "C:\\bin\\goblin-actor.exe", "args": ["stdio"]}, "d": {"command": "goblin-actor", "args": ["demo", "notes"]}}}`,
-			[]Found{{Name: "g", Entry: config.Entry{Command: `C:\bin\goblin-actor.exe`, Args: []string{"stdio"}}, Skipped: "it is this gateway"},
+			[]Found{{Name: "g", Entry: config.Entry{Command: `C:\bin\goblin-actor.exe`, Args: []string{"stdio"}}, Skipped: "it is this gateway", Ours: true},
 				{Name: "d", Entry: config.Entry{Command: "goblin-actor", Args: []string{"demo", "notes"}}}}},
 	} {
 		client, _ := ByID(c.id)
@@ -94,5 +97,42 @@ func TestRefer(t *testing.T) {
 	}
 	if diff := cmp.Diff(vars("Authorization", "Bearer ${C_AUTHORIZATION}", "X-Key", "${C_X_KEY}"), c.Headers); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What looks like a secret stands behind a variable afterwards; a name that is taken with another value is not used.
+func TestConceal(t *testing.T) {
+	const s, other = "hunter2hunter2a", "ghp_0123456789abcdef0123"
+	e := config.Entry{Name: "git-hub", Env: vars("API_KEY", s, "MODE", "fast", "REF", "${R}", "DB", "postgres://u:"+s+"@h/db", "TOKEN", "a$$b"),
+		Args: []string{"-y", "--api-key", s, "--port=1", "--token=" + other, "--header", "Authorization: Bearer " + s, "plain"},
+		URL:  "https://h/mcp?key=" + s, Headers: vars("Authorization", "Bearer "+s, "X-Team", "blue")}
+	taken := map[string]string{"API_KEY": "another"}
+	moved := Conceal(&e, func(name string) (string, bool) { value, ok := taken[name]; return value, ok })
+	want := config.Entry{Name: "git-hub", Env: vars("API_KEY", "${GIT_HUB_API_KEY}", "MODE", "fast", "REF", "${R}", "DB", "postgres://${DB}@h/db", "TOKEN", "${TOKEN}"),
+		Args: []string{"-y", "--api-key", "${GIT_HUB_API_KEY}", "--port=1", "--token=${GIT_HUB_TOKEN}", "--header", "Authorization: Bearer ${GIT_HUB_AUTHORIZATION}", "plain"},
+		URL:  "https://h/mcp?key=${GIT_HUB_KEY}", Headers: vars("Authorization", "Bearer ${GIT_HUB_AUTHORIZATION}", "X-Team", "blue")}
+	if diff := cmp.Diff(want, e); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(vars("GIT_HUB_API_KEY", s, "DB", "u:"+s, "TOKEN", "a$b", "GIT_HUB_AUTHORIZATION", s, "GIT_HUB_TOKEN", other, "GIT_HUB_KEY", s), moved); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An entry is taken out of a file, and nothing else.
+func TestRemove(t *testing.T) {
+	client, _ := ByID("claude-code")
+	text := `{"mcpServers": {"a": {"command": "x"}, // first
+  "b": {"command": "y"} /* last */}, "projects": {"/p": {"mcpServers": {"a": {"command": "z"}}, "x": 1}}}`
+	for _, c := range []struct{ name, dir, want string }{
+		{"a", "", `{"mcpServers": {// first
+  "b": {"command": "y"} /* last */}, "projects": {"/p": {"mcpServers": {"a": {"command": "z"}}, "x": 1}}}`},
+		{"a", "/p", `{"mcpServers": {"a": {"command": "x"}, // first
+  "b": {"command": "y"} /* last */}, "projects": {"/p": {"mcpServers": {}, "x": 1}}}`},
+		{"none", "", text},
+	} {
+		if got, err := client.Remove(text, c.name, c.dir); err != nil || got != c.want {
+			t.Errorf("%s %s: %v\n%s", c.name, c.dir, err, got)
+		}
 	}
 }

@@ -1,0 +1,98 @@
+package desktop
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
+)
+
+// namedBefore is the name that stands right before a value: of a flag, a key of JSON or of a query.
+var namedBefore = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_-]*)["']?\s*[=:]\s*["']?(?:(?i:bearer|basic|token) +)?$`)
+
+// Conceal puts references in place of all that looks like a secret in an entry: in env, headers, arguments and the address. It
+// returns what stands behind them, in the order of the entry. taken answers what a variable is already for others; a name
+// that is taken with another value is not used.
+func Conceal(e *config.Entry, taken func(name string) (value string, ok bool)) []config.Variable {
+	c := concealer{entry: e.Name, taken: taken}
+	for i, v := range e.Env {
+		e.Env[i].Value = secret.Move(v.Value, secret.Pair(v.Name, v.Value), func(value, _ string) string { return c.refer(keepName(v.Name), value) })
+	}
+	for i, v := range e.Headers {
+		e.Headers[i].Value = secret.Move(v.Value, secret.Pair(v.Name, v.Value), func(value, _ string) string {
+			return c.refer(variableName(e.Name+"_"+v.Name), value)
+		})
+	}
+	flag := ""
+	for i, shown := range secret.Arguments(e.Args) {
+		word := e.Args[i]
+		e.Args[i] = secret.Move(word, shown, func(value, before string) string { return c.refer(c.nameFor(before, flag), value) })
+		flag = ""
+		if namedFlag.MatchString(word) {
+			flag = word
+		}
+	}
+	e.URL = secret.Move(e.URL, secret.URL(e.URL), func(value, before string) string { return c.refer(c.nameFor(before, "token"), value) })
+	return c.moved
+}
+
+// namedFlag is a flag that a value may follow, by whose name the value is called.
+var namedFlag = regexp.MustCompile(`^--[A-Za-z][A-Za-z0-9-]{1,30}$`)
+
+type concealer struct {
+	entry string
+	taken func(string) (string, bool)
+	moved []config.Variable
+}
+
+// nameFor is the name of a variable for what stands behind before, or follows a flag.
+func (c *concealer) nameFor(before, flag string) string {
+	if found := namedBefore.FindStringSubmatch(before); found != nil {
+		flag = found[1]
+	}
+	if flag == "" {
+		flag = "secret"
+	}
+	return variableName(c.entry + "_" + trimDashes(flag))
+}
+
+func trimDashes(s string) string {
+	for len(s) > 0 && s[0] == '-' {
+		s = s[1:]
+	}
+	return s
+}
+
+// refer is the reference to a variable for value, called name if that is free.
+func (c *concealer) refer(name, value string) string {
+	value = config.Expand(value, func(string) (string, bool) { return "", false }) // $$ is a dollar sign
+	own := variableName(c.entry + "_" + name)
+	for n := 1; ; n++ {
+		try := name
+		switch {
+		case n == 2:
+			try = own
+		case n > 2:
+			try = fmt.Sprintf("%s_%d", own, n-1)
+		}
+		if has, ok := c.value(try); ok && has != value {
+			continue
+		}
+		if one := (config.Variable{Name: try, Value: value}); !slices.Contains(c.moved, one) {
+			c.moved = append(c.moved, one)
+		}
+		return "${" + try + "}"
+	}
+}
+
+// value is what a variable is for others, or was made for this entry.
+func (c *concealer) value(name string) (string, bool) {
+	for _, v := range c.moved {
+		if v.Name == name {
+			return v.Value, true
+		}
+	}
+	return c.taken(name)
+}

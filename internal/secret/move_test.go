@@ -1,0 +1,36 @@
+package secret
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What is moved away is all that is not shown, and put back in it gives the word again.
+func TestMove(t *testing.T) {
+	const s, u = "hunter2hunter2", "0b5d7f3e-1111-2222-3333-444455556666"
+	for _, c := range []struct{ name, word, shown, want string }{
+		{"nothing", "--port", Argument("--port"), "--port"},
+		{"flag", "--token=" + s, Argument("--token=" + s), "--token=<1>"},
+		{"scheme", "Bearer " + s, Value("Bearer " + s), "Bearer <1>"},
+		{"two in a url", "https://ada:" + s + "@h/p?key=" + s + "&b=", URL("https://ada:" + s + "@h/p?key=" + s + "&b="), "https://<1>@h/p?key=<2>&b="},
+		{"path", "https://h/" + u + "/mcp", URL("https://h/" + u + "/mcp"), "https://h/<1>/mcp"},
+		{"json", `{ "apiKey": "` + s + `" }`, Argument(`{ "apiKey": "` + s + `" }`), "<1>"},
+		{"variable", "${A}", Value("${A}"), "${A}"},
+		{"variable and more", "${A}:" + s, Value("${A}:" + s), "${A}<1>"},
+		{"default", "${A:-" + s + "}", Value("${A:-" + s + "}"), "${A:-" + s + "}"},
+	} {
+		var moved []string
+		got := Move(c.word, c.shown, func(value, _ string) string {
+			moved = append(moved, value)
+			return fmt.Sprintf("<%d>", len(moved))
+		})
+		back := got
+		for i, value := range moved {
+			back = strings.Replace(back, fmt.Sprintf("<%d>", i+1), value, 1)
+		}
+		if got != c.want || back != c.word {
+			t.Errorf("%s: %q, want %q; moved %q", c.name, got, c.want, moved)
+		}
+	}
+}
