@@ -10,7 +10,7 @@ import (
 )
 
 // Kinds are what Run can measure.
-var Kinds = []string{"calls", "big", "list", "idle", "cells"}
+var Kinds = []string{"calls", "big", "list", "idle", "cells", "cold"}
 
 // Targets to compare the gateway with.
 const (
@@ -34,6 +34,7 @@ type Options struct {
 	Rounds      int           // rounds the duration is cut into; default 5
 	HTTP, Stdio int           // servers of each kind behind the gateway; default 1 and 1
 	Compare     []string      // of Comparable; Direct is always there, ratios need it
+	Starts      int           // cold: starts of each size; default 20
 	Sessions    int           // idle: sessions at once; default 2000
 	Program     string        // this binary; it is started as server, proxy and gateway
 	Commit      string        // for the report
@@ -57,6 +58,9 @@ func (o Options) Default() Options {
 	if o.HTTP == 0 && o.Stdio == 0 {
 		o.HTTP, o.Stdio = 1, 1
 	}
+	if o.Starts == 0 {
+		o.Starts = 20
+	}
 	if o.Sessions == 0 {
 		o.Sessions = 2000
 	}
@@ -74,8 +78,8 @@ func (o Options) Validate() error {
 			faults = append(faults, fmt.Errorf("concurrency: got %d, want 1 to 10000", c))
 		}
 	}
-	if o.Duration < 0 || o.Rounds < 0 || o.Rounds > 1000 || o.Sessions < 0 || o.Sessions > 100000 {
-		faults = append(faults, errors.New("duration, rounds and sessions: want more than 0, at most 1000 rounds and 100000 sessions"))
+	if o.Duration < 0 || o.Rounds < 0 || o.Rounds > 1000 || o.Sessions < 0 || o.Sessions > 100000 || o.Starts < 0 || o.Starts > 1000 {
+		faults = append(faults, errors.New("duration, rounds, sessions and starts: want more than 0, at most 1000 rounds, 100000 sessions and 1000 starts"))
 	}
 	for _, c := range o.Compare {
 		if !slices.Contains(Comparable, c) {

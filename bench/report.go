@@ -28,6 +28,7 @@ type Report struct {
 	Base    string    `json:"base,omitempty"`    // what the targets are divided by
 	Rows    []Row     `json:"rows,omitempty"`
 	Idle    *Idle     `json:"idle,omitempty"`
+	Cold    *Cold     `json:"cold,omitempty"`
 }
 
 // Machine is where it ran.
@@ -162,6 +163,9 @@ func number(format string, v float64) string {
 func (r *Report) table() [][]string {
 	if r.Idle != nil {
 		return r.Idle.table()
+	}
+	if r.Cold != nil {
+		return r.Cold.table()
 	}
 	rows := [][]string{columns(r.Base)}
 	for _, row := range r.Rows {

@@ -30,6 +30,9 @@ func Run(ctx context.Context, o Options, progress io.Writer) (*Report, error) {
 	case "idle":
 		report.Idle, err = s.idle()
 		return report, err
+	case "cold":
+		report.Cold, err = s.cold()
+		return report, err
 	case "list":
 		err = s.list(report)
 	case "cells":

@@ -22,8 +22,9 @@ const (
 
 // ServerOptions says what a raw server offers.
 type ServerOptions struct {
-	Tools  int  // tools listed besides echo and big; 0 = none
-	Modern bool // it speaks 2026-07-28 only
+	Tools     int  // tools listed besides echo and big; 0 = none
+	ToolBytes int  // of each of these, at least
+	Modern    bool // it speaks 2026-07-28 only
 }
 
 // rawServer answers MCP requests from ready bytes: tails follow the id, up to the closing brace.
@@ -40,9 +41,13 @@ func newRawServer(o ServerOptions) *rawServer {
 		tools = nil
 	}
 	for i := range o.Tools {
-		tools = append(tools, fmt.Sprintf(`{"name":"tool_%03d","title":"Tool number %d","description":"does what tools of its kind do, `+
+		tool := fmt.Sprintf(`{"name":"tool_%03d","title":"Tool number %d","description":"does what tools of its kind do, `+
 			`with two arguments","inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"where"},`+
-			`"depth":{"type":"integer","description":"how deep","default":1}},"required":["path"]}}`, i, i))
+			`"depth":{"type":"integer","description":"how deep","default":1}},"required":["path"]}`, i, i)
+		if more := o.ToolBytes - len(tool); more > 0 {
+			tool += `,"outputSchema":{"type":"object","description":"` + strings.Repeat("words of it ", more/12) + `"}`
+		}
+		tools = append(tools, tool+"}")
 	}
 	if o.Modern {
 		return newModernServer(tools)

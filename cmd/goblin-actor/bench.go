@@ -26,6 +26,7 @@ them in interleaved rounds, and reports medians and ratios.
   big     tools/call with a result of 1 MiB
   list    tools/list of 1000 tools from 20 servers; "× static" is × a static handler that writes the same bytes
   idle    memory of sessions that hold a stream open
+  cold    the first tools/list of a gateway that was just started, from its state file
   cells   calls of clients of each era to servers of each era; "× legacy" is × legacy clients at legacy servers`,
 		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64",
 		Args:      takes(1, 1, "what to measure: "+strings.Join(bench.Kinds, ", ")),
@@ -45,6 +46,7 @@ them in interleaved rounds, and reports medians and ratios.
 	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time of each target at each concurrency")
 	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds the duration is cut into")
 	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: sessions at once")
+	flags.IntVar(&o.Starts, "starts", 20, "cold: starts of each size")
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
 	flags.StringVar(&out, "out", "", "directory for report.json and report.md")
 	cmd.AddCommand(newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic())
@@ -97,6 +99,7 @@ func newBenchServer() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak stdio instead of HTTP")
 	cmd.Flags().IntVar(&o.Tools, "tools", 0, "list so many tools")
+	cmd.Flags().IntVar(&o.ToolBytes, "tool-bytes", 0, "of each of these, at least")
 	cmd.Flags().BoolVar(&o.Modern, "modern", false, "speak 2026-07-28 only")
 	return cmd
 }
