@@ -34,7 +34,9 @@ func BenchmarkCold(b *testing.B) {
 				server.Name, server.Command, server.Args, server.Order = fmt.Sprintf("server-%03d", i), "fake", []string{fmt.Sprint(i)}, i
 				cfg.Servers = append(cfg.Servers, server)
 			}
-			coldList(b, cfg, o, full, func(answer string) bool { return !strings.Contains(answer, cachedMark) && strings.Contains(answer, `"server-099_`) || tools > 10 })
+			coldList(b, cfg, o, full, func(answer string) bool {
+				return !strings.Contains(answer, cachedMark) && strings.Contains(answer, `"server-099_`) || tools > 10
+			})
 			b.ResetTimer()
 			for range b.N {
 				coldList(b, cfg, o, mute, func(answer string) bool { return strings.Contains(answer, cachedMark) })

@@ -75,8 +75,17 @@ func Build(previous *Snapshot, sources []Source, naming Naming, projects ...conf
 	return s
 }
 
+// unparsed is a list that is not parsed yet.
+type unparsed struct {
+	offer *offer
+	kind  protocol.ItemKind
+	list  [][]byte
+}
+
 // take sorts out the sources and parses their lists, or takes over what previous parsed.
 func (s *Snapshot) take(previous *Snapshot, sources []Source) {
+	var jobs []unparsed
+	items := 0
 	for _, source := range sources {
 		name := source.Server.Name
 		if source.Server.Rules.Disabled || s.byName[name] != nil {
@@ -88,12 +97,18 @@ func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 			if old != nil && old.lots[kind].same(list) {
 				o.lots[kind] = old.lots[kind]
 			} else {
-				o.lots[kind] = parseLot(name, protocol.ItemKind(kind), list)
+				jobs = append(jobs, unparsed{o, protocol.ItemKind(kind), list})
+				items += len(list)
 			}
 		}
 		s.byName[name] = o
 		s.servers = append(s.servers, o.server)
 	}
+	spread(len(jobs), items, func(from, to int) {
+		for _, j := range jobs[from:to] {
+			j.offer.lots[j.kind] = parseLot(j.offer.server.Name, j.kind, j.list)
+		}
+	})
 	slices.SortFunc(s.servers, func(a, b *Server) int {
 		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Name, b.Name))
 	})

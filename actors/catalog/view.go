@@ -48,13 +48,21 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 		default:
 			s.warnings = append(s.warnings, nameURIs(items, s.naming, previous.holdings(kind, s.naming))...)
 		}
+		var fresh []*item
 		for _, it := range items {
 			if !s.byName[it.server.Name].hides(kind, it.own) {
-				it.entry = v.makeEntry(it, previous)
+				if v.makeEntry(it, previous) {
+					fresh = append(fresh, it)
+				}
 				s.byName[it.server.Name].counts[kind]++
 			}
 			v.made[it.parsed] = it
 		}
+		spread(len(fresh), len(fresh), func(from, to int) {
+			for _, it := range fresh[from:to] {
+				it.writeEntry()
+			}
+		})
 		v.fill(kind, items, previous)
 	}
 	v.findSilent()
@@ -71,7 +79,8 @@ func (s *Snapshot) buildServer(o *offer, within *View) *View {
 		for _, it := range items {
 			it.name = it.own
 			if !o.hides(kind, it.own) && within.showsOwn(kind, o.server.Name, it.own) {
-				it.entry = v.makeEntry(it, nil)
+				v.makeEntry(it, nil)
+				it.writeEntry()
 			}
 		}
 		v.fill(kind, items, nil)
@@ -90,8 +99,8 @@ func (s *Snapshot) passes() bool {
 		!s.naming.MetaTools && !renames(s.servers[0])
 }
 
-// makeEntry makes what clients see of the item.
-func (v *View) makeEntry(it *item, previous *Snapshot) *Entry {
+// makeEntry makes what clients see of the item, or takes over what previous made of it; else it is still to be written.
+func (v *View) makeEntry(it *item, previous *Snapshot) (fresh bool) {
 	e := &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, Template: it.template}
 	it.links = v.publicLinks(it)
 	old := previous.item(it.parsed)
@@ -101,16 +110,25 @@ func (v *View) makeEntry(it *item, previous *Snapshot) *Entry {
 	case v.pass:
 		e.Raw = e.Source
 	case same && old.server == it.server:
-		return old.entry
+		it.entry = old.entry
+		return false
 	case same && old.server.State == it.server.State:
 		e.Raw = old.entry.Raw
 	default:
 		e.remarked = same && old.server.Protocol == it.server.Protocol
+	}
+	it.entry = e
+	return true
+}
+
+// writeEntry completes an entry that makeEntry began. It touches no other.
+func (it *item) writeEntry() {
+	e := it.entry
+	if e.Raw == nil {
 		e.Raw = rewrite(it)
 	}
 	e.Other = other(e)
 	e.Bindings = bindings(e)
-	return e
 }
 
 // other returns the item as clients of the era that is not its server's can read it; nil when it is the same.

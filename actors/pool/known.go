@@ -17,6 +17,18 @@ import (
 // refreshAfter is when a remembered catalog that is still true is remembered anew: what nobody has seen for months is forgotten.
 const refreshAfter = 24 * time.Hour
 
+// clientsTold is the number of the question whether clients have been told what is remembered. Those of state.confirms begin
+// with 1.
+const clientsTold = 0
+
+const (
+	headStart   = 50 * time.Millisecond // that clients have from then on to ask for what they have been told of
+	clientsWait = 2 * time.Second       // for the answer: the registry may lose the question in a panic
+)
+
+// clientsServed: clients have had their time.
+type clientsServed struct{}
+
 // CatalogIdentity names what a server's catalog depends on, under whatever name it is configured: the program, its arguments
 // and variables, or the URLs and their headers. It is a hash, so that no secret among them stands in the state file. Unlike
 // for an era their values count: another account or another database may offer other tools.
@@ -59,6 +71,20 @@ func (s *state) showRemembered(out []kernel.Effect) []kernel.Effect {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		l := &known.Lists[kind]
 		out = s.show(kind, &itemList{true, l.Items, l.Silent}, false, out)
+	}
+	return out
+}
+
+// startHeld lets the backends connect that have waited for clients to be served what is remembered: a hundred connections that
+// are opened at that moment would make the first list late, and are not late themselves for some milliseconds. A call that
+// comes meanwhile ends the wait.
+func (s *state) startHeld(out []kernel.Effect) []kernel.Effect {
+	s.clientsFirst = false
+	for _, sl := range s.slots {
+		if sl.held {
+			sl.held = false
+			out = s.wantStart(message.WantStart{Backend: sl.ref}, out)
+		}
 	}
 	return out
 }

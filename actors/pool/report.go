@@ -47,6 +47,10 @@ func (s *state) report() status.Server {
 	if s.isLazy() && s.asleep() {
 		r.Replicas, r.Reason, r.Hint = s.replicas(), s.rest.why(), "it is lazy: whoever wants something of it starts it"
 	}
+	if s.cached {
+		r.CachedSince = s.remembered.catalog.At
+		r.Reason = joined(r.Reason, "catalog cached, of "+r.CachedSince.Format("2006-01-02 15:04"))
+	}
 	switch r.State {
 	case string(message.NeedsLogin):
 		r.Hint = "the server wants credentials: set its headers in the configuration"
@@ -54,4 +58,11 @@ func (s *state) report() status.Server {
 		r.Hint = "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart " + s.server.Name + " tries at once"
 	}
 	return r
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
 }

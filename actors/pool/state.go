@@ -37,24 +37,25 @@ type state struct {
 	armed      bool                        // it runs
 	rings      time.Time                   // when
 
-	remembered  *remembered         // what was known of the catalog before
-	cached      bool                // it is what clients are shown, or a part of that
-	shown       *slot               // the replica whose catalog is shown; nil = what was shown last is still
-	info        *message.ServerInfo // of the last one that was ready
-	counts      [protocol.ItemKinds]int
-	listedTools [][]byte                 // as clients are shown them, where there are several replicas
-	subs        map[string]*subscription // by the server's own URI
-	queries     map[uint64]query         // subscribes and unsubscribes under way, by our number; at most maxQueries
-	turns       []string                 // URIs whose subscriptions wait for their turn
-	refusals    int                      // subscriptions refused since the last yes: how long the next pause is
-	askingAgain bool                     // a clock runs until what was refused is asked again
-	awaiting    bool                     // a clock runs for subscribers that wait for a server
-	lastQuery   uint64
-	connections map[int]uint64 // that there have been, by replica: counted on when it is replaced
-	confirms    uint64         // number of the newest question to the registry
-	refreshes   refreshes
-	mentions    mentions
-	level       protocol.Level // log level wanted by clients; LevelNone = nobody has said
+	remembered   *remembered         // what was known of the catalog before
+	clientsFirst bool                // nothing connects before clients have been told what is remembered
+	cached       bool                // it is what clients are shown, or a part of that
+	shown        *slot               // the replica whose catalog is shown; nil = what was shown last is still
+	info         *message.ServerInfo // of the last one that was ready
+	counts       [protocol.ItemKinds]int
+	listedTools  [][]byte                 // as clients are shown them, where there are several replicas
+	subs         map[string]*subscription // by the server's own URI
+	queries      map[uint64]query         // subscribes and unsubscribes under way, by our number; at most maxQueries
+	turns        []string                 // URIs whose subscriptions wait for their turn
+	refusals     int                      // subscriptions refused since the last yes: how long the next pause is
+	askingAgain  bool                     // a clock runs until what was refused is asked again
+	awaiting     bool                     // a clock runs for subscribers that wait for a server
+	lastQuery    uint64
+	connections  map[int]uint64 // that there have been, by replica: counted on when it is replaced
+	confirms     uint64         // number of the newest question to the registry
+	refreshes    refreshes
+	mentions     mentions
+	level        protocol.Level // log level wanted by clients; LevelNone = nobody has said
 
 	rest    rest
 	settled bool // every replica has been ready or has failed once
@@ -103,6 +104,7 @@ type slot struct {
 	asks        bool      // it waits for its turn to start
 	hurries     bool      // the gateway knows that somebody waits for that
 	starts      bool      // it has its turn
+	held        bool      // it wants to connect, and clients come first
 }
 
 func newState(o Options, self kernel.Reference, life uint64) *state {

@@ -133,6 +133,8 @@ func (s *state) ofLife(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 			return s.restartMember(now, m.Member, out)
 		}
 		return s.replace(now, out)
+	case clientsServed:
+		return s.startHeld(out)
 	case message.NewLimits:
 		s.limits = m.Limits
 	case kernel.Stopping:
@@ -171,6 +173,9 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.settled, s.failed = s.fault != "" || s.isLazy() && s.learned(), s.fault != ""
 	out = append(out, kernel.Tell(s.gateway, message.StartsForgotten{Pool: s.self}))
 	out = s.announce(s.showRemembered(out))
+	if s.clientsFirst = s.cached; s.clientsFirst {
+		out = append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: clientsTold}), kernel.WakeAfter(clientsWait, clientsServed{}))
+	}
 	if s.fault != "" {
 		return append(out, kernel.Log(slog.LevelError, "server is misconfigured and is not started", "reason", s.fault))
 	}
@@ -319,6 +324,9 @@ func (s *state) becameUnavailable(now time.Time, sl *slot, was message.Phase, ou
 // confirmed: clients see what the backend has listed. Before that a call by a name that was just listed fails, so nobody
 // is told that it is ready.
 func (s *state) confirmed(m message.Confirmed, out []kernel.Effect) []kernel.Effect {
+	if m.Key == clientsTold {
+		return append(out, kernel.WakeAfter(headStart, clientsServed{}))
+	}
 	out = s.refreshed(m.Key, out)
 	for _, sl := range s.slots {
 		if sl.confirm != m.Key || sl.phase != message.Ready {

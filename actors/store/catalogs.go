@@ -27,7 +27,7 @@ func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownC
 		return known, 0
 	}
 	size, cursor := 0, bucket.Cursor()
-	for k, v := cursor.First(); k != nil && len(known) < maxCatalogs && size < maxAllBytes; k, v = cursor.Next() {
+	for k, v := cursor.First(); k != nil && len(known) < maxCatalogs && size+len(v) <= maxAllBytes; k, v = cursor.Next() {
 		if len(v) > maxCatalog || !fresh(catalogTime(v), now) {
 			continue
 		}

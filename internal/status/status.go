@@ -60,9 +60,10 @@ type Server struct {
 	Subscribed  int       `json:"subscribed"`  // resources subscribed upstream
 	Subscribers int       `json:"subscribers"` // clients' subscriptions to them
 	Description string    `json:"description,omitempty"`
-	Warnings    []string  `json:"warnings,omitempty"` // what is not as it should be although it works
-	Settled     bool      `json:"settled"`            // every replica was ready or failed once: /readyz does not wait for it
-	FailedFirst bool      `json:"failedFirst"`        // its first attempt failed
+	Warnings    []string  `json:"warnings,omitempty"`   // what is not as it should be although it works
+	Settled     bool      `json:"settled"`              // every replica was ready or failed once: /readyz does not wait for it
+	FailedFirst bool      `json:"failedFirst"`          // its first attempt failed
+	CachedSince time.Time `json:"cachedSince,omitzero"` // what it offers is what it offered then; zero = what it offers now
 }
 
 // Backend is one connection to one server.
