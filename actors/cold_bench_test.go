@@ -52,7 +52,7 @@ func coldList(b *testing.B, cfg config.Config, o Options, server *actortest.Serv
 	if err != nil {
 		b.Fatal(err)
 	}
-	front, err := g.Stdio(b.Context())
+	front, err := g.Stdio(b.Context(), "")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func coldList(b *testing.B, cfg config.Config, o Options, server *actortest.Serv
 		time.Sleep(50 * time.Millisecond)
 	}
 	b.StopTimer()
-	if server.Mute == false {
+	if !server.Mute {
 		time.Sleep(5 * time.Second)
 	}
 	out.Close()
