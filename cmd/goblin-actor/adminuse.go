@@ -10,13 +10,14 @@ import (
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/inprocess"
 )
 
 // user calls and reads for the admin socket, each time as a client of its own: what it does is seen among the sessions
 // and calls like anybody's, and is bound by the same limits.
 func user(g *actors.Gateway, cfg *config.Config, log *slog.Logger) admin.User {
 	return func(ctx context.Context, u admin.Use) (admin.Answer, error) {
-		c, err := clientOf(ctx, g, cfg, client.Options{Name: "goblin-actor admin", Version: buildVersion()}, log)
+		c, err := inprocess.Dial(ctx, g, cfg.Limits, client.Options{Name: "goblin-actor admin", Version: buildVersion()}, log)
 		if err != nil {
 			return admin.Answer{}, err
 		}

@@ -10,7 +10,7 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/client"
-	"goblin-actor/internal/config"
+	"goblin-actor/internal/inprocess"
 )
 
 const (
@@ -39,24 +39,12 @@ func startInProcess(ctx context.Context, path string, o client.Options, errOut i
 		end()
 		return nil, nil, err
 	}
-	c, err = clientOf(ctx, g, cfg, o, log)
+	own, err := inprocess.Dial(ctx, g, cfg.Limits, o, log)
 	if err != nil {
 		end()
 		return nil, nil, err
 	}
-	return c, func() { c.Close(); end() }, nil
-}
-
-// clientOf connects a client to a gateway in this process over a pair of pipes.
-func clientOf(ctx context.Context, g *actors.Gateway, cfg *config.Config, o client.Options, log *slog.Logger) (*client.Client, error) {
-	gatewayIn, toGateway := io.Pipe()
-	fromGateway, gatewayOut := io.Pipe()
-	go func() {
-		// The client hears of the end by the pipe; a reason is a fault of the gateway itself.
-		gatewayOut.CloseWithError(serveStdio(context.WithoutCancel(ctx), g, cfg, gatewayIn, gatewayOut, log))
-		_ = gatewayIn.Close()
-	}()
-	return client.OverPipe(ctx, fromGateway, toGateway, o)
+	return own.Client, func() { own.Close(); end() }, nil
 }
 
 // waitReady waits until every eager server is there or has failed once; of those that failed it tells on errOut.

@@ -16,6 +16,7 @@ const module = "goblin-actor"
 // "*" = every room. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"*"},
+	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/status"},
 	"bench":            {"protocol", "internal/demo"},
 	"tui":              {"internal/status"},
 
@@ -50,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/status":    {"protocol"},
 	"internal/admin":     {"internal/status"},
 	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
+	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
 	"internal/desktop":   {"internal/config", "internal/secret"},
 	"internal/demo":      {"protocol", "protocol/seal", "protocol/downstream"},
 	"internal/actortest": {"*"},                                 // imported by tests only

@@ -81,6 +81,12 @@ func (c *Client) Subscribe(ctx context.Context, uri string) error {
 	return err
 }
 
+// Unsubscribe ends a subscription.
+func (c *Client) Unsubscribe(ctx context.Context, uri string) error {
+	_, err := c.named(ctx, protocol.MethodResourcesUnsubscribe, "uri", uri, nil, nil)
+	return err
+}
+
 func (c *Client) named(ctx context.Context, m protocol.Method, member, value string, args []byte, onProgress func(Progress)) (json.RawMessage, error) {
 	if args != nil && protocol.Valid(args) != nil {
 		return nil, errors.New("arguments: no JSON")

@@ -1,0 +1,72 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"goblin-actor/gateway"
+	"goblin-actor/internal/demo"
+)
+
+// demoVariable has this program be a demo server instead of a test.
+const demoVariable = "GATEWAY_TEST_DEMO"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(demoVariable); name != "" {
+		serve(name)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func serve(name string) {
+	s, err := demo.Named(name)
+	if name == "shapes" {
+		s, err = shapes(), nil
+	}
+	if err == nil {
+		err = demo.ServeStdio(context.Background(), s, os.Stdin, os.Stdout, slog.New(slog.DiscardHandler))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// shapes is a server whose tools hang until they are cancelled, change what it offers, and fail.
+func shapes() *demo.Server {
+	s := demo.New("shapes", "1")
+	add := func(name, about string, handle demo.Handler) {
+		s.AddTool(demo.Tool{Name: name, Description: about, Handle: handle})
+	}
+	add("hang", "Wait for the end", func(c *demo.Call) (any, error) {
+		c.Progress(1, 2, "hanging")
+		<-c.Context.Done()
+		if path := os.Getenv("CANCELLED_FILE"); path != "" {
+			_ = os.WriteFile(path, []byte("cancelled"), 0o600)
+		}
+		return nil, c.Context.Err()
+	})
+	add("grow", "Offer a tool more", func(*demo.Call) (any, error) {
+		s.AddTool(demo.Tool{Name: "fresh", Description: "It is new", Handle: func(*demo.Call) (any, error) { return demo.Text("fresh"), nil }})
+		return demo.Text("grown"), nil
+	})
+	add("fail", "Fail", func(*demo.Call) (any, error) { return nil, fmt.Errorf("it failed") })
+	return s
+}
+
+// demoServer is a demo server as a process of this program.
+func demoServer(name string) gateway.Server {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return gateway.Server{Command: self, Env: map[string]string{demoVariable: name}}
+}
+
+// soon is the time that anything may take that has no time of its own.
+const soon = time.Minute

@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// AddServer adds a server and returns when what it offers is in the catalog. When its first attempt fails the error is an *Error with the
+// reason, SERVER_UNAVAILABLE; the server is there all the same and tried again, until RemoveServer. The same goes for ctx's end.
+func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
+	err := g.change(func(cfg *config.Config) (*config.Config, error) { return with(cfg, name, s, g.log) })
+	if err != nil {
+		return err
+	}
+	var server status.Server
+	err = g.wait(ctx, func(s *status.Snapshot) bool {
+		i := slices.IndexFunc(s.Servers, func(v status.Server) bool { return v.Name == name })
+		if i >= 0 {
+			server = s.Servers[i]
+		}
+		return i >= 0 && !slices.Contains(s.Waiting, name)
+	})
+	switch {
+	case err != nil:
+		return err
+	case server.FailedFirst && server.ReadyCount == 0:
+		return &Error{Code: string(protocol.ServerUnavailable), Message: server.Reason, Server: name, Retryable: true}
+	}
+	return g.waitListed(ctx, name, server.Tools > 0)
+}
+
+// RemoveServer ends a server and returns when it is gone, and what it offered with it. Calls that run there fail.
+func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
+	err := g.change(func(cfg *config.Config) (*config.Config, error) {
+		next, ok := without(cfg, name)
+		if !ok {
+			return nil, fmt.Errorf("gateway: there is no server %q", name)
+		}
+		return next, nil
+	})
+	if err != nil {
+		return err
+	}
+	err = g.wait(ctx, func(s *status.Snapshot) bool {
+		return !slices.ContainsFunc(s.Servers, func(v status.Server) bool { return v.Name == name })
+	})
+	if err != nil {
+		return err
+	}
+	return g.waitListed(ctx, name, false)
+}
+
+// change puts another configuration in force.
+func (g *Gateway) change(make func(*config.Config) (*config.Config, error)) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.stopped:
+		return ErrStopped
+	default:
+	}
+	next, err := make(g.cfg)
+	if err != nil {
+		return err
+	}
+	g.cfg = next
+	g.actors.Reload(next)
+	return nil
+}
+
+// ready: each server is, or has failed once.
+func ready(s *status.Snapshot) bool { return s.Ready }
+
+// wait blocks until the gateway's picture of itself is as it should be.
+func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) error {
+	return g.until(ctx, func() (bool, error) {
+		s, err := g.actors.Status(ctx)
+		return err == nil && is(s), err
+	})
+}
+
+// waitListed blocks until our own session has heard of the catalog in which the server's tools are listed, or no longer are: it is told after
+// the gateway itself.
+func (g *Gateway) waitListed(ctx context.Context, server string, listed bool) error {
+	return g.until(ctx, func() (bool, error) {
+		tools, err := g.ListTools(ctx, true)
+		return slices.ContainsFunc(tools, func(t Tool) bool { return t.Server == server }) == listed, err
+	})
+}
+
+// until looks again and again, until it is so, ctx ends or the gateway stops.
+func (g *Gateway) until(ctx context.Context, so func() (bool, error)) error {
+	tick := time.NewTicker(lookStep)
+	defer tick.Stop()
+	for {
+		ok, err := so()
+		if ok {
+			return nil
+		}
+		select {
+		case <-g.stopped:
+			return ErrStopped
+		default:
+		}
+		if err != nil {
+			return fmt.Errorf("gateway: wait for servers: %w", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("gateway: wait for servers: %w", context.Cause(ctx))
+		}
+	}
+}
