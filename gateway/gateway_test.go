@@ -348,8 +348,11 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	calls.Wait()
 	for name, err := range map[string]error{
-		"call":   func() error { _, err := g.CallTool(t.Context(), "shapes_fail", nil, nil); return err }(),
-		"own":    func() error { _, err := g.CallTool(t.Context(), "shapes_fail", nil, &gateway.CallOptions{Questions: &gateway.Questions{}}); return err }(),
+		"call": func() error { _, err := g.CallTool(t.Context(), "shapes_fail", nil, nil); return err }(),
+		"own": func() error {
+			_, err := g.CallTool(t.Context(), "shapes_fail", nil, &gateway.CallOptions{Questions: &gateway.Questions{}})
+			return err
+		}(),
 		"list":   func() error { _, err := g.ListTools(t.Context(), true); return err }(),
 		"add":    g.AddServer(t.Context(), "x", demoServer("notes")),
 		"remove": g.RemoveServer(t.Context(), "shapes"),
