@@ -41,7 +41,7 @@ func Dial(ctx context.Context, g *actors.Gateway, limits config.Limits, o client
 }
 
 func serve(ctx context.Context, g *actors.Gateway, limits config.Limits, in io.Reader, out io.Writer, log *slog.Logger) error {
-	front, err := g.Stdio(ctx)
+	front, err := g.Stdio(ctx, "")
 	if err != nil {
 		return err
 	}
