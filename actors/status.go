@@ -52,6 +52,21 @@ func itemsOf(s *catalog.Snapshot) *status.Items {
 	}
 }
 
+// projectsOf says what each project shows.
+func projectsOf(s *catalog.Snapshot) (list []status.Project) {
+	for _, name := range s.Projects() {
+		view, _ := s.View(catalog.Key{Project: name})
+		count := func(kind protocol.ItemKind) int { return len(view.Entries(kind)) }
+		p := status.Project{Name: name, Servers: []string{}, Tools: count(protocol.Tools), Prompts: count(protocol.Prompts),
+			Resources: count(protocol.Resources), Templates: count(protocol.Templates)}
+		for _, server := range view.Servers() {
+			p.Servers = append(p.Servers, server.Name)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
 func itemOf(e *catalog.Entry) status.Item {
 	item := status.Item{Server: e.Server.Name, Public: e.Public, Original: e.Original, Size: -1, Raw: short(string(e.Raw))}
 	p, err := protocol.ParseItem(e.Raw)

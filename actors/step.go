@@ -254,6 +254,7 @@ func (s *state) report() message.CatalogReport {
 		return r
 	}
 	r.Catalog.Version = s.snapshot.Version
+	r.Projects = projectsOf(s.snapshot)
 	for _, server := range s.snapshot.Servers() {
 		r.Settled[server.Name] = server.Listed()
 		n := s.snapshot.Counts(server.Name)

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,8 +31,17 @@ func overviewRows(p *Picture) []Row {
 		row("prompts", p.Catalog.Prompts, "", Plain),
 		row("resources", p.Catalog.Resources, plural(len(p.Subscriptions), "subscription"), Plain),
 		row("templates", p.Catalog.Templates, "", Plain),
-		row("actors", len(p.Actors), actorsHow, actorsHealth),
 	}
+	for _, project := range p.Projects {
+		how := fmt.Sprintf("%s of %s", plural(project.Tools, "tool"), strings.Join(project.Servers, ", "))
+		rows = append(rows, Row{ID: "project/" + project.Name, Goto: "sessions", Cells: []Cell{text("project " + project.Name), count(sessionsIn(p, project.Name)), text(how)},
+			Detail: func() []Field {
+				return fields(Field{"project", project.Name}, Field{"servers", strings.Join(project.Servers, ", ")}, Field{"tools", strconv.Itoa(project.Tools)},
+					Field{"prompts", strconv.Itoa(project.Prompts)}, Field{"resources", strconv.Itoa(project.Resources)}, Field{"templates", strconv.Itoa(project.Templates)})
+			}})
+	}
+	rows = append(rows,
+		row("actors", len(p.Actors), actorsHow, actorsHealth))
 	if f := p.ConfigFault; f != nil {
 		how := "not in force for " + span(p.Now.Sub(f.Since)) + ": " + f.Reason
 		rows = append(rows, Row{ID: "fault//configuration", Goto: "logs", Health: Bad, Cells: []Cell{colored("✗ configuration", Bad), {}, colored(how, Bad)},
@@ -51,6 +61,16 @@ func overviewRows(p *Picture) []Row {
 			Cells: []Cell{colored("✗ "+s.Name, Bad), {}, colored(how+": "+s.Reason, Bad)}})
 	}
 	return rows
+}
+
+// sessionsIn counts the sessions that are in a project.
+func sessionsIn(p *Picture, project string) (n int) {
+	for _, s := range p.Sessions {
+		if s.Project == project {
+			n++
+		}
+	}
+	return n
 }
 
 // detailOf returns what another kind's row tells about itself.

@@ -32,13 +32,21 @@ func sessionRow(p *Picture, s status.Session, id string) Row {
 	}
 	return Row{
 		ID: id, Session: s.ID, Health: health,
-		Cells: []Cell{text(id), text(s.Client), text(s.Protocol), text(s.Transport), count(s.InFlight), count(s.Streams), ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
+		Cells: []Cell{text(id), text(s.Client), text(s.Protocol), text(via(s)), count(s.InFlight), count(s.Streams), ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
 		Detail: func() []Field {
 			return fields(
-				Field{"session", s.ID + " (the first characters; the whole is a secret)"}, Field{"client", s.Client}, Field{"protocol", s.Protocol},
+				Field{"session", s.ID + " (the first characters; the whole is a secret)"}, Field{"client", s.Client}, Field{"project", s.Project}, Field{"protocol", s.Protocol},
 				Field{"transport", s.Transport}, Field{"since", instant(s.Since)}, Field{"last heard", instant(s.LastSeen)},
 				Field{"calls running", strconv.Itoa(s.InFlight)}, Field{"streams open", strconv.Itoa(s.Streams)},
 			)
 		},
 	}
+}
+
+// via is how a client came in: its transport, and its project if it has one.
+func via(s status.Session) string {
+	if s.Project == "" {
+		return s.Transport
+	}
+	return s.Transport + " in " + s.Project
 }

@@ -28,14 +28,14 @@ func scopeOf(rules *config.Project, old *View) *scope {
 	return &scope{rules: *rules, judge: newJudge(&rules.Resources)}
 }
 
-// holds reports whether the server is part of the project: it is named, by its name or its group's, or it carries all the
+// holds reports whether the server is part of the project: it is named, or it carries all the
 // labels. A project that says neither holds all servers. The gateway's own are part of every project.
 func (p *scope) holds(s *Server) bool {
 	named, labels := p.rules.Servers, p.rules.Labels
 	switch {
 	case s.Internal, len(named)+len(labels) == 0:
 		return true
-	case slices.Contains(named, s.Name), s.Rules.Group != "" && slices.Contains(named, s.Rules.Group):
+	case slices.Contains(named, s.Name):
 		return true
 	}
 	return len(labels) > 0 && s.Rules.Carries(labels)

@@ -42,7 +42,7 @@ func labelled(o *offered, labels ...string) *offered {
 // S3.4.1: a project shows its servers' items, as its filters leave them, under the names they have in the whole catalog.
 func TestProjectShows(t *testing.T) {
 	files := labelled(server(t, "files", 0).tools("read", "write_all", "search"), "region", "eu", "tier", "1")
-	forge := server(t, "github", 1).tools("search", "delete").rules(func(c *config.Server) { c.Group = "forge" })
+	forge := server(t, "github", 1).tools("search", "delete")
 	docs := labelled(server(t, "docs", 2).tools("search").prompts("ask"), "region", "eu")
 	own := server(t, "goblin", 3).tools("describe", "call")
 	own.Server.Internal = true
@@ -53,7 +53,6 @@ func TestProjectShows(t *testing.T) {
 	}{
 		{"nothing said: everything", config.Project{}, "docs_search files_read files_search files_write_all github_delete github_search goblin_call goblin_describe"},
 		{"by name", config.Project{Servers: []string{"files"}}, "files_read files_search files_write_all goblin_call goblin_describe"},
-		{"by group", config.Project{Servers: []string{"forge"}}, "github_delete github_search goblin_call goblin_describe"},
 		{"by label", config.Project{Labels: map[string]string{"region": "eu"}}, "docs_search files_read files_search files_write_all goblin_call goblin_describe"},
 		{"by all labels", config.Project{Labels: map[string]string{"region": "eu", "tier": "1"}}, "files_read files_search files_write_all goblin_call goblin_describe"},
 		{"by name or label", config.Project{Servers: []string{"github"}, Labels: map[string]string{"tier": "1"}}, "files_read files_search files_write_all github_delete github_search goblin_call goblin_describe"},

@@ -101,7 +101,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: now, Busy: true}))
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
-			ID: "listen", Client: s.client, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
+			ID: "listen", Client: s.client, Project: s.key.Project, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
 		}, Subscriptions: edge.ReportSubscriptions("listen", s.subs)})
 	case kernel.Stopping:
 		return s.stop(out)

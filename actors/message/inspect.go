@@ -47,6 +47,7 @@ func (g GetCatalog) Abandon(kernel.Why) { g.Reply <- nil }
 // CatalogReport is the gateway's answer to Inspect: what it knows beside its children.
 type CatalogReport struct {
 	Catalog  status.Catalog
+	Projects []status.Project
 	Counts   map[string]status.Catalog // by server
 	Settled  map[string]bool           // by server: the catalog clients are shown is from when it had settled
 	Listen   []string

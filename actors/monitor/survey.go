@@ -84,7 +84,7 @@ func collect(picture *status.Snapshot, report *message.CatalogReport, part any) 
 func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snapshot {
 	picture.Now = time.Now()
 	picture.Listen, picture.Config, picture.Draining, picture.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
-	picture.ConfigFault = report.Fault
+	picture.ConfigFault, picture.Projects = report.Fault, report.Projects
 	missing := slices.Clone(report.Enabled) // pools that do not stand yet, or did not answer
 	for i := range picture.Servers {
 		s := &picture.Servers[i]

@@ -260,7 +260,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 // report is what the session tells people. The id is a secret; eight characters name it.
 func (s *state) report() message.SessionReport {
 	r := message.SessionReport{Session: status.Session{
-		ID: shortID(s.id), Client: s.client, Protocol: s.version, Transport: s.transport,
+		ID: shortID(s.id), Client: s.client, Project: s.key.Project, Protocol: s.version, Transport: s.transport,
 		Since: s.since, LastSeen: s.lastSeen, InFlight: len(s.calls), Streams: len(s.streams),
 	}}
 	for _, seq := range edge.SortedKeys(s.calls) {

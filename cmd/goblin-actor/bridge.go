@@ -14,32 +14,32 @@ type bridgeFlags struct{ connect, project string }
 
 func (f *bridgeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.connect, "connect", "", "bridge to the running gateway: URL, host:port or port")
-	cmd.Flags().StringVar(&f.project, "project", "", "serve this project only (comes with a later version)")
+	projectFlag(cmd, &f.project)
 }
 
-// check says what is wrong with the flags; path is that of --config. A project is refused as long as there are none:
-// it is never taken for everything.
-func (f *bridgeFlags) check(path string) error {
+// check says what is wrong with the flags; path is that of --config.
+func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
+	if err := checkProject(cmd, f.project); err != nil {
+		return err
+	}
 	switch {
-	case f.project != "":
-		return usageError("leave --project out to serve everything", "--project %q: projects come with a later version", f.project)
 	case f.connect == "":
 		return nil
 	case path != "":
 		return usageError("give one of them", "--connect and --config exclude each other")
 	}
-	if _, err := client.ParseAddress(f.connect); err != nil {
+	if _, err := client.EndpointOf(f.connect, f.project); err != nil {
 		return usageError("like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "--connect: %w", err)
 	}
 	return nil
 }
 
 // bridge serves the client from a running gateway until its input ends or a signal comes; both are a good end.
-func bridge(cmd *cobra.Command, address string) error {
+func bridge(cmd *cobra.Command, to bridgeFlags) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	log := newLogger(config.Default().Log, nil, cmd.ErrOrStderr())
-	err := client.Bridge(ctx, address, cmd.InOrStdin(), cmd.OutOrStdout(), log)
+	err := client.Bridge(ctx, to.connect, to.project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if errors.Is(err, error(errInterrupted)) {
 		return nil
 	}

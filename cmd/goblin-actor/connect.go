@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 type gatewayFlags struct {
 	connect string // address of a running one
 	config  string // file to start one from, in this process
+	project string // what of it is meant; "" = everything
 	address string // of the running one that is meant: check finds it
 
 	asked *answerer // nil = the command answers no questions
@@ -26,10 +26,14 @@ type gatewayFlags struct {
 func (f *gatewayFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.connect, "connect", "", "the running gateway: URL, host:port or port"+whichHelp)
 	cmd.Flags().StringVar(&f.config, "config", "", "start a gateway from this file for the length of the command instead")
+	projectFlag(cmd, &f.project)
 }
 
 // check finds the gateway, and says what is wrong with the flags.
-func (f *gatewayFlags) check() error {
+func (f *gatewayFlags) check(cmd *cobra.Command) error {
+	if err := checkProject(cmd, f.project); err != nil {
+		return err
+	}
 	if f.connect != "" && f.config != "" {
 		return usageError("give one of them", "--connect and --config exclude each other")
 	}
@@ -37,17 +41,22 @@ func (f *gatewayFlags) check() error {
 		return nil
 	}
 	address, err := endpoint(f.connect, os.Getenv)
-	f.address = address
-	return err
+	if f.address = address; err != nil {
+		return err
+	}
+	if _, err := client.EndpointOf(address, f.project); err != nil {
+		return usageError("leave --project or the path out", "%w", err)
+	}
+	return nil
 }
 
 // open connects to the gateway, or starts one. The caller calls stop when done.
-func (f *gatewayFlags) open(ctx context.Context, errOut io.Writer) (c *client.Client, stop func(), err error) {
-	if err := f.check(); err != nil {
+func (f *gatewayFlags) open(ctx context.Context, cmd *cobra.Command) (c *client.Client, stop func(), err error) {
+	if err := f.check(cmd); err != nil {
 		return nil, nil, err
 	}
 	if f.config != "" {
-		return startInProcess(ctx, f.config, f.options(ctx), errOut)
+		return startInProcess(ctx, f.config, f.options(ctx), cmd.ErrOrStderr())
 	}
 	c, err = f.dial(ctx, f.options(ctx))
 	if err != nil {
@@ -64,17 +73,19 @@ func (f *gatewayFlags) dial(ctx context.Context, o client.Options) (*client.Clie
 
 // options say what the client declares.
 func (f *gatewayFlags) options(ctx context.Context) client.Options {
+	o := client.Options{Name: "goblin-actor", Version: buildVersion()}
 	if f.asked != nil {
-		return f.asked.options(ctx)
+		o = f.asked.options(ctx)
 	}
-	return client.Options{Name: "goblin-actor", Version: buildVersion()}
+	o.Project = f.project
+	return o
 }
 
 // answered runs do with a client of the gateway and gives its errors their exit codes.
 func (f *gatewayFlags) answered(cmd *cobra.Command, do func(ctx context.Context, c *client.Client) error) error {
 	ctx, cancel := interruptible(cmd)
 	defer cancel()
-	c, stop, err := f.open(ctx, cmd.ErrOrStderr())
+	c, stop, err := f.open(ctx, cmd)
 	if err != nil {
 		return err
 	}
@@ -137,6 +148,7 @@ var rpcHints = map[string]string{
 	"OVERLOADED":            "too many calls of this client run; try again",
 	"TIMEOUT":               "the server took too long; its timeout and maxTimeout are set in the configuration",
 	"SHUTTING_DOWN":         "the gateway is going down; try again when it is back",
+	"UNKNOWN_PROJECT":       "projects are written under projects: in the gateway's configuration",
 	"MESSAGE_TOO_LARGE":     "the gateway takes messages up to limits.maxMessageBytes of its configuration",
 }
 

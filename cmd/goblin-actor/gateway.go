@@ -99,14 +99,14 @@ what was under way with an error. Its clients speak a version with initialize (2
 		Example: "  goblin-actor stdio --config goblin.yaml\n  goblin-actor stdio --connect 8730",
 		Args:    takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := to.check(path); err != nil {
+			if err := to.check(cmd, path); err != nil {
 				return err
 			}
 			outliveReaders()
 			if to.connect != "" {
-				return bridge(cmd, to.connect)
+				return bridge(cmd, to)
 			}
-			return stdio(cmd, path, stateDir)
+			return stdio(cmd, path, to.project, stateDir)
 		},
 	}
 	to.add(cmd)
@@ -115,7 +115,7 @@ what was under way with an error. Its clients speak a version with initialize (2
 	return cmd
 }
 
-func stdio(cmd *cobra.Command, path, stateDir string) error {
+func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	cfg, err := loadConfig(path, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -125,6 +125,9 @@ func stdio(cmd *cobra.Command, path, stateDir string) error {
 			return err
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found: serving the demo servers notes and clock")
+	}
+	if err := inProject(cfg, project); err != nil {
+		return err
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -137,7 +140,7 @@ func stdio(cmd *cobra.Command, path, stateDir string) error {
 	following, unfollow := context.WithCancel(ctx)
 	defer unfollow()
 	go newReloading(cfg, cfg.Listen, g, nil, level, log).follow(following)
-	err = serveStdio(ctx, g, cfg, cmd.InOrStdin(), cmd.OutOrStdout(), log)
+	err = serveStdio(ctx, g, cfg, project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if stopErr := stopGateway(g, 0); stopErr != nil {
 		log.Warn("not everything ended in time", "err", stopErr)
 	}

@@ -266,9 +266,9 @@ func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, sock
 	return err
 }
 
-// serveStdio serves one client on in and out until EOF or ctx ends.
-func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, in io.Reader, out io.Writer, log *slog.Logger) error {
-	front, err := g.Stdio(ctx, "")
+// serveStdio serves one client on in and out until EOF or ctx ends; in a project, or with "" whatever it asks for.
+func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, project string, in io.Reader, out io.Writer, log *slog.Logger) error {
+	front, err := g.Stdio(ctx, project)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,10 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 		s.Now.Sub(s.Started).Round(time.Second)), readiness(s), readinessPaint(s, p))
 	paragraph(&b, "", fmt.Sprintf("catalog version %d: %s, %s, %s, %s", s.Catalog.Version, count(s.Catalog.Tools, "tool"),
 		count(s.Catalog.Prompts, "prompt"), count(s.Catalog.Resources, "resource"), count(s.Catalog.Templates, "template")), plainly)
+	for _, p := range s.Projects {
+		paragraph(&b, "project "+p.Name+": ", fmt.Sprintf("%s, %s, %s, %s of %s", count(p.Tools, "tool"), count(p.Prompts, "prompt"), count(p.Resources, "resource"),
+			count(p.Templates, "template"), projectServers(p)), plainly)
+	}
 	fmt.Fprintf(&b, "%s, %s in flight\n", count(len(s.Sessions), "session"), count(len(s.Calls), "call"))
 	if f := s.ConfigFault; f != nil {
 		paragraph(&b, "", "configuration: not in force since "+f.Since.Local().Format(time.TimeOnly)+", the one before it is", p.bad)
@@ -47,6 +51,14 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// projectServers names the servers of a project.
+func projectServers(p status.Project) string {
+	if len(p.Servers) == 0 {
+		return "no server"
+	}
+	return oneLine(strings.Join(p.Servers, ", "), 200)
 }
 
 // printServerTable prints a line a server. Columns that are 0 everywhere and seldom anything else are left out, names are cut

@@ -71,7 +71,7 @@ func watchResource(ctx context.Context, cmd *cobra.Command, gateway *gatewayFlag
 		}
 		return c, err
 	}
-	if err := gateway.check(); err != nil {
+	if err := gateway.check(cmd); err != nil {
 		return err
 	}
 	if err := w.Watch(ctx); err != errEnough {

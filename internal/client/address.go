@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,21 @@ const DefaultAddress = "127.0.0.1:8730"
 
 // ErrSocketPath is returned by ParseAddress for the path of an admin socket, which speaks no MCP.
 var ErrSocketPath = errors.New("is the path of an admin socket; give the gateway's URL or port")
+
+// EndpointOf is ParseAddress for what a project shows; "" = everything. The project stands in the path, so that a gateway that does
+// not have it finds nothing there. An address that names a project or a server itself is an error.
+func EndpointOf(addr, project string) (*url.URL, error) {
+	u, err := ParseAddress(addr)
+	if err != nil || project == "" {
+		return u, err
+	}
+	before, ok := strings.CutSuffix(u.Path, "/mcp")
+	if part := path.Base(path.Dir(before)); !ok || part == "p" || part == "s" {
+		return nil, fmt.Errorf("address %q: with a project, want the endpoint of everything, /mcp", secret.URL(u.String()))
+	}
+	u.Path = before + "/p/" + project + "/mcp"
+	return u, nil
+}
 
 // ParseAddress returns the URL of the MCP endpoint that addr means: an http or https URL, host:port, or a port of
 // this machine. Without a path it is /mcp; "" means DefaultAddress.

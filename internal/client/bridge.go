@@ -22,15 +22,15 @@ const (
 )
 
 // Bridge connects a client on a pair of pipes, one message a line, with the running gateway at address (see
-// ParseAddress), and outlives restarts of the gateway: then it says initialize again in the client's own words, sets
+// EndpointOf), and outlives restarts of the gateway: then it says initialize again in the client's own words, sets
 // the log level and subscribes as the client had, and tells it that every list may have changed. Requests that had
 // been sent are answered with BACKEND_DISCONNECTED, those that had not wait up to 20 s for the next gateway.
 // Messages pass byte for byte both ways. MCP versions with initialize only.
 //
 // It blocks until the client closes in (then running calls have five seconds), ctx ends, or nobody reads out; in and
 // out are not closed, and a Read that does not end by itself is left behind.
-func Bridge(ctx context.Context, address string, in io.Reader, out io.Writer, log *slog.Logger) error {
-	u, err := ParseAddress(address)
+func Bridge(ctx context.Context, address, project string, in io.Reader, out io.Writer, log *slog.Logger) error {
+	u, err := EndpointOf(address, project)
 	if err != nil {
 		return err
 	}

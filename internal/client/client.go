@@ -25,6 +25,7 @@ const (
 // Options say who the client is and what it wants to hear of. The zero value is good.
 type Options struct {
 	Name, Version string // of the program; "" = goblin-actor, devel
+	Project       string // what of the gateway it sees, for Dial; "" = everything
 	// OnNotification is told what belongs to no request: list_changed, updated, log lines. Called from the link's
 	// goroutines, in the order of arrival; a slow one stalls the connection.
 	OnNotification func(method string, params json.RawMessage)
@@ -77,7 +78,7 @@ type Progress struct {
 // Dial connects to the gateway at addr (see ParseAddress) and shakes hands. The error wraps ErrUnreachable when
 // nobody is there.
 func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
-	u, err := ParseAddress(addr)
+	u, err := EndpointOf(addr, o.Project)
 	if err != nil {
 		return nil, err
 	}

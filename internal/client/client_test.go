@@ -61,6 +61,19 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
+// A project stands in the path of the endpoint of everything; beside another endpoint it is an error, never left out.
+func TestEndpointOf(t *testing.T) {
+	for _, c := range []struct{ in, project, want string }{
+		{"9000", "", "http://127.0.0.1:9000/mcp"}, {"9000", "alpha", "http://127.0.0.1:9000/p/alpha/mcp"}, {"https://box/gw/mcp", "alpha", "https://box/gw/p/alpha/mcp"},
+		{"http://box/p/beta/mcp", "alpha", ""}, {"http://box/s/files/mcp", "alpha", ""}, {"http://box/other", "alpha", ""}, {"http://box/p/beta/mcp", "", "http://box/p/beta/mcp"},
+	} {
+		got, err := EndpointOf(c.in, c.project)
+		if c.want == "" && err == nil || c.want != "" && (err != nil || got.String() != c.want) {
+			t.Errorf("EndpointOf(%q, %q) = %v, %v, want %q", c.in, c.project, got, err, c.want)
+		}
+	}
+}
+
 func TestMethods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := demo.NewNotes()

@@ -30,7 +30,7 @@ func Dial(ctx context.Context, g *actors.Gateway, limits config.Limits, o client
 	go func() {
 		defer close(c.served)
 		// The client hears of the end by the pipe; a reason is a fault of the gateway itself.
-		gatewayOut.CloseWithError(serve(context.WithoutCancel(ctx), g, limits, gatewayIn, gatewayOut, log))
+		gatewayOut.CloseWithError(serve(context.WithoutCancel(ctx), g, o.Project, limits, gatewayIn, gatewayOut, log))
 		_ = gatewayIn.Close()
 	}()
 	var err error
@@ -40,8 +40,8 @@ func Dial(ctx context.Context, g *actors.Gateway, limits config.Limits, o client
 	return c, nil
 }
 
-func serve(ctx context.Context, g *actors.Gateway, limits config.Limits, in io.Reader, out io.Writer, log *slog.Logger) error {
-	front, err := g.Stdio(ctx, "")
+func serve(ctx context.Context, g *actors.Gateway, project string, limits config.Limits, in io.Reader, out io.Writer, log *slog.Logger) error {
+	front, err := g.Stdio(ctx, project)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type Snapshot struct {
 	Sessions []Session `json:"sessions"`
 	Calls    []Call    `json:"calls"`
 	Actors   []Actor   `json:"actors"`
+	Projects []Project `json:"projects,omitempty"` // by name
 
 	Subscriptions []Subscription `json:"subscriptions,omitempty"`
 
@@ -39,6 +40,16 @@ type Catalog struct {
 	Prompts   int    `json:"prompts"`
 	Resources int    `json:"resources"`
 	Templates int    `json:"templates"`
+}
+
+// Project is a named part of the catalog.
+type Project struct {
+	Name      string   `json:"name"`
+	Servers   []string `json:"servers"` // that it shows, in the order of the configuration
+	Tools     int      `json:"tools"`
+	Prompts   int      `json:"prompts"`
+	Resources int      `json:"resources"`
+	Templates int      `json:"templates"`
 }
 
 // Server is one entry of mcpServers.
@@ -89,6 +100,7 @@ type Backend struct {
 type Session struct {
 	ID        string    `json:"id"` // first 8 characters only: the whole is a secret
 	Client    string    `json:"client,omitempty"`
+	Project   string    `json:"project,omitempty"` // it sees no more than that
 	Protocol  string    `json:"protocol"`
 	Transport string    `json:"transport"`
 	Since     time.Time `json:"since"`
