@@ -82,7 +82,13 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	}
 	events := new(status.Events)
 	level := new(slog.LevelVar)
-	log := slog.New(events.Record(newLogger(cfg.Log, level, errOut).Handler()))
+	handler := newLogger(cfg.Log, level, errOut).Handler()
+	var lines *terminalLog // nil: nobody sits there
+	if isTerminal(errOut) && cfg.Log.Format == "text" {
+		lines = newTerminalLog(errOut, handler, level, time.Now())
+		handler = lines
+	}
+	log := slog.New(events.Record(handler))
 	listeners, err := listenAll(cfg.Listen)
 	if err != nil {
 		return err
@@ -109,6 +115,9 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		left, stop = console(cmd.Context(), source, look, log)
 	} else {
 		greet(cmd, cfg, addresses[0])
+	}
+	if lines != nil {
+		go lines.follow(ctx, g.Status)
 	}
 	err = waitForEnd(ctx, r, failed, left, log)
 	drain(nil)

@@ -36,6 +36,29 @@ func consoleHome(t *testing.T) {
 	t.Setenv("TERM", "xterm-256color")
 }
 
+// serve without its console: short lines on a terminal, the whole log in a pipe.
+func TestServeOnATerminal(t *testing.T) {
+	consoleHome(t)
+	p := newPTY(t)
+	cmd := p.start(p.term, "serve", "--listen", "0", "--config", consoleConfig(t))
+	p.await("/mcp")
+	p.await("✗ broken")
+	if got := p.line(); !strings.Contains(got, `\x1b[31mno [red]token`) || strings.Contains(got, "level=") {
+		t.Errorf("of the broken server it says %q", got)
+	}
+	p.await("✓ notes")
+	if got := p.line(); !strings.Contains(got, "ready  4 tools, 1 prompt") || !strings.Contains(got, "1 of 2 ready") {
+		t.Errorf("of the server that works it says %q", got)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.await("stopped")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // The gateway with its console on a real terminal: which server fails and why, a restart that is asked for, sizes
 // that change wildly, and the way out.
 func TestServeWithConsole(t *testing.T) {
