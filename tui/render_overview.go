@@ -50,7 +50,7 @@ func overviewRows(p *Picture) []Row {
 			}})
 	}
 	for _, s := range p.Servers {
-		if healthOf(s.State) != Bad {
+		if healthOf(s.State) != Bad && !s.Fault {
 			continue
 		}
 		how := s.State

@@ -86,8 +86,8 @@ func TestNoiseIsWarnedOfOnceAnIncarnation(t *testing.T) {
 	o.step(reconnectDue{1})
 	o.step(message.Connect{})
 	o.step(linkEvent{2, upstream.Opened{}})
-	if _, warnings := o.told(linkEvent{2, noise}); len(warnings) != 1 || o.s.report().Noise != 4 {
-		t.Errorf("after a restart: warnings %q, %d lines counted", warnings, o.s.report().Noise)
+	if _, warnings := o.told(linkEvent{2, noise}); len(warnings) != 1 || o.s.report(time.Unix(0, 0)).Noise != 4 {
+		t.Errorf("after a restart: warnings %q, %d lines counted", warnings, o.s.report(time.Unix(0, 0)).Noise)
 	}
 }
 

@@ -1,13 +1,16 @@
 package backend
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
-	"goblin-actor/internal/actortest"
-
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol/upstream"
 )
 
 // A process in which a task runs is not to be stopped; when the server has said that it has ended, or its client has left, it is.
@@ -42,4 +45,26 @@ func TestAProcessWithATaskDoesNotRest(t *testing.T) {
 		b.backend.Tell(message.DropTask{ID: "b", Incarnation: made[1].Home.Incarnation})
 		rests("none runs", 1)
 	})
+}
+
+// A connection keeps what went wrong before while it is tried again, and says what it waits for.
+func TestABackendKeepsItsReason(t *testing.T) {
+	o := &driver{t: t, s: newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))}
+	shows := func(after time.Duration, want string) {
+		t.Helper()
+		if got := o.s.report(time.Unix(0, 0).Add(after)).Reason; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	o.step(kernel.Started{})
+	shows(0, "waits for its turn to start (limits.startsAtOnce)")
+	o.step(message.Connect{})
+	shows(0, "")
+	o.step(linkEvent{1, upstream.Opened{}})
+	shows(12*time.Second, "waits for the answer to initialize, for 12s now")
+	o.step(linkEvent{1, upstream.Closed{Err: errors.New("exit status 1"), Stderr: []string{"E404"}}})
+	shows(0, "exit status 1; stderr: E404")
+	o.step(reconnectDue{1})
+	o.step(message.Connect{})
+	shows(0, "waits for the connection; before: exit status 1; stderr: E404")
 }

@@ -45,6 +45,8 @@ type life struct {
 	phase       message.Phase
 	since       time.Time
 	reason      string // clients may see it
+	fault       string // why the newest attempt has failed, or the connection was lost, until it is ready; not for clients
+	wants       bool   // it waits for its turn to connect
 	failures    int    // in a row
 	nextAttempt time.Time
 	garbage     int // lines that were no message, ever

@@ -97,7 +97,7 @@ func (s *state) startOrStop(now time.Time, msg any, out []kernel.Effect) []kerne
 		name, reason := whyStopping(m.Why)
 		return s.stop(now, name, reason, out)
 	case message.Inspect:
-		m.Reply(s.report())
+		m.Reply(s.report(now))
 	}
 	return out
 }
@@ -132,6 +132,12 @@ func (s *state) missing() string {
 // enter changes the phase and tells the pool.
 func (s *state) enter(now time.Time, p message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
 	s.life.phase, s.life.since, s.life.reason = p, now, reason
+	switch p {
+	case message.Ready:
+		s.life.fault = ""
+	case message.Waiting, message.NeedsLogin:
+		s.life.fault = message.Explain(reason, s.conn.lastLine)
+	}
 	changed := message.BackendChanged{
 		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: uint64(s.conn.incarnation), Reason: reason, LastLine: s.conn.lastLine, NextAttempt: s.life.nextAttempt, Refused: s.conn.refused,
 	}
@@ -146,6 +152,7 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []kerne
 
 // wantStart asks the pool whether it may connect: not all processes start at once.
 func (s *state) wantStart(out []kernel.Effect) []kernel.Effect {
+	s.life.wants = true
 	return append(out, kernel.Tell(s.pool, message.WantStart{Backend: s.self}))
 }
 
@@ -161,6 +168,7 @@ func (s *state) mayStart(now time.Time, out []kernel.Effect) []kernel.Effect {
 // connect begins a new incarnation.
 func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
 	*s.life.connections++
+	s.life.wants = false
 	s.life.nextAttempt = time.Time{}
 	s.conn = newConn(incarnation(*s.life.connections))
 	s.conn.open = true
@@ -236,10 +244,24 @@ func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out 
 	return s.enter(now, message.Stopped, reason, out)
 }
 
+// reasonShown says why the backend is as it is: what a start waits for, and what went wrong before it.
+func (s *state) reasonShown(now time.Time) string {
+	switch {
+	case s.starting():
+		reason, _ := message.Starting(s.life.phase, now.Sub(s.life.since), s.life.fault)
+		return reason
+	case s.life.wants && s.life.fault == "":
+		return message.AwaitsTurn
+	case s.life.wants:
+		return message.AwaitsTurn + "; before: " + s.life.fault
+	}
+	return message.Explain(s.life.reason, s.conn.lastLine)
+}
+
 // report is what the backend tells people.
-func (s *state) report() status.Backend {
+func (s *state) report(now time.Time) status.Backend {
 	b := status.Backend{
-		Server: s.server.Name, Replica: s.replica, Member: s.member, Catalog: s.catalog, State: string(s.life.phase), Reason: message.Explain(s.life.reason, s.conn.lastLine), Incarnation: uint64(s.conn.incarnation),
+		Server: s.server.Name, Replica: s.replica, Member: s.member, Catalog: s.catalog, State: string(s.life.phase), Reason: s.reasonShown(now), Incarnation: uint64(s.conn.incarnation),
 		Transport: string(s.transport), PID: s.conn.pid, NextAttempt: s.life.nextAttempt, Since: s.life.since, InFlight: len(s.conn.byCall) + len(s.carried.rounds), Noise: s.life.garbage,
 		Stderr: append([]string(nil), s.life.stderr...),
 	}

@@ -80,6 +80,41 @@ func Explain(reason, lastLine string) string {
 	return reason + "; stderr: " + lastLine
 }
 
+// slowStart is how long a start may take before people are told what it waits for.
+const slowStart = 3 * time.Second
+
+// Awaited is what a backend waits for that is being started, for people; "" in any other phase.
+func Awaited(phase Phase) string {
+	switch phase {
+	case Connecting:
+		return "waits for the connection"
+	case Handshaking:
+		return "waits for the answer to initialize"
+	case Syncing:
+		return "waits for its lists"
+	}
+	return ""
+}
+
+// Starting says of a backend that is being started what it has waited for so long, and what went wrong before; while that is
+// neither long nor anything, "". It also says whether it is long.
+func Starting(phase Phase, d time.Duration, before string) (text string, long bool) {
+	text, long = Awaited(phase), d >= slowStart
+	if long {
+		text += ", for " + Seconds(d) + " now"
+	}
+	switch {
+	case before != "":
+		text += "; before: " + before
+	case !long:
+		return "", false
+	}
+	return text, long
+}
+
+// Seconds is a time span as people say it.
+func Seconds(d time.Duration) string { return max(0, d).Round(time.Second).String() }
+
 // ServerInfo is what a server said of itself in its handshake. Immutable.
 type ServerInfo struct {
 	Version      string // protocol version in force

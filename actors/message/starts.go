@@ -2,6 +2,9 @@ package message
 
 import "goblin-actor/actors/kernel"
 
+// AwaitsTurn says to people what a backend does that wants to start and may not yet.
+const AwaitsTurn = "waits for its turn to start (limits.startsAtOnce)"
+
 // WantStart tells the pool that a backend would connect now. The answer is Connect, when the pool may start it.
 type WantStart struct{ Backend kernel.Reference }
 

@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"time"
+
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -12,6 +14,25 @@ func (sl *slot) shown() message.Phase {
 		return message.Syncing
 	}
 	return sl.phase
+}
+
+// reasonShown says why a backend is as it is, and whether that is a fault: it is not there, and either an attempt has failed, also if
+// another one is under way, or the first takes long.
+func (sl *slot) reasonShown(now time.Time) (reason string, fault bool) {
+	switch sl.shown() {
+	case message.Ready:
+		return message.Explain(sl.reason, sl.lastLine), false
+	case message.Idle, message.Waiting, message.NeedsLogin:
+		if sl.asks {
+			reason = sl.awaits()
+		}
+		if sl.explained != "" && reason != "" {
+			reason += "; before: "
+		}
+		return reason + sl.explained, sl.explained != ""
+	}
+	reason, long := message.Starting(sl.shown(), now.Sub(sl.since), sl.explained)
+	return reason, long || sl.explained != ""
 }
 
 // report is what the pool tells people.
@@ -40,12 +61,16 @@ func (s *state) report() status.Server {
 		if sl.shown() == message.Ready {
 			r.ReadyCount++
 		}
+		fault := false
 		if r.State != string(message.Ready) {
-			r.State, r.Reason, r.NextAttempt = string(sl.shown()), message.Explain(sl.reason, sl.lastLine), sl.nextAttempt
+			r.State, r.NextAttempt = string(sl.shown()), sl.nextAttempt
+			r.Reason, fault = sl.reasonShown(s.now)
 		}
+		r.Fault = r.Fault || fault
 	}
 	if s.isLazy() && s.asleep() {
 		r.Replicas, r.Reason, r.Hint = s.replicas(), s.rest.why(), "it is lazy: whoever wants something of it starts it"
+		r.Fault = r.Reason != ""
 	}
 	if s.cached {
 		r.CachedSince = s.remembered.catalog.At

@@ -98,6 +98,7 @@ type slot struct {
 	hasFailed   bool
 	failing     bool      // its first attempt, since it was wanted or was ready, has failed
 	failure     string    // why the newest attempt has failed, or the connection was lost, until it is ready; clients may see it
+	explained   string    // likewise, with the last line on stderr: not for clients
 	down        time.Time // since when it is not ready
 	lost        bool      // it has given a call back because its connection has ended; its own news of that follows
 	leaving     bool      // replaced: takes no new calls

@@ -29,15 +29,15 @@ func (sl *slot) attempted(now time.Time, was message.Phase, m message.BackendCha
 	sl.lost = false
 	switch m.Phase {
 	case message.Ready:
-		sl.failing, sl.failure, sl.down = false, "", time.Time{}
+		sl.failing, sl.failure, sl.explained, sl.down = false, "", "", time.Time{}
 		return
 	case message.Waiting:
 		if was != message.Waiting { // else only its pause has changed
 			sl.failing = was != message.Ready
 		}
-		sl.failure = m.Reason
+		sl.failure, sl.explained = m.Reason, message.Explain(m.Reason, m.LastLine)
 	case message.NeedsLogin:
-		sl.failing, sl.failure = true, m.Reason
+		sl.failing, sl.failure, sl.explained = true, m.Reason, message.Explain(m.Reason, m.LastLine)
 	}
 	if was == message.Ready || sl.down.IsZero() {
 		sl.down = now
@@ -47,24 +47,16 @@ func (sl *slot) attempted(now time.Time, was message.Phase, m message.BackendCha
 // awaits says what a backend that is being started waits for; "" when it is not.
 func (sl *slot) awaits() string {
 	if sl.asks {
-		return "waits for its turn to start (limits.startsAtOnce)"
+		return message.AwaitsTurn
 	}
-	switch sl.phase {
-	case message.Connecting:
-		return "waits for the connection"
-	case message.Handshaking:
-		return "waits for the answer to initialize"
-	case message.Syncing:
-		return "waits for its lists"
-	}
-	return ""
+	return message.Awaited(sl.phase)
 }
 
 // why says what a backend that is not ready does, and what went wrong before, for clients.
 func (sl *slot) why(now time.Time) string {
 	text := string(sl.phase)
 	if what := sl.awaits(); what != "" {
-		text = fmt.Sprintf("%s for %s: %s", sl.phase, seconds(now.Sub(sl.since)), what)
+		text = fmt.Sprintf("%s for %s: %s", sl.phase, message.Seconds(now.Sub(sl.since)), what)
 	}
 	switch {
 	case sl.failure == "":
@@ -75,9 +67,6 @@ func (sl *slot) why(now time.Time) string {
 	}
 	return text
 }
-
-// seconds is a time span as people say it.
-func seconds(d time.Duration) string { return max(0, d).Round(time.Second).String() }
 
 func (s *state) unavailableName() protocol.FaultName {
 	if s.replicas() > 1 {
@@ -124,7 +113,7 @@ func (s *state) whyUnavailable(now time.Time) string {
 	}
 	why, since := s.whyNotReady(now)
 	if !since.IsZero() {
-		text += " for " + seconds(now.Sub(since))
+		text += " for " + message.Seconds(now.Sub(since))
 	}
 	if why != "" {
 		text += ": " + why

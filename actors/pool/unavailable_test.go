@@ -164,3 +164,37 @@ func TestSubscribersOfABackendThatHasStopped(t *testing.T) {
 	w.do(kernel.ChildStopped{Child: w.backends[0]})
 	w.want("answer 1: false")
 }
+
+// A server that hangs in its start says what it waits for, when that has taken a while; one that has failed keeps its reason, with what
+// it wrote on stderr, while the next attempt runs, and until it is ready. Clients are not told what it wrote.
+func TestAFaultKeepsItsReason(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 1)
+	shows := func(when, reason string, fault bool) {
+		t.Helper()
+		w.step(message.Inspect{Reply: func(any) {}})
+		if r := w.s.report(); r.Reason != reason || r.Fault != fault {
+			t.Errorf("%s: %q, fault %v; want %q, %v", when, r.Reason, r.Fault, reason, fault)
+		}
+	}
+	w.phase(0, message.Handshaking)
+	shows("it has just begun", "", false)
+	w.after(12 * time.Second)
+	shows("it hangs", "waits for the answer to initialize, for 12s now", true)
+	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Waiting, Reason: "exit status 1", LastLine: "E404", NextAttempt: w.now.Add(time.Second)})
+	shows("it has failed", "exit status 1; stderr: E404", true)
+	w.step(message.WantStart{Backend: w.backends[0]})
+	shows("it wants to start again", "waits for its turn to start (limits.startsAtOnce); before: exit status 1; stderr: E404", true)
+	w.step(message.MayStart{Number: 1})
+	w.phase(0, message.Connecting)
+	shows("another attempt", "waits for the connection; before: exit status 1; stderr: E404", true)
+	w.phase(0, message.Syncing)
+	w.after(time.Minute)
+	shows("it hangs again", "waits for its lists, for 1m0s now; before: exit status 1; stderr: E404", true)
+	w.dispatch(1)
+	if f := w.fault(1, protocol.ServerUnavailable); strings.Contains(f.Message, "E404") || !strings.Contains(f.Message, "exit status 1") {
+		t.Errorf("clients are told %q", f.Message)
+	}
+	w.phase(0, message.Ready)
+	w.step(message.Confirmed{Key: 1})
+	shows("it is ready", "", false)
+}

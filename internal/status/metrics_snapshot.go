@@ -16,6 +16,7 @@ func WriteSnapshot(w io.Writer, s *Snapshot) error {
 	var b strings.Builder
 	writeServerStates(&b, s.Servers)
 	writeBackendStates(&b, s.Backends)
+	writeStateSeconds(&b, s)
 	writeSessions(&b, s.Sessions)
 	parked := 0
 	for _, c := range s.Calls {
@@ -104,6 +105,23 @@ func writeBackendStates(b *strings.Builder, backends []Backend) {
 	for _, labels := range names {
 		fmt.Fprintf(b, "goblin_backend_connections{%s,state=\"ready\"} %d\n", labels, replicas[labels].ready)
 		fmt.Fprintf(b, "goblin_backend_connections{%s,state=\"other\"} %d\n", labels, replicas[labels].others)
+	}
+}
+
+// writeStateSeconds writes how long each replica has been what it is: one that hangs in its handshake shows there. Of several
+// connections the newest counts that carries the catalog.
+func writeStateSeconds(b *strings.Builder, s *Snapshot) {
+	newest := map[string]Backend{}
+	for _, x := range s.Backends {
+		labels := fmt.Sprintf("server=%q,replica=\"%d\"", x.Server, x.Replica)
+		if was, ok := newest[labels]; x.Catalog && (!ok || was.State == "draining" || was.Since.Before(x.Since) && x.State != "draining") {
+			newest[labels] = x
+		}
+	}
+	family(b, "goblin_backend_state_seconds", "gauge")
+	for _, labels := range sorted(newest) {
+		x := newest[labels]
+		fmt.Fprintf(b, "goblin_backend_state_seconds{%s,state=%q} %d\n", labels, x.State, int64(max(0, s.Now.Sub(x.Since)).Seconds()))
 	}
 }
 

@@ -113,13 +113,15 @@ func TestTheTextIsWellFormed(t *testing.T) {
 
 func sampleSnapshot() *Snapshot {
 	return &Snapshot{
-		Started: time.Unix(1, 0),
+		Started: time.Unix(1, 0), Now: time.Unix(100, 0),
 		Catalog: Catalog{Version: 9}, ConfigFault: &ConfigFault{Reason: "goblin.yaml:1:1: no"},
 		Servers: []Server{{Name: "files", Queued: 3, InFlight: 2, Tools: 4, Templates: 1, Subscribed: 5, Subscribers: 6}},
 		Backends: []Backend{
 			{Server: "files", Replica: 0, Catalog: true, State: "ready", Incarnation: 3},
 			{Server: "files", Replica: 0, State: "ready", Incarnation: 9},
 			{Server: "files", Replica: 1, Catalog: true, State: "waiting"},
+			{Server: "files", Replica: 2, Catalog: true, State: "draining", Since: time.Unix(90, 0)},
+			{Server: "files", Replica: 2, Catalog: true, State: "handshaking", Since: time.Unix(88, 0)},
 		},
 		Sessions: []Session{{Protocol: "2025-11-25", Transport: "http"}, {Protocol: "2024-11-05", Transport: "http"}, {Protocol: "2026-07-28"}},
 		Calls:    []Call{{State: "parked"}, {State: "written"}, {State: "parked"}},
@@ -146,6 +148,7 @@ func TestSnapshotAsGauges(t *testing.T) {
 		`goblin_backend_restarts_total{server="files",replica="0"} 2`,
 		`goblin_backend_restarts_total{server="files",replica="1"} 0`,
 		`goblin_backend_connections{server="files",replica="0",state="ready"} 2`,
+		`goblin_backend_state_seconds{server="files",replica="2",state="handshaking"} 12`,
 		`goblin_sessions{transport="http",era="legacy"} 2`,
 		`goblin_sessions{transport="other",era="modern"} 1`,
 		`goblin_sessions{transport="sse",era="legacy"} 0`,

@@ -57,6 +57,7 @@ type Server struct {
 	Name        string    `json:"name"`
 	State       string    `json:"state"`
 	Reason      string    `json:"reason,omitempty"`
+	Fault       bool      `json:"fault,omitempty"` // it is not there because an attempt has failed, or takes long
 	Hint        string    `json:"hint,omitempty"`
 	NextAttempt time.Time `json:"nextAttempt,omitzero"`
 	InFlight    int       `json:"inFlight"`

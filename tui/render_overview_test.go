@@ -1,0 +1,25 @@
+package tui
+
+import (
+	"testing"
+	"time"
+
+	"goblin-actor/internal/status"
+)
+
+// A server that hangs in its start, or whose next attempt runs, is among the faults; one that has just begun is not.
+func TestFaultsWhileStarting(t *testing.T) {
+	p := nothing()
+	p.Now = time.Unix(100, 0)
+	p.Servers = []status.Server{{Name: "new", State: "handshaking"},
+		{Name: "hung", State: "handshaking", Fault: true, Reason: "waits for the answer to initialize, for 12s now"}}
+	var faults []string
+	for _, r := range overviewRows(p) {
+		if r.Server != "" {
+			faults = append(faults, r.Server+" "+r.Cells[2].Text)
+		}
+	}
+	if len(faults) != 1 || faults[0] != "hung handshaking: waits for the answer to initialize, for 12s now" {
+		t.Errorf("faults: %q", faults)
+	}
+}
