@@ -120,12 +120,27 @@ func ourEntry(cmd *cobra.Command, client desktop.Client, o installOptions) (desk
 		if o.config != "" {
 			return desktop.Ours{}, usageError("", "--url and --config exclude each other")
 		}
-		if !strings.HasPrefix(o.url, "http://") && !strings.HasPrefix(o.url, "https://") {
-			return desktop.Ours{}, usageError("write http://127.0.0.1:8730/mcp, or what serve printed", "--url %q is no http address", secret.Text(o.url))
-		}
-		if client.TakesURL() {
-			return desktop.Ours{URL: o.url}, nil
-		}
+		return entryOf(cmd, client, "", o.url)
+	}
+	path, ok := config.Find(o.config, os.Getenv)
+	if !ok {
+		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found: the client gets the demo servers until the user's config directory holds one, or you install again with --config")
+		return entryOf(cmd, client, "", "")
+	}
+	if cfg, report := config.Load(path); cfg == nil {
+		tellFindings(cmd.ErrOrStderr(), report)
+		return desktop.Ours{}, &exitError{exitConfig, errors.New("the client could not use this configuration: nothing was written"), ""}
+	}
+	return entryOf(cmd, client, path, "")
+}
+
+// entryOf is the entry for a configuration, or for the gateway at url; without both for what stdio finds.
+func entryOf(cmd *cobra.Command, client desktop.Client, path, url string) (desktop.Ours, error) {
+	if url != "" && !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
+		return desktop.Ours{}, usageError("write http://127.0.0.1:8730/mcp, or what serve printed", "--url %q is no http address", secret.Text(url))
+	}
+	if url != "" && client.TakesURL() {
+		return desktop.Ours{URL: url}, nil
 	}
 	self, err := selfPath()
 	if err != nil {
@@ -135,22 +150,17 @@ func ourEntry(cmd *cobra.Command, client desktop.Client, o installOptions) (desk
 		errOut := cmd.ErrOrStderr()
 		fmt.Fprintf(errOut, "%s %s is a temporary build and will be gone; build or install goblin-actor first\n", paletteFor(errOut).warn("warning:"), clean(self))
 	}
-	if o.url != "" {
-		return desktop.Ours{Command: self, Args: []string{"stdio", "--connect", o.url}}, nil
+	ours := desktop.Ours{Command: self, Args: []string{"stdio"}}
+	switch {
+	case url != "":
+		ours.Args = append(ours.Args, "--connect", url)
+	case path != "":
+		if path, err = filepath.Abs(path); err != nil {
+			return desktop.Ours{}, err
+		}
+		ours.Args = append(ours.Args, "--config", path)
 	}
-	path, ok := config.Find(o.config, os.Getenv)
-	if !ok {
-		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found: the client gets the demo servers until the user's config directory holds one, or you install again with --config")
-		return desktop.Ours{Command: self, Args: []string{"stdio"}}, nil
-	}
-	if cfg, report := config.Load(path); cfg == nil {
-		tellFindings(cmd.ErrOrStderr(), report)
-		return desktop.Ours{}, &exitError{exitConfig, errors.New("the client could not use this configuration: nothing was written"), ""}
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return desktop.Ours{}, err
-	}
-	return desktop.Ours{Command: self, Args: []string{"stdio", "--config", path}}, nil
+	return ours, nil
 }
 
 // selfPath is this program as the user runs it: a link that an update moves stays a link.
@@ -196,7 +206,11 @@ func confirm(cmd *cobra.Command, yes bool) error {
 		return nil
 	}
 	if !isTerminal(cmd.InOrStdin()) {
-		return usageError("--yes writes without asking, --print prints the entry", "nothing was written: there is no terminal to ask at")
+		hint := "--yes writes without asking"
+		if cmd.Flags().Lookup("print") != nil {
+			hint += ", --print prints the entry"
+		}
+		return usageError(hint, "nothing was written: there is no terminal to ask at")
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()

@@ -72,6 +72,7 @@ var exercised = map[string][]string{
 	"config schema":   {"config schema"},
 	"config import":   {"config import cursor --file DESKTOP --into FILE --dry-run", "config import cursor --file DESKTOP --into FILE"},
 	"config install":  {"config install cursor --file DESKTOP --url http://h/mcp?token=sworDfish --yes", "config install cursor --file DESKTOP --url ftp://h/mcp?token=sworDfish"},
+	"migrate":         {"migrate cursor --file DESKTOP --into FILE --dry-run", "migrate cursor --file DESKTOP --into FILE --url ftp://h?token=sworDfish", "migrate cursor --file DESKTOP --into FILE --yes"},
 	"version":         {"version"},
 	"help":            {"help"},
 	"completion bash": {"completion bash"},

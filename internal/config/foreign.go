@@ -3,7 +3,9 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -193,8 +195,22 @@ func (d *decoder) tellIgnored() {
 
 // IsGateway tells a command line that runs this program as a gateway, not as a demo server.
 func IsGateway(command string, args []string) bool {
+	if len(args) > 0 && args[0] == "demo" {
+		return false
+	}
 	base := path.Base(strings.ReplaceAll(command, `\`, "/"))
-	return strings.TrimSuffix(base, ".exe") == "goblin-actor" && (len(args) == 0 || args[0] != "demo")
+	return strings.TrimSuffix(base, ".exe") == "goblin-actor" || filepath.IsAbs(command) && isSelf(command)
+}
+
+// isSelf tells whether command is the file of this process: it may have been renamed.
+func isSelf(command string) bool {
+	self, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	ours, errOurs := os.Stat(self)
+	theirs, err := os.Stat(command)
+	return errOurs == nil && err == nil && os.SameFile(ours, theirs)
 }
 
 // isOurs tells an entry that leads back to this gateway: it runs it, or is where it listens.

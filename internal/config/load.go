@@ -196,6 +196,14 @@ func Find(flag string, getenv func(string) string) (path string, ok bool) {
 	return "", false
 }
 
+// UserFile is the configuration of the user, whether or not there is one; in the working directory where that is not known.
+func UserFile(getenv func(string) string) string {
+	if base := configHome(getenv); base != "" {
+		return filepath.Join(base, "goblin-actor", "config.yaml")
+	}
+	return "goblin.yaml"
+}
+
 // configHome is where users keep their configurations; "" = unknown.
 func configHome(getenv func(string) string) string {
 	if base := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(base) { // the XDG specification: a relative one is ignored

@@ -18,7 +18,44 @@ const (
 // Diff shows what becomes of text when it is edited: changed lines begin with - or +, lines around them with a blank.
 // What other entries and comments say is hidden, and so are values of env and headers of ours: only keys are shown.
 func (c Client) Diff(before, after, name string) []string {
-	old, now := c.lines(before, name), c.lines(after, name)
+	var lines []string
+	gap := false
+	all := script(c.lines(before, name), c.lines(after, name))
+	for i, line := range all {
+		if !nearChange(all, i) {
+			gap = len(lines) > 0
+			continue
+		}
+		if gap {
+			lines = append(lines, "  …")
+			gap = false
+		}
+		lines = append(lines, line[:2]+cut(line[2:]))
+	}
+	return lines
+}
+
+// nearChange tells whether line i of a script is shown.
+func nearChange(all []string, i int) bool {
+	for _, line := range all[max(0, i-contextLines):min(len(all), i+contextLines+1)] {
+		if line[0] != ' ' {
+			return true
+		}
+	}
+	return false
+}
+
+// maxCells bounds the table of script; beyond it what differs is shown as one block.
+const maxCells = 4 << 20
+
+// script is how old becomes now, line by line: the longest common subsequence stays.
+func script(old, now []string) []string {
+	var all []string
+	add := func(mark string, lines []string) {
+		for _, line := range lines {
+			all = append(all, mark+line)
+		}
+	}
 	head := 0
 	for head < min(len(old), len(now)) && old[head] == now[head] {
 		head++
@@ -27,17 +64,47 @@ func (c Client) Diff(before, after, name string) []string {
 	for tail < min(len(old), len(now))-head && old[len(old)-1-tail] == now[len(now)-1-tail] {
 		tail++
 	}
-	var diff []string
-	add := func(mark string, lines []string) {
-		for _, line := range lines {
-			diff = append(diff, mark+cut(line))
+	add("  ", old[:head])
+	a, b := old[head:len(old)-tail], now[head:len(now)-tail]
+	if (len(a)+1)*(len(b)+1) > maxCells {
+		add("- ", a)
+		add("+ ", b)
+	} else {
+		common := commonLengths(a, b)
+		for i, j := 0, 0; i < len(a) || j < len(b); {
+			switch {
+			case i < len(a) && j < len(b) && a[i] == b[j]:
+				add("  ", a[i:i+1])
+				i, j = i+1, j+1
+			case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+				add("- ", a[i:i+1])
+				i++
+			default:
+				add("+ ", b[j:j+1])
+				j++
+			}
 		}
 	}
-	add("  ", old[max(0, head-contextLines):head])
-	add("- ", old[head:len(old)-tail])
-	add("+ ", now[head:len(now)-tail])
-	add("  ", old[len(old)-tail:min(len(old), len(old)-tail+contextLines)])
-	return diff
+	add("  ", old[len(old)-tail:])
+	return all
+}
+
+// commonLengths tells of each pair of rests of a and b how long their longest common subsequence is.
+func commonLengths(a, b []string) [][]int32 {
+	table := make([][]int32, len(a)+1)
+	for i := range table {
+		table[i] = make([]int32, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				table[i][j] = table[i+1][j+1] + 1
+			} else {
+				table[i][j] = max(table[i+1][j], table[i][j+1])
+			}
+		}
+	}
+	return table
 }
 
 // cut keeps the end of a long line: that is where we add.

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/desktop"
+)
+
+type migrateOptions struct {
+	into, file, name, url string
+	yes, dryRun           bool
+}
+
+// newMigrate returns the command that puts the gateway between a client and its servers.
+func newMigrate() *cobra.Command {
+	var o migrateOptions
+	cmd := &cobra.Command{
+		Use:   "migrate CLIENT",
+		Short: "Move a desktop client's servers behind the gateway",
+		Long: `Move the servers of a client behind the gateway: take them into the configuration (config import), write our entry
+into the client's file (config install), and take the originals out of it. The client is one of ` + strings.Join(desktop.IDs(), ", ") + `.
+
+All that will change is shown without values, and has to be confirmed once, on the terminal or with --yes. Secrets go
+into secrets.env beside the configuration. The client's old file is kept beside the new one, and the line that brings it
+back is printed. What cannot be taken stays where it is. When one of the files cannot be written, those that were are made
+what they have been.
+
+Without --into the configuration is the one serve would take; where there is none, that of the user's config directory.`,
+		Example: `  goblin-actor migrate claude-desktop --dry-run
+  goblin-actor migrate cursor --url http://127.0.0.1:8730/mcp`,
+		Args:      takes(1, 1, "the name of a client: "+strings.Join(desktop.IDs(), ", ")),
+		ValidArgs: desktop.IDs(),
+		RunE:      func(cmd *cobra.Command, args []string) error { return migrate(cmd, args[0], o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.into, "into", "", "configuration to write")
+	flags.StringVar(&o.file, "file", "", "the client's file, where it is not in its usual place")
+	flags.StringVar(&o.name, "name", "goblin", "name of our entry")
+	flags.StringVar(&o.url, "url", "", "have the client use the gateway that runs at this URL instead of starting one")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only show what would change")
+	return cmd
+}
+
+// migration is what will be changed.
+type migration struct {
+	client desktop.Client
+	file   *config.File // the client's
+	text   string       // as it shall be
+	in     *importer
+	gone   int // originals that are taken out
+}
+
+func migrate(cmd *cobra.Command, id string, o migrateOptions) error {
+	m, err := planMigration(cmd, id, o)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if len(m.in.entries) == 0 && m.text == m.file.Text {
+		_, err := fmt.Fprintf(out, "nothing to do: %s uses the gateway alone\n", m.client.Title)
+		return err
+	}
+	m.in.show()
+	if m.text != m.file.Text {
+		showDiff(cmd, m.file.Path, m.client.Diff(m.file.Text, m.text, o.name))
+	}
+	m.in.advise(cmd.ErrOrStderr())
+	if o.dryRun {
+		_, err := fmt.Fprintln(out, "nothing was written")
+		return err
+	}
+	if err := confirm(cmd, o.yes); err != nil {
+		return err
+	}
+	return m.carryOut(cmd)
+}
+
+func planMigration(cmd *cobra.Command, id string, o migrateOptions) (*migration, error) {
+	client, err := clientNamed(id)
+	if err != nil {
+		return nil, err
+	}
+	if o.name == "" || config.Slug(o.name) != o.name {
+		return nil, usageError("names are lower-case letters, digits and -", "--name %q", o.name)
+	}
+	host := desktop.ThisHost()
+	path := o.file
+	if path == "" {
+		if path, err = client.Find(host); err != nil {
+			return nil, &exitError{exitFailed, fmt.Errorf("%s: no directory for %s: %w", client.Title, path, err), "start it once, or name its file with --file"}
+		}
+	}
+	m := &migration{client: client}
+	if m.file, err = config.OpenFile(path, desktop.MaxFileBytes); err != nil {
+		return nil, fileError(err)
+	}
+	if !m.file.Exists() {
+		return nil, noClientFile(client, path)
+	}
+	own, err := openOwn(ownPath(o.into), true)
+	if err != nil {
+		return nil, err
+	}
+	if m.in, err = newImporter(cmd, own, importOptions{}); err != nil {
+		return nil, err
+	}
+	served, err := m.in.take(client, m.file, host)
+	if err != nil {
+		if _, invalid := errors.AsType[*config.InvalidError](err); invalid || errors.Is(err, config.ErrByHand) {
+			return nil, editError(cmd, own, err)
+		}
+		return nil, err
+	}
+	return m, m.edit(cmd, served, o)
+}
+
+// ownPath is the configuration to write: the one named, the one serve would take, or that of the user.
+func ownPath(into string) string {
+	if path, ok := config.Find(into, os.Getenv); ok {
+		return path
+	}
+	return config.UserFile(os.Getenv)
+}
+
+// edit makes the client's file as it shall be.
+func (m *migration) edit(cmd *cobra.Command, served []desktop.Found, o migrateOptions) error {
+	byHand := func(err error) error {
+		return &exitError{exitFailed, fmt.Errorf("%s: %w", m.file.Path, err), "nothing was written; mend it, or change it by hand: goblin-actor config install --print prints our entry"}
+	}
+	ours, err := entryOf(cmd, m.client, m.in.file.Path, o.url)
+	if err != nil {
+		return err
+	}
+	m.text = m.file.Text
+	for _, one := range served {
+		next, err := m.client.Remove(m.text, one.Name, one.Dir)
+		if err != nil {
+			return byHand(err)
+		}
+		m.text = next
+		m.gone++
+	}
+	next, err := m.client.Install(m.text, o.name, ours)
+	switch {
+	case errors.Is(err, desktop.ErrSame):
+	case err != nil:
+		return byHand(err)
+	default:
+		m.text = next
+	}
+	if m.text == m.file.Text {
+		return nil
+	}
+	return fileError(m.file.CheckWritable())
+}
+
+// carryOut writes our files first, so that the client never loses a server that the gateway does not have; should its
+// own file fail, they are taken back.
+func (m *migration) carryOut(cmd *cobra.Command) error {
+	out := cmd.OutOrStdout()
+	undo := func() error { return nil }
+	if len(m.in.entries) > 0 {
+		if err := os.MkdirAll(filepath.Dir(m.in.file.Path), 0o700); err != nil {
+			return &exitError{exitFailed, fmt.Errorf("nothing was written: %w", err), ""}
+		}
+		var err error
+		if undo, err = m.in.write(); err != nil {
+			return err
+		}
+	}
+	if m.text == m.file.Text {
+		return nil
+	}
+	backup, err := m.file.Replace(m.text, true)
+	if err != nil {
+		if failed := undo(); failed != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s %s keeps what was taken: %s\n", paletteFor(cmd.ErrOrStderr()).warn("warning:"), clean(m.in.file.Path), clean(failed.Error()))
+		} else {
+			fmt.Fprintln(cmd.ErrOrStderr(), "all is as it was before")
+		}
+		return fileError(err)
+	}
+	fmt.Fprintf(out, "wrote %s: our entry is in, %s taken out\n", clean(m.file.Path), count(m.gone, "server"))
+	fmt.Fprintf(out, "to undo: %s\n", clean(copyLine(backup, m.file.Path)))
+	if names := m.taken(); names != "" {
+		fmt.Fprintf(out, "the gateway keeps %s then, until goblin-actor remove NAME --config %s\n", clean(names), clean(shellPath(m.in.file.Path)))
+	}
+	_, err = fmt.Fprintf(out, "to do: %s\n", m.client.After)
+	return err
+}
+
+// taken are the names of what was taken.
+func (m *migration) taken() string {
+	var names []string
+	for _, e := range m.in.entries {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// copyLine is what one types to copy a file.
+func copyLine(from, to string) string {
+	verb := "cp"
+	if runtime.GOOS == "windows" {
+		verb = "copy /y"
+	}
+	return verb + " " + shellPath(from) + " " + shellPath(to)
+}
+
+// shellPath is a path as the shell takes it.
+func shellPath(path string) string {
+	return shellWords([]string{strings.ReplaceAll(path, "$", "$$")}, runtime.GOOS)
+}
