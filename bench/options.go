@@ -34,6 +34,8 @@ type Options struct {
 	Rounds      int           // rounds the duration is cut into; default 5
 	HTTP, Stdio int           // servers of each kind behind the gateway; default 1 and 1
 	Compare     []string      // of Comparable; Direct is always there, ratios need it
+	Servers     int           // list: servers behind the gateway; default 20
+	Tools       int           // list: tools of each, all of them on one page; default 50
 	Starts      int           // cold: starts of each size; default 20
 	Sessions    int           // idle: sessions at once; default 2000
 	Program     string        // this binary; it is started as server, proxy and gateway
@@ -58,6 +60,9 @@ func (o Options) Default() Options {
 	if o.HTTP == 0 && o.Stdio == 0 {
 		o.HTTP, o.Stdio = 1, 1
 	}
+	if o.Servers == 0 && o.Tools == 0 {
+		o.Servers, o.Tools = 20, 50
+	}
 	if o.Starts == 0 {
 		o.Starts = 20
 	}
@@ -80,6 +85,9 @@ func (o Options) Validate() error {
 	}
 	if o.Duration < 0 || o.Rounds < 0 || o.Rounds > 1000 || o.Sessions < 0 || o.Sessions > 100000 || o.Starts < 0 || o.Starts > 1000 {
 		faults = append(faults, errors.New("duration, rounds, sessions and starts: want more than 0, at most 1000 rounds, 100000 sessions and 1000 starts"))
+	}
+	if o.Servers < 1 || o.Servers > 1000 || o.Tools < 1 || o.Tools > 1000 {
+		faults = append(faults, fmt.Errorf("servers and tools: got %d and %d, want 1 to 1000 of each", o.Servers, o.Tools))
 	}
 	for _, c := range o.Compare {
 		if !slices.Contains(Comparable, c) {

@@ -155,7 +155,7 @@ type gateway struct {
 // short only if dir is.
 func startGateway(ctx context.Context, o Options, dir string, servers map[string]any) (*gateway, error) {
 	text, err := json.Marshal(map[string]any{
-		"listen": "127.0.0.1:0", "mcpServers": servers, "metaTools": "false", "log": map[string]string{"level": "warn"},
+		"listen": "127.0.0.1:0", "mcpServers": servers, "metaTools": "false", "pageSize": max(1000, o.Servers*o.Tools), "log": map[string]string{"level": "warn"},
 	})
 	if err != nil {
 		return nil, err

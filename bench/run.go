@@ -166,28 +166,22 @@ func (s *setup) rows(report *Report, targets []*target) error {
 	return nil
 }
 
-// What list measures: so many servers with so many tools each.
-const (
-	listServers = 20
-	listTools   = 50
-)
-
 // list measures tools/list of the gateway against a static handler that writes the same bytes. The first target, what the
 // gateway is divided by, is the static handler.
 func (s *setup) list(report *Report) error {
-	web, err := s.helper("server", "--tools", strconv.Itoa(listTools))
+	web, err := s.helper("server", "--tools", strconv.Itoa(s.o.Tools))
 	if err != nil {
 		return err
 	}
 	servers := map[string]any{}
-	for i := range listServers {
+	for i := range s.o.Servers {
 		servers["server-"+strconv.Itoa(i)] = map[string]any{"url": fmt.Sprintf("%s/%d", web.url, i), "type": "http"}
 	}
 	g, err := s.gateway(servers)
 	if err != nil {
 		return err
 	}
-	answer, err := firstList(g.process)
+	answer, err := firstList(g.process, s.o.Servers*s.o.Tools)
 	if err != nil {
 		return err
 	}
@@ -209,8 +203,8 @@ func (s *setup) list(report *Report) error {
 	return s.rows(report, targets)
 }
 
-// firstList returns the gateway's answer to tools/list, checked to be complete.
-func firstList(p *process) ([]byte, error) {
+// firstList returns the gateway's answer to tools/list, checked to be complete: so many tools on one page.
+func firstList(p *process, tools int) ([]byte, error) {
 	w, err := dial("tcp", p.url.Host)
 	if err != nil {
 		return nil, err
@@ -235,8 +229,8 @@ func firstList(p *process) ([]byte, error) {
 	if err := json.Unmarshal(answer, &parsed); err != nil {
 		return nil, fmt.Errorf("tools/list: %w", err)
 	}
-	if n := len(parsed.Result.Tools); n != listServers*listTools || parsed.Result.NextCursor != "" {
-		return nil, fmt.Errorf("tools/list: got %d tools and cursor %q, want %d on one page", n, parsed.Result.NextCursor, listServers*listTools)
+	if n := len(parsed.Result.Tools); n != tools || parsed.Result.NextCursor != "" {
+		return nil, fmt.Errorf("tools/list: got %d tools and cursor %q, want %d on one page", n, parsed.Result.NextCursor, tools)
 	}
 	return answer, nil
 }

@@ -18,7 +18,7 @@ type Config struct {
 	// File is a configuration file as "goblin-actor serve" takes it; "" = none. It is read once: later changes of it count for nothing.
 	// What is about listeners in it counts for nothing either.
 	File string
-	// YAML is the same as text, instead of a file.
+	// YAML is the same as text, instead of a file. Without either everything is as by default, except that there are no meta tools.
 	YAML []byte
 	// Servers are there besides, by name: [a-z0-9][a-z0-9-]*, in alphabetical order after those of File or YAML.
 	Servers map[string]Server
@@ -50,6 +50,7 @@ type Server struct {
 // parse makes the internal configuration of it.
 func (c Config) parse(log *slog.Logger) (*config.Config, error) {
 	cfg := new(config.Default())
+	cfg.MetaTools = "false" // they are for models; a program has the methods
 	var report config.Report
 	switch {
 	case c.File != "" && c.YAML != nil:

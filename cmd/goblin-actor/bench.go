@@ -24,7 +24,7 @@ them in interleaved rounds, and reports medians and ratios.
 
   calls   tools/call of 200 bytes
   big     tools/call with a result of 1 MiB
-  list    tools/list of 1000 tools from 20 servers; "× static" is × a static handler that writes the same bytes
+  list    tools/list of 1000 tools from 20 servers (--servers, --tools); "× static" is × a static handler that writes the same bytes
   idle    memory of sessions that hold a stream open
   cold    the first tools/list of a gateway that was just started, from its state file
   cells   calls of clients of each era to servers of each era; "× legacy" is × legacy clients at legacy servers`,
@@ -46,6 +46,8 @@ them in interleaved rounds, and reports medians and ratios.
 	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time of each target at each concurrency")
 	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds the duration is cut into")
 	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: sessions at once")
+	flags.IntVar(&o.Servers, "servers", 20, "list: servers behind the gateway")
+	flags.IntVar(&o.Tools, "tools", 50, "list: tools of each, all of them on one page")
 	flags.IntVar(&o.Starts, "starts", 20, "cold: starts of each size")
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
 	flags.StringVar(&out, "out", "", "directory for report.json and report.md")

@@ -1,0 +1,45 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// BenchmarkChange: 10 000 tools of usual size (about 600 bytes) of 100 servers, one of which lists a tool more or less: from its list to what
+// subscribers and those who watch are told, which is all there is to a publication.
+func BenchmarkChange(b *testing.B) {
+	s := newState(Options{Naming: naming})
+	now := time.Unix(1e9, 0)
+	var lists [2][][]byte
+	for server := range 100 {
+		s.step(now, message.ServerRules{Server: catalog.Server{Name: fmt.Sprint("server", server), Order: server}}, nil)
+		var list [][]byte
+		for tool := range 100 {
+			list = append(list, fmt.Appendf(nil, `{"name":"tool_%d","description":%q,"inputSchema":{"type":"object","properties":{"path":{"type":"string","description":%q}},"required":["path"]}}`,
+				tool, strings.Repeat("does a thing ", 15), strings.Repeat("where it is ", 20)))
+		}
+		s.step(now, message.ServerCatalog{Server: fmt.Sprint("server", server), Kind: protocol.Tools, Items: list}, nil)
+		lists = [2][][]byte{list, list[1:]}
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		now = now.Add(time.Hour)
+		s.waiting, s.spoken.waiting = false, false
+		effects := s.step(now, message.ServerCatalog{Server: "server99", Kind: protocol.Tools, Items: append([][]byte(nil), lists[i%2]...)}, nil)
+		told := 0
+		for _, e := range effects {
+			if r, ok := e.Act.(remember); ok {
+				told += len(r.changes)
+			}
+		}
+		if i > 1 && told != 1 {
+			b.Fatalf("%d changes told in %d effects", told, len(effects))
+		}
+	}
+}
