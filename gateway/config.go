@@ -99,11 +99,12 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 		}
 		order = max(order, known.Order+1)
 	}
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: s.entry()}})
+	entry, err := json.Marshal(map[string]any{name: s.entry()})
 	if err != nil {
 		return nil, fmt.Errorf("gateway: server %q: %w", name, err)
 	}
-	one, report := config.Parse("Config.Servers", text, os.LookupEnv)
+	// YAML, since a file of JSON is taken for another program's, whose texts mean something else.
+	one, report := config.Parse("Config.Servers", append([]byte("mcpServers: "), entry...), os.LookupEnv)
 	if err := told(report, log); err != nil {
 		return nil, err
 	}
