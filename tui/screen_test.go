@@ -204,6 +204,10 @@ func (f *fixed) Events(_ context.Context, after uint64) ([]status.Event, error) 
 
 func (f *fixed) Lines(context.Context, string, uint64) ([]status.Event, error) { return nil, nil }
 
+func (f *fixed) Finished(context.Context, string, uint64) ([]status.FinishedCall, error) {
+	return nil, nil
+}
+
 func (f *fixed) Metrics(context.Context) (string, error) { return f.get().Metrics, nil }
 
 func (f *fixed) Act(_ context.Context, a status.Action) error {

@@ -91,6 +91,6 @@ func (d *desk) Act(self kernel.Self, act any) {
 			m = d.Metrics.Server(a.Server)
 			d.meters[a.Server] = m
 		}
-		a.Count(m)
+		a.Count(m, "desk")
 	}
 }

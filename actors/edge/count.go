@@ -13,34 +13,38 @@ import (
 // CallOutcome says how a call ended.
 type CallOutcome struct {
 	Server   string
-	method   protocol.Method
-	outcome  status.Outcome
-	seconds  float64
-	mimeType string // of what was read, in a result of resources/read
+	ended    status.Ended // whose it was is known where it is counted
+	mimeType string       // of what was read, in a result of resources/read
 }
 
-// Count adds it to its server's metrics.
-func (c CallOutcome) Count(m *status.ServerMetrics) {
-	m.Call(c.method, c.outcome, c.seconds)
-	if c.method == protocol.MethodResourcesRead {
-		m.Read(c.mimeType, c.outcome == status.OutcomeOK)
+// Count adds it to its server's metrics. session is the call's holder as people are shown it.
+func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
+	c.ended.Session = session
+	m.Ended(c.ended)
+	if c.ended.Method == protocol.MethodResourcesRead {
+		m.Read(c.mimeType, c.ended.Outcome == status.OutcomeOK)
 	}
+}
+
+// endedAs is how the call ends now.
+func endedAs(now time.Time, c *call.Call, outcome status.Outcome) status.Ended {
+	return status.Ended{Method: c.Method, Item: c.Item, Outcome: outcome, Began: c.Began, Took: now.Sub(c.Began)}
 }
 
 // CountUnanswered is counted for a call that ended without an answer of its server's.
 func CountUnanswered(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
-	return kernel.Act(CallOutcome{Server: c.Server, method: c.Method, outcome: outcome, seconds: now.Sub(c.Began).Seconds()})
+	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, outcome)})
 }
 
 // CountAnswered is counted for an answer of the server's own.
 func CountAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
-	c := CallOutcome{Server: of.Server, method: of.Method, outcome: status.OutcomeError, seconds: now.Sub(of.Began).Seconds()}
+	c := CallOutcome{Server: of.Server, ended: endedAs(now, of, status.OutcomeError)}
 	if frame.Kind == protocol.KindResult {
-		c.outcome = status.OutcomeOK
+		c.ended.Outcome = status.OutcomeOK
 		switch of.Method {
 		case protocol.MethodToolsCall:
 			if toolFailed(frame) {
-				c.outcome = status.OutcomeToolError
+				c.ended.Outcome = status.OutcomeToolError
 			}
 		case protocol.MethodResourcesRead:
 			c.mimeType = mimeTypeOf(frame)

@@ -36,7 +36,7 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 			var h call.Call
 			h.Method, h.Server = c.method, "files"
 			got := CountAnswered(h.Began, &h, &f).Act.(CallOutcome)
-			if want := (CallOutcome{"files", c.method, c.outcome, 0, c.mime}); got != want {
+			if want := (CallOutcome{"files", status.Ended{Method: c.method, Outcome: c.outcome}, c.mime}); got != want {
 				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
 			}
 		})

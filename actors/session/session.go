@@ -111,7 +111,7 @@ func (s *session) Act(self kernel.Self, act any) {
 	case turnAway:
 		a.refusal.Refuse(a.x, protocol.EraLegacy)
 	case edge.CallOutcome:
-		a.Count(s.meter(a.Server))
+		a.Count(s.meter(a.Server), shortID(s.ID))
 	case push:
 		s.push(self, a)
 	case coalesced:

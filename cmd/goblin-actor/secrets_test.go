@@ -55,6 +55,7 @@ var exercised = map[string][]string{
 	"watch":           {"watch a:b --connect http://127.0.0.1:9/mcp?token=sworDfish", "watch a:b --connect ftp://127.0.0.1:9/mcp?token=sworDfish"},
 	"watch catalog":   {"watch catalog --connect ftp://h?token=sworDfish", "watch catalog http://h?token=sworDfish"},
 	"logs":            {"logs --connect GATE?token=sworDfish", "logs leaky -o json", "logs nobody --connect ftp://h?token=sworDfish"},
+	"calls":           {"calls", "calls -o json", "calls --server leaky --connect ftp://h?token=sworDfish"},
 	"describe":        {"describe ready_search_notes --connect GATE?token=sworDfish", "describe a:b --connect http://127.0.0.1:9/mcp?token=sworDfish"},
 	"status":          {"status", "status -o json", "status -o yaml", "status --connect GATE?token=sworDfish", "status http://h?token=sworDfish"},
 	"tui":             {"tui", "tui --connect ftp://h?token=sworDfish"},
@@ -137,7 +138,7 @@ func TestNothingTellsSecrets(t *testing.T) {
 		}
 		every(path)
 	})
-	for _, page := range []string{"statusz", "serverz", "backendz", "catalogz", "callz", "sessionz", "actorz", "subscriptionz", "metrics", "logz"} {
+	for _, page := range []string{"statusz", "serverz", "backendz", "catalogz", "callz", "sessionz", "actorz", "subscriptionz", "metrics", "logz", "finishedz"} {
 		said := gateway.page(t, page)
 		tells("/"+page, said)
 	}

@@ -6,6 +6,7 @@
 //	/eventz                                log lines as server-sent events; ?once ends after those remembered, ?after=<number> skips
 //	/eventz?want=catalog                   what becomes of the catalog, likewise; ?after=now leaves out what is remembered
 //	/logz                                  what servers wrote and the log says of them; ?server=<name>, ?after=<number>
+//	/finishedz                             calls that have ended; ?server=<name>, ?after=<number>
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
 //	POST /actions/reload {}                reads the configuration file; 204 when it is in force, 422 with its faults
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/read {"uri": …}

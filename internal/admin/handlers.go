@@ -45,6 +45,7 @@ func private(src status.Source, user User) http.Handler {
 	mux.Handle("/actorz", get(part(src, func(s *status.Snapshot) any { return s.Actors })))
 	mux.Handle("/catalogz", get(catalogz(src)))
 	mux.Handle("/eventz", get(eventz(src)))
+	mux.Handle("/finishedz", get(finishedz(src)))
 	mux.Handle("/logz", get(linesz(src)))
 	mux.Handle("POST /actions/{verb}", act(src))
 	mux.Handle("POST /actions/call", use(user, "call"))

@@ -9,9 +9,22 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// linesz: what a server wrote and what the log says of it; without ?server of all, and of the gateway itself. ?after skips what
-// is known. It does not wait for more.
+// linesz: what a server wrote and what the log says of it; without ?server of all, and of the gateway itself.
 func linesz(src status.Source) http.HandlerFunc {
+	return remembered(func(ctx context.Context, server string, after uint64) ([]status.Event, error) {
+		return src.Lines(ctx, server, after)
+	})
+}
+
+// finishedz: the calls that have ended; without ?server those of all.
+func finishedz(src status.Source) http.HandlerFunc {
+	return remembered(func(ctx context.Context, server string, after uint64) ([]status.FinishedCall, error) {
+		return src.Finished(ctx, server, after)
+	})
+}
+
+// remembered serves what is remembered of a server. ?after skips what is known. It does not wait for more.
+func remembered[T any](ask func(ctx context.Context, server string, after uint64) ([]T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 		defer cancel()
@@ -20,15 +33,15 @@ func linesz(src status.Source) http.HandlerFunc {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		lines, err := src.Lines(ctx, r.URL.Query().Get("server"), after)
+		list, err := ask(ctx, r.URL.Query().Get("server"), after)
 		if err != nil {
-			http.Error(w, "no lines: "+err.Error(), http.StatusServiceUnavailable)
+			http.Error(w, "nothing is remembered: "+err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		if lines == nil {
-			lines = []status.Event{} // in JSON nothing is [], not null
+		if list == nil {
+			list = []T{} // in JSON nothing is [], not null
 		}
-		writeJSON(w, http.StatusOK, lines, r.URL.Query().Has("pretty"))
+		writeJSON(w, http.StatusOK, list, r.URL.Query().Has("pretty"))
 	}
 }
 
@@ -37,4 +50,11 @@ func (r *remote) Lines(ctx context.Context, server string, after uint64) ([]stat
 	var lines []status.Event
 	err := r.json(ctx, "/logz?after="+strconv.FormatUint(after, 10)+"&server="+url.QueryEscape(server), &lines)
 	return lines, err
+}
+
+// Finished implements status.Source.
+func (r *remote) Finished(ctx context.Context, server string, after uint64) ([]status.FinishedCall, error) {
+	var calls []status.FinishedCall
+	err := r.json(ctx, "/finishedz?after="+strconv.FormatUint(after, 10)+"&server="+url.QueryEscape(server), &calls)
+	return calls, err
 }

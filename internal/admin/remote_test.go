@@ -12,10 +12,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
 )
 
 // gateway is one with something to tell of everything.
@@ -75,6 +77,8 @@ func TestRemoteSaysWhatTheGatewaySays(t *testing.T) {
 	log.With("server", "files").Debug(status.MessageStderr, "line", "oops")
 	same("Lines", func(s status.Source) (any, error) { return s.Lines(ctx, "", 0) })
 	same("Lines of a server", func(s status.Source) (any, error) { return s.Lines(ctx, "files", 1) })
+	local.Counters.Server("files").Ended(status.Ended{Session: "a", Method: protocol.MethodToolsCall, Item: "x", Began: time.Unix(1, 0).UTC(), Took: time.Second})
+	same("Finished", func(s status.Source) (any, error) { return s.Finished(ctx, "files", 0) })
 	for i := range 3 {
 		got, err := far.Events(ctx, uint64(i))
 		if want := events.After(uint64(i)); err != nil || len(got) != len(want) || len(got) > 0 && got[0].Message != want[0].Message {

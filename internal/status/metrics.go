@@ -32,6 +32,7 @@ const (
 type Metrics struct {
 	notifications [maxMethods][deliveries]atomic.Uint64
 	bytes         [sides][directions]atomic.Uint64
+	ended         atomic.Uint64 // calls that ended and are remembered
 
 	mu      sync.RWMutex
 	servers map[string]*ServerMetrics

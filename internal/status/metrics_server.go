@@ -39,6 +39,7 @@ type ServerMetrics struct {
 	calls     [maxMethods][outcomes]atomic.Uint64
 	seconds   [maxMethods]histogram
 	queueWait histogram
+	finished  finished
 
 	mu    sync.RWMutex
 	reads map[readKey]*atomic.Uint64

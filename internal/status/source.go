@@ -21,6 +21,9 @@ type Source interface {
 	// Lines returns what a server wrote and what the log says of it, as Events.Lines does.
 	Lines(ctx context.Context, server string, after uint64) ([]Event, error)
 
+	// Finished returns calls that have ended, as Metrics.Finished does.
+	Finished(ctx context.Context, server string, after uint64) ([]FinishedCall, error)
+
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
@@ -130,6 +133,11 @@ func (l Local) Lines(_ context.Context, server string, after uint64) ([]Event, e
 		return nil, nil
 	}
 	return l.Log.Lines(server, after), nil
+}
+
+// Finished implements Source.
+func (l Local) Finished(_ context.Context, server string, after uint64) ([]FinishedCall, error) {
+	return l.Counters.Finished(server, after), nil
 }
 
 // Metrics implements Source: the counters, then the states of a fresh Snapshot. Without a Snapshot the counters alone:

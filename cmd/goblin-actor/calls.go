@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/status"
+)
+
+// newCalls returns the command that prints what was called.
+func newCalls() *cobra.Command {
+	var connect, server string
+	var follow, failed bool
+	var out format
+	cmd := &cobra.Command{
+		Use:   "calls",
+		Short: "Print the calls that have ended and those that run",
+		Long: `Print the calls that have ended, the newest at the end, and below them those that run. The running gateway remembers the newest
+256 of each server, and 64 that failed, which successes do not wash out.
+
+OUTCOME is ok; tool_error (a result that says isError); error (the server's own); timeout, cancelled, unavailable, queue_full or
+failed (the gateway's); of calls that run: queued, written, or parked at a question, and the time that is left.
+-o json prints one object, with --follow one for each call that ends.`,
+		Example: "  goblin-actor calls --failed\n  goblin-actor calls --follow --server files",
+		Args:    takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			source, err := dialAdmin(connect)
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			c := &callPrinter{source: source, server: server, failed: failed, out: cmd.OutOrStdout(), format: out}
+			err = c.print(ctx, follow)
+			if errors.Is(context.Cause(ctx), error(errInterrupted)) {
+				return errQuiet
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with the calls that end, until interrupted")
+	cmd.Flags().BoolVar(&failed, "failed", false, "only those that failed; none that run")
+	cmd.Flags().StringVar(&server, "server", "", "only those of this server")
+	_ = cmd.RegisterFlagCompletionFunc("server", completeServers(&connect)) // there is such a flag
+	connectFlag(cmd, &connect)
+	out.add(cmd)
+	return cmd
+}
+
+type callPrinter struct {
+	source status.Source
+	server string
+	failed bool
+	out    io.Writer
+	format format
+}
+
+// calls is what -o json prints.
+type calls struct {
+	Finished []status.FinishedCall `json:"finished"`
+	Running  []status.Call         `json:"running"`
+}
+
+func (c *callPrinter) print(ctx context.Context, follow bool) error {
+	var seen calls
+	var err error
+	if seen.Finished, err = c.ended(ctx, 0); err != nil {
+		return err
+	}
+	after := lastNumber(seen.Finished, 0)
+	if c.failed {
+		seen.Finished = slices.DeleteFunc(seen.Finished, func(f status.FinishedCall) bool { return !f.Failed() })
+	}
+	if !follow {
+		return c.all(ctx, seen)
+	}
+	if c.format == formatTable {
+		if _, err := io.WriteString(c.out, strings.Join(callHead, "  ")+"\n"); err != nil {
+			return err
+		}
+	}
+	tick := time.NewTicker(logsStep)
+	defer tick.Stop()
+	for {
+		for _, f := range seen.Finished {
+			if err := c.one(f); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if seen.Finished, err = c.ended(ctx, after); err != nil {
+			return err
+		}
+		after = lastNumber(seen.Finished, after)
+		if c.failed {
+			seen.Finished = slices.DeleteFunc(seen.Finished, func(f status.FinishedCall) bool { return !f.Failed() })
+		}
+	}
+}
+
+func lastNumber(list []status.FinishedCall, known uint64) uint64 {
+	if len(list) == 0 {
+		return known
+	}
+	return list[len(list)-1].Number
+}
+
+func (c *callPrinter) ended(ctx context.Context, after uint64) ([]status.FinishedCall, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	list, err := c.source.Finished(ctx, c.server, after)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	return list, nil
+}
+
+// callHead are the columns; those of a call that ended while one watches are as wide as here.
+var callHead = []string{"WHEN    ", "CLIENT  ", "SERVER      ", "METHOD        ", "ITEM                      ", "OUTCOME    ", "TOOK"}
+
+func callCells(f status.FinishedCall) []string {
+	ended := f.Began.Add(time.Duration(f.Seconds * float64(time.Second)))
+	return []string{ended.Local().Format(time.TimeOnly), oneLine(f.Session, 0), oneLine(f.Server, 0), oneLine(f.Method, 40), oneLine(f.Item, maxCell), f.Outcome, took(f.Seconds)}
+}
+
+func took(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Second:
+		return d.Round(100 * time.Microsecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// one prints a call that ended while one watches.
+func (c *callPrinter) one(f status.FinishedCall) error {
+	if c.format != formatTable {
+		raw, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		if c.format == formatYAML {
+			if _, err := io.WriteString(c.out, "---\n"); err != nil {
+				return err
+			}
+			return c.format.raw(c.out, raw)
+		}
+		_, err = fmt.Fprintln(c.out, escaped(string(raw)))
+		return err
+	}
+	var b strings.Builder
+	for i, cell := range callCells(f) {
+		b.WriteString(padded(cell, len(callHead[i])) + "  ")
+	}
+	_, err := fmt.Fprintln(c.out, strings.TrimRight(b.String(), " "))
+	return err
+}
+
+// all prints what there is once.
+func (c *callPrinter) all(ctx context.Context, seen calls) error {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	s, err := c.source.Status(ctx)
+	if err != nil {
+		return unreachable(err)
+	}
+	seen.Running = []status.Call{}
+	for _, r := range s.Calls {
+		if !c.failed && (c.server == "" || c.server == r.Server) {
+			seen.Running = append(seen.Running, r)
+		}
+	}
+	if c.format != formatTable {
+		raw, err := json.Marshal(seen)
+		if err != nil {
+			return err
+		}
+		return c.format.raw(c.out, raw)
+	}
+	var rows [][]string
+	for _, f := range seen.Finished {
+		rows = append(rows, append(callCells(f), ""))
+	}
+	for _, r := range seen.Running {
+		left := ""
+		if r.Deadline.After(s.Now) {
+			left = took(r.Deadline.Sub(s.Now).Seconds())
+		}
+		rows = append(rows, []string{"now", oneLine(r.Session, 0), oneLine(r.Server, 0), oneLine(r.Method, 40), oneLine(r.Item, maxCell), r.State, took(s.Now.Sub(r.Began).Seconds()), left})
+	}
+	if len(rows) == 0 {
+		_, err := io.WriteString(c.out, "no calls\n")
+		return err
+	}
+	head := make([]string, 0, len(callHead)+1)
+	for _, title := range callHead {
+		head = append(head, strings.TrimSpace(title))
+	}
+	return table(c.out, append(head, "LEFT"), rows)
+}
