@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// examineStep is how often a look is taken at the servers: short, as a reason stands for 500 ms only between two attempts.
+// examineStep is how often a look is taken at the servers.
 const examineStep = 50 * time.Millisecond
 
 type doctorOptions struct {
@@ -116,7 +117,6 @@ type diagnosis struct {
 	doc    diagnosisDoc
 
 	began   time.Time
-	reasons map[string]string    // the last one seen of each server: a new attempt begins without one
 	done    map[string]bool      // the servers that have been told
 	advised map[[2]string]string // who was given that cause and cure
 	kept    map[string]serverDoc // by server
@@ -126,7 +126,7 @@ type diagnosis struct {
 func newDiagnosis(out io.Writer, path string, format format, cfg *config.Config, report config.Report) *diagnosis {
 	return &diagnosis{
 		out: out, format: format, paint: paletteFor(out), cfg: cfg, report: report, began: time.Now(), doc: diagnosisDoc{Config: path},
-		reasons: map[string]string{}, done: map[string]bool{}, advised: map[[2]string]string{}, kept: map[string]serverDoc{},
+		done: map[string]bool{}, advised: map[[2]string]string{}, kept: map[string]serverDoc{},
 	}
 }
 
@@ -165,32 +165,17 @@ func (d *diagnosis) watch(ctx context.Context, g *actors.Gateway, patience time.
 	}
 }
 
-// look tells the servers of which the picture says how they are; with all those too of which it does not. It returns
-// whether every one has been told.
+// look tells the servers that nobody need wait for any more; with all those too that still start. It returns whether every one
+// has been told.
 func (d *diagnosis) look(s *status.Snapshot, all bool) bool {
-	told := len(s.Servers) == len(d.cfg.Servers)
 	for _, server := range s.Servers {
-		backend := backendOf(s, server.Name)
-		reason := server.Reason
-		if reason == "" {
-			reason = backend.Reason
-		}
-		if reason != "" {
-			d.reasons[server.Name] = reason
-		}
-		if d.done[server.Name] {
-			continue
-		}
-		known := server.State == "ready" || server.State == "disabled" || server.State == "misconfigured" ||
-			(server.Settled || server.FailedFirst) && d.reasons[server.Name] != ""
-		if !known && !all {
-			told = false
+		if d.done[server.Name] || slices.Contains(s.Waiting, server.Name) && !all {
 			continue
 		}
 		d.done[server.Name] = true
-		d.tell(server, backend)
+		d.tell(server, backendOf(s, server.Name))
 	}
-	return told
+	return s.Ready
 }
 
 // backendOf returns the connection of a server that has most to say: one that failed, else the first.
@@ -210,9 +195,10 @@ func backendOf(s *status.Snapshot, server string) status.Backend {
 	return first
 }
 
+// configOf is the entry of a server, of a group its first one.
 func (d *diagnosis) configOf(name string) config.Server {
 	for _, server := range d.cfg.Servers {
-		if server.Name == name {
+		if cmp.Or(server.Group, server.Name) == name || server.Name == name {
 			return server
 		}
 	}

@@ -102,9 +102,9 @@ var addresses = []rule{
 	on(`malformed http answer|tls: |unexpected eof|connection was reset`, "what listens there does not speak http, or wants https", "try https:// in url, and look at the port"),
 	on(`no such host`, "nobody knows that host", "mend the name in url; look at the network"),
 	on(`connection refused`, "nobody listens at that port", "start that server, or mend the port in url"),
-	on(`dial |i/o timeout|network is unreachable|no answer within|no route to host`, "nobody answers at its URL", "look whether the server runs, and whether a proxy or firewall is in between"),
+	on(`^waits for the connection|dial |i/o timeout|network is unreachable|no answer within|no route to host`, "nobody answers at its URL", "look whether the server runs, and whether a proxy or firewall is in between"),
 	on(`refused initialize|not a json-rpc|jsonrpc is not|without an answer`, "what answers there is no MCP server", "{endpoint}"),
-	on(`starttimeout|^$`, "it takes the connection, but does not answer", "look at its own log; raise startTimeout or --timeout if it only is slow"),
+	on(`starttimeout|^waits for the answer|^waits for its lists|^$`, "it takes the connection, but does not answer", "look at its own log; raise startTimeout or --timeout if it only is slow"),
 }
 
 // explain says why a server is not well and what a person can do, by what was seen.
@@ -130,7 +130,7 @@ func (s symptom) explain() (cause, todo string) {
 		return "it prints its log on stdout, where messages belong, or is no MCP server on stdio", "have it log to stderr, or look for its flag for stdio; " + byHand
 	case strings.Contains(s.reason, "refused initialize"):
 		return "what answers is no MCP server on stdio", "look for its flag for stdio; " + byHand
-	case s.reason == "" || strings.Contains(s.reason, "startTimeout"):
+	case s.reason == "" || strings.Contains(s.reason, "startTimeout") || strings.HasPrefix(s.reason, "waits for "):
 		return "it runs and is silent: it may be downloading, or wait for something else than MCP on stdin",
 			"raise startTimeout and --timeout if it is slow (a first npx download is); does it need an argument such as stdio? " + byHand
 	}

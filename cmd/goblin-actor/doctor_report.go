@@ -96,7 +96,11 @@ func (d *diagnosis) tell(server status.Server, backend status.Backend) {
 	}
 	if !doc.OK {
 		d.ill++
-		s := symptom{server: d.configOf(server.Name), state: server.State, reason: d.reasons[server.Name], noise: backend.Noise, file: d.doc.Config}
+		s := symptom{server: d.configOf(server.Name), state: server.State, reason: cmp.Or(server.Reason, backend.Reason), noise: backend.Noise, file: d.doc.Config}
+		if _, before, again := strings.Cut(s.reason, "before: "); again { // the next attempt is under way
+			s.reason, s.state = before, "waiting"
+		}
+		doc.State = s.state
 		s.command = d.report.CommandLine(s.server)
 		for _, line := range backend.Stderr {
 			if line = oneLine(line, stderrRunes); line != "" && !slices.Contains(s.stderr, line) { // every start says the same
@@ -125,7 +129,7 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 		fmt.Fprintf(out, "%s %s: ready, protocol %s over %s; %s, %s, %s, %s\n", p.good("✓"), name,
 			cmp.Or(doc.Protocol, "?"), cmp.Or(doc.Transport, "?"), count(doc.Tools, "tool"), count(doc.Prompts, "prompt"),
 			count(doc.Resources, "resource"), count(doc.Templates, "template"))
-		if reason != "" {
+		if reason != "" && strings.Contains(reason, "could not be listed") {
 			fmt.Fprintf(out, "    %s %s; it is asked again\n", p.warn("!"), oneLine(reason, symptomRunes))
 		}
 		if doc.Noise > 0 {
@@ -166,8 +170,11 @@ func (d *diagnosis) end() error {
 	d.doc.Servers = []serverDoc{}
 	if d.cfg != nil {
 		for _, server := range d.cfg.Servers {
-			if doc, ok := d.kept[server.Name]; ok {
-				d.doc.Servers = append(d.doc.Servers, doc)
+			for _, name := range []string{server.Name, server.Group} {
+				if doc, ok := d.kept[name]; ok {
+					d.doc.Servers = append(d.doc.Servers, doc)
+					delete(d.kept, name)
+				}
 			}
 		}
 	}
