@@ -13,6 +13,9 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
+// shownPath is how much of PATH the error of a missing program tells.
+const shownPath = 120
+
 // processes are the programs that run. It is the one thing all links share, for KillAll alone.
 var processes = struct {
 	sync.Mutex
@@ -55,7 +58,11 @@ func startChild(o Options) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := &exec.Cmd{Path: path, Args: append([]string{o.Command}, o.Args...), Dir: o.Dir, Env: o.Env}
+	called := o.Command
+	if filepath.Base(called) != called {
+		called = path // Python finds its environment by this name, relative to where it runs
+	}
+	cmd := &exec.Cmd{Path: path, Args: append([]string{called}, o.Args...), Dir: o.Dir, Env: o.Env}
 	if cmd.Env == nil {
 		cmd.Env = []string{} // nil would mean our own
 	}
@@ -165,6 +172,9 @@ func lookup(command, base, dir string, env []string) (string, error) {
 		if file, found := executable(filepath.Join(folder, command), env); found {
 			return file, nil
 		}
+	}
+	if len(list) > shownPath {
+		list = list[:shownPath] + "…"
 	}
 	return "", fmt.Errorf("%w on PATH (%s)", upstream.ErrProgramNotFound, list)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -195,4 +196,19 @@ func testAllZombies(group int) bool {
 func testFiles() int {
 	files, _ := os.ReadDir("/proc/self/fd")
 	return len(files)
+}
+
+// A program that is found beside the configuration is called by its whole path: Python finds its virtual environment by that.
+func TestProcessIsCalledByItsPath(t *testing.T) {
+	base, elsewhere := t.TempDir(), t.TempDir()
+	if err := os.Symlink("/bin/sh", filepath.Join(base, "shell")); err != nil {
+		t.Fatal(err)
+	}
+	r := linktest.New(t)
+	l := Open(Options{Command: "./shell", Base: base, Dir: elsewhere, Args: []string{"-c", `echo "$0" >&2; pwd >&2`}}, r.Sink)
+	c := linktest.Wait[upstream.Closed](r, 1)
+	if want := []string{filepath.Join(base, "shell"), elsewhere}; !slices.Equal(c.Stderr, want) {
+		t.Errorf("stderr %q, want %q", c.Stderr, want)
+	}
+	l.Close(0)
 }
