@@ -1,6 +1,9 @@
 package actors
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +31,7 @@ func lives(t *testing.T) func(do func(t *testing.T, open func(change func(*confi
 				for i, name := range []string{"one", "two"}[:len(servers)] {
 					openers[name] = servers[i].Open
 				}
+				openers["uno"] = servers[0].Open // one, renamed
 				return openOn(t, openers, "stdio", Options{State: path}, func(c *config.Config) {
 					for i := range c.Servers {
 						c.Servers[i].Args = []string{c.Servers[i].Name}
@@ -115,4 +119,171 @@ func TestALiveListThatDiffers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a server may have that is in its first start is never called unknown, whatever it is called by, listed from the state file or
+// not; what a server that is there does not have is.
+func TestNothingIsUnknownThatMayBeStarting(t *testing.T) {
+	tool := func(name string) string { return `"tools/call","params":{"name":"` + name + `"` }
+	read := func(uri string) string { return `"resources/read","params":{"uri":"` + uri + `"` }
+	asked := []string{
+		tool("one_new"), tool("one:new"), tool("one/new"), tool("one__new"), tool("one.new"), tool("one:new@0"), tool("new"),
+		`"prompts/get","params":{"name":"one_new"`, `"prompts/get","params":{"name":"new"`,
+		read("resource://one/file:///new"), read("one_file___new"), read("file:///new"),
+		`"completion/complete","params":{"ref":{"type":"ref/prompt","name":"one_new"},"argument":{"name":"a","value":"b"}`,
+		`"completion/complete","params":{"ref":{"type":"ref/resource","uri":"resource://one/file:///{x}"},"argument":{"name":"x","value":"b"}`,
+	}
+	life := lives(t)
+	for _, seen := range []bool{false, true} {
+		life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+			h := open(nil, &actortest.Server{Mute: true}, &actortest.Server{Tools: []string{"c"}, Prompts: []string{"p"}})
+			defer h.close()
+			time.Sleep(10 * time.Second)
+			h.initialize()
+			for _, ask := range asked {
+				for era, line := range map[string]string{
+					"legacy": `{"jsonrpc":"2.0","id":7,"method":` + ask + `}}`,
+					"modern": `{"jsonrpc":"2.0","id":7,"method":` + strings.Replace(ask, `"params":{`, `"params":{`+fmt.Sprintf(modernMeta, "{}")+`,`, 1) + `}}`,
+				} {
+					if got := h.one(line); !strings.Contains(got, `"SERVER_UNAVAILABLE"`) || !strings.Contains(got, "starting") {
+						t.Errorf("remembered: %v, %s: %s: %s", seen, era, ask, got)
+					}
+				}
+			}
+			if got := h.one(`{"jsonrpc":"2.0","id":7,"method":` + tool("two_new") + `}}`); !strings.Contains(got, "TOOL_NOT_FOUND") {
+				t.Errorf("two_new: %s", got)
+			}
+		})
+		life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) { // that it is remembered
+			h := open(nil, &actortest.Server{Tools: []string{"a"}, Prompts: []string{"p"}}, &actortest.Server{Tools: []string{"c"}})
+			defer h.close()
+			h.initialize()
+		})
+	}
+}
+
+// A server that has never been seen holds nobody up where others are known; where none is, there would be nothing to show.
+func TestAnUnknownServerHoldsNobodyUp(t *testing.T) {
+	life := lives(t)
+	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+		h := open(nil, &actortest.Server{Tools: []string{"a"}})
+		defer h.close()
+		h.initialize()
+	})
+	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+		h := open(nil, &actortest.Server{Tools: []string{"a"}}, &actortest.Server{Mute: true})
+		defer h.close()
+		if names := toolNames(t, h.listAtOnce()); !slices.Equal(names, []string{"one_a"}) {
+			t.Errorf("the list has %v", names)
+		}
+	})
+	within(func(t *testing.T) {
+		h := open(t, map[string]*actortest.Server{"one": {Mute: true}}, nil)
+		defer h.close()
+		began := time.Now()
+		if _, err := io.WriteString(h.in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		for len(h.got()) == 0 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if took := time.Since(began); took < 4*time.Second || took > 6*time.Second {
+			t.Errorf("where nothing is known initialize took %v", took)
+		}
+	})(t)
+}
+
+// A server whose first attempt fails stays listed as it was remembered, is called cached, and calls to it say why.
+func TestARememberedServerThatFails(t *testing.T) {
+	life := lives(t)
+	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+		h := open(nil, &actortest.Server{Tools: []string{"a"}})
+		defer h.close()
+		h.initialize()
+	})
+	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+		server := &actortest.Server{Refuse: errors.New("no such program")}
+		h := open(nil, server)
+		defer h.close()
+		h.listAtOnce()
+		time.Sleep(10 * time.Second)
+		if got := h.one(listTools); !strings.Contains(got, cachedMark) {
+			t.Errorf("the list is %s", got)
+		}
+		if got := h.one(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_a"}}`); !strings.Contains(got, `"SERVER_UNAVAILABLE"`) || !strings.Contains(got, "no such program") {
+			t.Errorf("a call: %s", got)
+		}
+		s, err := h.gateway.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.Ready || s.Servers[0].State != "waiting" || s.Servers[0].CachedSince.IsZero() || !strings.Contains(s.Servers[0].Reason, "catalog cached, of ") || s.Servers[0].Tools != 1 {
+			t.Errorf("status: ready %v, %+v", s.Ready, s.Servers[0])
+		}
+	})
+}
+
+// Filters in force apply to what is remembered; a server that is switched off, or whose command is another one, is not listed from
+// the file; one that is switched on again in the same process is listed at once as it was last.
+func TestRememberedAndConfigured(t *testing.T) {
+	life := lives(t)
+	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+		h := open(nil, &actortest.Server{Tools: []string{"a", "b"}}, &actortest.Server{Tools: []string{"c"}})
+		defer h.close()
+		h.initialize()
+	})
+	for _, tt := range []struct {
+		name   string
+		change func(c *config.Config)
+		want   []string
+	}{
+		{"a filter", func(c *config.Config) { c.Servers[0].Tools.Deny = []string{"b"} }, []string{"one_a", "two_c"}},
+		{"switched off", func(c *config.Config) { c.Servers[0].Disabled = true }, []string{"two_c"}},
+		{"another argument", func(c *config.Config) { c.Servers[0].Args = []string{"other"} }, []string{"two_c"}},
+		{"another variable", func(c *config.Config) { c.Servers[0].Env = map[string]string{"TOKEN": "x"} }, []string{"two_c"}},
+		{"another name", func(c *config.Config) { c.Servers[0].Name = "uno" }, []string{"two_c", "uno_a", "uno_b"}},
+		{"replicas", func(c *config.Config) { c.Servers[0].Replicas = 2 }, []string{"one_a", "one_b", "two_c"}},
+		{"a fault", func(c *config.Config) { c.Servers[0].Fault = "no" }, []string{"two_c"}},
+	} {
+		life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+			h := open(tt.change, &actortest.Server{Mute: true}, &actortest.Server{Mute: true})
+			defer h.close()
+			if names := toolNames(t, h.listAtOnce()); !slices.Equal(names, tt.want) {
+				t.Errorf("%s: the list has %v, want %v", tt.name, names, tt.want)
+			}
+		})
+	}
+}
+
+// A server that is switched off and on again, in one life of the gateway, is listed at once as it was last.
+func TestRememberedWithinOneLife(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"a"}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		server.SetTools(true, "a", "b")
+		time.Sleep(time.Second)
+		cfg := config.Default()
+		one := config.DefaultServer()
+		one.Name, one.Written, one.Command = "one", "one", "fake"
+		off, on := cfg, cfg
+		gone := one
+		gone.Disabled = true
+		off.Servers, on.Servers = []config.Server{gone}, []config.Server{one}
+		h.gateway.Reload(&off)
+		time.Sleep(time.Second)
+		h.got()
+		if names := toolNames(t, h.one(listTools)); len(names) != 0 {
+			t.Errorf("switched off it lists %v", names)
+		}
+		server.Mute = true
+		h.gateway.Reload(&on)
+		time.Sleep(time.Second)
+		h.got()
+		got := h.one(listTools)
+		if names := toolNames(t, got); !slices.Equal(names, []string{"one_a", "one_b"}) || !strings.Contains(got, cachedMark) {
+			t.Errorf("switched on again it lists %s", got)
+		}
+	})(t)
 }
