@@ -108,11 +108,15 @@ func (s *state) rememberCatalog(now time.Time, out []kernel.Effect) []kernel.Eff
 	if l == nil || l.phase != message.Ready || l.info == nil {
 		return out
 	}
-	next := &message.KnownCatalog{Info: l.info, At: now}
+	known, next := s.remembered.catalog, &message.KnownCatalog{Info: l.info, At: now}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		if known != nil && !l.lists[kind].came { // it could not be fetched
+			next.Lists[kind] = known.Lists[kind]
+			continue
+		}
 		next.Lists[kind] = message.KnownList{Items: l.lists[kind].items, Silent: l.lists[kind].silent}
 	}
-	if known := s.remembered.catalog; known != nil && now.Sub(known.At) < refreshAfter && sameCatalog(known, next) {
+	if known != nil && now.Sub(known.At) < refreshAfter && sameCatalog(known, next) {
 		return out
 	}
 	s.remembered.catalog = next

@@ -281,7 +281,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 	default:
 		out = s.lead(out)
 	}
-	return s.noteSettled(out)
+	return s.rememberCatalog(now, s.noteSettled(out))
 }
 
 // enter notes the phase of a backend.
@@ -300,7 +300,7 @@ func (s *state) enter(now time.Time, sl *slot, m message.BackendChanged) {
 // becameReady gives a backend its part, and asks whether clients see what it has listed.
 func (s *state) becameReady(now time.Time, sl *slot, m message.BackendChanged, out []kernel.Effect) []kernel.Effect {
 	sl.wasReady, sl.info = true, m.Info
-	out = s.rememberCatalog(now, s.lead(s.remember(sl, m.Known, out)))
+	out = s.lead(s.remember(sl, m.Known, out))
 	s.confirms++
 	sl.confirm = s.confirms
 	return append(s.pump(now, out), kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
@@ -366,7 +366,7 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.
 	sl.phase = message.Stopped
 	out = s.started(sl, out)
 	s.updatesLost(sl)
-	out = s.lead(s.takeBackQueries(sl, out))
+	out = s.rememberCatalog(now, s.lead(s.takeBackQueries(sl, out)))
 	if sl.leaving {
 		return out
 	}

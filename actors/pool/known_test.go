@@ -1,0 +1,178 @@
+package pool
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// said notes in short what a step tells the registry, the store and the backends.
+func (w *world) said(msg any) string {
+	var all []string
+	for _, e := range step(w.s, w.now, msg, nil) {
+		switch m := e.Msg.(type) {
+		case message.ServerCatalog:
+			all = append(all, fmt.Sprintf("%s%s", m.Kind, m.Items))
+		case message.ServerRules:
+			all = append(all, strings.TrimSpace(fmt.Sprintf("announce %s", m.Server.State)))
+		case message.RememberCatalog:
+			all = append(all, fmt.Sprintf("remember %s", m.Known.Lists[protocol.Tools].Items))
+		case message.Connect:
+			all = append(all, "connect")
+		case message.Confirm:
+			if m.Key == clientsTold {
+				all = append(all, "told?")
+			}
+		}
+		if a, ok := e.Act.(kernel.Wake); ok && a.Msg == (clientsServed{}) {
+			all = append(all, "wait "+a.After.String())
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// lists has a replica list tools, and of the rest nothing.
+func (w *world) lists(i int, tools ...string) (said string) {
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		m := message.Listed{Backend: w.backends[i], Kind: kind}
+		if kind == protocol.Tools {
+			for _, tool := range tools {
+				m.Items = append(m.Items, []byte(tool))
+			}
+		}
+		said += w.said(m) + "|"
+	}
+	return said
+}
+
+func (w *world) ready(i int) string {
+	return w.said(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: message.Ready, Info: &message.ServerInfo{Version: "2025-11-25"}})
+}
+
+// What clients see of a server is remembered when it is news, or a day old.
+func TestRemembers(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 2)
+	w.phase(0, message.Syncing)
+	w.lists(0, "a")
+	if got := w.ready(0); !strings.Contains(got, "remember [a]") {
+		t.Errorf("ready: %s", got)
+	}
+	if got := w.lists(0, "a"); strings.Contains(got, "remember") {
+		t.Errorf("the same again: %s", got)
+	}
+	w.phase(1, message.Syncing)
+	if got := w.lists(1, "b") + w.ready(1); strings.Contains(got, "remember") {
+		t.Errorf("of another replica, which clients do not see: %s", got)
+	}
+	if got := w.said(message.BackendChanged{Backend: w.backends[0], Phase: message.Waiting}); !strings.Contains(got, "tools[b]") || !strings.Contains(got, "remember [b]") {
+		t.Errorf("the other one leads: %s", got)
+	}
+	if got := w.lists(1, "b", "c"); !strings.Contains(got, "remember [b c]") {
+		t.Errorf("another list: %s", got)
+	}
+	w.now = w.now.Add(refreshAfter)
+	if got := w.lists(1, "b", "c"); !strings.Contains(got, "remember [b c]") {
+		t.Errorf("a day later: %s", got)
+	}
+}
+
+// A pool that is begun anew shows what was remembered last, and connects when clients have had their time, or when one calls.
+func TestShowsWhatIsRemembered(t *testing.T) {
+	first := newWorld(t, config.Server{Queue: queue, URLs: []string{"http://x"}}, 1)
+	first.lists(0, "a")
+	first.phase(0, message.Syncing)
+	first.ready(0)
+	for _, ends := range []string{"told", "lost", "call"} {
+		w := newWorld(t, first.s.server, 1)
+		w.s = newState(Options{Server: first.s.server}, kernel.Reference{}, 2)
+		w.s.remembered = first.s.remembered
+		if got, want := w.said(kernel.Started{}), "tools[a]; prompts[]; resources[]; templates[]; announce cached; told?; wait 2s"; got != want {
+			t.Errorf("started: %q, want %q", got, want)
+		}
+		w.step(spawned{1, w.backends[0]})
+		wants := message.WantStart{Backend: w.backends[0]}
+		if got := w.said(wants); got != "" {
+			t.Errorf("it connects at once: %s", got)
+		}
+		switch ends {
+		case "told":
+			if got := w.said(message.Confirmed{Key: clientsTold}); got != "wait 50ms" {
+				t.Errorf("clients are told: %s", got)
+			}
+			fallthrough
+		case "lost":
+			if got := w.said(clientsServed{}); got != "connect" {
+				t.Errorf("clients have had their time: %s", got)
+			}
+		case "call":
+			if got := w.said(message.Dispatch{Request: &message.Request{Server: "fake"}}); got != "connect" {
+				t.Errorf("a call: %s", got)
+			}
+		}
+		if got := w.said(wants); got != "connect" {
+			t.Errorf("later it does not connect: %q", got)
+		}
+	}
+}
+
+// A list that cannot be fetched stays as it was remembered, and the server counts as remembered until it can.
+func TestAListThatDoesNotCome(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 1)
+	known := &message.KnownCatalog{Info: &message.ServerInfo{Version: "2025-11-25"}, At: w.now}
+	known.Lists[protocol.Tools].Items = [][]byte{[]byte("a")}
+	known.Lists[protocol.Prompts].Items = [][]byte{[]byte("p")}
+	w.s.remembered.catalog = known
+	w.said(kernel.Started{})
+	w.phase(0, message.Syncing)
+	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Resources, protocol.Templates} {
+		w.said(message.Listed{Backend: w.backends[0], Kind: kind})
+	}
+	if got := w.ready(0); !strings.Contains(got, "announce "+catalog.Cached) || strings.Contains(got, "prompts") {
+		t.Errorf("ready without its prompts: %s", got)
+	}
+	if got := w.s.remembered.catalog.Lists[protocol.Prompts].Items; len(got) != 1 {
+		t.Errorf("of its prompts %s are remembered", got)
+	}
+	got := w.said(message.Listed{Backend: w.backends[0], Kind: protocol.Prompts, Items: [][]byte{[]byte("q")}})
+	if !strings.Contains(got, "prompts[q]") || !strings.HasSuffix(got, "announce; remember []") {
+		t.Errorf("its prompts: %s", got)
+	}
+	if w.now = w.now.Add(time.Hour); w.s.cached {
+		t.Error("it is still a remembered one")
+	}
+}
+
+// What the catalog depends on, and what not.
+func TestCatalogIdentity(t *testing.T) {
+	base := config.Server{Name: "a", Command: "c", Args: []string{"x", "--token=secret"}, Env: map[string]string{"K": "v", "L": "w"}}
+	same := base
+	same.Name, same.Replicas, same.Prefix = "b", 3, "p"
+	if CatalogIdentity(base) != CatalogIdentity(same) {
+		t.Error("what the catalog does not depend on makes another identity")
+	}
+	for name, change := range map[string]func(*config.Server){
+		"command":   func(s *config.Server) { s.Command = "d" },
+		"args":      func(s *config.Server) { s.Args = []string{"x --token=secret"} },
+		"directory": func(s *config.Server) { s.Cwd = "/" },
+		"variable":  func(s *config.Server) { s.Env = map[string]string{"K": "v", "L": "other"} },
+		"URL":       func(s *config.Server) { s.Command, s.Args, s.Env, s.URLs = "", nil, nil, []string{"http://x"} },
+		"header":    func(s *config.Server) { s.Headers = map[string]string{"Authorization": "Bearer secret"} },
+	} {
+		other := base
+		change(&other)
+		id := CatalogIdentity(other)
+		if id == CatalogIdentity(base) {
+			t.Errorf("another %s, the same identity", name)
+		}
+		if strings.Contains(id, "secret") || len(id) > 64 {
+			t.Errorf("%s: the identity is %q", name, id)
+		}
+	}
+}
