@@ -2,13 +2,19 @@ package actors
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/pipe"
 )
@@ -425,4 +431,103 @@ func TestProjectOnStdio(t *testing.T) {
 			h.close()
 		}
 	})(t)
+}
+
+// Whoever is in a project waits for its servers alone: not for one that hangs outside, and is not told of it.
+func TestProjectWaitsForItsOwn(t *testing.T) {
+	within(func(t *testing.T) {
+		openers := map[string]func(upstream.Sink) upstream.Link{"one": answering("a").Open, "two": (&actortest.Server{Mute: true}).Open}
+		h := openIn(t, "alpha", openers, "stdio", Options{}, inProjects)
+		defer h.close()
+		got := h.send(initializeFrame)
+		time.Sleep(500 * time.Millisecond)
+		if got = append(got, h.got()...); len(got) != 1 {
+			t.Errorf("initialize: %v after half a second", got)
+		}
+		for _, line := range []string{`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, modern(3, "tools/list", "{}", "")} {
+			if got := h.one(line); !strings.Contains(got, "one_a") {
+				t.Errorf("tools/list: %s", got)
+			}
+		}
+		for _, name := range []string{"two_b", "two:b", "nobody"} {
+			if got := h.one(fmt.Sprintf(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":%q}}`, name)); !strings.Contains(got, "TOOL_NOT_FOUND") || strings.Contains(got, "starting") {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	})(t)
+}
+
+// A project costs no allocation: neither to find out which one a request is in nor to find what it names.
+func TestProjectAllocatesNothing(t *testing.T) {
+	e := edge.Entrance{Projects: map[string]bool{"alpha": true}}
+	x := &downstream.Exchange{}
+	if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_a"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/mcp", "/p/alpha/mcp"} {
+		x.Origin.Path = path
+		if n := testing.AllocsPerRun(100, func() {
+			if _, refusal := e.Admit(&x.Origin, x); refusal != nil {
+				t.Fatal(refusal.Fault)
+			}
+		}); n != 0 {
+			t.Errorf("Admit on %s allocates %v times", path, n)
+		}
+	}
+	source := catalog.Source{Server: &catalog.Server{Name: "one"}}
+	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"a"}`), []byte(`{"name":"b"}`)}
+	s := catalog.Build(nil, []catalog.Source{source}, catalog.Naming{Namespace: config.Default().Namespace}, config.Project{Name: "alpha", Tools: config.Filter{Deny: []string{"*_b"}}})
+	for _, key := range []catalog.Key{{}, {Project: "alpha"}} {
+		if n := testing.AllocsPerRun(100, func() {
+			view, _ := s.View(key)
+			if _, fault := view.Tool("one_a"); fault != nil {
+				t.Fatal(fault)
+			}
+		}); n != 0 {
+			t.Errorf("a tool in %v: %v allocations", key, n)
+		}
+	}
+}
+
+// A foreign client in a project: over streamable HTTP by path and by header, in both eras as its version goes, and over HTTP+SSE.
+func TestProjectOfAForeignClient(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": answering("a", "hidden"), "two": answering("b")}, inProjects)
+	inHeader := &http.Client{Transport: adding{"Goblin-Project", "alpha"}}
+	for name, transport := range map[string]gosdk.Transport{
+		"path":   &gosdk.StreamableClientTransport{Endpoint: w.url + "/p/alpha/mcp"},
+		"header": &gosdk.StreamableClientTransport{Endpoint: w.url + "/mcp", HTTPClient: inHeader},
+		"sse":    &gosdk.SSEClientTransport{Endpoint: w.url + "/p/alpha/sse"},
+	} {
+		session, err := gosdk.NewClient(&gosdk.Implementation{Name: "t", Version: "1"}, nil).Connect(t.Context(), transport, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		list, err := session.ListTools(t.Context(), nil)
+		if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "one_a" {
+			t.Errorf("%s: tools %v, %v", name, list, err)
+		}
+		if _, err := session.CallTool(t.Context(), &gosdk.CallToolParams{Name: "one_a", Arguments: map[string]any{}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, tool := range []string{"one_hidden", "two_b"} {
+			if _, err := session.CallTool(t.Context(), &gosdk.CallToolParams{Name: tool, Arguments: map[string]any{}}); err == nil || !strings.Contains(err.Error(), "Tool not found: "+tool) {
+				t.Errorf("%s: %s: %v", name, tool, err)
+			}
+		}
+		if err := session.Close(); err != nil {
+			t.Errorf("%s: close: %v", name, err)
+		}
+	}
+	if _, err := gosdk.NewClient(&gosdk.Implementation{Name: "t"}, nil).Connect(t.Context(), &gosdk.StreamableClientTransport{Endpoint: w.url + "/p/nope/mcp"}, nil); err == nil {
+		t.Error("connected to a project that is none")
+	}
+}
+
+// adding is a transport that adds a header to every request.
+type adding [2]string
+
+func (a adding) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(a[0], a[1])
+	return http.DefaultTransport.RoundTrip(r)
 }

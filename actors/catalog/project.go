@@ -119,10 +119,12 @@ func (v *View) veil(kind protocol.ItemKind, old *View) {
 	for _, server := range v.servers {
 		held[server] = true
 	}
+	decided := decidedBy(old, v.scope, kind)
 	v.shown[kind] = make(marks, (len(whole.ordered[kind])+63)/64)
 	var entries []*Entry
 	for _, it := range whole.ordered[kind] {
-		if held[it.server] && !v.scope.hides(it) {
+		shown, known := decided.of(it.entry)
+		if shown || !known && held[it.server] && !v.scope.hides(it) {
 			v.shown[kind].add(it.place)
 			entries = append(entries, it.entry)
 		}
@@ -132,6 +134,36 @@ func (v *View) veil(kind protocol.ItemKind, old *View) {
 		list = old.lists[kind]
 	}
 	v.lists[kind] = list.following(kind, entries, !v.pass, v.snapshot.naming.PageSize)
+}
+
+// decisions are what a project showed of the catalog before, to be read in the order of that: what is still the same entry need
+// not be decided again, as rules of many patterns for many items take a while. nil = nothing is known.
+type decisions struct {
+	entries []*Entry
+	shown   marks
+	at      int
+}
+
+func decidedBy(old *View, now *scope, kind protocol.ItemKind) *decisions {
+	if old == nil || old.scope != now || old.pass { // a list that passes through is in no order
+		return nil
+	}
+	return &decisions{entries: old.snapshot.main.lists[kind].entries, shown: old.shown[kind]}
+}
+
+// of returns what was decided of an entry. Entries are asked for in the order of their public names.
+func (d *decisions) of(e *Entry) (shown, known bool) {
+	if d == nil {
+		return false, false
+	}
+	for d.at < len(d.entries) && d.entries[d.at] != e && d.entries[d.at].Public < e.Public {
+		d.at++
+	}
+	if d.at == len(d.entries) || d.entries[d.at] != e {
+		return false, false
+	}
+	d.at++
+	return d.shown.has(d.at - 1), true
 }
 
 // asked reports whether a server of the project insists that its list has changed although it has not: clients are told of that

@@ -285,6 +285,20 @@ func TestProjectsOfAnything(t *testing.T) {
 				rt.Fatalf("%q is shown and not found: %v", it.public, fault)
 			}
 		}
+		changed := drawServers(rt)
+		for i, o := range changed {
+			if i < len(servers) && rapid.Bool().Draw(rt, "keep") {
+				changed[i] = servers[i]
+			} else if i < len(servers) && rapid.Bool().Draw(rt, "keep tools") {
+				o.Server, o.Items[protocol.Tools] = servers[i].Server, servers[i].Items[protocol.Tools]
+			}
+		}
+		after, fresh := projects(s, naming, changed, p), projects(namesOf(s), naming, changed, p)
+		for kind := range protocol.ItemKind(protocol.ItemKinds) {
+			if !sameEntries(after.projects["p"].Entries(kind), fresh.projects["p"].Entries(kind)) {
+				rt.Fatalf("%s: what was taken over differs from what is decided anew", kind)
+			}
+		}
 		next := projects(s, naming, servers, p)
 		for kind := range protocol.ItemKind(protocol.ItemKinds) {
 			if next.projects["p"].Generation[kind] != v.Generation[kind] || next.projects["p"].lists[kind] != v.lists[kind] {

@@ -3,11 +3,11 @@ package desk
 import (
 	"time"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
 )
 
@@ -23,7 +23,7 @@ func (s *state) waitForCatalog(m message.Visit, out []kernel.Effect) ([]kernel.E
 		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault})), true
 	}
-	if s.snapshot != nil && !s.waitsForServers(x) {
+	if s.snapshot != nil && !s.waitsForServers(m) {
 		return out, false
 	}
 	s.earlyVisits = append(s.earlyVisits, m)
@@ -35,15 +35,22 @@ func (s *state) expected(m message.Visit) bool {
 	return m.State != nil && m.State.Kind == seal.Parked && !s.drained
 }
 
-// waitsForServers reports whether servers have to settle before the request is answered.
-func (s *state) waitsForServers(x *downstream.Exchange) bool {
-	return s.awaitedServers > 0 && x.Origin.Stdio && x.Frame.M != protocol.MethodServerDiscover && len(s.earlyVisits) < maxEarly
+// waitsForServers reports whether servers that the client sees have to settle before the request is answered.
+func (s *state) waitsForServers(m message.Visit) bool {
+	x := m.Exchange
+	if s.awaitedServers == 0 || !x.Origin.Stdio || x.Frame.M == protocol.MethodServerDiscover || len(s.earlyVisits) >= maxEarly {
+		return false
+	}
+	view, ok := s.snapshot.View(m.View)
+	return ok && edge.SettledIn(view) < s.awaitedServers
 }
 
 // serveEarly answers what has waited for the catalog.
 func (s *state) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.snapshot != nil && edge.SettledIn(s.snapshot) >= s.awaitedServers {
-		s.awaitedServers = 0
+	if s.snapshot != nil {
+		if whole, _ := s.snapshot.View(catalog.Key{}); edge.SettledIn(whole) >= s.awaitedServers {
+			s.awaitedServers = 0
+		}
 	}
 	waiting := s.earlyVisits
 	s.earlyVisits = nil

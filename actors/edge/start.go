@@ -13,11 +13,12 @@ type StartWaitOver struct{}
 // right after initialize, and many such clients do not listen to list_changed.
 const StartWait = 5 * time.Second
 
-// SettledIn counts the servers that have said what they have, now or before, or failed to.
-func SettledIn(snapshot *catalog.Snapshot) int {
+// SettledIn counts the servers that have said what they have, now or before, or failed to, and those that are not in view: for
+// them nobody there waits.
+func SettledIn(view *catalog.View) int {
 	settled := 0
-	for _, server := range snapshot.Servers() {
-		if server.Listed() {
+	for _, server := range view.Snapshot().Servers() {
+		if server.Listed() || !view.Has(server.Name) {
 			settled++
 		}
 	}

@@ -130,7 +130,7 @@ func (s *state) published(snapshot *catalog.Snapshot, out []kernel.Effect) []ker
 
 // mustWait reports whether servers have not said yet what they have: they cannot be subscribed to.
 func (s *state) mustWait(uris []string) bool {
-	return len(uris) > 0 && edge.SettledIn(s.view.Snapshot()) < s.awaitedServers
+	return len(uris) > 0 && edge.SettledIn(s.view) < s.awaitedServers
 }
 
 // begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.

@@ -202,7 +202,7 @@ func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect
 	if s.view == nil {
 		return out
 	}
-	if edge.SettledIn(s.view.Snapshot()) < s.awaitedServers {
+	if edge.SettledIn(s.view) < s.awaitedServers {
 		return out
 	}
 	s.awaitedServers = 0

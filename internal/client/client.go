@@ -25,7 +25,7 @@ const (
 // Options say who the client is and what it wants to hear of. The zero value is good.
 type Options struct {
 	Name, Version string // of the program; "" = goblin-actor, devel
-	Project       string // what of the gateway it sees, for Dial; "" = everything
+	Project       string // what of the gateway it sees; "" = everything
 	// OnNotification is told what belongs to no request: list_changed, updated, log lines. Called from the link's
 	// goroutines, in the order of arrival; a slow one stalls the connection.
 	OnNotification func(method string, params json.RawMessage)
