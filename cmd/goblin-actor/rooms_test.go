@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 	"bench":            {"protocol", "internal/demo"},
 	"tui":              {"internal/status"},
 
-	"actors": append([]string{"actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store",
+	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store",
 		"protocol/downstream", "protocol/stream"}, actorMayImport...),
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/status"},
