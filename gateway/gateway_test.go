@@ -194,6 +194,32 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// S1.68: how large a resource may be is configured: one that is larger is an error, never cut, and its server goes on. By default a MiB is nothing.
+func TestSizeLimit(t *testing.T) {
+	ctx := within(t)
+	read := func(g *gateway.Gateway, name string) (int, error) {
+		contents, err := g.ReadResource(ctx, "resource://shapes/shape:///"+name)
+		if err != nil {
+			return 0, err
+		}
+		return len(contents[0].Text), nil
+	}
+	g := start(t, gateway.Config{}, "shapes")
+	if n, err := read(g, "large"); n != 1<<20 || err != nil {
+		t.Errorf("by default: %d bytes, %v", n, err)
+	}
+	g = start(t, gateway.Config{YAML: []byte("{limits: {maxMessageBytes: 64KiB}, metaTools: false}")}, "shapes")
+	for range 2 {
+		n, err := read(g, "large")
+		if _, ok := errors.AsType[*gateway.Error](err); !ok || n != 0 {
+			t.Errorf("with a limit: %d bytes, %v", n, err)
+		}
+		if n, err := read(g, "small"); n != 1<<10 || err != nil {
+			t.Errorf("a small one behind it: %d bytes, %v", n, err)
+		}
+	}
+}
+
 // S2.4.1: changes are typed; who does not take them in time is told how many are lost; nothing comes after the end.
 func TestChanges(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "shapes")

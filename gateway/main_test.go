@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,12 @@ func shapes() *demo.Server {
 		return demo.Text("grown"), nil
 	})
 	add("fail", "Fail", func(*demo.Call) (any, error) { return nil, fmt.Errorf("it failed") })
+	for name, size := range map[string]int{"small": 1 << 10, "large": 1 << 20} {
+		uri := "shape:///" + name
+		s.SetResource(demo.Resource{URI: uri, Name: name, Handle: func(*demo.Call) (any, error) {
+			return demo.ReadResult{Contents: []demo.ResourceText{{URI: uri, MIMEType: "text/plain", Text: strings.Repeat("x", size)}}}, nil
+		}})
+	}
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -125,12 +126,23 @@ func (s *subscriptions) has(uri string) bool {
 func (s *subscriptions) tell(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, updates := range s.of[uri] {
-		select {
-		case updates <- struct{}{}:
-		default:
+	for of, list := range s.of {
+		if !isPart(uri, of) {
+			continue
+		}
+		for _, updates := range list {
+			select {
+			case updates <- struct{}{}:
+			default:
+			}
 		}
 	}
+}
+
+// isPart reports whether uri is the resource of, or one below it: servers may name a part of what was subscribed to.
+func isPart(uri, of string) bool {
+	rest, ok := strings.CutPrefix(uri, of)
+	return ok && (rest == "" || strings.HasSuffix(of, "/") || strings.ContainsRune("/?#", rune(rest[0])))
 }
 
 // end closes all channels.
