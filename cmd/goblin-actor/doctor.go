@@ -63,13 +63,18 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 	}
 	cfg, report := config.Salvage(path)
 	d := newDiagnosis(cmd.OutOrStdout(), path, o.out, cfg, report)
-	d.begin()
 	if cfg != nil {
 		if err := only(cfg, names); err != nil {
 			return err
 		}
-		ctx, stop := interruptible(cmd)
-		defer stop()
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	d.doc.Behind = behind(ctx, path)
+	d.begin()
+	if cfg != nil {
+		d.wait = newWaiting(cmd.ErrOrStderr())
+		defer d.wait.clear()
 		if err := d.examine(ctx, cfg, o.patience); err != nil {
 			return err
 		}
@@ -81,6 +86,18 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 		return &exitError{code: exitFailed, err: errors.New(d.verdict())}
 	}
 	return nil
+}
+
+// behind lists the gateways that run with an older text of the file, as they could not reload the one there is.
+func behind(ctx context.Context, path string) []behindDoc {
+	gateways, _ := (&applying{}).gateways(ctx) // none that answers is no fault
+	var list []behindDoc
+	for _, g := range gateways {
+		if f := g.status.ConfigFault; f != nil && sameFile(g.status.Config, path) {
+			list = append(list, behindDoc{Listen: g.status.Listen, Since: f.Since, Reason: f.Reason})
+		}
+	}
+	return list
 }
 
 // only leaves the servers named, or all when none is. They are started as if somebody waited for each.
@@ -116,6 +133,7 @@ type diagnosis struct {
 	report config.Report
 	doc    diagnosisDoc
 
+	wait    *waiting
 	began   time.Time
 	done    map[string]bool      // the servers that have been told
 	advised map[[2]string]string // who was given that cause and cure
@@ -173,8 +191,10 @@ func (d *diagnosis) look(s *status.Snapshot, all bool) bool {
 			continue
 		}
 		d.done[server.Name] = true
+		d.wait.clear()
 		d.tell(server, backendOf(s, server.Name))
 	}
+	d.wait.show(s.Waiting, time.Since(d.began))
 	return s.Ready
 }
 

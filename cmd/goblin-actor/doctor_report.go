@@ -24,7 +24,14 @@ type diagnosisDoc struct {
 	Config   string       `json:"config"`
 	Faults   []findingDoc `json:"faults"`
 	Warnings []findingDoc `json:"warnings"`
+	Behind   []behindDoc  `json:"behind,omitempty"` // gateways that run with an older text of the file
 	Servers  []serverDoc  `json:"servers"`
+}
+
+type behindDoc struct {
+	Listen []string  `json:"listen"`
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
 }
 
 type findingDoc struct {
@@ -71,11 +78,20 @@ func (d *diagnosis) begin() {
 			fmt.Fprintf(d.out, "    to do: %s\n", clean(f.Hint))
 		}
 	}
+	d.older()
 	for _, f := range d.report.Warnings {
 		fmt.Fprintf(d.out, "%s %s\n", d.paint.warn("!"), clean(f.Error()))
 		if f.Hint != "" {
 			fmt.Fprintf(d.out, "    to do: %s\n", clean(f.Hint))
 		}
+	}
+}
+
+// older tells of the gateways that could not take the file over.
+func (d *diagnosis) older() {
+	for _, g := range d.doc.Behind {
+		fmt.Fprintf(d.out, "%s the gateway on %s could not reload it, and runs with an older one since %s\n    to do: mend what is wrong and save; it reloads by itself\n",
+			d.paint.bad("✗"), oneLine(strings.Join(g.Listen, ", "), 200), g.Since.Local().Format("2006-01-02 15:04"))
 	}
 }
 
