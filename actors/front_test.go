@@ -39,13 +39,17 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 		change(&cfg)
 	}
 	log := slog.New(slog.DiscardHandler)
-	g, err := Start(&cfg, Options{Version: "test", Log: log,
+	o := Options{Version: "test", Log: log,
 		Open: func(server config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
 			if len(open) > 0 {
 				return open[0], "http"
 			}
 			return servers[server.Name].Open, "stdio"
-		}})
+		}}
+	if servers == nil && len(open) == 0 { // what change has configured
+		o.Open = nil
+	}
+	g, err := Start(&cfg, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +58,7 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 		t.Fatal(err)
 	}
 	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
+	s.Keep(cfg.Forwarded())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {

@@ -49,7 +49,7 @@ func newFrail(breaks int) *frail {
 
 const callTool = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"_meta":{"progressToken":"t"}}}`
 
-// C4: what was written to a connection that broke is sent again, once, where the configuration allows it and it does no harm.
+// What was written to a connection that broke is sent again, once, where the configuration allows it and it does no harm.
 func TestWhatMayBeSentAgain(t *testing.T) {
 	read := `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"resource://one/file:///x"}}`
 	for _, c := range []struct {

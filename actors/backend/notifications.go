@@ -67,7 +67,7 @@ func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect
 		}
 		return append(out, kernel.Tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
 	}
-	return append(out, kernel.Tell(s.pool, message.ServerLog{Server: s.server.Name, Frame: e.Frame}))
+	return append(out, kernel.Tell(s.pool, message.ServerLog{Backend: s.self, Server: s.server.Name, Frame: e.Frame}))
 }
 
 // resourceUpdated goes to the pool, who knows the subscribers.
@@ -80,7 +80,7 @@ func (s *state) resourceUpdated(e *upstream.Received, out []kernel.Effect) []ker
 	if !ok {
 		return out
 	}
-	return append(out, kernel.Tell(s.pool, message.Updated{URI: uri, Frame: e.Frame, Span: params.URI}))
+	return append(out, kernel.Tell(s.pool, message.Updated{Backend: s.self, URI: uri, Frame: e.Frame, Span: params.URI}))
 }
 
 // progress goes to the call whose token, our id, it carries.

@@ -28,7 +28,8 @@ func (t *Target) Request(x *downstream.Exchange, caller message.Caller) (*messag
 	if fault != nil {
 		return nil, fault
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer,
+		Tenant: tenantOf(&t.Server.Rules, x, &caller)}
 	if original := protocol.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original
 	}

@@ -51,6 +51,7 @@ type Request struct {
 	// input_required comes back as Done, and the holder relays it; a legacy server's question is an Ask all the same.
 	Modern bool
 
+	Tenant *Tenant // whose connections it uses; nil = those that are for everybody
 	Prefer *Prefer // which replicas its client would rather have; nil = it does not say
 
 	Definition []byte // of the tool that is called, as its server gave it, where it matters whether it may be called twice

@@ -230,7 +230,9 @@ type SetLevel struct{ Level protocol.Level }
 func (SetLevel) Class() kernel.Class { return kernel.Outcome }
 
 // RootsChanged says that the roots of a client that a server asked for have changed.
-type RootsChanged struct{}
+type RootsChanged struct {
+	Client string // its Caller.ClientKey: it has no say on the connections of others
+}
 
 func (RootsChanged) Class() kernel.Class { return kernel.Outcome }
 

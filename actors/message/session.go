@@ -165,8 +165,9 @@ func (u ResourcesUpdated) Key() any { return u }
 
 // ServerLog is a log line of a server that belongs to no call.
 type ServerLog struct {
-	Server string
-	Frame  protocol.Frame
+	Backend kernel.Reference // that has heard it
+	Server  string
+	Frame   protocol.Frame
 }
 
 func (ServerLog) Class() kernel.Class { return kernel.LogLine }

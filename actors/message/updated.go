@@ -10,6 +10,8 @@ import (
 
 // Updated says that a resource of the server has changed. URI is the server's own, unquoted.
 type Updated struct {
+	Backend kernel.Reference // that has heard of it
+
 	URI   string
 	Frame protocol.Frame
 	Span  protocol.Span // params.uri inside Frame.Raw
@@ -18,18 +20,21 @@ type Updated struct {
 func (Updated) Class() kernel.Class { return kernel.State }
 
 // Key: of several updates of one resource only the newest counts.
-func (u Updated) Key() any { return uriKey(u.URI) }
+func (u Updated) Key() any { return updatedBy{u.Backend, u.URI} }
 
 // Size is what it holds.
 func (u Updated) Size() int { return len(u.Frame.Raw) }
 
 // Sum: a server may name any number of resources.
-func (Updated) Sum() any { return AllUpdated{} }
+func (u Updated) Sum() any { return AllUpdated{u.Backend} }
 
-type uriKey string
+type updatedBy struct {
+	backend kernel.Reference
+	uri     string
+}
 
 // AllUpdated says that more resources have changed than can be named; each that was subscribed to may be one of them.
-type AllUpdated struct{}
+type AllUpdated struct{ Backend kernel.Reference }
 
 func (AllUpdated) Class() kernel.Class { return kernel.State }
 

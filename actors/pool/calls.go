@@ -16,16 +16,19 @@ const (
 
 // dispatch gives a call to a backend, or queues it, or answers it.
 func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.Effect {
-	if q.Request.Unlisted && !s.mentions.has(q.Request.Item) {
+	if q.Request.Unlisted && !s.mentionsTo(q.Request.Tenant.KeyOf()).has(q.Request.Item) {
 		return append(out, s.answer(q.Dispatch, unmentioned(q.Request)))
 	}
 	out = s.wake(now, out)
+	if q.Request.Tenant != nil {
+		out = s.wantsLevel(q.Request.Tenant, out)
+	}
 	w := s.wants(q.Request)
 	if s.hasRoom(q.Request) {
 		if sl := s.pick(w, q.Request); sl != nil {
 			return s.give(now, sl, q, out)
 		}
-		out = s.grow(now, w, out)
+		out = s.grow(now, w, &q, out)
 	}
 	if !s.mayServe(now, w) {
 		return append(out, s.refuse(&q, s.unavailableFault(now, w)))
@@ -109,6 +112,7 @@ func (s *state) give(now time.Time, sl *slot, q queued, out []kernel.Effect) []k
 		}
 	}
 	s.queue.last = q.client()
+	sl.used = now
 	r := &run{at: sl, waits: q.Request.Waits(), deadline: q.deadline, broken: q.broken}
 	s.running[q.Call] = r
 	s.count(r, 1)

@@ -81,8 +81,7 @@ func (s *state) refusedLegacy(now time.Time, sl *slot, out []kernel.Effect) []ke
 	s.modernOnly[sl.replica] = true
 	for _, other := range s.slots {
 		if other.replica == sl.replica && other.legacy && !other.leaving {
-			other.leaving = true
-			out = append(out, kernel.Tell(other.ref, message.Drain{}))
+			out = s.dismiss(other, out)
 		}
 	}
 	out = append(out, kernel.Log(slog.LevelInfo, "server has no legacy era; legacy clients share its modern connection", "replica", sl.replica, "reason", sl.reason))
@@ -100,8 +99,7 @@ func (s *state) speaks(sl *slot, info *message.ServerInfo, out []kernel.Effect) 
 	delete(s.modernOnly, sl.replica)
 	for _, other := range s.slots {
 		if other.replica == sl.replica && !other.main && !other.leaving && other.legacy != modern && (other.legacy || other.can != message.CanAll) {
-			other.leaving = true
-			out = append(out, kernel.Tell(other.ref, message.Drain{}))
+			out = s.dismiss(other, out)
 		}
 	}
 	return out

@@ -9,9 +9,12 @@ import (
 
 // grow starts another connection when the calls of a class have none yet at a replica that they may use, or when every leased one is
 // busy and maxBackends allows more.
-func (s *state) grow(now time.Time, w wanted, out []kernel.Effect) []kernel.Effect {
-	if s.fault != "" || s.leader() == nil || w.at != nil {
+func (s *state) grow(now time.Time, w wanted, q *queued, out []kernel.Effect) []kernel.Effect {
+	switch {
+	case s.fault != "" || s.leader() == nil || w.at != nil:
 		return out
+	case w.tenant != "":
+		return s.growFor(now, w, q, out)
 	}
 	n, coming := 0, false
 	count := map[int]int{} // by replica

@@ -87,7 +87,7 @@ func (s *state) restDue(now time.Time, m restDue, out []kernel.Effect) []kernel.
 	if left := s.rest.used.Add(s.server.IdleStop).Sub(now); left > 0 {
 		return s.watchFor(left, out)
 	}
-	return s.watchFor(s.server.IdleStop, s.toAll(message.MayRest{}, out))
+	return s.watchFor(s.server.IdleStop, s.toAllBut(message.MayRest{}, func(*slot) bool { return false }, out))
 }
 
 // isWanted reports whether somebody waits for the server, or wants to hear of it.

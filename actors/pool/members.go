@@ -80,6 +80,7 @@ func (s *state) replaceMembers(now time.Time, before config.Server, out []kernel
 func (s *state) dismiss(sl *slot, out []kernel.Effect) []kernel.Effect {
 	sl.leaving = true
 	s.updatesLost(sl)
+	s.forgetTenant(sl.tenant)
 	return append(out, kernel.Tell(sl.ref, message.Drain{}))
 }
 

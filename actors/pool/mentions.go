@@ -69,8 +69,12 @@ func (m *mentions) at(uri string) mention {
 
 // mentioned notes what a result named.
 func (s *state) mentioned(m message.Mentioned) {
+	known := &s.mentions
+	if sl := s.slotOf(m.Backend); sl != nil {
+		known = s.mentionsTo(sl.tenant.KeyOf())
+	}
 	for _, uri := range m.URIs {
-		s.mentions.add(uri, mention{m.Backend, m.Incarnation})
+		known.add(uri, mention{m.Backend, m.Incarnation})
 	}
 }
 
@@ -80,16 +84,17 @@ func (s *state) mentionedBy(r *message.Request) *slot {
 	if r.Frame.M != protocol.MethodResourcesRead || r.Replica != 0 {
 		return nil
 	}
-	return s.mentionerOf(r.Item)
+	return s.mentionerOf(r.Item, r.Tenant.KeyOf())
 }
 
-func (s *state) mentionerOf(uri string) *slot {
-	at := s.mentions.at(uri)
+// mentionerOf is the connection on which the server has mentioned a resource to a tenant, or to everybody.
+func (s *state) mentionerOf(uri, tenant string) *slot {
+	at := s.mentionsTo(tenant).at(uri)
 	if at == (mention{}) || len(s.slots) == 1 {
 		return nil
 	}
 	sl := s.slotOf(at.backend)
-	if sl == nil || sl.leaving || sl.phase != message.Ready || sl.incarnation != at.incarnation {
+	if sl == nil || sl.leaving || sl.phase != message.Ready || sl.incarnation != at.incarnation || sl.tenant.KeyOf() != tenant {
 		return nil
 	}
 	return sl
@@ -97,7 +102,7 @@ func (s *state) mentionerOf(uri string) *slot {
 
 // subscribedAt is the connection that is asked for updates of a resource.
 func (s *state) subscribedAt(uri string) *slot {
-	if sl := s.mentionerOf(uri); sl != nil {
+	if sl := s.mentionerOf(uri, ""); sl != nil {
 		return sl
 	}
 	return s.leader()

@@ -75,7 +75,7 @@ func (s *state) growForNext(now time.Time, out []kernel.Effect) []kernel.Effect 
 		return out
 	}
 	next := s.queue.turns.Front().Value.(*line).calls.Front().Value.(*queued)
-	return s.grow(now, s.wants(next.Request), out)
+	return s.grow(now, s.wants(next.Request), next, out)
 }
 
 // firstOf is the oldest call of a line that a backend takes now, and that backend; nil = none does. stuck are the kinds of
@@ -90,7 +90,7 @@ func (s *state) firstOf(now time.Time, its *line, stuck []wanted, out []kernel.E
 		if sl := s.pick(w, q.Request); sl != nil {
 			return q, sl, stuck, out
 		}
-		out = s.grow(now, w, out)
+		out = s.grow(now, w, q, out)
 		if !q.Request.AboutTask() {
 			stuck = append(stuck, w)
 		}

@@ -54,6 +54,8 @@ type state struct {
 	connections  map[int]uint64 // that there have been, by replica: counted on when it is replaced
 	confirms     uint64         // number of the newest question to the registry
 	refreshes    refreshes
+	tenants      map[string]*tenant // by their keys; those that have connections
+	tending      bool               // a clock runs for their connections
 	mentions     mentions
 	level        protocol.Level // log level wanted by clients; LevelNone = nobody has said
 
@@ -79,6 +81,8 @@ type slot struct {
 	number      int
 	replica     int
 	labels      map[string]string // of its replica; not written to
+	tenant      *message.Tenant   // whose calls alone it carries; nil = everybody's
+	used        time.Time         // by its tenant, last
 	main        bool
 	can         message.Can // what it announces; slots that are not main serve the class of clients with just that set
 	legacy      bool        // opened in a legacy era, for legacy clients of a server that is modern
@@ -113,6 +117,6 @@ func newState(o Options, self kernel.Reference, life uint64) *state {
 		life: life, remembered: &remembered{CatalogIdentity(o.Server), o.Known},
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, eras: known(o),
+		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, eras: known(o),
 	}
 }

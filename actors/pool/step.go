@@ -64,7 +64,11 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 		}
 		return out
 	case message.ServerLog:
-		return append(out, kernel.Tell(s.gateway, m))
+		return s.logged(m, out)
+	case message.ClientGone:
+		return s.clientGone(m, out)
+	case tenantsDue:
+		return s.tenantsDue(now, out)
 	}
 	return s.ofResources(now, msg, out)
 }
@@ -76,9 +80,11 @@ func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kerne
 		s.mentioned(m)
 		return out
 	case message.Updated:
-		s.mentions.add(m.URI, mention{})
-		return s.updated(m, out)
+		return s.heardOfUpdate(m, out)
 	case message.AllUpdated:
+		if sl := s.slotOf(m.Backend); sl != nil && sl.tenant != nil {
+			return out
+		}
 		return s.allUpdated(out)
 	case message.Queried:
 		return s.queried(m, out)
@@ -111,9 +117,9 @@ func (s *state) ofGateway(now time.Time, msg any, out []kernel.Effect) []kernel.
 		return s.confirmed(m, out)
 	case message.SetLevel:
 		s.level = m.Level
-		return s.toAll(m, out)
+		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil }, out)
 	case message.RootsChanged:
-		return s.toAll(m, out)
+		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil && sl.tenant.Client != m.Client }, out)
 	case message.Inspect:
 		m.Reply(s.report())
 		return out
@@ -162,8 +168,8 @@ func (s *state) spawned(m spawned, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case sl.leaving:
 		return append(out, kernel.Tell(sl.ref, message.Drain{}))
-	case s.level != "":
-		return append(out, kernel.Tell(sl.ref, message.SetLevel{Level: s.level}))
+	case s.levelFor(sl) != "":
+		return append(out, kernel.Tell(sl.ref, message.SetLevel{Level: s.levelFor(sl)}))
 	}
 	return out
 }
@@ -206,15 +212,17 @@ func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel
 		before = s.connections[sl.replica]
 	}
 	return append(out, kernel.Act(spawn{
-		server: s.settingsOf(sl.replica), entry: *entry, own: own, member: s.memberOf(sl), replica: sl.replica, number: sl.number, announce: sl.can, catalog: sl.main, legacy: sl.legacy,
+		server: s.settingsOf(sl.replica), entry: entryFor(sl, entry), own: own, member: s.memberOf(sl), replica: sl.replica, number: sl.number, announce: sl.can, catalog: sl.main, legacy: sl.legacy,
 		known: s.eras[identity(s.server, sl.replica)], before: before,
 	}))
 }
 
-// toAll tells every backend.
-func (s *state) toAll(msg any, out []kernel.Effect) []kernel.Effect {
+// toAllBut tells every backend but some.
+func (s *state) toAllBut(msg any, not func(*slot) bool, out []kernel.Effect) []kernel.Effect {
 	for _, sl := range s.slots {
-		out = append(out, kernel.Tell(sl.ref, msg))
+		if !not(sl) {
+			out = append(out, kernel.Tell(sl.ref, msg))
+		}
 	}
 	return out
 }
@@ -364,6 +372,7 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.
 	out = s.lostCalls(sl, out)
 	s.slots = slices.DeleteFunc(s.slots, func(other *slot) bool { return other == sl })
 	sl.phase = message.Stopped
+	s.forgetTenant(sl.tenant)
 	out = s.started(sl, out)
 	s.updatesLost(sl)
 	out = s.rememberCatalog(now, s.lead(s.takeBackQueries(sl, out)))
@@ -417,9 +426,7 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 // replace starts new backends and drains the present ones.
 func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, sl := range s.slots {
-		sl.leaving = true
-		s.updatesLost(sl)
-		out = append(out, kernel.Tell(sl.ref, message.Drain{}))
+		out = s.dismiss(sl, out)
 	}
 	s.settled, s.failed = false, false
 	if s.fault != "" {

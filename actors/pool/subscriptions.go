@@ -60,6 +60,9 @@ func (s *state) subscription(uri string) *subscription {
 // subscribe counts a subscriber; the first one subscribes upstream. An update may overtake the server's yes, so the
 // subscriber is noted before.
 func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Effect) []kernel.Effect {
+	if s.server.Isolates() {
+		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: s.noSubscriptions()}))
+	}
 	if m.Unlisted && !s.mentions.has(m.URI) {
 		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}
@@ -76,6 +79,9 @@ func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Ef
 
 // resubscribe takes over the subscriptions of somebody whose pool before this one, or before its restart, is no more.
 func (s *state) resubscribe(m message.Resubscribe, out []kernel.Effect) []kernel.Effect {
+	if s.server.Isolates() {
+		return out
+	}
 	for _, uri := range m.URIs {
 		sub := s.subscription(uri)
 		sub.subscribers.Add(m.Who)

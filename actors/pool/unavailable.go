@@ -78,6 +78,10 @@ func (s *state) unavailableName() protocol.FaultName {
 // unavailableFault says why the server cannot carry out such a call and when it is tried next.
 func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
+	if s.isFull(w) {
+		f.Message, f.RetryAfter = fmt.Sprintf("server %s has as many connections as it may have, and all are in use by others (maxBackends: %d)", s.server.Name, s.server.MaxBackends), time.Second
+		return f
+	}
 	if s.onlyDeviating(w) {
 		f.Name, f.Message = protocol.NoBackendsAvailable, fmt.Sprintf("server %s: the replicas that are ready define %s otherwise than it is listed", s.server.Name, w.tool)
 	}

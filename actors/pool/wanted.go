@@ -11,6 +11,7 @@ type wanted struct {
 	oldClient bool        // it is of a legacy era
 	replica   int         // those of that replica, counted from 1; 0 = any
 	at        *slot       // that one; nil = any
+	tenant    string      // those of that tenant, by its key; "" = those for everybody
 	tool      string      // those of replicas that define the tool as it is listed; "" = whatever they define
 
 	prefer *message.Prefer // those first whose replicas meet it, or none else; nil = all alike
@@ -27,7 +28,7 @@ func (s *state) wants(r *message.Request) wanted {
 // wantsAnywhere leaves out who has mentioned a resource. A task is asked for at its own replica: another would say that it does
 // not know it, and it would be forgotten. When the connection has been replaced, nobody can tell which that is.
 func (s *state) wantsAnywhere(r *message.Request) wanted {
-	w := wanted{can: r.Caller.Can, oldClient: !r.Modern, replica: r.Replica, prefer: r.Prefer}
+	w := wanted{can: r.Caller.Can, oldClient: !r.Modern, tenant: r.Tenant.KeyOf(), replica: r.Replica, prefer: r.Prefer}
 	if len(s.deviations) > 0 && r.Replica == 0 && r.Frame.M == protocol.MethodToolsCall { // who names a replica means its own tool
 		w.tool = r.Item
 	}
@@ -44,6 +45,9 @@ func (s *state) serves(w wanted, sl *slot) bool {
 	if w.at != nil {
 		return sl == w.at
 	}
+	if sl.tenant.KeyOf() != w.tenant {
+		return false
+	}
 	can, legacy := s.classOf(w, sl.replica)
 	return sl.can == can && sl.legacy == legacy
 }
@@ -52,7 +56,7 @@ func (s *state) serves(w wanted, sl *slot) bool {
 // modern one. Each replica has its own era, so of some it is the main connection, which can all.
 func (s *state) classOf(w wanted, replica int) (can message.Can, legacy bool) {
 	switch {
-	case s.server.Isolation != isolationClass:
+	case s.server.Isolation != isolationClass && w.tenant == "":
 		return message.CanAll, false
 	case !s.modern[replica]:
 		return w.can, false

@@ -57,7 +57,7 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 		}
 	case protocol.NotificationRootsListChanged:
 		for _, server := range slices.Sorted(maps.Keys(s.rootsOf)) {
-			out = append(out, kernel.Tell(s.rootsOf[server], message.RootsChanged{}))
+			out = append(out, kernel.Tell(s.rootsOf[server], message.RootsChanged{Client: s.id}))
 		}
 	}
 	return out

@@ -63,6 +63,7 @@ type state struct {
 
 	lastQuestion uint64
 	questions    map[uint64]question         // put to the client and not answered, by our id
+	tenantOf     map[string]kernel.Reference // pools that have connections of this client alone, by server
 	rootsOf      map[string]kernel.Reference // pools of servers that asked for the roots
 	subs         map[edge.Resource]*edge.Subscription
 	updatesKept  int                      // updates that wait for a stream
@@ -250,7 +251,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, seq := range edge.SortedKeys(s.subscribing) {
 		out = s.fault(s.subscribing[seq].x, fault, out)
 	}
-	out = edge.UnsubscribeAll(s.subscribedAt, s.self, out)
+	out = s.leaveTenancies(edge.UnsubscribeAll(s.subscribedAt, s.self, out))
 	for _, stream := range s.streams {
 		out = append(out, kernel.Act(closeStream{stream}))
 	}

@@ -55,6 +55,7 @@ func (r *reloading) reload() error {
 	}
 	if r.server != nil {
 		r.server.Allow(next.AllowedOrigins, next.AllowedHosts)
+		r.server.Keep(next.Forwarded())
 	}
 	r.cfg = next
 	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy; it will be in force in a moment"))

@@ -98,6 +98,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		return err
 	}
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g), log)
+	server.Keep(cfg.Forwarded())
 	failed := make(chan error, len(listeners))
 	addresses := make([]string, len(listeners))
 	for i, l := range listeners {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -118,10 +119,36 @@ func (d *decoder) checkCommand(s *Server, at func(string) string) {
 	for _, key := range []string{"headers", "forwardHeaders"} {
 		d.useless(at(key), "a server with a command")
 	}
+	s.ForwardHeaders = nil
 	for _, name := range sortedKeys(s.Env) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			d.complain(join(at("env"), name), "not the name of a variable", "")
 		}
+	}
+}
+
+// ownHeaders are those that the protocol sets, on either side, or that say where a request goes.
+var ownHeaders = []string{"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host",
+	"keep-alive", "last-event-id", "te", "trailer", "transfer-encoding", "upgrade"}
+
+// checkForwarded finds headers of clients that cannot be handed on.
+func (d *decoder) checkForwarded(s *Server, path string) {
+	seen := map[string]bool{}
+	for i, h := range s.ForwardHeaders {
+		at := d.itemPath(path, i)
+		to := strings.ToLower(h.To)
+		switch {
+		case h.From == "": // has been said
+		case !isHeaderName(h.From) || !isHeaderName(h.To):
+			d.complain(at, "not the name of a header", "")
+		case slices.Contains(ownHeaders, to) || slices.Contains(ownHeaders, strings.ToLower(h.From)) || strings.HasPrefix(to, "mcp-") || strings.HasPrefix(strings.ToLower(h.From), "mcp-"):
+			d.complain(at, "a header that the protocol sets itself cannot be handed on", "")
+		case seen[to]:
+			d.complain(at, fmt.Sprintf("two headers become %s", h.To), "the server gets one of each name")
+		case strings.ContainsFunc(h.Prefix, func(r rune) bool { return r < ' ' || r == 0x7f }):
+			d.complain(at, "the prefix has control characters", "")
+		}
+		seen[to] = true
 	}
 }
 
@@ -172,6 +199,7 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 	for _, key := range []string{"args", "env", "envFile", "cwd", "inheritEnv"} {
 		d.useless(at(key), "a server with a url")
 	}
+	d.checkForwarded(s, at("forwardHeaders"))
 	seen := map[string]bool{}
 	for _, name := range sortedKeys(s.Headers) {
 		path := join(at("headers"), name)
@@ -203,8 +231,7 @@ func (d *decoder) useless(path, on string) {
 }
 
 func (d *decoder) checkNumbers(s *Server, at func(string) string) {
-	isolated := s.Isolation == "session" || s.Isolation == "principal"
-	if isolated && !d.written(at("maxBackends")) {
+	if s.Isolates() && !d.written(at("maxBackends")) {
 		s.MaxBackends = defaultMaxBackendsIsolated
 	}
 	if s.Reconnect.Min > s.Reconnect.Max {

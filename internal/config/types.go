@@ -131,12 +131,13 @@ type Server struct {
 	Protocol string `key:"protocol" oneof:"auto|legacy|modern|2024-11-05|2025-03-26|2025-06-18|2025-11-25|2026-07-28" change:"connection"`
 
 	// Isolation is who shares a connection: shared (all clients), class (clients with the same capabilities),
-	// principal (one user), session (one client) or leased (one running call at a time).
-	// Default: shared, for URLs class.
+	// principal (one user; until anybody logs in, all are the anonymous one), session (one client) or leased (one running call at a
+	// time). What is listed comes from a connection that carries no calls of these; connections of a session end with it, others after
+	// limits.sessionIdle without use, and resources cannot be subscribed to. Default: shared, for URLs class.
 	Isolation string `key:"isolation" oneof:"shared|class|principal|session|leased" change:"connection"`
 
-	// MaxBackends is the number of connections at most under isolation leased, session or principal.
-	// Default: 1, under session and principal 64.
+	// MaxBackends is the number of connections at most under isolation leased, session or principal, or with forwardHeaders. Then
+	// one of another client that is idle makes room, else the call is refused. Default: 1, where clients have their own 64.
 	MaxBackends int `key:"maxBackends" min:"1" max:"100000"`
 
 	// MaxConcurrent is the number of calls in flight over all replicas; more wait in the queue. Calls parked at a
@@ -190,7 +191,9 @@ type Server struct {
 	// Roots are the URIs (file://…) this server is told when it asks for roots outside any call. Default: none.
 	Roots []string `key:"roots"`
 
-	// ForwardHeaders hand headers of the client's request to the server. Default: none.
+	// ForwardHeaders hand headers of the client's request to a server behind a URL, in place of headers of the same name. Requests that
+	// bring other values never share a connection; those that bring none use the connections that are for everybody, where what is
+	// listed comes from, too: give these what they need in headers. Resources cannot be subscribed to. Default: none.
 	ForwardHeaders []ForwardHeader `key:"forwardHeaders" change:"connection"`
 
 	// Labels are for clients that prefer replicas by label. Default: none.
@@ -222,6 +225,22 @@ func (s *Server) ReplicaCount() int {
 		return len(s.URLs)
 	}
 	return max(1, s.Replicas)
+}
+
+// Forwarded are the names of all headers of clients that some server is to get.
+func (c *Config) Forwarded() []string {
+	var names []string
+	for _, s := range c.Servers {
+		for _, h := range s.ForwardHeaders {
+			names = append(names, h.From)
+		}
+	}
+	return names
+}
+
+// Isolates tells whether its connections are not for everybody: each client or user has its own, or those who send the same headers.
+func (s *Server) Isolates() bool {
+	return s.Isolation == "session" || s.Isolation == "principal" || len(s.ForwardHeaders) > 0
 }
 
 // LogValue keeps everything that may be secret out of logs.

@@ -33,6 +33,7 @@ type Origin struct {
 	Remote       string      // host:port of the peer; "stdio"
 	LastEvent    string      // Last-Event-ID (GET); "" = none
 	JSONOnly     bool        // the client does not accept text/event-stream; never set where Redirect is meant to be called
+	Kept         http.Header // headers that servers are to be sent (Server.Keep); nil = none
 	Header       http.Header // Mcp-* headers of a request of 2026-07-28 and later; else nil
 }
 

@@ -44,6 +44,10 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, c, why)
 		return
 	}
+	if s.keptTwice(&ctx.Request.Header) {
+		s.refuse(ctx, c, refusedKept)
+		return
+	}
 	path, query, _ := bytes.Cut(target, []byte("?"))
 	switch {
 	case bytes.HasSuffix(path, []byte(RouteMCP)):
@@ -146,7 +150,7 @@ func (o *Origin) era() protocol.Era {
 }
 
 // originOf copies what the Handler may know out of fasthttp's memory.
-func (*Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) Origin {
+func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) Origin {
 	o := Origin{
 		Path:         c.path.of(path),
 		SessionID:    c.session.of(h.session),
@@ -158,6 +162,7 @@ func (*Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader,
 		// HTTP/1.0 knows no chunks, so an answer cannot grow into a stream.
 		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
 	}
+	o.Kept = s.kept(&ctx.Request.Header)
 	if o.era() == protocol.EraModern { // the headers that repeat what the body says
 		o.Header = c.repeated(&ctx.Request.Header)
 	}
@@ -217,6 +222,7 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	texts := [refusedKinds]string{
 		refusedMalformed:  "malformed HTTP request",
 		refusedRepeated:   "Header mismatch: a header of MCP stands there twice",
+		refusedKept:       "a header that is forwarded to servers stands there twice, or holds control characters",
 		refusedHeaderSize: "too many or too long headers",
 		refusedTimeout:    "the request came too slowly",
 		refusedHost:       "this Host is not served here; add it to allowedHosts",

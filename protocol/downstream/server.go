@@ -25,6 +25,7 @@ import (
 // streams, deadlines and shutdown are ours, because its defaults trust the client (Content-Length is allocated at
 // once, folded and doubled headers pass, unread bodies become the next request, open streams are not counted).
 type Server struct {
+	keeps      atomic.Pointer[[]string] // headers that are kept, in canonical spelling; nil = none
 	handler    Handler
 	options    Options
 	log        *slog.Logger

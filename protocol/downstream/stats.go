@@ -12,6 +12,7 @@ const (
 	refusedNothing    refused = iota
 	refusedMalformed          // headers two parsers could read in two ways, a bad request line, a truncated body
 	refusedRepeated           // a header that repeats what a message says, twice: nobody can tell which one counts
+	refusedKept               // a header that servers are to get, twice or senseless
 	refusedHeaderSize         // too many or too long headers
 	refusedTimeout            // header or body came too slowly
 	refusedHost               // Host is not one of ours
@@ -35,6 +36,7 @@ var refusals = [refusedKinds]struct {
 }{
 	refusedMalformed:  {http.StatusBadRequest, "malformed"},
 	refusedRepeated:   {http.StatusBadRequest, "repeated"},
+	refusedKept:       {http.StatusBadRequest, "forwarded"},
 	refusedHeaderSize: {http.StatusRequestHeaderFieldsTooLarge, "header_size"},
 	refusedTimeout:    {http.StatusRequestTimeout, "timeout"},
 	refusedHost:       {http.StatusForbidden, "host"},

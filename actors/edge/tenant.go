@@ -1,0 +1,62 @@
+package edge
+
+import (
+	"crypto/sha256"
+	"net/http"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol/downstream"
+)
+
+// tenantOf is whose connections to a server a request uses; nil = those that are for everybody.
+func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller) *message.Tenant {
+	if !rules.Isolates() {
+		return nil
+	}
+	t := message.Tenant{Level: caller.LogLevel}
+	switch rules.Isolation {
+	case "session":
+		t.Key, t.Client = "session "+caller.ClientKey, caller.ClientKey
+	case "principal":
+		t.Key = "principal " + caller.Principal
+	}
+	if headers := forwarded(rules.ForwardHeaders, x.Origin.Kept); len(headers) > 0 {
+		t.Headers = headers
+		t.Key += " headers " + hashOf(rules.ForwardHeaders, headers)
+	}
+	if t.Key == "" {
+		return nil // it has sent none of the headers: so does the gateway on the connections that are for everybody
+	}
+	return &t
+}
+
+// forwarded is what a server is sent of the headers of a request. One that was not sent is not sent on.
+func forwarded(rules []config.ForwardHeader, kept http.Header) map[string]string {
+	var headers map[string]string
+	for _, rule := range rules {
+		if value := kept.Get(rule.From); value != "" {
+			if headers == nil {
+				headers = make(map[string]string, len(rules))
+			}
+			headers[http.CanonicalHeaderKey(rule.To)] = rule.Prefix + value
+		}
+	}
+	return headers
+}
+
+// hashOf tells values apart, also those of different headers, without holding them.
+func hashOf(rules []config.ForwardHeader, headers map[string]string) string {
+	h := sha256.New()
+	for _, rule := range rules {
+		value, ok := headers[http.CanonicalHeaderKey(rule.To)]
+		sum := sha256.Sum256([]byte(value))
+		h.Write(sum[:])
+		sent := byte(0)
+		if ok {
+			sent = 1
+		}
+		h.Write([]byte{sent})
+	}
+	return string(h.Sum(nil))
+}

@@ -1,0 +1,34 @@
+package message
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/protocol"
+)
+
+// Tenant is whose connections a request uses where a server's are not for everybody: one client's, one user's, or those of all who have
+// sent the same headers. Nobody writes to it, and it is never shown: it may hold credentials.
+type Tenant struct {
+	Key     string            // the same for all who may share connections; of headers a hash
+	Client  string            // the Caller.ClientKey with whose end the connections end; "" = they are not one client's
+	Headers map[string]string // what the server is sent beside its own, by name
+	Level   protocol.Level    // log level that the client wants; LevelNone = it has not said
+}
+
+// KeyOf is the tenant's key; "" for nobody.
+func (t *Tenant) KeyOf() string {
+	if t == nil {
+		return ""
+	}
+	return t.Key
+}
+
+// String keeps credentials out of whatever prints it.
+func (*Tenant) String() string { return "tenant" }
+
+// GoString is String.
+func (*Tenant) GoString() string { return "tenant" }
+
+// ClientGone tells a pool that a client has left for good which had connections of its own there.
+type ClientGone struct{ Client string }
+
+func (ClientGone) Class() kernel.Class { return kernel.Outcome }

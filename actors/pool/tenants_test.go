@@ -1,0 +1,198 @@
+package pool
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// own dispatches a call of a client with connections of its own.
+func (w *world) own(client string, seq uint64, change ...func(*message.Request)) {
+	r := &message.Request{Server: "fake", Caller: message.Caller{ClientKey: client}, Tenant: &message.Tenant{Key: "session " + client, Client: client}}
+	for _, c := range change {
+		c(r)
+	}
+	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
+}
+
+// isolated is a server with its main connection ready, of which each client has its own at most n times.
+func isolated(t *testing.T, n int) *world {
+	w := newWorld(t, config.Server{Isolation: "session", MaxBackends: n, Queue: wide}, 1)
+	w.s.limits.SessionIdle = time.Hour
+	w.phase(0, message.Ready)
+	return w
+}
+
+// ready makes every connection that has been started ready.
+func (w *world) ready() {
+	w.spawned()
+	for i, ref := range w.backends {
+		if sl := w.s.slotOf(ref); sl != nil && sl.phase != message.Ready {
+			w.phase(i, message.Ready)
+		}
+	}
+}
+
+// slotsOf are the connections of a client that take calls.
+func (w *world) slotsOf(client string) (list []*slot) {
+	for _, sl := range w.s.slots {
+		if sl.tenant != nil && sl.tenant.Client == client && !sl.leaving {
+			list = append(list, sl)
+		}
+	}
+	return list
+}
+
+// No call of a client goes out on the connection of another one, nor on the one that lists for everybody.
+func TestEachClientHasItsOwnConnection(t *testing.T) {
+	w := isolated(t, 8)
+	w.own("a", 1)
+	w.own("b", 2)
+	w.own("a", 3)
+	w.ready()
+	w.own("b", 4)
+	if len(w.s.slots) != 3 || w.at(1) < 1 || w.at(1) != w.at(3) || w.at(2) < 1 || w.at(2) != w.at(4) || w.at(1) == w.at(2) {
+		t.Errorf("%d connections, calls at %d %d %d %d", len(w.s.slots), w.at(1), w.at(2), w.at(3), w.at(4))
+	}
+	w.phase(w.at(1), message.Waiting)
+	w.own("a", 5)
+	w.fault(5, protocol.ServerUnavailable)
+}
+
+// At maxBackends an idle connection of another client makes room; when all have calls, the newcomer is refused at once.
+func TestAsManyConnectionsAsMayBe(t *testing.T) {
+	w := isolated(t, 2)
+	w.own("a", 1)
+	w.own("b", 2)
+	w.ready()
+	w.own("c", 3)
+	if f := w.fault(3, protocol.ServerUnavailable); !strings.Contains(f.Message, "maxBackends: 2") || !f.Retryable || f.RetryAfter == 0 {
+		t.Errorf("refused with %v", f)
+	}
+	w.now = w.now.Add(time.Second)
+	w.end(2)
+	w.end(1)
+	w.own("b", 4)
+	w.own("c", 5)
+	w.ready()
+	if len(w.slotsOf("a")) != 0 || len(w.slotsOf("b")) != 1 || w.at(5) < 0 || w.at(5) == w.at(4) {
+		t.Errorf("a has %d, b %d connections; the newcomer is at %d", len(w.slotsOf("a")), len(w.slotsOf("b")), w.at(5))
+	}
+	if len(w.s.tenants) != 2 {
+		t.Errorf("%d tenants are kept", len(w.s.tenants))
+	}
+}
+
+// The connections of a client end with it, or when it has not used them for long, and nothing of it is kept.
+func TestTheEndOfAClient(t *testing.T) {
+	w := isolated(t, 8)
+	w.own("a", 1)
+	w.own("b", 2)
+	w.ready()
+	w.end(1)
+	w.end(2)
+	drained, _ := told[message.Drain, spawn](w, message.ClientGone{Client: "a"})
+	if len(drained) != 1 || len(w.slotsOf("a")) != 0 || len(w.slotsOf("b")) != 1 {
+		t.Fatalf("%d connections end, a has %d, b %d", len(drained), len(w.slotsOf("a")), len(w.slotsOf("b")))
+	}
+	w.own("b", 3)
+	w.now = w.now.Add(time.Hour)
+	w.step(tenantsDue{})
+	if len(w.slotsOf("b")) != 1 {
+		t.Fatal("a connection with a call is ended")
+	}
+	w.end(3)
+	w.now = w.now.Add(time.Hour)
+	w.step(tenantsDue{})
+	if len(w.slotsOf("b")) != 0 || len(w.s.tenants) != 0 || w.s.tending {
+		t.Errorf("b has %d connections, %d tenants are kept", len(w.slotsOf("b")), len(w.s.tenants))
+	}
+	again, _ := told[message.Drain, spawn](w, message.ClientGone{Client: "a"})
+	if len(again) != 0 {
+		t.Error("it ends twice")
+	}
+}
+
+// What a server has mentioned to one client is unknown to the others; log lines go to their own session, and so does a level.
+func TestNothingOfATenantReachesAnother(t *testing.T) {
+	w := isolated(t, 8)
+	holder := w.backends[0] // any actor
+	r := func(client string) *message.Request {
+		return &message.Request{Server: "fake", Caller: message.Caller{ClientKey: client}, Tenant: &message.Tenant{Key: "session " + client, Client: client, Level: "debug"}}
+	}
+	w.step(message.Dispatch{Call: message.CallRef{Seq: 1, Holder: holder}, Request: r("a")})
+	w.spawned()
+	levels, _ := told[message.SetLevel, spawn](w, spawned{2, w.backends[1]})
+	if len(levels) != 1 || levels[0].Level != "debug" {
+		t.Errorf("its connection is told the levels %v", levels)
+	}
+	w.own("b", 2)
+	w.ready()
+	for _, at := range []int{w.at(1), w.at(2)} {
+		w.step(message.Mentioned{Backend: w.backends[at], URIs: []string{"x:of-" + []string{"", "a", "b"}[at]}})
+	}
+	w.step(message.Updated{Backend: w.backends[w.at(1)], URI: "x:updated"})
+	read := func(client, uri string) bool {
+		q := r(client)
+		q.Unlisted, q.Item, q.Frame.M = true, uri, protocol.MethodResourcesRead
+		refused, _ := told[message.Failed, spawn](w, message.Dispatch{Call: message.CallRef{Seq: 99}, Request: q})
+		delete(w.s.running, message.CallRef{Seq: 99})
+		return len(refused) == 0
+	}
+	if !read("a", "x:of-a") || !read("b", "x:of-b") || !read("a", "x:updated") || read("a", "x:of-b") || read("b", "x:of-a") || read("b", "x:updated") || read("c", "x:of-a") {
+		t.Error("mentions go astray")
+	}
+	toWhom := func(backend kernel.Reference) (list []kernel.Reference) {
+		for _, e := range step(w.s, w.now, message.ServerLog{Backend: backend, Server: "fake"}, nil) {
+			list = append(list, e.To)
+		}
+		return list
+	}
+	if got := toWhom(w.backends[w.at(1)]); !slices.Equal(got, []kernel.Reference{holder}) {
+		t.Errorf("a line of a tenant's connection goes to %v", got)
+	}
+	if got := toWhom(w.backends[0]); !slices.Equal(got, []kernel.Reference{w.s.gateway}) {
+		t.Errorf("a line of the main connection goes to %v", got)
+	}
+	levels, _ = told[message.SetLevel, spawn](w, message.SetLevel{Level: "error"})
+	if len(levels) != 1 {
+		t.Errorf("%d connections are told the level of everybody, want the main one", len(levels))
+	}
+	roots, _ := told[message.RootsChanged, spawn](w, message.RootsChanged{Client: "b"})
+	if len(roots) != 2 {
+		t.Errorf("%d connections are told of the roots, want the main one and its own", len(roots))
+	}
+	refused, _ := told[message.Subscribed, spawn](w, message.SubscribeURI{Seq: 7, URI: "x:of-a"})
+	if len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.MethodNotFound {
+		t.Errorf("a subscription is answered with %v", refused)
+	}
+}
+
+// Those who send other headers have other connections, which send just these, and in place of the configured ones.
+func TestForwardedHeadersOfAConnection(t *testing.T) {
+	server := config.Server{URLs: []string{"http://127.0.0.1:1/mcp"}, Isolation: isolationClass, MaxBackends: 8, Queue: wide,
+		Headers: map[string]string{"authorization": "ours", "X-Ours": "1"}, ForwardHeaders: []config.ForwardHeader{{From: "X-User", To: "Authorization"}}}
+	w := newWorld(t, server, 1)
+	w.phase(0, message.Ready)
+	spawnsOf := func(seq uint64, key, value string) []spawn {
+		r := &message.Request{Server: "fake", Tenant: &message.Tenant{Key: key, Headers: map[string]string{"Authorization": value}}}
+		_, spawns := told[message.Failed, spawn](w, message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
+		return spawns
+	}
+	first, again, other := spawnsOf(1, "1", "alice"), spawnsOf(2, "1", "alice"), spawnsOf(3, "2", "bob")
+	if len(first) != 1 || len(again) != 0 || len(other) != 1 {
+		t.Fatalf("connections made: %d, %d, %d", len(first), len(again), len(other))
+	}
+	if h := first[0].entry.Headers; len(h) != 2 || h["Authorization"] != "alice" || h["X-Ours"] != "1" {
+		t.Errorf("the first sends %d headers", len(h))
+	}
+	if other[0].entry.Headers["Authorization"] != "bob" || w.s.server.Headers["authorization"] != "ours" {
+		t.Error("the second sends something else")
+	}
+}

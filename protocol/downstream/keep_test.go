@@ -1,0 +1,48 @@
+package downstream
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Only the headers that are configured are kept, whatever else a request has; one that stands there twice is refused.
+func TestKeptHeaders(t *testing.T) {
+	var got []http.Header
+	handler := handlerFunc{post: func(x *Exchange) { got = append(got, x.Origin.Kept); echo(x) }}
+	s, address := serve(t, handler, Options{}, testLimits)
+	for _, c := range []struct {
+		name   string
+		keep   []string
+		lines  []string
+		status int
+		want   string
+	}{
+		{"nothing", nil, []string{"X-Token: a", "Authorization: b"}, 200, "map[]"},
+		{"one of several", []string{"x-token"}, []string{"X-TOKEN:  a b ", "Authorization: b"}, 200, "map[X-Token:[a b]]"},
+		{"absent", []string{"X-Token"}, []string{"Authorization: b"}, 200, "map[]"},
+		{"empty", []string{"X-Token"}, []string{"X-Token:"}, 200, "map[]"},
+		{"twice", []string{"X-Token"}, []string{"X-Token: a", "x-token: b"}, 400, ""},
+		{"twice, of another", []string{"X-Token"}, []string{"X-Other: a", "X-Other: b"}, 200, "map[]"},
+		{"control characters", []string{"X-Token"}, []string{"X-Token: a\x01b"}, 400, ""},
+		{"a megabyte", []string{"X-Token"}, []string{"X-Token: " + strings.Repeat("a", 1<<20)}, 431, ""},
+		{"Authorization", []string{"Authorization"}, []string{"authorization: Bearer x"}, 200, "map[Authorization:[Bearer x]]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got = nil
+			s.Keep(c.keep)
+			client := dial(t, address)
+			client.send(postText(ping, c.lines...))
+			if r, body := client.body(); r.StatusCode != c.status {
+				t.Fatalf("answered %d %.200s, want %d", r.StatusCode, body, c.status)
+			}
+			if c.status == 200 && (len(got) != 1 || fmt.Sprint(got[0]) != c.want) {
+				t.Errorf("kept %v, want %s", got, c.want)
+			}
+			if c.status != 200 && len(got) != 0 {
+				t.Error("it was handled")
+			}
+		})
+	}
+}
