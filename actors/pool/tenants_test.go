@@ -29,8 +29,8 @@ func isolated(t *testing.T, n int) *world {
 	return w
 }
 
-// ready makes every connection that has been started ready.
-func (w *world) ready() {
+// allReady makes every connection that has been started ready.
+func (w *world) allReady() {
 	w.spawned()
 	for i, ref := range w.backends {
 		if sl := w.s.slotOf(ref); sl != nil && sl.phase != message.Ready {
@@ -55,7 +55,7 @@ func TestEachClientHasItsOwnConnection(t *testing.T) {
 	w.own("a", 1)
 	w.own("b", 2)
 	w.own("a", 3)
-	w.ready()
+	w.allReady()
 	w.own("b", 4)
 	if len(w.s.slots) != 3 || w.at(1) < 1 || w.at(1) != w.at(3) || w.at(2) < 1 || w.at(2) != w.at(4) || w.at(1) == w.at(2) {
 		t.Errorf("%d connections, calls at %d %d %d %d", len(w.s.slots), w.at(1), w.at(2), w.at(3), w.at(4))
@@ -70,7 +70,7 @@ func TestAsManyConnectionsAsMayBe(t *testing.T) {
 	w := isolated(t, 2)
 	w.own("a", 1)
 	w.own("b", 2)
-	w.ready()
+	w.allReady()
 	w.own("c", 3)
 	if f := w.fault(3, protocol.ServerUnavailable); !strings.Contains(f.Message, "maxBackends: 2") || !f.Retryable || f.RetryAfter == 0 {
 		t.Errorf("refused with %v", f)
@@ -80,7 +80,7 @@ func TestAsManyConnectionsAsMayBe(t *testing.T) {
 	w.end(1)
 	w.own("b", 4)
 	w.own("c", 5)
-	w.ready()
+	w.allReady()
 	if len(w.slotsOf("a")) != 0 || len(w.slotsOf("b")) != 1 || w.at(5) < 0 || w.at(5) == w.at(4) {
 		t.Errorf("a has %d, b %d connections; the newcomer is at %d", len(w.slotsOf("a")), len(w.slotsOf("b")), w.at(5))
 	}
@@ -94,7 +94,7 @@ func TestTheEndOfAClient(t *testing.T) {
 	w := isolated(t, 8)
 	w.own("a", 1)
 	w.own("b", 2)
-	w.ready()
+	w.allReady()
 	w.end(1)
 	w.end(2)
 	drained, _ := told[message.Drain, spawn](w, message.ClientGone{Client: "a"})
@@ -133,7 +133,7 @@ func TestNothingOfATenantReachesAnother(t *testing.T) {
 		t.Errorf("its connection is told the levels %v", levels)
 	}
 	w.own("b", 2)
-	w.ready()
+	w.allReady()
 	for _, at := range []int{w.at(1), w.at(2)} {
 		w.step(message.Mentioned{Backend: w.backends[at], URIs: []string{"x:of-" + []string{"", "a", "b"}[at]}})
 	}
