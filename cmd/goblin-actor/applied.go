@@ -238,6 +238,7 @@ func (a *applying) await(ctx context.Context, source status.Source, w wish) (*st
 	if !w.runs {
 		limit = min(limit, leavingTime)
 	}
+	var ready time.Time // since when it is: what it offers may be told a moment later
 	line := &statusLine{w: a.errOut, live: isTerminal(a.errOut)}
 	defer line.clear()
 	tick := time.NewTicker(appliedStep)
@@ -249,7 +250,14 @@ func (a *applying) await(ctx context.Context, source status.Source, w wish) (*st
 		}
 		server := serverNamed(s, w.server)
 		waited := time.Since(began)
-		if w.runs && arrived(server, w.lazy, waited) || !w.runs && (server == nil || server.State == string(message.Disabled)) {
+		settling := false
+		if w.runs && server != nil && server.State == string(message.Ready) && offersNothing(server) {
+			if ready.IsZero() {
+				ready = time.Now()
+			}
+			settling = time.Since(ready) < publishTime
+		}
+		if w.runs && !settling && arrived(server, w.lazy, waited) || !w.runs && (server == nil || server.State == string(message.Disabled)) {
 			if !w.runs {
 				server = nil
 			}
@@ -328,6 +336,10 @@ func (a *applying) became(prefix string, server *status.Server, w wish) error {
 	return &exitError{exitFailed, fmt.Errorf("%s%s is %s", prefix, server.Name, why), hint}
 }
 
+func offersNothing(server *status.Server) bool {
+	return server.Tools+server.Prompts+server.Resources+server.Templates == 0
+}
+
 // offered says what a server that is there offers: "ready, 9 tools, 1 prompt".
 func offered(server *status.Server) string {
 	parts := []string{server.State}
@@ -342,7 +354,7 @@ func offered(server *status.Server) string {
 			parts = append(parts, count(kind.n, kind.what))
 		}
 	}
-	if len(parts) == 1 {
+	if offersNothing(server) {
 		parts = append(parts, "it offers nothing")
 	}
 	return strings.Join(parts, ", ")
