@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ const (
 type wish struct {
 	server string
 	runs   bool   // it is to start; else it goes
-	lazy   bool   // startup: it runs when somebody calls it; follow finds out
+	lazy   bool   // startup: it runs when somebody calls it; know finds out
 	tool   string // of the server, which stays as it is; "" = the server itself is meant
 }
 
@@ -60,7 +61,7 @@ func (a *applying) follow(cmd *cobra.Command, path string, w wish) error {
 	if err != nil {
 		return err
 	}
-	w.lazy = isLazy(path, w.server)
+	w.know(path)
 	var with []*gatewayHere
 	for _, g := range gateways {
 		if sameFile(g.status.Config, path) {
@@ -90,10 +91,16 @@ func (a *applying) follow(cmd *cobra.Command, path string, w wish) error {
 	return errors.Join(errs...)
 }
 
-// isLazy tells whether the file says that the server starts with its first call.
-func isLazy(path, server string) bool {
+// know looks up in the file what a server that is to run is called there, and whether it runs before somebody calls it.
+func (w *wish) know(path string) {
 	cfg, _ := config.Load(path)
-	return cfg != nil && slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server && s.Startup == "lazy" })
+	if cfg == nil || !w.runs {
+		return
+	}
+	if i := slices.IndexFunc(cfg.Servers, func(s config.Server) bool { return s.Name == w.server }); i >= 0 {
+		w.lazy = cfg.Servers[i].Startup == "lazy"
+		w.server = cmp.Or(cfg.Servers[i].Group, w.server) // the members of a group are one server, called after it
+	}
 }
 
 // gatewayHere is one that runs on this machine.
