@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -38,7 +39,8 @@ var actions []action
 func init() {
 	actions = []action{
 		{key: ":", label: "go", help: "go to a view: `:tools`, `:tools github` for one server alone; tab completes, `:quit` leaves", is: char(':'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeCommand, "") }, hint: hintView},
-		{key: "/", label: "filter", help: "show only rows with this text, matches highlighted; `/!text` shows the others. Enter keeps it, esc clears it", is: char('/'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeFilter, a.view().filter()) }, hint: hintView},
+		{key: "/", label: "filter", help: "show only rows with this text, matches highlighted; `/mime:text/` looks in one column, `/!text` shows the others. Enter keeps it, esc clears it", is: char('/'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeFilter, a.view().filter()) }, hint: hintView},
+		{key: "0–9", label: "views", help: "go to a view: " + digitViews(), is: isDigit, do: (*App).digit},
 		{key: "enter", label: "open", help: "go deeper: from a server to its backends, from there to its calls; else what is known of the row", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: hintView},
 		{key: "d", label: "describe", help: "open or close the side panel: all that is known of the selected row", is: char('d'), do: func(a *App, _ *tcell.EventKey) { a.describe() }, disabled: needsRow, hint: hintView},
 		{key: "l", label: "logs", help: "the log of the row's server", is: char('l'), do: (*App).logs, hint: hintView},
@@ -114,6 +116,22 @@ func direction(e *tcell.EventKey) int {
 		}
 	}
 	return 1
+}
+
+// byDigit are the views that a digit leads to.
+var byDigit = [10]*Kind{overviewKind, serversKind, toolsKind, promptsKind, resourcesKind, logsKind, callsKind, sessionsKind, actorsKind, metricsKind}
+
+// digitViews lists them: 0 overview, 1 servers.
+func digitViews() string {
+	parts := make([]string, len(byDigit))
+	for i, k := range byDigit {
+		parts[i] = strconv.Itoa(i) + " " + k.Name
+	}
+	return strings.Join(parts, ", ")
+}
+
+func isDigit(e *tcell.EventKey) bool {
+	return e.Key() == tcell.KeyRune && e.Rune() >= '0' && e.Rune() <= '9'
 }
 
 func isSort(e *tcell.EventKey) bool {

@@ -207,7 +207,7 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 		note = "[ scrolls back"
 	}
 	a.rule(screen, x, y, w, title, note)
-	query := fold(a.view().table.query)
+	query := a.view().table.filter().text
 	if a.view().table.invert {
 		query = nil
 	}

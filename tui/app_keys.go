@@ -93,6 +93,8 @@ func (a *App) back(*tcell.EventKey) {
 	}
 }
 
+func (a *App) digit(e *tcell.EventKey) { a.open(newView(byDigit[e.Rune()-'0'], "", "")) }
+
 func (a *App) lastView(*tcell.EventKey) { a.open(a.before) }
 
 func (a *App) describe() {

@@ -9,7 +9,7 @@ import (
 )
 
 // Every view, and what keys make of it, on two sizes of terminals.
-// S0.11 S0.11.1 S0.11.2 S0.11.3 S0.11.4 S0.11.5
+// S0.11 S0.11.1 S0.11.2 S0.11.3 S0.11.4 S0.11.5 S1.60
 func TestScreens(t *testing.T) {
 	cases := []struct{ name, keys string }{
 		{"overview", ""},
@@ -32,6 +32,8 @@ func TestScreens(t *testing.T) {
 		{"resources-describe", ":resources<enter><enter>"},
 		{"resources-of-memory", ":resources<enter><end>s"},
 		{"resources-by-size", ":resources<enter>B"},
+		{"resources-by-mime", "4/mime:TEXT/<enter>"},
+		{"resources-subscribed", "4/subs:<enter>"},
 		{"templates", ":templates<enter>"},
 		{"subscriptions", ":subscriptions<enter>"},
 		{"actors", ":actors<enter>"},
@@ -53,6 +55,15 @@ func TestScreens(t *testing.T) {
 				golden(t, filepath.Join("testdata", name+".txt"), got)
 			})
 		}
+	}
+}
+
+// S1.60: servers, tools, prompts, resources and the log are a digit away from each other, in this order.
+func TestDigits(t *testing.T) {
+	s := sit(t, 120, 40, Options{})
+	for digit, view := range []string{"overview", "servers", "tools", "prompts", "resources", "logs", "calls", "sessions", "actors", "metrics"} {
+		s.press(fmt.Sprint(digit))
+		s.has("─ " + view + "[")
 	}
 }
 

@@ -99,13 +99,13 @@ func (t *table) arrow(id string, column int, now time.Time) string {
 // apply finds what is shown and keeps the selection on its row; when that has gone, on the one that took its place.
 func (t *table) apply() {
 	t.shown = t.shown[:0]
-	query := fold(t.query)
+	filter := t.filter()
 	for i := range t.rows {
 		r := &t.rows[i]
 		if t.keep != nil && !t.keep(r) || t.onlyFaults && r.Health != Bad && r.Health != Warn {
 			continue
 		}
-		if len(query) > 0 && matches(r, query) == t.invert {
+		if !filter.all() && filter.matches(r) == t.invert {
 			continue
 		}
 		t.shown = append(t.shown, i)
@@ -183,16 +183,6 @@ func cellOf(r *Row, column int) Cell {
 		return r.Cells[column]
 	}
 	return Cell{}
-}
-
-// matches reports whether some cell contains the folded query.
-func matches(r *Row, query []rune) bool {
-	for i := range r.Cells {
-		if find(fold(r.Cells[i].Text), query, 0) >= 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // fold makes text comparable without regard to case, rune by rune: positions stay.

@@ -28,13 +28,13 @@ func (t *table) draw(screen tcell.Screen, x, y, w, h int, p *Palette, now time.T
 		t.top = t.at - t.height + 1
 	}
 	t.top = max(0, min(t.top, len(t.shown)-t.height))
-	query := fold(t.query)
+	found := t.filter()
 	if t.invert {
-		query = nil
+		found = filter{column: -1}
 	}
 	for line := 0; line < h-1 && t.top+line < len(t.shown); line++ {
 		r := &t.rows[t.shown[t.top+line]]
-		t.drawRow(screen, x, y+1+line, w, room, r, t.top+line == t.at, query, p, now)
+		t.drawRow(screen, x, y+1+line, w, room, r, t.top+line == t.at, found, p, now)
 	}
 }
 
@@ -62,7 +62,7 @@ func (t *table) drawHead(screen tcell.Screen, x, y, w int, room []int, p *Palett
 	}
 }
 
-func (t *table) drawRow(screen tcell.Screen, x, y, w int, room []int, r *Row, selected bool, query []rune, p *Palette, now time.Time) {
+func (t *table) drawRow(screen tcell.Screen, x, y, w int, room []int, r *Row, selected bool, found filter, p *Palette, now time.Time) {
 	if selected {
 		fill(screen, x, y, w, p.Selected)
 	}
@@ -88,7 +88,7 @@ func (t *table) drawRow(screen tcell.Screen, x, y, w int, room []int, r *Row, se
 		if t.columns[i].URI {
 			text = middle(text, here)
 		}
-		put(screen, x+at+indent, y, here-indent, text, s, marks(text, query), p.Match)
+		put(screen, x+at+indent, y, here-indent, text, s, marks(text, found.marked(i)), p.Match)
 		at += room[i] + gap
 	}
 }
