@@ -174,11 +174,11 @@ func (a *applying) note(text, hint string) {
 
 // apply has one gateway read its file and waits for what was wished.
 func (a *applying) apply(ctx context.Context, g *gatewayHere, prefix string, w wish) error {
-	if err := a.reload(ctx, g.source); err != nil {
+	if err := g.reload(ctx); err != nil {
 		return err
 	}
 	if w.tool != "" {
-		if err := a.published(ctx, g); err != nil {
+		if err := g.published(ctx); err != nil {
 			return err
 		}
 		word := "off"
@@ -190,7 +190,7 @@ func (a *applying) apply(ctx context.Context, g *gatewayHere, prefix string, w w
 	}
 	server, err := a.await(ctx, g.source, w)
 	if err == nil && !w.runs {
-		err = a.published(ctx, g)
+		err = g.published(ctx)
 	}
 	switch {
 	case err != nil:
@@ -206,7 +206,7 @@ func (a *applying) apply(ctx context.Context, g *gatewayHere, prefix string, w w
 }
 
 // published waits until the catalog that clients see is another than before, or until it would be by now.
-func (a *applying) published(ctx context.Context, g *gatewayHere) error {
+func (g *gatewayHere) published(ctx context.Context) error {
 	for began := time.Now(); time.Since(began) < publishTime; {
 		s, err := g.source.Status(ctx)
 		if err != nil {
@@ -225,10 +225,10 @@ func (a *applying) published(ctx context.Context, g *gatewayHere) error {
 }
 
 // reload has the file read; Refused means that it was, and is not in force.
-func (a *applying) reload(ctx context.Context, source status.Source) error {
+func (g *gatewayHere) reload(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
-	err := source.Act(ctx, status.Action{Verb: status.Reload})
+	err := g.source.Act(ctx, status.Action{Verb: status.Reload})
 	if refused, ok := errors.AsType[*admin.Refused](err); ok {
 		return &exitError{exitFailed, fmt.Errorf("the running gateway: %w", refused), "mend the file and save it; goblin-actor config check finds mistakes"}
 	}
