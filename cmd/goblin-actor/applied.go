@@ -293,6 +293,9 @@ func serverNamed(s *status.Snapshot, name string) *status.Server {
 			found = &s.Servers[i]
 		}
 	}
+	if found == nil {
+		return s.Member(name)
+	}
 	return found
 }
 

@@ -44,6 +44,7 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 			if reason := serverReason(v, s.Now); reason != "" {
 				paragraph(&b, oneLine(v.Name, 0)+": ", reason, plainly)
 			}
+			printMembers(&b, s, v, p)
 		}
 		for _, hint := range hints(s.Servers) {
 			paragraph(&b, p.good("hint:")+" ", hint, plainly)
@@ -51,6 +52,25 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printMembers says how the members of a group are, and what is not as it should be although the server works.
+func printMembers(b *strings.Builder, s *status.Snapshot, v status.Server, p palette) {
+	name := oneLine(v.Name, 0) + ": "
+	var list []string
+	for _, m := range s.Members(v.Name) {
+		text := oneLine(m.Name, 0) + " " + m.Standing()
+		if reason := serverReason(m, s.Now); reason != "" {
+			text += " (" + reason + ")"
+		}
+		list = append(list, text)
+	}
+	if len(list) > 0 {
+		paragraph(b, name, "members "+strings.Join(list, ", "), plainly)
+	}
+	for _, warning := range v.Warnings {
+		paragraph(b, name, oneLine(warning, 400), p.warn)
+	}
 }
 
 // projectServers names the servers of a project.

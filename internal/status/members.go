@@ -1,0 +1,54 @@
+package status
+
+import "fmt"
+
+// Members are the entries of a group that have connections, in the order of their replicas: each as a server of its own would be shown.
+// None: the server is no group.
+func (s *Snapshot) Members(server string) []Server {
+	var group *Server
+	for i := range s.Servers {
+		if s.Servers[i].Name == server {
+			group = &s.Servers[i]
+		}
+	}
+	var list []Server
+	for _, b := range s.Backends {
+		if b.Server != server || b.Member == "" || !b.Catalog || group == nil {
+			continue
+		}
+		if b.State == "draining" || b.State == "stopped" {
+			continue // its successor counts
+		}
+		if len(list) == 0 || list[len(list)-1].Name != b.Member {
+			list = append(list, Server{Name: b.Member, State: b.State, Reason: b.Reason, NextAttempt: b.NextAttempt, Settled: group.Settled,
+				Tools: group.Tools, Prompts: group.Prompts, Resources: group.Resources, Templates: group.Templates})
+		}
+		m := &list[len(list)-1]
+		m.Replicas++
+		if b.State == "ready" {
+			m.ReadyCount++
+			m.State, m.Reason = b.State, ""
+		}
+	}
+	return list
+}
+
+// Member finds the entry of a group by its name; nil = there is none that has connections.
+func (s *Snapshot) Member(name string) *Server {
+	for _, server := range s.Servers {
+		for _, m := range s.Members(server.Name) {
+			if m.Name == name {
+				return &m
+			}
+		}
+	}
+	return nil
+}
+
+// Standing says in a word or two how a member is.
+func (s *Server) Standing() string {
+	if s.State != "ready" {
+		return s.State
+	}
+	return fmt.Sprintf("%d/%d ready", s.ReadyCount, s.Replicas)
+}
