@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,8 +95,8 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 	}
 	order := 0
 	for _, known := range cfg.Servers {
-		if known.Name == name {
-			return nil, fmt.Errorf("gateway: there is a server %q already", name)
+		if known.Name == name || known.Group == name {
+			return nil, fmt.Errorf("gateway: there is a server or a group %q already", name)
 		}
 		order = max(order, known.Order+1)
 	}
@@ -110,16 +111,27 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 	}
 	server := one.Servers[0]
 	server.Order = order
+	if server.Group != "" && slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server.Group && s.Group != server.Group }) {
+		return nil, fmt.Errorf("gateway: server %q: there is a server called like its group %q", name, server.Group)
+	}
 	next := *cfg
 	next.Servers = append(slices.Clone(cfg.Servers), server)
 	return &next, nil
 }
 
-// without returns a configuration that lacks one server, false when it is not there.
-func without(cfg *config.Config, name string) (*config.Config, bool) {
+// without returns a configuration that lacks one server, and the namespace that goes with it; "" when others of its group are left.
+func without(cfg *config.Config, name string) (*config.Config, string, error) {
+	i := slices.IndexFunc(cfg.Servers, func(s config.Server) bool { return s.Name == name })
+	if i < 0 {
+		return nil, "", fmt.Errorf("gateway: there is no server %q", name)
+	}
+	group := cfg.Servers[i].Group
 	next := *cfg
-	next.Servers = slices.DeleteFunc(slices.Clone(cfg.Servers), func(s config.Server) bool { return s.Name == name })
-	return &next, len(next.Servers) < len(cfg.Servers)
+	next.Servers = slices.Delete(slices.Clone(cfg.Servers), i, i+1)
+	if group != "" && slices.ContainsFunc(next.Servers, func(s config.Server) bool { return s.Group == group }) {
+		return &next, "", nil
+	}
+	return &next, cmp.Or(group, name), nil
 }
 
 // entry is the server as an entry of mcpServers.

@@ -125,6 +125,39 @@ func TestServersComeAndGo(t *testing.T) {
 	}
 }
 
+// Members of a group come and go under its name; a server that is started when it is wanted is there all the same.
+func TestGroupsAndLazyServers(t *testing.T) {
+	ctx, g := within(t), start(t, gateway.Config{})
+	member := demoServer("notes")
+	member.Settings = map[string]any{"group": "both"}
+	for _, name := range []string{"a", "b"} {
+		if err := g.AddServer(ctx, name, member); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists := func(tool string) bool {
+		_, err := g.GetTool(ctx, tool)
+		return err == nil
+	}
+	if err := g.AddServer(ctx, "both", demoServer("clock")); err == nil {
+		t.Error("a server is called like a group")
+	}
+	if err := g.RemoveServer(ctx, "a"); err != nil || !lists("both_add_note") {
+		t.Errorf("one has gone: %v, listed %v", err, lists("both_add_note"))
+	}
+	if err := g.RemoveServer(ctx, "b"); err != nil || lists("both_add_note") {
+		t.Errorf("both have gone: %v, listed %v", err, lists("both_add_note"))
+	}
+	lazy := demoServer("clock")
+	lazy.Settings = map[string]any{"startup": "lazy"}
+	if err := g.AddServer(ctx, "clock", lazy); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := g.CallTool(ctx, "clock_now", nil, nil); err != nil || result.IsError {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
 // What a program says is meant to the letter: $ is no variable. Settings are what a file would have.
 func TestServerIsTakenLiterally(t *testing.T) {
 	s := demoServer("shapes")

@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,46 +16,52 @@ import (
 // AddServer adds a server and returns when what it offers is in the catalog. When its first attempt fails the error is an *Error with the
 // reason, SERVER_UNAVAILABLE; the server is there all the same and tried again, until RemoveServer. The same goes for ctx's end.
 func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
-	err := g.change(func(cfg *config.Config) (*config.Config, error) { return with(cfg, name, s, g.log) })
+	namespace := name // what is seen of a member of a group is the group
+	err := g.change(func(cfg *config.Config) (*config.Config, error) {
+		next, err := with(cfg, name, s, g.log)
+		if err == nil {
+			namespace = cmp.Or(next.Servers[len(next.Servers)-1].Group, name)
+		}
+		return next, err
+	})
 	if err != nil {
 		return err
 	}
 	var server status.Server
 	err = g.wait(ctx, func(s *status.Snapshot) bool {
-		i := slices.IndexFunc(s.Servers, func(v status.Server) bool { return v.Name == name })
+		i := slices.IndexFunc(s.Servers, func(v status.Server) bool { return v.Name == namespace })
 		if i >= 0 {
 			server = s.Servers[i]
 		}
-		return i >= 0 && !slices.Contains(s.Waiting, name)
+		return i >= 0 && !slices.Contains(s.Waiting, namespace)
 	})
 	switch {
 	case err != nil:
 		return err
 	case server.FailedFirst && server.ReadyCount == 0:
-		return &Error{Code: string(protocol.ServerUnavailable), Message: server.Reason, Server: name, Retryable: true}
+		return &Error{Code: string(protocol.ServerUnavailable), Message: server.Reason, Server: namespace, Retryable: true}
 	}
-	return g.waitListed(ctx, name, server.Tools > 0)
+	return g.waitListed(ctx, namespace, server.Tools > 0)
 }
 
-// RemoveServer ends a server and returns when it is gone, and what it offered with it. Calls that run there fail.
+// RemoveServer ends a server and returns when it is gone, and what it offered with it; of a group, when its last member is. Calls that run
+// there fail.
 func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
-	err := g.change(func(cfg *config.Config) (*config.Config, error) {
-		next, ok := without(cfg, name)
-		if !ok {
-			return nil, fmt.Errorf("gateway: there is no server %q", name)
-		}
-		return next, nil
+	namespace := name
+	err := g.change(func(cfg *config.Config) (next *config.Config, err error) {
+		next, namespace, err = without(cfg, name)
+		return next, err
 	})
-	if err != nil {
+	if err != nil || namespace == "" {
 		return err
 	}
 	err = g.wait(ctx, func(s *status.Snapshot) bool {
-		return !slices.ContainsFunc(s.Servers, func(v status.Server) bool { return v.Name == name })
+		return !slices.ContainsFunc(s.Servers, func(v status.Server) bool { return v.Name == namespace })
 	})
 	if err != nil {
 		return err
 	}
-	return g.waitListed(ctx, name, false)
+	return g.waitListed(ctx, namespace, false)
 }
 
 // change puts another configuration in force.
@@ -86,12 +94,18 @@ func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) erro
 }
 
 // waitListed blocks until our own session has heard of the catalog in which the server's tools are listed, or no longer are: it is told after
-// the gateway itself.
+// the gateway itself, though in no time. Where lists hold other things (metaTools: only) it is not seen there, so it is not waited for long.
 func (g *Gateway) waitListed(ctx context.Context, server string, listed bool) error {
-	return g.until(ctx, func() (bool, error) {
-		tools, err := g.ListTools(ctx, true)
-		return slices.ContainsFunc(tools, func(t Tool) bool { return t.Server == server }) == listed, err
+	soon, cancel := context.WithTimeout(ctx, toldTime)
+	defer cancel()
+	err := g.until(soon, func() (bool, error) {
+		tools, err := g.ListTools(soon, true)
+		return err == nil && slices.ContainsFunc(tools, func(t Tool) bool { return t.Server == server }) == listed, err
 	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // until looks again and again, until it is so, ctx ends or the gateway stops.
