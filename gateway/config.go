@@ -23,6 +23,8 @@ type Config struct {
 	YAML []byte
 	// Servers are there besides, by name: [a-z0-9][a-z0-9-]*, in alphabetical order after those of File or YAML.
 	Servers map[string]Server
+	// Project is a project of File or YAML: all that is listed, called and read here is bound to it; Changes are of the whole. "" = everything.
+	Project string
 	// Questions answers what servers ask outside or inside of any call; nil = every question is refused. CallOptions may have others.
 	Questions *Questions
 	// StateFile keeps what is learned of servers from one start to the next; "" = it is learned anew each time.

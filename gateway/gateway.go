@@ -24,8 +24,7 @@ const (
 type Gateway struct {
 	actors *actors.Gateway
 	client *inprocess.Client // asks for everything but calls with questions of their own
-	name   string
-	ver    string
+	self   client.Options    // who that client is
 	log    *slog.Logger
 
 	mu  sync.Mutex // held while the configuration is changed
@@ -49,16 +48,17 @@ func Start(ctx context.Context, c Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{cfg: cfg, log: log, name: cmp.Or(c.Name, "goblin-actor"), ver: cmp.Or(c.Version, "devel"), stopped: make(chan struct{})}
+	g := &Gateway{cfg: cfg, log: log, stopped: make(chan struct{})}
+	g.self = client.Options{Name: cmp.Or(c.Name, "goblin-actor"), Version: cmp.Or(c.Version, "devel"), Project: c.Project, OnNotification: g.notified}
 	g.subscriptions.of = map[string][]chan struct{}{}
-	if g.actors, err = actors.Start(cfg, actors.Options{Version: g.ver, Log: log, State: c.StateFile}); err != nil {
+	if g.actors, err = actors.Start(cfg, actors.Options{Version: g.self.Version, Log: log, State: c.StateFile}); err != nil {
 		return nil, err
 	}
 	if err = g.wait(ctx, ready); err == nil {
 		g.client, err = g.dial(ctx, c.Questions)
 	}
 	if err != nil {
-		return nil, errors.Join(err, g.Close())
+		return nil, errors.Join(errorOf(err), g.Close())
 	}
 	return g, nil
 }
@@ -68,7 +68,7 @@ func (g *Gateway) dial(ctx context.Context, q *Questions) (*inprocess.Client, er
 	g.mu.Lock()
 	limits := g.cfg.Limits
 	g.mu.Unlock()
-	o := client.Options{Name: g.name, Version: g.ver, OnNotification: g.notified}
+	o := g.self
 	if q != nil {
 		o.Capabilities, o.Answer = q.capabilities(), q.answer
 	}

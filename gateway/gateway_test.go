@@ -158,6 +158,25 @@ func TestGroupsAndLazyServers(t *testing.T) {
 	}
 }
 
+// A program may be in a project, as any client; calls with questions of their own are, too.
+func TestProject(t *testing.T) {
+	c := gateway.Config{YAML: []byte(`{projects: {p: {tools: {deny: ["notes_*"]}}}, metaTools: false}`), Project: "p"}
+	ctx, g := within(t), start(t, c, "clock", "notes")
+	tools, err := g.ListTools(ctx, true)
+	if err != nil || len(tools) == 0 || slices.ContainsFunc(tools, func(t gateway.Tool) bool { return t.Server != "clock" }) {
+		t.Errorf("%v, %v", tools, err)
+	}
+	for _, o := range []*gateway.CallOptions{nil, {Questions: &gateway.Questions{}}} {
+		if _, err := g.CallTool(ctx, "notes_search_notes", nil, o); codeOf(err) != "TOOL_NOT_FOUND" {
+			t.Errorf("a tool outside: %v", err)
+		}
+	}
+	c.Project = "nobody's"
+	if _, err := gateway.Start(ctx, c); codeOf(err) != "UNKNOWN_PROJECT" {
+		t.Errorf("no such project: %v", err)
+	}
+}
+
 // What a program says is meant to the letter: $ is no variable. Settings are what a file would have.
 func TestServerIsTakenLiterally(t *testing.T) {
 	s := demoServer("shapes")
