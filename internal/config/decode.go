@@ -29,7 +29,9 @@ type decoder struct {
 	listen   []string        // where the gateway of the file listens, by loopbackName
 	ignored  []ignoredKey
 
-	unitsTold bool // how a number without unit is read
+	unitsTold   bool // how a number without unit is read
+	looked      int  // keys that were compared with ours
+	ignoredMore int  // keys beyond what ignored holds
 
 	server   bool     // inside of an entry of mcpServers
 	entry    string   // its path

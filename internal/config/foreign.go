@@ -17,6 +17,9 @@ import (
 // timeouts in seconds, an hour at most; Gemini CLI and Claude Code in milliseconds, of which nobody means less than four seconds.
 const mostSeconds = 3600
 
+// maxLooked is how many keys of other programs are told apart.
+const maxLooked = 200
+
 // renamed are the keys of other programs' entries that mean one of ours.
 var renamed = map[string]string{
 	"serverUrl": "url", "httpUrl": "url", "transport": "type", "transportType": "type", "workingDirectory": "cwd",
@@ -66,7 +69,7 @@ func (d *decoder) adopt(root *node) {
 				fmt.Sprintf("goblin-actor config import %s --file %s takes them over", client, clip(d.file)))
 		case m.key == "projects":
 			d.ignore(m, "")
-		case m.key == "mcpServers", m.key == "$schema", Nearest(m.key, keysOf(configType, "")) != "", strings.HasPrefix(m.key, "/"):
+		case m.key == "mcpServers", m.key == "$schema", d.misspelt(m.key, keysOf(configType, "")), strings.HasPrefix(m.key, "/"):
 			kept = append(kept, m)
 		default:
 			d.ignore(m, "")
@@ -105,13 +108,22 @@ func (d *decoder) adoptEntry(server string, n *node) {
 			d.adoptTimeout(server, m)
 			add("timeout", m)
 		case m.key == "type" && (m.value.text == "local" || m.value.text == "remote"): // Copilot's words for what is seen anyway
-		case slices.Contains(foreignKeys["mcpServers"], m.key), Nearest(m.key, known) == "" && !strings.HasPrefix(m.key, "/"):
+		case slices.Contains(foreignKeys["mcpServers"], m.key), !d.misspelt(m.key, known) && !strings.HasPrefix(m.key, "/"):
 			d.ignore(m, server)
 		default:
 			add(m.key, m)
 		}
 	}
 	n.members = kept
+}
+
+// misspelt tells a key that is most likely one of ours. Of very many keys only the first are looked at: it takes its time.
+func (d *decoder) misspelt(key string, known []string) bool {
+	if slices.Contains(known, key) {
+		return true
+	}
+	d.looked++
+	return d.looked <= maxLooked && Nearest(key, known) != ""
 }
 
 func inMapping(key string, m member) *node {
@@ -154,6 +166,10 @@ func (d *decoder) ignore(m member, server string) {
 			return
 		}
 	}
+	if len(d.ignored) >= maxLooked {
+		d.ignoredMore++
+		return
+	}
 	one := ignoredKey{key: m.key, line: m.line, column: m.column}
 	if server != "" {
 		one.servers = []string{server}
@@ -177,7 +193,7 @@ func (d *decoder) tellIgnored() {
 	var names []string
 	for i, one := range d.ignored {
 		if i == most {
-			names = append(names, fmt.Sprintf("and %d more", len(d.ignored)-most))
+			names = append(names, fmt.Sprintf("and %d more", len(d.ignored)-most+d.ignoredMore))
 			break
 		}
 		name := clip(one.key)

@@ -59,3 +59,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A file of variables never panics, every line of it is read or told, and what is written is read again.
+func FuzzEnvFile(f *testing.F) {
+	for _, seed := range []string{"", "A=1\nexport B='x\ny'\nC=\"\\n\\\"$\" # c\n", "A='", "=x", "\ufeffA = b #c", "A=\"\r\n\""} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, text, value string) {
+		vars, bad := ParseEnvFile(text)
+		if lines := strings.Count(text, "\n") + 1; len(vars)+len(bad) > lines {
+			t.Errorf("%d variables and %d bad lines of %d lines", len(vars), len(bad), lines)
+		}
+		if strings.Contains(value, "\x00") {
+			return
+		}
+		written := RenderEnvLine("A", value)
+		again, bad := ParseEnvFile(written)
+		if len(bad) > 0 || len(again) != 1 || again[0].Value != value {
+			t.Errorf("%q is written as %q and read as %+v", value, written, again)
+		}
+	})
+}

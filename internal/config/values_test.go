@@ -35,7 +35,7 @@ func TestEveryKey(t *testing.T) {
 		Args: []string{"-y", "/home/ada/notes", "1.10", "yes", "0x10", "~", "image:latest", "$x", "--api-key", "hunter2"},
 		Env: map[string]string{"LOG": "1.10", "DEBUG": "yes", "MASK": "0x10", "EMPTY": "", "TOKEN": "hunter2",
 			"PASSWORD": "hunter2"},
-		InheritEnv: true, Cwd: filepath.Join("/home/ada", "work"), Replicas: 2, Type: "stdio", Protocol: "2025-11-25",
+		EnvFiles: []string{"files.env"}, InheritEnv: true, Cwd: filepath.Join("/home/ada", "work"), Replicas: 2, Type: "stdio", Protocol: "2025-11-25",
 		Isolation: "leased", MaxBackends: 3, Queue: Queue{1, time.Second}, StartTimeout: 2 * time.Minute,
 		MaxTimeout: 90 * time.Minute, Balance: "least-busy", Retry: Retry{"idempotent"},
 		Reconnect: Reconnect{time.Second, 2 * time.Minute}, Startup: "lazy", IdleStop: 5 * time.Minute, Prefix: "fs",
@@ -59,7 +59,7 @@ func TestEveryKey(t *testing.T) {
 		Namespace: Namespace{"on-conflict", "-", 32}, Resources: Resources{"underscore", "forward"},
 		Projects:  []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}}}},
 		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, time.Minute, 2 * time.Minute, 3, 4, 5, 2_000_000},
-		Log: Log{"debug", "json"}, Path: "full.yaml",
+		Log: Log{"debug", "json"}, EnvFile: []string{"secrets.env"}, Path: "full.yaml",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Parse(full.yaml), -want +got:\n%s", diff)

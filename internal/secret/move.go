@@ -8,6 +8,9 @@ import (
 // hole is where a shown text hides something: Hidden, in URLs without its brackets.
 var hole = regexp.MustCompile(`\[redacted\]|redacted`)
 
+// maxMatch bounds the work of finding the secrets of one word, pieces times bytes.
+const maxMatch = 1 << 18
+
 // schemeOf is what stands before a token in an Authorization header; it is no secret.
 var schemeOf = regexp.MustCompile(`(?i)^(?:bearer|basic|token|digest) +`)
 
@@ -19,6 +22,9 @@ func Move(word, shown string, with func(value, before string) string) string {
 		return word
 	}
 	pieces := hole.Split(shown, -1)
+	if len(pieces)*len(word) > maxMatch {
+		return whole(word, with)
+	}
 	quoted := make([]string, len(pieces))
 	for i, piece := range pieces {
 		quoted[i] = regexp.QuoteMeta(piece)

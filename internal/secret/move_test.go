@@ -34,3 +34,30 @@ func TestMove(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the word: what is moved and what stays are the word again, and nothing that is hidden stays.
+func FuzzMove(f *testing.F) {
+	for _, seed := range []string{"--token=abcdefgh12345678", "https://a:b@h/p?q=r&s#t=u", `{"apiKey":"x"}`, "${A:-b}", "Bearer x y", "[redacted]=redacted token=x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		for _, shown := range []string{Argument(word), Value(word), URL(word), Pair("token", word)} {
+			var moved []string
+			got := Move(word, shown, func(value, _ string) string {
+				moved = append(moved, value)
+				return "\x00"
+			})
+			if strings.Contains(word, "\x00") {
+				continue
+			}
+			parts := strings.Split(got, "\x00")
+			back := parts[0]
+			for i, part := range parts[1:] {
+				back += moved[i] + part
+			}
+			if back != word {
+				t.Errorf("%q shown as %q: %q and %q", word, shown, got, moved)
+			}
+		}
+	})
+}

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// tellingBytes is how much of a line is looked at and told.
+const tellingBytes = 1 << 10
+
 // tellers find the line of what a program wrote that says what is wrong, the likeliest first. last = the last such line counts:
 // Python and Node print the cause behind where it happened.
 var tellers = []struct {
@@ -28,7 +31,7 @@ var scenery = regexp.MustCompile(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|
 func Telling(lines []string) string {
 	var said []string
 	for _, line := range lines {
-		if line = strings.TrimSpace(line); line != "" && !scenery.MatchString(line) {
+		if line = strings.TrimSpace(line[:min(len(line), tellingBytes)]); line != "" && !scenery.MatchString(line) {
 			said = append(said, line)
 		}
 	}
@@ -47,7 +50,7 @@ func Telling(lines []string) string {
 		}
 	}
 	for i := len(lines) - 1; i >= 0 && len(said) == 0; i-- {
-		if line := strings.TrimSpace(lines[i]); line != "" {
+		if line := strings.TrimSpace(lines[i][:min(len(lines[i]), tellingBytes)]); line != "" {
 			return line
 		}
 	}
