@@ -49,11 +49,11 @@ func TestALazyServer(t *testing.T) {
 		h := f.open(t, makeLazy)
 		defer h.close()
 		h.initialize()
-		time.Sleep(10*time.Minute - time.Second)
+		time.Sleep(10*time.Minute - 2*time.Second)
 		if got := h.state(0); got != "ready" {
 			t.Fatalf("before idleStop: %s", got)
 		}
-		time.Sleep(3 * time.Second)
+		time.Sleep(4 * time.Second)
 		if got := h.server(0); got.State != "idle" || got.Tools != 1 || got.ReadyCount != 0 || got.Replicas != 1 {
 			t.Fatalf("after idleStop: %+v", got)
 		}

@@ -75,18 +75,18 @@ func (s *state) showRemembered(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// startHeld lets the backends connect that have waited for clients to be served what is remembered: a hundred connections that
-// are opened at that moment would make the first list late, and are not late themselves for some milliseconds. A call that
-// comes meanwhile ends the wait.
-func (s *state) startHeld(out []kernel.Effect) []kernel.Effect {
-	s.clientsFirst = false
-	for _, sl := range s.slots {
-		if sl.held {
-			sl.held = false
-			out = s.wantStart(message.WantStart{Backend: sl.ref}, out)
-		}
+// clientsServed starts the backends that have waited for clients to be served what is remembered: a hundred that start at that
+// moment would make the first list late, and are not late themselves for some milliseconds. Whoever wants something of the
+// server ends the wait (state.wake).
+func (s *state) clientsServed(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if !s.clientsFirst {
+		return out
 	}
-	return out
+	s.clientsFirst = false
+	if !s.asleep() {
+		return out
+	}
+	return s.begin(now, out)
 }
 
 // nowAnother: under the server's name there is another server now. What the last one has listed stays until the new one

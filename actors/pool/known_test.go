@@ -24,15 +24,18 @@ func (w *world) said(msg any) string {
 			all = append(all, strings.TrimSpace(fmt.Sprintf("announce %s", m.Server.State)))
 		case message.RememberCatalog:
 			all = append(all, fmt.Sprintf("remember %s", m.Known.Lists[protocol.Tools].Items))
-		case message.Connect:
-			all = append(all, "connect")
 		case message.Confirm:
 			if m.Key == clientsTold {
 				all = append(all, "told?")
 			}
 		}
-		if a, ok := e.Act.(kernel.Wake); ok && a.Msg == (clientsServed{}) {
-			all = append(all, "wait "+a.After.String())
+		switch a := e.Act.(type) {
+		case spawn:
+			all = append(all, "start")
+		case kernel.Wake:
+			if a.Msg == (clientsServed{}) {
+				all = append(all, "wait "+a.After.String())
+			}
 		}
 	}
 	return strings.Join(all, "; ")
@@ -83,7 +86,7 @@ func TestRemembers(t *testing.T) {
 	}
 }
 
-// A pool that is begun anew shows what was remembered last, and connects when clients have had their time, or when one calls.
+// A pool that is begun anew shows what was remembered last, and starts its backends when clients have had their time, or when one calls.
 func TestShowsWhatIsRemembered(t *testing.T) {
 	first := newWorld(t, config.Server{Queue: queue, URLs: []string{"http://x"}}, 1)
 	first.lists(0, "a")
@@ -96,11 +99,6 @@ func TestShowsWhatIsRemembered(t *testing.T) {
 		if got, want := w.said(kernel.Started{}), "tools[a]; prompts[]; resources[]; templates[]; announce cached; told?; wait 2s"; got != want {
 			t.Errorf("started: %q, want %q", got, want)
 		}
-		w.step(spawned{1, w.backends[0]})
-		wants := message.WantStart{Backend: w.backends[0]}
-		if got := w.said(wants); got != "" {
-			t.Errorf("it connects at once: %s", got)
-		}
 		switch ends {
 		case "told":
 			if got := w.said(message.Confirmed{Key: clientsTold}); got != "wait 50ms" {
@@ -108,16 +106,16 @@ func TestShowsWhatIsRemembered(t *testing.T) {
 			}
 			fallthrough
 		case "lost":
-			if got := w.said(clientsServed{}); got != "connect" {
+			if got := w.said(clientsServed{}); got != "start" {
 				t.Errorf("clients have had their time: %s", got)
 			}
 		case "call":
-			if got := w.said(message.Dispatch{Request: &message.Request{Server: "fake"}}); got != "connect" {
+			if got := w.said(message.Dispatch{Request: &message.Request{Server: "fake"}}); got != "start" {
 				t.Errorf("a call: %s", got)
 			}
 		}
-		if got := w.said(wants); got != "connect" {
-			t.Errorf("later it does not connect: %q", got)
+		if got := w.said(clientsServed{}); got != "" {
+			t.Errorf("once more: %s", got)
 		}
 	}
 }

@@ -55,7 +55,10 @@ func (s *state) begin(now time.Time, out []kernel.Effect) []kernel.Effect {
 // wake starts a lazy server for somebody who wants something of it now.
 func (s *state) wake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.rest.used = now
-	if !s.isLazy() || !s.asleep() {
+	if !s.isLazy() {
+		return s.clientsServed(now, out)
+	}
+	if !s.asleep() {
 		return out
 	}
 	out = append(out, kernel.Log(slog.LevelInfo, "server is started: it is wanted"))

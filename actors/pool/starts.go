@@ -11,10 +11,6 @@ func (s *state) wantStart(m message.WantStart, out []kernel.Effect) []kernel.Eff
 	if sl == nil || sl.leaving {
 		return out
 	}
-	if s.clientsFirst {
-		sl.held = true
-		return out
-	}
 	if entry, _, _ := s.server.Replica(sl.replica); len(entry.URLs) > 0 { // to dial costs nothing
 		return append(out, kernel.Tell(sl.ref, message.Connect{}))
 	}
@@ -32,9 +28,6 @@ func (s *state) askStart(sl *slot, out []kernel.Effect) []kernel.Effect {
 
 // hurry tells the gateway that somebody waits now for what wants to start.
 func (s *state) hurry(out []kernel.Effect) []kernel.Effect {
-	if s.clientsFirst {
-		out = s.startHeld(out)
-	}
 	for _, sl := range s.slots {
 		if sl.asks && !sl.hurries {
 			out = s.askStart(sl, out)

@@ -38,7 +38,7 @@ type state struct {
 	rings      time.Time                   // when
 
 	remembered   *remembered         // what was known of the catalog before
-	clientsFirst bool                // nothing connects before clients have been told what is remembered
+	clientsFirst bool                // no backend is started before clients have been told what is remembered
 	cached       bool                // it is what clients are shown, or a part of that
 	shown        *slot               // the replica whose catalog is shown; nil = what was shown last is still
 	info         *message.ServerInfo // of the last one that was ready
@@ -109,7 +109,6 @@ type slot struct {
 	asks        bool      // it waits for its turn to start
 	hurries     bool      // the gateway knows that somebody waits for that
 	starts      bool      // it has its turn
-	held        bool      // it wants to connect, and clients come first
 }
 
 func newState(o Options, self kernel.Reference, life uint64) *state {

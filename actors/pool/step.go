@@ -140,7 +140,7 @@ func (s *state) ofLife(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 		}
 		return s.replace(now, out)
 	case clientsServed:
-		return s.startHeld(out)
+		return s.clientsServed(now, out)
 	case message.NewLimits:
 		s.limits = m.Limits
 	case kernel.Stopping:
@@ -180,7 +180,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Tell(s.gateway, message.StartsForgotten{Pool: s.self}))
 	out = s.announce(s.showRemembered(out))
 	if s.clientsFirst = s.cached; s.clientsFirst {
-		out = append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: clientsTold}), kernel.WakeAfter(clientsWait, clientsServed{}))
+		return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: clientsTold}), kernel.WakeAfter(clientsWait, clientsServed{}))
 	}
 	if s.fault != "" {
 		return append(out, kernel.Log(slog.LevelError, "server is misconfigured and is not started", "reason", s.fault))

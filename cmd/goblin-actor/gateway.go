@@ -106,6 +106,7 @@ what was under way with an error. Its clients speak a version with initialize (2
 			if to.connect != "" {
 				return bridge(cmd, to)
 			}
+			growFast()
 			return stdio(cmd, path, to.project, stateDir)
 		},
 	}

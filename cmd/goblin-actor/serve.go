@@ -44,6 +44,7 @@ A change of the configuration file, or SIGHUP, reloads it.`,
 			if o.skin != "" && !o.tui {
 				return usageError("add --tui", "--skin is for the console")
 			}
+			growFast()
 			return serve(cmd, o)
 		},
 	}
