@@ -68,8 +68,8 @@ func projectsOf(s *catalog.Snapshot) (list []status.Project) {
 }
 
 func itemOf(e *catalog.Entry) status.Item {
-	item := status.Item{Server: e.Server.Name, Public: e.Public, Original: e.Original, Size: -1, Raw: short(string(e.Raw))}
-	p, err := protocol.ParseItem(e.Raw)
+	item := status.Item{Server: e.Server.Name, Public: e.Public, Original: e.Original, Size: -1, Raw: short(string(e.Raw()))}
+	p, err := protocol.ParseItem(e.Raw())
 	if err != nil {
 		return item // cannot be: the catalog has parsed it
 	}

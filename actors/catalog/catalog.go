@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"sync/atomic"
+
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -33,13 +35,44 @@ type Entry struct {
 	Public   string // name or URI clients see
 	Original string // name, URI or template text the server gave
 	Server   *Server
-	Raw      []byte             // the item's JSON, rewritten: public name, _meta keys
-	Other    []byte             // Raw for clients of the era that is not the server's; nil = the same
 	Source   []byte             // the item's JSON as the server gave it
 	Template *protocol.Template // kind Templates only; nil when its text is no RFC 6570 template
-	Bindings *protocol.Bindings // kind Tools only: arguments that travel in headers too (modern HTTP); nil = none
 
+	item     *item
+	pass     bool // the item passes through as it is
 	remarked bool // in the snapshot before this one it was the same but for its server's State
+	texts    atomic.Pointer[texts]
+}
+
+// texts are what clients read of an entry. They are made when somebody first asks: of ten thousand tools a client at the start
+// reads one page.
+type texts struct {
+	raw, other []byte
+	bindings   *protocol.Bindings
+}
+
+// Raw is the item's JSON, rewritten: public name, _meta keys.
+func (e *Entry) Raw() []byte { return e.written().raw }
+
+// Other is Raw for clients of the era that is not the server's; nil = the same.
+func (e *Entry) Other() []byte { return e.written().other }
+
+// Bindings are, of a tool, the arguments that travel in headers too (modern HTTP); nil = none.
+func (e *Entry) Bindings() *protocol.Bindings { return e.written().bindings }
+
+// written returns the texts. Two who ask at once both make them, and get the same.
+func (e *Entry) written() *texts {
+	if t := e.texts.Load(); t != nil {
+		return t
+	}
+	t := &texts{raw: e.Source}
+	if !e.pass {
+		t.raw = rewrite(e.item)
+	}
+	t.other = other(e, t.raw)
+	t.bindings = bindings(e)
+	e.texts.CompareAndSwap(nil, t)
+	return e.texts.Load()
 }
 
 // Naming is how public names are made; from the configuration.

@@ -103,8 +103,8 @@ func listed(t testing.TB, v *View, kind protocol.ItemKind) []string {
 	out := []string{}
 	for _, e := range v.Entries(kind) {
 		var decoded map[string]any
-		if err := json.Unmarshal(e.Raw, &decoded); err != nil {
-			t.Fatalf("%s: %v in %s", e.Public, err, e.Raw)
+		if err := json.Unmarshal(e.Raw(), &decoded); err != nil {
+			t.Fatalf("%s: %v in %s", e.Public, err, e.Raw())
 		}
 		key := [protocol.ItemKinds]string{"name", "name", "uri", "uriTemplate"}[kind]
 		if decoded[key] != e.Public {

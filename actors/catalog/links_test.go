@@ -24,7 +24,7 @@ func linkedTo(t *testing.T, v *View, server string) (links []string) {
 				Template string `json:"openai/outputTemplate"`
 			} `json:"_meta"`
 		}
-		if err := json.Unmarshal(e.Raw, &tool); err != nil {
+		if err := json.Unmarshal(e.Raw(), &tool); err != nil {
 			t.Fatal(err)
 		}
 		links = append(links, tool.Meta.UI.ResourceURI, tool.Meta.Flat, tool.Meta.Template)

@@ -17,7 +17,7 @@ type list struct {
 	sorted  bool      // by public name; else in the server's order
 	size    int       // items a page
 	asked   int       // size as it was asked for; 0 = all on one
-	pages   [2][]page // for legacy clients, for modern ones; the same where no item differs
+	pages   [2][]page // for legacy clients, for modern ones
 }
 
 // page is one ready result, made when first asked for.
@@ -33,11 +33,7 @@ func newList(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *l
 		l.size = size
 	}
 	pages := max(1, (len(entries)+size-1)/size)
-	l.pages[0] = make([]page, pages)
-	l.pages[1] = l.pages[0]
-	if slices.ContainsFunc(entries, func(e *Entry) bool { return e.Other != nil }) {
-		l.pages[1] = make([]page, pages)
-	}
+	l.pages = [2][]page{make([]page, pages), make([]page, pages)}
 	return l
 }
 
@@ -62,10 +58,19 @@ func (l *list) page(modern bool, cursor string) ([]byte, *protocol.Fault) {
 	}
 	if n := from / l.size; from%l.size == 0 && n < len(pages) {
 		p := &pages[n]
-		p.once.Do(func() { p.result = l.render(modern, from) })
+		p.once.Do(func() { p.result = l.renderPage(modern, from, cursor) })
 		return p.result, nil
 	}
 	return l.render(modern, from), nil
+}
+
+// renderPage is render of a page that is kept: the two eras share it where no item differs.
+func (l *list) renderPage(modern bool, from int, cursor string) []byte {
+	if modern && !slices.ContainsFunc(l.entries[from:min(from+l.size, len(l.entries))], func(e *Entry) bool { return e.Other() != nil }) {
+		shared, _ := l.page(false, cursor)
+		return shared
+	}
+	return l.render(modern, from)
 }
 
 // render builds the result object with the items from there on.
@@ -76,6 +81,11 @@ func (l *list) render(modern bool, from int) []byte {
 	if to < len(l.entries) {
 		next = l.cursorAfter(to - 1)
 	}
+	spread(to-from, to-from, func(i, j int) {
+		for _, e := range l.entries[from+i : from+j] {
+			e.written()
+		}
+	})
 	size := len(next) + len(l.kind.ResultKey()) + 32
 	for _, e := range l.entries[from:to] {
 		size += len(e.of(modern)) + 1

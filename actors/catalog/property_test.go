@@ -204,8 +204,8 @@ func TestPagingWhileTheCatalogChanges(t *testing.T) {
 		}
 		for _, name := range steady {
 			e, _ := whole(naming, server(t, "s", 0).tools(steady...)).Tool("s_" + name)
-			if seen[string(e.Raw)] != 1 {
-				rt.Fatalf("%s was seen %d times", name, seen[string(e.Raw)])
+			if seen[string(e.Raw())] != 1 {
+				rt.Fatalf("%s was seen %d times", name, seen[string(e.Raw())])
 			}
 		}
 	})

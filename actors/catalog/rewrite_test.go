@@ -37,10 +37,10 @@ func TestRewrite(t *testing.T) {
 				t.Fatalf("%d entries; %q", len(entries), v.Snapshot().Warnings())
 			}
 			var a, b any
-			if json.Unmarshal(entries[0].Raw, &a) != nil || json.Unmarshal([]byte(tt.want), &b) != nil {
-				t.Fatalf("not JSON: %s", entries[0].Raw)
+			if json.Unmarshal(entries[0].Raw(), &a) != nil || json.Unmarshal([]byte(tt.want), &b) != nil {
+				t.Fatalf("not JSON: %s", entries[0].Raw())
 			}
-			if got := string(entries[0].Raw); got != tt.want {
+			if got := string(entries[0].Raw()); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 			if string(entries[0].Source) != tt.in {
@@ -56,7 +56,7 @@ func TestCachedState(t *testing.T) {
 	s.Server.State = "cached"
 	v := whole(standard(stylePrefix), s)
 	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Resources} {
-		if raw := string(v.Entries(kind)[0].Raw); !strings.Contains(raw, `"goblin-actor/state":"cached"`) {
+		if raw := string(v.Entries(kind)[0].Raw()); !strings.Contains(raw, `"goblin-actor/state":"cached"`) {
 			t.Errorf("got %s", raw)
 		}
 	}

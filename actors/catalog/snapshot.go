@@ -151,7 +151,7 @@ func sameEntries(a, b []*Entry) bool {
 			return true
 		}
 		return x.Public == y.Public && x.Server.Name == y.Server.Name &&
-			(y.remarked || bytes.Equal(x.Raw, y.Raw) && bytes.Equal(x.Other, y.Other))
+			(y.remarked || bytes.Equal(x.Raw(), y.Raw()) && bytes.Equal(x.Other(), y.Other()))
 	})
 }
 

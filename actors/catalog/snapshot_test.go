@@ -166,11 +166,13 @@ func TestWarnings(t *testing.T) {
 func TestTakesOver(t *testing.T) {
 	a, b := server(t, "a", 0).tools("x"), server(t, "b", 1).tools("y")
 	first := snapshot(standard(stylePrefix), a, b)
+	v1, _ := first.View(Key{})
+	shown, _ := v1.Tool("b_y")
+	raw := shown.Raw()
 	pool := *b.Server
 	pool.Instructions = "new"
 	b.Server = &pool
 	second := following(first, standard(stylePrefix), a, b)
-	v1, _ := first.View(Key{})
 	v2, _ := second.View(Key{})
 	if e1, f1 := v1.Tool("a_x"); f1 != nil {
 		t.Fatal(f1)
@@ -179,7 +181,7 @@ func TestTakesOver(t *testing.T) {
 	}
 	e1, _ := v1.Tool("b_y")
 	e2, _ := v2.Tool("b_y")
-	if &e1.Raw[0] != &e2.Raw[0] || e2.Server != b.Server || e1.Server == b.Server {
+	if &raw[0] != &e2.Raw()[0] || e2.Server != b.Server || e1.Server == b.Server {
 		t.Error("an entry of a server with new facts must be new, its bytes the same")
 	}
 	third := following(second, mode("never"), a, b)

@@ -55,7 +55,7 @@ func TestResourceURIs(t *testing.T) {
 				var item struct {
 					Meta map[string]string `json:"_meta"`
 				}
-				if err := json.Unmarshal(e.Raw, &item); err != nil || item.Meta[metaID] != want[id][otherStyle(style)] || item.Meta[metaServer] != e.Server.Name || item.Meta[metaName] != e.Original {
+				if err := json.Unmarshal(e.Raw(), &item); err != nil || item.Meta[metaID] != want[id][otherStyle(style)] || item.Meta[metaServer] != e.Server.Name || item.Meta[metaName] != e.Original {
 					t.Errorf("%s: _meta %v, %v", id, item.Meta, err)
 				}
 			}

@@ -48,21 +48,13 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 		default:
 			s.warnings = append(s.warnings, nameURIs(items, s.naming, previous.holdings(kind, s.naming))...)
 		}
-		var fresh []*item
 		for _, it := range items {
 			if !s.byName[it.server.Name].hides(kind, it.own) {
-				if v.makeEntry(it, previous) {
-					fresh = append(fresh, it)
-				}
+				v.makeEntry(it, previous)
 				s.byName[it.server.Name].counts[kind]++
 			}
 			v.made[it.parsed] = it
 		}
-		spread(len(fresh), len(fresh), func(from, to int) {
-			for _, it := range fresh[from:to] {
-				it.writeEntry()
-			}
-		})
 		v.fill(kind, items, previous)
 	}
 	v.findSilent()
@@ -80,7 +72,6 @@ func (s *Snapshot) buildServer(o *offer, within *View) *View {
 			it.name = it.own
 			if !o.hides(kind, it.own) && within.showsOwn(kind, o.server.Name, it.own) {
 				v.makeEntry(it, nil)
-				it.writeEntry()
 			}
 		}
 		v.fill(kind, items, nil)
@@ -99,40 +90,28 @@ func (s *Snapshot) passes() bool {
 		!s.naming.MetaTools && !renames(s.servers[0])
 }
 
-// makeEntry makes what clients see of the item, or takes over what previous made of it; else it is still to be written.
-func (v *View) makeEntry(it *item, previous *Snapshot) (fresh bool) {
-	e := &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, Template: it.template}
+// makeEntry makes what clients see of the item, or takes over what previous made of it.
+func (v *View) makeEntry(it *item, previous *Snapshot) {
 	it.links = v.publicLinks(it)
 	old := previous.item(it.parsed)
 	same := old != nil && old.entry != nil && old.public == it.public && old.other == it.other && slices.Equal(old.links, it.links) &&
-		old.server.Name == it.server.Name && !previous.main.pass
-	switch {
-	case v.pass:
-		e.Raw = e.Source
-	case same && old.server == it.server:
+		old.server.Name == it.server.Name && !previous.main.pass && !v.pass
+	if same && old.server == it.server {
 		it.entry = old.entry
-		return false
-	case same && old.server.State == it.server.State:
-		e.Raw = old.entry.Raw
+		return
+	}
+	it.entry = &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, Template: it.template, item: it, pass: v.pass}
+	switch {
+	case !same || old.server.Protocol != it.server.Protocol:
+	case old.server.State == it.server.State:
+		it.entry.texts.Store(old.entry.texts.Load())
 	default:
-		e.remarked = same && old.server.Protocol == it.server.Protocol
+		it.entry.remarked = true
 	}
-	it.entry = e
-	return true
-}
-
-// writeEntry completes an entry that makeEntry began. It touches no other.
-func (it *item) writeEntry() {
-	e := it.entry
-	if e.Raw == nil {
-		e.Raw = rewrite(it)
-	}
-	e.Other = other(e)
-	e.Bindings = bindings(e)
 }
 
 // other returns the item as clients of the era that is not its server's can read it; nil when it is the same.
-func other(e *Entry) []byte {
+func other(e *Entry, text []byte) []byte {
 	as := protocol.ModernItem
 	switch {
 	case e.Server.Protocol == "":
@@ -140,7 +119,7 @@ func other(e *Entry) []byte {
 	case protocol.IsModern(e.Server.Protocol):
 		as = protocol.LegacyItem
 	}
-	if raw := as(e.Kind, e.Raw); !bytes.Equal(raw, e.Raw) {
+	if raw := as(e.Kind, text); !bytes.Equal(raw, text) {
 		return raw
 	}
 	return nil
@@ -148,10 +127,11 @@ func other(e *Entry) []byte {
 
 // of returns the item as clients of an era see it.
 func (e *Entry) of(modern bool) []byte {
-	if e.Other != nil && protocol.IsModern(e.Server.Protocol) != modern {
-		return e.Other
+	t := e.written()
+	if t.other != nil && protocol.IsModern(e.Server.Protocol) != modern {
+		return t.other
 	}
-	return e.Raw
+	return t.raw
 }
 
 // bindings compiles a tool's x-mcp-header annotations; nil when it has none, or none that are valid.

@@ -87,10 +87,10 @@ func (*state) checkHeaders(t edge.Target, x *downstream.Exchange) *protocol.Faul
 	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Stdio || t.Entry == nil {
 		return nil
 	}
-	if t.Entry.Bindings == nil {
+	if t.Entry.Bindings() == nil {
 		return nil
 	}
-	return t.Entry.Bindings.Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
+	return t.Entry.Bindings().Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
 }
 
 // discover says what the gateway is, unless it asks itself. MCP 2026-07-28, server/discover. Another gateway is told which one
