@@ -65,7 +65,7 @@ func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
 }
 
 // change puts another configuration in force.
-func (g *Gateway) change(make func(*config.Config) (*config.Config, error)) error {
+func (g *Gateway) change(edit func(*config.Config) (*config.Config, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
@@ -73,7 +73,7 @@ func (g *Gateway) change(make func(*config.Config) (*config.Config, error)) erro
 		return ErrStopped
 	default:
 	}
-	next, err := make(g.cfg)
+	next, err := edit(g.cfg)
 	if err != nil {
 		return err
 	}

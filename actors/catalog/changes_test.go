@@ -33,8 +33,8 @@ func TestChanges(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(a, b *offered) []*offered { return []*offered{a, b} }, ""},
-		{"the same again", func(a, b *offered) []*offered { return base() }, ""},
-		{"a server goes", func(a, b *offered) []*offered { return []*offered{b} },
+		{"the same again", func(_, _ *offered) []*offered { return base() }, ""},
+		{"a server goes", func(_, b *offered) []*offered { return []*offered{b} },
 			"a tool-changed -3 tools (a_x, a_y, a_z); a prompt-changed -1 prompt (a_p); a resource-changed -1 resource (resource://a/f:///1); a template-changed -1 template (resource://a/f:///{q})"},
 		{"another comes", func(a, b *offered) []*offered { return []*offered{a, b, server(t, "aa", 2).tools("n")} },
 			"aa tool-changed +1 tool (aa_n)"},

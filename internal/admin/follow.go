@@ -134,7 +134,7 @@ func (f *Follower) read(body io.Reader, alive func()) error {
 			if lines.Text() != "" || name == "" {
 				continue // a comment, or the end of one
 			}
-			e, ok, err := f.event(name, id, data)
+			e, ok, err := f.event(name, data)
 			if err != nil {
 				return fmt.Errorf("decode %s: %w", name, err)
 			}
@@ -150,7 +150,7 @@ func (f *Follower) read(body io.Reader, alive func()) error {
 }
 
 // event is what an event of the stream says; false when it says nothing to the listener.
-func (f *Follower) event(name, id, data string) (e FollowEvent, ok bool, err error) {
+func (f *Follower) event(name, data string) (e FollowEvent, ok bool, err error) {
 	switch name {
 	case eventHello:
 		var hello changesHello
