@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,31 @@ func migrate(cmd *cobra.Command, id string, o migrateOptions) error {
 	if err := confirm(cmd, o.yes); err != nil {
 		return err
 	}
-	return m.carryOut(cmd)
+	if err := m.carryOut(cmd); err != nil {
+		return err
+	}
+	m.advise(cmd, o)
+	return nil
+}
+
+// advise says what is left to a person.
+func (m *migration) advise(cmd *cobra.Command, o migrateOptions) {
+	out, own := cmd.OutOrStdout(), clean(shellPath(m.in.file.Path))
+	if o.url != "" && !m.served(cmd) {
+		fmt.Fprintf(out, "to do: goblin-actor serve --config %s, as no gateway runs with it\n", own)
+	}
+	if len(m.in.entries) > 0 {
+		fmt.Fprintf(out, "goblin-actor doctor --config %s tries what was taken\n", own)
+	}
+	if m.text != m.file.Text {
+		fmt.Fprintf(out, "to do: %s\n", m.client.After)
+	}
+}
+
+// served tells whether a gateway runs with our file.
+func (m *migration) served(cmd *cobra.Command) bool {
+	gateways, _ := (&applying{}).gateways(cmd.Context()) // none that answers is none
+	return slices.ContainsFunc(gateways, func(g *gatewayHere) bool { return sameFile(g.status.Config, m.in.file.Path) })
 }
 
 func planMigration(cmd *cobra.Command, id string, o migrateOptions) (*migration, error) {
@@ -194,8 +219,7 @@ func (m *migration) carryOut(cmd *cobra.Command) error {
 	if names := m.taken(); names != "" {
 		fmt.Fprintf(out, "the gateway keeps %s then, until goblin-actor remove NAME --config %s\n", clean(names), clean(shellPath(m.in.file.Path)))
 	}
-	_, err = fmt.Fprintf(out, "to do: %s\n", m.client.After)
-	return err
+	return nil
 }
 
 // taken are the names of what was taken.

@@ -25,6 +25,9 @@ func Move(word, shown string, with func(value, before string) string) string {
 	if len(pieces)*len(word) > maxMatch {
 		return whole(word, with)
 	}
+	if len(pieces) == 2 && strings.Trim(pieces[0]+pieces[1], `"'\`) == "" && !schemeOf.MatchString(word) { // quotes around a secret belong to it
+		return whole(word, with)
+	}
 	quoted := make([]string, len(pieces))
 	for i, piece := range pieces {
 		quoted[i] = regexp.QuoteMeta(piece)

@@ -16,6 +16,7 @@ func TestMove(t *testing.T) {
 		{"two in a url", "https://ada:" + s + "@h/p?key=" + s + "&b=", URL("https://ada:" + s + "@h/p?key=" + s + "&b="), "https://<1>@h/p?key=<2>&b="},
 		{"path", "https://h/" + u + "/mcp", URL("https://h/" + u + "/mcp"), "https://h/<1>/mcp"},
 		{"json", `{ "apiKey": "` + s + `" }`, Argument(`{ "apiKey": "` + s + `" }`), "<1>"},
+		{"quotes", `it's "x"`, Value(`it's "x"`), "<1>"},
 		{"variable", "${A}", Value("${A}"), "${A}"},
 		{"variable and more", "${A}:" + s, Value("${A}:" + s), "${A}<1>"},
 		{"default", "${A:-" + s + "}", Value("${A:-" + s + "}"), "${A:-" + s + "}"},
