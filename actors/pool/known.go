@@ -89,6 +89,15 @@ func (s *state) clientsServed(now time.Time, out []kernel.Effect) []kernel.Effec
 	return s.begin(now, out)
 }
 
+// becomesAnother: under the server's name there is to be another one. As long as the last one serves, its lists stay.
+func (s *state) becomesAnother(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
+	if s.canAsk() && s.fault == "" {
+		s.remembered.identity, s.remembered.catalog = identity, known
+		return out
+	}
+	return s.nowAnother(identity, known, out)
+}
+
 // nowAnother: under the server's name there is another server now. What the last one has listed stays until the new one
 // has, unless it is known what that offers; what the last one was only remembered to have goes.
 func (s *state) nowAnother(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
@@ -105,7 +114,7 @@ func (s *state) nowAnother(identity string, known *message.KnownCatalog, out []k
 // rememberCatalog has what clients see of the server kept for the next start, when that is news.
 func (s *state) rememberCatalog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	l := s.leader()
-	if l == nil || l.phase != message.Ready || l.info == nil {
+	if l == nil || l.phase != message.Ready || l.info == nil || l.retiring { // it may be another server's
 		return out
 	}
 	known, next := s.remembered.catalog, &message.KnownCatalog{Info: l.info, At: now}

@@ -18,13 +18,13 @@ type itemList struct {
 }
 
 // leader is the replica whose catalog clients see and that is asked for updates: the first that is ready, else the first
-// that syncs.
+// that syncs. One that waits for its successor leads only as long as no other is ready.
 func (s *state) leader() *slot {
 	var ready, syncing *slot
 	for _, sl := range s.slots {
 		switch {
 		case sl.leaving || !sl.main:
-		case sl.phase == message.Ready && (ready == nil || sl.replica < ready.replica):
+		case sl.phase == message.Ready && (ready == nil || sl.leadsBefore(ready)):
 			ready = sl
 		case sl.phase == message.Syncing && (syncing == nil || sl.replica < syncing.replica):
 			syncing = sl
@@ -34,6 +34,14 @@ func (s *state) leader() *slot {
 		return ready
 	}
 	return syncing
+}
+
+// leadsBefore reports whether of two that are ready this one leads.
+func (sl *slot) leadsBefore(other *slot) bool {
+	if sl.retiring != other.retiring {
+		return other.retiring
+	}
+	return sl.replica < other.replica
 }
 
 // lead follows the leader when that may have changed: clients see what it has listed, all of it, whoever led when that came,

@@ -48,32 +48,43 @@ func (s *state) tellSettings(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// replaceMembers makes the connections of those members anew that have changed; those of the others stay.
-func (s *state) replaceMembers(now time.Time, before config.Server, out []kernel.Effect) []kernel.Effect {
+// replaceChanged makes the connections of those replicas anew that have changed, or of those members of a group; those of the others
+// stay. Another number of replicas changes none of them.
+func (s *state) replaceChanged(now time.Time, before config.Server, out []kernel.Effect) []kernel.Effect {
 	kept := map[int]bool{}
 	for _, sl := range s.slots {
 		old, was, ran := before.Replica(sl.replica)
 		next, is, runs := s.server.Replica(sl.replica)
-		switch {
-		case sl.leaving:
-		case ran && runs && was == is && old.SameConnection(next):
+		if ran && runs && !sl.retiring && !sl.leaving && config.SameReplica(old, was, next, is) {
 			kept[sl.replica] = kept[sl.replica] || sl.main
-		default:
-			out = s.dismiss(sl, out)
+		} else {
+			out = s.retire(sl, out)
 		}
 	}
+	if len(kept) == 0 { // the server may be another one: it has not asked anything yet
+		s.leased = s.server.Isolation == isolationLeased
+	}
+	out = s.spawnMissing(now, kept, out)
+	return s.pump(now, s.gone(now, s.relieveSurplus(s.tellSettings(out))))
+}
+
+// spawnMissing starts the backends of the replicas that are to be and are not kept.
+func (s *state) spawnMissing(now time.Time, kept map[int]bool, out []kernel.Effect) []kernel.Effect {
 	for replica := range s.replicas() {
-		if _, _, runs := s.server.Replica(replica); runs && !kept[replica] {
-			s.forgetReplica(replica)
-			out = s.spawnSlot(now, &slot{replica: replica, main: true, can: message.CanAll}, out)
+		if !s.runs(replica) || kept[replica] {
+			continue
 		}
+		if !s.retires(replica) {
+			s.forgetReplica(replica)
+		}
+		out = s.spawnSlot(now, &slot{replica: replica, main: true, can: message.CanAll}, out)
 	}
 	for replica := range s.deviations {
-		if !kept[replica] {
+		if !kept[replica] && !s.retires(replica) {
 			delete(s.deviations, replica)
 		}
 	}
-	return s.pump(now, s.lead(s.tellSettings(out)))
+	return out
 }
 
 // dismiss has a slot take no more calls, and go when those that it has are over.
@@ -93,18 +104,15 @@ func (s *state) forgetReplica(replica int) {
 
 // restartMember makes the connections of one member anew.
 func (s *state) restartMember(now time.Time, name string, out []kernel.Effect) []kernel.Effect {
-	again := map[int]bool{}
-	for _, sl := range s.slots {
-		if !sl.leaving && s.memberOf(sl) == name {
-			again[sl.replica] = again[sl.replica] || sl.main
-			out = s.dismiss(sl, out)
-		}
-	}
+	kept := map[int]bool{}
 	for replica := range s.replicas() {
-		if again[replica] {
-			s.forgetReplica(replica)
-			out = s.spawnSlot(now, &slot{replica: replica, main: true, can: message.CanAll}, out)
+		entry, _, _ := s.server.Replica(replica)
+		kept[replica] = entry.Name != name
+	}
+	for _, sl := range s.slots {
+		if s.memberOf(sl) == name {
+			out = s.retire(sl, out)
 		}
 	}
-	return s.lead(out)
+	return s.gone(now, s.spawnMissing(now, kept, out))
 }

@@ -275,25 +275,38 @@ func TestCancelDropsAQueuedCall(t *testing.T) {
 	}
 }
 
+// A restart leaves no moment without a backend: the old one takes calls until the new one is ready.
 func TestReplaceDrainsTheOld(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
 	w.dispatch(0)
-	w.step(message.Reconfigure{Server: w.s.server, Transport: true})
-	w.dispatch(1) // waits for the new backend
-	if _, ok := w.sent[1]; ok {
-		t.Fatal("a new call went to the old backend")
+	w.step(message.Restart{})
+	w.dispatch(1)
+	if w.sent[1] != w.backends[0] {
+		t.Fatal("a call did not go to the old backend")
 	}
-	system := kernel.New(kernel.Options{})
-	t.Cleanup(func() { actortest.Stop(t, system) })
-	fresh := actortest.NewProbe(system, "fresh").Reference
-	w.step(spawned{2, fresh})
-	w.backends = append(w.backends, fresh)
-	w.phase(1, message.Ready)
-	if w.sent[1] != fresh {
-		t.Error("the call did not go to the new backend")
+	fresh := w.fresh(2)
+	w.seen(2)
+	w.dispatch(2)
+	if w.sent[2] != fresh {
+		t.Error("a call did not go to the new backend")
 	}
 	w.end(0)
+	w.end(1)
+}
+
+// fresh is the backend that was spawned with the number.
+func (w *world) fresh(number int) kernel.Reference {
+	w.t.Helper()
+	if w.s.slot(number) == nil {
+		w.t.Fatalf("no backend %d was spawned", number)
+	}
+	system := kernel.New(kernel.Options{})
+	w.t.Cleanup(func() { actortest.Stop(w.t, system) })
+	ref := actortest.NewProbe(system, fmt.Sprint("fresh", number)).Reference
+	w.step(spawned{number, ref})
+	w.backends = append(w.backends, ref)
+	return ref
 }
 
 // Whatever happens in whatever order: a call is at one backend at most, is answered at most once, and after the

@@ -53,12 +53,16 @@ func (s *state) report() status.Server {
 		r.State, r.Reason, r.Hint = string(message.Misconfigured), s.fault, "mend the configuration: goblin-actor config check"
 		return r
 	}
+	ready := map[int]bool{}
 	for _, sl := range s.slots {
 		if sl.leaving || !sl.main {
 			continue
 		}
-		r.Replicas++
-		if sl.shown() == message.Ready {
+		if !sl.retiring {
+			r.Replicas++
+		}
+		if sl.shown() == message.Ready && !ready[sl.replica] && r.ReadyCount < s.replicas() {
+			ready[sl.replica] = true
 			r.ReadyCount++
 		}
 		fault := false

@@ -106,6 +106,7 @@ type slot struct {
 	down        time.Time // since when it is not ready
 	lost        bool      // it has given a call back because its connection has ended; its own news of that follows
 	leaving     bool      // replaced: takes no new calls
+	retiring    bool      // it goes when another has taken its place
 	asks        bool      // it waits for its turn to start
 	hurries     bool      // the gateway knows that somebody waits for that
 	starts      bool      // it has its turn

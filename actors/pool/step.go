@@ -49,6 +49,8 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 		return s.rests(now, m, out)
 	case restDue:
 		return s.restDue(now, m, out)
+	case retireDue:
+		return s.retireDue(now, m, out)
 	case kernel.ChildStopped:
 		return s.childStopped(now, m, out)
 	case message.Unattributed:
@@ -272,7 +274,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 		return out
 	}
 	s.enter(now, sl, m)
-	out = s.started(sl, out)
+	out = s.relieved(sl, s.started(sl, out))
 	switch m.Phase {
 	case message.Syncing:
 		out = s.lead(s.speaks(sl, m.Info, out))
@@ -283,7 +285,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 		if m.Refused && sl.legacy {
 			return s.refusedLegacy(now, sl, out)
 		}
-		out = s.becameUnavailable(now, sl, was, out)
+		out = s.becameUnavailable(now, sl, was, s.relieve(sl, out))
 	case message.Stopped:
 		return out
 	default:
@@ -341,6 +343,7 @@ func (s *state) confirmed(m message.Confirmed, out []kernel.Effect) []kernel.Eff
 			continue
 		}
 		sl.offered = true
+		out = s.lead(s.relieve(sl, out))
 		return append(out, kernel.Log(slog.LevelInfo, "server is ready", s.whose(sl, "protocol", sl.info.Version, "incarnation", sl.incarnation)...))
 	}
 	return out
@@ -376,7 +379,7 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.
 	out = s.started(sl, out)
 	s.updatesLost(sl)
 	out = s.rememberCatalog(now, s.lead(s.takeBackQueries(sl, out)))
-	if sl.leaving {
+	if sl.leaving || sl.retiring {
 		return out
 	}
 	sl.hasFailed = true
@@ -404,17 +407,16 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	before := s.server
 	s.server, s.fault = m.Server, m.Server.Fault
 	if id := CatalogIdentity(m.Server); id != s.remembered.identity {
-		out = s.nowAnother(id, m.Known, out)
+		out = s.becomesAnother(id, m.Known, out)
 	}
 	out = s.announce(out)
-	if m.Transport && (len(before.Members) > 0 || len(s.server.Members) > 0) && s.fault == "" && before.Fault == "" {
-		return s.replaceMembers(now, before, out)
-	}
-	if m.Transport {
-		s.leased = s.server.Isolation == isolationLeased // the server may be another one: it has not asked anything yet
-		if s.isLazy() && s.asleep() && s.learned() {
-			return out
-		}
+	switch {
+	case m.Transport && s.isLazy() && s.asleep() && s.learned():
+		return out
+	case m.Transport && s.fault == "" && before.Fault == "":
+		return s.rememberCatalog(now, s.replaceChanged(now, before, s.watchUse(now, out)))
+	case m.Transport:
+		s.leased = s.server.Isolation == isolationLeased
 		return s.replace(now, out)
 	}
 	if before.Startup != s.server.Startup || before.IdleStop != s.server.IdleStop {
@@ -423,15 +425,22 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	return s.pump(now, s.tellSettings(out))
 }
 
-// replace starts new backends and drains the present ones.
+// replace starts new backends; the present ones go when these have taken their places.
 func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
-	for _, sl := range s.slots {
-		out = s.dismiss(sl, out)
-	}
-	s.settled, s.failed = false, false
 	if s.fault != "" {
+		for _, sl := range s.slots {
+			if !sl.leaving {
+				out = s.dismiss(sl, out)
+			}
+		}
 		s.settled, s.failed = true, true
-		return s.failQueue(s.unavailableName(), s.whyUnavailable(now), out)
+		return s.lead(s.failWaitingSubscribes(s.failQueue(s.unavailableName(), s.whyUnavailable(now), out)))
 	}
-	return s.spawnAll(now, s.watchUse(now, out))
+	for _, sl := range s.slots {
+		out = s.retire(sl, out)
+	}
+	if !s.canAsk() {
+		s.settled, s.failed = false, false
+	}
+	return s.gone(now, s.spawnMissing(now, map[int]bool{}, s.watchUse(now, out)))
 }

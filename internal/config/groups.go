@@ -173,3 +173,17 @@ func membersDiffer(a, b []Server, connection bool) bool {
 func (s *Server) SameConnection(next *Server) bool {
 	return s.Name == next.Name && s.Fault == next.Fault && s.Disabled == next.Disabled && !differ(*s, *next, true)
 }
+
+// SameReplica tells whether the connections of a replica of an entry stay as they are when it becomes that of the other one. Of several
+// replicas each is by itself: how many there are is no matter of theirs.
+func SameReplica(was *Server, i int, next *Server, j int) bool {
+	a, b := *was, *next
+	switch {
+	case len(a.URLs) > 0 && len(b.URLs) > 0:
+		a.URLs, b.URLs = a.URLs[i:i+1], b.URLs[j:j+1]
+	case i != j:
+		return false
+	}
+	a.Replicas, b.Replicas = 1, 1
+	return a.SameConnection(&b)
+}

@@ -1,0 +1,182 @@
+package pool
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// drained lists the numbers of the backends that are to go.
+func (w *world) drained() (numbers []int) {
+	for _, sl := range w.s.slots {
+		if sl.leaving {
+			numbers = append(numbers, sl.number)
+		}
+	}
+	return numbers
+}
+
+func (w *world) numbers() (numbers []int) {
+	for _, sl := range w.s.slots {
+		numbers = append(numbers, sl.number)
+	}
+	return numbers
+}
+
+func (w *world) is(what string, got, want []int) {
+	w.t.Helper()
+	if !slices.Equal(got, want) {
+		w.t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// phaseOf tells of the backend that was spawned with the number, of any replica.
+func (w *world) phaseOf(number int, p message.Phase, next time.Duration) {
+	sl := w.s.slot(number)
+	w.step(message.BackendChanged{Backend: sl.ref, Replica: sl.replica, Phase: p, Info: &message.ServerInfo{}, Reason: "no", NextAttempt: w.now.Add(next)})
+}
+
+// seen tells that the backend with the number is ready, and that clients see what it has listed.
+func (w *world) seen(number int) {
+	w.t.Helper()
+	w.phaseOf(number, message.Ready, 0)
+	w.step(message.Confirmed{Key: w.s.slot(number).confirm})
+}
+
+// Scaling touches no replica that stays, starts the new ones, and has those go that are too many while another is ready.
+func TestScalingTouchesNoneThatStays(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 2)
+	w.seen(1)
+	w.seen(2)
+	scale := func(n int) {
+		server := w.s.server
+		server.Replicas = n
+		w.step(message.Reconfigure{Server: server, Transport: true})
+	}
+	scale(4)
+	w.is("scaled up", w.numbers(), []int{1, 2, 3, 4})
+	w.is("gone", w.drained(), nil)
+	w.fresh(3)
+	w.fresh(4)
+	w.seen(3)
+	scale(1)
+	w.is("scaled down", w.drained(), []int{2, 3, 4})
+	if r := w.s.report(); r.Replicas != 1 || r.ReadyCount != 1 {
+		t.Errorf("%d of %d ready", r.ReadyCount, r.Replicas)
+	}
+}
+
+// When the replica that stays is not ready, the last that is stays until it is.
+func TestScalingDownToOneThatIsNotReady(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 2)
+	w.seen(2)
+	w.phase(0, message.Handshaking)
+	server := w.s.server
+	server.Replicas = 1
+	w.step(message.Reconfigure{Server: server, Transport: true})
+	w.dispatch(1)
+	if w.sent[1] != w.backends[1] {
+		t.Error("no replica took the call")
+	}
+	w.is("gone", w.drained(), nil)
+	w.seen(1)
+	w.is("gone", w.drained(), []int{2})
+}
+
+// Another URL at one place leaves the other places alone, and its connection goes when that to the new one is ready.
+func TestAnotherURL(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue, URLs: []string{"http://a", "http://b"}}, 2)
+	w.seen(1)
+	w.seen(2)
+	server := w.s.server
+	server.URLs = []string{"http://a", "http://c", "http://d"}
+	w.step(message.Reconfigure{Server: server, Transport: true})
+	w.is("connections", w.numbers(), []int{1, 2, 3, 4})
+	w.is("gone", w.drained(), nil)
+	w.fresh(3)
+	w.fresh(4)
+	w.seen(4)
+	w.is("another place is ready", w.drained(), nil)
+	w.seen(3)
+	w.is("its successor is ready", w.drained(), []int{2})
+}
+
+// The old backend goes all the same when the new one fails (it may be in its way), when it is lost itself, or when its time is over.
+func TestTheOldGoesAllTheSame(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(w *world)
+		want protocol.FaultName
+	}{
+		{"the new one fails", func(w *world) { w.phaseOf(2, message.Waiting, time.Second) }, protocol.ServerUnavailable},
+		{"it is lost", func(w *world) { w.phaseOf(1, message.Waiting, 0) }, ""},
+		{"it stops", func(w *world) { w.step(kernel.ChildStopped{Child: w.backends[0]}) }, ""},
+		{"its time is over", func(w *world) { w.step(retireDue{1}) }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, config.Server{Queue: queue}, 1)
+			w.seen(1)
+			w.step(message.Restart{})
+			w.fresh(2)
+			w.phaseOf(2, message.Connecting, 0)
+			c.do(w)
+			if sl := w.s.slot(1); sl != nil && !sl.leaving {
+				t.Fatal("it stays")
+			}
+			w.dispatch(1)
+			switch {
+			case c.want != "":
+				w.fault(1, c.want)
+			case w.failed[1] != nil || w.s.queue.len() != 1:
+				t.Errorf("the call does not wait for the new one: %v", w.failed[1])
+			}
+			w.seen(2)
+			if w.s.settled != true || len(w.sent)+len(w.failed) != 1 {
+				t.Errorf("settled %v, sent %v, failed %v", w.s.settled, w.sent, w.failed)
+			}
+		})
+	}
+}
+
+// A second restart before the first is done leaves the one that is ready until the newest is.
+func TestRestartedTwice(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue}, 1)
+	w.seen(1)
+	w.step(message.Restart{})
+	w.fresh(2)
+	w.phaseOf(2, message.Handshaking, 0)
+	w.step(message.Restart{})
+	w.fresh(3)
+	w.is("gone", w.drained(), []int{2})
+	w.seen(3)
+	w.is("gone", w.drained(), []int{1, 2})
+	if l := w.s.leader(); l == nil || l.number != 3 {
+		t.Error("the newest does not lead")
+	}
+}
+
+// What the old server lists while it waits for another one is not remembered as the new one's.
+func TestTheOldServersListsAreNotTheNewOnes(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: queue, Command: "a"}, 1)
+	w.seen(1)
+	server := w.s.server
+	server.Command = "b"
+	w.step(message.Reconfigure{Server: server, Transport: true})
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		w.step(message.Listed{Backend: w.backends[0], Kind: kind, Items: [][]byte{[]byte(fmt.Sprintf(`{"name":"%d"}`, kind))}})
+	}
+	if w.s.remembered.catalog != nil {
+		t.Error("the old server's lists are remembered as the new one's")
+	}
+	w.fresh(2)
+	w.seen(2)
+	if w.s.remembered.catalog == nil {
+		t.Error("nothing is remembered of the new one")
+	}
+}
