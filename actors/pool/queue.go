@@ -81,8 +81,9 @@ func (s *state) growForNext(now time.Time, out []kernel.Effect) []kernel.Effect 
 // firstOf is the oldest call of a line that a backend takes now, and that backend; nil = none does. stuck are the kinds of
 // connections that have been found to take nothing more; they are not looked for again.
 func (s *state) firstOf(now time.Time, its *line, stuck []wanted, out []kernel.Effect) (*queued, *slot, []wanted, []kernel.Effect) {
-	for e := its.calls.Front(); e != nil; e = e.Next() {
+	for e := its.calls.Front(); e != nil; {
 		q := e.Value.(*queued)
+		e = e.Next()
 		w := s.wants(q.Request)
 		if !s.hasRoom(q.Request) || !q.Request.AboutTask() && slices.Contains(stuck, w) {
 			continue
@@ -90,7 +91,11 @@ func (s *state) firstOf(now time.Time, its *line, stuck []wanted, out []kernel.E
 		if sl := s.pick(w, q.Request); sl != nil {
 			return q, sl, stuck, out
 		}
-		out = s.grow(now, w, q, out)
+		if out = s.grow(now, w, q, out); s.isFull(w) { // it would wait for others to leave
+			s.queue.remove(q)
+			out = append(out, s.refuse(q, s.unavailableFault(now, w)))
+			continue
+		}
 		if !q.Request.AboutTask() {
 			stuck = append(stuck, w)
 		}

@@ -103,12 +103,16 @@ func (s *state) growFor(now time.Time, w wanted, q *queued, out []kernel.Effect)
 	return s.spawnFor(now, &slot{replica: fewest, can: can, legacy: legacy}, q.Request, q.Call.Holder, out)
 }
 
-// idlest is the connection of another tenant that was used least recently, of those that carry nothing; nil = all do.
+// idlest is the connection of another tenant that was used least recently, of those that carry nothing and that no call waits for;
+// nil = there is none.
 func (s *state) idlest(key string) *slot {
-	busy := s.busySlots()
+	busy, awaited := s.busySlots(), map[string]bool{key: true}
+	for _, q := range s.queue.calls {
+		awaited[q.Request.Tenant.KeyOf()] = true
+	}
 	var idle *slot
 	for _, sl := range s.slots {
-		if sl.tenant != nil && sl.tenant.Key != key && !sl.leaving && !busy[sl] && (idle == nil || sl.used.Before(idle.used)) {
+		if sl.tenant != nil && !awaited[sl.tenant.Key] && !sl.leaving && !busy[sl] && (idle == nil || sl.used.Before(idle.used)) {
 			idle = sl
 		}
 	}
@@ -126,6 +130,9 @@ func (s *state) busySlots() map[*slot]bool {
 
 // isFull reports whether a tenant without a connection cannot have one now.
 func (s *state) isFull(w wanted) bool {
+	if w.tenant == "" {
+		return false
+	}
 	n := 0
 	for _, sl := range s.slots {
 		if sl.tenant != nil && !sl.leaving {
@@ -135,7 +142,7 @@ func (s *state) isFull(w wanted) bool {
 			n++
 		}
 	}
-	return w.tenant != "" && n >= s.server.MaxBackends
+	return n >= s.server.MaxBackends
 }
 
 // wantsLevel tells a tenant's connections the log level that its client has set since.

@@ -89,6 +89,21 @@ func TestAsManyConnectionsAsMayBe(t *testing.T) {
 	}
 }
 
+// Who has waited for the server's start and then gets no connection is told so, and waits no longer.
+func TestMoreClientsThanConnectionsAtTheStart(t *testing.T) {
+	w := newWorld(t, config.Server{Isolation: "session", MaxBackends: 1, Queue: wide}, 1)
+	w.phase(0, message.Handshaking)
+	w.own("a", 1)
+	w.own("a", 2)
+	w.own("b", 3)
+	w.phase(0, message.Ready)
+	w.allReady()
+	if w.at(1) < 0 || w.at(2) < 0 || w.s.queue.len() != 0 {
+		t.Fatalf("calls at %d and %d, %d wait", w.at(1), w.at(2), w.s.queue.len())
+	}
+	w.fault(3, protocol.ServerUnavailable)
+}
+
 // The connections of a client end with it, or when it has not used them for long, and nothing of it is kept.
 func TestTheEndOfAClient(t *testing.T) {
 	w := isolated(t, 8)
