@@ -27,6 +27,9 @@ func (f front) Post(x *downstream.Exchange) {
 	}
 	admitted, refusal := f.entrance.Load().Admit(&x.Origin, x)
 	if refusal != nil {
+		if messages { // HTTP+SSE: what is refused here is never answered on the stream
+			refusal.Status = max(refusal.Status, 400)
+		}
 		refusal.Refuse(x, era)
 		return
 	}

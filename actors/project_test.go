@@ -231,6 +231,9 @@ func TestProjectOfASession(t *testing.T) {
 		if got := post(`{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"projectId":"beta"}}}`); !strings.Contains(got, "UNKNOWN_PROJECT") {
 			t.Errorf("bound by its %s, later in beta: %s", by, got)
 		}
+		if got := w.do("POST", at, `{"jsonrpc":"2.0","id":4,"method":"ping"}`, "Goblin-Project", "x"); got.status != 400 || !strings.Contains(got.body, "UNKNOWN_PROJECT") {
+			t.Errorf("a project that is none: %d %s", got.status, got.body)
+		}
 		s.close()
 	}
 
