@@ -290,12 +290,14 @@ func TestProjectsHearOfThemselves(t *testing.T) {
 func TestProjectGoesAndComesBack(t *testing.T) {
 	within(func(t *testing.T) {
 		one, two := answering("a"), answering("b")
+		one.Logging = true
 		openers := map[string]func(upstream.Sink) upstream.Link{"one": one.Open, "two": two.Open}
 		var first config.Config
 		h := openIn(t, "alpha", openers, "stdio", Options{}, func(c *config.Config) { inProjects(c); first = *c })
 		defer h.close()
 		h.initialize()
 		h.send(modern(9, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`))
+		h.send(`{"jsonrpc":"2.0","id":8,"method":"resources/subscribe","params":{"uri":"file:///a"}}`)
 		reload := func(list ...config.Project) string {
 			next := first
 			next.Projects = list
@@ -324,8 +326,11 @@ func TestProjectGoesAndComesBack(t *testing.T) {
 			t.Errorf("ping: %s", got)
 		}
 		_ = one.Last().Send([]byte(updatedFrame("file:///a")))
+		_ = one.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}`))
+		one.SetTools(true, "a", "c")
+		time.Sleep(time.Second)
 		if got := h.got(); len(got) != 0 {
-			t.Errorf("updated: %v", got)
+			t.Errorf("heard in a project that is no more: %v", got)
 		}
 		if got := reload(first.Projects...); strings.Count(got, "tools/list_changed") != 2 {
 			t.Errorf("alpha is back, told: %s", got)
@@ -336,7 +341,7 @@ func TestProjectGoesAndComesBack(t *testing.T) {
 			}
 		}
 		_ = one.Last().Send([]byte(updatedFrame("file:///a")))
-		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], "resources/updated") {
+		if got := h.got(); len(got) != 2 || !strings.Contains(got[0], "resources/updated") {
 			t.Errorf("updated: %v", got)
 		}
 		if got := reload(config.Project{Name: "alpha", Servers: []string{"two"}}); strings.Count(got, "tools/list_changed") != 2 {

@@ -74,7 +74,7 @@ func TestProjectShows(t *testing.T) {
 // all is there.
 func TestProjectHides(t *testing.T) {
 	files := server(t, "files", 0).tools("read", "search").resources("file:///a", "file:///secret/b").templates("file:///{+path}", "db://{id}")
-	other := server(t, "other", 1).tools("files_read", "search", "only").resources("file:///a", "file:///o", "resource://files/file:///secret/b").templates("db://{id}")
+	other := server(t, "other", 1).tools("files_read", "search", "only").resources("file:///a", "file:///o", "resource://files/file:///secret/b", "resource://files/file:///nowhere").templates("db://{id}")
 	for _, style := range []string{stylePrefix, styleUnderscore, styleOriginal} {
 		s := projects(nil, standard(style), []*offered{files, other},
 			config.Project{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"files_read"}}, Resources: config.Filter{Deny: []string{"*secret*"}}},
@@ -103,8 +103,10 @@ func TestProjectHides(t *testing.T) {
 				t.Errorf("%s: alpha: %s is %s", style, uri, got)
 			}
 		}
-		if got := found(beta, "resource://files/file:///secret/b"); style != styleOriginal && got != "RESOURCE_NOT_FOUND" {
-			t.Errorf("%s: beta: a URI of files fell through to %s", style, got)
+		for _, uri := range []string{"resource://files/file:///secret/b", "resource://files/file:///nowhere"} { // listed by other, too; with style original under that URI
+			if got := found(beta, uri); style != styleOriginal && got != "RESOURCE_NOT_FOUND" {
+				t.Errorf("%s: beta: %s of files fell through to %s", style, uri, got)
+			}
 		}
 		for uri, want := range map[string]string{"file:///a": "files file:///a", "resource://files/file:///x": "files file:///x", "db://7": "files db://7"} {
 			if got := found(alpha, uri); got != want {
@@ -116,6 +118,21 @@ func TestProjectHides(t *testing.T) {
 		}
 		if e, fault := alpha.Template("db://{id}"); fault != nil || e.Server.Name != "files" {
 			t.Errorf("%s: alpha: db://{id} is %v, %v", style, e, fault)
+		}
+	}
+}
+
+// Where a server alone is in view and is asked for what it does not list, it is not asked for what means another's.
+func TestProjectForwardsItsOwn(t *testing.T) {
+	naming := standard(stylePrefix)
+	naming.Unlisted = unlistedForward
+	files, other := server(t, "files", 0).resources("file:///a"), server(t, "other", 1)
+	v := in(t, projects(nil, naming, []*offered{files, other}, config.Project{Name: "beta", Servers: []string{"other"}}), "beta")
+	for uri, want := range map[string]string{
+		"file:///mine": "other file:///mine", "resource://other/file:///mine": "other file:///mine", "files_file___a": "RESOURCE_NOT_FOUND", "resource://files/file:///a": "RESOURCE_NOT_FOUND", "resource://files/x": "RESOURCE_NOT_FOUND",
+	} {
+		if got := found(v, uri); got != want {
+			t.Errorf("%s is %s, want %s", uri, got, want)
 		}
 	}
 }
