@@ -27,7 +27,7 @@ type Change struct {
 // ItemChange is an item that is still there and says something else.
 type ItemChange struct {
 	Name    string
-	Members []string // of its definition that differ: "inputSchema"
+	Members []string // of its definition that differ: "inputSchema"; none: it is only arranged in another way, or too large to be looked into
 }
 
 // ChangeCounts are how many items a Change is about.

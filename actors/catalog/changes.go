@@ -14,21 +14,22 @@ import (
 
 // Bounds of what a change names: of the rest it says how many.
 const (
-	maxNamed      = 20  // items that are added, removed or changed, each
-	maxNamedBytes = 200 // of a name or URI
-	maxMembers    = 10  // of one item
+	maxNamed      = 20        // items that are added, removed or changed, each
+	maxNamedBytes = 200       // of a name or URI
+	maxMembers    = 10        // of one item
+	maxCompared   = 512 << 10 // bytes of items that are looked into for that, all together: a few milliseconds
 )
 
 // Changes says what the servers' items have become between two snapshots, by public name, ordered by server and kind. What counts is
 // what servers say of their items: a rewritten link, or a mark of ours in _meta, is no change. What both snapshots share is not
 // looked at: 10 000 tools take 0.1 ms when one of 100 servers has changed.
 func Changes(old, next *Snapshot) []status.CatalogChange {
-	found := map[changeKey]*status.CatalogChange{}
+	found, left := map[changeKey]*status.CatalogChange{}, maxCompared
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if old.Generation[kind] == next.Generation[kind] {
 			continue
 		}
-		c := comparison{kind, next.Version, found}
+		c := comparison{kind, next.Version, found, &left}
 		c.compare(byPublic(old.main, kind), byPublic(next.main, kind))
 	}
 	list := make([]status.CatalogChange, 0, len(found))
@@ -50,6 +51,7 @@ type comparison struct {
 	kind    protocol.ItemKind
 	version uint64
 	found   map[changeKey]*status.CatalogChange
+	left    *int // bytes that may still be looked into
 }
 
 // byPublic returns a view's entries sorted by public name. Those of a view that passes through stand in their server's order.
@@ -99,9 +101,19 @@ func (c *comparison) both(old, next *Entry) {
 	case !bytes.Equal(old.Source, next.Source):
 		of := c.of(next)
 		if of.Counts.Changed++; len(of.Changed) < maxNamed {
-			of.Changed = append(of.Changed, status.ItemChange{Name: spelled(next), Members: differing(old.Source, next.Source)})
+			of.Changed = append(of.Changed, status.ItemChange{Name: spelled(next), Members: c.members(old.Source, next.Source)})
 		}
 	}
+}
+
+// members says what differs, as long as that costs little.
+func (c *comparison) members(old, next []byte) []string {
+	size := len(old) + len(next)
+	if size > *c.left {
+		return nil
+	}
+	*c.left -= size
+	return differing(old, next)
 }
 
 func (c *comparison) added(e *Entry) {

@@ -101,6 +101,18 @@ func TestChangesAreBounded(t *testing.T) {
 	}
 }
 
+// Items of a MiB are not looked into: the registry has others to serve.
+func TestLargeItemsAreNotCompared(t *testing.T) {
+	large := func(text string) string {
+		return fmt.Sprintf(`{"name":"large","description":%q,"inputSchema":{}}`, strings.Repeat(text, 900<<10))
+	}
+	old := snapshot(standard(stylePrefix), server(t, "s", 0).add(protocol.Tools, large("a"), `{"name":"small","title":"a"}`))
+	next := following(old, standard(stylePrefix), server(t, "s", 0).add(protocol.Tools, large("b"), `{"name":"small","title":"b"}`))
+	if got, want := changesText(old, next), "s tool-changed ~2 tools (s_large, s_small: title)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // BenchmarkChange: 10 000 tools of 100 servers, one of which lists a tool more or less: the next snapshot and what it has changed.
 func BenchmarkChange(b *testing.B) {
 	servers := big(b, 100, 100)

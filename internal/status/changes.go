@@ -32,7 +32,7 @@ type CatalogChange struct {
 // ItemChange is an item that is still there and says something else.
 type ItemChange struct {
 	Name    string   `json:"name"`              // or URI
-	Members []string `json:"members,omitempty"` // of its JSON that differ, sorted: "inputSchema"; none: only spelled or arranged in another way
+	Members []string `json:"members,omitempty"` // of its JSON that differ, sorted: "inputSchema"; none: it is only arranged in another way, or too large to be looked into
 }
 
 // ChangeCounts are how many items a CatalogChange is about, those it does not name included.
