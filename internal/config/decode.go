@@ -49,6 +49,10 @@ func (p place) entry(name string) place { return place{join(p.path, name), p.sch
 func (p place) item(i int) place        { return place{fmt.Sprintf("%s[%d]", p.path, i), p.schema} }
 
 func (d *decoder) fault(line, column int, path, message, hint string) {
+	if d.foreign && d.server { // an entry of another program's file costs the others nothing
+		d.misfortune(origin{line: line, column: column}, path, message, hint)
+		return
+	}
 	d.reported[path] = true
 	d.say(&d.report.Faults, &d.more[0], &Finding{Line: line, Column: column, Path: path, Message: message, Hint: hint})
 }
@@ -184,6 +188,10 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 			return
 		}
 		known = append(known, laterSections...)
+		if hint := strayServer(m); hint != "" {
+			d.fault(m.line, m.column, path, "unknown key", hint)
+			return
+		}
 	}
 	d.fault(m.line, m.column, path, "unknown key", unknownKeyHint(m.key, known))
 }

@@ -39,6 +39,9 @@ func isForeign(source []byte, root *node) bool {
 	if root.kind != mapping || !beginsJSON(string(source)) {
 		return false
 	}
+	if !slices.ContainsFunc(root.members, func(m member) bool { return m.key == "mcpServers" || elsewhere[m.key] != "" }) {
+		return false
+	}
 	ours := append(keysOf(configType, ""), laterSections...)
 	return !slices.ContainsFunc(root.members, func(m member) bool {
 		switch {
@@ -207,6 +210,20 @@ func (d *decoder) tellIgnored() {
 	}
 	first := d.ignored[0]
 	d.warn(first.line, first.column, "", "ignored, as another program's: "+strings.Join(names, ", "), "")
+}
+
+// freeName is a name like the one that is taken; ok is false outside of other programs' files, where people see to that.
+func (d *decoder) freeName(name string, first map[string]member) (free string, ok bool) {
+	if !d.foreign || len(name)+3 > maxNameLength {
+		return name, false
+	}
+	for n := 2; n < 100; n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+		if _, taken := first[free]; !taken {
+			return free, true
+		}
+	}
+	return name, false
 }
 
 // IsGateway tells a command line that runs this program as a gateway, not as a demo server.

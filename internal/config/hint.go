@@ -38,6 +38,17 @@ func unknownKeyHint(key string, known []string) string {
 	return "known here: " + strings.Join(known, ", ")
 }
 
+// strayServer is the hint for a key at the root that is a server, or part of one; "" when it is neither.
+func strayServer(m member) string {
+	switch {
+	case slices.Contains([]string{"command", "args", "env", "url", "serverUrl", "headers"}, m.key):
+		return "it belongs to a server: mcpServers: {NAME: {" + m.key + ": …}}"
+	case m.value.member("command") != nil || m.value.member("url") != nil || m.value.member("serverUrl") != nil:
+		return "a server stands under mcpServers: mcpServers: {" + clip(m.key) + ": …}"
+	}
+	return ""
+}
+
 // Nearest returns the candidate that word is most likely a misspelling of; "" when none is near.
 func Nearest(word string, candidates []string) string {
 	best, least := "", 1+min(3, max(1, utf8.RuneCountInString(word)/3))
@@ -104,6 +115,8 @@ func syntaxHint(data []byte, line, column int) string {
 		return "put the value in double quotes"
 	case len(here) > 0 && strings.HasPrefix(strings.TrimLeft(string(here), " "), "\t"):
 		return "indent with blanks; YAML takes no tabs for that"
+	case beginsJSON(string(data)):
+		return "a comma, a quote or a bracket is missing there or before"
 	case strings.Count(withoutQuoted(string(here)), ": ") > 1:
 		return "put a value that holds a colon and a blank in double quotes"
 	}

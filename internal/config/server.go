@@ -27,7 +27,11 @@ func (d *decoder) entries(n *node, at place, read func(name string, m member, he
 	for _, m := range n.members {
 		here := at.entry(m.key)
 		name := protocol.Slug(m.key)
-		switch taken, dup := first[name]; {
+		taken, dup := first[name]
+		if free, ok := d.freeName(name, first); dup && ok {
+			name, dup = free, false
+		}
+		switch {
 		case m.key == "":
 			d.fault(m.line, m.column, here.path, "a name is empty", "")
 			continue
