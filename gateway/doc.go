@@ -13,10 +13,11 @@
 //	result, err := g.CallTool(ctx, "files_read_file", map[string]any{"path": "notes.md"}, nil)
 //
 // The program is a client of the gateway like any other: it is bound by the same limits, names, queues and time-outs, which
-// docs/config.md explains, and is seen in its own status. Methods may be called from any goroutine; each blocks until it is
+// docs/config.md explains. Methods may be called from any goroutine; each blocks until it is
 // answered or its context ends, and then the server is told to cancel. What the gateway and its servers answer with instead of a result is an
 // *Error. Nothing is left behind by Close or Stop: no goroutine, no process.
 //
-// Callbacks (progress, questions) are called from goroutines of the gateway's. One that does not return holds up its own call and
-// no other, and no callback is begun after the call it belongs to has returned.
+// Callbacks (progress, questions) are called from goroutines of the gateway's, several at once. One that does not return holds up its own call and
+// no other, but also Close and Stop, which must not be called from one. No progress is told after its call has returned, unless the
+// context ended while it was being told; a question's context ends with its call.
 package gateway
