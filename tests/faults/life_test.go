@@ -285,7 +285,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	if after := g.server(t, "good"); after.PID != before.PID || after.Incarnation != before.Incarnation {
 		t.Errorf("changes of the catalog alone reconnected the server: %+v, then %+v", before, after)
 	}
-	for i, text := range []string{"mcpServers: [", "nonsense: 1", "", "\x00\x01", strings.Repeat("[", 50_000), `{"mcpServers":{"good":{"command":5,"url":"x"}}}`} {
+	for i, text := range []string{"mcpServers: [", "nonsense: 1", "", "\x00\x01", strings.Repeat("[", 50_000), `{"mcpServers":{"good":{"comand":"x"}}}`} {
 		if text == "" {
 			continue // an empty file is a valid one
 		}
