@@ -56,7 +56,7 @@ func (sl *slot) awaits() string {
 func (sl *slot) why(now time.Time) string {
 	text := string(sl.phase)
 	if what := sl.awaits(); what != "" {
-		text = fmt.Sprintf("%s for %s: %s", sl.phase, message.Seconds(now.Sub(sl.since)), what)
+		text = fmt.Sprintf("%s%s: %s", sl.phase, forSeconds(now.Sub(sl.since)), what)
 	}
 	switch {
 	case sl.failure == "":
@@ -66,6 +66,14 @@ func (sl *slot) why(now time.Time) string {
 		text += " (" + sl.failure + ")"
 	}
 	return text
+}
+
+// forSeconds says how long something has been so, if it has been for a while.
+func forSeconds(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return " for " + message.Seconds(d)
 }
 
 func (s *state) unavailableName() protocol.FaultName {
@@ -117,7 +125,7 @@ func (s *state) whyUnavailable(now time.Time) string {
 	}
 	why, since := s.whyNotReady(now)
 	if !since.IsZero() {
-		text += " for " + message.Seconds(now.Sub(since))
+		text += forSeconds(now.Sub(since))
 	}
 	if why != "" {
 		text += ": " + why
