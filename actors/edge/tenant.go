@@ -45,13 +45,16 @@ func forwarded(rules []config.ForwardHeader, kept http.Header) map[string]string
 	return headers
 }
 
-// hashOf tells values apart, also those of different headers, without holding them.
+// hashOf tells values apart, also those of different headers and rules, without holding them: a connection that was made by the rules
+// of before a reload is nobody's by the new ones.
 func hashOf(rules []config.ForwardHeader, headers map[string]string) string {
 	h := sha256.New()
 	for _, rule := range rules {
 		value, ok := headers[http.CanonicalHeaderKey(rule.To)]
-		sum := sha256.Sum256([]byte(value))
-		h.Write(sum[:])
+		for _, text := range []string{rule.From, rule.To, rule.Prefix, value} {
+			sum := sha256.Sum256([]byte(text))
+			h.Write(sum[:])
+		}
 		sent := byte(0)
 		if ok {
 			sent = 1

@@ -52,6 +52,10 @@ func TestTenants(t *testing.T) {
 			}
 		}
 	}
+	swapped := []config.ForwardHeader{{From: "X-Other", To: "Authorization"}, {From: "X-Token", To: "X-Other"}}
+	if a, b := tenant("class", "a", token, "X-Token", "1", "X-Other", "2"), tenant("class", "b", swapped, "X-Token", "2", "X-Other", "1"); key(a) == key(b) {
+		t.Error("two clients share connections when the rules change between them")
+	}
 	of := tenant("class", "a", token, "X-Token", "s3cret")
 	if len(of.Headers) != 1 || of.Headers["Authorization"] != "Bearer s3cret" {
 		t.Errorf("%d headers are sent", len(of.Headers))

@@ -160,22 +160,6 @@ func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect
 	return s.failQueue(protocol.ServerUnavailable, "server "+s.server.Name+" was switched off, removed or begun anew", out)
 }
 
-// spawned: the backend of a slot can be spoken to. It hears what it has missed.
-func (s *state) spawned(m spawned, out []kernel.Effect) []kernel.Effect {
-	sl := s.slot(m.number)
-	if sl == nil {
-		return out
-	}
-	sl.ref = m.ref
-	switch {
-	case sl.leaving:
-		return append(out, kernel.Tell(sl.ref, message.Drain{}))
-	case s.levelFor(sl) != "":
-		return append(out, kernel.Tell(sl.ref, message.SetLevel{Level: s.levelFor(sl)}))
-	}
-	return out
-}
-
 // start makes the server known and starts its backends.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.settled, s.failed = s.fault != "" || s.isLazy() && s.learned(), s.fault != ""
@@ -190,45 +174,6 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.begin(now, out)
 }
 
-// replicas is how many backends the configuration wants.
-func (s *state) replicas() int { return s.server.ReplicaCount() }
-
-// spawnAll starts the main backends.
-func (s *state) spawnAll(now time.Time, out []kernel.Effect) []kernel.Effect {
-	for replica := range s.replicas() {
-		if _, _, runs := s.server.Replica(replica); runs {
-			out = s.spawnSlot(now, &slot{replica: replica, main: true, can: message.CanAll}, out)
-		}
-	}
-	return out
-}
-
-func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
-	s.number++
-	entry, own, _ := s.server.Replica(sl.replica)
-	sl.labels = entry.Labels
-	sl.number, sl.phase, sl.since, sl.down = s.number, message.Idle, now, now
-	s.slots = append(s.slots, sl)
-	before := uint64(0)
-	if sl.main { // others count for themselves: they replace nobody
-		before = s.connections[sl.replica]
-	}
-	return append(out, kernel.Act(spawn{
-		server: s.settingsOf(sl.replica), entry: entryFor(sl, entry), own: own, member: s.memberOf(sl), replica: sl.replica, number: sl.number, announce: sl.can, catalog: sl.main, legacy: sl.legacy,
-		known: s.eras[identity(s.server, sl.replica)], before: before,
-	}))
-}
-
-// toAllBut tells every backend but some.
-func (s *state) toAllBut(msg any, not func(*slot) bool, out []kernel.Effect) []kernel.Effect {
-	for _, sl := range s.slots {
-		if !not(sl) {
-			out = append(out, kernel.Tell(sl.ref, msg))
-		}
-	}
-	return out
-}
-
 // announce tells the registry what it needs to know of the server.
 func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Life: s.life, Rules: s.server, Settled: s.settled}
@@ -239,24 +184,6 @@ func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 		server.Instructions, server.Capabilities, server.Protocol = s.info.Instructions, s.info.Capabilities, s.info.Version
 	}
 	return append(out, kernel.Tell(s.registry, message.ServerRules{Server: server}))
-}
-
-func (s *state) slot(number int) *slot {
-	for _, sl := range s.slots {
-		if sl.number == number {
-			return sl
-		}
-	}
-	return nil
-}
-
-func (s *state) slotOf(ref kernel.Reference) *slot {
-	for _, sl := range s.slots {
-		if sl.ref == ref {
-			return sl
-		}
-	}
-	return nil
 }
 
 // changed follows a backend through its phases.
@@ -400,47 +327,4 @@ func (s *state) lostCalls(sl *slot, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}))
 	}
 	return out
-}
-
-// reconfigure takes a new configuration: what names and limits calls applies at once, a new transport replaces the connections.
-func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.Effect) []kernel.Effect {
-	before := s.server
-	s.server, s.fault = m.Server, m.Server.Fault
-	if id := CatalogIdentity(m.Server); id != s.remembered.identity {
-		out = s.becomesAnother(id, m.Known, out)
-	}
-	out = s.announce(out)
-	switch {
-	case m.Transport && s.isLazy() && s.asleep() && s.learned():
-		return out
-	case m.Transport && s.fault == "" && before.Fault == "":
-		return s.rememberCatalog(now, s.replaceChanged(now, before, s.watchUse(now, out)))
-	case m.Transport:
-		s.leased = s.server.Isolation == isolationLeased
-		return s.replace(now, out)
-	}
-	if before.Startup != s.server.Startup || before.IdleStop != s.server.IdleStop {
-		out = s.startupChanged(now, out)
-	}
-	return s.pump(now, s.tellSettings(out))
-}
-
-// replace starts new backends; the present ones go when these have taken their places.
-func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.fault != "" {
-		for _, sl := range s.slots {
-			if !sl.leaving {
-				out = s.dismiss(sl, out)
-			}
-		}
-		s.settled, s.failed = true, true
-		return s.lead(s.failWaitingSubscribes(s.failQueue(s.unavailableName(), s.whyUnavailable(now), out)))
-	}
-	for _, sl := range s.slots {
-		out = s.retire(sl, out)
-	}
-	if !s.canAsk() {
-		s.settled, s.failed = false, false
-	}
-	return s.gone(now, s.spawnMissing(now, map[int]bool{}, s.watchUse(now, out)))
 }
