@@ -22,7 +22,7 @@ const (
 
 // Changes says what the servers' items have become between two snapshots, by public name, ordered by server and kind. What counts is
 // what servers say of their items: a rewritten link, or a mark of ours in _meta, is no change. What both snapshots share is not
-// looked at: 10 000 tools take 0.1 ms when one of 100 servers has changed.
+// looked at: 10 000 tools take 0.2 ms when one of 100 servers has changed.
 func Changes(old, next *Snapshot) []status.CatalogChange {
 	found, left := map[changeKey]*status.CatalogChange{}, maxCompared
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {

@@ -129,3 +129,16 @@ func BenchmarkChange(b *testing.B) {
 		previous = next
 	}
 }
+
+// BenchmarkChanges: the same, what has changed alone.
+func BenchmarkChanges(b *testing.B) {
+	servers := big(b, 100, 100)
+	old := snapshot(standard(stylePrefix), servers...)
+	servers[42].Items[protocol.Tools] = append([][]byte(nil), servers[42].Items[protocol.Tools][1:]...)
+	next := following(old, standard(stylePrefix), servers...)
+	for b.Loop() {
+		if changes := Changes(old, next); len(changes) != 1 {
+			b.Fatalf("%d changes", len(changes))
+		}
+	}
+}
