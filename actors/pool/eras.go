@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -25,6 +26,9 @@ func identity(of config.Server, replica int) string {
 	}{
 		Command: server.Command, Cwd: server.Cwd, Args: server.Args,
 		Env: slices.Sorted(maps.Keys(server.Env)), Headers: slices.Sorted(maps.Keys(server.Headers)),
+	}
+	if filepath.Base(what.Command) != what.Command && !filepath.IsAbs(what.Command) { // beside the file it stands in
+		what.Command = filepath.Join(server.Base, what.Command)
 	}
 	if len(server.URLs) > 0 {
 		what.URL = server.URLs[replica%len(server.URLs)]

@@ -67,7 +67,16 @@ func checkConfig(cmd *cobra.Command, path string) error {
 	if cfg == nil {
 		return &exitError{code: exitConfig} // all has been said
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s, %s\n", clean(path), count(len(cfg.Servers), "server"), count(len(report.Warnings), "warning"))
+	ill := ""
+	for _, server := range cfg.Servers {
+		if server.Fault != "" {
+			ill += ", " + server.Name
+		}
+	}
+	if ill != "" {
+		ill = " (misconfigured: " + oneLine(ill[2:], 200) + ")"
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s%s, %s\n", clean(path), count(len(cfg.Servers), "server"), ill, count(len(report.Warnings), "warning"))
 	return err
 }
 

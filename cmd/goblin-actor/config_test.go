@@ -40,7 +40,7 @@ hint: did you mean timeout?
 error: bad.yaml:5:9: listen: without auth we listen on loopback addresses only
 hint: write 127.0.0.1:1
 `},
-		{"config check good.yaml", exitOK, []string{"good.yaml: ok, 2 servers, 2 warnings\n"}, `warning: good.yaml:5:3: mcpServers.Other: is called "other"
+		{"config check good.yaml", exitOK, []string{"good.yaml: ok, 2 servers (misconfigured: other), 2 warnings\n"}, `warning: good.yaml:5:3: mcpServers.Other: is called "other"
 hint: names are lower-case letters, digits and -
 warning: good.yaml:5:16: mcpServers.Other.url: variable GOBLIN_TEST_UNSET is not set; the server is misconfigured, the others run
 hint: set GOBLIN_TEST_UNSET, or write ${GOBLIN_TEST_UNSET:-default}
