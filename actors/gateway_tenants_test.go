@@ -22,6 +22,8 @@ type teller struct {
 	mu       sync.Mutex
 	sessions map[string]string // X-Who of the initialize, by session
 	mixed    []string          // sessions whose requests came with another
+	calls    int
+	fail     func(w http.ResponseWriter) // what becomes of the first call instead of an answer; nil = an answer
 }
 
 func newTeller(t *testing.T) *teller {
@@ -57,8 +59,12 @@ func (s *teller) serve(w http.ResponseWriter, r *http.Request) {
 	case "server/discover":
 		result = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"},"ttlMs":0,"cacheScope":"public"}`
 	case "tools/list":
-		result = `{"resultType":"complete","tools":[{"name":"who","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"}`
+		result = `{"resultType":"complete","tools":[{"name":"who","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}],"ttlMs":0,"cacheScope":"public"}`
 	case "tools/call":
+		if s.calls++; s.calls == 1 && s.fail != nil {
+			s.fail(w)
+			return
+		}
 		result = fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":"who=%s session=%s"}]}`, who, session)
 	}
 	if m.ID == nil {
@@ -182,5 +188,45 @@ func TestConnectionsEndWithTheirSession(t *testing.T) {
 	connections(2)
 	if !strings.Contains(w.who(b), "echo") {
 		t.Error("the other client has lost its connection")
+	}
+}
+
+// Behind HTTP the connection of one call may break while all else goes on: it is sent again where that is allowed. An HTTP status is an
+// answer of somebody's, and no broken connection.
+func TestSentAgainOverHTTP(t *testing.T) {
+	cut := func(w http.ResponseWriter) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		c.Close()
+	}
+	half := func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		fmt.Fprint(w, ": nothing yet\n\n")
+	}
+	refused := func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }
+	for _, c := range []struct {
+		name, inFlight string
+		fail           func(http.ResponseWriter)
+		calls          int
+	}{{"cut off", "idempotent", cut, 2}, {"an empty stream", "idempotent", half, 2}, {"a status", "idempotent", refused, 1}, {"cut off, never", "never", cut, 1}} {
+		for _, era := range []string{"legacy", "modern"} {
+			t.Run(c.name+", "+era, func(t *testing.T) {
+				server := newTeller(t)
+				server.fail = c.fail
+				w := serveWeb(t, nil, func(cfg *config.Config) {
+					forwarding(server.URL, era)(cfg)
+					cfg.Servers[0].Retry.InFlight = c.inFlight
+				})
+				got := w.who(w.open("/mcp"))
+				server.mu.Lock()
+				defer server.mu.Unlock()
+				if server.calls != c.calls || strings.Contains(got, "who=gateway") != (c.calls == 2) {
+					t.Errorf("sent %d times, want %d: %s", server.calls, c.calls, got)
+				}
+			})
+		}
 	}
 }
