@@ -141,7 +141,7 @@ func printDefinition(w io.Writer, d described) error {
 	fmt.Fprintf(&b, "%s\n", p.head(oneLine(d.public(), 0)))
 	line := func(key, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-14s %s\n", key+":", oneLine(value, 0))
+			fmt.Fprintf(&b, "%-16s %s\n", key+":", oneLine(value, 0))
 		}
 	}
 	line("kind", strings.TrimSuffix(d.kind.String(), "s"))

@@ -78,7 +78,7 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 		switch a.Key {
 		case "server":
 			server = value
-		case "reason", "err":
+		case "reason", "err", "warning":
 			reason = value
 		default:
 			rest = append(rest, a.Key+" "+value)
@@ -100,7 +100,7 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 		t.fault(record.Time, t.p.bad("✗"), server, reason)
 	case record.Message == "configuration reloaded":
 		t.since[""] = record.Time
-		clear(t.told)
+		t.forget("", strings.Join(rest, " "))
 		t.look() // some may be off now
 		t.line(record.Time, t.p.good("↻"), "", strings.Join(append([]string{record.Message}, rest...), "; "))
 	case record.Level >= slog.LevelWarn:
@@ -117,6 +117,15 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 		t.line(record.Time, " ", "", strings.Join(append([]string{record.Message}, rest...), ", "))
 	}
 	return nil
+}
+
+// forget has faults told anew that the gateway had, and servers that are among the words. mu is held.
+func (t *terminalLines) forget(server, words string) {
+	for key := range t.told {
+		if of, _, _ := strings.Cut(key, "\x00"); of == server || of != "" && strings.Contains(words, of) {
+			delete(t.told, key)
+		}
+	}
 }
 
 // look has the servers looked at.
@@ -192,6 +201,7 @@ func (t *terminalLines) tell(s *status.Snapshot, now time.Time) {
 			began = t.since[""]
 		}
 		t.shown[v.Name] = true
+		t.forget(v.Name, "")
 		_, offer, _ := strings.Cut(offered(&v), ", ")
 		left := fmt.Sprintf("%s  ready  %s  %.1f s", padded(oneLine(v.Name, 24), width), offer, now.Sub(began).Seconds())
 		t.line(now, t.p.good("✓"), "", fmt.Sprintf("%-60s  %d of %d ready", left, t.count(s.Servers), enabled))

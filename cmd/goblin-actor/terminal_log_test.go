@@ -25,6 +25,10 @@ func TestTerminalLog(t *testing.T) {
 	bad.Warn("server is not available", "replica", 0, "reason", "exit 2")
 	log.Info("session opened", "client", "x")
 	log.Info("configuration reloaded", "added", "clock", "changed", "files: args")
+	bad.Warn("server is not available", "replica", 0, "reason", "exit 2") // as before: counted
+	log.Info("configuration reloaded", "changed", "bad: args")            // who mends it wants to hear of it again
+	bad.Warn("server is not available", "replica", 0, "reason", "exit 2")
+	log.Warn("configuration", "warning", "goblin.yaml:1:1: hm")
 	log.Error("the configuration is not reloaded", "err", errors.New("goblin.yaml:1:1: no\ngoblin.yaml:2:1: neither"))
 	log.Warn("listen has changed")
 	servers := []status.Server{{Name: "bad", State: "waiting"}, {Name: "files", State: "ready", Tools: 11, Prompts: 1}, {Name: "off", State: "disabled"}}
@@ -39,6 +43,9 @@ func TestTerminalLog(t *testing.T) {
 		`✗ bad          10 times now: exit 1 after 9.5s; stderr: \x1b[31mno token`,
 		`✗ bad          exit 2`,
 		`↻ configuration reloaded; added clock; changed files: args`,
+		`↻ configuration reloaded; changed bad: args`,
+		`✗ bad          exit 2`,
+		`▲ configuration: goblin.yaml:1:1: hm`,
 		`✗ the configuration is not reloaded: goblin.yaml:1:1: no; goblin.yaml:2:1: neither`,
 		`▲ listen has changed`,
 		`✓ files         ready  11 tools, 1 prompt  0.8 s                1 of 2 ready`,
