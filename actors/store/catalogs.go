@@ -3,8 +3,10 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -20,26 +22,58 @@ const (
 	catalogKept = eraKept
 )
 
-func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownCatalog, spoiled int) {
+// stored is a catalog as it lies in the file.
+type stored struct {
+	server string
+	raw    []byte                // valid while the file is open
+	known  *message.KnownCatalog // nil = damaged
+}
+
+// readCatalogs takes all of them out of the file, and counts those that are damaged, each for itself.
+func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownCatalog, spoiled int, err error) {
 	known = map[string]*message.KnownCatalog{}
 	bucket := tx.Bucket(bucketCatalogs)
 	if bucket == nil {
-		return known, 0
+		return known, 0, nil
 	}
+	var all []stored
 	size, cursor := 0, bucket.Cursor()
-	for k, v := cursor.First(); k != nil && len(known) < maxCatalogs && size+len(v) <= maxAllBytes; k, v = cursor.Next() {
-		if len(v) > maxCatalog || !fresh(catalogTime(v), now) {
-			continue
+	for k, v := cursor.First(); k != nil && len(all) < maxCatalogs && size+len(v) <= maxAllBytes; k, v = cursor.Next() {
+		if len(v) <= maxCatalog && fresh(catalogTime(v), now) {
+			all = append(all, stored{server: string(k), raw: v})
+			size += len(v)
 		}
-		c, err := decodeCatalog(bytes.Clone(v)) // the file is not there for long
-		if err != nil {
+	}
+	if err := decodeAll(all); err != nil {
+		return nil, 0, err
+	}
+	for _, s := range all {
+		if s.known == nil {
 			spoiled++
 			continue
 		}
-		known[string(k)] = c
-		size += len(v)
+		known[s.server] = s.known
 	}
-	return known, spoiled
+	return known, spoiled, nil
+}
+
+// decodeAll copies them out of the file, which is not there for long, and decodes them: by two at a time, as a client may be waiting,
+// and most of it is waiting for memory.
+func decodeAll(all []stored) error {
+	half := func(part []stored) error {
+		return guarded(func() error {
+			for i := range part {
+				part[i].known, _ = decodeCatalog(bytes.Clone(part[i].raw))
+			}
+			return nil
+		})
+	}
+	var first error
+	var other sync.WaitGroup
+	other.Go(func() { first = half(all[:len(all)/2]) })
+	second := half(all[len(all)/2:])
+	other.Wait()
+	return errors.Join(first, second)
 }
 
 // fresh reports whether something of that time is to be kept. One that is yet to come is that of a damaged entry, or of a clock

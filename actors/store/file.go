@@ -264,8 +264,9 @@ func (c *contents) read(tx *bbolt.Tx) error {
 		return fmt.Errorf("%w: the sealing key has the wrong length", errDamaged)
 	}
 	c.eras = readEras(tx, time.Now())
-	c.catalogs, c.spoiled = readCatalogs(tx, time.Now())
-	return nil
+	var err error
+	c.catalogs, c.spoiled, err = readCatalogs(tx, time.Now())
+	return err
 }
 
 // setAside renames a file nobody can use and returns its new name. No earlier one is overwritten. was is the file that was
