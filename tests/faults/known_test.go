@@ -118,6 +118,14 @@ func TestTheCatalogOutlivesTheGateway(t *testing.T) {
 	if err := os.WriteFile(wait, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	cmd := exec.Command(binary, "serve", "--config", config, "--listen", "127.0.0.1:0")
+	cmd.Env = environment(dir)
+	p := gatetest.Serve(t, cmd)
+	gatetest.WaitReady(t, p.Base) // though its server never is
+	c := connect(t, &gateway{url: p.URL}, "{}")
+	if list := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).last(); strings.Count(list, `"goblin-actor/state":"cached"`) != strings.Count(live, `"goblin-actor/name"`) {
+		t.Errorf("over HTTP the first list is %s", list)
+	}
 	const gateways = 4
 	var all sync.WaitGroup
 	for range gateways {
@@ -147,6 +155,9 @@ func TestTheCatalogOutlivesTheGateway(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if err := p.End(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A gateway that is killed at any moment leaves a file that the next one can use; one that is damaged is set aside.
