@@ -54,10 +54,17 @@ func CatalogIdentity(server config.Server) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
 }
 
-// remembered is what is known of the server's catalog from before. It outlives a panic of the pool and the restart after it.
+// remembered is what outlives a panic of the pool and the restart after it: what is known of the server's catalog from before, and
+// the configuration in force.
 type remembered struct {
 	identity string
 	catalog  *message.KnownCatalog // nil = nothing
+	server   config.Server
+	limits   config.Limits
+}
+
+func newRemembered(o Options) *remembered {
+	return &remembered{CatalogIdentity(o.Server), o.Known, o.Server, o.Limits}
 }
 
 // showRemembered shows clients what the server offered when it was last asked, until it is asked again. It comes before the

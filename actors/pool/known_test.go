@@ -147,6 +147,32 @@ func TestAListThatDoesNotCome(t *testing.T) {
 	}
 }
 
+// A reload that changes the command: what the old one was only remembered to have goes, what the new one is remembered to have
+// comes, and a pool that is begun anew after that goes by the new configuration.
+func TestAnotherCommandUnderTheName(t *testing.T) {
+	known := func(tool string) *message.KnownCatalog {
+		k := &message.KnownCatalog{Info: &message.ServerInfo{}, At: time.Unix(1000, 0)}
+		k.Lists[protocol.Tools].Items = [][]byte{[]byte(tool)}
+		return k
+	}
+	other := config.Server{Name: "fake", Command: "other", Queue: queue}
+	for _, next := range []*message.KnownCatalog{nil, known("b")} {
+		w := newWorld(t, config.Server{Queue: queue, Command: "one"}, 1)
+		w.s.remembered.catalog = known("a")
+		w.said(kernel.Started{})
+		want := "tools[]; prompts[]; resources[]; templates[]; announce"
+		if next != nil {
+			want = "tools[b]; prompts[]; resources[]; templates[]; announce cached"
+		}
+		if got := w.said(message.Reconfigure{Server: other, Transport: true, Known: next}); !strings.HasPrefix(got, want) || strings.Contains(got, "[a]") {
+			t.Errorf("another command: %s, want %s", got, want)
+		}
+		if w.s.remembered.identity != CatalogIdentity(other) || w.s.remembered.server.Command != "other" {
+			t.Errorf("what outlives a panic is %+v", w.s.remembered)
+		}
+	}
+}
+
 // What the catalog depends on, and what not.
 func TestCatalogIdentity(t *testing.T) {
 	base := config.Server{Name: "a", Command: "c", Args: []string{"x", "--token=secret"}, Env: map[string]string{"K": "v", "L": "w"}}

@@ -41,9 +41,10 @@ const mailbox = 4096
 // Spawn starts the pool under the gateway. Ten panics in a minute stop it for good.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "pool/" + o.Server.Name, Kind: "pool", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
-	life, known := uint64(0), &remembered{CatalogIdentity(o.Server), o.Known}
+	life, known := uint64(0), newRemembered(o)
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		life++
+		o.Server, o.Limits = known.server, known.limits
 		s := newState(o, self.Reference(), life)
 		s.remembered = known
 		return &pool{Options: o, state: s}

@@ -10,7 +10,7 @@ import (
 // reconfigure takes a new configuration: what names and limits calls applies at once, a new transport replaces the connections.
 func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.Effect) []kernel.Effect {
 	before := s.server
-	s.server, s.fault = m.Server, m.Server.Fault
+	s.server, s.fault, s.remembered.server = m.Server, m.Server.Fault, m.Server
 	if id := CatalogIdentity(m.Server); id != s.remembered.identity {
 		out = s.becomesAnother(id, m.Known, out)
 	}

@@ -114,7 +114,7 @@ type slot struct {
 
 func newState(o Options, self kernel.Reference, life uint64) *state {
 	return &state{
-		life: life, remembered: &remembered{CatalogIdentity(o.Server), o.Known},
+		life: life, remembered: newRemembered(o),
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
 		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, eras: known(o),

@@ -144,7 +144,7 @@ func (s *state) ofLife(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case clientsServed:
 		return s.clientsServed(now, out)
 	case message.NewLimits:
-		s.limits = m.Limits
+		s.limits, s.remembered.limits = m.Limits, m.Limits
 	case kernel.Stopping:
 		return s.stopping(m, out)
 	}
