@@ -76,8 +76,8 @@ func (s *state) report() status.Server {
 		r.Replicas, r.Reason, r.Hint = s.replicas(), s.rest.why(), "it is lazy: whoever wants something of it starts it"
 		r.Fault = r.Reason != ""
 	}
-	if s.cached {
-		r.CachedSince = s.remembered.catalog.At
+	if known := s.remembered.catalog; s.cached && known != nil {
+		r.CachedSince = known.At
 		r.Reason = joined(r.Reason, "catalog cached, of "+r.CachedSince.Format("2006-01-02 15:04"))
 	}
 	switch r.State {
