@@ -72,6 +72,8 @@ func TestACallWhileALazyServerIsStopped(t *testing.T) {
 	w.did("may rest")
 	w.call(1)
 	w.does(message.Rests{Backend: w.backends[0]})
+	w.after(time.Hour)
+	w.does(message.Rests{Backend: w.backends[0]}) // late, and the call still runs
 	w.does(message.Ended{Backend: w.backends[0], Call: message.CallRef{Seq: 1}})
 	w.does(message.Rests{Backend: w.backends[0]}) // the answer to the question of before
 	w.did("send")
