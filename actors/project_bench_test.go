@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -142,6 +143,33 @@ func (c *benchConn) call() string {
 		c.b.Fatal(err)
 	}
 	return header.Get("Mcp-Session-Id")
+}
+
+// BenchmarkProjectDecision is the part of a call that knows of projects, alone: what the request may see, that view, and the tool in it.
+func BenchmarkProjectDecision(b *testing.B) {
+	source := catalog.Source{Server: &catalog.Server{Name: "one"}}
+	for i := range 1000 {
+		source.Items[protocol.Tools] = append(source.Items[protocol.Tools], fmt.Appendf(nil, `{"name":"tool%d"}`, i))
+	}
+	s := catalog.Build(nil, []catalog.Source{source}, catalog.Naming{Namespace: config.Default().Namespace}, config.Project{Name: "alpha", Tools: config.Filter{Deny: []string{"*9"}}})
+	e := edge.Entrance{Projects: map[string]bool{"alpha": true}}
+	x := &downstream.Exchange{}
+	if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_tool500"}}`)); err != nil {
+		b.Fatal(err)
+	}
+	for name, path := range map[string]string{"none": "/mcp", "alpha": "/p/alpha/mcp"} {
+		b.Run(name, func(b *testing.B) {
+			x.Origin.Path = path
+			b.ReportAllocs()
+			for b.Loop() {
+				admitted, _ := e.Admit(&x.Origin, x)
+				view, _ := s.View(admitted.View)
+				if _, fault := view.Tool("one_tool500"); fault != nil {
+					b.Fatal(fault)
+				}
+			}
+		})
+	}
 }
 
 // BenchmarkProjectViews is what ten projects add to a snapshot of 10 000 tools, when one of 100 servers has changed.
