@@ -21,6 +21,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/listener"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/meta"
 	"goblin-actor/actors/monitor"
 	"goblin-actor/actors/pool"
 	"goblin-actor/actors/registry"
@@ -179,6 +180,7 @@ type (
 		projects []config.Project
 		expect   int // servers that are to be known before clients are told of any
 	}
+	startMeta struct{}
 	startPool struct {
 		server config.Server
 		limits config.Limits
@@ -219,6 +221,7 @@ type (
 type (
 	storeStarted    struct{ ref kernel.Reference }
 	registryStarted struct{ ref kernel.Reference }
+	metaStarted     struct{ ref kernel.Reference }
 	poolStarted     struct {
 		server string
 		ref    kernel.Reference
@@ -238,6 +241,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startRegistry:
 		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Log: g.Log}
 		self.Next(registryStarted{registry.Spawn(self, o)})
+	case startMeta:
+		self.Next(metaStarted{meta.Spawn(self, meta.Options{Registry: g.state.registry, Monitor: g.monitor, Log: g.Log})})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,

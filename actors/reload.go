@@ -28,7 +28,7 @@ func (s *state) enabled() int {
 }
 
 func naming(c *config.Config) catalog.Naming {
-	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted, PageSize: c.PageSize, MetaTools: c.MetaTools != "false"}
+	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted, PageSize: c.PageSize, MetaTools: c.MetaTools != "false", OnlyMeta: c.MetaTools == "only"}
 }
 
 func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.Effect {

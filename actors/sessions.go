@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/meta"
 )
 
 // open spawns a session, when there is room for one.
@@ -94,6 +95,10 @@ func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kerne
 	}
 	s.starts.forget(m.Child)
 	out = s.nextStarts(out)
+	if m.Child == s.meta {
+		s.meta = kernel.Reference{}
+		return append(out, kernel.Tell(s.registry, message.ServerGone{Server: meta.Name}))
+	}
 	for name, ref := range s.pools {
 		if ref == m.Child {
 			delete(s.pools, name)

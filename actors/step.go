@@ -24,6 +24,7 @@ type state struct {
 	written  *config.Config // config before groups were gathered
 	self     kernel.Reference
 	registry kernel.Reference
+	meta     kernel.Reference // zero = it has failed for good
 	store    kernel.Reference
 	loaded   *message.StateLoaded             // what the state file held; nil until it has been read, and nothing else starts before
 	known    map[string]*message.KnownCatalog // what servers offered when they were last asked, by pool.CatalogIdentity
@@ -119,7 +120,10 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.RememberCatalog:
 		return s.rememberCatalog(m, out)
 	case registryStarted:
-		return s.begun(now, m.ref, out)
+		s.registry = m.ref
+		return append(out, kernel.Act(startMeta{}))
+	case metaStarted:
+		return s.begun(now, s.metaBegun(m.ref, out))
 	case poolStarted:
 		s.pools[m.server] = m.ref
 		if s.level != "" {
@@ -186,9 +190,9 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(startRegistry{naming(s.config), s.config.Projects, s.enabled()}))
 }
 
-// begun: the registry stands. The desks come before the sessions, so that they hear of a new catalog first.
-func (s *state) begun(now time.Time, registry kernel.Reference, out []kernel.Effect) []kernel.Effect {
-	s.registry = registry
+// begun: the registry stands, and knows of the gateway's own tools: nobody sees a catalog without them. The desks come before the
+// sessions, so that they hear of a new catalog first.
+func (s *state) begun(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Act(startDesks{s.config.Limits, s.awaited(), s.loaded.Key}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 	for _, server := range s.config.Servers {
 		out = s.startServer(server, out)

@@ -82,6 +82,7 @@ type Naming struct {
 	Unlisted  string // mentioned | forward; anything else refuses
 	PageSize  int    // items a page; 0 = all on one
 	MetaTools bool   // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
+	OnlyMeta  bool   // nothing else is listed; what is not listed is found by name all the same
 }
 
 // Key names a view: which part of the catalog a client sees.

@@ -26,7 +26,7 @@ const (
 func Changes(old, next *Snapshot) []status.CatalogChange {
 	found, left := map[changeKey]*status.CatalogChange{}, maxCompared
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		if old.Generation[kind] == next.Generation[kind] {
+		if old.main.lists[kind] == next.main.lists[kind] {
 			continue
 		}
 		c := comparison{kind, next.Version, found, &left}
@@ -117,6 +117,9 @@ func (c *comparison) members(old, next []byte) []string {
 }
 
 func (c *comparison) added(e *Entry) {
+	if e.Server.Internal { // they come with a setting, and nobody waits for them
+		return
+	}
 	of := c.of(e)
 	if of.Counts.Added++; len(of.Added) < maxNamed {
 		of.Added = append(of.Added, spelled(e))
@@ -124,6 +127,9 @@ func (c *comparison) added(e *Entry) {
 }
 
 func (c *comparison) removed(e *Entry) {
+	if e.Server.Internal {
+		return
+	}
 	of := c.of(e)
 	if of.Counts.Removed++; len(of.Removed) < maxNamed {
 		of.Removed = append(of.Removed, spelled(e))

@@ -96,15 +96,16 @@ func (s *Snapshot) buildProject(previous *Snapshot, sources []Source, rules *con
 	}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		v.veil(kind, old)
+		v.listMeta(kind)
 		switch {
-		case old == nil, !sameEntries(old.lists[kind].entries, v.lists[kind].entries), v.asked(kind, previous, sources):
+		case old == nil, !sameEntries(old.listed(kind).entries, v.listed(kind).entries), v.asked(kind, previous, sources):
 			v.Generation[kind] = s.Version
 		default:
 			v.Generation[kind] = old.Generation[kind]
 		}
 	}
 	v.findSilent()
-	v.instructions = instructions(v.servers, v.pass)
+	v.instructions = instructions(v.introduction(), v.servers, v.pass)
 	return v
 }
 
@@ -115,7 +116,8 @@ func (v *View) veil(kind protocol.ItemKind, old *View) {
 		v.shown[kind], v.lists[kind] = old.shown[kind], old.lists[kind] // nothing has changed in any project
 		return
 	}
-	held := make(map[*Server]bool, len(v.servers))
+	held := make(map[*Server]bool, len(v.servers)+1)
+	held[v.snapshot.ours] = true
 	for _, server := range v.servers {
 		held[server] = true
 	}
@@ -171,7 +173,7 @@ func (d *decisions) of(e *Entry) (shown, known bool) {
 func (v *View) asked(kind protocol.ItemKind, previous *Snapshot, sources []Source) bool {
 	for _, source := range sources {
 		now, was := v.snapshot.offer(source.Server.Name), previous.offer(source.Server.Name)
-		if source.Asked[kind] && now != nil && was != nil && now.lots[kind] == was.lots[kind] && slices.Contains(v.servers, now.server) &&
+		if source.Asked[kind] && !v.snapshot.naming.OnlyMeta && now != nil && was != nil && now.lots[kind] == was.lots[kind] && slices.Contains(v.servers, now.server) &&
 			slices.ContainsFunc(v.lists[kind].entries, func(e *Entry) bool { return e.Server == now.server }) {
 			return true
 		}

@@ -25,7 +25,8 @@ type Snapshot struct {
 	Generation [protocol.ItemKinds]uint64 // the Version in which this kind last changed
 
 	naming   Naming
-	servers  []*Server // in the order of the configuration, without the disabled
+	servers  []*Server // in the order of the configuration, without the disabled and without ours
+	ours     *Server   // who has the meta tools; nil = there are none
 	byName   map[string]*offer
 	main     *View
 	warnings []string
@@ -57,13 +58,13 @@ func Build(previous *Snapshot, sources []Source, naming Naming, projects ...conf
 	s.take(previous, sources)
 	s.main = s.build(previous)
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		changed := previous == nil || !sameEntries(previous.main.lists[kind].entries, s.main.lists[kind].entries)
+		changed := previous == nil || !sameEntries(previous.main.listed(kind).entries, s.main.listed(kind).entries)
 		for _, source := range sources {
 			o := s.byName[source.Server.Name]
 			if o == nil || o.server != source.Server {
 				continue
 			}
-			changed = changed || source.Asked[kind]
+			changed = changed || source.Asked[kind] && !naming.OnlyMeta
 			o.generation[kind] = s.generationOf(previous, o, kind, source.Asked[kind])
 		}
 		if changed {
@@ -88,7 +89,7 @@ func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 	items := 0
 	for _, source := range sources {
 		name := source.Server.Name
-		if source.Server.Rules.Disabled || s.byName[name] != nil {
+		if source.Server.Rules.Disabled || s.byName[name] != nil || source.Server.Internal && !s.naming.MetaTools {
 			continue
 		}
 		o := &offer{server: source.Server, silent: source.Silent, judge: newJudge(&source.Server.Rules.ResourceFilter)}
@@ -102,6 +103,10 @@ func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 			}
 		}
 		s.byName[name] = o
+		if source.Server.Internal {
+			s.ours = o.server
+			continue
+		}
 		s.servers = append(s.servers, o.server)
 	}
 	spread(len(jobs), items, func(from, to int) {
@@ -172,7 +177,7 @@ func (s *Snapshot) View(k Key) (*View, bool) {
 		return s.main, true
 	}
 	o := s.byName[k.Server]
-	if o == nil || project != nil && !project.Has(k.Server) {
+	if o == nil || o.server.Internal || project != nil && !project.Has(k.Server) {
 		return nil, false
 	}
 	s.mu.Lock()

@@ -19,7 +19,8 @@ type View struct {
 	shown        [protocol.ItemKinds]marks   // with a scope: of ordered
 	ordered      [protocol.ItemKinds][]*item // those of the whole catalog that have entries, in list order
 	lists        [protocol.ItemKinds]*list
-	names        [2]names // Tools, Prompts
+	meta         [protocol.ItemKinds]*list // what clients are told instead, where they are told of the meta tools only; else nil
+	names        [2]names                  // Tools, Prompts
 	resources    uris
 	templates    uris
 	linked       map[ownName][]*item // pages that tools link to and no list has, by server and URI: the tools that do
@@ -36,7 +37,7 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 	v := &View{snapshot: s, servers: s.servers, pass: s.passes(), made: map[*parsed]*item{}, linked: map[ownName][]*item{}}
 	for _, kind := range viewOrder {
 		var items []*item
-		for _, server := range s.servers {
+		for _, server := range s.everybody() {
 			o := s.byName[server.Name]
 			items = append(items, itemsOf(o, kind)...)
 			s.warnings = append(s.warnings, o.lots[kind].warnings...)
@@ -58,7 +59,7 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 		v.fill(kind, items, previous)
 	}
 	v.findSilent()
-	v.instructions = instructions(v.servers, v.pass)
+	v.instructions = instructions(v.introduction(), v.servers, v.pass)
 	return v
 }
 
@@ -80,7 +81,7 @@ func (s *Snapshot) buildServer(o *offer, within *View) *View {
 		}
 	}
 	v.findSilent()
-	v.instructions = instructions(v.servers, v.pass)
+	v.instructions = instructions("", v.servers, v.pass)
 	return v
 }
 
@@ -169,6 +170,7 @@ func (v *View) fill(kind protocol.ItemKind, items []*item, previous *Snapshot) {
 		old = previous.main.lists[kind]
 	}
 	v.ordered[kind], v.lists[kind] = ordered, old.following(kind, entries, !v.pass, v.snapshot.naming.PageSize)
+	v.listMeta(kind)
 	switch kind {
 	case protocol.Tools, protocol.Prompts:
 		v.names[kind-protocol.Tools] = newNames(items)
@@ -188,13 +190,13 @@ func (v *View) Servers() []*Server { return v.servers }
 // PassThrough reports whether names, URIs and, to clients of the server's era, items are the server's own, byte for byte.
 func (v *View) PassThrough() bool { return v.pass }
 
-// Entries returns the items of a kind in list order. Not to be written to.
+// Entries returns the items of a kind in list order, those too that are found and not listed. Not to be written to.
 func (v *View) Entries(kind protocol.ItemKind) []*Entry { return v.lists[kind].entries }
 
 // Page returns the result object of a list request of a client, modern or legacy, ready to be sent: shared bytes nobody
 // writes to. An empty cursor (or none) asks for the first page. A cursor that is not ours is an InvalidParams fault.
 func (v *View) Page(kind protocol.ItemKind, modern bool, cursor string) ([]byte, *protocol.Fault) {
-	return v.lists[kind].page(modern, cursor)
+	return v.listed(kind).page(modern, cursor)
 }
 
 // Instructions returns those of the servers in view, each under its server's name, cut at 8 KiB.

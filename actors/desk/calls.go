@@ -158,8 +158,9 @@ func (s *state) modern(edits []protocol.Edit, v *heldCall, f *protocol.Frame) []
 func (s *state) deliver(now time.Time, v *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.edits = s.modern(append(s.edits[:0], protocol.Edit{Span: frame.ID}), v, frame)
 	defer clear(s.edits)
-	under := func(id []byte) []protocol.Edit { // until the next one
-		s.edits[0].With = id
+	under := func(id []byte) []protocol.Edit { // until the next one; edits are put in order where they are
+		at := slices.IndexFunc(s.edits, func(e protocol.Edit) bool { return e.Span == frame.ID })
+		s.edits[at].With = id
 		return s.edits
 	}
 	status := statusOf(frame)
@@ -168,7 +169,8 @@ func (s *state) deliver(now time.Time, v *heldCall, frame *protocol.Frame, out [
 			out = append(out, kernel.Act(relayError{x, status, protocol.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
 			continue
 		}
-		out = append(out, edge.AnswerEdited(x, frame, under(x.Frame.IDBytes()), nil))
+		edits := edge.ReadAsTool(under(x.Frame.IDBytes()), x, frame)
+		out = append(out, edge.AnswerEdited(x, frame, edits, nil))
 	}
 	if v.round == 0 {
 		return out

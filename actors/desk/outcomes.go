@@ -76,7 +76,7 @@ func (s *state) replayOutcome(state *seal.State, digest [32]byte, who *message.C
 		if f.Parse(o.frame) != nil {
 			break
 		}
-		frame := protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: f.ID, With: x.Frame.IDBytes()})
+		frame := protocol.AppendEdited(nil, f.Raw, edge.ReadAsTool([]protocol.Edit{{Span: f.ID, With: x.Frame.IDBytes()}}, x, &f)...)
 		if status := statusOf(&f); status != 200 {
 			return append(out, kernel.Act(relayError{x, status, frame}))
 		}

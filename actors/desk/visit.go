@@ -49,7 +49,9 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 
 // retry takes a request that comes back to its parked call, if its headers fit its arguments as those of any request must.
 func (s *state) retry(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
-	if t, fault := edge.Resolve(view, m.Exchange); fault == nil { // a tool that is gone meanwhile has no headers
+	x, t, fault := edge.Aim(view, m.Exchange)
+	m.Exchange = x
+	if fault == nil { // a tool that is gone meanwhile has no headers
 		if fault := s.checkHeaders(t, m.Exchange); fault != nil {
 			return append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: fault}))
 		}
@@ -59,7 +61,8 @@ func (s *state) retry(now time.Time, m message.Visit, view *catalog.View, out []
 
 // callItem looks up what the request names, and hands the call to the pool of its server.
 func (s *state) callItem(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
-	t, fault := edge.Resolve(view, m.Exchange)
+	x, t, fault := edge.Aim(view, m.Exchange)
+	m.Exchange = x
 	if fault != nil || t.Unlisted {
 		var waits bool
 		if out, fault, waits = s.seekers.Seek(m, view, m.Exchange, fault, s.self, &s.seq, out); waits {
@@ -84,7 +87,7 @@ func (s *state) seekAgain(now time.Time, m message.Visit, out []kernel.Effect) [
 
 // checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only.
 func (*state) checkHeaders(t edge.Target, x *downstream.Exchange) *protocol.Fault {
-	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Stdio || t.Entry == nil {
+	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Stdio || x.Inner || t.Entry == nil {
 		return nil
 	}
 	if t.Entry.Bindings() == nil {

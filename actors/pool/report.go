@@ -69,6 +69,7 @@ func (s *state) report() status.Server {
 		if r.State != string(message.Ready) {
 			r.State, r.NextAttempt = string(sl.shown()), sl.nextAttempt
 			r.Reason, fault = sl.reasonShown(s.now)
+			r.Public = sl.reason
 		}
 		r.Fault = r.Fault || fault
 	}

@@ -211,7 +211,7 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	old := s.snapshot
 	s.snapshot = catalog.Build(old, s.sources(), s.naming, s.projects...)
 	s.dirty = false
-	if s.snapshot.Generation != old.Generation || !s.snapshot.SameProjects(old) {
+	if s.noticed(old) {
 		s.published = now
 	}
 	for _, warning := range without(s.snapshot.Warnings(), old.Warnings()) {
@@ -219,6 +219,15 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	s.told = 0
 	return s.changed(now, old, s.tellOn(out)) // who hears of a change finds it in the list
+}
+
+// noticed reports whether the new snapshot is to keep the next one waiting: clients see it, or would without metaTools: only. The
+// gateway's own tools alone, which come first, hold up no server's.
+func (s *state) noticed(old *catalog.Snapshot) bool {
+	if len(s.snapshot.Servers())+len(old.Servers()) == 0 {
+		return false
+	}
+	return s.naming.OnlyMeta || s.snapshot.Generation != old.Generation || !s.snapshot.SameProjects(old)
 }
 
 // sources returns what Build starts from, and forgets what was asked.

@@ -15,7 +15,7 @@ import (
 
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	t, fault := edge.Resolve(s.view, x)
+	x, t, fault := edge.Aim(s.view, x)
 	if fault != nil || t.Unlisted {
 		if out, done := s.seek(x, fault, out); done {
 			return out
@@ -110,7 +110,7 @@ func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.
 		edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
 		if frame.Kind == protocol.KindResult {
 			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.resultOf(), frame)...)
-			edits = h.taskEdits(edits, frame)
+			edits = edge.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
 		}
 		out = append(out, edge.AnswerEdited(h.x, frame, edits, frame.Memory))
 		return append(edge.ReadRefused(&h.Call, frame, out), edge.CountAnswered(now, &h.Call, frame))

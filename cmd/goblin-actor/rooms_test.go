@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 	"bench":            {"protocol", "internal/demo"},
 	"tui":              {"internal/status"},
 
-	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store",
+	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream"}, actorMayImport...),
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/status"},
@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"actors/session":  append([]string{"actors/edge", "protocol/stream", "protocol/downstream"}, actorMayImport...), // it never sees a server's link
 	"actors/desk":     append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
 	"actors/listener": append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
+	"actors/meta":     actorMayImport,
 	"actors/monitor":  actorMayImport,
 	"actors/store":    actorMayImport,
 
@@ -81,7 +82,8 @@ var foreign = map[string][]string{
 	"go.etcd.io/bbolt":                       {"actors/store"},
 	"github.com/VictoriaMetrics/metrics":     {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":        {"protocol"},
-	"github.com/mark3labs/mcp-go":            {},                                                                                                                   // likewise, and a list of methods to compare with
+	"github.com/blevesearch":                 {"actors/meta"},
+	"github.com/mark3labs/mcp-go":            {"actors/meta"},                                                                                                      // likewise, and a list of methods to compare with
 	"github.com/modelcontextprotocol/go-sdk": {},                                                                                                                   // a foreign peer in tests
 	"net/http":                               {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest"}, // demo: names of statuses
 	"github.com/google/go-cmp":               {},

@@ -6,10 +6,7 @@ var pending = []struct {
 	path  string // keys from the root; * is any one key
 	value string // only this value; "" = any
 	until string // what happens until then
-}{
-	{"metaTools", "true", "there are no meta tools"},
-	{"metaTools", "only", "there are no meta tools; lists show everything"},
-}
+}{}
 
 // laterSections are sections whose keys are not looked at yet.
 var laterSections = []string{"auth", "admin", "tls", "policy", "audit", "trust", "tracing"}

@@ -58,6 +58,7 @@ type Server struct {
 	State       string    `json:"state"`
 	Reason      string    `json:"reason,omitempty"`
 	Fault       bool      `json:"fault,omitempty"` // it is not there because an attempt has failed, or takes long
+	Public      string    `json:"-"`               // of the reason what clients may know
 	Hint        string    `json:"hint,omitempty"`
 	NextAttempt time.Time `json:"nextAttempt,omitzero"`
 	InFlight    int       `json:"inFlight"`

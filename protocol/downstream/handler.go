@@ -73,6 +73,7 @@ type Exchange struct {
 	Batch  []byte          // raw array instead of Frame when the body is a batch (2025-03-26)
 	Origin Origin
 	Began  time.Time
+	Inner  bool // it is what a call of one of the gateway's own tools asks for: the client has sent no headers about it
 
 	port port // unexported: HTTP or stdio
 }

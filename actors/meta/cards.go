@@ -1,0 +1,104 @@
+package meta
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/protocol"
+)
+
+// Bounds of what a card says. What is longer is for describe_… to say.
+const (
+	maxLine  = 160       // bytes of a description
+	maxLabel = 128       // bytes of a resource's name, or of a type
+	pageRoom = 128 << 10 // bytes of names and lines on one page; then it ends, whatever its limit is
+)
+
+// kindNames are what a card, and the argument kinds, call the kinds, by protocol.ItemKind.
+var kindNames = [protocol.ItemKinds]string{
+	protocol.Tools: "tool", protocol.Prompts: "prompt", protocol.Resources: "resource", protocol.Templates: "template",
+}
+
+// card is an item in short.
+type card struct {
+	Kind        string `json:"kind,omitempty"` // where kinds are mixed
+	Name        string `json:"name,omitempty"`
+	URI         string `json:"uri,omitempty"`
+	URITemplate string `json:"uriTemplate,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIMEType    string `json:"mimeType,omitempty"`
+	Size        *int64 `json:"size,omitempty"`
+	Server      string `json:"server"`
+}
+
+// cards are a page of them.
+type cards struct {
+	Items []card `json:"items"`
+	Total int    `json:"total"`          // of all pages
+	Next  string `json:"next,omitempty"` // goes into after; "" = that is all
+}
+
+// cardOf makes the card of an item.
+func cardOf(e *catalog.Entry) card {
+	c := card{Server: e.Server.Name}
+	item, err := protocol.ParseItem(e.Raw())
+	if err != nil {
+		return c // cannot be: the catalog has parsed it
+	}
+	text := func(span protocol.Span) string {
+		s, _ := protocol.Unquote(span.Of(item.Raw)) // "" for what is absent or no string
+		return s
+	}
+	c.Description = line(text(item.Description), maxLine)
+	switch e.Kind {
+	case protocol.Tools, protocol.Prompts:
+		c.Name = e.Public
+		return c
+	case protocol.Resources:
+		c.URI = e.Public
+		if size, err := strconv.ParseInt(string(item.Size.Of(item.Raw)), 10, 64); err == nil && size >= 0 {
+			c.Size = &size
+		}
+	default:
+		c.URITemplate = e.Public
+	}
+	c.Name, c.MIMEType = line(text(item.Name), maxLabel), line(text(item.MIMEType), maxLabel)
+	return c
+}
+
+// size is about how much room the card takes on a page.
+func (c *card) size() int {
+	return len(c.Name) + len(c.URI) + len(c.URITemplate) + len(c.Description) + len(c.MIMEType) + len(c.Server) + 64
+}
+
+// line is the first line of a text that says something, cut at a character's border.
+func line(s string, limit int) string {
+	s = strings.TrimSpace(s)
+	if end := strings.IndexAny(s, "\r\n"); end >= 0 {
+		s = strings.TrimSpace(s[:end])
+	}
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return strings.TrimSpace(s[:limit]) + "…"
+}
+
+// hasType reports whether an item is of a type, which may end in /*. Parameters (charset=…) do not count.
+func hasType(e *catalog.Entry, want string) bool {
+	item, err := protocol.ParseItem(e.Raw())
+	if err != nil {
+		return false
+	}
+	have, _ := protocol.Unquote(item.MIMEType.Of(item.Raw))
+	have, _, _ = strings.Cut(strings.ToLower(have), ";")
+	have, want = strings.TrimSpace(have), strings.ToLower(strings.TrimSpace(want))
+	if group, all := strings.CutSuffix(want, "*"); all && strings.HasSuffix(group, "/") {
+		return strings.HasPrefix(have, group)
+	}
+	return have == want
+}

@@ -1,0 +1,76 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// health is a server as clients may know it: what its process wrote last, and what others do with it, is for whoever runs the gateway.
+type health struct {
+	Server      string     `json:"server"`
+	State       string     `json:"state"`
+	Reason      string     `json:"reason,omitempty"`
+	NextAttempt *time.Time `json:"nextAttempt,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Tools       int        `json:"tools,omitempty"`
+	Prompts     int        `json:"prompts,omitempty"`
+	Resources   int        `json:"resources,omitempty"`
+	Templates   int        `json:"templates,omitempty"`
+}
+
+// serverStatus pictures the servers in the caller's view, with what of each the caller sees.
+func serverStatus(ctx context.Context, a *asked, _ mcp.CallToolRequest) (any, error) {
+	reply := make(chan *status.Snapshot, 1)
+	a.monitor.Tell(message.GetStatus{Reply: reply})
+	var picture *status.Snapshot
+	select {
+	case picture = <-reply:
+	case <-ctx.Done():
+	}
+	if picture == nil {
+		return nil, errors.New("the gateway is going")
+	}
+	pools := make(map[string]*status.Server, len(picture.Servers))
+	for i := range picture.Servers {
+		pools[picture.Servers[i].Name] = &picture.Servers[i]
+	}
+	counts := a.counts()
+	list := make([]health, 0, len(a.view.Servers()))
+	for _, s := range a.view.Servers() {
+		n := counts[s.Name]
+		h := health{
+			Server: s.Name, State: string(message.Idle), Description: line(s.Rules.Description, maxLine),
+			Tools: n[protocol.Tools], Prompts: n[protocol.Prompts], Resources: n[protocol.Resources], Templates: n[protocol.Templates],
+		}
+		if p := pools[s.Name]; p != nil { // else its pool does not stand yet, or did not answer in time
+			h.State, h.Reason = p.State, line(p.Public, 2*maxLine)
+			if !p.NextAttempt.IsZero() {
+				h.NextAttempt = &p.NextAttempt
+			}
+		}
+		list = append(list, h)
+	}
+	return struct {
+		Servers []health `json:"servers"`
+	}{list}, nil
+}
+
+// counts counts what the caller sees, by server.
+func (a *asked) counts() map[string][protocol.ItemKinds]int {
+	counts := map[string][protocol.ItemKinds]int{}
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		for _, e := range a.view.Entries(kind) {
+			n := counts[e.Server.Name]
+			n[kind]++
+			counts[e.Server.Name] = n
+		}
+	}
+	return counts
+}
