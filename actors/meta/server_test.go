@@ -1,0 +1,342 @@
+package meta
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// desk answers calls as the actor does, from a catalog that the test makes.
+type desk struct {
+	t        testing.TB
+	server   *server
+	index    *index
+	snapshot *catalog.Snapshot
+	sources  map[string]catalog.Source
+	projects []config.Project
+	mode     string // of metaTools
+}
+
+func newDesk(t testing.TB) *desk {
+	d := &desk{t: t, server: newServer(), index: &index{}, sources: map[string]catalog.Source{}, mode: "true"}
+	t.Cleanup(d.index.close)
+	own := Server(kernel.Reference{})
+	d.sources[Name] = catalog.Source{Server: &own, Items: [protocol.ItemKinds][][]byte{protocol.Tools: Tools()}}
+	return d
+}
+
+// has makes a server offer these items of a kind, in JSON.
+func (d *desk) has(name string, kind protocol.ItemKind, items ...string) {
+	source := d.sources[name]
+	if source.Server == nil {
+		rules := config.DefaultServer()
+		rules.Name = name
+		source.Server = &catalog.Server{Name: name, Order: len(d.sources), Rules: rules, Settled: true}
+	}
+	source.Items[kind] = nil
+	for _, item := range items {
+		source.Items[kind] = append(source.Items[kind], []byte(item))
+	}
+	d.sources[name] = source
+}
+
+// publish makes the next snapshot.
+func (d *desk) publish() {
+	var list []catalog.Source
+	for _, source := range d.sources {
+		list = append(list, source)
+	}
+	naming := catalog.Naming{
+		Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix", PageSize: 1000,
+		MetaTools: d.mode != "false", OnlyMeta: d.mode == "only",
+	}
+	d.snapshot = catalog.Build(d.snapshot, list, naming, d.projects...)
+}
+
+// raw answers a call in a project.
+func (d *desk) raw(project, tool, arguments string) (protocol.Frame, *protocol.Fault) {
+	var r message.Request
+	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"x","arguments":%s}}`, arguments)
+	if err := r.Frame.Parse(raw); err != nil {
+		d.t.Fatalf("%v: %s", err, raw)
+	}
+	if err := r.Params.Scan(&r.Frame); err != nil {
+		d.t.Fatal(err)
+	}
+	r.Item, r.Caller.Project = tool, project
+	return d.server.answer(context.Background(), &asked{snapshot: d.snapshot, index: d.index}, &r)
+}
+
+// result answers a call and reads what it returns.
+func (d *desk) result(project, tool, arguments string) (structured, text string, isError bool) {
+	d.t.Helper()
+	f, fault := d.raw(project, tool, arguments)
+	if fault != nil {
+		d.t.Fatalf("%s: %v", tool, fault)
+	}
+	var a struct {
+		Result struct {
+			Content           []struct{ Text string }
+			StructuredContent json.RawMessage
+			IsError           bool
+		}
+	}
+	if err := json.Unmarshal(f.Raw, &a); err != nil || len(a.Result.Content) != 1 {
+		d.t.Fatalf("%s: %v: %s", tool, err, f.Raw)
+	}
+	return string(a.Result.StructuredContent), a.Result.Content[0].Text, a.Result.IsError
+}
+
+// page is result for a tool that returns cards.
+func (d *desk) page(project, tool, arguments string) (page cards) {
+	d.t.Helper()
+	structured, text, isError := d.result(project, tool, arguments)
+	if isError || json.Unmarshal([]byte(structured), &page) != nil {
+		d.t.Fatalf("%s %s: %s", tool, arguments, text)
+	}
+	return page
+}
+
+// found are the names or URIs that a search finds, in its order.
+func (d *desk) found(project, arguments string) (list []string) {
+	d.t.Helper()
+	page := d.page(project, searchCatalog, arguments)
+	for _, c := range page.Items {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
+func described(name, description string) string {
+	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"}}`, name, description)
+}
+
+// What an agent asks in words finds the tool that is called so before the one that only mentions it, whatever the manner of writing.
+// S0.8.3
+func TestSearchRanks(t *testing.T) {
+	d := newDesk(t)
+	d.has("git", protocol.Tools, described("createPullRequest", "Open a pull request."), described("list_issues", "All issues, and in which pull request each was closed."),
+		described("getHTTPStatus2", "Ask a URL."), described("other", "Nothing of the kind."))
+	d.has("docs", protocol.Resources, `{"uri":"file:///guide.md","name":"guide","title":"How to review pull requests","mimeType":"text/markdown"}`,
+		`{"uri":"file:///logo.png","name":"logo","mimeType":"image/png","size":77}`)
+	d.has("docs", protocol.Prompts, `{"name":"reviewCode","description":"Review a change.\nThoroughly."}`)
+	d.has("docs", protocol.Templates, `{"uriTemplate":"file:///{+path}","name":"any file","mimeType":"text/plain"}`)
+	d.publish()
+	for _, c := range []struct{ arguments, first string }{
+		{`{"query":"pull request"}`, "git_createPullRequest"},
+		{`{"query":"create_pull_request"}`, "git_createPullRequest"},
+		{`{"query":"createpullrequest"}`, "git_createPullRequest"},
+		{`{"query":"PULL-REQUESTS create"}`, "git_createPullRequest"},
+		{`{"query":"issue"}`, "git_list_issues"},
+		{`{"query":"http status"}`, "git_getHTTPStatus2"},
+		{`{"query":"pull requests","kinds":["resource"]}`, "guide"},
+		{`{"query":"review code"}`, "docs_reviewCode"},
+		{`{"query":"file","kinds":["template"]}`, "any file"},
+		{`{"query":"pull request","server":"docs"}`, "guide"},
+		{`{"query":"docs logo"}`, "logo"},
+	} {
+		if got := d.found("", c.arguments); len(got) == 0 || got[0] != c.first {
+			t.Errorf("%s: found %v, want %s first", c.arguments, got, c.first)
+		}
+	}
+	for _, nothing := range []string{`{"query":"zebra"}`, `{"query":""}`, `{"query":"  "}`, `{"query":"* ~ ^"}`, `{"query":"search catalog"}`} {
+		if got := d.found("", nothing); len(got) != 0 {
+			t.Errorf("%s: found %v", nothing, got)
+		}
+	}
+	// S1.59: by words and type, with what a card of a resource has.
+	for arguments, want := range map[string]string{
+		`{"query":"guide logo","mimeType":"image/png"}`: "logo", `{"query":"guide logo","mimeType":"image/*"}`: "logo", `{"query":"guide logo","mimeType":"TEXT/Markdown"}`: "guide",
+	} {
+		page := d.page("", searchResources, arguments)
+		if page.Total != 1 || page.Items[0].Name != want || page.Items[0].Kind != "resource" || !strings.HasPrefix(page.Items[0].URI, "resource://docs/") || page.Items[0].Server != "docs" {
+			t.Errorf("%s: %+v", arguments, page)
+		}
+	}
+	if page := d.page("", "catalog_resources", `{"mimeType":"image/png"}`); page.Total != 1 || *page.Items[0].Size != 77 || page.Items[0].MIMEType != "image/png" {
+		t.Errorf("catalog_resources: %+v", page)
+	}
+	if page := d.page("", "catalog_prompts", `{}`); page.Total != 1 || page.Items[0].Description != "Review a change." {
+		t.Errorf("catalog_prompts: %+v", page)
+	}
+}
+
+// The index follows the catalog: what is new is found, what has gone is not, what has changed by its new words only.
+func TestSearchFollows(t *testing.T) {
+	d := newDesk(t)
+	d.has("a", protocol.Tools, described("alpha", "one"), described("beta", "two"))
+	d.publish()
+	d.found("", `{"query":"alpha"}`)
+	made := d.index.bleve
+	for round := range 20 {
+		word := strings.Repeat(string(rune('a'+round)), 5)
+		d.has("a", protocol.Tools, described("alpha", word), described("new"+word, "new"))
+		d.publish()
+		if got := d.found("", fmt.Sprintf(`{"query":%q}`, word)); !slices.Equal(got, []string{"a_alpha"}) {
+			t.Fatalf("%s: %v", word, got)
+		}
+		if got := d.found("", `{"query":"new"}`); !slices.Equal(got, []string{"a_new" + word}) {
+			t.Fatalf("new: %v", got)
+		}
+		if got := d.found("", `{"query":"beta two"}`); len(got) != 0 {
+			t.Fatalf("what has gone: %v", got)
+		}
+	}
+	if d.index.bleve != made {
+		t.Error("the index was made anew, not updated")
+	}
+	d.index.garbage = batchSize + 100
+	d.has("a", protocol.Tools, described("alpha", "late"))
+	d.publish()
+	if got := d.found("", `{"query":"late"}`); len(got) != 1 || d.index.bleve == made || d.index.garbage != 0 {
+		t.Errorf("with much garbage: found %v, made anew %v", got, d.index.bleve != made)
+	}
+	d.index.close()
+	if _, text, isError := d.result("", searchCatalog, `{"query":"late"}`); !isError || !strings.Contains(text, "again") {
+		t.Errorf("after the index has gone: %s", text)
+	}
+}
+
+// What a project hides is not found, not counted, not described, and no server of others is named.
+func TestNothingOfAnotherProject(t *testing.T) {
+	d := newDesk(t)
+	for i := range 50 {
+		d.has(fmt.Sprintf("s%d", i), protocol.Tools, described("secret", "treasure chest"), described("open", "treasure map"))
+	}
+	d.projects = []config.Project{{Name: "p", Servers: []string{"s7", "s8"}, Tools: config.Filter{Deny: []string{"*_secret"}}}}
+	d.publish()
+	if page := d.page("", searchCatalog, `{"query":"treasure","limit":3}`); page.Total != 100 || len(page.Items) != 3 {
+		t.Errorf("of all: %d, %d shown", page.Total, len(page.Items))
+	}
+	if page := d.page("p", searchCatalog, `{"query":"treasure"}`); page.Total != 2 || len(page.Items) != 2 || page.Items[0].Name != "s7_open" {
+		t.Errorf("of the project: %+v", page)
+	}
+	if page := d.page("p", "catalog_tools", `{}`); page.Total != 2 {
+		t.Errorf("cards of the project: %+v", page)
+	}
+	for tool, arguments := range map[string]string{"catalog_tools": `{"server":"s1"}`, searchCatalog: `{"query":"x","server":"s1"}`, "describe_tool": `{"name":"s1_open"}`} {
+		if _, text, isError := d.result("p", tool, arguments); !isError || !strings.Contains(text, "not found") {
+			t.Errorf("%s: %s", tool, text)
+		}
+	}
+	if _, text, isError := d.result("p", "describe_tool", `{"name":"s7_secret"}`); !isError || text != "Tool not found: s7_secret" {
+		t.Errorf("a denied tool: %s", text)
+	}
+	if _, fault := d.raw("gone", "catalog_tools", `{}`); fault == nil || fault.Name != protocol.UnknownProject {
+		t.Errorf("a project that is no more: %v", fault)
+	}
+}
+
+// Arguments that make no sense are results that say so, for an agent to mend; nothing panics.
+func TestSenselessArguments(t *testing.T) {
+	d := newDesk(t)
+	d.has("a", protocol.Tools, described("alpha", "one"))
+	d.publish()
+	for _, c := range []struct{ tool, arguments, want string }{
+		{searchCatalog, `{}`, "query"},
+		{searchCatalog, `{"query":7}`, "query"},
+		{searchCatalog, `{"query":"a","limit":0}`, "limit"},
+		{searchCatalog, `{"query":"a","limit":1e9}`, "limit"},
+		{searchCatalog, `{"query":"a","kinds":["gizmo"]}`, "kinds"},
+		{searchCatalog, `{"query":"a","more":1}`, "more"},
+		{searchCatalog, `{"query":"` + strings.Repeat("a ", 500_000) + `"}`, "at most 4096"},
+		{"catalog_tools", `{"server":"nobody"}`, "server not found: nobody"},
+		{"catalog_tools", `{"serverId":"a"}`, "serverId"},
+		{"describe_tool", `{"name":"` + strings.Repeat("x", 1<<20) + `"}`, "Tool not found"},
+		{CallTool, `{"name":"a_alpha"}`, "cannot be called here"},
+	} {
+		f, fault := d.raw("", c.tool, c.arguments)
+		if fault != nil || f.Kind == protocol.KindResult && !f.Failure {
+			t.Errorf("%s %.40s: not refused: %.200s", c.tool, c.arguments, f.Raw)
+		}
+		if len(f.Raw) > 4096 || !strings.Contains(string(f.Raw), c.want) {
+			t.Errorf("%s %.40s: %.300s", c.tool, c.arguments, f.Raw)
+		}
+	}
+}
+
+// Pages end at their limit or, with long names, before it, and go on behind the last name though it has gone.
+func TestPagesGoOn(t *testing.T) {
+	d := newDesk(t)
+	var items []string
+	for i := range 300 {
+		items = append(items, fmt.Sprintf(`{"uri":"file:///%03d/%s","name":"n"}`, i, strings.Repeat("x", 2000)))
+	}
+	d.has("a", protocol.Resources, items...)
+	d.publish()
+	seen, after := 0, ""
+	for pages := 0; ; pages++ {
+		page := d.page("", "catalog_resources", fmt.Sprintf(`{"limit":1000,"after":%q}`, after))
+		if page.Total != 300 || pages > 10 {
+			t.Fatalf("page %d: %d in all", pages, page.Total)
+		}
+		seen += len(page.Items)
+		if after = page.Next; after == "" {
+			break
+		}
+		if len(page.Items) < 20 || len(page.Items) > 100 {
+			t.Errorf("page %d has %d cards of 2 kB", pages, len(page.Items))
+		}
+	}
+	if seen != 300 {
+		t.Errorf("%d seen, want 300", seen)
+	}
+	first := d.page("", "catalog_resources", `{"limit":1}`)
+	d.has("a", protocol.Resources, items[1:]...)
+	d.publish()
+	if second := d.page("", "catalog_resources", fmt.Sprintf(`{"limit":1,"after":%q}`, first.Next)); !strings.Contains(second.Items[0].URI, "/001/") {
+		t.Errorf("behind what has gone: %s", second.Items[0].URI)
+	}
+}
+
+// With metaTools: only what is not listed is found all the same.
+func TestOnlyFindsAll(t *testing.T) {
+	d := newDesk(t)
+	d.mode = "only"
+	d.has("a", protocol.Tools, described("alpha", "one"))
+	d.publish()
+	if got := d.found("", `{"query":"alpha"}`); !slices.Equal(got, []string{"a_alpha"}) {
+		t.Errorf("found %v", got)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"readFile": "read file readfile", "read_file": "read file readfile", "HTTPServer2Go": "http server 2 go httpserver2go", "": "", "__": "",
+		"one two": "one two", "a/b.c": "a b c", "résumé": "résumé", "ÜberGröße": "über größe übergröße", "日本語": "日本語", "a_b_c_d_e_f": "a b c d e f",
+		"+must -not \"q\" f:x*": "must not q f x", "\xff\xfeab": "ab", "X": "x", "ABC": "abc", "v1": "v 1 v1",
+	} {
+		if got := words(text); got != want {
+			t.Errorf("words(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// No text makes a search panic or fail.
+func FuzzSearch(f *testing.F) {
+	for _, text := range []string{"a", "read_file", `+a -b "c`, "a:b*~2^3", "(((", "\\", "\x00", "日本", strings.Repeat("ab ", 100), "é́́", "/.*/"} {
+		f.Add(text)
+	}
+	d := newDesk(f)
+	d.has("a", protocol.Tools, described("alpha", "one"), described("readFile", "two"))
+	d.publish()
+	f.Fuzz(func(t *testing.T, text string) {
+		quoted, _ := json.Marshal(text)
+		frame, fault := d.raw("", searchCatalog, fmt.Sprintf(`{"query":%s}`, quoted))
+		if fault != nil || frame.Kind != protocol.KindResult {
+			t.Fatalf("%q: %v %s", text, fault, frame.Raw)
+		}
+		if frame.Failure && len(quoted) <= maxQuery {
+			t.Errorf("%q: %s", text, frame.Raw)
+		}
+	})
+}
