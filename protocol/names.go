@@ -11,6 +11,12 @@ const (
 	hashLength        = 6  // base32 characters: 30 bits
 )
 
+// MetaServer is the key in an item's _meta that names its server.
+const MetaServer = "goblin-actor/server"
+
+// OwnServer is the server whose tools are a gateway's own.
+const OwnServer = "goblin"
+
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // shortHash returns six lower-case base32 characters that depend on all of seed.

@@ -42,5 +42,28 @@ func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.E
 	if far > 0 {
 		out = append(out, kernel.Log(slog.LevelWarn, "items came through too many gateways; they are left out", "kind", kind.String(), "items", far, "limit", protocol.MaxNodes))
 	}
+	if s.conn.peer != "" {
+		kept = withoutMetaTools(kept)
+	}
 	return kept, out
+}
+
+// withoutMetaTools leaves out the own tools of a gateway that is listed: ours find what it has. If it lists nothing else
+// (metaTools: only), they are the way to that.
+func withoutMetaTools(items [][]byte) [][]byte {
+	isMeta := func(raw []byte) bool {
+		if !bytes.Contains(raw, []byte(protocol.MetaServer)) {
+			return false
+		}
+		item, err := protocol.ParseItem(raw)
+		if err != nil {
+			return false
+		}
+		server, _ := protocol.Unquote(protocol.Member(raw, item.Meta, protocol.MetaServer).Of(raw))
+		return server == protocol.OwnServer
+	}
+	if !slices.ContainsFunc(items, func(raw []byte) bool { return !isMeta(raw) }) {
+		return items
+	}
+	return slices.DeleteFunc(items, isMeta)
 }

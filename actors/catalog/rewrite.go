@@ -4,10 +4,10 @@ import "goblin-actor/protocol"
 
 // The members we add to an item's _meta.
 const (
-	metaName   = "goblin-actor/name"   // what the server calls it
-	metaServer = "goblin-actor/server" // the server
-	metaID     = "goblin-actor/id"     // resources and templates: the other spelling of the URI
-	metaState  = "goblin-actor/state"  // "cached": as it was before the server was asked this time
+	metaName   = "goblin-actor/name" // what the server calls it
+	metaServer = protocol.MetaServer
+	metaID     = "goblin-actor/id"    // resources and templates: the other spelling of the URI
+	metaState  = "goblin-actor/state" // "cached": as it was before the server was asked this time
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 )
 
 // Name is the server's.
-const Name = "goblin"
+const Name = protocol.OwnServer
 
 // Options are what the actor needs.
 type Options struct {

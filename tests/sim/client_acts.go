@@ -91,7 +91,11 @@ func (c *client) call(tool string, nonce int, rest string) *ask {
 	if do := c.w.wordOf[nonce]; do != "" { // who comes back asks the same
 		word = fmt.Sprintf(`,"do":%q`, do)
 	}
-	a := c.send("tools/call", tool, fmt.Sprintf(`,"name":%q,"arguments":{"nonce":%d%s}%s`, tool, nonce, word, rest))
+	name, arguments := tool, fmt.Sprintf(`{"nonce":%d%s}`, nonce, word)
+	if c.w.metaTools() && nonce%3 == 0 { // by the gateway's own tool, which is to make no difference
+		name, arguments = "goblin_call_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)
+	}
+	a := c.send("tools/call", name, fmt.Sprintf(`,"name":%q,"arguments":%s%s`, name, arguments, rest))
 	a.nonce = nonce
 	return a
 }

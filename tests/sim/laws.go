@@ -2,12 +2,14 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sort"
 	"strings"
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/actors/meta"
 	"goblin-actor/internal/status"
 )
 
@@ -102,12 +104,30 @@ func (w *world) offered(i int) (names []string) {
 	return names
 }
 
-// lists: every client sees what the servers offer, after the rules of the configuration.
+// metaTools reports whether the gateway's own tools are listed: in every other world.
+func (w *world) metaTools() bool { return w.p.Seed%2 == 1 }
+
+// ownTools are their names.
+func (w *world) ownTools() (names []string) {
+	for _, raw := range meta.Tools() {
+		var tool struct{ Name string }
+		if err := json.Unmarshal(raw, &tool); err != nil {
+			w.broken("the gateway's own tools: %v", err)
+		}
+		names = append(names, "goblin_"+tool.Name)
+	}
+	return names
+}
+
+// lists: every client sees what the servers offer, after the rules of the configuration, and the gateway's own tools.
 func (w *world) lists() {
 	if w.failed() {
 		return
 	}
 	var want []string
+	if w.metaTools() {
+		want = w.ownTools()
+	}
 	for i := range w.servers {
 		want = append(want, w.offered(i)...)
 	}

@@ -253,7 +253,11 @@ func (w *world) unread() {
 			}
 		}
 	}
-	if most := int(w.p.Limits.MaxBufferedBytes) + wires<<11 + 32<<10; waits > most {
+	little := 2 << 10
+	if w.metaTools() { // a list of theirs is as large as an answer may be that is kept in any case
+		little = 16 << 10
+	}
+	if most := int(w.p.Limits.MaxBufferedBytes) + wires*little + 32<<10; waits > most {
 		w.broken("%d bytes wait for clients that do not read; limits.maxBufferedBytes is %d", waits, w.p.Limits.MaxBufferedBytes)
 	}
 }

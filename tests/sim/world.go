@@ -160,6 +160,9 @@ func Run(t testing.TB, p Params, tell bool) Outcome {
 func (w *world) begin() {
 	w.config = config.Default()
 	w.config.Limits = w.p.Limits
+	if !w.metaTools() {
+		w.config.MetaTools = "false"
+	}
 	for i, sp := range w.p.Servers {
 		s := &server{w: w, name: fmt.Sprintf("s%d", i), modern: sp.Modern, dual: sp.Dual, http: sp.HTTP, replicas: sp.Replicas, silent: sp.Silent, honest: sp.Honest, changed: map[string]int{},
 			tools: []string{"a", "b"}, uris: []string{fmt.Sprintf("x://s%d/1", i), fmt.Sprintf("x://s%d/2", i)}, quiet: fmt.Sprintf("x://s%d/quiet", i)}
