@@ -265,6 +265,7 @@ func TestRememberedWithinOneLife(t *testing.T) {
 		server.SetTools(true, "a", "b")
 		time.Sleep(time.Second)
 		cfg := config.Default()
+		cfg.MetaTools = "false"
 		one := config.DefaultServer()
 		one.Name, one.Written, one.Command = "one", "one", "fake"
 		off, on := cfg, cfg

@@ -42,7 +42,7 @@ func TestNoMomentWithoutAReplica(t *testing.T) {
 		}
 		reload := func(change func(*config.Server)) {
 			next := config.Default()
-			next.Servers = []config.Server{fleetServer(0)}
+			next.MetaTools, next.Servers = "false", []config.Server{fleetServer(0)}
 			change(&next.Servers[0])
 			h.gateway.Reload(&next)
 		}

@@ -56,7 +56,14 @@ func itemsOf(s *catalog.Snapshot) *status.Items {
 func projectsOf(s *catalog.Snapshot) (list []status.Project) {
 	for _, name := range s.Projects() {
 		view, _ := s.View(catalog.Key{Project: name})
-		count := func(kind protocol.ItemKind) int { return len(view.Entries(kind)) }
+		count := func(kind protocol.ItemKind) (n int) {
+			for _, e := range view.Entries(kind) {
+				if !e.Server.Internal { // no server counts the gateway's own
+					n++
+				}
+			}
+			return n
+		}
 		p := status.Project{Name: name, Servers: []string{}, Tools: count(protocol.Tools), Prompts: count(protocol.Prompts),
 			Resources: count(protocol.Resources), Templates: count(protocol.Templates)}
 		for _, server := range view.Servers() {
