@@ -28,6 +28,7 @@ type web struct {
 func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config), open ...func(upstream.Sink) upstream.Link) *web {
 	t.Helper()
 	cfg := config.Default()
+	cfg.MetaTools = "false"
 	for i, name := range []string{"one", "two"} {
 		if servers[name] != nil {
 			server := config.DefaultServer()

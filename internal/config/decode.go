@@ -202,7 +202,6 @@ func (d *decoder) value(v reflect.Value, f field, one bool, n *node, at place) {
 		return // a key without value is like no key
 	}
 	d.record(at.path, n, nil)
-	d.notYet(n, at)
 	switch p := v.Addr().Interface().(type) {
 	case *[]Server:
 		d.servers(p, n, at)
@@ -226,17 +225,6 @@ func (d *decoder) value(v reflect.Value, f field, one bool, n *node, at place) {
 		d.duration(p, f, n, at)
 	default:
 		d.fields(v, "", n, at)
-	}
-}
-
-// notYet warns of settings that this build does not carry out.
-func (d *decoder) notYet(n *node, at place) {
-	value := ""
-	if n.scalar() {
-		value = n.text
-	}
-	if until := pendingAt(at.schema, value); until != "" {
-		d.warn(n.line, n.column, at.path, "accepted, not yet in force: until then "+until, "")
 	}
 }
 

@@ -63,16 +63,8 @@ func renderPage(t *testing.T) []byte {
 	comments := fieldComments(t)
 	var sections []section
 	addSection(comments, &sections, reflect.TypeFor[Config](), "The gateway", "")
-	var later [][2]string
-	for _, p := range pending {
-		what := p.path
-		if p.value != "" {
-			what += ": " + p.value
-		}
-		later = append(later, [2]string{what, p.until})
-	}
 	var b bytes.Buffer
-	err = tmpl.Execute(&b, map[string]any{"Sections": sections, "Pending": later, "Later": strings.Join(laterSections, "`, `"),
+	err = tmpl.Execute(&b, map[string]any{"Sections": sections, "Later": strings.Join(laterSections, "`, `"),
 		"MiB": maxFileBytes >> 20})
 	if err != nil {
 		t.Fatal(err)

@@ -1,13 +1,5 @@
 package config
 
-// pending is what a config may say already and this build does not carry out yet: each use gets one warning.
-// A row leaves this table in the change that builds it.
-var pending = []struct {
-	path  string // keys from the root; * is any one key
-	value string // only this value; "" = any
-	until string // what happens until then
-}{}
-
 // laterSections are sections whose keys are not looked at yet.
 var laterSections = []string{"auth", "admin", "tls", "policy", "audit", "trust", "tracing"}
 
@@ -21,13 +13,3 @@ var foreignKeys = map[string][]string{
 
 // desktopFile is a file whose unknown keys at the root belong to the program that wrote it.
 const desktopFile = "claude_desktop_config.json"
-
-// pendingAt returns what happens instead of the setting at schema, a path of the table; "" when it is carried out.
-func pendingAt(schema, value string) string {
-	for _, p := range pending {
-		if p.path == schema && (p.value == "" || p.value == value) {
-			return p.until
-		}
-	}
-	return ""
-}
