@@ -12,7 +12,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"goblin-actor/actors/meta"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -245,7 +244,7 @@ func TestHTTPWithSSEForeignClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		tools, err := c.ListTools(t.Context(), mcp.ListToolsRequest{})
-		if err != nil || len(tools.Tools) != 1+len(meta.Tools()) {
+		if err != nil || len(tools.Tools) != 1 {
 			t.Fatalf("%v %v", tools, err)
 		}
 		var call mcp.CallToolRequest
