@@ -2,7 +2,7 @@ package edge
 
 import (
 	"crypto/sha256"
-	"net/http"
+	"net/textproto"
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
@@ -21,7 +21,7 @@ func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 	case "principal":
 		t.Key = "principal " + caller.Principal
 	}
-	if headers := forwarded(rules.ForwardHeaders, x.Origin.Kept); len(headers) > 0 {
+	if headers := forwarded(rules.ForwardHeaders, textproto.MIMEHeader(x.Origin.Kept)); len(headers) > 0 {
 		t.Headers = headers
 		t.Key += " headers " + hashOf(rules.ForwardHeaders, headers)
 	}
@@ -32,14 +32,14 @@ func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 }
 
 // forwarded is what a server is sent of the headers of a request. One that was not sent is not sent on.
-func forwarded(rules []config.ForwardHeader, kept http.Header) map[string]string {
+func forwarded(rules []config.ForwardHeader, kept textproto.MIMEHeader) map[string]string {
 	var headers map[string]string
 	for _, rule := range rules {
 		if value := kept.Get(rule.From); value != "" {
 			if headers == nil {
 				headers = make(map[string]string, len(rules))
 			}
-			headers[http.CanonicalHeaderKey(rule.To)] = rule.Prefix + value
+			headers[textproto.CanonicalMIMEHeaderKey(rule.To)] = rule.Prefix + value
 		}
 	}
 	return headers
@@ -50,7 +50,7 @@ func forwarded(rules []config.ForwardHeader, kept http.Header) map[string]string
 func hashOf(rules []config.ForwardHeader, headers map[string]string) string {
 	h := sha256.New()
 	for _, rule := range rules {
-		value, ok := headers[http.CanonicalHeaderKey(rule.To)]
+		value, ok := headers[textproto.CanonicalMIMEHeaderKey(rule.To)]
 		for _, text := range []string{rule.From, rule.To, rule.Prefix, value} {
 			sum := sha256.Sum256([]byte(text))
 			h.Write(sum[:])

@@ -2,7 +2,7 @@ package pool
 
 import (
 	"maps"
-	"net/http"
+	"net/textproto"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -60,7 +60,7 @@ func entryFor(sl *slot, entry *config.Server) config.Server {
 	with := *entry
 	with.Headers = map[string]string{}
 	for name, value := range entry.Headers {
-		if _, replaced := sl.tenant.Headers[http.CanonicalHeaderKey(name)]; !replaced {
+		if _, replaced := sl.tenant.Headers[textproto.CanonicalMIMEHeaderKey(name)]; !replaced {
 			with.Headers[name] = value
 		}
 	}
