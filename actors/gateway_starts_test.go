@@ -19,10 +19,10 @@ type fleet struct {
 	order   map[string]int
 }
 
-func newFleet(n int, make func(i int) *actortest.Server) *fleet {
+func newFleet(n int, server func(i int) *actortest.Server) *fleet {
 	f := &fleet{order: map[string]int{}}
 	for i := range n {
-		f.servers = append(f.servers, make(i))
+		f.servers = append(f.servers, server(i))
 		f.order[fleetName(i)] = i
 	}
 	return f
