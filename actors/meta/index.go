@@ -9,6 +9,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/custom"
+	"github.com/blevesearch/bleve/v2/analysis/lang/en"
 	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
 	"github.com/blevesearch/bleve/v2/analysis/token/porter"
 	"github.com/blevesearch/bleve/v2/analysis/tokenizer/unicode"
@@ -237,7 +238,7 @@ var documents = func() mapping.IndexMapping {
 	m := bleve.NewIndexMapping()
 	m.ScoringModel = bleveindex.BM25Scoring
 	err := m.AddCustomAnalyzer(analyzer, map[string]any{
-		"type": custom.Name, "tokenizer": unicode.Name, "token_filters": []string{lowercase.Name, porter.Name},
+		"type": custom.Name, "tokenizer": unicode.Name, "token_filters": []string{lowercase.Name, en.StopName, porter.Name},
 	})
 	if err != nil {
 		panic(err)

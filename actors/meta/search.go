@@ -72,11 +72,15 @@ func words(text string) string {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !joins(r)
 	}) {
 		parts := split(name)
+		joined := 1 < len(parts) && len(parts) <= maxParts
 		for _, part := range parts {
+			if joined && len(part) == 1 { // half of all names have such a letter or digit
+				continue
+			}
 			b.WriteString(part)
 			b.WriteByte(' ')
 		}
-		if 1 < len(parts) && len(parts) <= maxParts {
+		if joined {
 			b.WriteString(strings.Join(parts, ""))
 			b.WriteByte(' ')
 		}

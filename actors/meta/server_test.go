@@ -311,9 +311,9 @@ func TestOnlyFindsAll(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
-		"readFile": "read file readfile", "read_file": "read file readfile", "HTTPServer2Go": "http server 2 go httpserver2go", "": "", "__": "",
+		"readFile": "read file readfile", "read_file": "read file readfile", "HTTPServer2Go": "http server go httpserver2go", "": "", "__": "",
 		"one two": "one two", "a/b.c": "a b c", "résumé": "résumé", "ÜberGröße": "über größe übergröße", "日本語": "日本語", "a_b_c_d_e_f": "a b c d e f",
-		"+must -not \"q\" f:x*": "must not q f x", "\xff\xfeab": "ab", "X": "x", "ABC": "abc", "v1": "v 1 v1",
+		"+must -not \"q\" f:x*": "must not q f x", "\xff\xfeab": "ab", "X": "x", "ABC": "abc", "v1": "v1",
 	} {
 		if got := words(text); got != want {
 			t.Errorf("words(%q) = %q, want %q", text, got, want)

@@ -1,0 +1,90 @@
+package meta
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/protocol"
+)
+
+// tenThousand is a desk over 100 servers with 100 tools each.
+func tenThousand(b *testing.B) *desk {
+	verbs := []string{"create", "delete", "list", "search", "update", "merge", "read", "write", "close", "open"}
+	nouns := []string{"Issue", "PullRequest", "File", "Directory", "Message", "Channel", "User", "DatabaseTable", "Row", "CalendarEvent"}
+	d := newDesk(b)
+	for server := range 100 {
+		var items []string
+		for i := range 100 {
+			verb, noun := verbs[i%10], nouns[i/10]
+			items = append(items, described(verb+noun, fmt.Sprintf("%s a %s in the workspace of service %d. Returns the result of the operation with all its fields, "+
+				"and the time at which it happened. Needs the right to %s. Reference w%d.", verb, noun, server, verb, (server*100+i)%997)))
+		}
+		d.has(fmt.Sprintf("server%d", server), protocol.Tools, items...)
+	}
+	d.publish()
+	return d
+}
+
+// BenchmarkSearch: a search of 10 000 tools, among them the largest part of what it finds.
+func BenchmarkSearch(b *testing.B) {
+	d := tenThousand(b)
+	for _, query := range []string{"merge pull request", "w123", "the result of the operation with all its fields"} {
+		arguments := fmt.Sprintf(`{"query":%q}`, query)
+		b.Run(query, func(b *testing.B) {
+			d.page("", searchCatalog, arguments) // the first makes the index
+			for b.Loop() {
+				d.raw("", searchCatalog, arguments)
+			}
+		})
+	}
+}
+
+// BenchmarkIndex: the index of 10 000 tools is made; what it holds then.
+func BenchmarkIndex(b *testing.B) {
+	d := tenThousand(b)
+	heap := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc) / (1 << 20)
+	}
+	before, held := heap(), 0.0
+	for b.Loop() {
+		x := &index{}
+		if err := x.follow(d.snapshot); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		held = heap() - before
+		x.close()
+		b.StartTimer()
+	}
+	b.ReportMetric(held, "MiB")
+}
+
+// BenchmarkIndexFollows: one of 100 servers has another list, and somebody searches.
+func BenchmarkIndexFollows(b *testing.B) {
+	d := tenThousand(b)
+	a := &asked{snapshot: d.snapshot, index: d.index}
+	a.view, _ = d.snapshot.View(catalog.Key{})
+	all := func(*catalog.Entry) bool { return true }
+	for n := 0; b.Loop(); n++ {
+		b.StopTimer()
+		var items []string
+		for i := range 100 {
+			items = append(items, described(fmt.Sprintf("tool%d", i), fmt.Sprintf("number %d", n)))
+		}
+		d.has("server7", protocol.Tools, items...)
+		d.publish()
+		a.snapshot = d.snapshot
+		a.view, _ = d.snapshot.View(catalog.Key{})
+		b.StartTimer()
+		if _, _, err := d.index.find(context.Background(), a, "number", 20, all); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
