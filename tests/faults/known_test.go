@@ -111,7 +111,7 @@ func TestTheCatalogOutlivesTheGateway(t *testing.T) {
 	server, wait := slowly(t)
 	dir := gatetest.ShortDir(t)
 	config := filepath.Join(dir, "goblin.json")
-	servers(map[string]any{"one": server}).write(t, config)
+	settings{"mcpServers": map[string]any{"one": server}, "metaTools": false}.write(t, config) // the gateway's own are never remembered
 	first := startStdio(t, config, dir)
 	live := first.live()
 	first.end()
