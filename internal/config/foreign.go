@@ -226,9 +226,9 @@ func (d *decoder) freeName(name string, first map[string]member) (free string, o
 	return name, false
 }
 
-// IsGateway tells a command line that runs this program as a gateway, not as a demo server.
+// IsGateway tells a command line that runs this program as a gateway, not as one of its own servers (demo NAME, bench server).
 func IsGateway(command string, args []string) bool {
-	if len(args) > 0 && args[0] == "demo" {
+	if !slices.Contains(args, "stdio") && !slices.Contains(args, "serve") {
 		return false
 	}
 	base := path.Base(strings.ReplaceAll(command, `\`, "/"))
