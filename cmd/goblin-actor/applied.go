@@ -245,7 +245,7 @@ func (a *applying) await(ctx context.Context, source status.Source, w wish) (*st
 	if !w.runs {
 		limit = min(limit, leavingTime)
 	}
-	var ready time.Time // since when it is: what it offers may be told a moment later
+	var there time.Time // since when it is: what it offers is told and published a moment later
 	line := &statusLine{w: a.errOut, live: isTerminal(a.errOut)}
 	defer line.clear()
 	tick := time.NewTicker(appliedStep)
@@ -258,11 +258,11 @@ func (a *applying) await(ctx context.Context, source status.Source, w wish) (*st
 		server := serverNamed(s, w.server)
 		waited := time.Since(began)
 		settling := false
-		if w.runs && server != nil && server.State == string(message.Ready) && offersNothing(server) {
-			if ready.IsZero() {
-				ready = time.Now()
+		if w.runs && server != nil && isThere(server) && (offersNothing(server) || slices.Contains(s.Waiting, server.Name)) {
+			if there.IsZero() {
+				there = time.Now()
 			}
-			settling = time.Since(ready) < publishTime
+			settling = time.Since(there) < publishTime
 		}
 		if w.runs && !settling && arrived(server, w.lazy, waited) || !w.runs && (server == nil || server.State == string(message.Disabled)) {
 			if !w.runs {
@@ -297,6 +297,11 @@ func serverNamed(s *status.Snapshot, name string) *status.Server {
 		return s.Member(name)
 	}
 	return found
+}
+
+// isThere tells whether the server takes calls: one that is lazy does before it runs.
+func isThere(server *status.Server) bool {
+	return server.State == string(message.Ready) || server.State == string(message.Idle)
 }
 
 // arrived tells whether waiting longer changes nothing.
