@@ -150,6 +150,17 @@ func saved(t *testing.T, report *Report) {
 	if err != nil || !strings.Contains(string(page), "| gateway, http | 2 |") || !strings.Contains(string(page), back.Machine.Go) {
 		t.Errorf("report.md: %v\n%s", err, page)
 	}
+	for _, row := range back.Rows {
+		if len(row.Each) != back.Rounds || row.Each[0].PerSecond <= 0 || row.Each[0].ToBase <= 0 {
+			t.Errorf("rounds of %s: %+v", row.Target, row.Each)
+		}
+	}
+	for _, name := range []string{"throughput.svg", "latency.svg"} {
+		svg, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(svg), "gateway, http") || !strings.Contains(string(page), "("+name+")") {
+			t.Errorf("%s: %v\n%s", name, err, svg)
+		}
+	}
 	var table bytes.Buffer
 	if err := report.WriteTable(&table); err != nil || !strings.Contains(table.String(), "gateway, http") {
 		t.Errorf("table: %v\n%s", err, table.String())

@@ -33,7 +33,11 @@ type ColdRow struct {
 	Unknown  float64 `json:"unknownMillis"`    // the first list without a state file: the servers are asked
 	Bare     float64 `json:"processMillis"`    // the same program that prints its version, median
 	Restarts int     `json:"restarts"`
+
+	Lists []float64 `json:"listMillis,omitempty"` // of each start
 }
+
+func (r ColdRow) name() string { return fmt.Sprintf("%d servers of %d tools", r.Servers, r.Tools) }
 
 // coldSizes are servers and tools of each, about coldToolBytes a tool.
 var coldSizes = [][2]int{{10, 20}, {100, 10}, {100, 100}}
@@ -110,6 +114,7 @@ func (s *setup) coldRow(servers, tools int) (ColdRow, error) {
 	if info, err := os.Stat(filepath.Join(dir, "state.db")); err == nil {
 		row.FileMiB = float64(info.Size()) / (1 << 20)
 	}
+	row.Lists = lists
 	row.Median, row.Best, row.Worst, row.Start, row.Bare = median(lists), slices.Min(lists), slices.Max(lists), median(starts), median(bare)
 	return row, nil
 }

@@ -54,6 +54,8 @@ type Row struct {
 	CPU         float64 `json:"cpuMicrosPerCall,omitempty"`
 	Mallocs     float64 `json:"allocsPerCall,omitempty"`
 	RSS         float64 `json:"rssMiB,omitempty"`
+
+	Each []RoundRow `json:"rounds,omitempty"` // in the order they ran
 }
 
 // rowsOf makes the rows of the targets' rounds; the first target is what the others are divided by.
@@ -67,7 +69,8 @@ func rowsOf(targets []*target, clients int) []Row {
 		}
 	}
 	for _, t := range targets {
-		row := Row{Target: t.name, Concurrency: clients, ToBase: ratio(t.rounds, base), ToProxy: ratio(t.rounds, proxy)}
+		row := Row{Target: t.name, Concurrency: clients, ToBase: ratio(t.rounds, base), ToProxy: ratio(t.rounds, proxy),
+			Each: roundRows(t.rounds, base, proxy)}
 		var tenths []uint32
 		var rates []float64
 		var cpu time.Duration
@@ -183,8 +186,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return t.Flush()
 }
 
-// markdown is report.md.
-func (r *Report) markdown() []byte {
+// markdown is report.md, which shows the pictures beside it.
+func (r *Report) markdown(pictures []picture) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# bench %s\n\n", r.Kind)
 	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n- when: %s\n- machine: %s/%s, %d cores, %s, %s\n", r.Command, r.Commit,
@@ -200,10 +203,13 @@ func (r *Report) markdown() []byte {
 			fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
 		}
 	}
+	for _, p := range pictures {
+		fmt.Fprintf(&b, "\n![%s](%s)\n", p.title, p.file)
+	}
 	return b.Bytes()
 }
 
-// Save writes report.json and report.md into dir, which is made.
+// Save writes report.json, report.md and its plots into dir, which is made.
 func (r *Report) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -215,5 +221,11 @@ func (r *Report) Save(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "report.json"), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "report.md"), r.markdown(), 0o644)
+	pictures := r.pictures()
+	for _, p := range pictures {
+		if err := os.WriteFile(filepath.Join(dir, p.file), p.svg, 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, "report.md"), r.markdown(pictures), 0o644)
 }

@@ -17,7 +17,8 @@ const module = "goblin-actor"
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"*"},
 	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/status"},
-	"bench":            {"protocol", "internal/demo"},
+	"bench":            {"protocol", "internal/demo", "bench/plot"},
+	"bench/plot":       {},
 	"tui":              {"internal/status"},
 
 	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store", "actors/meta",
@@ -93,7 +94,7 @@ var foreign = map[string][]string{
 	module + "/internal/gatetest":            {},
 	module + "/protocol/upstream/linktest":   {},
 	module + "/cmd":                          {},
-	module + "/bench":                        {"cmd/goblin-actor"},
+	module + "/bench":                        {"cmd/goblin-actor", "bench"},
 	module + "/tests":                        {},
 }
 

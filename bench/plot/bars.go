@@ -1,0 +1,63 @@
+package plot
+
+import "fmt"
+
+// Bar is one value.
+type Bar struct {
+	Name  string
+	Value float64
+	Text  string // what stands behind it; "" = the value
+	Hue   int    // bars of one hue belong together
+}
+
+// Bars is a chart of lying bars, the first one on top.
+type Bars struct {
+	Title, Unit string
+	Bars        []Bar
+}
+
+// nameWidth is the room for the names of bars; 7 pixels are a character.
+const nameWidth = 250
+
+// SVG draws the chart.
+func (b Bars) SVG() []byte {
+	var bars []Bar
+	high := 0.0
+	for _, bar := range b.Bars {
+		if inPowers(bar.Value) || bar.Value == 0 {
+			bars = append(bars, bar)
+			high = max(high, bar.Value)
+		}
+	}
+	foot := float64(top + 8 + 24*len(bars))
+	c := newCanvas(b.Title, int(foot)+46)
+	if len(bars) == 0 {
+		c.text(width/2, foot+20, "middle", "", "nothing to draw")
+		return c.end()
+	}
+	x := even(high, nameWidth, width-80)
+	for _, v := range x.ticks {
+		c.line(x.at(v), top, x.at(v), foot, ` stroke="#ddd"`)
+		c.text(x.at(v), foot+16, "middle", "", short(v))
+	}
+	for i, bar := range bars {
+		y := float64(top + 6 + 24*i)
+		c.text(nameWidth-8, y+14, "end", "", cut(bar.Name, (nameWidth-12)/7))
+		fmt.Fprintf(c, `<rect x="%d" y="%s" width="%s" height="18" fill="%s"/>`+"\n", nameWidth, px(y), px(max(x.at(bar.Value)-nameWidth, 0.5)), colour(bar.Hue))
+		text := bar.Text
+		if text == "" {
+			text = short(bar.Value)
+		}
+		c.text(x.at(bar.Value)+6, y+14, "start", "", text)
+	}
+	c.text((x.from+x.to)/2, foot+34, "middle", "", b.Unit)
+	return c.end()
+}
+
+// cut shortens a text to n characters.
+func cut(text string, n int) string {
+	if runes := []rune(text); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return text
+}
