@@ -154,7 +154,7 @@ func TestNothingIsUnknownThatMayBeStarting(t *testing.T) {
 				t.Errorf("two_new: %s", got)
 			}
 		})
-		life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) { // that it is remembered
+		life(func(_ *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) { // that it is remembered
 			h := open(nil, &actortest.Server{Tools: []string{"a"}, Prompts: []string{"p"}}, &actortest.Server{Tools: []string{"c"}})
 			defer h.close()
 			h.initialize()
@@ -165,7 +165,7 @@ func TestNothingIsUnknownThatMayBeStarting(t *testing.T) {
 // A server that has never been seen holds nobody up where others are known; where none is, there would be nothing to show.
 func TestAnUnknownServerHoldsNobodyUp(t *testing.T) {
 	life := lives(t)
-	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+	life(func(_ *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
 		h := open(nil, &actortest.Server{Tools: []string{"a"}})
 		defer h.close()
 		h.initialize()
@@ -196,7 +196,7 @@ func TestAnUnknownServerHoldsNobodyUp(t *testing.T) {
 // A server whose first attempt fails stays listed as it was remembered, is called cached, and calls to it say why.
 func TestARememberedServerThatFails(t *testing.T) {
 	life := lives(t)
-	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+	life(func(_ *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
 		h := open(nil, &actortest.Server{Tools: []string{"a"}})
 		defer h.close()
 		h.initialize()
@@ -227,7 +227,7 @@ func TestARememberedServerThatFails(t *testing.T) {
 // the file; one that is switched on again in the same process is listed at once as it was last.
 func TestRememberedAndConfigured(t *testing.T) {
 	life := lives(t)
-	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
+	life(func(_ *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
 		h := open(nil, &actortest.Server{Tools: []string{"a", "b"}}, &actortest.Server{Tools: []string{"c"}})
 		defer h.close()
 		h.initialize()

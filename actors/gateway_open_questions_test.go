@@ -16,7 +16,7 @@ import (
 func TestWhatResourcesAreNot(t *testing.T) {
 	within(func(t *testing.T) {
 		reads := 0
-		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			reads++
 			_ = p.Send(protocol.AppendResult(nil, id, fmt.Appendf(nil, `{"contents":[{"uri":"file:///a","text":"read %d"}]}`, reads)))
 		}}

@@ -30,7 +30,7 @@ func newFrail(breaks int) *frail {
 			`{"name":"no","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"true","idempotentHint":1}}`},
 		Resources: []string{"file:///x"},
 	}
-	f.Handle = func(p *pipe.Peer, frame protocol.Frame, id []byte) {
+	f.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.before != "" {

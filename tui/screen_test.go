@@ -202,9 +202,9 @@ func (f *fixed) Events(_ context.Context, after uint64) ([]status.Event, error) 
 	return out, nil
 }
 
-func (f *fixed) Lines(context.Context, string, uint64) ([]status.Event, error) { return nil, nil }
+func (*fixed) Lines(context.Context, string, uint64) ([]status.Event, error) { return nil, nil }
 
-func (f *fixed) Finished(context.Context, string, uint64) ([]status.FinishedCall, error) {
+func (*fixed) Finished(context.Context, string, uint64) ([]status.FinishedCall, error) {
 	return nil, nil
 }
 
