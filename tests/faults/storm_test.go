@@ -177,6 +177,7 @@ func TestGatewayOfItself(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "circle.json")
 	circle := servers(map[string]any{"me": map[string]any{"command": binary, "args": []string{"stdio", "--config", file}, "env": map[string]string{"XDG_STATE_HOME": dir}}})
+	circle["metaTools"] = "false" // a file of its own: in another program's, it would leave itself out
 	circle.write(t, file)
 	circle["mcpServers"].(map[string]any)["good"] = bad("none")
 	g := serve(t, circle)
