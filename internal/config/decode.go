@@ -49,10 +49,6 @@ func (p place) entry(name string) place { return place{join(p.path, name), p.sch
 func (p place) item(i int) place        { return place{fmt.Sprintf("%s[%d]", p.path, i), p.schema} }
 
 func (d *decoder) fault(line, column int, path, message, hint string) {
-	if d.foreign && d.server { // an entry of another program's file costs the others nothing
-		d.misfortune(origin{line: line, column: column}, path, message, hint)
-		return
-	}
 	d.reported[path] = true
 	d.say(&d.report.Faults, &d.more[0], &Finding{Line: line, Column: column, Path: path, Message: message, Hint: hint})
 }
@@ -109,15 +105,16 @@ func (d *decoder) record(path string, n *node, refs []reference) {
 	d.report.origins[path] = o
 }
 
-// complain reports the value at path: a fault, but where a variable is behind it, or the file is another program's, the
-// misfortune of the one server.
+// complain reports the value at path: a fault, but where a variable is behind it, the misfortune of the one server. So is a
+// transport that another program speaks and we do not, such as ws.
 // What has been complained of already stays at that: the first reason is the cause of those that follow.
 func (d *decoder) complain(path, message, hint string) {
 	if d.reported[path] {
 		return
 	}
 	o := d.report.origins[path]
-	if (len(o.refs) > 0 || d.foreign) && d.server {
+	foreign := d.foreign && (path == d.entry+".type" || path == d.entry+".url")
+	if d.server && (len(o.refs) > 0 || foreign) {
 		d.misfortune(o, path, message, hint)
 		return
 	}
