@@ -26,7 +26,7 @@ func TestServersThatCannotStart(t *testing.T) {
 		reason []string
 	}{
 		"missing":        {map[string]any{"command": "no-such-program-here"}, []string{`"no-such-program-here"`, "not found on PATH"}},
-		"noexec":         {map[string]any{"command": "/etc/passwd"}, []string{"/etc/passwd", "no executable file"}},
+		"noexec":         {map[string]any{"command": "/etc/passwd"}, []string{"/etc/passwd", "may not be run", "permission denied"}},
 		"nodir":          {with(bad("none"), map[string]any{"cwd": "/no/such/dir"}), []string{"working directory", "/no/such/dir"}},
 		"exit":           {bad("exit"), []string{"exited with code 3", "GREETER_TOKEN is not set"}},
 		"exit-handshake": {bad("exit-handshake"), []string{"exited with code 4", "cannot open the database"}},
