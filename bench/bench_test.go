@@ -18,7 +18,11 @@ import (
 func TestMain(m *testing.M) {
 	args := os.Args[1:]
 	if len(args) == 0 || args[0] != "bench" && args[0] != "serve" {
-		os.Exit(m.Run())
+		code := m.Run()
+		if builtIn != "" {
+			_ = os.RemoveAll(builtIn)
+		}
+		os.Exit(code)
 	}
 	if err := child(args); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -11,7 +11,7 @@ const modernVersion = "2026-07-28"
 
 // newModernServer answers as a server of 2026-07-28 does.
 func newModernServer(tools []string) *rawServer {
-	modern := func(result string) []byte { return tail(`{"resultType":"complete",` + strings.TrimPrefix(result, "{")) }
+	modern := modernTail
 	return &rawServer{
 		discover: modern(`{"supportedVersions":["` + modernVersion + `"],"capabilities":{"tools":{}},"ttlMs":3600000,"cacheScope":"public"}`),
 		list:     modern(`{"tools":[` + strings.Join(tools, ",") + `],"ttlMs":3600000,"cacheScope":"public"}`),
@@ -21,13 +21,27 @@ func newModernServer(tools []string) *rawServer {
 	}
 }
 
+// modernTail returns what follows the id in the answer with that result in the modern era.
+func modernTail(result string) []byte {
+	return tail(`{"resultType":"complete",` + strings.TrimPrefix(result, "{"))
+}
+
 // newModernCall returns a POST of one tools/call that carries all it needs, as there is no session.
 func newModernCall(host, path, tool string) *request {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
+	return newModernRequest(host, path, "tools/call", tool, strings.TrimSuffix(callParams(tool), "}"))
+}
+
+// newModernRequest returns a POST of one request of the modern era. params lack their closing brace; name is what the request is
+// about, "" = nothing that has one.
+func newModernRequest(host, path, method, name, params string) *request {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
 		`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		firstID, strings.TrimSuffix(callParams(tool), "}"), modernVersion)
+		firstID, method, params, modernVersion)
+	own := "Mcp-Method: " + method + "\r\n"
+	if name != "" {
+		own += "Mcp-Name: " + name + "\r\n"
+	}
 	head := postHead(host, path, "", modernVersion, len(body))
-	own := "Mcp-Method: tools/call\r\nMcp-Name: " + tool + "\r\n"
 	return requestOf(strings.Replace(head, "Content-Length:", own+"Content-Length:", 1), body)
 }
 

@@ -106,7 +106,7 @@ func (s *setup) openStreams(g *gateway, n int) ([]*stream, error) {
 		}
 		w.in = bufio.NewReaderSize(w.conn, 1024)
 		streams = append(streams, &stream{w, host, path, post.session})
-		if err := w.listen(host, path, post.session); err != nil {
+		if _, err := w.listen(host, path, post.session); err != nil {
 			return streams, err
 		}
 	}
@@ -128,23 +128,34 @@ func (x *stream) close() {
 	x.wire.close()
 }
 
-// listen opens the GET stream on w and reads its header.
-func (w *wire) listen(host, path, session string) error {
+// listen opens the GET stream on w and reads its header. It reports whether the stream comes in chunks.
+func (w *wire) listen(host, path, session string) (chunked bool, err error) {
 	if err := w.conn.SetDeadline(time.Now().Add(exchangeTimeout)); err != nil {
-		return err
+		return false, err
 	}
-	_, err := fmt.Fprintf(w.conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\nMCP-Protocol-Version: %s\r\n\r\n",
+	_, err = fmt.Fprintf(w.conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\nMCP-Protocol-Version: %s\r\n\r\n",
 		path, host, session, protocolVersion)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if _, _, err := w.head(); err != nil {
-		return fmt.Errorf("open stream: %w", err)
+	if chunked, err = w.streamHead(); err != nil {
+		return false, err
+	}
+	return chunked, w.conn.SetDeadline(time.Time{})
+}
+
+// streamHead reads the header of an answer that must be a stream of events.
+func (w *wire) streamHead() (chunked bool, err error) {
+	if err := w.conn.SetReadDeadline(time.Now().Add(exchangeTimeout)); err != nil {
+		return false, err
+	}
+	if _, chunked, err = w.head(); err != nil {
+		return false, fmt.Errorf("open stream: %w", err)
 	}
 	if w.status != 200 || !w.eventStream {
-		return fmt.Errorf("open stream: status %d, event stream %v", w.status, w.eventStream)
+		return false, fmt.Errorf("open stream: status %d, event stream %v", w.status, w.eventStream)
 	}
-	return w.conn.SetDeadline(time.Time{})
+	return chunked, nil
 }
 
 // memory has the gateway collect its garbage and returns what is left.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -152,11 +153,13 @@ type gateway struct {
 }
 
 // startGateway runs `serve` over the servers and waits until it is ready. dir is for its files; the path of its socket is
-// short only if dir is.
-func startGateway(ctx context.Context, o Options, dir string, servers map[string]any) (*gateway, error) {
-	text, err := json.Marshal(map[string]any{
+// short only if dir is. settings stand beside the servers in its configuration.
+func startGateway(ctx context.Context, o Options, dir string, servers, settings map[string]any) (*gateway, error) {
+	config := map[string]any{
 		"listen": "127.0.0.1:0", "mcpServers": servers, "metaTools": "false", "pageSize": max(1000, o.Servers*o.Tools), "log": map[string]string{"level": "warn"},
-	})
+	}
+	maps.Copy(config, settings)
+	text, err := json.Marshal(config)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type Report struct {
 	Rows    []Row     `json:"rows,omitempty"`
 	Idle    *Idle     `json:"idle,omitempty"`
 	Cold    *Cold     `json:"cold,omitempty"`
+	Fanout  *Fanout   `json:"fanout,omitempty"`
 }
 
 // Machine is where it ran.
@@ -169,6 +170,9 @@ func (r *Report) table() [][]string {
 	}
 	if r.Cold != nil {
 		return r.Cold.table()
+	}
+	if r.Fanout != nil {
+		return r.Fanout.table()
 	}
 	rows := [][]string{columns(r.Base)}
 	for _, row := range r.Rows {

@@ -18,6 +18,25 @@ func Run(ctx context.Context, o Options, progress io.Writer) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	return runIn(ctx, o, progress, func(s *setup, report *Report) (err error) {
+		switch o.Kind {
+		case "idle":
+			report.Idle, err = s.idle()
+		case "cold":
+			report.Cold, err = s.cold()
+		case "list":
+			err = s.list(report)
+		case "cells":
+			err = s.cells(report)
+		default:
+			err = s.calls(report)
+		}
+		return err
+	})
+}
+
+// runIn has measure fill in a report, with a directory of its own, which is removed, and processes, which are ended.
+func runIn(ctx context.Context, o Options, progress io.Writer, measure func(*setup, *Report) error) (*Report, error) {
 	dir, err := os.MkdirTemp("", "ga") // a short name: a socket goes into it
 	if err != nil {
 		return nil, err
@@ -26,20 +45,7 @@ func Run(ctx context.Context, o Options, progress io.Writer) (*Report, error) {
 	s := &setup{o: o, ctx: ctx, dir: dir, progress: progress}
 	defer s.stop()
 	report := newReport(o)
-	switch o.Kind {
-	case "idle":
-		report.Idle, err = s.idle()
-		return report, err
-	case "cold":
-		report.Cold, err = s.cold()
-		return report, err
-	case "list":
-		err = s.list(report)
-	case "cells":
-		err = s.cells(report)
-	default:
-		err = s.calls(report)
-	}
+	err = measure(s, report)
 	return report, err
 }
 
@@ -49,7 +55,8 @@ type setup struct {
 	ctx      context.Context
 	dir      string
 	progress io.Writer
-	running  []*process // in the order of their start
+	settings map[string]any // of the gateway's configuration, besides its servers
+	running  []*process     // in the order of their start
 }
 
 // stop ends all processes, the last one first.
@@ -69,7 +76,7 @@ func (s *setup) helper(args ...string) (*process, error) {
 }
 
 func (s *setup) gateway(servers map[string]any) (*gateway, error) {
-	g, err := startGateway(s.ctx, s.o, s.dir, servers)
+	g, err := startGateway(s.ctx, s.o, s.dir, servers, s.settings)
 	if err == nil {
 		s.running = append(s.running, g.process)
 	}

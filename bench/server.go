@@ -3,11 +3,13 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,11 +27,42 @@ type ServerOptions struct {
 	Tools     int  // tools listed besides echo and big; 0 = none
 	ToolBytes int  // of each of these, at least
 	Modern    bool // it speaks 2026-07-28 only
+
+	Listen  string // address; "" = a free port of loopback
+	Control string // path of a unix socket that takes commands, see live; "" = nothing ever changes
+	Events  bool   // it answers calls with a stream of one event
+	SSE     bool   // it speaks HTTP+SSE of 2024-11-05
 }
 
 // rawServer answers MCP requests from ready bytes: tails follow the id, up to the closing brace.
 type rawServer struct {
 	initialize, discover, list, small, big, empty []byte // discover, initialize: nil = in the other era
+
+	resources []byte      // tail of resources/list; nil = it has none
+	live      *live       // nil = nothing ever changes
+	events    bool        // answers are events
+	sse       *sseStreams // nil = it does not speak HTTP+SSE
+}
+
+// comesAlive adds what a server has that can be told to change.
+func (s *rawServer) comesAlive(o ServerOptions, tools []string) *rawServer {
+	s.events = o.Events
+	if o.Control == "" && !o.SSE {
+		return s
+	}
+	s.live = newLive(tools, o.Modern)
+	if o.SSE {
+		s.sse = &sseStreams{live: s.live, open: map[string]*ear{}}
+	}
+	resources := `{"resources":[{"uri":"` + liveURI + `","name":"item"}]`
+	s.resources = tail(resources + `}`)
+	capable := `"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
+	s.initialize = bytes.Replace(s.initialize, []byte(`"capabilities":{"tools":{}}`), []byte(capable), 1)
+	if o.Modern {
+		s.resources = modernTail(resources + `,"ttlMs":3600000,"cacheScope":"public"}`)
+		s.initialize, s.discover = nil, bytes.Replace(s.discover, []byte(`"capabilities":{"tools":{}}`), []byte(capable), 1)
+	}
+	return s
 }
 
 func newRawServer(o ServerOptions) *rawServer {
@@ -50,15 +83,16 @@ func newRawServer(o ServerOptions) *rawServer {
 		tools = append(tools, tool+"}")
 	}
 	if o.Modern {
-		return newModernServer(tools)
+		return newModernServer(tools).comesAlive(o, tools)
 	}
-	return &rawServer{
+	s := &rawServer{
 		initialize: tail(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`),
 		list:       tail(`{"tools":[` + strings.Join(tools, ",") + `]}`),
 		small:      tail(textResult(smallBytes - 80)),
 		big:        tail(textResult(bigBytes)),
 		empty:      tail(`{}`),
 	}
+	return s.comesAlive(o, tools)
 }
 
 // tail returns what follows the id in the answer with that result.
@@ -78,6 +112,18 @@ func (s *rawServer) answer(raw []byte) (id, tail []byte, err error) {
 		return nil, nil, nil
 	}
 	id = f.ID.Of(raw)
+	if s.live != nil {
+		s.live.wait()
+		switch f.M {
+		case protocol.MethodToolsList:
+			s.live.lists.Add(1)
+			return id, *s.live.list.Load(), nil
+		case protocol.MethodResourcesList:
+			return id, s.resources, nil
+		case protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
+			return id, s.empty, nil
+		}
+	}
 	switch {
 	case f.M == protocol.MethodInitialize && s.initialize != nil:
 		return id, s.initialize, nil
@@ -106,6 +152,9 @@ func (s *rawServer) answer(raw []byte) (id, tail []byte, err error) {
 func ServeStdio(in io.Reader, out io.Writer, o ServerOptions) error {
 	s := newRawServer(o)
 	r, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
+	if s.live != nil {
+		return s.serveLiveStdio(o, r, w)
+	}
 	for {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
@@ -134,13 +183,24 @@ func ServeStdio(in io.Reader, out io.Writer, o ServerOptions) error {
 
 // ServeHTTP answers streamable HTTP on a free loopback port, any path, and prints its URL on out. It ends when in does.
 func ServeHTTP(in io.Reader, out io.Writer, o ServerOptions) error {
-	return accept(in, out, newRawServer(o).serve)
+	s := newRawServer(o)
+	if s.live != nil && o.Control != "" {
+		if err := s.live.control(o.Control); err != nil {
+			return err
+		}
+	}
+	return acceptAt(o.Listen, in, out, s.serve)
 }
 
 // accept listens on a free loopback port, prints its URL on out and has every connection served by a goroutine of its own,
 // until in ends.
 func accept(in io.Reader, out io.Writer, serve func(net.Conn)) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return acceptAt("", in, out, serve)
+}
+
+// acceptAt does so on an address; "" = a free port.
+func acceptAt(address string, in io.Reader, out io.Writer, serve func(net.Conn)) error {
+	l, err := net.Listen("tcp", cmp.Or(address, "127.0.0.1:0"))
 	if err != nil {
 		return err
 	}
@@ -165,10 +225,14 @@ func accept(in io.Reader, out io.Writer, serve func(net.Conn)) error {
 func (s *rawServer) serve(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReaderSize(conn, 16<<10)
-	var body, out []byte
+	var body, out, path []byte
 	for {
-		post, length, err := readHead(r)
+		post, length, err := readHead(r, &path)
 		if err != nil {
+			return
+		}
+		if !post && s.live != nil {
+			s.live.stream(conn, r, s.sse)
 			return
 		}
 		if cap(body) < length {
@@ -178,7 +242,16 @@ func (s *rawServer) serve(conn net.Conn) {
 		if _, err := io.ReadFull(r, body); err != nil {
 			return
 		}
-		out = s.respond(out[:0], post, body)
+		switch {
+		case s.live != nil && s.discover != nil && isListen(body):
+			s.live.wait()
+			s.live.listen(conn, r, body)
+			return
+		case s.sse != nil:
+			out = s.respondOn(out[:0], path, body)
+		default:
+			out = s.respond(out[:0], post, body)
+		}
 		if _, err := conn.Write(out); err != nil {
 			return
 		}
@@ -198,6 +271,9 @@ func (s *rawServer) respond(out []byte, post bool, body []byte) []byte {
 	if tail == nil {
 		return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
 	}
+	if s.events {
+		return appendEventAnswer(out, id, tail)
+	}
 	out = append(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "...)
 	out = strconv.AppendInt(out, int64(len(answerHead)+len(id)+len(tail)), 10)
 	out = append(out, "\r\n\r\n"+answerHead...)
@@ -205,13 +281,39 @@ func (s *rawServer) respond(out []byte, post bool, body []byte) []byte {
 	return append(out, tail...)
 }
 
-// readHead reads a request's line and headers.
-func readHead(r *bufio.Reader) (post bool, length int, err error) {
+// appendEventAnswer appends an answer that is a stream of one event.
+func appendEventAnswer(out, id, tail []byte) []byte {
+	const begin, end = "event: message\ndata: ", "\n\n"
+	out = append(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: "...)
+	out = strconv.AppendInt(out, int64(len(begin)+len(answerHead)+len(id)+len(tail)+len(end)), 10)
+	out = append(out, "\r\n\r\n"+begin+answerHead...)
+	out = append(append(out, id...), tail...)
+	return append(out, end...)
+}
+
+// respondOn takes a message posted to path, whose answer goes to the stream that belongs to it, and appends the HTTP answer.
+func (s *rawServer) respondOn(out, path, body []byte) []byte {
+	id, tail, err := s.answer(body)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench server:", err)
+		return append(out, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"...)
+	}
+	if tail != nil {
+		s.sse.say(path, slices.Concat([]byte(answerHead), id, tail))
+	}
+	return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
+}
+
+// readHead reads a request's line and headers. What stands in path is replaced by the request's.
+func readHead(r *bufio.Reader, path *[]byte) (post bool, length int, err error) {
 	line, err := r.ReadSlice('\n')
 	if err != nil {
 		return false, 0, err
 	}
 	post = bytes.HasPrefix(line, []byte("POST "))
+	_, line, _ = bytes.Cut(line, []byte(" "))
+	line, _, _ = bytes.Cut(line, []byte(" "))
+	*path = append((*path)[:0], line...)
 	for {
 		line, err := r.ReadSlice('\n')
 		if err != nil {

@@ -51,6 +51,7 @@ them in interleaved rounds, and reports medians and ratios.
 	flags.IntVar(&o.Starts, "starts", 20, "cold: starts of each size")
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
 	flags.StringVar(&out, "out", "", "directory for report.json and report.md")
+	cmd.AddCommand(newBenchFanout())
 	cmd.AddCommand(newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic())
 	return cmd
 }
@@ -102,6 +103,10 @@ func newBenchServer() *cobra.Command {
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak stdio instead of HTTP")
 	cmd.Flags().IntVar(&o.Tools, "tools", 0, "list so many tools")
 	cmd.Flags().IntVar(&o.ToolBytes, "tool-bytes", 0, "of each of these, at least")
+	cmd.Flags().StringVar(&o.Listen, "listen", "", "serve HTTP here")
+	cmd.Flags().StringVar(&o.Control, "control", "", "take commands on this unix socket")
+	cmd.Flags().BoolVar(&o.Events, "events", false, "answer with a stream of one event")
+	cmd.Flags().BoolVar(&o.SSE, "sse", false, "speak HTTP+SSE of 2024-11-05")
 	cmd.Flags().BoolVar(&o.Modern, "modern", false, "speak 2026-07-28 only")
 	return cmd
 }

@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"goblin-actor/internal/gatetest"
+)
+
+// realGateway builds the program, once: what only a real gateway does cannot be tested with the forwarder that stands in for it
+// elsewhere. The file goes with the process that tests run in.
+var realGateway = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "ga")
+	if err != nil {
+		return "", err
+	}
+	builtIn = dir
+	return gatetest.Build(dir)
+})
+
+var builtIn string // "" = nothing was built
+
+func program(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go to build the gateway with")
+	}
+	path, err := realGateway()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// narrow checks that every line of the report's table fits a terminal.
+func narrow(t *testing.T, report *Report) string {
+	t.Helper()
+	var table bytes.Buffer
+	if err := report.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(table.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+	return table.String()
+}
+
+func TestFanout(t *testing.T) {
+	var progress bytes.Buffer
+	report, err := RunFanout(t.Context(), FanoutOptions{Subscribers: []int{20}, Changes: 5, Behind: []string{"http", "stdio-modern"}, Program: program(t)}, &progress)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &progress)
+	}
+	if n := len(report.Fanout.Rows); n != 4 {
+		t.Fatalf("%d rows", n)
+	}
+	for _, r := range report.Fanout.Rows {
+		if r.Lost+r.Doubled+r.Crossed+r.DirectLost > 0 || r.P50 <= 0 || r.P99 < r.P50 || r.DirectP50 <= 0 || r.ToDirect <= 0 || r.AllToDirect <= 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if table := narrow(t, report); !strings.Contains(table, "modern ← stdio-modern") {
+		t.Errorf("table:\n%s", table)
+	}
+}
+
+// What is lost, comes twice or tells of another resource is counted: an audience that nobody talks to properly.
+func TestAudienceCountsFailures(t *testing.T) {
+	a := &audience{uri: "u", all: make(chan struct{}, 1)}
+	a.change.Store(2)
+	message := func(uri string, n int) []byte {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"%s","n":%d}}`, uri, n)
+	}
+	for _, c := range []struct {
+		message []byte
+		fault   bool
+	}{
+		{message("u", 2), false}, {message("u", 1), false}, {message("u", 3), true}, {message("v", 2), true},
+		{[]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`), true},
+	} {
+		if _, fault := a.which(c.message); fault != c.fault {
+			t.Errorf("%s: fault %v", c.message, fault)
+		}
+	}
+	told, err := (&audience{subscribers: []*subscriber{{}}, all: make(chan struct{}, 1)}).publish(t.Context(), 1, 0, func() error { return nil })
+	if err != nil || told.lost != 1 {
+		t.Errorf("%+v, %v", told, err)
+	}
+	row := FanoutRow{Lost: 2, Crossed: 1}
+	if got := row.failed(); got != "2 lost, 1 wrong" {
+		t.Error(got)
+	}
+	if f := (&Fanout{Rows: []FanoutRow{row}}); f.Failures() != 3 {
+		t.Error(f.Failures())
+	}
+}
+
+func TestMeasuresNameEveryFault(t *testing.T) {
+	err := FanoutOptions{Subscribers: []int{0}, Clients: []string{"old"}, Behind: []string{"ftp"}, What: []string{"mind"}}.Default().Validate()
+	for _, want := range []string{"subscribers", "old", "ftp", "mind"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+}
