@@ -63,7 +63,7 @@ func pageOf(t *testing.T, line string) (page struct {
 }
 
 // The gateway's own tools are listed and answered in both eras.
-// S0.8, S2.3.1
+// S0.8, S1.49, S2.3.1
 func TestMetaToolsInBothEras(t *testing.T) {
 	within(func(t *testing.T) {
 		tool := `{"name":"read_file","description":"Read a file.\nAll of it.","inputSchema":{"type":"object","properties":{"path":{"type":"string"}}}}`

@@ -61,6 +61,7 @@ func TestServeOnATerminal(t *testing.T) {
 
 // The gateway with its console on a real terminal: which server fails and why, a restart that is asked for, sizes
 // that change wildly, and the way out.
+// S1.49
 func TestServeWithConsole(t *testing.T) {
 	consoleHome(t)
 	p := newPTY(t)
