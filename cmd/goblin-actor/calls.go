@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -39,11 +38,7 @@ failed (the gateway's); of calls that run: queued, written, or parked at a quest
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			c := &callPrinter{source: source, server: server, failed: failed, out: cmd.OutOrStdout(), format: out}
-			err = c.print(ctx, follow)
-			if errors.Is(context.Cause(ctx), error(errInterrupted)) {
-				return errQuiet
-			}
-			return err
+			return watched(ctx, c.print(ctx, follow))
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with the calls that end, until interrupted")

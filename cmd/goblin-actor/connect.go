@@ -91,7 +91,7 @@ func (f *gatewayFlags) answered(cmd *cobra.Command, do func(ctx context.Context,
 	}
 	defer stop()
 	err = do(ctx, c)
-	if hint := meant(ctx, c, err); hint != "" {
+	if hint := cmp.Or(meant(ctx, c, err), f.absentHint(ctx, err)); hint != "" {
 		return &exitError{exitAnswered, err, hint}
 	}
 	return failed(err)

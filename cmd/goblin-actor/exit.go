@@ -127,3 +127,11 @@ var errInterrupted = &exitError{code: exitInterrupted, err: errors.New("interrup
 
 // errQuiet ends a command that only watched something, which an interruption takes nothing from.
 var errQuiet = &exitError{code: exitInterrupted}
+
+// watched is the end of a command that only watched something.
+func watched(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), error(errInterrupted)) {
+		return errQuiet
+	}
+	return err
+}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -60,6 +61,7 @@ func newListKind(kind protocol.ItemKind) *cobra.Command {
 				if out != formatTable {
 					return out.raw(cmd.OutOrStdout(), join(items))
 				}
+				defer gateway.tellAbsent(ctx, cmd.ErrOrStderr(), strings.Join(args, ""))
 				return printItems(cmd.OutOrStdout(), kind, items)
 			})
 		},
@@ -152,6 +154,9 @@ func newListServers() *cobra.Command {
 				servers, err := listServers(ctx, c)
 				if err != nil {
 					return err
+				}
+				if out == formatTable {
+					defer gateway.tellAbsent(ctx, cmd.ErrOrStderr(), "")
 				}
 				return printServers(cmd.OutOrStdout(), out, servers)
 			})

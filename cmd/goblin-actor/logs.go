@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -49,11 +48,7 @@ The running gateway remembers the last 200 lines, and 64 KiB, of each server, al
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			err = l.print(ctx, last, follow)
-			if errors.Is(context.Cause(ctx), error(errInterrupted)) {
-				return errQuiet
-			}
-			return err
+			return watched(ctx, l.print(ctx, last, follow))
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes, until interrupted")

@@ -49,7 +49,7 @@ connection, with "restarted" when it is another gateway's, so that nobody knows 
 			ctx, cancel := interruptible(cmd)
 			defer cancel()
 			p := changePrinter{out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), format: out, left: count}
-			return watchCatalog(ctx, &admin.Follower{Path: path, Past: past, Tell: p.tell})
+			return watched(ctx, watchCatalog(ctx, &admin.Follower{Path: path, Past: past, Tell: p.tell}))
 		},
 	}
 	cmd.Flags().IntVar(&count, "count", 0, "end after so many changes were printed; 0 = never")

@@ -39,7 +39,7 @@ was printed often enough. A lost connection is made again, for as long as that t
 			}
 			ctx, cancel := interruptible(cmd)
 			defer cancel()
-			return watchResource(ctx, cmd, &gateway, out, args[0], count)
+			return watched(ctx, watchResource(ctx, cmd, &gateway, out, args[0], count))
 		},
 	}
 	cmd.Flags().IntVar(&count, "count", 0, "end after it was printed so often; 0 = never")
