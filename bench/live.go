@@ -143,6 +143,7 @@ func (l *live) change() int {
 
 // control takes commands on the unix socket at path, one a line, and answers each with a line, until the process ends.
 func (l *live) control(path string) error {
+	_ = os.Remove(path) // of a process that was killed
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		return err

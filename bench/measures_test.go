@@ -3,11 +3,13 @@ package bench
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"goblin-actor/internal/gatetest"
 )
@@ -102,9 +104,57 @@ func TestAudienceCountsFailures(t *testing.T) {
 	}
 }
 
+func TestFaults(t *testing.T) {
+	var progress bytes.Buffer
+	report, err := RunFaults(t.Context(), FaultsOptions{Behind: []string{"stdio"}, Calm: 300 * time.Millisecond, Lasts: 300 * time.Millisecond, Readers: 4, ready: time.Millisecond, Program: program(t)}, &progress)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &progress)
+	}
+	if n := len(report.Faults.Rows); n != len(FaultKinds) {
+		t.Fatalf("%d rows", n)
+	}
+	for _, r := range report.Faults.Rows {
+		if r.Lost+r.Wrong > 0 || r.Back < 0 || r.Calm <= 0 || r.During <= 0 {
+			t.Errorf("%+v", r)
+		}
+		if broke := r.Fault == "kill"; broke && (r.Error < 0 || r.Errors == 0) {
+			t.Errorf("nobody noticed: %+v", r)
+		}
+	}
+	if table := narrow(t, report); !strings.Contains(table, "flood, stdio") {
+		t.Errorf("table:\n%s", table)
+	}
+}
+
+// What is no answer to the request, or not the server's, is wrong; an error of the gateway is an answer.
+func TestWitnessJudgesAnswers(t *testing.T) {
+	r := newRequest("h", "/mcp", "s", protocolVersion, "tools/call", "{}")
+	r.next()
+	w, c := &witnesses{tail: []byte(`,"result":{}}`)}, &client{request: r}
+	for _, body := range []string{`100000001,"result":{}}`, `100000001,"error":{"code":-31001}}`, `100000002,"result":{}}`, `100000001,"result":[]}`, ``} {
+		w.note(sight{}, c, []byte(answerHead+body), nil)
+	}
+	w.note(sight{}, c, nil, io.EOF)
+	good := 0
+	for _, one := range w.seen {
+		if one.ok {
+			good++
+		}
+	}
+	if good != 1 || w.wrong != 3 || w.lost != 1 || len(w.seen) != 6 {
+		t.Errorf("%d good, %d wrong, %d lost of %d", good, w.wrong, w.lost, len(w.seen))
+	}
+}
+
 func TestMeasuresNameEveryFault(t *testing.T) {
 	err := FanoutOptions{Subscribers: []int{0}, Clients: []string{"old"}, Behind: []string{"ftp"}, What: []string{"mind"}}.Default().Validate()
 	for _, want := range []string{"subscribers", "old", "ftp", "mind"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+	err = FaultsOptions{What: []string{"rain"}, Behind: []string{"ftp"}, Clients: "old", Calm: -1, Readers: -1}.Default().Validate()
+	for _, want := range []string{"rain", "ftp", "old", "calm", "readers"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}

@@ -30,6 +30,7 @@ type Report struct {
 	Idle    *Idle     `json:"idle,omitempty"`
 	Cold    *Cold     `json:"cold,omitempty"`
 	Fanout  *Fanout   `json:"fanout,omitempty"`
+	Faults  *Faults   `json:"faults,omitempty"`
 }
 
 // Machine is where it ran.
@@ -173,6 +174,9 @@ func (r *Report) table() [][]string {
 	}
 	if r.Fanout != nil {
 		return r.Fanout.table()
+	}
+	if r.Faults != nil {
+		return r.Faults.table()
 	}
 	rows := [][]string{columns(r.Base)}
 	for _, row := range r.Rows {

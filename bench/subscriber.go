@@ -23,6 +23,7 @@ type audience struct {
 	all     chan struct{}
 
 	doubled, crossed atomic.Int64
+	events           atomic.Int64           // heard in all
 	first            atomic.Pointer[string] // the first event that was not what it should be
 }
 
@@ -164,6 +165,7 @@ func (sub *subscriber) listen(a *audience) {
 			return
 		}
 		at := int64(time.Since(epoch))
+		a.events.Add(1)
 		n, fault := a.which(message)
 		if fault {
 			text := string(message)

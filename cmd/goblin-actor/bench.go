@@ -51,7 +51,7 @@ them in interleaved rounds, and reports medians and ratios.
 	flags.IntVar(&o.Starts, "starts", 20, "cold: starts of each size")
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
 	flags.StringVar(&out, "out", "", "directory for report.json and report.md")
-	cmd.AddCommand(newBenchFanout())
+	cmd.AddCommand(newBenchFanout(), newBenchFaults())
 	cmd.AddCommand(newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic())
 	return cmd
 }
