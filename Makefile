@@ -11,10 +11,10 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants
+.PHONY: help build run test race fuzz bench bench-compare fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/goblin-actor with its version
 	go build -ldflags '$(LDFLAGS)' -o bin/goblin-actor ./cmd/goblin-actor
@@ -39,8 +39,26 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
 	  done; done
 
-bench: build ## bench BENCH (calls, big, list, idle, cells) against direct and a reverse proxy; report in bench/results
+bench: build ## bench BENCH (calls, big, list, idle, cells, cold) against direct and a reverse proxy; report in bench/results
 	./bin/goblin-actor bench $(BENCH) --self --compare direct,reverse-proxy --out bench/results/$(BENCH)
+
+REF        ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
+TURNS      ?= 4
+BENCHFLAGS ?= --duration 4s --rounds 6
+bench-compare: build ## BENCH of the gateway of REF (the last tag) and of this tree's in turn, TURNS times each, and what differs
+	@test -n "$(REF)" || { echo "there is no tag yet: make bench-compare REF=COMMIT"; exit 2; }
+	@set -euo pipefail; tree=$$(mktemp -d); trap 'rm -rf "$$tree"' EXIT; \
+	git archive "$(REF)" | tar -x -C "$$tree"; \
+	(cd "$$tree" && go build -ldflags "-X main.version=$$(git -C "$(CURDIR)" describe --tags --always "$(REF)")" -o "$(CURDIR)/bin/goblin-actor-old" ./cmd/goblin-actor); \
+	rm -rf bench/results/compare; \
+	for turn in $$(seq $(TURNS)); do \
+	  order="old new"; test $$((turn % 2)) = 1 || order="new old"; \
+	  for side in $$order; do \
+	    gateway=bin/goblin-actor; test $$side = new || gateway=bin/goblin-actor-old; \
+	    echo "turn $$turn of $(TURNS): $$side"; \
+	    ./bin/goblin-actor bench $(BENCH) --self $(BENCHFLAGS) --gateway $$gateway --out bench/results/compare/$$side/$$turn >/dev/null; \
+	  done; done; \
+	./bin/goblin-actor bench compare bench/results/compare/old bench/results/compare/new
 
 fmt: ## fails when a file is not gofmt'ed
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt'ed:"; echo "$$files"; exit 1; }

@@ -70,10 +70,8 @@ func (s *setup) cells(report *Report) error {
 	if err != nil {
 		return err
 	}
-	for _, kind := range []string{"h", "s"} {
-		if servers[kind+"legacy"] == nil {
-			continue
-		}
+	kinds := slices.DeleteFunc([]string{"h", "s"}, func(kind string) bool { return servers[kind+"legacy"] == nil })
+	for _, kind := range kinds {
 		var targets []*target
 		for _, client := range []string{"legacy", "modern"} {
 			for _, server := range []string{"legacy", "modern"} {
@@ -83,6 +81,9 @@ func (s *setup) cells(report *Report) error {
 				}
 				targets = append(targets, t)
 			}
+		}
+		if s.planned == 0 {
+			s.plan(len(kinds) * len(s.o.Concurrency) * turns(s.o, targets))
 		}
 		report.Bytes, report.Base = len(answerHead)+idDigits+len(targets[0].tail), "legacy"
 		if err := s.rows(report, targets); err != nil {

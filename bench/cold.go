@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,6 +60,7 @@ func (c *Cold) table() [][]string {
 // cold starts `stdio` over servers that are all up, again and again on one state file, and asks for the first list at once.
 func (s *setup) cold() (*Cold, error) {
 	c := &Cold{}
+	s.plan(len(coldSizes) * s.o.Starts)
 	for _, size := range coldSizes {
 		row, err := s.coldRow(size[0], size[1])
 		if err != nil {
@@ -106,10 +108,11 @@ func (s *setup) coldRow(servers, tools int) (ColdRow, error) {
 		}
 		lists, starts, row.Bytes = append(lists, millis(at.list)), append(starts, millis(at.initialize)), at.bytes
 		began := time.Now()
-		if err := exec.CommandContext(s.ctx, s.o.Program, "version").Run(); err != nil {
+		if err := exec.CommandContext(s.ctx, cmp.Or(s.o.Gateway, s.o.Program), "version").Run(); err != nil {
 			return row, fmt.Errorf("run version: %w", err)
 		}
 		bare = append(bare, millis(time.Since(began)))
+		s.step()
 	}
 	if info, err := os.Stat(filepath.Join(dir, "state.db")); err == nil {
 		row.FileMiB = float64(info.Size()) / (1 << 20)
@@ -132,7 +135,7 @@ type coldTimes struct {
 func (s *setup) coldStart(args []string, all int) (at coldTimes, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, 2*coldWait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.o.Program, args...)
+	cmd := exec.CommandContext(ctx, cmp.Or(s.o.Gateway, s.o.Program), args...)
 	cmd.WaitDelay = time.Second
 	said := &lastWords{}
 	cmd.Stderr = said

@@ -48,6 +48,7 @@ func (s *setup) idle() (*Idle, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.plan(2 * s.o.Sessions)
 	result := &Idle{Sessions: s.o.Sessions}
 	note := func(name string) error {
 		phase, err := g.memory(name)
@@ -109,6 +110,7 @@ func (s *setup) openStreams(g *gateway, n int) ([]*stream, error) {
 		if _, err := w.listen(host, path, post.session); err != nil {
 			return streams, err
 		}
+		s.step()
 	}
 	return streams, nil
 }

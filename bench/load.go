@@ -229,8 +229,9 @@ func scrape(host string) map[string]float64 {
 	return values
 }
 
-// measure puts the load on all targets at one concurrency, their rounds interleaved and in changing order.
-func measure(ctx context.Context, o Options, targets []*target, clients int) error {
+// measure puts the load on all targets at one concurrency, their rounds interleaved and in changing order. It calls ran after each
+// target's turn, the warm-up's too: turns(o, targets) times in all.
+func measure(ctx context.Context, o Options, targets []*target, clients int, ran func()) error {
 	defer func() {
 		for _, t := range targets {
 			t.disconnect()
@@ -245,6 +246,7 @@ func measure(ctx context.Context, o Options, targets []*target, clients int) err
 		if _, err := t.run(ctx, min(slice, 300*time.Millisecond)); err != nil { // warm-up
 			return err
 		}
+		ran()
 	}
 	for n := range o.Rounds {
 		order := slices.Concat(targets[n%len(targets):], targets[:n%len(targets)])
@@ -254,7 +256,11 @@ func measure(ctx context.Context, o Options, targets []*target, clients int) err
 				return err
 			}
 			t.rounds = append(t.rounds, r)
+			ran()
 		}
 	}
 	return nil
 }
+
+// turns are how often a target's turn comes at one concurrency.
+func turns(o Options, targets []*target) int { return (o.Rounds + 1) * len(targets) }

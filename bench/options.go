@@ -39,6 +39,7 @@ type Options struct {
 	Starts      int           // cold: starts of each size; default 20
 	Sessions    int           // idle: sessions at once; default 2000
 	Program     string        // this binary; it is started as server, proxy and gateway
+	Gateway     string        // a binary to start as the gateway; "" = Program
 	Commit      string        // for the report
 	Command     string        // for the report
 }

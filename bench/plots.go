@@ -53,11 +53,15 @@ func (r *Report) rowLines() []picture {
 }
 
 func (r *Report) rowBars(clients int) []picture {
-	rates := plot.Bars{Title: fmt.Sprintf("bench %s: throughput, %d clients", r.Kind, clients), Unit: "calls/s, median of rounds; × " + cmp.Or(r.Base, Direct)}
-	latencies := plot.Bars{Title: fmt.Sprintf("bench %s: time of a call, %d clients", r.Kind, clients), Unit: "µs"}
+	with := fmt.Sprintf("%d clients", clients)
+	if clients == 1 {
+		with = "1 client"
+	}
+	rates := plot.Bars{Title: "bench " + r.Kind + ": throughput, " + with, Unit: "calls/s, median of rounds; × " + cmp.Or(r.Base, Direct)}
+	latencies := plot.Bars{Title: "bench " + r.Kind + ": time of a call, " + with, Unit: "µs"}
 	for i, row := range r.Rows {
 		rates.Bars = append(rates.Bars, plot.Bar{Name: row.Target, Value: row.PerSecond, Hue: i, Text: fmt.Sprintf("%.0f  × %.2f", row.PerSecond, row.ToBase)})
-		latencies.Bars = append(latencies.Bars, plot.Bar{Name: row.Target + ", p50", Value: row.P50, Hue: i}, plot.Bar{Name: "p99", Value: row.P99, Hue: i})
+		latencies.Bars = append(latencies.Bars, plot.Bar{Name: row.Target + ", p50", Value: row.P50, Hue: i}, plot.Bar{Name: "p99", Value: row.P99, Hue: i, Pale: true})
 	}
 	return []picture{{"throughput.svg", rates.Title, rates.SVG()}, {"latency.svg", latencies.Title, latencies.SVG()}}
 }
@@ -78,7 +82,7 @@ func (c *Cold) picture() picture {
 	bars := plot.Bars{Title: "bench cold: from the start of the process to the first list", Unit: "ms"}
 	for _, row := range c.Rows {
 		name := row.name()
-		bars.Bars = append(bars.Bars, plot.Bar{Name: name + ", median", Value: row.Median}, plot.Bar{Name: "best", Value: row.Best, Hue: 5}, plot.Bar{Name: "the process alone", Value: row.Bare, Hue: 7})
+		bars.Bars = append(bars.Bars, plot.Bar{Name: name + ", median", Value: row.Median}, plot.Bar{Name: "best", Value: row.Best, Pale: true}, plot.Bar{Name: "the process alone", Value: row.Bare, Hue: 7})
 	}
 	return picture{"cold.svg", bars.Title, bars.SVG()}
 }

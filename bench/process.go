@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -167,7 +168,7 @@ func startGateway(ctx context.Context, o Options, dir string, servers, settings 
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	p, err := start(ctx, []string{"XDG_RUNTIME_DIR=" + dir, "XDG_STATE_HOME=" + dir}, o.Program, "serve", "--config", file)
+	p, err := start(ctx, []string{"XDG_RUNTIME_DIR=" + dir, "XDG_STATE_HOME=" + dir}, cmp.Or(o.Gateway, o.Program), "serve", "--config", file)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +178,18 @@ func startGateway(ctx context.Context, o Options, dir string, servers, settings 
 		return nil, fmt.Errorf("%w\n%s", err, p.said)
 	}
 	return g, nil
+}
+
+// versionOf returns the first line of what a gateway's binary says of itself.
+func versionOf(ctx context.Context, program string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, program, "version").Output()
+	if err != nil {
+		return "", fmt.Errorf("run %s version: %w", program, err)
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return string(bytes.TrimSpace(line[:min(len(line), 200)])), nil
 }
 
 // waitReady polls /readyz until it is 200 and names no failed server.

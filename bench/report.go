@@ -20,6 +20,7 @@ type Report struct {
 	Kind    string    `json:"kind"`
 	Command string    `json:"command"`
 	Commit  string    `json:"commit"`
+	Gateway string    `json:"gateway,omitempty"` // what the measured gateway says its version is, if another build is
 	When    time.Time `json:"when"`
 	Machine Machine   `json:"machine"`
 	Rounds  int       `json:"rounds,omitempty"`
@@ -27,6 +28,7 @@ type Report struct {
 	Bytes   int       `json:"bytes,omitempty"`   // of one answer
 	Base    string    `json:"base,omitempty"`    // what the targets are divided by
 	Rows    []Row     `json:"rows,omitempty"`
+	Claims  []Verdict `json:"assertions,omitempty"` // what became of them
 	Idle    *Idle     `json:"idle,omitempty"`
 	Cold    *Cold     `json:"cold,omitempty"`
 	Fanout  *Fanout   `json:"fanout,omitempty"`
@@ -210,6 +212,12 @@ func (r *Report) markdown(pictures []picture) []byte {
 		if i == 0 {
 			fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
 		}
+	}
+	for i, v := range r.Claims {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "- %s\n", v)
 	}
 	for _, p := range pictures {
 		fmt.Fprintf(&b, "\n![%s](%s)\n", p.title, p.file)

@@ -12,7 +12,7 @@ import (
 )
 
 // Run measures what o says and returns the report. Blocks until done or ctx ends; all processes it started have ended then.
-// What it is doing is told on progress, one line a step.
+// What it is doing is told on progress, a line at a time; a Stepper is told more often.
 func Run(ctx context.Context, o Options, progress io.Writer) (*Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
@@ -45,6 +45,11 @@ func runIn(ctx context.Context, o Options, progress io.Writer, measure func(*set
 	s := &setup{o: o, ctx: ctx, dir: dir, progress: progress}
 	defer s.stop()
 	report := newReport(o)
+	if o.Gateway != "" {
+		if report.Gateway, err = versionOf(ctx, o.Gateway); err != nil {
+			return nil, err
+		}
+	}
 	err = measure(s, report)
 	return report, err
 }
@@ -57,6 +62,25 @@ type setup struct {
 	progress io.Writer
 	settings map[string]any // of the gateway's configuration, besides its servers
 	running  []*process     // in the order of their start
+
+	done, planned int // steps of the whole run
+}
+
+// Stepper is told how far a run is, by a progress writer that has a use for it.
+type Stepper interface {
+	// Step says that so many of the steps of the run are done. All of them are not, when the run ends at an error.
+	Step(done, all int)
+}
+
+// plan adds steps to those that step will count.
+func (s *setup) plan(n int) { s.planned += n }
+
+// step tells the progress that one more is done.
+func (s *setup) step() {
+	s.done++
+	if p, ok := s.progress.(Stepper); ok {
+		p.Step(s.done, max(s.done, s.planned))
+	}
 }
 
 // stop ends all processes, the last one first.
@@ -95,6 +119,7 @@ func (s *setup) calls(report *Report) error {
 	if err != nil {
 		return err
 	}
+	s.plan(len(s.o.Concurrency) * turns(s.o, targets))
 	return s.rows(report, targets)
 }
 
@@ -165,7 +190,7 @@ func (s *setup) rows(report *Report, targets []*target) error {
 	report.Rounds, report.Seconds = s.o.Rounds, s.o.Duration.Seconds()
 	for _, clients := range s.o.Concurrency {
 		fmt.Fprintf(s.progress, "bench %s: %d clients, %d targets, %s each\n", s.o.Kind, clients, len(targets), s.o.Duration)
-		if err := measure(s.ctx, s.o, targets, clients); err != nil {
+		if err := measure(s.ctx, s.o, targets, clients, s.step); err != nil {
 			return err
 		}
 		report.Rows = append(report.Rows, rowsOf(targets, clients)...)
@@ -207,6 +232,7 @@ func (s *setup) list(report *Report) error {
 	}
 	targets := []*target{list("static handler", static), list("gateway", g.process)}
 	targets[0].static, targets[1].scrape = true, true
+	s.plan(len(s.o.Concurrency) * turns(s.o, targets))
 	return s.rows(report, targets)
 }
 

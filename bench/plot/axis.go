@@ -22,7 +22,7 @@ func (a axis) at(v float64) float64 {
 func even(high, from, to float64) axis {
 	a := axis{high: 1, from: from, to: to}
 	if high > 0 && finite(high*2) {
-		step := roundUp(high / 5)
+		step := roundUp(high / 6)
 		a.high = step * math.Ceil(high/step*(1-1e-9))
 		for i := range 11 {
 			if v := step * float64(i); v <= a.high*(1+1e-9) {

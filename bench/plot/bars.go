@@ -8,6 +8,7 @@ type Bar struct {
 	Value float64
 	Text  string // what stands behind it; "" = the value
 	Hue   int    // bars of one hue belong together
+	Pale  bool   // a second value of the bar before it
 }
 
 // Bars is a chart of lying bars, the first one on top.
@@ -16,8 +17,8 @@ type Bars struct {
 	Bars        []Bar
 }
 
-// nameWidth is the room for the names of bars; 7 pixels are a character.
-const nameWidth = 250
+// nameWidth is the room for the names of bars; 6.5 pixels are a character.
+const nameWidth = 276
 
 // SVG draws the chart.
 func (b Bars) SVG() []byte {
@@ -42,8 +43,12 @@ func (b Bars) SVG() []byte {
 	}
 	for i, bar := range bars {
 		y := float64(top + 6 + 24*i)
-		c.text(nameWidth-8, y+14, "end", "", cut(bar.Name, (nameWidth-12)/7))
-		fmt.Fprintf(c, `<rect x="%d" y="%s" width="%s" height="18" fill="%s"/>`+"\n", nameWidth, px(y), px(max(x.at(bar.Value)-nameWidth, 0.5)), colour(bar.Hue))
+		c.text(nameWidth-8, y+14, "end", "", cut(bar.Name, (nameWidth-12)*2/13))
+		pale := ""
+		if bar.Pale {
+			pale = ` fill-opacity="0.55"`
+		}
+		fmt.Fprintf(c, `<rect x="%d" y="%s" width="%s" height="18" fill="%s"%s/>`+"\n", nameWidth, px(y), px(max(x.at(bar.Value)-nameWidth, 0.5)), colour(bar.Hue), pale)
 		text := bar.Text
 		if text == "" {
 			text = short(bar.Value)

@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/bench"
-	"goblin-actor/internal/secret"
 )
 
 func newBenchCommand() *cobra.Command {
 	o := bench.Options{}
 	var self bool
-	var backends, out string
+	var backends string
+	var output benchOutput
 	cmd := &cobra.Command{
 		Use:   "bench " + strings.Join(bench.Kinds, "|"),
 		Short: "Measure the gateway against a direct connection and a reverse proxy",
@@ -28,7 +28,7 @@ them in interleaved rounds, and reports medians and ratios.
   idle    memory of sessions that hold a stream open
   cold    the first tools/list of a gateway that was just started, from its state file
   cells   calls of clients of each era to servers of each era; "× legacy" is × legacy clients at legacy servers`,
-		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64",
+		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64 --assert 'ratio(calls,c=64) >= 1.2'",
 		Args:      takes(1, 1, "what to measure: "+strings.Join(bench.Kinds, ", ")),
 		ValidArgs: bench.Kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,7 +36,7 @@ them in interleaved rounds, and reports medians and ratios.
 				return usageError("add --self", "bench needs to know what to measure")
 			}
 			o.Kind = args[0]
-			return runBench(cmd, o, backends, out)
+			return runBench(cmd, o, backends, output)
 		},
 	}
 	flags := cmd.Flags()
@@ -50,13 +50,14 @@ them in interleaved rounds, and reports medians and ratios.
 	flags.IntVar(&o.Tools, "tools", 50, "list: tools of each, all of them on one page")
 	flags.IntVar(&o.Starts, "starts", 20, "cold: starts of each size")
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
-	flags.StringVar(&out, "out", "", "directory for report.json and report.md")
+	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; all else stays this one")
+	output.flags(cmd)
 	cmd.AddCommand(newBenchFanout(), newBenchFaults())
-	cmd.AddCommand(newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic())
+	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic())
 	return cmd
 }
 
-func runBench(cmd *cobra.Command, o bench.Options, backends, out string) error {
+func runBench(cmd *cobra.Command, o bench.Options, backends string, output benchOutput) error {
 	var err error
 	if o.HTTP, o.Stdio, err = bench.ParseBackends(backends); err != nil {
 		return usageError(helpHint(cmd), "%w", err)
@@ -64,23 +65,24 @@ func runBench(cmd *cobra.Command, o bench.Options, backends, out string) error {
 	if err := o.Default().Validate(); err != nil {
 		return usageError(helpHint(cmd), "%w", err)
 	}
+	assertions, err := output.assertions(cmd, o.Default())
+	if err != nil {
+		return err
+	}
 	if o.Program, err = os.Executable(); err != nil {
 		return err
 	}
 	o.Commit = cmp.Or(buildCommit(), buildVersion())
-	o.Command = "goblin-actor " + strings.Join(secret.Arguments(os.Args[1:]), " ")
+	o.Command = benchCommand(os.Args[1:])
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	report, err := bench.Run(ctx, o, cmd.ErrOrStderr())
+	progress := newBenchProgress(cmd.ErrOrStderr())
+	report, err := bench.Run(ctx, o, progress)
+	progress.bar.clear()
 	if err != nil {
 		return err
 	}
-	if out != "" {
-		if err := report.Save(out); err != nil {
-			return err
-		}
-	}
-	return report.WriteTable(cmd.OutOrStdout())
+	return output.finish(cmd, report, assertions)
 }
 
 // The hidden commands below are the processes a bench consists of. They end when their stdin does.

@@ -87,6 +87,7 @@ var foreign = map[string][]string{
 	"github.com/mark3labs/mcp-go":            {"actors/meta"},                                                                                                      // likewise, and a list of methods to compare with
 	"github.com/modelcontextprotocol/go-sdk": {},                                                                                                                   // a foreign peer in tests
 	"net/http":                               {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest"}, // demo: names of statuses
+	"golang.org/x/perf":                      {"bench"},
 	"github.com/google/go-cmp":               {},
 	"pgregory.net/rapid":                     {},
 	"github.com/rogpeppe/go-internal":        {},

@@ -67,6 +67,7 @@ var exercised = map[string][]string{
 	"restart":         {"restart leaky", "restart leaky --connect ftp://h?token=sworDfish"},
 	"drain":           {"drain --connect ftp://h?token=sworDfish", "drain http://h?token=sworDfish"},
 	"bench":           {"bench calls"},
+	"bench compare":   {"bench compare FILE BAD"},
 	"demo":            {"demo notes", "demo notes extra?token=sworDfish"},
 	"config check":    {"config check FILE", "config check BAD"},
 	"config show":     {"config show FILE", "config show BAD"},

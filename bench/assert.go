@@ -1,0 +1,309 @@
+package bench
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Assertion is a claim about a report, as `--assert` has it: `ratio(calls,c=64) >= 1.6`, `p99(calls,http) < 5ms`.
+//
+//	metric "(" [part {"," part}] ")" ("<"|"<="|">"|">=") number [unit]
+//
+// A part is the kind of the report, words of a target's name, c=CLIENTS, or for ratio to=TARGET. It must hold for all that it
+// matches: without a target that is every row of the gateway, without c= every number of clients.
+type Assertion struct {
+	text    string
+	metric  string
+	words   []string // kind and targets, in small letters
+	clients int      // 0 = any
+	to      string   // ratio: divided by what; "" = the reverse proxy where it was measured, else the base
+	op      string
+	limit   float64 // in the unit of the metric's table column
+}
+
+// Verdict is what became of an assertion.
+type Verdict struct {
+	Assertion string `json:"assertion"`
+	Holds     bool   `json:"holds"`
+	Measured  string `json:"measured"` // the value that decides, and of what it is; or why there is none
+}
+
+func (v Verdict) String() string {
+	word := "FAIL"
+	if v.Holds {
+		word = "PASS"
+	}
+	return fmt.Sprintf("%s  %s: %s", word, v.Assertion, v.Measured)
+}
+
+// metricNames are what an assertion may be about.
+func metricNames() []string {
+	var names []string
+	for _, m := range metrics {
+		if !slices.Contains(names, m.name) {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// units are the factors to the unit a metric is measured in, of metrics that have one.
+var units = map[string]map[string]float64{
+	"p50":     {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
+	"p99":     {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
+	"cpu":     {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
+	"rss":     {"KiB": 1. / 1024, "MiB": 1, "GiB": 1024},
+	"session": {"B": 1. / 1024, "KiB": 1, "MiB": 1024},
+}
+
+// ParseAssertion reads one. Errors say what was wanted where.
+func ParseAssertion(text string) (Assertion, error) {
+	a := Assertion{text: strings.TrimSpace(text)}
+	fail := func(format string, args ...any) (Assertion, error) {
+		return Assertion{}, fmt.Errorf("assertion %q: %s", cut(a.text, 100), fmt.Sprintf(format, args...))
+	}
+	if len(text) > 1000 {
+		return fail("longer than 1000 bytes")
+	}
+	name, rest, found := strings.Cut(a.text, "(")
+	if !found {
+		return fail("want a metric and parentheses, as in ratio(calls,c=64) >= 1.6")
+	}
+	if a.metric = strings.TrimSpace(name); !slices.Contains(metricNames(), a.metric) {
+		return fail("metric: got %q, want one of %s", a.metric, strings.Join(metricNames(), ", "))
+	}
+	parts, rest, found := strings.Cut(rest, ")")
+	if !found {
+		return fail("the parenthesis is not closed")
+	}
+	if err := a.parts(parts); err != nil {
+		return fail("%v", err)
+	}
+	if err := a.bound(strings.TrimSpace(rest)); err != nil {
+		return fail("%v", err)
+	}
+	return a, nil
+}
+
+func (a *Assertion) parts(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		key, value, found := strings.Cut(part, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		switch {
+		case part == "":
+			return errors.New("empty between commas")
+		case !found:
+			a.words = append(a.words, strings.ToLower(part))
+		case key == "c":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 || a.clients != 0 {
+				return fmt.Errorf("c=%s: want one number of clients, 1 or more", value)
+			}
+			a.clients = n
+		case key == "to" && a.metric == "ratio" && a.to == "" && value != "":
+			a.to = strings.ToLower(value)
+		case key == "to":
+			return errors.New("to=: want one target, and only for ratio")
+		default:
+			return fmt.Errorf("%s=: want c=CLIENTS or to=TARGET", key)
+		}
+	}
+	return nil
+}
+
+func (a *Assertion) bound(text string) error {
+	for _, op := range []string{"<=", ">=", "<", ">"} {
+		if rest, found := strings.CutPrefix(text, op); found {
+			a.op = op
+			return a.number(strings.TrimSpace(rest))
+		}
+	}
+	return fmt.Errorf("after the parentheses: got %q, want <, <=, > or >= and a number", text)
+}
+
+func (a *Assertion) number(text string) error {
+	end := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789.", r) })
+	if end < 0 {
+		end = len(text)
+	}
+	v, err := strconv.ParseFloat(text[:end], 64)
+	if err != nil || math.IsInf(v, 0) {
+		return fmt.Errorf("after %s: got %q, want a number", a.op, text)
+	}
+	if unit := strings.TrimSpace(text[end:]); unit != "" {
+		factor, known := units[a.metric][unit]
+		if !known {
+			return fmt.Errorf("unit: got %q, want %s", unit, unitNames(a.metric))
+		}
+		v *= factor
+	}
+	a.limit = v
+	return nil
+}
+
+func unitNames(metric string) string {
+	var names []string
+	for name := range units[metric] {
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return "none: " + metric + " is a number"
+	}
+	slices.Sort(names)
+	return "none or one of " + strings.Join(names, ", ")
+}
+
+// String is the assertion as it was written.
+func (a Assertion) String() string { return a.text }
+
+// Fits returns an error when no report of a run with o can decide a, so that nobody waits for one in vain.
+func (a Assertion) Fits(o Options) error {
+	for _, word := range a.words {
+		if slices.Contains(Kinds, word) && word != o.Kind {
+			return fmt.Errorf("assertion %q is about bench %s, and bench %s is to be run", a.text, word, o.Kind)
+		}
+	}
+	if a.clients != 0 && len(o.Concurrency) > 0 && !slices.Contains(o.Concurrency, a.clients) {
+		return fmt.Errorf("assertion %q is about %d clients, and --concurrency has no such number", a.text, a.clients)
+	}
+	return nil
+}
+
+// Check says of each assertion whether it holds, and keeps that in the report.
+func (r *Report) Check(assertions []Assertion) []Verdict {
+	r.Claims = nil
+	for _, a := range assertions {
+		r.Claims = append(r.Claims, r.check(a))
+	}
+	return r.Claims
+}
+
+func (r *Report) check(a Assertion) Verdict {
+	v := Verdict{Assertion: a.text}
+	found := r.matching(a)
+	if len(found) == 0 {
+		v.Measured = "nothing of that was measured; the report has " + r.offers()
+		return v
+	}
+	v.Holds = true
+	var worst *series
+	for i := range found {
+		s := &found[i]
+		if !a.holds(s.value) {
+			v.Holds = false
+		}
+		if worst == nil || (s.value < worst.value) == strings.HasPrefix(a.op, ">") {
+			worst = s
+		}
+	}
+	v.Measured = fmt.Sprintf("%s %s (%s)", figure(worst.value), worst.metric.title, worst.name())
+	return v
+}
+
+func (a Assertion) holds(v float64) bool {
+	switch a.op {
+	case "<":
+		return v < a.limit
+	case "<=":
+		return v <= a.limit
+	case ">":
+		return v > a.limit
+	}
+	return v >= a.limit
+}
+
+// matching are the series an assertion is about.
+func (r *Report) matching(a Assertion) []series {
+	var targets []string
+	for _, word := range a.words {
+		if word != strings.ToLower(r.Kind) {
+			targets = append(targets, word)
+		}
+	}
+	all := slices.DeleteFunc(r.series(), func(s series) bool {
+		return s.metric.name != a.metric || a.clients != 0 && s.clients != a.clients || len(targets) == 0 && !s.own
+	})
+	for _, word := range targets {
+		exact := slices.ContainsFunc(all, func(s series) bool { return strings.ToLower(s.target) == word })
+		all = slices.DeleteFunc(all, func(s series) bool {
+			name := strings.ToLower(s.target)
+			return exact && name != word || !exact && !hasWords(name, word)
+		})
+	}
+	if a.metric == "ratio" {
+		title := r.divisor(a.to, all)
+		all = slices.DeleteFunc(all, func(s series) bool { return s.metric.title != title })
+	}
+	return all
+}
+
+// divisor is the title of the ratios to what an assertion names; "" when there are none.
+func (r *Report) divisor(to string, all []series) string {
+	var titles []string
+	switch to {
+	case "":
+		titles = []string{"× proxy", "× base", "× time"}
+	case "proxy", ReverseProxy:
+		titles = []string{"× proxy"}
+	case "base", cmp.Or(r.Base, Direct):
+		titles = []string{"× base", "× time"}
+	}
+	for _, title := range titles {
+		if slices.ContainsFunc(all, func(s series) bool { return s.metric.title == title }) {
+			return title
+		}
+	}
+	return ""
+}
+
+// hasWords reports whether words stands in name between ends of words.
+func hasWords(name, words string) bool {
+	letter := func(b byte) bool {
+		return b == '-' || b >= 0x80 || b >= '0' && b <= '9' || b >= 'a' && b <= 'z'
+	}
+	for at := 0; ; at++ {
+		i := strings.Index(name[at:], words)
+		if i < 0 {
+			return false
+		}
+		at += i
+		end := at + len(words)
+		if (at == 0 || !letter(name[at-1])) && (end == len(name) || !letter(name[end])) {
+			return true
+		}
+	}
+}
+
+// offers names the targets and numbers of clients there are.
+func (r *Report) offers() string {
+	var targets, clients, names []string
+	add := func(list *[]string, text string) {
+		if !slices.Contains(*list, text) {
+			*list = append(*list, text)
+		}
+	}
+	for _, s := range r.series() {
+		add(&targets, strconv.Quote(s.target))
+		add(&names, s.metric.name)
+		if s.clients > 0 {
+			add(&clients, strconv.Itoa(s.clients))
+		}
+	}
+	if len(targets) == 0 {
+		return "nothing"
+	}
+	text := strings.Join(names, ", ") + " of " + strings.Join(targets, ", ")
+	if len(clients) > 0 {
+		text += ", c = " + strings.Join(clients, ", ")
+	}
+	return text
+}

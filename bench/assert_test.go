@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func sampleReport() *Report {
+	return &Report{Kind: "calls", Command: "goblin-actor bench calls --self --out x", Commit: "abc", Base: Direct, Rows: []Row{
+		{Target: Direct, Concurrency: 64, PerSecond: 50000, P50: 100, P99: 900, ToBase: 1, ToProxy: 5},
+		{Target: "gateway, http", Concurrency: 64, PerSecond: 17000, P50: 300, P99: 2500, ToBase: .34, ToProxy: 1.7, CPU: 44, Mallocs: 36, RSS: 40},
+		{Target: "gateway, stdio", Concurrency: 64, PerSecond: 20000, P50: 250, P99: 2000, ToBase: .4, ToProxy: 2, CPU: 32, Mallocs: 33, RSS: 40},
+		{Target: "gateway, http", Concurrency: 1, PerSecond: 9000, P50: 100, P99: 300, ToBase: .2, ToProxy: 1.1, CPU: 90, Mallocs: 35, RSS: 39},
+		{Target: ReverseProxy, Concurrency: 64, PerSecond: 10000, P50: 500, P99: 5000, ToBase: .2, ToProxy: 1, CPU: 61, RSS: 30},
+	}}
+}
+
+func TestAssertions(t *testing.T) {
+	idle := &Report{Kind: "idle", Idle: &Idle{Sessions: 9, PerSession: 12.8, Phases: []IdlePhase{{Name: "before", RSS: 30}, {Name: "first wave", RSS: 55, Known: 9}, {Name: "after the first wave", RSS: 50}}}}
+	cold := &Report{Kind: "cold", Cold: &Cold{Rows: []ColdRow{{Servers: 10, Tools: 20, Median: 20}, {Servers: 100, Tools: 10, Median: 69}}}}
+	fanout := &Report{Kind: "fanout", Fanout: &Fanout{Rows: []FanoutRow{{Change: "updated", Clients: "legacy", Behind: "http", Subscribers: 1000, P99: 12, ToDirect: 1.3}}}}
+	for _, c := range []struct {
+		report    *Report
+		assertion string
+		holds     bool
+		measured  string
+	}{
+		{sampleReport(), "ratio(calls,c=64) >= 1.6", true, "1.70 × proxy (gateway, http, 64 clients)"},
+		{sampleReport(), "ratio(calls) >= 1.6", false, "1.10 × proxy (gateway, http, 1 client)"},
+		{sampleReport(), "ratio(calls, stdio, to=direct) > 0.4", false, "0.400 × base"},
+		{sampleReport(), "ratio(http,c=64,to=base)>.3", true, "0.340 × base"},
+		{sampleReport(), "ratio(http,to=nginx)>1", false, "nothing of that was measured"},
+		{sampleReport(), "p99(calls,c=64) <= 2.5ms", true, "2500 p99 µs (gateway, http"},
+		{sampleReport(), "p99(calls,c=64) < 2500", false, "2500 p99 µs"},
+		{sampleReport(), "p50(direct) <= 100us", true, "100.0 p50 µs (direct"},
+		{sampleReport(), "rate(c=64) >= 17000", true, "17000 calls/s"},
+		{sampleReport(), "allocs() <= 36", true, "36.00 allocs/call"},
+		{sampleReport(), "cpu(calls, stdio) < 33", true, "32.00 CPU"},
+		{sampleReport(), "rss(calls) < 0.1 GiB", true, "40.00 RSS MiB"},
+		{sampleReport(), "rss(proxy) < 31 MiB", false, "nothing of that"}, // "proxy" is a part of a word
+		{sampleReport(), "rss(reverse-proxy) < 31 MiB", true, "30.00 RSS"},
+		{sampleReport(), "rate(c=8) > 1", false, `"gateway, http"`},
+		{sampleReport(), "rate(idle) > 1", false, "nothing of that"},
+		{idle, "session(idle) <= 13 KiB", true, "12.80 KiB/session (first wave)"},
+		{idle, "rss(idle, first wave) <= 55", true, "55.00 RSS MiB (first wave)"},
+		{idle, "rss(idle) < 55", false, "55.00 RSS MiB (first wave)"},
+		{fanout, "ratio(fanout, c=1000) <= 1.2", false, "1.30 × time"},
+		{fanout, "ratio(fanout, to=direct) <= 1.3", true, "1.30 × time"},
+		{fanout, "failed(fanout) <= 0", true, "0.000 failed"},
+		{cold, "p50(cold) <= 50ms", false, "69000 p50 µs (100 servers of 10 tools)"},
+		{cold, "p50(cold, 10 servers of 20 tools) <= 50ms", true, "20000 p50 µs"},
+	} {
+		a, err := ParseAssertion(c.assertion)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		v := c.report.Check([]Assertion{a})[0]
+		if v.Holds != c.holds || !strings.Contains(v.Measured, c.measured) || a.String() != c.assertion {
+			t.Errorf("%s: got %s, want %v with %q", c.assertion, v, c.holds, c.measured)
+		}
+	}
+}
+
+func TestWrongAssertionsSayWhatIsWanted(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                "want a metric and parentheses",
+		"speed(calls) > 1":                "want one of rate, ratio, p50",
+		"ratio(calls > 1":                 "not closed",
+		"ratio(calls) 1":                  "want <, <=, > or >=",
+		"ratio(calls) == 1":               "want <, <=, > or >=",
+		"ratio(calls) >= x":               "want a number",
+		"ratio(calls) >= 1e3":             `unit: got "e3"`,
+		"ratio(calls) >= -1":              "want a number",
+		"ratio(calls) >= 1 ms":            "none: ratio is a number",
+		"p99(calls) >= 1 KiB":             "none or one of ms, ns, s, us, µs",
+		"p99(calls,) >= 1":                "empty between commas",
+		"p99(c=0) >= 1":                   "want one number of clients",
+		"p99(c=1,c=2) >= 1":               "want one number of clients",
+		"p99(to=direct) >= 1":             "only for ratio",
+		"p99(clients=3) >= 1":             "want c=CLIENTS",
+		strings.Repeat("p99(", 500) + ")": "longer than 1000 bytes",
+	} {
+		if _, err := ParseAssertion(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A run of minutes is not begun for an assertion that nothing can decide.
+func TestAssertionsFitTheRun(t *testing.T) {
+	o := Options{Kind: "calls", Concurrency: []int{1, 64}}
+	for text, fits := range map[string]bool{"p99(calls,c=64) < 1": true, "p99() < 1": true, "p99(big) < 1": false, "p99(c=8) < 1": false} {
+		a, err := ParseAssertion(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Fits(o); (err == nil) != fits {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func FuzzParseAssertion(f *testing.F) {
+	for _, seed := range []string{"ratio(calls,c=64) >= 1.6", "p99(http, to=direct)<5ms", "rss()>1GiB", "p50(µ,c=1)<=1µs", "ratio(((", ")=c"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := ParseAssertion(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseAssertion(a.String())
+		if err != nil || again.limit != a.limit || len(again.words) != len(a.words) || math.IsNaN(a.limit) || a.limit < 0 {
+			t.Errorf("%q: %+v, then %+v, %v", text, a, again, err)
+		}
+		if v := sampleReport().Check([]Assertion{a})[0]; v.Measured == "" {
+			t.Errorf("%q: %+v", text, v)
+		}
+	})
+}

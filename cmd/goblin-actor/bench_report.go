@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/bench"
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/secret"
+)
+
+// benchOutput is what becomes of a report, for every bench command.
+type benchOutput struct {
+	dir      string
+	asserted []string
+}
+
+// flags adds --out and --assert.
+func (o *benchOutput) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.dir, "out", "", "directory for report.json, report.md and plots")
+	cmd.Flags().StringArrayVar(&o.asserted, "assert", nil, "what must hold, else the exit code is 1, as in 'ratio(calls,c=64) >= 1.6' (may be given several times)")
+}
+
+// assertions parses what must hold of a report that a run with these options makes. All faults are named at once.
+func (o *benchOutput) assertions(cmd *cobra.Command, options bench.Options) ([]bench.Assertion, error) {
+	var all []bench.Assertion
+	for _, text := range o.asserted {
+		a, err := bench.ParseAssertion(text)
+		if err == nil {
+			err = a.Fits(options)
+		}
+		if err != nil {
+			return nil, usageError(helpHint(cmd), "%w", err)
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// finish saves and prints a report and what became of the assertions, of which each must hold.
+func (o *benchOutput) finish(cmd *cobra.Command, report *bench.Report, assertions []bench.Assertion) error {
+	verdicts := report.Check(assertions)
+	if o.dir != "" {
+		if err := report.Save(o.dir); err != nil {
+			return err
+		}
+	}
+	if err := report.WriteTable(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	held := true
+	for _, v := range verdicts {
+		fmt.Fprintln(cmd.OutOrStdout(), v)
+		held = held && v.Holds
+	}
+	if !held {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// benchCommand is the command line as a shell takes it, for the report.
+func benchCommand(args []string) string {
+	return "goblin-actor " + shellWords(secret.Arguments(args), runtime.GOOS)
+}
+
+// benchProgress has a bar on a terminal, under the lines that a pipe gets alone.
+type benchProgress struct {
+	bar *progressBar
+}
+
+func newBenchProgress(w io.Writer) *benchProgress { return &benchProgress{newProgressBar(w)} }
+
+// Write writes whole lines.
+func (p *benchProgress) Write(text []byte) (int, error) {
+	p.bar.aside(func() { _, _ = p.bar.w.Write(bytes.Clone(text)) })
+	return len(text), nil
+}
+
+// Step draws the bar.
+func (p *benchProgress) Step(done, all int) {
+	if p.bar.live {
+		p.bar.show(client.Progress{Done: float64(done), Total: float64(all)})
+	}
+}
+
+func newBenchCompare() *cobra.Command {
+	return &cobra.Command{
+		Use:   "compare A B",
+		Short: "Compare two reports of bench",
+		Long: `compare puts two reports beside each other: medians of the rounds with their 95 % confidence interval, and by how much B is
+more or less than A where a Mann-Whitney test tells the difference from chance (p < 0.05), else "~". A and B are each a report.json,
+or a directory: the reports in it, and in the directories in it, then count as one. Other machines and commands are named.
+
+Numbers that were measured one after the other differ on a machine that others use as well, whatever was measured: look at "× base"
+first, or have both measured in turn (make bench-compare).`,
+		Example: `  goblin-actor bench calls --self --out before
+  goblin-actor bench calls --self --gateway ./changed --out after
+  goblin-actor bench compare before after`,
+		Args: takes(2, 2, "two reports"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var sides [2][]*bench.Report
+			for i, path := range args {
+				reports, err := bench.Load(path)
+				if err != nil {
+					return err
+				}
+				sides[i] = reports
+			}
+			c, err := bench.Compare(sides[0], sides[1])
+			if err != nil {
+				return err
+			}
+			return c.WriteTable(cmd.OutOrStdout())
+		},
+	}
+}
