@@ -18,7 +18,8 @@ import (
 
 // Cold is how long a client waits for its first list of tools from a gateway that it has just started.
 type Cold struct {
-	Rows []ColdRow `json:"rows"`
+	Rows     []ColdRow     `json:"rows"`
+	Complete []CompleteRow `json:"complete"`
 }
 
 // ColdRow is one size of catalog. Times are from the start of the process on, in milliseconds.
@@ -48,13 +49,13 @@ const (
 	coldWait      = 30 * time.Second
 )
 
-func (c *Cold) table() [][]string {
-	rows := [][]string{{"servers", "tools each", "state file MiB", "page KiB", "list ms", "best ms", "worst ms", "initialize ms", "without state ms", "process ms", "starts"}}
+func (c *Cold) tables() [][][]string {
+	rows := [][]string{{"servers × tools", "file MiB", "page KiB", "list ms", "best", "worst", "initialize", "no file", "bare"}}
 	for _, r := range c.Rows {
-		rows = append(rows, []string{fmt.Sprint(r.Servers), fmt.Sprint(r.Tools), number("%.1f", r.FileMiB), fmt.Sprint(r.Bytes >> 10),
-			number("%.1f", r.Median), number("%.1f", r.Best), number("%.1f", r.Worst), number("%.1f", r.Start), number("%.0f", r.Unknown), number("%.1f", r.Bare), fmt.Sprint(r.Restarts)})
+		rows = append(rows, []string{fmt.Sprintf("%d × %d", r.Servers, r.Tools), number("%.1f", r.FileMiB), fmt.Sprint(r.Bytes >> 10),
+			number("%.1f", r.Median), number("%.1f", r.Best), number("%.1f", r.Worst), number("%.1f", r.Start), number("%.0f", r.Unknown), number("%.1f", r.Bare)})
 	}
-	return rows
+	return [][][]string{rows, completeTable(c.Complete)}
 }
 
 // cold starts `stdio` over servers that are all up, again and again on one state file, and asks for the first list at once.
@@ -68,7 +69,9 @@ func (s *setup) cold() (*Cold, error) {
 		}
 		c.Rows = append(c.Rows, row)
 	}
-	return c, nil
+	var err error
+	c.Complete, err = s.complete()
+	return c, err
 }
 
 func (s *setup) coldRow(servers, tools int) (ColdRow, error) {

@@ -126,6 +126,25 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+func TestColdComplete(t *testing.T) {
+	report, err := runIn(t.Context(), Options{Kind: "cold", Program: program(t), Starts: 2}, io.Discard, func(s *setup, report *Report) (err error) {
+		report.Cold = &Cold{Rows: []ColdRow{{Servers: 100, Tools: 100, FileMiB: 16.0, Bytes: 1 << 20, Median: 143.1, Best: 74.2, Worst: 730.7, Start: 360.7, Unknown: 1224, Bare: 29.6}}}
+		report.Cold.Complete, err = s.complete()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Cold.Complete {
+		if r.First <= 0 || r.All < r.First || r.Best > r.All || r.Worst < r.All || r.Starts != 2 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if table := narrow(t, report); !strings.Contains(table, "state file") || !strings.Contains(table, "100 × 100") {
+		t.Errorf("table:\n%s", table)
+	}
+}
+
 // What is no answer to the request, or not the server's, is wrong; an error of the gateway is an answer.
 func TestWitnessJudgesAnswers(t *testing.T) {
 	r := newRequest("h", "/mcp", "s", protocolVersion, "tools/call", "{}")

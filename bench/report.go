@@ -171,9 +171,6 @@ func (r *Report) table() [][]string {
 	if r.Idle != nil {
 		return r.Idle.table()
 	}
-	if r.Cold != nil {
-		return r.Cold.table()
-	}
 	if r.Fanout != nil {
 		return r.Fanout.table()
 	}
@@ -187,13 +184,29 @@ func (r *Report) table() [][]string {
 	return rows
 }
 
+// tables are all that was measured.
+func (r *Report) tables() [][][]string {
+	if r.Cold != nil {
+		return r.Cold.tables()
+	}
+	return [][][]string{r.table()}
+}
+
 // WriteTable writes the rows for a terminal.
 func (r *Report) WriteTable(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, row := range r.table() {
-		fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
+	for i, table := range r.tables() {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		for _, row := range table {
+			fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
 	}
-	return t.Flush()
+	return nil
 }
 
 // markdown is report.md, which shows the pictures beside it.
@@ -207,10 +220,15 @@ func (r *Report) markdown(pictures []picture) []byte {
 			r.Seconds, r.Rounds, r.Bytes)
 	}
 	b.WriteString("\nRates and ratios are medians of rounds. CPU, allocations and RSS are those of the target's own process.\n\n")
-	for i, row := range r.table() {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
+	for n, table := range r.tables() {
+		if n > 0 {
+			b.WriteByte('\n')
+		}
+		for i, row := range table {
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+			if i == 0 {
+				fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
+			}
 		}
 	}
 	for i, v := range r.Claims {

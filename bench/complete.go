@@ -1,0 +1,239 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// CompleteRow is how long a client waits for a list that has everything, over one server on HTTP that is up and one on stdio that
+// the gateway starts. Times are from the start of the process on, in milliseconds; medians of the starts.
+type CompleteRow struct {
+	What   string  `json:"what"`
+	Starts int     `json:"starts"`
+	First  float64 `json:"firstListMillis"`  // the answer to the first tools/list
+	Held   int     `json:"firstListTools"`   // that this had, the fewest of all starts
+	Tools  int     `json:"tools"`            // that a complete list has
+	All    float64 `json:"completeMillis"`   // the first answer with every tool, none of them only remembered, if one asks again and again
+	Best   float64 `json:"bestMillis"`       // of All
+	Worst  float64 `json:"worstMillis"`      // of All
+	Told   float64 `json:"toldMillis"`       // word that the list has changed, of the starts in which it came
+	Untold int     `json:"startsWithoutOne"` // in which it did not within toldWait
+}
+
+const (
+	completeTools = 20                     // of each server
+	completePoll  = time.Millisecond       // between two requests for the list
+	toldWait      = 700 * time.Millisecond // for word of a change
+)
+
+func completeTable(rows []CompleteRow) [][]string {
+	table := [][]string{{"one HTTP, one stdio", "first list ms", "tools in it", "all ms", "best", "worst", "told ms"}}
+	for _, r := range rows {
+		table = append(table, []string{r.What, number("%.1f", r.First), fmt.Sprintf("%d of %d", r.Held, r.Tools), number("%.1f", r.All),
+			number("%.1f", r.Best), number("%.1f", r.Worst), number("%.1f", r.Told)})
+	}
+	return table
+}
+
+// complete measures starts without a state file, with one, and the server on stdio alone, in turns.
+func (s *setup) complete() ([]CompleteRow, error) {
+	fmt.Fprintf(s.progress, "bench cold: to the complete list of one HTTP and one stdio server, %d starts\n", s.o.Starts)
+	server := []string{"server", "--tools", fmt.Sprint(completeTools), "--tool-bytes", fmt.Sprint(coldToolBytes)}
+	web, err := s.helper(server...)
+	if err != nil {
+		return nil, err
+	}
+	stdio := append([]string{"bench"}, append(server, "--stdio")...)
+	text, err := json.Marshal(map[string]any{"metaTools": "false", "log": map[string]string{"level": "error"}, "mcpServers": map[string]any{
+		"web": map[string]any{"url": web.url.String(), "type": "http"}, "process": map[string]any{"command": s.o.Program, "args": stdio},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(s.dir, "complete.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	kept := filepath.Join(s.dir, "kept")
+	gateway := []string{"stdio", "--config", file, "--state-dir"}
+	rows := []CompleteRow{{What: "no state file", Tools: 2 * completeTools}, {What: "state file", Tools: 2 * completeTools}, {What: "its stdio alone", Tools: completeTools}}
+	seen := make([][]startTimes, len(rows))
+	for n := range s.o.Starts + 1 {
+		fresh := filepath.Join(s.dir, fmt.Sprint("fresh", n))
+		for i, args := range [][]string{append(gateway[:len(gateway):len(gateway)], fresh), append(gateway[:len(gateway):len(gateway)], kept), stdio} {
+			at, err := s.completeStart(args, rows[i].Tools, i < 2)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", rows[i].What, err)
+			}
+			if n > 0 { // the first warms up the machine, and writes the state file
+				seen[i] = append(seen[i], at)
+			}
+		}
+	}
+	for i := range rows {
+		rows[i].fill(seen[i])
+	}
+	return rows, nil
+}
+
+// startTimes are of one start. told is 0 when no word came.
+type startTimes struct {
+	first, all, told time.Duration
+	held             int
+}
+
+func (r *CompleteRow) fill(starts []startTimes) {
+	var first, all, told []float64
+	r.Starts, r.Held = len(starts), r.Tools
+	for _, at := range starts {
+		first, all, r.Held = append(first, millis(at.first)), append(all, millis(at.all)), min(r.Held, at.held)
+		if at.told > 0 {
+			told = append(told, millis(at.told))
+		} else {
+			r.Untold++
+		}
+	}
+	r.First, r.All, r.Told = median(first), median(all), median(told)
+	if len(all) > 0 {
+		r.Best, r.Worst = slices.Min(all), slices.Max(all)
+	}
+}
+
+// completeStart starts a program, asks for the list until it is complete, waits for word that it changed if there was any
+// change, and ends the program.
+func (s *setup) completeStart(args []string, tools int, tells bool) (at startTimes, err error) {
+	ctx, cancel := context.WithTimeout(s.ctx, 2*coldWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.o.Program, args...)
+	cmd.WaitDelay = time.Second
+	said := &lastWords{}
+	cmd.Stderr = said
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return at, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return at, err
+	}
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return at, err
+	}
+	p := &starting{began: began, in: in, lines: make(chan line, 64)}
+	go p.read(out)
+	defer func() {
+		_ = in.Close()
+		for range p.lines { // until the program's end
+		}
+		if waitErr := cmd.Wait(); err == nil && waitErr != nil {
+			err = fmt.Errorf("%s %v: %w\n%s", filepath.Base(s.o.Program), args, waitErr, said)
+		}
+	}()
+	if _, _, err := p.ask(1, "initialize", initializeParams); err != nil {
+		return at, fmt.Errorf("%w\n%s", err, said)
+	}
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
+		return at, err
+	}
+	for id := 2; ; id++ {
+		answer, when, err := p.ask(id, "tools/list", "{}")
+		if err != nil {
+			return at, fmt.Errorf("%w\n%s", err, said)
+		}
+		found, _, err := coldPage(answer)
+		if err != nil {
+			return at, err
+		}
+		if at.first == 0 {
+			at.first, at.held = when, found
+		}
+		if found == tools && !bytes.Contains(answer, []byte(`"goblin-actor/state":"cached"`)) {
+			at.all = when
+			break
+		}
+		if when > coldWait {
+			return at, fmt.Errorf("%d of %d tools are listed after %s\n%s", found, tools, coldWait, said)
+		}
+		time.Sleep(completePoll)
+	}
+	if tells && at.all > at.first {
+		p.waitTold(toldWait)
+	}
+	at.told = p.told
+	return at, nil
+}
+
+// starting is a program that has just been started and speaks on stdio.
+type starting struct {
+	began time.Time
+	in    io.Writer
+	lines chan line     // closed when the program has ended
+	told  time.Duration // of the last word that the list has changed; 0 = none yet
+}
+
+// line is what came, and when.
+type line struct {
+	text []byte
+	at   time.Duration
+}
+
+func (p *starting) read(out io.Reader) {
+	defer close(p.lines)
+	r := bufio.NewReaderSize(out, 1<<20)
+	for {
+		text, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		p.lines <- line{text, time.Since(p.began)}
+	}
+}
+
+// note notes word of a change.
+func (p *starting) note(l line) {
+	if bytes.Contains(l.text, []byte(`"notifications/tools/list_changed"`)) {
+		p.told = l.at
+	}
+}
+
+// ask sends a request and returns the line of its answer, and when it came.
+func (p *starting) ask(id int, method, params string) ([]byte, time.Duration, error) {
+	if _, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params); err != nil {
+		return nil, 0, err
+	}
+	head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,`, id)
+	for l := range p.lines {
+		if bytes.HasPrefix(l.text, head) {
+			return l.text, l.at, nil
+		}
+		p.note(l)
+	}
+	return nil, 0, fmt.Errorf("it ended without an answer to %s", method)
+}
+
+// waitTold waits until some word of a change has come.
+func (p *starting) waitTold(wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for p.told == 0 {
+		select {
+		case l, ok := <-p.lines:
+			if !ok {
+				return
+			}
+			p.note(l)
+		case <-timer.C:
+			return
+		}
+	}
+}
