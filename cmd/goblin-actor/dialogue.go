@@ -106,17 +106,7 @@ func folded(line string) []string {
 	if columns(line) <= maxColumns {
 		return []string{line}
 	}
-	var pieces []string
-	from, width := 0, 0
-	for i, r := range line {
-		w := runeColumns(r)
-		if width+w > pieceColumns {
-			pieces = append(pieces, line[from:i])
-			from, width = i, 0
-		}
-		width += w
-	}
-	return append(pieces, line[from:])
+	return broken(line, pieceColumns, pieceColumns)
 }
 
 func columns(s string) (n int) {

@@ -74,9 +74,32 @@ func escaped(s string) string {
 // Cells must be clean. Each row has as many cells as the head.
 func table(w io.Writer, head []string, rows [][]string) error {
 	var out strings.Builder
+	if width := widthOf(w); width > 0 {
+		narrow(head, rows, width)
+	}
 	writeTable(&out, paletteFor(w), head, rows)
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// minLastColumn is what a table leaves of its last column on the narrowest terminal.
+const minLastColumn = 24
+
+// narrow cuts the cells of the last column so that the table fits, if that leaves enough of them.
+func narrow(head []string, rows [][]string, width int) {
+	last := len(head) - 1
+	for column := range last {
+		widest := 0
+		for _, row := range rows {
+			widest = max(widest, utf8.RuneCountInString(row[column]))
+		}
+		if widest > 0 {
+			width -= 2 + max(widest, len(head[column]))
+		}
+	}
+	for _, row := range rows {
+		row[last] = oneLine(row[last], max(width, minLastColumn))
+	}
 }
 
 func writeTable(out *strings.Builder, p palette, head []string, rows [][]string) {

@@ -53,6 +53,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		newVersion(),
 	)
 	completions(root)
+	fitHelp(root)
 	return root
 }
 

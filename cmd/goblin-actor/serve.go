@@ -209,14 +209,16 @@ func openSocket(l net.Listener, source status.Source, user admin.User, log *slog
 
 // welcome tells a first-time user what runs and how to add an own server.
 func welcome(w io.Writer, address string) {
-	fmt.Fprintf(w, `No configuration found: the demo servers notes and clock run behind http://%s/mcp
+	fmt.Fprintf(w, `No configuration found: the demo servers notes and clock run behind this URL.
 Try them: goblin-actor list tools --connect %s
 To add your own server, write goblin.yaml here and start again:
 
   mcpServers:
-    files: {command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", "."]}
+    files:
+      command: npx
+      args: [-y, "@modelcontextprotocol/server-filesystem", "."]
 
-`, address, address)
+`, address)
 }
 
 // errDrain is the cause of a context that an operator ended.

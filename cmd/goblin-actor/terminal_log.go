@@ -19,6 +19,7 @@ const (
 	maxTold      = 1000                  // different faults that are counted; beyond that all are told again
 	nameColumns  = 12                    // a server's name, unless one is longer
 	reasonLength = 300                   // of a fault, in characters
+	textBegins   = 11                    // before the text of a line: the time and a mark
 )
 
 // passing is what of a fault differs each time it comes: times of day, and how long something took.
@@ -161,7 +162,8 @@ func (t *terminalLines) line(at time.Time, mark, server, text string) {
 	if server != "" {
 		text = padded(oneLine(server, 0), nameColumns) + " " + oneLine(text, reasonLength)
 	}
-	fmt.Fprintf(t.w, "%s %s %s\n", at.Local().Format(time.TimeOnly), mark, oneLineKeeping(text))
+	text = hanging(strings.Repeat(" ", textBegins)+oneLineKeeping(text), widthOf(t.w), textBegins)
+	fmt.Fprintf(t.w, "%s %s %s\n", at.Local().Format(time.TimeOnly), mark, text[textBegins:])
 }
 
 // follow tells of the servers that get ready until ctx ends. The caller starts it as a goroutine.
@@ -204,7 +206,7 @@ func (t *terminalLines) tell(s *status.Snapshot, now time.Time) {
 		t.forget(v.Name, "")
 		_, offer, _ := strings.Cut(offered(&v), ", ")
 		left := fmt.Sprintf("%s  ready  %s  %.1f s", padded(oneLine(v.Name, 24), width), offer, now.Sub(began).Seconds())
-		t.line(now, t.p.good("✓"), "", fmt.Sprintf("%-60s  %d of %d ready", left, t.count(s.Servers), enabled))
+		t.line(now, t.p.good("✓"), "", fmt.Sprintf("%-52s  %d of %d ready", left, t.count(s.Servers), enabled))
 	}
 	for name := range t.shown { // a server that was taken out, or off, is told of again when it comes back
 		if !there[name] {

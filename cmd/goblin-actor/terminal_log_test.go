@@ -48,7 +48,7 @@ func TestTerminalLog(t *testing.T) {
 		`▲ configuration: goblin.yaml:1:1: hm`,
 		`✗ the configuration is not reloaded: goblin.yaml:1:1: no; goblin.yaml:2:1: neither`,
 		`▲ listen has changed`,
-		`✓ files         ready  11 tools, 1 prompt  0.8 s                1 of 2 ready`,
+		`✓ files         ready  11 tools, 1 prompt  0.8 s        1 of 2 ready`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

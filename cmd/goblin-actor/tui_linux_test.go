@@ -40,6 +40,7 @@ func consoleHome(t *testing.T) {
 func TestServeOnATerminal(t *testing.T) {
 	consoleHome(t)
 	p := newPTY(t)
+	p.size(160, 30)
 	cmd := p.start(p.term, "serve", "--listen", "0", "--config", consoleConfig(t))
 	p.await("/mcp")
 	p.await("✗ broken")
