@@ -50,7 +50,7 @@ func isTerminal(w any) bool {
 }
 
 // clean makes foreign text harmless to a terminal: control characters other than newline and tab, and the
-// characters that reorder what is shown (bidirectional overrides), become visible escapes like \x1b or \u202e.
+// characters that reorder what is shown or end a line of it (bidirectional overrides, line separators), become visible escapes like \x1b or \u202e.
 // A carriage return before a newline is dropped.
 func clean(s string) string {
 	if !strings.ContainsFunc(s, harmful) && utf8.ValidString(s) {
@@ -76,7 +76,7 @@ func harmful(r rune) bool {
 	case unicode.IsControl(r):
 		return true
 	}
-	return r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	return r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u2028' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
 func appendVisible(b *strings.Builder, r rune) {

@@ -17,6 +17,7 @@ func TestClean(t *testing.T) {
 		{"line end of another system", "a\r\nb", "a\nb"},
 		{"backspace and delete", "a\b\x7f", `a\x08\x7f`},
 		{"turned around", "a\u202eb", `a\u202eb`},
+		{"line ends that are no newline", "a\u2028b\u2029c\u0085d", `a\u2028b\u2029c\x85d`},
 		{"no UTF-8", "a\xffb", "a\ufffdb"},
 	} {
 		if got := clean(c.in); got != c.want {
