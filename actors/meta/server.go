@@ -28,21 +28,24 @@ type askedKey struct{}
 type server struct{ mcp *mcpserver.MCPServer }
 
 func newServer() *server {
-	s := mcpserver.NewMCPServer(Name, "1", mcpserver.WithToolCapabilities(false), mcpserver.WithStrictInputSchemaDefault(), mcpserver.WithInputSchemaValidation())
+	s := mcpserver.NewMCPServer(Name, "1", mcpserver.WithToolCapabilities(false), mcpserver.WithStrictInputSchemaDefault())
 	for _, t := range tools() {
-		s.AddTool(t.definition, handler(t.run))
+		s.AddTool(t.definition, handler(t))
 	}
 	return &server{s}
 }
 
 // handler gives a tool what it works with. What it says instead of a result is a result that says isError, for an agent to read.
-func handler(run func(context.Context, *asked, mcp.CallToolRequest) (any, error)) mcpserver.ToolHandlerFunc {
+func handler(t tool) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		a, _ := ctx.Value(askedKey{}).(*asked)
-		if a == nil || run == nil {
+		if a == nil || t.run == nil {
 			return mcp.NewToolResultError("this tool cannot be called here"), nil
 		}
-		result, err := run(ctx, a, request)
+		if err := checkArguments(&t.definition.InputSchema, request); err != nil {
+			return mcp.NewToolResultError(err.Error()), nil
+		}
+		result, err := t.run(ctx, a, request)
 		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}

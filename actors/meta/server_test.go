@@ -242,12 +242,17 @@ func TestSenselessArguments(t *testing.T) {
 	d.has("a", protocol.Tools, described("alpha", "one"))
 	d.publish()
 	for _, c := range []struct{ tool, arguments, want string }{
-		{searchCatalog, `{}`, "query"},
-		{searchCatalog, `{"query":7}`, "query"},
-		{searchCatalog, `{"query":"a","limit":0}`, "limit"},
-		{searchCatalog, `{"query":"a","limit":1e9}`, "limit"},
-		{searchCatalog, `{"query":"a","kinds":["gizmo"]}`, "kinds"},
-		{searchCatalog, `{"query":"a","more":1}`, "more"},
+		{searchCatalog, `{}`, `"query: missing, want a string"`},
+		{searchCatalog, `{"query":null}`, `"query: missing, want a string"`},
+		{searchCatalog, `{"query":7}`, `"query: want a string"`},
+		{searchCatalog, `{"query":"a","limit":0}`, `"limit: want a whole number from 1 to 1000"`},
+		{searchCatalog, `{"query":"a","limit":1e9}`, `"limit: want a whole number from 1 to 1000"`},
+		{searchCatalog, `{"query":"a","limit":1.5}`, `"limit: want a whole number from 1 to 1000"`},
+		{searchCatalog, `{"query":"a","limit":"5"}`, `"limit: want a whole number from 1 to 1000"`},
+		{searchCatalog, `{"query":"a","kinds":["gizmo"]}`, `"kinds: want a list of any of tool, prompt, resource, template"`},
+		{searchCatalog, `{"query":"a","kinds":"tool"}`, `"kinds: want a list of any of tool, prompt, resource, template"`},
+		{searchCatalog, `{"query":"a","more":1}`, `"more: there is no such argument; it takes kinds, limit, query, server"`},
+		{"server_status", `{"server":"a"}`, `"server: there is no such argument; it takes none"`},
 		{searchCatalog, `{"query":"` + strings.Repeat("a ", 500_000) + `"}`, "at most 4096"},
 		{"catalog_tools", `{"server":"nobody"}`, "server not found: nobody"},
 		{"catalog_tools", `{"serverId":"a"}`, "serverId"},
