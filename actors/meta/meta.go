@@ -3,6 +3,7 @@ package meta
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"goblin-actor/actors/catalog"
@@ -26,7 +27,7 @@ type Options struct {
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "meta", Kind: "meta", Mailbox: 2 * maxWaiting, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
-		return &meta{Options: o, state: newState(o.Registry, self.Reference()), server: newServer(), index: &index{}, running: map[uint64]context.CancelFunc{}}
+		return &meta{Options: o, state: newState(o.Registry, self.Reference()), server: newServer(), index: &index{}, running: map[uint64]context.CancelFunc{}, processors: make(chan struct{}, processors())}
 	})
 }
 
@@ -47,7 +48,12 @@ type meta struct {
 	server  *server
 	index   *index
 	running map[uint64]context.CancelFunc // by number
+
+	processors chan struct{} // holds one of whoever computes
 }
+
+// processors is how many calls compute at the same time: half of what there is stays for those who want to call servers.
+func processors() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 func (m *meta) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return step(m.state, now, msg, out)
@@ -92,7 +98,7 @@ func (m *meta) Act(self kernel.Self, act any) {
 func (m *meta) run(self kernel.Self, a run) {
 	calling, cancel := context.WithCancel(context.Background())
 	m.running[a.number] = cancel
-	server, asked := m.server, &asked{snapshot: a.snapshot, index: m.index, monitor: m.Monitor}
+	server, asked, processors := m.server, &asked{snapshot: a.snapshot, index: m.index, monitor: m.Monitor}, m.processors
 	self.Go(func(ctx context.Context) (result any) {
 		defer cancel()
 		stop := context.AfterFunc(ctx, cancel)
@@ -103,6 +109,14 @@ func (m *meta) run(self kernel.Self, a run) {
 				result = ran{number: a.number, fault: internalFault}
 			}
 		}()
+		if a.request.Item != serverStatusTool { // that one waits for others
+			select {
+			case processors <- struct{}{}:
+				defer func() { <-processors }()
+			case <-calling.Done():
+				return ran{number: a.number, fault: internalFault} // nobody wants the answer
+			}
+		}
 		frame, fault := server.answer(calling, asked, a.request)
 		return ran{a.number, frame, fault}
 	})

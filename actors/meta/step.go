@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	maxRunning = 4                // calls at once: they need a processor, not patience
+	maxRunning = 4                // calls at once
 	maxWaiting = 1024             // more calls are refused
+	waitAtMost = 10 * time.Second // for a turn
 	keepIndex  = 10 * time.Minute // without a search, the index goes
 )
 
@@ -25,11 +26,15 @@ type state struct {
 	number  uint64
 	running map[uint64]message.Dispatch
 	numbers map[message.CallRef]uint64 // of those that run
-	waiting []message.Dispatch
+	waiting turns
+	ringing bool // a waited is on its way
 
 	searched time.Time // when a search began last
 	timed    bool      // an unused is on its way
 }
+
+// waited: perhaps a call has waited for too long.
+type waited struct{}
 
 // unused: perhaps nobody has searched for a while.
 type unused struct{}
@@ -55,6 +60,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.cancel(m, out)
 	case ran:
 		return s.ran(now, m, out)
+	case waited:
+		return s.waited(now, out)
 	case unused:
 		return s.unused(now, out)
 	case kernel.Stopping:
@@ -63,21 +70,18 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// dispatch takes a call, or refuses it when too many wait.
+// dispatch takes a call, or refuses one when too many wait.
 func (s *state) dispatch(now time.Time, m message.Dispatch, out []kernel.Effect) []kernel.Effect {
-	if len(s.waiting) >= maxWaiting {
-		return append(out, failed(m, &protocol.Fault{Name: protocol.QueueFull, Server: Name, Message: "too many calls of the gateway's own tools wait", Retryable: true}))
+	if refused, full := s.waiting.add(waiting{m, now.Add(waitAtMost)}); full {
+		out = append(out, failed(refused, &protocol.Fault{Name: protocol.QueueFull, Server: Name, Message: "too many calls of the gateway's own tools wait", Retryable: true}))
 	}
-	s.waiting = append(s.waiting, m)
 	return s.pump(now, out)
 }
 
 // pump runs what may run. Before the first snapshot nothing does.
 func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
-	for s.snapshot != nil && len(s.waiting) > 0 && len(s.running) < maxRunning {
-		m := s.waiting[0]
-		s.waiting[0] = message.Dispatch{}
-		s.waiting = s.waiting[1:]
+	for s.snapshot != nil && s.waiting.count > 0 && len(s.running) < maxRunning {
+		m := s.waiting.next()
 		s.number++
 		s.running[s.number], s.numbers[m.Call] = m, s.number
 		if searches(m.Request.Item) {
@@ -89,7 +93,32 @@ func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
 		}
 		out = append(out, kernel.Tell(m.Call.Holder, message.Written{Seq: m.Call.Seq}), kernel.Act(run{s.number, m.Request, s.snapshot}))
 	}
-	return out
+	return s.ring(waitAtMost, out)
+}
+
+// ring has those that wait looked at again, if any do.
+func (s *state) ring(after time.Duration, out []kernel.Effect) []kernel.Effect {
+	if s.ringing || s.waiting.count == 0 {
+		return out
+	}
+	s.ringing = true
+	return append(out, kernel.WakeAfter(after, waited{}))
+}
+
+// waited refuses the calls whose turn has not come in time.
+func (s *state) waited(now time.Time, out []kernel.Effect) []kernel.Effect {
+	s.ringing = false
+	next := now.Add(waitAtMost)
+	for _, d := range s.waiting.take(func(w *waiting) bool {
+		late := !now.Before(w.until)
+		if !late && w.until.Before(next) {
+			next = w.until
+		}
+		return late
+	}) {
+		out = append(out, failed(d, &protocol.Fault{Name: protocol.QueueTimeout, Server: Name, Message: "too many calls of the gateway's own tools run: this one waited for " + waitAtMost.String(), Retryable: true}))
+	}
+	return s.ring(next.Sub(now), out)
 }
 
 // cancel forgets a call. One that runs keeps its place until it has ended: what is cancelled works on for a while.
@@ -98,7 +127,7 @@ func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 		delete(s.numbers, m.Call)
 		return append(out, kernel.Act(halt{number}))
 	}
-	s.waiting = slices.DeleteFunc(s.waiting, func(d message.Dispatch) bool { return d.Call == m.Call })
+	s.waiting.take(func(w *waiting) bool { return w.Call == m.Call })
 	return out
 }
 
@@ -135,10 +164,10 @@ func (s *state) stopping(out []kernel.Effect) []kernel.Effect {
 			out = append(out, failed(d, fault))
 		}
 	}
-	for _, d := range s.waiting {
+	for _, d := range s.waiting.take(func(*waiting) bool { return true }) {
 		out = append(out, failed(d, fault))
 	}
-	s.running, s.numbers, s.waiting = nil, nil, nil
+	s.running, s.numbers = nil, nil
 	return append(out, kernel.Act(dropIndex{}), kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 }
 

@@ -16,6 +16,8 @@ const (
 const (
 	searchCatalog   = "search_catalog"
 	searchResources = "search_resources"
+
+	serverStatusTool = "server_status"
 )
 
 // searches reports whether a tool needs the index.
@@ -69,6 +71,6 @@ func tools() []tool {
 			wanted("name", "name of the tool"), mcp.WithObject("arguments", mcp.Description("its arguments"))), nil},
 		{mcp.NewTool(ReadResource, mcp.WithDescription("Read a resource by its URI, listed or made from a template."), wanted("uri", "URI of the resource"),
 			mcp.WithToolAnnotation(mcp.ToolAnnotation{ReadOnlyHint: new(true)})), nil},
-		{define("server_status", "Which servers there are, what they have, and which of them are not available, and why.", statusSchema), serverStatus},
+		{define(serverStatusTool, "Which servers there are, what they have, and which of them are not available, and why.", statusSchema), serverStatus},
 	}
 }
