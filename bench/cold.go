@@ -50,7 +50,7 @@ const (
 )
 
 func (c *Cold) tables() [][][]string {
-	rows := [][]string{{"servers × tools", "file MiB", "page KiB", "list ms", "best", "worst", "initialize", "no file", "bare"}}
+	rows := [][]string{{"servers × tools", "file MiB", "page KiB", "list ms", "best", "worst", "init", "no file", "bare"}}
 	for _, r := range c.Rows {
 		rows = append(rows, []string{fmt.Sprintf("%d × %d", r.Servers, r.Tools), number("%.1f", r.FileMiB), fmt.Sprint(r.Bytes >> 10),
 			number("%.1f", r.Median), number("%.1f", r.Best), number("%.1f", r.Worst), number("%.1f", r.Start), number("%.0f", r.Unknown), number("%.1f", r.Bare)})
