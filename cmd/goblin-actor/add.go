@@ -15,6 +15,7 @@ import (
 func newAdd() *cobra.Command {
 	var path, kind, cwd string
 	var env, headers []string
+	var lazy bool
 	var then applying
 	cmd := &cobra.Command{
 		Use:   "add NAME [--env K=V]… -- COMMAND [ARG]…, or: add NAME URL",
@@ -33,7 +34,7 @@ stands in the file.`,
 			if err != nil {
 				return err
 			}
-			e.Type, e.Cwd = kind, cwd
+			e.Type, e.Cwd, e.Lazy = kind, cwd, lazy
 			if e.Env, err = pairs("--env", "=", env); err != nil {
 				return err
 			}
@@ -55,6 +56,7 @@ stands in the file.`,
 	flags.StringArrayVar(&headers, "header", nil, "header sent to the URL, 'NAME: VALUE' (may be given several times)")
 	flags.StringVar(&kind, "type", "", "how to speak to it: http, sse or stdio (default: found out)")
 	flags.StringVar(&cwd, "cwd", "", "working directory of the command")
+	flags.BoolVar(&lazy, "lazy", false, "start it with its first call, not with the gateway (startup: lazy)")
 	then.flags(cmd)
 	return cmd
 }

@@ -16,6 +16,7 @@ import (
 
 const (
 	readyPause   = 30 * time.Millisecond // servers that get ready together are looked up together
+	silence      = 5 * time.Second       // after which those that still start are named
 	maxTold      = 1000                  // different faults that are counted; beyond that all are told again
 	nameColumns  = 12                    // a server's name, unless one is longer
 	reasonLength = 300                   // of a fault, in characters
@@ -168,17 +169,32 @@ func (t *terminalLines) line(at time.Time, mark, server, text string) {
 
 // follow tells of the servers that get ready until ctx ends. The caller starts it as a goroutine.
 func (t *terminalLines) follow(ctx context.Context, snapshot func(context.Context) (*status.Snapshot, error)) {
+	slow := time.After(silence)
 	for {
+		tell := t.tell
 		select {
 		case <-t.ready:
+			time.Sleep(readyPause)
+		case <-slow:
+			tell = t.tellSlow
 		case <-ctx.Done():
 			return
 		}
-		time.Sleep(readyPause)
 		if s, err := snapshot(ctx); err == nil {
-			t.tell(s, time.Now())
+			tell(s, time.Now())
 		}
 	}
+}
+
+// tellSlow names the servers that have neither got ready nor failed yet: whoever waits for them is to know that it is the
+// servers, and what may keep them.
+func (t *terminalLines) tellSlow(s *status.Snapshot, now time.Time) {
+	if len(s.Waiting) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.line(now, t.p.warn("…"), "", "still starting: "+listed(s.Waiting)+" (npx and uvx download what they run for the first time)")
 }
 
 // tell prints a line for each server that is ready and was not when it was last looked.

@@ -32,6 +32,8 @@ func TestTerminalLog(t *testing.T) {
 	log.Error("the configuration is not reloaded", "err", errors.New("goblin.yaml:1:1: no\ngoblin.yaml:2:1: neither"))
 	log.Warn("listen has changed")
 	servers := []status.Server{{Name: "bad", State: "waiting"}, {Name: "files", State: "ready", Tools: 11, Prompts: 1}, {Name: "off", State: "disabled"}}
+	handler.tellSlow(&status.Snapshot{Servers: servers}, began)
+	handler.tellSlow(&status.Snapshot{Servers: servers, Waiting: []string{"files", "slow"}}, began)
 	handler.tell(&status.Snapshot{Servers: servers}, handler.since[""].Add(800*time.Millisecond))
 	handler.tell(&status.Snapshot{Servers: servers}, began.Add(900*time.Millisecond))
 	var got []string
@@ -48,6 +50,7 @@ func TestTerminalLog(t *testing.T) {
 		`▲ configuration: goblin.yaml:1:1: hm`,
 		`✗ the configuration is not reloaded: goblin.yaml:1:1: no; goblin.yaml:2:1: neither`,
 		`▲ listen has changed`,
+		`… still starting: files, slow (npx and uvx download what they run for the first time)`,
 		`✓ files         ready  11 tools, 1 prompt  0.8 s        1 of 2 ready`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

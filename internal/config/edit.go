@@ -24,6 +24,7 @@ type Entry struct {
 	Headers []Variable
 	EnvFile string
 	Timeout string // a duration; "" = the default
+	Lazy    bool   // it starts with its first call
 
 	Disabled      bool
 	ToolsDisabled []string
@@ -227,6 +228,9 @@ func (e Entry) node() *node {
 	texts("headers", e.Headers)
 	if e.Cwd != "" {
 		add("cwd", textNode(e.Cwd))
+	}
+	if e.Lazy {
+		add("startup", textNode("lazy"))
 	}
 	for _, one := range []struct{ key, value string }{{"envFile", e.EnvFile}, {"timeout", e.Timeout}} {
 		if one.value != "" {
