@@ -2,11 +2,12 @@ package actors
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/textproto"
 	"slices"
 	"strconv"
 	"testing"
@@ -66,83 +67,128 @@ func serveForBench(b *testing.B) string {
 	fake := &actortest.Server{Tools: tools, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[{"type":"text","text":"some text that makes it about two hundred bytes long, as results are, too"}]}`)))
 	}}
+	projects := []config.Project{{Name: "alpha", Tools: config.Filter{Deny: []string{"*9", "*_hidden"}}}}
+	for i := range 9 {
+		projects = append(projects, config.Project{Name: fmt.Sprintf("p%d", i), Servers: []string{"one"}})
+	}
+	return serveOnLoopback(b, fake.Open, func(c *config.Config) { c.Projects = projects })
+}
+
+// serveOnLoopback is a gateway over one server, called one, and returns where it listens.
+func serveOnLoopback(tb testing.TB, open func(upstream.Sink) upstream.Link, change func(*config.Config)) string {
+	tb.Helper()
 	cfg := config.Default()
 	server := config.DefaultServer()
 	server.Name, server.Written, server.Command = "one", "one", "fake"
 	cfg.Servers = []config.Server{server}
-	cfg.Projects = []config.Project{{Name: "alpha", Tools: config.Filter{Deny: []string{"*9", "*_hidden"}}}}
-	for i := range 9 {
-		cfg.Projects = append(cfg.Projects, config.Project{Name: fmt.Sprintf("p%d", i), Servers: []string{"one"}})
-	}
+	change(&cfg)
 	log := slog.New(slog.DiscardHandler)
 	g, err := Start(&cfg, Options{Version: "test", Log: log,
-		Open: func(config.Server, int) (func(upstream.Sink) upstream.Link, string) { return fake.Open, "stdio" }})
+		Open: func(config.Server, int) (func(upstream.Sink) upstream.Link, string) { return open, "stdio" }})
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
 	go func() { _ = s.Serve(l) }()
-	b.Cleanup(func() { _ = g.Stop(b.Context(), 0); _ = s.Shutdown(b.Context()) })
-	for {
-		if status, err := g.Status(b.Context()); err == nil && status.Ready {
+	tb.Cleanup(func() { _ = g.Stop(context.Background(), 0); _ = s.Shutdown(context.Background()) })
+	for began := time.Now(); time.Since(began) < 5*time.Minute; time.Sleep(time.Millisecond) {
+		if status, err := g.Status(tb.Context()); err == nil && status.Ready {
 			return l.Addr().String()
 		}
 	}
+	tb.Fatal("the gateway is not ready")
+	return ""
 }
 
-// benchConn is a keep-alive connection with a session.
+const benchCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_tool500","arguments":{"a":1,"b":"some text that makes it about two hundred bytes long, as calls are"}}}`
+
+// benchConn is a keep-alive connection, with a session after begin. Its calls allocate nothing.
 type benchConn struct {
-	b       *testing.B
-	conn    net.Conn
-	r       *bufio.Reader
-	request []byte
+	tb       testing.TB
+	conn     net.Conn
+	r        *bufio.Reader
+	at, path string
+	session  string
+	request  []byte
+	body     []byte
 }
 
 func dialBench(b *testing.B, at, path string) *benchConn {
 	b.Helper()
-	conn, err := net.Dial("tcp", at)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { conn.Close() })
-	c := &benchConn{b: b, conn: conn, r: bufio.NewReaderSize(conn, 1<<16)}
-	post := func(body, session string) []byte {
-		return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n%sContent-Length: %d\r\n\r\n%s",
-			path, at, session, len(body), body)
-	}
-	c.request = post(initializeFrame, "")
-	session := c.call()
-	c.request = post(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_tool500","arguments":{"a":1,"b":"some text that makes it about two hundred bytes long, as calls are"}}}`,
-		"Mcp-Session-Id: "+session+"\r\n")
+	c := connect(b, at, path)
+	c.begin()
+	c.request = c.post("", benchCall)
 	return c
 }
 
-// call sends the request, reads the answer and returns the session it names.
-func (c *benchConn) call() string {
+func connect(tb testing.TB, at, path string) *benchConn {
+	tb.Helper()
+	conn, err := net.Dial("tcp", at)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { conn.Close() })
+	return &benchConn{tb: tb, conn: conn, r: bufio.NewReaderSize(conn, 1<<16), at: at, path: path}
+}
+
+// begin initializes a session.
+func (c *benchConn) begin() {
+	c.session = ""
+	c.request = c.post("", initializeFrame)
+	c.call()
+}
+
+// post is a request in the session; more are further lines of its header.
+func (c *benchConn) post(more, body string) []byte {
+	if c.session != "" {
+		more += "Mcp-Session-Id: " + c.session + "\r\n"
+	}
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n%sContent-Length: %d\r\n\r\n%s",
+		c.path, c.at, more, len(body), body)
+}
+
+// call sends the request and returns the body of the answer, which is good until the next.
+func (c *benchConn) call() []byte {
 	if _, err := c.conn.Write(c.request); err != nil {
-		c.b.Fatal(err)
+		c.tb.Fatal(err)
 	}
-	head := textproto.NewReader(c.r)
-	line, err := head.ReadLine()
-	if err != nil || line != "HTTP/1.1 200 OK" {
-		c.b.Fatal(line, err)
+	n := c.head()
+	if n > cap(c.body) {
+		c.body = make([]byte, n)
 	}
-	header, err := head.ReadMIMEHeader()
-	if err != nil {
-		c.b.Fatal(err)
+	if _, err := io.ReadFull(c.r, c.body[:n]); err != nil {
+		c.tb.Fatal(err)
 	}
-	n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
-	if err != nil {
-		c.b.Fatal(err)
+	return c.body[:n]
+}
+
+// head reads the head of an answer that went well and returns the length of the body.
+func (c *benchConn) head() (length int) {
+	for first := true; ; first = false {
+		line, err := c.r.ReadSlice('\n')
+		if err != nil || first && !bytes.HasPrefix(line, []byte("HTTP/1.1 20")) {
+			rest, _ := c.r.Peek(c.r.Buffered())
+			c.tb.Fatalf("%s%s: %v", line, rest, err)
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			return length
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimSpace(value)
+		switch {
+		case bytes.EqualFold(name, []byte("Content-Length")):
+			for _, digit := range value {
+				length = 10*length + int(digit-'0')
+			}
+		case c.session == "" && bytes.EqualFold(name, []byte("Mcp-Session-Id")):
+			c.session = string(value)
+		}
 	}
-	if _, err := io.CopyN(io.Discard, c.r, n); err != nil {
-		c.b.Fatal(err)
-	}
-	return header.Get("Mcp-Session-Id")
 }
 
 // BenchmarkProjectDecision is the part of a call that knows of projects, alone: what the request may see, that view, and the tool in it.
