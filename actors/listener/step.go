@@ -71,7 +71,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		}
 		return append(out, kernel.Act(edge.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 	case message.Published:
-		return s.published(m.Snapshot, out)
+		return s.published(m, out)
 	case message.Subscribed:
 		return s.subscribed(m, out)
 	case ackDue:
@@ -110,7 +110,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 }
 
 // published takes the first catalog, or compares a newer one with what the client was told.
-func (s *state) published(snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
+func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Effect {
+	snapshot := m.Snapshot
 	view, ok := snapshot.View(s.key)
 	switch {
 	case !ok && !s.begun:
@@ -123,7 +124,10 @@ func (s *state) published(snapshot *catalog.Snapshot, out []kernel.Effect) []ker
 	s.view = view
 	if s.begun {
 		out, _ = edge.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, nil, out)
-		return s.tellChanges(s.keepPromises(out))
+		if out = s.keepPromises(out); m.Early {
+			return out
+		}
+		return s.tellChanges(out)
 	}
 	return s.begin(out)
 }

@@ -61,7 +61,10 @@ func (Subscribe) Class() kernel.Class   { return kernel.Outcome }
 func (Unsubscribe) Class() kernel.Class { return kernel.Outcome }
 
 // Published carries the newest Snapshot to whoever subscribed. A newer one replaces one that still waits.
-type Published struct{ Snapshot *catalog.Snapshot }
+type Published struct {
+	Snapshot *catalog.Snapshot
+	Early    bool // clients are not told of it yet: another Published comes when they may be, at the latest 250 ms after the last they were told of
+}
 
 func (Published) Class() kernel.Class { return kernel.State }
 

@@ -30,7 +30,8 @@ func BenchmarkChange(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		now = now.Add(time.Hour)
-		s.waiting, s.spoken.waiting = false, false
+		s.pace.restarted()
+		s.spoken.waiting = false
 		effects := s.step(now, message.ServerCatalog{Server: "server99", Kind: protocol.Tools, Items: append([][]byte(nil), lists[i%2]...)}, nil)
 		told := 0
 		for _, e := range effects {

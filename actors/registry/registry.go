@@ -11,9 +11,6 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// pause is the shortest time between two publications that change what clients see.
-const pause = 250 * time.Millisecond
-
 // slice is how many subscribers are told in one go; then the mailbox has its turn.
 const slice = 512
 
@@ -59,7 +56,7 @@ func (r *registry) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 func (r *registry) Act(self kernel.Self, act any) {
 	switch e := act.(type) {
 	case publish:
-		var published any = message.Published{Snapshot: e.snapshot}
+		var published any = message.Published{Snapshot: e.snapshot, Early: e.early}
 		for _, to := range e.to {
 			to.Tell(published)
 		}

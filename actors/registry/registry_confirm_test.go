@@ -43,14 +43,31 @@ func TestConfirm(t *testing.T) {
 		ask(2)
 		ask(3)
 		confirmed("within the pause")
+		time.Sleep(earlyLeast)
+		confirmed("what has just come is seen before its end", 2, 3)
+		time.Sleep(pause - earlyLeast)
+		for range hurriedChanges { // neither is a newcomer then
+			h.tools("two", "c")
+			h.tools("two", "b")
+		}
+		time.Sleep(pause)
+		h.tools("two", "c")
+		time.Sleep(time.Second)
+		for _, s := range subscribers {
+			h.seen(s)
+		}
+		h.tools("two", "b")
+		h.tools("two", "d")
+		ask(4)
+		confirmed("within the pause")
 		time.Sleep(pause - 1)
 		confirmed("a nanosecond before its end")
 		time.Sleep(time.Nanosecond)
-		confirmed("at its end", 2, 3)
+		confirmed("at its end", 4)
 		for _, s := range subscribers {
-			h.expect(s, "by then", "one_a two_b")
+			h.expect(s, "by then", "one_a two_b", "one_a two_d")
 		}
-		ask(4)
-		confirmed("nothing is outstanding", 4)
+		ask(5)
+		confirmed("nothing is outstanding", 5)
 	})
 }

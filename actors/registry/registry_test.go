@@ -60,11 +60,15 @@ func (h *house) tools(server string, names ...string) {
 	h.registry.Tell(message.ServerCatalog{Server: server, Kind: protocol.Tools, Items: items(names...)})
 }
 
-// seen returns the tools of each snapshot the probe was sent since it was last asked, oldest first.
-func (*house) seen(p actortest.Probe) (list []string) {
+// seen returns the tools of each snapshot that the probe was sent to tell of since it was last asked, oldest first.
+func (h *house) seen(p actortest.Probe) []string { return h.sent(p, false) }
+
+func (*house) sent(p actortest.Probe, early bool) (list []string) {
 	synctest.Wait()
 	for _, m := range actortest.Of[message.Published](p) {
-		list = append(list, tools(m.Snapshot))
+		if m.Early == early {
+			list = append(list, tools(m.Snapshot))
+		}
 	}
 	return list
 }
@@ -111,6 +115,37 @@ func TestCoalescing(t *testing.T) {
 		h.expect(p, "an hour later")
 		h.tools("s", "z")
 		h.expect(p, "after a rest", "s_z")
+	})
+}
+
+// What a server offers that has just come is seen before the pause is over, so that who looks soon after the start misses nothing;
+// clients are told when it is over, once.
+func TestNewcomersAreSeenEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		p := h.subscriber("p")
+		h.rules("a", 0)
+		h.rules("b", 1)
+		h.tools("a", "x")
+		if got := h.seen(p); len(got) == 0 || got[len(got)-1] != "a_x" {
+			t.Errorf("the first is told at once: %q", got)
+		}
+		h.tools("b", "y")
+		time.Sleep(earlyLeast)
+		if got := h.sent(p, true); fmt.Sprint(got) != "[a_x b_y]" {
+			t.Errorf("a millisecond later: %q", got)
+		}
+		late := h.subscriber("late")
+		if got := h.sent(late, true); fmt.Sprint(got) != "[a_x b_y]" {
+			t.Errorf("who comes meanwhile: %q", got)
+		}
+		time.Sleep(pause - earlyLeast - 1)
+		h.expect(p, "a nanosecond before the end of the pause")
+		time.Sleep(time.Nanosecond)
+		h.expect(p, "at its end", "a_x b_y")
+		h.expect(late, "at its end", "a_x b_y")
+		time.Sleep(time.Hour)
+		h.expect(p, "an hour later")
 	})
 }
 

@@ -29,26 +29,24 @@ type state struct {
 	unbuilt []message.Confirm // ask for what may not be in the snapshot
 	untold  []message.Confirm // ask for what is, and that not all subscribers have been told of
 
-	dirty      bool      // something changed that is not in the snapshot
-	published  time.Time // when the last snapshot went out that changes what clients see; zero = never
-	waiting    bool      // a due is on its way
-	generation uint64    // of the newest due; older ones count for nothing
+	dirty bool // something changed that is not in the snapshot
+	pace  pace
 
 	spoken spoken
 }
 
 // served is what we know of one server. Its lists may come before its rules do; then they wait here.
 type served struct {
-	server *catalog.Server // nil: no rules yet
-	items  [protocol.ItemKinds][][]byte
-	asked  [protocol.ItemKinds]bool
-	silent [protocol.ItemKinds]bool
+	server  *catalog.Server // nil: no rules yet
+	items   [protocol.ItemKinds][][]byte
+	asked   [protocol.ItemKinds]bool
+	silent  [protocol.ItemKinds]bool
+	hurried int // changes of it that were published early
 }
 
 // Messages of the registry to itself.
 type (
-	due  struct{ generation uint64 } // the pause is over
-	goOn struct{ version uint64 }    // the next slice of subscribers
+	goOn struct{ version uint64 } // the next slice of subscribers
 
 	firstOver struct{} // the servers that are expected have had their time
 )
@@ -60,6 +58,7 @@ type (
 	publish struct {
 		to       []kernel.Reference // part of state.subscribers: valid until the next step
 		snapshot *catalog.Snapshot
+		early    bool
 	}
 )
 
@@ -72,7 +71,8 @@ func newState(o Options) *state {
 func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started: // after a restart the timers are gone
-		s.waiting, s.spoken.waiting = false, false
+		s.pace.restarted()
+		s.spoken.waiting = false
 		s.told = 0
 		if s.expect > 0 {
 			return append(out, kernel.WakeAfter(firstWait, firstOver{}))
@@ -83,7 +83,7 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	case message.ServerRules:
 		if of := s.of(m.Server.Name); of.server == nil || !reflect.DeepEqual(*of.server, m.Server) {
 			of.server = &m.Server
-			s.dirty = true
+			s.changedFor(of)
 		}
 	case message.ServerCatalog:
 		s.list(m)
@@ -100,9 +100,7 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	case message.Unsubscribe:
 		s.unsubscribe(m.Who)
 	case due:
-		if m.generation == s.generation {
-			s.waiting = false
-		}
+		s.pace.came(m)
 	case speak:
 		if m.generation == s.spoken.generation {
 			out = s.tellLog(now, out)
@@ -142,17 +140,14 @@ func (s *state) of(server string) *served {
 // list replaces one list of one server. An equal one that the server did not announce is no change.
 func (s *state) list(m message.ServerCatalog) {
 	of := s.of(m.Server)
+	changed := m.Asked || of.silent[m.Kind] != m.Silent
+	of.asked[m.Kind], of.silent[m.Kind] = of.asked[m.Kind] || m.Asked, m.Silent
 	if !slices.EqualFunc(of.items[m.Kind], m.Items, bytes.Equal) {
 		of.items[m.Kind] = m.Items
-		s.dirty = s.dirty || of.server != nil
+		changed = true
 	}
-	if of.silent[m.Kind] != m.Silent {
-		of.silent[m.Kind] = m.Silent
-		s.dirty = s.dirty || of.server != nil
-	}
-	if m.Asked {
-		of.asked[m.Kind] = true
-		s.dirty = s.dirty || of.server != nil
+	if changed && of.server != nil {
+		s.changedFor(of)
 	}
 }
 
@@ -167,7 +162,7 @@ func (s *state) subscribe(who kernel.Reference, out []kernel.Effect) []kernel.Ef
 	if s.told == len(s.subscribers)-1 {
 		s.told++
 	}
-	return append(out, kernel.Act(publish{s.subscribers[len(s.subscribers)-1:], s.snapshot}))
+	return append(out, kernel.Act(publish{s.subscribers[len(s.subscribers)-1:], s.snapshot, s.pace.behind}))
 }
 
 func (s *state) unsubscribe(who kernel.Reference) {
@@ -198,27 +193,27 @@ func (s *state) expected() bool {
 	return s.expect > 0
 }
 
-// settle builds and publishes what has changed, now or when the pause is over.
+// settle builds and publishes what has changed, now or when it may.
 func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if !s.dirty || s.waiting || s.expected() {
+	if !s.dirty && !s.pace.behind || s.expected() {
 		return out
 	}
-	if left := s.published.Add(pause).Sub(now); !s.published.IsZero() && left > 0 {
-		s.waiting = true
-		s.generation++
-		return append(out, kernel.WakeAfter(left, due{s.generation}))
+	at, early := s.pace.next(now, s.dirty)
+	if at.After(now) {
+		return s.pace.wait(now, at, early, out)
 	}
 	old := s.snapshot
-	s.snapshot = catalog.Build(old, s.sources(), s.naming, s.projects...)
-	s.dirty = false
-	if s.noticed(old) {
-		s.published = now
+	if s.dirty {
+		s.snapshot = catalog.Build(old, s.sources(), s.naming, s.projects...)
+		s.dirty = false
+		for _, warning := range without(s.snapshot.Warnings(), old.Warnings()) {
+			out = append(out, kernel.Log(slog.LevelWarn, "catalog", "warning", warning))
+		}
 	}
-	for _, warning := range without(s.snapshot.Warnings(), old.Warnings()) {
-		out = append(out, kernel.Log(slog.LevelWarn, "catalog", "warning", warning))
-	}
+	s.pace.published(now, early, s.noticed(old), s.items())
 	s.told = 0
-	return s.changed(now, old, s.tellOn(out)) // who hears of a change finds it in the list
+	out = s.changed(now, old, s.tellOn(out)) // who hears of a change finds it in the list
+	return s.settle(now, out)                // what went out early is told of later
 }
 
 // noticed reports whether the new snapshot is to keep the next one waiting: clients see it, or would without metaTools: only. The
@@ -251,11 +246,21 @@ func (s *state) tellOn(out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	s.told += len(next)
-	out = append(out, kernel.Act(publish{next, s.snapshot}))
+	out = append(out, kernel.Act(publish{next, s.snapshot, s.pace.behind}))
 	if s.told < len(s.subscribers) {
 		out = append(out, kernel.Act(goOn{s.snapshot.Version}))
 	}
 	return out
+}
+
+// items is how many items the servers have.
+func (s *state) items() (n int) {
+	for _, of := range s.servers {
+		for _, items := range of.items {
+			n += len(items)
+		}
+	}
+	return n
 }
 
 func without(all, known []string) (fresh []string) {

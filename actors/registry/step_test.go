@@ -27,7 +27,9 @@ type world struct {
 	timers []timer
 	mail   []any
 	last   map[kernel.Reference]*catalog.Snapshot // what each was sent last
-	builds []time.Time                            // when generations went up
+	early  map[kernel.Reference]bool              // whether that was early
+	told   []time.Time                            // when clients were told of a change
+	known  *catalog.Snapshot                      // what they were told of last
 }
 
 type timer struct {
@@ -36,15 +38,15 @@ type timer struct {
 }
 
 func (w *world) step(msg any) {
-	before := w.s.snapshot
 	effects := w.s.step(w.now, msg, nil)
-	if w.s.snapshot.Generation != before.Generation {
-		w.builds = append(w.builds, w.now)
+	if !w.s.pace.behind && w.s.snapshot.Generation != w.known.Generation {
+		w.told, w.known = append(w.told, w.now), w.s.snapshot
 	}
 	for _, e := range effects {
 		switch e := e.Act.(type) {
 		case publish:
 			for _, to := range e.to {
+				w.early[to] = e.early
 				if old := w.last[to]; old != nil && old.Version > e.snapshot.Version {
 					w.t.Fatalf("version %d after %d", e.snapshot.Version, old.Version)
 				}
@@ -64,8 +66,14 @@ func (w *world) wake(e kernel.Wake) {
 	if _, ok := e.Msg.(speak); ok {
 		limit = spokenPause
 	}
+	sort := func(msg any) any {
+		if d, ok := msg.(due); ok {
+			return d.early
+		}
+		return reflect.TypeOf(msg)
+	}
 	for _, t := range w.timers {
-		if reflect.TypeOf(t.msg) == reflect.TypeOf(e.Msg) {
+		if sort(t.msg) == sort(e.Msg) {
 			w.t.Fatalf("two timers at once: %T", e.Msg)
 		}
 	}
@@ -99,7 +107,7 @@ func (w *world) deliver() bool {
 	return true
 }
 
-// Whatever comes in whatever order: publications that change something are a pause apart, nobody gets an older
+// Whatever comes in whatever order: publications that clients are told of are a pause apart, nobody gets an older
 // snapshot after a newer one, and in the end every subscriber has the newest, which is what the servers offer.
 func TestScripts(t *testing.T) {
 	system := kernel.New(kernel.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -109,7 +117,8 @@ func TestScripts(t *testing.T) {
 		refs[i] = actortest.NewProbe(system, fmt.Sprintf("p%d", i)).Reference
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		w := &world{t: rt, s: newState(Options{Naming: naming}), now: time.Unix(1e9, 0), last: map[kernel.Reference]*catalog.Snapshot{}}
+		w := &world{t: rt, s: newState(Options{Naming: naming}), now: time.Unix(1e9, 0), last: map[kernel.Reference]*catalog.Snapshot{}, early: map[kernel.Reference]bool{}}
+		w.known = w.s.snapshot
 		subscribed := map[kernel.Reference]bool{}
 		lists, known := map[string][][]byte{}, map[string]*catalog.Server{}
 		if rapid.Bool().Draw(rt, "many") {
@@ -168,9 +177,12 @@ func TestScripts(t *testing.T) {
 			if w.last[ref] != w.s.snapshot {
 				rt.Fatalf("%s does not have the newest", ref.Name())
 			}
+			if w.early[ref] {
+				rt.Fatalf("%s has the newest, and may not tell its client", ref.Name())
+			}
 		}
-		for i := 1; i < len(w.builds); i++ {
-			if gap := w.builds[i].Sub(w.builds[i-1]); gap < pause {
+		for i := 1; i < len(w.told); i++ {
+			if gap := w.told[i].Sub(w.told[i-1]); gap < pause {
 				rt.Fatalf("%v between two publications", gap)
 			}
 		}
@@ -186,7 +198,7 @@ func TestStep(t *testing.T) {
 			switch e := e.Act.(type) {
 			case kernel.Wake:
 				if d, ok := e.Msg.(due); ok {
-					out += fmt.Sprintf("wake %v #%d;", e.After, d.generation)
+					out += fmt.Sprintf("wake %v #%d %t;", e.After, d.generation, d.early)
 				} else {
 					out += fmt.Sprintf("%T %v;", e.Msg, e.After)
 				}
@@ -208,13 +220,26 @@ func TestStep(t *testing.T) {
 		{0, kernel.Started{}, ""},
 		{0, message.ServerRules{Server: catalog.Server{Name: "s"}}, "registry.speak 1s;"}, // nobody to tell
 		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "log;remember 1;"},
-		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("a")}, "wake 249ms #1;"},
-		{time.Millisecond, message.ServerCatalog{Server: "s", Items: items("b")}, ""},
-		{0, due{0}, ""}, // of a former life
-		{pause - 2*time.Millisecond, due{1}, "remember 1;"},
-		{0, due{1}, ""},
+		{earlyLeast / 2, message.ServerCatalog{Server: "s", Items: items("a")}, "wake 500µs #1 true;"},
+		{earlyLeast / 4, message.ServerCatalog{Server: "s", Items: items("b")}, ""},
+		{0, due{true, 0}, ""}, // of a former life
+		{earlyLeast / 4, due{true, 1}, "remember 1;wake 249ms #1 false;"}, // clients find it, and are told later
+		{0, due{true, 1}, ""},
 		{0, message.ServerCatalog{Server: "s", Items: items("b")}, ""}, // equal
-		{0, message.ServerCatalog{Server: "s", Items: items("c")}, "wake 250ms #2;"},
+		{pause - earlyLeast, due{false, 1}, ""},
+		{0, message.ServerCatalog{Server: "s", Items: items("c")}, "wake 1ms #2 true;"},
+		{earlyLeast, due{true, 2}, "remember 1;wake 249ms #2 false;"},
+		{pause - earlyLeast, due{false, 2}, ""},
+		{0, message.ServerCatalog{Server: "s", Items: items("d"), Asked: true}, "wake 1ms #3 true;"},
+		{earlyLeast, due{true, 3}, "remember 1;wake 249ms #3 false;"},
+		{pause - earlyLeast, due{false, 3}, ""},
+		{0, message.ServerCatalog{Server: "s", Items: items("e")}, "wake 1ms #4 true;"},
+		{earlyLeast, due{true, 4}, "remember 1;wake 249ms #4 false;"},
+		{pause - earlyLeast, due{false, 4}, ""},
+		{0, message.ServerCatalog{Server: "s", Items: items("f")}, "wake 1ms #5 true;"},
+		{earlyLeast, due{true, 5}, "remember 1;wake 249ms #5 false;"},
+		{0, message.ServerCatalog{Server: "s", Items: items("g")}, ""}, // it is no newcomer any more
+		{pause - earlyLeast, due{false, 5}, "remember 1;"},
 		{0, goOn{99}, ""},
 		{0, message.Subscribe{}, ""},
 		{0, kernel.Stopping{}, ""},

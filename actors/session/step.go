@@ -136,7 +136,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.ServerLog:
 		return s.serverLog(m, out)
 	case message.Published:
-		return s.published(now, m.Snapshot, out)
+		return s.published(now, m, out)
 	case message.StreamOpened:
 		s.lastSeen = now
 		return s.streamOpened(m, out)

@@ -3,7 +3,6 @@ package session
 import (
 	"time"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -40,8 +39,8 @@ func (s *state) mayComeBack() bool {
 }
 
 // published takes a newer catalog, and tells the client what changed.
-func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
-	s.snapshot = snapshot
+func (s *state) published(now time.Time, m message.Published, out []kernel.Effect) []kernel.Effect {
+	s.snapshot = m.Snapshot
 	s.look()
 	switch {
 	case !s.viewGone, s.mayComeBack():
@@ -54,7 +53,11 @@ func (s *state) published(now time.Time, snapshot *catalog.Snapshot, out []kerne
 	default: // the initialize is on its way, and is to be told why
 		return out
 	}
-	return s.tellChanges(s.serveWaiting(now, s.resubscribe(out)))
+	out = s.serveWaiting(now, s.resubscribe(out))
+	if m.Early {
+		return out
+	}
+	return s.tellChanges(out)
 }
 
 // noView refuses an initialize that there is nothing to see for. Nobody can use the session then; only the client on stdin and
