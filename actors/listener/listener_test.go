@@ -106,3 +106,41 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 		}
 	}
 }
+
+// What was acknowledged and then turns out to be nothing that its server has ever named is not asked for there, until it is listed.
+func TestWhatNobodyHasNamedIsNotAskedFor(t *testing.T) {
+	const uri = "file:///b"
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	one := actortest.NewProbe(system, "one")
+	lists := func(items ...string) message.Published {
+		source := catalog.Source{Server: &catalog.Server{Name: "one", Pool: one.Reference, Rules: config.DefaultServer(), Settled: true}}
+		for _, item := range items {
+			source.Items[protocol.Resources] = append(source.Items[protocol.Resources], fmt.Appendf(nil, `{"uri":%q,"name":"a"}`, item))
+		}
+		return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", Unlisted: "mentioned", PageSize: 10})}
+	}
+	asks := func(out []kernel.Effect) (n int) {
+		for _, e := range out {
+			if _, ok := e.Msg.(message.Resubscribe); ok {
+				n++
+			}
+		}
+		return n
+	}
+	x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
+	x.Frame, x.Params = actortest.Request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":[%q]}}}`, uri))
+	s := newState(Options{Exchange: x}, kernel.Reference{})
+	now := time.Unix(1000, 0)
+	step(s, now, lists("file:///a"), nil)
+	step(s, now, ackDue{}, nil)
+	if n := asks(step(s, now, message.Subscribed{Seq: 1, Fault: protocol.NoResource(uri)}, nil)); n != 0 || len(s.subs) != 0 {
+		t.Errorf("refused, it is asked for %d times, %d subscriptions", n, len(s.subs))
+	}
+	if n := asks(step(s, now, lists("file:///a", "file:///c"), nil)); n != 0 || len(s.subs) != 0 {
+		t.Errorf("with another catalog it is asked for %d times, %d subscriptions", n, len(s.subs))
+	}
+	if n := asks(step(s, now, lists("file:///a", uri), nil)); n != 1 || len(s.subs) != 1 {
+		t.Errorf("listed, it is asked for %d times, %d subscriptions", n, len(s.subs))
+	}
+}

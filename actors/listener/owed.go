@@ -11,13 +11,17 @@ import (
 
 // owe keeps in mind a URI that was acknowledged, since its server was slow, and refused after that. The client has been promised to hear
 // of it, so it is asked for again: here with the next connection, elsewhere when the catalog says that it is another server's.
-func (s *state) owe(r edge.Resource, out []kernel.Effect) []kernel.Effect {
+// What its server has never named is asked for there only once it is listed.
+func (s *state) owe(r edge.Resource, unmentioned bool, out []kernel.Effect) []kernel.Effect {
 	public := s.subs[r].Public
 	delete(s.subs, r)
 	if s.owed == nil {
 		s.owed = map[string]edge.Resource{}
 	}
 	s.owed[public] = edge.Resource{}
+	if unmentioned {
+		s.owed[public] = r
+	}
 	return s.keepPromises(out)
 }
 
@@ -29,7 +33,7 @@ func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		was, now := s.owed[public], edge.Resource{Server: found.Server.Name, URI: found.Original}
-		if was == now || s.subs[now] != nil {
+		if was == now && found.Unlisted || s.subs[now] != nil {
 			continue
 		}
 		if s.subs[was] != nil {

@@ -202,7 +202,7 @@ func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.E
 	delete(s.pending, m.Seq)
 	switch failed := m.Fault != nil || m.Error != nil; {
 	case failed && s.acked:
-		out = s.owe(r, out)
+		out = s.owe(r, m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound, out)
 	case failed:
 		delete(s.subs, r)
 	}
