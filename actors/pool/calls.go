@@ -179,7 +179,8 @@ func (s *state) park(now time.Time, m message.Parked, out []kernel.Effect) []ker
 	return s.pump(now, out)
 }
 
-// mayServe reports whether such a call may wait for a backend: one is ready but busy, or comes (slot.comes).
+// mayServe reports whether such a call may wait for a backend: one is ready but busy, or comes (slot.comes), or is made when it is the
+// call's turn.
 func (s *state) mayServe(now time.Time, w wanted) bool {
 	for _, sl := range s.slots {
 		if sl.leaving || !w.replicaIs(sl) || s.differs(w, sl) || !s.serves(w, sl) && !sl.main {
@@ -189,7 +190,7 @@ func (s *state) mayServe(now time.Time, w wanted) bool {
 			return true
 		}
 	}
-	return false
+	return s.growsLater(w)
 }
 
 // refuse answers a call that gets no connection: one that was written before is told what has become of that.

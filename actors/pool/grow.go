@@ -45,3 +45,27 @@ func (s *state) grow(now time.Time, w wanted, q *queued, out []kernel.Effect) []
 	}
 	return out
 }
+
+// growsLater reports whether a connection is made for such calls when the first of them has its turn: they have none yet, and as many
+// calls run as may.
+func (s *state) growsLater(w wanted) bool {
+	l := s.leader()
+	if s.hasRoomForMore() || s.fault != "" || w.at != nil || l == nil || l.phase != message.Ready {
+		return false
+	}
+	for _, sl := range s.slots {
+		if !sl.leaving && s.serves(w, sl) {
+			return false
+		}
+	}
+	if s.isFull(w) && s.idlest(w.tenant) == nil {
+		return false
+	}
+	for replica := range s.replicas() {
+		entry, _, runs := s.server.Replica(replica)
+		if runs && w.mayBe(replica, entry.Labels) && !s.deviations[replica][w.tool] {
+			return true
+		}
+	}
+	return false
+}

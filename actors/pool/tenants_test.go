@@ -89,6 +89,33 @@ func TestAsManyConnectionsAsMayBe(t *testing.T) {
 	}
 }
 
+// Who comes for the first time while as many calls run as may waits for its turn, as others do, and gets its connection then.
+func TestTheFirstCallOfAClientWaitsForASlot(t *testing.T) {
+	for _, isolation := range []string{"session", "class"} {
+		w := newWorld(t, config.Server{Isolation: isolation, MaxBackends: 8, MaxConcurrent: 1, Queue: wide}, 1)
+		w.s.limits.SessionIdle = time.Hour
+		w.phase(0, message.Ready)
+		call := func(client string, seq uint64) {
+			w.own(client, seq, func(r *message.Request) {
+				if isolation == "class" { // each has capabilities of its own
+					r.Tenant, r.Caller.Can = nil, map[string]message.Can{"a": message.CanAll, "b": 0}[client]
+				}
+			})
+		}
+		call("a", 1)
+		w.allReady()
+		call("b", 2)
+		if w.s.queue.len() != 1 {
+			t.Fatalf("%s: %d calls wait, want 1", isolation, w.s.queue.len())
+		}
+		w.end(1)
+		w.allReady()
+		if w.at(2) < 0 || w.at(2) == w.at(1) {
+			t.Errorf("%s: the call is at %d, the other was at %d", isolation, w.at(2), w.at(1))
+		}
+	}
+}
+
 // Who has waited for the server's start and then gets no connection is told so, and waits no longer.
 func TestMoreClientsThanConnectionsAtTheStart(t *testing.T) {
 	w := newWorld(t, config.Server{Isolation: "session", MaxBackends: 1, Queue: wide}, 1)
