@@ -14,11 +14,12 @@ type book struct {
 	cancels  map[int]bool     // by nonce: its server has read a cancel
 	asks     []*ask           // every request of every client
 	nonces   int
+	askOf    map[int]*ask // by nonce: the last that has it
 	answered int
 }
 
 func newBook() *book {
-	return &book{done: map[int][]string{}, runs: map[int]*running{}, cancels: map[int]bool{}}
+	return &book{done: map[int][]string{}, runs: map[int]*running{}, cancels: map[int]bool{}, askOf: map[int]*ask{}}
 }
 
 // moment numbers what happens, in its order.
@@ -29,11 +30,12 @@ func (b *book) moment() int {
 
 func (b *book) executed(w *world, r *running) {
 	b.done[r.nonce] = append(b.done[r.nonce], r.c.String())
+	before := b.runs[r.nonce]
 	b.runs[r.nonce] = r
 	if r.nonce == 0 {
 		w.broken("%s executed a call without a number", r.c)
 	}
-	if len(b.done[r.nonce]) > 1 {
+	if len(b.done[r.nonce]) > 1 && !r.repeats(before, len(b.done[r.nonce])) {
 		w.broken("call %d was executed twice: by %v", r.nonce, b.done[r.nonce])
 	}
 }
@@ -41,7 +43,7 @@ func (b *book) executed(w *world, r *running) {
 // lost: a call was answered with the loss of its connection. One to a URL that nothing has happened to has not lost it.
 func (b *book) lost(w *world, a *ask) {
 	r := b.runs[a.nonce]
-	if a.nonce == 0 || a.fault != "BACKEND_DISCONNECTED" || r == nil || !r.c.link.http || r.began < w.reloads || strings.Contains(a.text, "it was switched off") {
+	if a.nonce == 0 || a.fault != "BACKEND_DISCONNECTED" || r == nil || !r.c.link.http && !w.p.Wide || r.began < w.reloads || strings.Contains(a.text, "it was switched off") {
 		return
 	}
 	if r.c.modern && a.method == "tools/call again" {
@@ -63,6 +65,7 @@ type ask struct {
 	uri       string // of a subscription
 	wire      wire   // where its answer comes
 	session   string // it was sent in
+	token     string // it was sent with
 	event     string // the last event id of its stream
 	streams   bool   // it is a stream that has no answer: subscriptions/listen
 	answers   int
@@ -96,7 +99,7 @@ func (b *book) check(w *world) {
 		if a.nonce == 0 {
 			continue
 		}
-		if a.again && len(b.done[a.nonce]) > 0 && a.method == "tools/call" {
+		if a.again && len(b.done[a.nonce]) > 0 && a.method == "tools/call" && !w.mayAgain(a) {
 			w.broken("%s was refused with %s, retryable, and executed by %v", a, a.fault, b.done[a.nonce])
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -26,9 +27,12 @@ type client struct {
 	modern  bool
 	answers bool // it answers questions
 	honest  bool
-	old     bool // it speaks 2025-03-26
-	mute    bool // it answers none for a while
-	verbose bool // modern: it wants to hear of each call
+	old     bool            // it speaks 2025-03-26
+	mute    bool            // it answers none for a while
+	project *config.Project // it is in; nil = none
+	carrier string          // how it says so
+	token   string          // its value of the header that is forwarded
+	verbose bool            // modern: it wants to hear of each call
 	pipe    *downstream.PipeClient
 
 	session string
@@ -53,7 +57,8 @@ type client struct {
 	listed      *ask            // the last request for the list
 	unsure      map[string]bool // by URI: there were several at once
 	list        []string
-	changed     int // moment it was last told that the list changed
+	cached      []string // of these, what the gateway only remembers
+	changed     int      // moment it was last told that the list changed
 }
 
 // subscribed is what a client knows of a resource it wants to hear of.
@@ -79,8 +84,11 @@ type envelope struct {
 		ResultType   string                     `json:"resultType"`
 		RequestState string                     `json:"requestState"`
 		Requests     map[string]json.RawMessage `json:"inputRequests"`
-		Tools        []struct{ Name string }    `json:"tools"`
-		Content      []struct{ URI string }     `json:"content"`
+		Tools        []struct {
+			Name string
+			Meta map[string]any `json:"_meta"`
+		} `json:"tools"`
+		Content []struct{ URI, Text string } `json:"content"`
 	} `json:"result"`
 	Error *struct {
 		Code    int    `json:"code"`
@@ -88,6 +96,7 @@ type envelope struct {
 		Data    struct {
 			Code      string `json:"code"`
 			Retryable bool   `json:"retryable"`
+			Server    string `json:"server"`
 		} `json:"data"`
 	} `json:"error"`
 }
@@ -104,6 +113,7 @@ func (c *client) capabilities() string {
 // origin is where a message of the client comes from.
 func (c *client) origin(method, name string) downstream.Origin {
 	o := downstream.Origin{Path: "/mcp", Remote: fmt.Sprintf("127.0.0.1:%d", 40000+c.w.number(c)), SessionID: c.session}
+	c.admitted(&o)
 	if c.modern {
 		o.Version, o.Header = "2026-07-28", map[string][]string{"Mcp-Method": {method}}
 		if name != "" {
@@ -118,7 +128,7 @@ func (c *client) origin(method, name string) downstream.Origin {
 // send posts a request; members are those of params, each with a comma before it.
 func (c *client) send(method, name, members string) *ask {
 	c.lastID++
-	a := &ask{client: c, id: c.lastID, method: method, session: c.session, began: c.w.book.moment(), sent: time.Now()}
+	a := &ask{client: c, id: c.lastID, method: method, session: c.session, token: c.token, began: c.w.book.moment(), sent: time.Now()}
 	c.w.book.asks = append(c.w.book.asks, a)
 	meta := ""
 	if c.modern {
@@ -128,6 +138,7 @@ func (c *client) send(method, name, members string) *ask {
 			meta += `,"io.modelcontextprotocol/logLevel":"` + level + `"`
 		}
 	}
+	meta = c.wideMeta(meta)
 	if method == "tools/call" {
 		meta = strings.TrimPrefix(meta+fmt.Sprintf(`,"progressToken":%d`, a.id), ",")
 	}
@@ -217,6 +228,7 @@ func (c *client) see(a *ask, seen downstream.Seen) {
 		return
 	}
 	c.w.trace("%s ← %s", c.name, seen.Frame)
+	c.overhears(a, seen.Frame)
 	if !c.modern && strings.Contains(string(seen.Frame), "io.modelcontextprotocol/subscriptionId") {
 		c.w.broken("%s has no listen streams, and was told %s", c.name, seen.Frame)
 	}
@@ -274,6 +286,7 @@ func (c *client) answered(a *ask, e *envelope, seen downstream.Seen) {
 		c.w.count("answered with " + of.fault)
 		c.w.book.lost(c.w, of)
 	}
+	c.mayKnow(of, e)
 	if of.promise != nil {
 		c.w.kept(of)
 	}
@@ -297,9 +310,12 @@ func (c *client) settled(a *ask, e *envelope) {
 	case e.Result != nil && len(e.Result.Content) > 0 && e.Result.Content[0].URI != "":
 		a.link = e.Result.Content[0].URI
 	case a.method == "tools/list" && e.Result != nil:
-		c.list = nil
+		c.list, c.cached = nil, nil
 		for _, tool := range e.Result.Tools {
 			c.list = append(c.list, tool.Name)
+			if tool.Meta["goblin-actor/state"] == "cached" {
+				c.cached = append(c.cached, tool.Name)
+			}
 		}
 		sort.Strings(c.list)
 	case a.method == "resources/subscribe" && e.Result != nil && a.session == c.session:
@@ -341,7 +357,10 @@ func (c *client) comeBack(a *ask, e *envelope) {
 	for range times {
 		c.w.fate.After(c.w.patience(), func() {
 			if c.state != "gone" {
+				now := c.token
+				c.token = a.token // who asked is who answers
 				c.call(tool, a.nonce, rest).method = "tools/call again"
+				c.token = now
 			}
 		})
 	}
@@ -394,6 +413,9 @@ func (c *client) note(e *envelope) {
 		uri, part := strings.CutSuffix(e.Params.URI, "/part")
 		if i := strings.Index(uri, "x://"); part && i > 0 { // a part is not listed: its URI says whose it is
 			uri = uri[i:]
+		}
+		if !c.mayHear(uri) {
+			c.w.broken("%s is in project %s, and was told of %s", c.name, c.project.Name, e.Params.URI)
 		}
 		if s := c.subs[uri]; s != nil {
 			s.told = c.w.book.moment()

@@ -92,11 +92,12 @@ func (c *client) call(tool string, nonce int, rest string) *ask {
 		word = fmt.Sprintf(`,"do":%q`, do)
 	}
 	name, arguments := tool, fmt.Sprintf(`{"nonce":%d%s}`, nonce, word)
-	if c.w.metaTools() && nonce%3 == 0 { // by the gateway's own tool, which is to make no difference
+	if c.w.metaTools() && nonce%3 == 0 && c.seesTool("goblin_call_tool") { // by the gateway's own tool, which is to make no difference
 		name, arguments = "goblin_call_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)
 	}
 	a := c.send("tools/call", name, fmt.Sprintf(`,"name":%q,"arguments":%s%s`, name, arguments, rest))
 	a.nonce = nonce
+	c.w.book.askOf[nonce] = a
 	return a
 }
 

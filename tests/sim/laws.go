@@ -39,8 +39,8 @@ func (w *world) law(when string) {
 		return
 	}
 	s := w.status()
-	for _, server := range s.Servers {
-		if server.State != "ready" {
+	for i, server := range s.Servers {
+		if server.State != "ready" && !(server.State == "idle" && w.servers[i].sleeps()) {
 			w.broken("%s: %s is %s (%s)", when, server.Name, server.State, server.Reason)
 		}
 		if server.InFlight != 0 || server.Queued != 0 || server.Parked != 0 {
@@ -82,6 +82,9 @@ func (w *world) told(c *client) {
 	for _, uri := range sortedKeys(c.subs) {
 		sub := c.subs[uri]
 		for _, s := range w.servers {
+			if s.isolates() { // nobody can subscribe there, though an acknowledgment that has waited for too long says otherwise
+				continue
+			}
 			if last := s.changed[uri]; !sub.unsure && slices.Contains(s.uris, uri) && last > sub.since && sub.told < last {
 				w.broken("%s subscribed to %s (at %d) was last told at %d; it changed at %d", c.name, uri, sub.since, sub.told, last)
 			}
@@ -89,8 +92,8 @@ func (w *world) told(c *client) {
 	}
 }
 
-// offered are the tools of a server by the names that clients know.
-func (w *world) offered(i int) (names []string) {
+// offered are the tools of a server by the names that clients know: those that this one sees; nil = all.
+func (w *world) offered(i int, c *client) (names []string) {
 	s, rules := w.servers[i], w.config.Servers[i].Tools
 	for _, tool := range s.tools {
 		if slices.Contains(rules.Deny, tool) || len(rules.Allow) > 0 && !slices.Contains(rules.Allow, tool) {
@@ -99,13 +102,18 @@ func (w *world) offered(i int) (names []string) {
 		if other := rules.Rename[tool]; other != "" {
 			tool = other
 		}
-		names = append(names, s.name+"_"+tool)
+		if public := s.name + "_" + tool; c == nil || c.seesTool(public) {
+			names = append(names, public)
+		}
 	}
 	return names
 }
 
 // metaTools reports whether the gateway's own tools are listed: in every other world.
 func (w *world) metaTools() bool { return w.p.Seed%2 == 1 }
+
+// onlyMeta reports whether nothing else is.
+func (w *world) onlyMeta() bool { return w.p.OnlyMeta && w.metaTools() }
 
 // ownTools are their names.
 func (w *world) ownTools() (names []string) {
@@ -124,15 +132,8 @@ func (w *world) lists() {
 	if w.failed() {
 		return
 	}
-	var want []string
-	if w.metaTools() {
-		want = w.ownTools()
-	}
-	for i := range w.servers {
-		want = append(want, w.offered(i)...)
-	}
-	sort.Strings(want)
 	for _, c := range w.clients {
+		want := w.listFor(c)
 		if c.ready() && c.listed == nil {
 			w.broken("%s has no list", c.name)
 		} else if c.ready() && c.listed.failed {
@@ -143,6 +144,20 @@ func (w *world) lists() {
 	}
 }
 
+// listFor is what a client is to be listed.
+func (w *world) listFor(c *client) (want []string) {
+	if w.metaTools() {
+		want = slices.DeleteFunc(w.ownTools(), func(name string) bool { return !c.seesTool(name) })
+	}
+	for i := range w.servers {
+		if !w.onlyMeta() {
+			want = append(want, w.offered(i, c)...)
+		}
+	}
+	sort.Strings(want)
+	return want
+}
+
 // shown: what people are shown says what the peers know.
 func (w *world) shown() {
 	if w.failed() {
@@ -151,9 +166,9 @@ func (w *world) shown() {
 	s := w.status()
 	all := 0
 	for i, server := range s.Servers {
-		want := len(w.offered(i))
+		want := len(w.offered(i, nil))
 		all += want
-		if server.Tools != want || server.Resources != len(w.servers[i].uris)+1 || server.ReadyCount != server.Replicas {
+		if server.Tools != want || server.Resources != len(w.servers[i].uris)+1 || server.ReadyCount != server.Replicas && !w.servers[i].sleeps() {
 			w.broken("%s is shown with %d tools, %d resources, %d of %d replicas ready; it has %d tools", server.Name, server.Tools, server.Resources, server.ReadyCount, server.Replicas, want)
 		}
 	}

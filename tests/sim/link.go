@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -43,10 +44,12 @@ const (
 	closeLane = ^uint64(0) - 1 // Closed
 )
 
-func (s *server) open(sink upstream.Sink) upstream.Link {
+func (s *server) open(sink upstream.Sink, token string) upstream.Link {
 	l := &link{w: s.w, http: s.http, sink: sink, lanes: map[uint64]*lane{}, open: map[uint64]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.conn = s.connect(l)
+	l.conn.token = token
+	s.starting()
 	if s.down && !s.http {
 		l.end(errors.New("it does not start"))
 		return l
@@ -104,6 +107,10 @@ func (l *link) deliver(number uint64, n *lane) {
 		n.telling = false
 		if err != nil {
 			n.events = nil
+		} else if r, ok := e.(upstream.Received); ok && r.Frame.Kind == protocol.KindRequest {
+			if call := l.conn.asked[string(r.Frame.IDBytes())]; call != nil {
+				call.hasAsked = true
+			}
 		}
 		l.pump(number, n)
 		l.finish()

@@ -91,7 +91,7 @@ func (s *server) speaks(modern bool) bool {
 // someone returns the clients that are of a kind, and there.
 func (w *world) someone(which func(*client) bool) (some []*client) {
 	for _, c := range w.clients {
-		if c.ready() && which(c) {
+		if c.ready() && c.project == nil && which(c) { // those in projects are in scenes of their own
 			some = append(some, c)
 		}
 	}
@@ -102,14 +102,16 @@ func (w *world) someone(which func(*client) bool) (some []*client) {
 type scene struct {
 	name string
 	play func()
+	wide bool // only wide stories have it
 }
 
 func (w *world) allScenes() []scene {
 	return []scene{
-		{"roots", w.roots}, {"questions", w.questions}, {"beside a question", w.besideAQuestion}, {"completions", w.completions}, {"links", w.links},
-		{"a slow reader", w.slowReader}, {"in turn", w.inTurn}, {"floods", w.floods}, {"one machine", w.oneMachine}, {"given up", w.givenUp},
-		{"changed mind", w.changedMind}, {"switched off", w.switchedOff}, {"another replica", w.anotherReplica}, {"a crowd", w.crowd},
-		{"came back", w.cameBack}, {"new rules", w.newRules},
+		{"roots", w.roots, false}, {"questions", w.questions, false}, {"beside a question", w.besideAQuestion, false}, {"completions", w.completions, false}, {"links", w.links, false},
+		{"a slow reader", w.slowReader, false}, {"in turn", w.inTurn, false}, {"floods", w.floods, false}, {"one machine", w.oneMachine, false}, {"given up", w.givenUp, false},
+		{"changed mind", w.changedMind, false}, {"switched off", w.switchedOff, false}, {"another replica", w.anotherReplica, false}, {"a crowd", w.crowd, false},
+		{"came back", w.cameBack, false}, {"new rules", w.newRules, false},
+		{"comes and goes", w.comesAndGoes, true}, {"others", w.others, true}, {"turns", w.turns, true},
 	}
 }
 
@@ -119,7 +121,7 @@ func (w *world) scenes() {
 		if w.failed() {
 			return
 		}
-		if slices.Contains(w.p.Unseen, scene.name) {
+		if slices.Contains(w.p.Unseen, scene.name) || scene.wide && !w.p.Wide {
 			continue
 		}
 		w.trace("— %s —", scene.name)
@@ -138,6 +140,7 @@ func (w *world) scenes() {
 	w.pass(w.p.Limits.ParkedCall + time.Minute)
 	w.law("after the scenes")
 	w.measured()
+	w.restarted()
 }
 
 // roots: what a reload changes reaches connections that are there.
@@ -197,7 +200,7 @@ func (w *world) completions() {
 			w.count("a scene: a question in a completion")
 			a := c.completeAt(s, "ask")
 			w.pass(40 * time.Second)
-			if a.failed && c.modern {
+			if a.failed && c.modern && c.seesServer(s) {
 				w.broken("%s was answered with %s %s; its server would have completed", a, a.fault, a.text)
 			}
 		}
@@ -337,7 +340,7 @@ func (w *world) givenUp() {
 // oneMore is a modern client's call under way when the gateway is to stop.
 func (w *world) oneMore() *ask {
 	for _, c := range w.clients {
-		if !c.modern || w.failed() {
+		if !c.modern || w.failed() || c.project != nil {
 			continue
 		}
 		w.count("a call under way when the gateway stops")

@@ -61,7 +61,7 @@ func (w *world) newRules() {
 		for _, c := range w.someone(func(c *client) bool {
 			return c.modern && c.listening != nil && c.acked > 0 || !c.modern && c.stream != nil
 		}) {
-			if c.changed < began {
+			if c.changed < began && !w.onlyMeta() {
 				w.broken("%s listens, and was not told that a reload has changed the list", c.name)
 			}
 		}
@@ -76,7 +76,7 @@ func (w *world) newRules() {
 			for _, tool := range []string{"a", "other"} {
 				a := c.call(s.name+"_"+tool, 0, "")
 				w.pass(time.Second)
-				listed := slices.Contains(w.offered(0), w.toolOf[a.nonce])
+				listed := slices.Contains(w.offered(0, nil), w.toolOf[a.nonce])
 				if a.fault == "TOOL_NOT_FOUND" && listed || a.answers > 0 && !a.failed && !listed {
 					w.broken("%s, of %s, was answered with %q %s; is it listed? %v", a, w.toolOf[a.nonce], a.fault, a.text, listed)
 				}
@@ -89,6 +89,7 @@ func (w *world) newRules() {
 
 // relist has every client ask for the list. What has changed without a word is looked at when somebody asks, so it asks twice.
 func (w *world) relist() {
+	w.awake()
 	for _, c := range w.clients {
 		if c.ready() {
 			c.send("tools/list", "", "")

@@ -30,7 +30,11 @@ func (w *world) changed(change func(*config.Config)) {
 }
 
 func (w *world) switched(i int, off bool) {
-	w.changed(func(cfg *config.Config) { cfg.Servers[i].Disabled = off })
+	w.changed(func(cfg *config.Config) {
+		for _, at := range w.entries(cfg, i) {
+			cfg.Servers[at].Disabled = off
+		}
+	})
 }
 
 // legacy is a client with a session, nil = there is none.
@@ -58,7 +62,7 @@ func (w *world) besideAQuestion() {
 	a := some[0]
 	for _, s := range w.servers {
 		for _, b := range w.someone(func(c *client) bool { return c != a }) {
-			if s.speaks(false) {
+			if s.speaks(false) && s.Members == 0 && !s.isolates() {
 				w.lineBeside(s, a, b)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 // server is one entry of mcpServers as the far side sees it: what it offers, and its connections.
 type server struct {
+	Traits
 	w        *world
 	name     string
 	modern   bool
@@ -26,6 +27,7 @@ type server struct {
 	quiet   string         // another one, which only scenes subscribe to
 	changed map[string]int // by URI: place in the book of its last change
 	down    bool           // no connection can be made
+	hangs   bool           // it answers nothing
 	conns   []*conn        // that are not dead
 	made    int
 }
@@ -50,6 +52,12 @@ type conn struct {
 	trouble  bool            // it has lost its calls by itself
 	cut      map[uint64]bool // HTTP: responses that broke
 	progress int
+
+	opened  time.Time
+	token   string  // the header that it was opened with
+	carried bool    // a request of a client has come
+	tenant  string  // whose that was, where connections are not for everybody
+	client  *client // likewise
 }
 
 // listenStream is one subscriptions/listen of a modern server.
@@ -90,8 +98,9 @@ func (c *conn) String() string { return fmt.Sprintf("%s#%d", c.s.name, c.number)
 
 func (s *server) connect(l *link) *conn {
 	s.made++
-	c := &conn{s: s, link: l, number: s.made, modern: s.modern, subs: map[string]bool{}, streams: map[string]*listenStream{}, running: map[string]*running{}, asked: map[string]*running{}, cut: map[uint64]bool{}}
+	c := &conn{opened: time.Now(), s: s, link: l, number: s.made, modern: s.modern, subs: map[string]bool{}, streams: map[string]*listenStream{}, running: map[string]*running{}, asked: map[string]*running{}, cut: map[uint64]bool{}}
 	s.conns = append(s.conns, c)
+	s.w.marks[c.String()] = c
 	return c
 }
 
@@ -115,6 +124,7 @@ func (c *conn) take(o upstream.Outgoing) {
 	case r.ID == nil:
 		c.noted(&r)
 	default:
+		c.comes(&r)
 		c.request(o.Ticket, &r)
 	}
 }
@@ -122,6 +132,9 @@ func (c *conn) take(o upstream.Outgoing) {
 // request answers in the era of the connection. A server of both looks at each request: while the gateway finds out, it may have
 // asked in both, and goes on in that of the first answer.
 func (c *conn) request(ticket uint64, r *request) {
+	if c.s.hangs {
+		return
+	}
 	if c.s.dual {
 		_, c.modern = r.Params.Meta["io.modelcontextprotocol/protocolVersion"]
 	}
@@ -226,7 +239,11 @@ func (c *conn) answerLegacy(ticket uint64, r *request) {
 func (s *server) toolList() string {
 	var items []string
 	for _, name := range s.tools {
-		items = append(items, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+		hint := ""
+		if s.Again && name == repeatable {
+			hint = `,"annotations":{"readOnlyHint":true}`
+		}
+		items = append(items, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}%s}`, name, hint))
 	}
 	return strings.Join(items, ",")
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -11,12 +12,14 @@ type running struct {
 	ticket uint64
 	id     string
 	nonce  int
+	tool   string
 	token  string
 	gone   bool // cancelled, or answered
 
 	completes     bool      // it is no call but a completion
 	link, padding string    // what its result has besides
 	asks          int       // questions without an answer
+	hasAsked      bool      // the gateway has a question of it
 	left          time.Time // one of them was refused since its client had left: when
 	began         int
 }
@@ -24,7 +27,7 @@ type running struct {
 // call executes a tool, in one of the ways servers do.
 func (c *conn) call(ticket uint64, r *request) {
 	w := c.s.w
-	call := &running{c: c, ticket: ticket, id: string(r.ID), nonce: r.Params.Arguments.Nonce, token: string(r.Params.Meta["progressToken"])}
+	call := &running{c: c, ticket: ticket, id: string(r.ID), nonce: r.Params.Arguments.Nonce, tool: r.Params.Name, token: string(r.Params.Meta["progressToken"])}
 	c.running[call.id] = call
 	call.began = w.book.moment()
 	w.book.executed(w, call)
@@ -108,9 +111,9 @@ func (r *running) notes(n int) {
 			}
 			r.c.progress++
 			if r.token != "" && i%3 != 2 {
-				r.c.say(r.ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, r.token, r.c.progress)
+				r.c.say(r.ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d%s}}`, r.token, r.c.progress, r.c.mark(`,"message":"%s"`))
 			} else if !r.c.modern {
-				r.c.say(r.ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"line %d"}}`, i)
+				r.c.say(r.ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"line %d%s"}}`, i, r.c.mark("%s"))
 			}
 		})
 	}
@@ -133,6 +136,7 @@ func (r *running) put(method string) {
 	r.c.lastAsk++
 	id := fmt.Sprintf(`"q%d"`, r.c.lastAsk)
 	r.c.asked[id] = r
+	method = strings.Replace(method, `"name?`, `"name?`+r.c.mark("%s"), 1)
 	r.c.say(r.ticket, r.c.s.think(), false, `{"jsonrpc":"2.0","id":%s,"method":%s}`, id, method)
 }
 

@@ -42,7 +42,7 @@ func (c *conn) answerModern(ticket uint64, r *request) {
 		}
 		if do := r.Params.Arguments.Do; do == "ask" || do == "" && !c.s.calm() && w.srng.IntN(100) < 12 {
 			w.count("a question of a modern server")
-			w.book.executed(w, &running{c: c, ticket: ticket, id: string(r.ID), nonce: r.Params.Arguments.Nonce, began: w.book.moment()})
+			w.book.executed(w, &running{c: c, ticket: ticket, id: string(r.ID), nonce: r.Params.Arguments.Nonce, tool: r.Params.Name, began: w.book.moment()})
 			c.result(ticket, r.ID, fmt.Sprintf(`{"resultType":"input_required","requestState":"s%d","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"name?","requestedSchema":{"type":"object","properties":{}}}}}}`, r.Params.Arguments.Nonce))
 			return
 		}

@@ -23,6 +23,13 @@ func (w *world) storm() {
 			w.fate.After(c.lag(), c.listen)
 		}
 	}
+	if w.p.Wide {
+		for _, c := range w.clients {
+			if !c.honest {
+				w.again(end, c.wander)
+			}
+		}
+	}
 	for _, s := range w.hostile() {
 		w.again(end, s.act)
 	}
@@ -61,6 +68,9 @@ func (w *world) drawing(number int, do func()) {
 // act is something a server does by itself.
 func (s *server) act() {
 	w := s.w
+	if living := s.living(); w.p.Wide && len(living) > 0 && w.srng.IntN(5) == 0 {
+		living[w.srng.IntN(len(living))].chat()
+	}
 	switch how := w.srng.IntN(100); {
 	case how < 4:
 		s.change()
@@ -203,6 +213,17 @@ func (w *world) end() {
 		w.broken("%d bytes are still counted as buffered, and nobody is there", used)
 	}
 	last := w.oneMore()
+	took := w.stop()
+	if took > 9*time.Second && !w.failed() {
+		w.broken("to stop took %v", took)
+	}
+	if last != nil && !w.failed() && (last.answers != 1 || last.fault == "SHUTTING_DOWN") {
+		w.broken("the gateway stopped and left %s alone, which had all the time it needed: %d answers, %s", last, last.answers, last.fault)
+	}
+}
+
+// stop ends the gateway, and returns how long that took.
+func (w *world) stop() time.Duration {
 	stopped := false
 	began := time.Now()
 	go func() {
@@ -218,10 +239,5 @@ func (w *world) end() {
 	synctest.Wait()
 	took := time.Since(began)
 	w.pass(time.Second)
-	if took > 9*time.Second && !w.failed() {
-		w.broken("to stop took %v", took)
-	}
-	if last != nil && !w.failed() && (last.answers != 1 || last.fault == "SHUTTING_DOWN") {
-		w.broken("the gateway stopped and left %s alone, which had all the time it needed: %d answers, %s", last, last.answers, last.fault)
-	}
+	return took
 }

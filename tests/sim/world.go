@@ -10,6 +10,7 @@ import (
 	"hash"
 	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,6 +42,11 @@ type Params struct {
 	Without []int         // acts that are left out, by their numbers: what is left of a story when it was shortened
 	Acts    int           `json:",omitempty"` // so many are drawn, no more; 0 = as many as there are
 	Unseen  []string      `json:",omitempty"` // scenes that are left out
+
+	Wide      bool             `json:",omitempty"` // the rest is drawn too: see wide.go
+	Projects  []config.Project `json:",omitempty"`
+	OnlyMeta  bool             `json:",omitempty"` // metaTools: only
+	Remembers bool             `json:",omitempty"` // there is a state file
 }
 
 // ServerParams say what a server is.
@@ -51,6 +57,7 @@ type ServerParams struct {
 	Silent       bool // modern: its lists change without a word
 	Replicas     int
 	Honest       bool // see honest.go
+	Traits            // see wide.go
 }
 
 // ClientParams say what a client is.
@@ -58,6 +65,9 @@ type ClientParams struct {
 	Modern, Answers bool
 	Honest          bool // see honest.go
 	Old             bool // it speaks 2025-03-26, and declares elicitation, which that version does not have
+
+	Project, Carrier string `json:",omitempty"` // the project it is in, and how it says so: path, header or meta
+	Token            string `json:",omitempty"` // what it has of the header that is forwarded
 }
 
 // NewParams draws the parameters of a story.
@@ -91,6 +101,7 @@ func NewParams(seed uint64) Params {
 		p.Clients[i].Old = !p.Clients[i].Modern && p.Clients[i].Answers && more.IntN(4) == 0
 	}
 	p.addHonest()
+	p.widen()
 	return p
 }
 
@@ -110,13 +121,16 @@ type world struct {
 	book       *book
 	calm       bool
 	began      time.Time
-	promises   []*ask          // of honest clients, without an answer
-	slowest    time.Duration   // that one was kept
-	reloads    int             // moment of the last
-	toolOf     map[int]string  // by nonce
-	wordOf     map[int]string  // by nonce: what the tool was told to do
-	wanted     map[string]bool // "client uri": was subscribed to at any time
-	counts     map[string]int  // situations
+	promises   []*ask           // of honest clients, without an answer
+	slowest    time.Duration    // that one was kept
+	reloads    int              // moment of the last
+	toolOf     map[int]string   // by nonce
+	wordOf     map[int]string   // by nonce: what the tool was told to do
+	wanted     map[string]bool  // "client uri": was subscribed to at any time
+	counts     map[string]int   // situations
+	dropped    map[string]bool  // by URI: nobody wants to hear of it any more
+	marks      map[string]*conn // connections by what their messages are marked with
+	state      string           // path of the state file; "" = there is none
 	digest     hash.Hash
 	tell       bool // print the story
 	failures   []string
@@ -137,7 +151,7 @@ type Outcome struct {
 // Run tells the story of the parameters, inside a synctest bubble. tell prints it.
 func Run(t testing.TB, p Params, tell bool) Outcome {
 	w := &world{
-		t: t, p: p, tell: tell, digest: sha256.New(), book: newBook(), toolOf: map[int]string{}, wordOf: map[int]string{}, wanted: map[string]bool{}, counts: map[string]int{},
+		t: t, p: p, tell: tell, digest: sha256.New(), book: newBook(), toolOf: map[int]string{}, wordOf: map[int]string{}, wanted: map[string]bool{}, counts: map[string]int{}, marks: map[string]*conn{}, dropped: map[string]bool{},
 		srng: rand.New(rand.NewPCG(p.Seed, 2)), crng: rand.New(rand.NewPCG(p.Seed, 3)),
 	}
 	w.fate = newFate(rand.New(rand.NewPCG(p.Seed, 4)))
@@ -160,11 +174,15 @@ func Run(t testing.TB, p Params, tell bool) Outcome {
 func (w *world) begin() {
 	w.config = config.Default()
 	w.config.Limits = w.p.Limits
-	if !w.metaTools() {
+	switch {
+	case w.p.OnlyMeta && w.metaTools():
+		w.config.MetaTools = "only"
+	case !w.metaTools():
 		w.config.MetaTools = "false"
 	}
+	w.config.Projects = w.p.Projects
 	for i, sp := range w.p.Servers {
-		s := &server{w: w, name: fmt.Sprintf("s%d", i), modern: sp.Modern, dual: sp.Dual, http: sp.HTTP, replicas: sp.Replicas, silent: sp.Silent, honest: sp.Honest, changed: map[string]int{},
+		s := &server{w: w, name: nameOf(i), Traits: sp.Traits, modern: sp.Modern, dual: sp.Dual, http: sp.HTTP, replicas: sp.Replicas, silent: sp.Silent, honest: sp.Honest, changed: map[string]int{},
 			tools: []string{"a", "b"}, uris: []string{fmt.Sprintf("x://s%d/1", i), fmt.Sprintf("x://s%d/2", i)}, quiet: fmt.Sprintf("x://s%d/quiet", i)}
 		w.servers = append(w.servers, s)
 		c := config.DefaultServer()
@@ -188,18 +206,51 @@ func (w *world) begin() {
 		} else {
 			c.Command = "simulated"
 		}
+		if w.p.Wide {
+			sp.configured(&c, i)
+		}
 		w.config.Servers = append(w.config.Servers, c)
 	}
+	for i, s := range w.servers {
+		if s.Members > 0 {
+			w.group(i)
+		}
+	}
+	if w.p.Wide {
+		w.count("a wide story")
+	}
+	if w.p.Remembers {
+		w.state = filepath.Join(w.t.TempDir(), "state.db")
+	}
+	w.open()
+	for i, cp := range w.p.Clients {
+		c := &client{w: w, name: fmt.Sprintf("c%d", i), modern: cp.Modern, answers: cp.Answers, old: cp.Old, honest: cp.Honest, token: cp.Token, carrier: cp.Carrier, open: map[int]*ask{}, asked: map[string]*ask{}, withdrawn: map[string]bool{}, lines: map[string]bool{}, reading: map[wire]bool{}, subs: map[string]*subscribed{}, left: map[wire]bool{}}
+		for j := range w.p.Projects {
+			if w.p.Projects[j].Name == cp.Project {
+				c.project = &w.p.Projects[j]
+			}
+		}
+		c.pipe = &downstream.PipeClient{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10, More: c.wake}
+		w.clients = append(w.clients, c)
+	}
+	w.fate.after = w.always
+}
+
+// nameOf is what the server with that number is called.
+func nameOf(i int) string { return fmt.Sprintf("s%d", i) }
+
+// open starts a gateway with the configuration as it stands.
+func (w *world) open() {
 	cfg := w.config
-	g, err := actors.Start(&cfg, actors.Options{Version: "simulated", Log: slog.New(slog.NewTextHandler(logWriter{w}, nil)), Fate: w.fate, Desks: desks,
+	g, err := actors.Start(&cfg, actors.Options{Version: "simulated", Log: slog.New(slog.NewTextHandler(logWriter{w}, nil)), Fate: w.fate, Desks: desks, State: w.state,
 		Open: func(c config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
 			for _, s := range w.servers {
-				if s.name == c.Name {
+				if s.name == c.Name || s.name == c.Group {
 					kind := "stdio"
 					if s.http {
 						kind = "http"
 					}
-					return s.open, kind
+					return func(sink upstream.Sink) upstream.Link { return s.open(sink, c.Headers[tokenHeader]) }, kind
 				}
 			}
 			panic("no server " + c.Name)
@@ -208,12 +259,6 @@ func (w *world) begin() {
 		w.t.Fatal(err)
 	}
 	w.gateway = g
-	for i, cp := range w.p.Clients {
-		c := &client{w: w, name: fmt.Sprintf("c%d", i), modern: cp.Modern, answers: cp.Answers, old: cp.Old, honest: cp.Honest, open: map[int]*ask{}, asked: map[string]*ask{}, withdrawn: map[string]bool{}, lines: map[string]bool{}, reading: map[wire]bool{}, subs: map[string]*subscribed{}, left: map[wire]bool{}}
-		c.pipe = &downstream.PipeClient{Handler: g.Front(), Budget: g.Budget(), Limit: 64 << 10, More: c.wake}
-		w.clients = append(w.clients, c)
-	}
-	w.fate.after = w.always
 }
 
 // logWriter puts the gateway's log into the story.
@@ -317,7 +362,7 @@ func (w *world) wants(c *client) map[string]bool {
 	uris := map[string]bool{}
 	for _, s := range w.servers {
 		for _, uri := range s.uris {
-			if w.wanted[c.name+" "+uri] {
+			if w.wanted[c.name+" "+uri] && !w.dropped[uri] {
 				uris[uri] = true
 			}
 		}
