@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -44,7 +45,10 @@ func child(args []string) error {
 		if err != nil {
 			return err
 		}
-		return fakeGateway(os.Stdin, os.Stdout, config.McpServers["h0"].URL)
+		for _, server := range config.McpServers {
+			return fakeGateway(os.Stdin, os.Stdout, server.URL)
+		}
+		return errors.New("no server")
 	case args[1] == "server" && len(args) > 2:
 		return ServeStdio(os.Stdin, os.Stdout, ServerOptions{})
 	case args[1] == "server":

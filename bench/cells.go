@@ -34,7 +34,10 @@ func newModernCall(host, path, tool string) *request {
 // newModernRequest returns a POST of one request of the modern era. params lack their closing brace; name is what the request is
 // about, "" = nothing that has one.
 func newModernRequest(host, path, method, name, params string) *request {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
+	if params != "{" {
+		params += ","
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
 		`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		firstID, method, params, modernVersion)
 	own := "Mcp-Method: " + method + "\r\n"

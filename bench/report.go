@@ -33,6 +33,7 @@ type Report struct {
 	Cold    *Cold     `json:"cold,omitempty"`
 	Fanout  *Fanout   `json:"fanout,omitempty"`
 	Faults  *Faults   `json:"faults,omitempty"`
+	Limits  *Limits   `json:"limits,omitempty"`
 }
 
 // Machine is where it ran.
@@ -177,6 +178,9 @@ func (r *Report) table() [][]string {
 	if r.Faults != nil {
 		return r.Faults.table()
 	}
+	if r.Limits != nil {
+		return r.Limits.table()
+	}
 	rows := [][]string{columns(r.Base)}
 	for _, row := range r.Rows {
 		rows = append(rows, row.cells())
@@ -194,6 +198,12 @@ func (r *Report) tables() [][][]string {
 
 // WriteTable writes the rows for a terminal.
 func (r *Report) WriteTable(w io.Writer) error {
+	if r.Limits != nil {
+		var text bytes.Buffer
+		r.Limits.write(&text)
+		_, err := text.WriteTo(w)
+		return err
+	}
 	for i, table := range r.tables() {
 		if i > 0 {
 			fmt.Fprintln(w)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"goblin-actor/protocol"
 )
@@ -24,9 +25,10 @@ const (
 
 // ServerOptions says what a raw server offers.
 type ServerOptions struct {
-	Tools     int  // tools listed besides echo and big; 0 = none
-	ToolBytes int  // of each of these, at least
-	Modern    bool // it speaks 2026-07-28 only
+	Tools     int           // tools listed besides echo and big; 0 = none
+	ToolBytes int           // of each of these, at least
+	Modern    bool          // it speaks 2026-07-28 only
+	Delay     time.Duration // of every call; over stdio one after the other
 
 	Listen  string // address; "" = a free port of loopback
 	Control string // path of a unix socket that takes commands, see live; "" = nothing ever changes
@@ -42,11 +44,12 @@ type rawServer struct {
 	live      *live       // nil = nothing ever changes
 	events    bool        // answers are events
 	sse       *sseStreams // nil = it does not speak HTTP+SSE
+	delay     time.Duration
 }
 
 // comesAlive adds what a server has that can be told to change.
 func (s *rawServer) comesAlive(o ServerOptions, tools []string) *rawServer {
-	s.events = o.Events
+	s.events, s.delay = o.Events, o.Delay
 	if o.Control == "" && !o.SSE {
 		return s
 	}
@@ -67,7 +70,7 @@ func (s *rawServer) comesAlive(o ServerOptions, tools []string) *rawServer {
 
 func newRawServer(o ServerOptions) *rawServer {
 	tools := []string{
-		`{"name":"echo","description":"answers about 200 bytes","inputSchema":{"type":"object"}}`,
+		`{"name":"echo","description":"answers about 200 bytes","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`,
 		`{"name":"big","description":"answers 1 MiB","inputSchema":{"type":"object"}}`,
 	}
 	if o.Tools > 0 {
@@ -138,6 +141,7 @@ func (s *rawServer) answer(raw []byte) (id, tail []byte, err error) {
 		if err := p.Scan(&f); err != nil {
 			return nil, nil, err
 		}
+		time.Sleep(s.delay)
 		if bytes.HasSuffix(p.Name.Of(raw), []byte(`big"`)) {
 			return id, s.big, nil
 		}

@@ -14,6 +14,9 @@ import (
 // exchangeTimeout bounds one request and its answer; a target that hangs ends the run with an error.
 const exchangeTimeout = 60 * time.Second
 
+// maxAnswer bounds what one answer may hold in memory.
+const maxAnswer = 256 << 20
+
 // wire is one keep-alive HTTP/1.1 connection, used by one goroutine. It does what the load generator needs and nothing
 // else, so that little of the measured time is its own: about 4 µs of CPU a request (net/http's client takes about 20).
 type wire struct {
@@ -24,6 +27,7 @@ type wire struct {
 	status      int
 	session     string // Mcp-Session-Id of the last answer that had one
 	eventStream bool   // the last answer was text/event-stream
+	ended       bool   // the last answer was the last: the peer closes the connection
 }
 
 // dial connects to network ("tcp" or "unix") and addr.
@@ -54,15 +58,19 @@ func (w *wire) exchange(request []byte) ([]byte, error) {
 		return nil, err
 	}
 	w.body = w.body[:0]
-	if chunked {
+	switch {
+	case chunked:
 		err = w.chunks()
-	} else {
+	case length < 0:
+		w.ended = true
+		w.body, err = io.ReadAll(io.LimitReader(w.in, maxAnswer))
+	default:
 		err = w.fill(length)
 	}
 	return w.body, err
 }
 
-// head reads status line and headers. length is 0 without Content-Length.
+// head reads status line and headers. length is negative where the answer ends with the connection: a 200 without Content-Length.
 func (w *wire) head() (length int, chunked bool, err error) {
 	line, err := w.line()
 	if err != nil {
@@ -74,13 +82,17 @@ func (w *wire) head() (length int, chunked bool, err error) {
 	if w.status, err = strconv.Atoi(string(line[9:12])); err != nil {
 		return 0, false, fmt.Errorf("status line: got %q", line)
 	}
-	w.eventStream = false
+	w.eventStream, w.ended = false, false
+	known := w.status != 200
 	for {
 		line, err := w.line()
 		if err != nil {
 			return 0, false, err
 		}
 		if len(line) == 0 {
+			if !known && !chunked {
+				length = -1
+			}
 			return length, chunked, nil
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
@@ -90,8 +102,11 @@ func (w *wire) head() (length int, chunked bool, err error) {
 			if length, err = strconv.Atoi(string(value)); err != nil || length < 0 {
 				return 0, false, fmt.Errorf("content-length: got %q", value)
 			}
+			known = true
 		case bytes.EqualFold(name, []byte("transfer-encoding")):
 			chunked = bytes.EqualFold(value, []byte("chunked"))
+		case bytes.EqualFold(name, []byte("connection")):
+			w.ended = bytes.EqualFold(value, []byte("close"))
 		case bytes.EqualFold(name, []byte("mcp-session-id")):
 			w.session = string(value)
 		case bytes.EqualFold(name, []byte("content-type")):
@@ -115,6 +130,9 @@ func (w *wire) line() ([]byte, error) {
 // fill appends n more bytes to the body.
 func (w *wire) fill(n int) error {
 	from := len(w.body)
+	if n > maxAnswer-from {
+		return fmt.Errorf("answer of more than %d bytes", maxAnswer)
+	}
 	if cap(w.body) < from+n {
 		w.body = append(make([]byte, 0, from+n), w.body...)
 	}

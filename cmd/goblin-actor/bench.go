@@ -52,7 +52,7 @@ them in interleaved rounds, and reports medians and ratios.
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
 	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; all else stays this one")
 	output.flags(cmd)
-	cmd.AddCommand(newBenchFanout(), newBenchFaults())
+	cmd.AddCommand(newBenchFanout(), newBenchFaults(), newBenchLimits())
 	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic())
 	return cmd
 }
@@ -109,6 +109,7 @@ func newBenchServer() *cobra.Command {
 	cmd.Flags().StringVar(&o.Control, "control", "", "take commands on this unix socket")
 	cmd.Flags().BoolVar(&o.Events, "events", false, "answer with a stream of one event")
 	cmd.Flags().BoolVar(&o.SSE, "sse", false, "speak HTTP+SSE of 2024-11-05")
+	cmd.Flags().DurationVar(&o.Delay, "delay", 0, "of every call")
 	cmd.Flags().BoolVar(&o.Modern, "modern", false, "speak 2026-07-28 only")
 	return cmd
 }

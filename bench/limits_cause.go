@@ -1,0 +1,186 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// full is the share of the processors from which on they are what everybody waits for.
+const full = 0.88
+
+// explain says in words what holds the series at its knee, and which key to change.
+func (s *LimitSeries) explain(server LimitServer, limit time.Duration) {
+	c := causeOf(s, server)
+	s.Bottleneck, s.Why, s.Change = c.what, c.why, c.change
+	if s.Ended == "max" || s.Ended == "time" {
+		s.Why = "It still grew when the run ended. So far: " + s.Why
+	}
+	if s.Ended == "p99" {
+		s.Why = fmt.Sprintf("More clients pass --p99 %s. %s", limit, s.Why)
+	}
+}
+
+// cause is what holds a climb.
+type cause struct{ what, why, change string }
+
+// causeOf looks at the step behind the knee, where whatever is scarce is used up; without one at the knee.
+func causeOf(s *LimitSeries, server LimitServer) cause {
+	if s.Knee == nil {
+		if len(s.Steps) == 0 {
+			return cause{what: "unknown", why: "No step was measured."}
+		}
+		return refusal(s.Steps[0], server)
+	}
+	at := *s.Knee
+	for _, step := range s.Steps {
+		if step.Clients > s.Knee.Clients {
+			at = step
+			break
+		}
+	}
+	if s.Ended == "errors" {
+		return refusal(at, server)
+	}
+	slots, key := server.MaxConcurrent, "maxConcurrent"
+	if server.Leased > 0 {
+		slots, key = server.Leased, "maxBackends"
+	}
+	// The places hold the climb if it did not end before all of them were taken, and those who came later spent their time in the queue.
+	last := s.Steps[len(s.Steps)-1]
+	if slots > 0 && slots <= s.Knee.Clients && last.Waited > .3*last.P50 {
+		return queued(last, server, slots, key)
+	}
+	if c, ok := busy(at, server, s.Transport); ok {
+		return c
+	}
+	if slots == 0 && at.Queued > 0 {
+		return cause{"queue", fmt.Sprintf("%d calls waited in the gateway while %d were with the server.", at.Queued, at.InFlight),
+			"mcpServers.<server>.maxConcurrent of that gateway, if the server can do more at once"}
+	}
+	return waiting(s, at, server)
+}
+
+// queued is the cause of a climb that ended where calls began to wait for a place.
+func queued(at LimitStep, server LimitServer, slots int, key string) cause {
+	c := cause{key, fmt.Sprintf("%s lets %s have %d at once; with %d clients a call took %s, of which it waited %s in the queue.",
+		key, server.Name, slots, at.Clients, span(at.P50), span(min(at.Waited, at.P50))),
+		fmt.Sprintf("raise mcpServers.%s.%s, if the server can do more at once", server.Name, key)}
+	if at.CPU.share() >= full && at.CPU.ours() > .4*at.CPU.Cores {
+		c.why += " The processors are nearly used up as well (" + at.CPU.words() + "), so more of it may bring little on this machine."
+	}
+	return c
+}
+
+// refusal is the cause of calls that were not answered with a result.
+func refusal(at LimitStep, server LimitServer) cause {
+	if at.Crossed+at.Lost > 0 {
+		return cause{"answers", fmt.Sprintf("With %d clients %d answers were lost and %d came to the wrong request.", at.Clients, at.Lost, at.Crossed), ""}
+	}
+	name, most := "none", 0
+	for _, n := range slices.Sorted(maps.Keys(at.Refused)) {
+		if at.Refused[n] > most {
+			name, most = n, at.Refused[n]
+		}
+	}
+	c := cause{"errors", fmt.Sprintf("With %d clients %d of %d calls failed, most with %s.", at.Clients, at.failures(), at.Calls+at.failures(), name), ""}
+	if at.Refused == nil {
+		c.why = fmt.Sprintf("With %d clients no call passed.", at.Clients)
+	}
+	of := "mcpServers." + server.Name + "."
+	for code, change := range map[string]string{
+		"QUEUE_FULL":    "raise " + of + "queue.size, or " + of + "maxConcurrent if the server can do more at once",
+		"QUEUE_TIMEOUT": "raise " + of + "maxConcurrent if the server can do more at once, else " + of + "queue.timeout",
+		"TIMEOUT":       "raise " + of + "timeout, or lower " + of + "maxConcurrent so that fewer are with the server at once",
+		"OVERLOADED":    "raise limits.maxInFlightPerClient",
+		"HTTP 503":      "raise limits.maxSessions",
+		"RATE_LIMITED":  "raise the rate limit of these clients",
+	} {
+		if strings.HasPrefix(name, code) {
+			c.change = change
+		}
+	}
+	return c
+}
+
+// busy is the cause where a processor is what everybody waits for.
+func busy(at LimitStep, server LimitServer, transport string) (cause, bool) {
+	cpu := at.CPU
+	if cpu.share() < full || cpu.ours() < .25*cpu.Cores { // who is full of others' work does not tell that ours waits for them
+		if cpu.Busiest < full {
+			return cause{}, false
+		}
+		c := cause{"server CPU", fmt.Sprintf("A process of %s keeps a core busy (%.0f %%) while others are free: it does one thing at a time.", server.Name, 100*cpu.Busiest), ""}
+		if transport == "stdio" {
+			c.change = fmt.Sprintf("mcpServers.%s.replicas: %d, if several of it may run side by side", server.Name, server.Replicas+1)
+		}
+		return c, true
+	}
+	what, most := "", 0.0
+	for _, part := range []struct {
+		name string
+		cpu  float64
+	}{{"load generator CPU", cpu.Load}, {"gateway CPU", cpu.Gateway}, {"server CPU", cpu.Servers}, {"other programs", cpu.Other}} {
+		if part.cpu > most {
+			what, most = part.name, part.cpu
+		}
+	}
+	c := cause{what, "The processors are used up: " + cpu.words() + ".", "no key: it takes more cores"}
+	switch what {
+	case "load generator CPU":
+		c.change = "no key: run the load from another machine (--target), or give it more cores"
+	case "other programs":
+		c.change = "no key: measure again when the machine has less else to do"
+	}
+	return c, true
+}
+
+// waiting is the cause where neither processor nor queue is used up: whoever answers slower the more are asking.
+func waiting(s *LimitSeries, at LimitStep, server LimitServer) cause {
+	name := server.Name
+	if n := len(s.Direct); n > 0 && s.Direct[n-1].PerSecond < 1.15*s.Knee.PerSecond {
+		d := s.Direct[n-1]
+		return cause{"server", fmt.Sprintf("Asked directly by %d clients, %s carries no more: %.0f calls/s, p50 %s.", d.Clients, name, d.PerSecond, span(d.P50)), replicas(s, server)}
+	}
+	first := s.Steps[0]
+	if now, alone := at.took(), first.took(); alone > 0 && now > 1.5*alone && at.Clients > first.Clients {
+		return cause{"server", fmt.Sprintf("%s takes %s for a call with %d clients and %s with one, and no processor is used up: it does only so much at once, or waits for something.",
+			name, span(now), at.Clients, span(alone)), replicas(s, server)}
+	}
+	return cause{"not reached", fmt.Sprintf("No processor is used up (%s) and no call waits in a queue.", at.CPU.words()), ""}
+}
+
+func replicas(s *LimitSeries, server LimitServer) string {
+	if s.Transport == "stdio" && server.Name != "" {
+		return fmt.Sprintf("mcpServers.%s.replicas: %d, if several of it may run side by side", server.Name, server.Replicas+1)
+	}
+	return "no key of the gateway: the server has to become faster, or get a second URL"
+}
+
+// took is how long a call took where it was not queued, as far as it is known.
+func (s LimitStep) took() float64 {
+	if s.Served > 0 {
+		return s.Served
+	}
+	return s.P50
+}
+
+// share is how much of the processors is used.
+func (c CPU) share() float64 {
+	if c.Cores == 0 {
+		return 0
+	}
+	return (c.ours() + c.Other) / c.Cores
+}
+
+// ours is what is busy for the load.
+func (c CPU) ours() float64 { return c.Load + c.Gateway + c.Servers }
+
+func (c CPU) words() string {
+	if c.Cores == 0 {
+		return "processor time is not known here"
+	}
+	return fmt.Sprintf("of %.3g cores the load generator has %.1f, the gateway %.1f, servers %.1f, other programs %.1f", c.Cores, c.Load, c.Gateway, c.Servers, c.Other)
+}

@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestBottleneck(t *testing.T) {
+	idle := CPU{Cores: 4, Load: .2, Gateway: .3, Servers: .1}
+	for _, c := range []struct {
+		name   string
+		server LimitServer
+		series LimitSeries
+		limit  time.Duration
+		edit   func(steps []LimitStep)
+		want   string // bottleneck
+		why    string
+		change string
+	}{
+		{name: "places", server: LimitServer{Name: "files", MaxConcurrent: 2}, edit: func(s []LimitStep) {
+			for i := 2; i < len(s); i++ {
+				s[i].Waited, s[i].Queued = s[i].P50-900, s[i].Clients-2
+			}
+		}, want: "maxConcurrent", why: "lets files have 2 at once", change: "raise mcpServers.files.maxConcurrent"},
+		{name: "places, on a machine that is full", server: LimitServer{Name: "files", MaxConcurrent: 2}, edit: func(s []LimitStep) {
+			for i := range s {
+				s[i].CPU = CPU{Cores: 2, Load: .5, Gateway: 1, Servers: .4}
+				s[i].Waited = .5 * s[i].P50
+			}
+		}, want: "maxConcurrent", why: "processors are nearly used up as well"},
+		{name: "places that were not all taken when the processors were used up", server: LimitServer{Name: "files", MaxConcurrent: 8}, edit: func(s []LimitStep) {
+			for i := range s {
+				s[i].CPU = CPU{Cores: 2, Load: .3, Gateway: 1.1, Servers: .5}
+			}
+			s[len(s)-1].Waited = .5 * s[len(s)-1].P50
+		}, want: "gateway CPU", change: "more cores"},
+		{name: "leased connections", server: LimitServer{Name: "db", MaxConcurrent: 64, Leased: 1}, edit: func(s []LimitStep) {
+			s[len(s)-1].Waited = .9 * s[len(s)-1].P50
+		}, want: "maxBackends", change: "mcpServers.db.maxBackends"},
+		{name: "load generator", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: 1.2, Gateway: .6} }, want: "load generator CPU", change: "another machine"},
+		{name: "others", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: .2, Gateway: .5, Other: 1.2} }, want: "other programs", change: "less else to do"},
+		{name: "others, but the load needs next to nothing", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: .01, Gateway: .02, Other: 1.9} }, want: "server"},
+		{name: "one core of a server", server: LimitServer{Name: "node", Replicas: 1}, series: LimitSeries{Transport: "stdio"}, edit: func(s []LimitStep) {
+			s[3].CPU = CPU{Cores: 4, Load: .4, Gateway: .6, Servers: .98, Busiest: .97}
+		}, want: "server CPU", why: "one thing at a time", change: "mcpServers.node.replicas: 2"},
+		{name: "a server that sleeps", server: LimitServer{Name: "slow"}, edit: func(s []LimitStep) {
+			for i := range s {
+				s[i].CPU = idle
+			}
+		}, want: "server", why: "with one", change: "second URL"},
+		{name: "a server that carries no more directly", server: LimitServer{Name: "slow"}, series: LimitSeries{Direct: []LimitStep{{Clients: 4, PerSecond: 410}}},
+			want: "server", why: "Asked directly by 4 clients, slow carries no more"},
+		{name: "nothing is known", edit: func(s []LimitStep) {
+			for i := range s {
+				s[i].P50 = 1000
+			}
+		}, want: "not reached", why: "not known here"},
+		{name: "queue of a gateway whose configuration is not known", edit: func(s []LimitStep) { s[3].Queued, s[3].InFlight = 5, 3 }, want: "queue", why: "5 calls waited in the gateway while 3"},
+		{name: "queue full", server: LimitServer{Name: "files"}, edit: func(s []LimitStep) { failing(s, 3, 20) }, want: "errors", why: "QUEUE_FULL", change: "mcpServers.files.queue.size"},
+		{name: "sessions", edit: func(s []LimitStep) {
+			for i := 3; i < len(s); i++ {
+				s[i].Calls, s[i].Refused = 0, map[string]int{"HTTP 503": 1}
+			}
+		}, want: "errors", change: "limits.maxSessions"},
+		{name: "p99", limit: 12 * time.Millisecond, want: "not reached", why: "More clients pass --p99 12ms"},
+	} {
+		steps := ladder(100, 200, 400, 405, 400, 398)
+		if c.limit > 0 {
+			steps = ladder(200, 400, 600, 700)
+		}
+		if c.edit != nil {
+			c.edit(steps)
+		}
+		s := c.series
+		s.Steps = steps
+		k := findKnee(steps, c.limit)
+		s.Knee, s.Ended = &steps[k.at], k.ended
+		s.explain(c.server, c.limit)
+		if s.Bottleneck != c.want || !strings.Contains(s.Why, c.why) || !strings.Contains(s.Change, c.change) {
+			t.Errorf("%s: %s; %s; %s\nwant %s; %s; %s", c.name, s.Bottleneck, s.Why, s.Change, c.want, c.why, c.change)
+		}
+	}
+}

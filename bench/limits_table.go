@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// textWidth is that of the terminals nobody has made larger.
+const textWidth = 80
+
+// table is that of all series, for report.md.
+func (l *Limits) table() [][]string {
+	rows := [][]string{append([]string{"server", "clients of"}, limitColumns...)}
+	for _, s := range l.Series {
+		for _, step := range s.Steps {
+			rows = append(rows, append([]string{s.Server, s.Era}, step.cells()...))
+		}
+	}
+	return rows
+}
+
+var limitColumns = []string{"clients", "calls/s", "p50 ms", "p99 ms", "load", "gateway", "servers", "other", "queued", "failed"}
+
+func (s LimitStep) cells() []string {
+	millis := func(micros float64) string { return fmt.Sprintf("%.3g", micros/1000) }
+	cores := func(c float64) string {
+		if s.CPU.Cores == 0 {
+			return "–"
+		}
+		return fmt.Sprintf("%.0f%%", 100*c)
+	}
+	return []string{fmt.Sprint(s.Clients), fmt.Sprintf("%.0f", s.PerSecond), millis(s.P50), millis(s.P99), cores(s.CPU.Load), cores(s.CPU.Gateway),
+		cores(s.CPU.Servers), cores(s.CPU.Other), number("%.0f", float64(s.Queued)), number("%.0f", float64(s.failures()))}
+}
+
+// write writes the steps of each series and what is to be learned from them.
+func (l *Limits) write(w io.Writer) {
+	if len(l.Series) > 0 {
+		fold(w, "load (generator), gateway, servers and other programs: processor time, 100% is one core. queued: calls that waited in the gateway.")
+		fmt.Fprintln(w)
+	}
+	for _, s := range l.Series {
+		fmt.Fprintf(w, "%s\n", s.heading())
+		var rows bytes.Buffer
+		t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, strings.Join(limitColumns, "\t")+"\t")
+		for _, step := range s.Steps {
+			fmt.Fprintln(t, strings.Join(step.cells(), "\t")+"\t")
+		}
+		_ = t.Flush() // into memory
+		for line := range strings.Lines(rows.String()) {
+			fmt.Fprint(w, strings.TrimPrefix(line, "  "))
+		}
+		fmt.Fprintln(w)
+		for _, sentence := range s.words() {
+			fold(w, sentence)
+		}
+		fmt.Fprintln(w)
+	}
+	for _, note := range l.Notes {
+		fold(w, note)
+	}
+}
+
+func (s LimitSeries) heading() string {
+	text := s.Tool
+	if s.Transport != "" {
+		text += " over " + s.Transport
+	}
+	text += ", " + s.Era + " clients"
+	if s.MaxConcurrent > 0 {
+		text += fmt.Sprintf(", maxConcurrent %d", s.MaxConcurrent)
+	}
+	return text
+}
+
+// words are the sentences below a series' table.
+func (s LimitSeries) words() []string {
+	var all []string
+	if k := s.Knee; k != nil {
+		all = append(all, fmt.Sprintf("Knee: %s, %.0f calls/s, p50 %s, p99 %s.", clients(k.Clients), k.PerSecond, span(k.P50), span(k.P99)))
+	} else {
+		all = append(all, "Knee: none.")
+	}
+	all = append(all, fmt.Sprintf("Bottleneck: %s. %s", s.Bottleneck, s.Why))
+	if s.Change != "" {
+		all = append(all, "To change: "+s.Change+".")
+	}
+	var direct []string
+	for _, d := range s.Direct {
+		direct = append(direct, fmt.Sprintf("%s %.0f calls/s, p50 %s, p99 %s", clients(d.Clients), d.PerSecond, span(d.P50), span(d.P99)))
+	}
+	if len(direct) > 0 {
+		all = append(all, "Asked directly, without the gateway: "+strings.Join(direct, "; ")+".")
+	}
+	answers, crossed, lost, refused := 0, 0, 0, map[string]int{}
+	for _, step := range slices.Concat(s.Steps, s.Direct) {
+		answers, crossed, lost = answers+step.Calls, crossed+step.Crossed, lost+step.Lost
+		for name, n := range step.Refused {
+			refused[name] += n
+		}
+	}
+	text := fmt.Sprintf("Of %d answers %d were lost, %d crossed", answers, lost, crossed)
+	for _, name := range slices.Sorted(maps.Keys(refused)) {
+		text += fmt.Sprintf(", %d %s", refused[name], name)
+	}
+	return append(all, text+".")
+}
+
+func clients(n int) string {
+	if n == 1 {
+		return "1 client"
+	}
+	return fmt.Sprintf("%d clients", n)
+}
+
+// fold writes a paragraph in lines that fit.
+func fold(w io.Writer, text string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > textWidth {
+			fmt.Fprintln(w, line)
+			line = "  " + word
+			continue
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(w, line)
+}
+
+// span writes microseconds for people.
+func span(micros float64) string {
+	switch {
+	case micros < 1000:
+		return fmt.Sprintf("%.0f µs", micros)
+	case micros < 100_000:
+		return fmt.Sprintf("%.1f ms", micros/1000)
+	case micros < float64(time.Second.Microseconds()):
+		return fmt.Sprintf("%.0f ms", micros/1000)
+	}
+	return fmt.Sprintf("%.1f s", micros/1e6)
+}

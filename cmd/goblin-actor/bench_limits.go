@@ -1,0 +1,192 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/bench"
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
+)
+
+// limitFlags are those of `bench limits` that need more than a place to stand in.
+type limitFlags struct {
+	bench.LimitOptions
+	target string
+	self   bool
+	out    string
+	format format
+}
+
+func newBenchLimits() *cobra.Command {
+	var f limitFlags
+	cmd := &cobra.Command{
+		Use:   "limits",
+		Short: "Find how many clients this machine carries, and what holds it there",
+		Long: `limits raises the number of clients (1, 2, 4, …) until throughput stops growing or p99 passes --p99, for each server and
+each era of clients. It names the knee (the fewest clients that bring about all the throughput there is), what was the
+bottleneck there, and which key of the configuration to change.
+
+Without --target it measures your own configuration, which is found as serve finds it: a gateway is started for the run,
+and your servers with it, a second time if they run already. Without a configuration (or with --self) raw servers over
+HTTP and stdio are measured, which answer at once.
+
+A server is called only if it says of a tool that it only reads (readOnlyHint), the tool needs no arguments and does not say
+that it reaches out of the machine (openWorldHint), and the server runs on this machine. To measure another tool, name
+it: --tool NAME --args JSON. It is then called some ten thousand times.`,
+		Example: `  goblin-actor bench limits
+  goblin-actor bench limits --config goblin.yaml --p99 50ms
+  goblin-actor bench limits --target 8730 --tool files_list_directory --args '{"path":"/srv"}'`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLimits(cmd, f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.Config, "config", "", configFlagHelp)
+	flags.StringVar(&f.target, "target", "", "any MCP endpoint, also another gateway's: URL, host:port or port")
+	flags.BoolVar(&f.self, "self", false, "measure raw servers, whatever configuration there is")
+	flags.StringArrayVar(&f.Headers, "header", nil, "\"Name: value\" sent with every request to --target (may be given several times)")
+	flags.StringVar(&f.Tool, "tool", "", "the tool to call, by its public name")
+	flags.StringVar(&f.Args, "args", "", "its arguments, a JSON object")
+	flags.StringSliceVar(&f.Only, "server", nil, "measure these servers only")
+	flags.StringSliceVar(&f.Eras, "era", nil, "of the clients: legacy, modern; raw servers also in legacy-modern and modern-legacy (default legacy,modern)")
+	flags.StringSliceVar(&f.Transports, "transport", nil, "of raw servers: http, stdio (default http,stdio)")
+	flags.IntSliceVar(&f.Concurrent, "max-concurrent", nil, "of raw servers: their maxConcurrent, one measurement each (default 64)")
+	flags.IntVar(&f.Max, "max", 1024, "clients at most")
+	flags.DurationVar(&f.P99, "p99", 0, "latency that 99 of 100 calls must keep; 0 = none")
+	flags.DurationVar(&f.Time, "time", 80*time.Second, "how long to measure in all, about")
+	flags.DurationVar(&f.Step, "step", 0, "how long each number of clients is measured (default: what --time leaves, at most 3s)")
+	flags.StringVar(&f.out, "out", "", "directory for report.json, report.md and plots")
+	f.format.add(cmd)
+	return cmd
+}
+
+func runLimits(cmd *cobra.Command, f limitFlags) error {
+	o := f.LimitOptions
+	if err := f.find(cmd, &o); err != nil {
+		return err
+	}
+	if err := o.Default().Validate(); err != nil {
+		return usageError(helpHint(cmd), "%w", err)
+	}
+	var err error
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	o.Commit = cmp.Or(buildCommit(), buildVersion())
+	o.Command = "goblin-actor " + strings.Join(secret.Arguments(os.Args[1:]), " ")
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	bar := newProgressBar(cmd.ErrOrStderr())
+	if bar.live { // in a pipe each series has its line already
+		o.Progress = func(done, total float64, what string) {
+			bar.show(client.Progress{Done: float64(int(100 * done)), Total: 100 * total, Message: what})
+		}
+	}
+	report, err := bench.RunLimits(ctx, o, besideBar{bar})
+	bar.clear()
+	if errors.Is(err, bench.ErrNothing) {
+		return &exitError{exitFailed, err, "--tool NAME --args JSON names a tool that may be called some ten thousand times; --self measures the gateway alone"}
+	}
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := report.Save(f.out); err != nil {
+			return err
+		}
+	}
+	if f.format == formatTable {
+		return report.WriteTable(cmd.OutOrStdout())
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	return f.format.raw(cmd.OutOrStdout(), text)
+}
+
+// besideBar writes lines that do not run into the bar.
+type besideBar struct{ bar *progressBar }
+
+func (b besideBar) Write(p []byte) (n int, err error) {
+	b.bar.aside(func() { n, err = b.bar.w.Write([]byte(clean(strings.TrimRight(string(p), "\n")) + "\n")) })
+	return len(p), err
+}
+
+// find says what is to be measured: the target, or the configuration that serve would take.
+func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
+	if n := len(o.Headers); n > 0 && f.target == "" {
+		return usageError("add --target URL", "--header is for --target")
+	}
+	if f.target != "" && (f.self || f.Config != "") || f.self && f.Config != "" {
+		return usageError("give one of them", "--target, --config and --self exclude each other")
+	}
+	if o.Args != "" {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(o.Args), &object); err != nil || object == nil {
+			return usageError("write it as in --args '{\"path\":\"/srv\"}'", "--args is no JSON object")
+		}
+	}
+	if f.target != "" {
+		u, err := client.ParseAddress(f.target)
+		if err != nil {
+			return usageError(helpHint(cmd), "%w", err)
+		}
+		o.Target = u
+		return nil
+	}
+	if f.self {
+		return nil
+	}
+	cfg, err := loadConfig(f.Config, cmd.ErrOrStderr())
+	if err != nil || cfg == nil {
+		return err
+	}
+	o.Config = absolute(cfg.Path)
+	for _, s := range config.Gather(cfg).Servers {
+		if !s.Disabled && s.Fault == "" {
+			o.Servers = append(o.Servers, limitServer(s))
+		}
+	}
+	return nil
+}
+
+// limitServer is what a measurement has to know of a server.
+func limitServer(s config.Server) bench.LimitServer {
+	l := bench.LimitServer{Name: s.Name, Stdio: s.Command != "", Local: s.Command != "", MaxConcurrent: s.MaxConcurrent, Replicas: s.ReplicaCount()}
+	if s.Isolation == "leased" {
+		l.Leased = s.MaxBackends
+	}
+	if s.Command == "" {
+		l.Local = len(s.URLs) > 0 && everyLoopback(s.URLs)
+	}
+	if l.Local && len(s.URLs) == 1 && len(s.ForwardHeaders) == 0 && s.Type != "sse" {
+		l.URL = s.URLs[0]
+		for name, value := range s.Headers {
+			l.Headers = append(l.Headers, name+": "+value)
+		}
+	}
+	return l
+}
+
+func everyLoopback(urls []string) bool {
+	for _, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil {
+			return false
+		}
+		if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}
