@@ -64,6 +64,10 @@ func TestLimitsOfRawServers(t *testing.T) {
 	if err := report.Save(dir); err != nil {
 		t.Fatal(err)
 	}
+	page, err := os.ReadFile(dir + "/report.md")
+	if err != nil || !strings.Contains(string(page), "- Bottleneck: ") || !strings.Contains(string(page), "throughput.svg") {
+		t.Errorf("report.md: %v\n%s", err, page)
+	}
 	text, err := os.ReadFile(dir + "/report.json")
 	var back Report
 	if err != nil || json.Unmarshal(text, &back) != nil || len(back.Limits.Series[0].Steps) != len(s.Steps) {

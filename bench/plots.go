@@ -21,6 +21,8 @@ func (r *Report) pictures() []picture {
 		return []picture{r.Idle.picture()}
 	case r.Cold != nil:
 		return []picture{r.Cold.picture()}
+	case r.Limits != nil:
+		return r.Limits.pictures()
 	case len(r.Rows) == 0:
 		return nil
 	}

@@ -247,6 +247,9 @@ func (r *Report) markdown(pictures []picture) []byte {
 		}
 		fmt.Fprintf(&b, "- %s\n", v)
 	}
+	if r.Limits != nil {
+		r.Limits.markdown(&b)
+	}
 	for _, p := range pictures {
 		fmt.Fprintf(&b, "\n![%s](%s)\n", p.title, p.file)
 	}

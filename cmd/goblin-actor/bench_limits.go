@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -15,7 +17,6 @@ import (
 	"goblin-actor/bench"
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/secret"
 )
 
 // limitFlags are those of `bench limits` that need more than a place to stand in.
@@ -82,7 +83,7 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 		return err
 	}
 	o.Commit = cmp.Or(buildCommit(), buildVersion())
-	o.Command = "goblin-actor " + strings.Join(secret.Arguments(os.Args[1:]), " ")
+	o.Command = benchCommand(os.Args[1:])
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	bar := newProgressBar(cmd.ErrOrStderr())
@@ -105,7 +106,14 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 		}
 	}
 	if f.format == formatTable {
-		return report.WriteTable(cmd.OutOrStdout())
+		var text bytes.Buffer
+		if err := report.WriteTable(&text); err != nil {
+			return err
+		}
+		for line := range strings.Lines(text.String()) { // names are those that servers gave
+			fmt.Fprintln(cmd.OutOrStdout(), clean(strings.TrimSuffix(line, "\n")))
+		}
+		return nil
 	}
 	text, err := json.Marshal(report)
 	if err != nil {
