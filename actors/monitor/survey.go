@@ -95,7 +95,7 @@ func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snap
 		if !s.Settled || !s.FailedFirst && !report.Settled[s.Name] { // synced is not yet published: up to the registry's pause
 			picture.Waiting = append(picture.Waiting, s.Name)
 		}
-		if s.FailedFirst {
+		if s.FailedFirst && s.ReadyCount == 0 && s.State != string(message.Idle) { // it may have recovered since
 			picture.Failed = append(picture.Failed, s.Name)
 		}
 	}

@@ -37,6 +37,8 @@ func TestReady(t *testing.T) {
 			message.CatalogReport{Counts: empty, Enabled: []string{"a"}, Settled: settled("a")}, true, nil, nil},
 		{"one failed", []status.Server{{Name: "a", Settled: true}, {Name: "b", Settled: true, FailedFirst: true}},
 			message.CatalogReport{Counts: empty, Enabled: []string{"a", "b"}, Settled: settled("a")}, true, nil, []string{"b"}},
+		{"failed first, there now", []status.Server{{Name: "a", Settled: true, FailedFirst: true, ReadyCount: 1}, {Name: "b", Settled: true, FailedFirst: true, State: string(message.Idle)}},
+			message.CatalogReport{Counts: empty, Enabled: []string{"a", "b"}, Settled: settled("a", "b")}, true, nil, nil},
 		{"one disabled", nil,
 			message.CatalogReport{Counts: empty, Disabled: []status.Server{{Name: "d", Settled: true}}}, true, nil, nil},
 		{"draining", nil, message.CatalogReport{Counts: empty, Draining: true}, false, nil, nil},

@@ -144,7 +144,7 @@ var rpcHints = map[string]string{
 	"NO_BACKENDS_AVAILABLE": `"goblin-actor status" shows why`,
 	"BACKEND_DISCONNECTED":  `the call may have been carried out; "goblin-actor status" shows the server`,
 	"QUEUE_FULL":            "too many calls wait for this server; try again",
-	"QUEUE_TIMEOUT":         "too many calls wait for this server; try again",
+	"QUEUE_TIMEOUT":         `"goblin-actor status" shows whether the server still starts or has too many calls; try again`,
 	"OVERLOADED":            "too many calls of this client run; try again",
 	"TIMEOUT":               "the server took too long; its timeout and maxTimeout are set in the configuration",
 	"SHUTTING_DOWN":         "the gateway is going down; try again when it is back",

@@ -81,7 +81,7 @@ type readiness struct {
 	Ready    bool     `json:"ready"`
 	Draining bool     `json:"draining,omitempty"`
 	Waiting  []string `json:"waiting,omitempty"` // eager servers neither synced nor failed once
-	Failed   []string `json:"failed,omitempty"`  // eager servers whose first attempt failed
+	Failed   []string `json:"failed,omitempty"`  // eager servers whose first attempt failed and that are not there yet
 }
 
 // readyz: 200 once every eager server is synced, cached, or has failed its first attempt; 503 before that and while draining.

@@ -13,7 +13,7 @@ type Snapshot struct {
 	Ready    bool      `json:"ready"`
 	Draining bool      `json:"draining"`
 	Waiting  []string  `json:"waiting,omitempty"` // eager servers neither synced nor failed once
-	Failed   []string  `json:"failed,omitempty"`  // eager servers whose first attempt failed
+	Failed   []string  `json:"failed,omitempty"`  // eager servers whose first attempt failed and that are not there yet
 	Catalog  Catalog   `json:"catalog"`
 	Servers  []Server  `json:"servers"`
 	Backends []Backend `json:"backends"`
