@@ -236,7 +236,11 @@ func (d *decoder) forwardHeaders(to *[]ForwardHeader, n *node, at place) {
 		d.record(here.path, item, nil)
 		d.fields(reflect.ValueOf(&h).Elem(), "", item, here)
 		if h.From == "" && item.kind == mapping {
-			d.complain(here.path, "from is missing", "name the client's header, e.g. from: X-User-Token")
+			where := here.path
+			if from := join(where, "from"); d.written(from) {
+				where = from
+			}
+			d.complain(where, "from is missing", "name the client's header, e.g. from: X-User-Token")
 		}
 		h.To = cmp.Or(h.To, h.From)
 		*to = append(*to, h)

@@ -135,22 +135,45 @@ func (d *decoder) checkCommand(s *Server, at func(string) string) {
 var ownHeaders = []string{"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host",
 	"keep-alive", "last-event-id", "te", "trailer", "transfer-encoding", "upgrade"}
 
+func isOwnHeader(lower string) bool {
+	return slices.Contains(ownHeaders, lower) || strings.HasPrefix(lower, "mcp-")
+}
+
+// hasControls reports whether a value can be in no header.
+func hasControls(value string) bool {
+	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+}
+
 // checkForwarded finds headers of clients that cannot be handed on.
 func (d *decoder) checkForwarded(s *Server, path string) {
 	seen := map[string]bool{}
 	for i, h := range s.ForwardHeaders {
 		at := d.itemPath(path, i)
-		to := strings.ToLower(h.To)
+		member := func(key string) string { // where it stands: a variable there is this server's misfortune, not a fault of the file
+			if path := join(at, key); d.written(path) {
+				return path
+			}
+			return at
+		}
+		target := "to"
+		if !d.written(join(at, target)) {
+			target = "from"
+		}
+		from, to := strings.ToLower(h.From), strings.ToLower(h.To)
 		switch {
 		case h.From == "": // has been said
-		case !isHeaderName(h.From) || !isHeaderName(h.To):
-			d.complain(at, "not the name of a header", "")
-		case slices.Contains(ownHeaders, to) || slices.Contains(ownHeaders, strings.ToLower(h.From)) || strings.HasPrefix(to, "mcp-") || strings.HasPrefix(strings.ToLower(h.From), "mcp-"):
-			d.complain(at, "a header that the protocol sets itself cannot be handed on", "")
+		case !isHeaderName(h.From):
+			d.complain(member("from"), "not the name of a header", "")
+		case !isHeaderName(h.To):
+			d.complain(member("to"), "not the name of a header", "")
+		case isOwnHeader(from):
+			d.complain(member("from"), "a header that the protocol sets itself cannot be handed on", "")
+		case isOwnHeader(to):
+			d.complain(member("to"), "a header that the protocol sets itself cannot be handed on", "")
 		case seen[to]:
-			d.complain(at, fmt.Sprintf("two headers become %s", h.To), "the server gets one of each name")
-		case strings.ContainsFunc(h.Prefix, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			d.complain(at, "the prefix has control characters", "")
+			d.complain(member(target), "two headers become the same one", "the server gets one of each name")
+		case hasControls(h.Prefix):
+			d.complain(member("prefix"), "the prefix has control characters", "")
 		}
 		seen[to] = true
 	}
@@ -212,8 +235,8 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 			d.complain(path, "not the name of a header", "")
 		case seen[strings.ToLower(name)]:
 			d.complain(path, "duplicate header: capitals make no difference", "")
-		case strings.ContainsAny(s.Headers[name], "\r\n"):
-			d.complain(path, "a header has no line breaks", "")
+		case hasControls(s.Headers[name]):
+			d.complain(path, "a header has no line breaks and no other control characters", "")
 		}
 		seen[strings.ToLower(name)] = true
 	}
@@ -264,7 +287,12 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 		d.complain(at("prefix"), "a prefix has letters, digits, _ and - only", "")
 	}
 	if s.Group != "" && s.Group != protocol.Slug(s.Group) {
-		d.complain(at("group"), "a group is named like a server: lower-case letters, digits and -", fmt.Sprintf("did you mean %s?", protocol.Slug(s.Group)))
+		hint := "" // what a variable stands for is not shown
+		if len(d.report.origins[at("group")].refs) == 0 {
+			hint = fmt.Sprintf("did you mean %s?", protocol.Slug(s.Group))
+		}
+		d.complain(at("group"), "a group is named like a server: lower-case letters, digits and -", hint)
+		s.Group = "" // misconfigured, it stands under a name of its own
 	}
 	for i, root := range s.Roots {
 		if u, err := url.Parse(root); err != nil || u.Scheme == "" {
