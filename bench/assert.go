@@ -54,11 +54,14 @@ func metricNames() []string {
 
 // units are the factors to the unit a metric is measured in, of metrics that have one.
 var units = map[string]map[string]float64{
-	"p50":     {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
-	"p99":     {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
-	"cpu":     {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
-	"rss":     {"KiB": 1. / 1024, "MiB": 1, "GiB": 1024},
-	"session": {"B": 1. / 1024, "KiB": 1, "MiB": 1024},
+	"p50":      {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
+	"p99":      {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
+	"cpu":      {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
+	"error":    {"us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3},
+	"back":     {"us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3},
+	"complete": {"us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3},
+	"rss":      {"KiB": 1. / 1024, "MiB": 1, "GiB": 1024},
+	"session":  {"B": 1. / 1024, "KiB": 1, "MiB": 1024},
 }
 
 // ParseAssertion reads one. Errors say what was wanted where.

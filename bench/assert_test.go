@@ -20,6 +20,8 @@ func TestAssertions(t *testing.T) {
 	idle := &Report{Kind: "idle", Idle: &Idle{Sessions: 9, PerSession: 12.8, Phases: []IdlePhase{{Name: "before", RSS: 30}, {Name: "first wave", RSS: 55, Known: 9}, {Name: "after the first wave", RSS: 50}}}}
 	cold := &Report{Kind: "cold", Cold: &Cold{Rows: []ColdRow{{Servers: 10, Tools: 20, Median: 20}, {Servers: 100, Tools: 10, Median: 69}}}}
 	fanout := &Report{Kind: "fanout", Fanout: &Fanout{Rows: []FanoutRow{{Change: "updated", Clients: "legacy", Behind: "http", Subscribers: 1000, P99: 12, ToDirect: 1.3}}}}
+	faults := &Report{Kind: "faults", Faults: &Faults{Rows: []FaultRow{{Fault: "kill", Behind: "stdio", Clients: "legacy", Back: 30, During: 2, Error: -1}, {Fault: "hang", Behind: "http", Clients: "modern", Back: 1200}}}}
+	cold.Cold.Complete = []CompleteRow{{What: "from the state file", All: 12}}
 	for _, c := range []struct {
 		report    *Report
 		assertion string
@@ -47,7 +49,12 @@ func TestAssertions(t *testing.T) {
 		{idle, "rss(idle) < 55", false, "55.00 RSS MiB (first wave)"},
 		{fanout, "ratio(fanout, c=1000) <= 1.2", false, "1.30 × time"},
 		{fanout, "ratio(fanout, to=direct) <= 1.3", true, "1.30 × time"},
-		{fanout, "failed(fanout) <= 0", true, "0.000 failed"},
+		{fanout, "failed(fanout) <= 0", true, "0 failed"},
+		{faults, "back(faults, kill, stdio) <= 30ms", true, "30.00 back ms (kill, stdio, legacy clients)"},
+		{faults, "back(faults) <= 1 s", false, "1200 back ms (hang"},
+		{faults, "error(faults, kill) < 1ms", false, "nothing of that"},
+		{faults, "p99(faults, kill) <= 2ms", true, "2000 p99 µs"},
+		{cold, "complete(cold) <= 15ms", true, "12.00 complete ms (from the state file)"},
 		{cold, "p50(cold) <= 50ms", false, "69000 p50 µs (100 servers of 10 tools)"},
 		{cold, "p50(cold, 10 servers of 20 tools) <= 50ms", true, "20000 p50 µs"},
 	} {

@@ -62,7 +62,7 @@ func loadFile(file string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was read only
 	text, err := io.ReadAll(io.LimitReader(f, reportBytes+1))
 	if err != nil {
 		return nil, err
@@ -301,6 +301,8 @@ func summary(s benchmath.Summary) string {
 // figure writes a number with about four digits.
 func figure(v float64) string {
 	switch a := math.Abs(v); {
+	case a == 0:
+		return "0"
 	case a >= 1e7:
 		return fmt.Sprintf("%.3g", v)
 	case a >= 1000:

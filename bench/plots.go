@@ -23,6 +23,10 @@ func (r *Report) pictures() []picture {
 		return []picture{r.Cold.picture()}
 	case r.Limits != nil:
 		return r.Limits.pictures()
+	case r.Fanout != nil:
+		return []picture{r.Fanout.picture()}
+	case r.Faults != nil:
+		return []picture{r.Faults.picture()}
 	case len(r.Rows) == 0:
 		return nil
 	}
@@ -87,4 +91,21 @@ func (c *Cold) picture() picture {
 		bars.Bars = append(bars.Bars, plot.Bar{Name: name + ", median", Value: row.Median}, plot.Bar{Name: "best", Value: row.Best, Pale: true}, plot.Bar{Name: "the process alone", Value: row.Bare, Hue: 7})
 	}
 	return picture{"cold.svg", bars.Title, bars.SVG()}
+}
+
+func (f *Fanout) picture() picture {
+	bars := plot.Bars{Title: "bench fanout: until the last stream had the change, p99", Unit: "ms; pale: the server that writes to all itself"}
+	for i, row := range f.Rows {
+		bars.Bars = append(bars.Bars, plot.Bar{Name: fmt.Sprintf("%s, %d", row.name(), row.Subscribers), Value: row.P99, Hue: i}, plot.Bar{Name: "direct", Value: row.DirectP99, Hue: i, Pale: true})
+	}
+	return picture{"fanout.svg", bars.Title, bars.SVG()}
+}
+
+// picture leaves out faults after which nothing had to come back.
+func (f *Faults) picture() picture {
+	bars := plot.Bars{Title: "bench faults: until calls went well again", Unit: "ms"}
+	for i, row := range f.Rows {
+		bars.Bars = append(bars.Bars, plot.Bar{Name: row.Fault + ", " + row.Behind + ", " + row.Clients + " clients", Value: row.Back, Hue: i})
+	}
+	return picture{"faults.svg", bars.Title, bars.SVG()}
 }

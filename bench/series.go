@@ -25,6 +25,9 @@ var metrics = []metric{
 	{"allocs", "allocs/call", false},
 	{"rss", "RSS MiB", false},
 	{"session", "KiB/session", false},
+	{"error", "error ms", false},
+	{"back", "back ms", false},
+	{"complete", "complete ms", false},
 	{"failed", "failed", false},
 }
 
@@ -74,6 +77,9 @@ func (r *Report) series() []series {
 	if r.Fanout != nil {
 		r.Fanout.series(add)
 	}
+	if r.Faults != nil {
+		r.Faults.series(add)
+	}
 	return all
 }
 
@@ -113,6 +119,9 @@ func (c *Cold) series(add func(string, series)) {
 		}
 		add("p50 µs", s)
 	}
+	for _, row := range c.Complete {
+		add("complete ms", series{target: row.What, own: true, value: row.All})
+	}
 }
 
 func (f *Fanout) series(add func(string, series)) {
@@ -126,5 +135,18 @@ func (f *Fanout) series(add func(string, series)) {
 		each("CPU µs/call", row.CPU)
 		each("RSS MiB", row.RSS)
 		each("failed", float64(row.Lost+row.Doubled+row.Crossed))
+	}
+}
+
+// What did not happen (no call had an error) has no series.
+func (f *Faults) series(add func(string, series)) {
+	for _, row := range f.Rows {
+		each := func(title string, value float64) {
+			add(title, series{target: row.Fault + ", " + row.Behind + ", " + row.Clients + " clients", own: true, value: max(0, value)})
+		}
+		each("error ms", row.Error)
+		each("back ms", row.Back)
+		each("p99 µs", row.During*1000)
+		each("failed", float64(row.Lost+row.Wrong))
 	}
 }
