@@ -39,6 +39,14 @@ type ColdRow struct {
 	Lists []float64 `json:"listMillis,omitempty"` // of each start
 }
 
+// shortMillis has a decimal below 100 only: on a busy machine the columns must fit too.
+func shortMillis(v float64) string {
+	if v >= 100 {
+		return number("%.0f", v)
+	}
+	return number("%.1f", v)
+}
+
 func (r ColdRow) name() string { return fmt.Sprintf("%d servers of %d tools", r.Servers, r.Tools) }
 
 // coldSizes are servers and tools of each, about coldToolBytes a tool.
@@ -53,7 +61,7 @@ func (c *Cold) tables() [][][]string {
 	rows := [][]string{{"servers × tools", "file MiB", "page KiB", "list ms", "best", "worst", "init", "no file", "bare"}}
 	for _, r := range c.Rows {
 		rows = append(rows, []string{fmt.Sprintf("%d × %d", r.Servers, r.Tools), number("%.1f", r.FileMiB), fmt.Sprint(r.Bytes >> 10),
-			number("%.1f", r.Median), number("%.1f", r.Best), number("%.1f", r.Worst), number("%.1f", r.Start), number("%.0f", r.Unknown), number("%.1f", r.Bare)})
+			shortMillis(r.Median), shortMillis(r.Best), shortMillis(r.Worst), shortMillis(r.Start), number("%.0f", r.Unknown), shortMillis(r.Bare)})
 	}
 	return [][][]string{rows, completeTable(c.Complete)}
 }

@@ -38,8 +38,8 @@ const (
 func completeTable(rows []CompleteRow) [][]string {
 	table := [][]string{{"one HTTP, one stdio", "first list ms", "tools in it", "all ms", "best", "worst", "told ms"}}
 	for _, r := range rows {
-		table = append(table, []string{r.What, number("%.1f", r.First), fmt.Sprintf("%d of %d", r.Held, r.Tools), number("%.1f", r.All),
-			number("%.1f", r.Best), number("%.1f", r.Worst), number("%.1f", r.Told)})
+		table = append(table, []string{r.What, shortMillis(r.First), fmt.Sprintf("%d of %d", r.Held, r.Tools), shortMillis(r.All),
+			shortMillis(r.Best), shortMillis(r.Worst), shortMillis(r.Told)})
 	}
 	return table
 }
