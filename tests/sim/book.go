@@ -71,6 +71,7 @@ type ask struct {
 	answers   int
 	cancelled bool   // legacy: by a notification, so that its response has an end of its own
 	asks      bool   // it was answered with questions
+	wasAsked  bool   // its client was asked something
 	link      string // its result names this resource
 	text      string // error.message of its answer
 	given     bool   // the client has given it up: it left, or cancelled; an answer may come or not

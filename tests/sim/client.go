@@ -369,6 +369,9 @@ func (c *client) comeBack(a *ask, e *envelope) {
 // question is a question of a legacy server, put to a legacy client.
 func (c *client) question(a *ask, e *envelope) {
 	c.w.count("a question that reached its client")
+	if a != nil {
+		a.wasAsked = true
+	}
 	if !c.answers {
 		c.w.broken("%s was asked %s, and said that it cannot answer", c.name, e.Method)
 	}

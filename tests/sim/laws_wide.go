@@ -213,10 +213,10 @@ func (w *world) mayAgain(a *ask) bool {
 	return tool == repeatable && slices.ContainsFunc(w.servers, func(s *server) bool { return s.name == name && s.Again })
 }
 
-// repeats reports whether a call may be executed once more: its tool does no harm twice, and the first connection has broken before it
-// asked anything.
+// repeats reports whether a call may be executed once more: its tool does no harm twice, and the first connection has broken before its
+// client was asked anything.
 func (r *running) repeats(before *running, times int) bool {
-	if !r.c.s.Again || r.tool != repeatable || times > 2 || before == nil || before.hasAsked {
+	if a := r.c.s.w.book.askOf[r.nonce]; !r.c.s.Again || r.tool != repeatable || times > 2 || before == nil || a == nil || a.wasAsked {
 		return false
 	}
 	broke := before.c.dead || before.c.lost || before.c.trouble || before.c.cut[before.ticket]

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -107,10 +106,6 @@ func (l *link) deliver(number uint64, n *lane) {
 		n.telling = false
 		if err != nil {
 			n.events = nil
-		} else if r, ok := e.(upstream.Received); ok && r.Frame.Kind == protocol.KindRequest {
-			if call := l.conn.asked[string(r.Frame.IDBytes())]; call != nil {
-				call.hasAsked = true
-			}
 		}
 		l.pump(number, n)
 		l.finish()

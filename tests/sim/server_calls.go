@@ -19,7 +19,6 @@ type running struct {
 	completes     bool      // it is no call but a completion
 	link, padding string    // what its result has besides
 	asks          int       // questions without an answer
-	hasAsked      bool      // the gateway has a question of it
 	left          time.Time // one of them was refused since its client had left: when
 	began         int
 }
