@@ -58,7 +58,7 @@ const (
 )
 
 func (c *Cold) tables() [][][]string {
-	rows := [][]string{{"servers × tools", "file MiB", "page KiB", "list ms", "best", "worst", "init", "no file", "bare"}}
+	rows := [][]string{{"size", "file MiB", "page KiB", "list ms", "best", "worst", "init", "no file", "bare"}}
 	for _, r := range c.Rows {
 		rows = append(rows, []string{fmt.Sprintf("%d × %d", r.Servers, r.Tools), number("%.1f", r.FileMiB), fmt.Sprint(r.Bytes >> 10),
 			shortMillis(r.Median), shortMillis(r.Best), shortMillis(r.Worst), shortMillis(r.Start), number("%.0f", r.Unknown), shortMillis(r.Bare)})

@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,15 +16,16 @@ const initializeParams = `{"protocolVersion":"` + protocolVersion + `","capabili
 
 // target is something the same load is put on.
 type target struct {
-	name   string
-	at     *process // what is measured; its URL is where requests go
-	scrape bool     // it has /metrics with Go's families
-	method string
-	params []string // client i sends params[i % len]
-	tail   []byte   // of every right answer
-	modern string   // the tool that its clients, which are of 2026-07-28, call; "" = they have sessions
-	static bool     // no handshake, and every answer has the first request's id
-	breaks bool     // an answer it cuts short is counted and not fatal: see ReverseProxy
+	name     string
+	at       *process // what is measured; its URL is where requests go
+	scrape   bool     // it has /metrics with Go's families
+	method   string
+	params   []string      // client i sends params[i % len]
+	tail     []byte        // of every right answer
+	modern   string        // the tool that its clients, which are of 2026-07-28, call; "" = they have sessions
+	static   bool          // no handshake, and every answer has the first request's id
+	refusals *atomic.Int64 // calls that were refused and may be tried again: they are counted and not fatal; nil = they are
+	breaks   bool          // an answer it cuts short is counted and not fatal: see ReverseProxy
 
 	clients []*client
 	rounds  []round
@@ -164,6 +167,12 @@ func (c *client) loop(ctx context.Context, t *target, end time.Time) ([]uint32, 
 		if err == nil {
 			err = c.request.check(c.wire, body, t.tail)
 		}
+		if err != nil && t.refusals != nil && isRefusal(body) && ctx.Err() == nil {
+			t.refusals.Add(1)
+			time.Sleep(time.Millisecond)
+			now = time.Now()
+			continue
+		}
 		if err != nil && t.breaks && ctx.Err() == nil {
 			if err := c.redial(t); err != nil {
 				return tenths, err
@@ -182,6 +191,11 @@ func (c *client) loop(ctx context.Context, t *target, end time.Time) ([]uint32, 
 		now = done
 	}
 	return tenths, nil
+}
+
+// isRefusal reports whether an answer is the gateway's word that it has too much to do, and has sent nothing.
+func isRefusal(body []byte) bool {
+	return bytes.Contains(body, []byte(`"code":"QUEUE_FULL"`))
 }
 
 // redial replaces a connection whose answer was cut short.

@@ -126,6 +126,41 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+func TestGrowth(t *testing.T) {
+	var progress bytes.Buffer
+	report, err := RunGrowth(t.Context(), GrowthOptions{Most: 10, Duration: 100 * time.Millisecond, Program: program(t)}, &progress)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &progress)
+	}
+	var got []string
+	for _, r := range report.Growth.Rows {
+		got = append(got, fmt.Sprint(r.Of, r.N))
+		if r.P50 <= 0 || r.Use <= 0 || r.Refused > 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if want := "sessions1 sessions10 servers1 servers10 items10 flight1 flight10"; strings.Join(got, " ") != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	narrow(t, report)
+}
+
+// What costs the same for each, however many there are, is no fault; twice as much at ten times as many is.
+func TestGrowthIsJudged(t *testing.T) {
+	g := &Growth{Rows: []GrowthRow{
+		{Of: "sessions", N: 1, CPU: 10}, {Of: "sessions", N: 10, CPU: 50, KiB: 10}, {Of: "sessions", N: 100, CPU: 60, KiB: 30},
+		{Of: "items", N: 100_000, CPU: 1000, List: 100}, {Of: "flight", N: 1000, CPU: 10, Refused: 3},
+	}}
+	g.judge()
+	if got := strings.Join(g.Faults, "; "); got != "sessions 10 → 100: memory 10.0 → 30.0, as n^1.48; flight 1000: 3 calls were refused (QUEUE_FULL)" {
+		t.Error(got)
+	}
+	narrow(t, &Report{Growth: g})
+	if !isRefusal([]byte(`{"error":{"data":{"code":"QUEUE_FULL"}}}`)) || isRefusal([]byte(`{"result":{}}`)) {
+		t.Error("a refusal is not told from an answer")
+	}
+}
+
 func TestColdComplete(t *testing.T) {
 	report, err := runIn(t.Context(), Options{Kind: "cold", Program: program(t), Starts: 2}, io.Discard, func(s *setup, report *Report) (err error) {
 		report.Cold = &Cold{Rows: []ColdRow{{Servers: 100, Tools: 100, FileMiB: 16.0, Bytes: 1 << 20, Median: 143.1, Best: 74.2, Worst: 730.7, Start: 360.7, Unknown: 1224, Bare: 29.6}}}
@@ -168,6 +203,12 @@ func TestWitnessJudgesAnswers(t *testing.T) {
 func TestMeasuresNameEveryFault(t *testing.T) {
 	err := FanoutOptions{Subscribers: []int{0}, Clients: []string{"old"}, Behind: []string{"ftp"}, What: []string{"mind"}}.Default().Validate()
 	for _, want := range []string{"subscribers", "old", "ftp", "mind"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+	err = GrowthOptions{What: []string{"debt"}, Behind: "ftp", Clients: "old", Duration: -1}.Default().Validate()
+	for _, want := range []string{"debt", "ftp", "old", "duration"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}

@@ -34,6 +34,7 @@ type Report struct {
 	Fanout  *Fanout   `json:"fanout,omitempty"`
 	Faults  *Faults   `json:"faults,omitempty"`
 	Limits  *Limits   `json:"limits,omitempty"`
+	Growth  *Growth   `json:"growth,omitempty"`
 }
 
 // Machine is where it ran.
@@ -192,6 +193,9 @@ func (r *Report) table() [][]string {
 func (r *Report) tables() [][][]string {
 	if r.Cold != nil {
 		return r.Cold.tables()
+	}
+	if r.Growth != nil {
+		return r.Growth.tables()
 	}
 	return [][][]string{r.table()}
 }

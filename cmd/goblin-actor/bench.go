@@ -52,7 +52,7 @@ them in interleaved rounds, and reports medians and ratios.
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
 	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; all else stays this one")
 	output.flags(cmd)
-	cmd.AddCommand(newBenchFanout(), newBenchFaults(), newBenchLimits())
+	cmd.AddCommand(newBenchFanout(), newBenchFaults(), newBenchGrowth(), newBenchLimits())
 	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic())
 	return cmd
 }

@@ -1,0 +1,324 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// growthRun measures one kind after the other.
+type growthRun struct {
+	*setup
+	o      GrowthOptions
+	growth *Growth
+	next   int // number of the next server: its socket is called after it
+}
+
+const (
+	growthClients = 8    // that call at each size, but for calls in flight
+	growthTools   = 1000 // of one server, at most, when items grow
+)
+
+// sizes are those of a kind that were asked for.
+func (g *growthRun) sizes(what string) []int {
+	return slices.DeleteFunc(slices.Clone(growthSizes[what]), func(n int) bool { return n > g.o.Most })
+}
+
+func (g *growthRun) grow(what string) error {
+	switch what {
+	case "sessions":
+		return g.sessions()
+	case "flight":
+		return g.flight()
+	}
+	for _, n := range g.sizes(what) {
+		servers, tools := n, 0
+		if what == "items" {
+			servers, tools = (n+growthTools-1)/growthTools, min(n, growthTools)
+		}
+		if err := g.catalog(what, n, servers, tools); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add ends a row: what there is of memory is compared with the row before, if that is of the same kind.
+func (g *growthRun) add(row GrowthRow, m IdlePhase) {
+	row.Use, row.RSS = m.Heap+m.Stack, m.RSS
+	if n := len(g.growth.Rows); n > 0 && row.KiB == 0 {
+		if before := g.growth.Rows[n-1]; before.Of == row.Of {
+			row.KiB = max(row.Use-before.Use, 0) * 1024 / float64(row.N-before.N)
+		}
+	}
+	g.growth.Rows = append(g.growth.Rows, row)
+}
+
+func (g *growthRun) say(what string, n int) {
+	if what == "flight" {
+		what = "calls in flight"
+	}
+	fmt.Fprintf(g.progress, "bench growth: %d %s\n", n, what)
+}
+
+// servers starts n servers of the kind that was asked for: one process that is as many on HTTP, or as many that the gateway starts.
+func (g *growthRun) servers(n, tools int) (first *behind, entries map[string]any, err error) {
+	var more []string
+	if tools > 0 {
+		more = []string{"--tools", fmt.Sprint(tools)}
+	}
+	entries = map[string]any{}
+	for i := range n {
+		name := fmt.Sprintf("g%d", g.next)
+		g.next++
+		if first != nil && first.at != nil {
+			entry := maps.Clone(first.entry)
+			entry["url"] = fmt.Sprintf("%s/%d", first.at.url, i)
+			entries[name] = entry
+			continue
+		}
+		b, err := g.newBehind(g.o.Behind, name, more...)
+		if err != nil {
+			return nil, nil, err
+		}
+		if first == nil {
+			first = b
+		}
+		entries[name] = b.entry
+	}
+	return first, entries, nil
+}
+
+// own runs measure and ends what it started.
+func (g *growthRun) own(measure func() error) error {
+	processes := len(g.running)
+	defer func() {
+		for n := len(g.running) - 1; n >= processes; n-- {
+			g.running[n].stop()
+		}
+		g.running = g.running[:processes]
+	}()
+	return measure()
+}
+
+// catalog measures a gateway with so many servers of so many tools; 0 = only those that a raw server has anyway.
+func (g *growthRun) catalog(what string, n, servers, tools int) error {
+	return g.own(func() error {
+		g.say(what, n)
+		first, entries, err := g.servers(servers, tools)
+		if err != nil {
+			return err
+		}
+		defer first.close()
+		began := time.Now()
+		gate, err := g.gateway(entries)
+		if err != nil {
+			return err
+		}
+		row := GrowthRow{Of: what, N: n, Ready: millis(time.Since(began))}
+		tool := first.name + "_echo"
+		if tools > 0 {
+			tool = first.name + "_tool_000"
+		}
+		if err := g.calls(gate, tool, growthClients, &row); err != nil {
+			return err
+		}
+		m, err := gate.memory(what)
+		if err != nil {
+			return err
+		}
+		if what == "items" {
+			if row.List, err = g.list(gate, n); err != nil {
+				return err
+			}
+		}
+		g.add(row, m)
+		return nil
+	})
+}
+
+// calls has clients call one tool and notes what a call costs.
+func (g *growthRun) calls(gate *gateway, tool string, clients int, row *GrowthRow) error {
+	t := &target{name: "gateway", at: gate.process, method: "tools/call", params: []string{callParams(tool)}}
+	if g.o.Clients == "modern" {
+		t.modern = tool
+	}
+	t.refusals = &atomic.Int64{}
+	if err := t.learn(); err != nil {
+		return err
+	}
+	defer t.disconnect()
+	if err := t.connect(clients); err != nil {
+		return err
+	}
+	if _, err := t.run(g.ctx, min(g.o.Duration, 300*time.Millisecond)); err != nil { // warm-up
+		return err
+	}
+	r, err := t.run(g.ctx, g.o.Duration)
+	if err != nil {
+		return err
+	}
+	slices.Sort(r.tenths)
+	row.Refused = int(t.refusals.Load())
+	row.P50 = quantile(r.tenths, .5)
+	if r.calls > 0 {
+		row.CPU = float64(r.cpu.Microseconds()) / float64(r.calls)
+	}
+	return nil
+}
+
+// sessions opens more and more streams that nobody tells anything, and measures calls of a few clients beside them.
+func (g *growthRun) sessions() error {
+	return g.own(func() error {
+		first, entries, err := g.servers(1, 0)
+		if err != nil {
+			return err
+		}
+		defer first.close()
+		gate, err := g.gateway(entries)
+		if err != nil {
+			return err
+		}
+		a := &audience{all: make(chan struct{}, 1)}
+		defer a.close()
+		for _, n := range g.sizes("sessions") {
+			g.say("sessions", n)
+			if err := a.open(g.ctx, gate.process, g.o.Clients, n-len(a.subscribers)); err != nil {
+				return err
+			}
+			row := GrowthRow{Of: "sessions", N: n}
+			if err := g.calls(gate, first.name+"_echo", growthClients, &row); err != nil {
+				return err
+			}
+			m, err := gate.memory("sessions")
+			if err != nil {
+				return err
+			}
+			g.add(row, m)
+		}
+		return nil
+	})
+}
+
+// flight has more and more clients call at once, and then wait for a server that hangs: what the gateway holds meanwhile, for each
+// call, is what it has more than when the same clients were idle.
+func (g *growthRun) flight() error {
+	return g.own(func() error {
+		first, entries, err := g.servers(1, 0)
+		if err != nil {
+			return err
+		}
+		defer first.close()
+		gate, err := g.gateway(entries)
+		if err != nil {
+			return err
+		}
+		for _, n := range g.sizes("flight") {
+			g.say("flight", n)
+			row := GrowthRow{Of: "flight", N: n}
+			if err := g.calls(gate, first.name+"_echo", n, &row); err != nil {
+				return err
+			}
+			m, err := g.held(gate, first, n, &row)
+			if err != nil {
+				return err
+			}
+			g.add(row, m)
+		}
+		return nil
+	})
+}
+
+// hangs is how long the server hangs while memory is looked at; each call must have its answer afterwards.
+const hangs = 3 * time.Second
+
+// held notes what n calls hold that wait for their server.
+func (g *growthRun) held(gate *gateway, server *behind, n int, row *GrowthRow) (IdlePhase, error) {
+	w := &witnesses{at: gate.process, era: g.o.Clients, tool: server.name + "_echo"}
+	var clients []*client
+	defer func() {
+		for _, c := range clients {
+			c.leave(gate.process)
+		}
+	}()
+	for range n {
+		c, err := w.dial()
+		if err != nil {
+			return IdlePhase{}, err
+		}
+		clients = append(clients, c)
+	}
+	if err := w.learn(clients[0]); err != nil {
+		return IdlePhase{}, err
+	}
+	idle, err := gate.memory("idle")
+	if err != nil {
+		return idle, err
+	}
+	if _, err := server.tell("hang %d", hangs.Milliseconds()); err != nil {
+		return idle, err
+	}
+	for _, c := range clients {
+		if _, err := c.conn.Write(c.request.next()); err != nil {
+			return idle, err
+		}
+	}
+	g.pause(hangs / 3)
+	busy, err := gate.memory("in flight")
+	if err != nil {
+		return idle, err
+	}
+	row.KiB = max(busy.Heap+busy.Stack-idle.Heap-idle.Stack, 0) * 1024 / float64(n)
+	for _, c := range clients {
+		body, err := c.exchange(nil)
+		w.note(sight{}, c, body, err)
+	}
+	if w.lost+w.wrong > 0 {
+		return idle, fmt.Errorf("%d calls in flight: %d lost, %d wrong: %s", n, w.lost, w.wrong, w.first)
+	}
+	return busy, nil
+}
+
+// list walks all pages for the duration, and returns the gateway's processor time for each item in microseconds.
+func (g *growthRun) list(gate *gateway, items int) (float64, error) {
+	w, err := dial("tcp", gate.url.Host)
+	if err != nil {
+		return 0, err
+	}
+	defer w.close()
+	host, path := gate.url.Host, gate.url.Path
+	if err := w.handshake(host, path); err != nil {
+		return 0, err
+	}
+	session := w.session
+	listed, before := 0, gate.usage().cpu
+	for end := time.Now().Add(g.o.Duration); time.Now().Before(end) && g.ctx.Err() == nil; {
+		walked := 0
+		for cursor := "{}"; cursor != ""; {
+			body, err := w.exchange(newRequest(host, path, session, protocolVersion, "tools/list", cursor).text)
+			if err := w.expect("tools/list", 200, body, err); err != nil {
+				return 0, err
+			}
+			n, next, err := coldPage(body)
+			if err != nil {
+				return 0, err
+			}
+			if walked += n; strings.Trim(next, `"`) == "" {
+				break
+			}
+			cursor = `{"cursor":` + next + `}`
+		}
+		if walked < items {
+			return 0, fmt.Errorf("%d of %d items are listed", walked, items)
+		}
+		listed += walked
+	}
+	_, _ = w.exchange(deleteRequest(host, path, session))
+	if listed == 0 {
+		return 0, g.ctx.Err()
+	}
+	return float64((gate.usage().cpu - before).Microseconds()) / float64(listed), nil
+}
