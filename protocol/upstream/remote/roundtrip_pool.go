@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxIdleConns = 128              // connections kept for the next exchange
+	maxIdleConns = 1024             // connections kept for the next exchange: fewer than what is in flight at once would be made anew all the time
 	connIdleFor  = 60 * time.Second // at most this long
 	hotFor       = time.Millisecond // idle for less: not worth a look, which is a twentieth of an exchange
 	trustedFor   = 3 * time.Second  // idle for more: the server may be about to close it

@@ -322,3 +322,17 @@ func FuzzHTTPBody(f *testing.F) {
 		}
 	})
 }
+
+// A thousand exchanges at once that end together find their connections again: with 128 kept, a call had 14 allocations more and
+// took half as much again of the processor, for connections that were made and closed.
+func TestPoolKeepsWhatIsInFlightAtOnce(t *testing.T) {
+	pool := &connPool{}
+	for range 1000 {
+		client, server := net.Pipe()
+		defer client.Close()
+		defer server.Close()
+		if !pool.put(newPoolConn(client)) {
+			t.Fatalf("only %d connections are kept", len(pool.idle))
+		}
+	}
+}
