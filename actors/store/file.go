@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -216,6 +217,9 @@ func guarded(f func() error) (err error) {
 	defer debug.SetPanicOnFault(was)
 	defer func() {
 		if cause := recover(); cause != nil {
+			if _, ours := cause.(runtime.Error); ours { // what Go says of it means nothing to whoever reads the log
+				cause = "it is cut short, or its pages make no sense"
+			}
 			err = fmt.Errorf("%w: %v", errDamaged, cause)
 		}
 	}()

@@ -320,6 +320,7 @@ func TestDamagedAndForeignFiles(t *testing.T) {
 		{"cut to a page", func(t *testing.T, path string) { truncate(t, path, int64(os.Getpagesize())) }},
 		{"cut to two pages", func(t *testing.T, path string) { truncate(t, path, int64(2*os.Getpagesize())) }},
 		{"cut to three pages", func(t *testing.T, path string) { truncate(t, path, int64(3*os.Getpagesize())) }},
+		{"cut within a page", func(t *testing.T, path string) { truncate(t, path, 9000) }},
 		{"another program's", func(t *testing.T, path string) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
@@ -345,6 +346,9 @@ func TestDamagedAndForeignFiles(t *testing.T) {
 				t.Errorf("aside %q and %q, why %v, %v: want it set aside, at once with a new key", o.aside, w.aside, o.why, w.why)
 			} else if _, err := os.Stat(aside); err != nil {
 				t.Errorf("what was there is gone: %v", err)
+			}
+			if why := fmt.Sprint(o.why, w.why); strings.Contains(why, "runtime error") {
+				t.Errorf("nobody understands %q", why)
 			}
 			if c := mustRead(t, path); c.eras["a"] != modern {
 				t.Errorf("what was written is not there: %v", c.eras)
