@@ -90,7 +90,11 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if int64(len(data)) > limit {
-		return nil, tooLarge(int64(len(data)), limit)
+		size := int64(len(data))
+		if info, statErr := f.Stat(); statErr == nil {
+			size = max(size, info.Size()) // no more than the limit was read of it
+		}
+		return nil, tooLarge(size, limit)
 	}
 	return data, err
 }

@@ -163,3 +163,17 @@ func TestFileChangedMeanwhile(t *testing.T) {
 		t.Errorf("a new file has mode %v, %v", info.Mode(), err)
 	}
 }
+
+// A file of variables that is too large is said to be as large as it is, although no more than the limit is read of it.
+func TestTooLargeIsSaidWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "big.env")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readUpTo(path, 1<<20); err == nil || !strings.HasPrefix(err.Error(), "1024 MiB are too many: at most 1 MiB") {
+		t.Errorf("got %v", err)
+	}
+}
