@@ -35,14 +35,15 @@ func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect 
 	return append(out, kernel.WakeAfter(openingTime, openingExpired{s.conn.incarnation}))
 }
 
-// filter is what the server is asked to tell on the next stream; nil when there is nothing to ask for.
+// filter is what the server is asked to tell on the next stream; nil when there is nothing to ask for. Connections that carry calls only want
+// to hear nothing of lists.
 func (s *state) filter() (filter []byte, uris []string) {
 	type changes struct{ ListChanged bool }
 	var has struct{ Tools, Prompts, Resources changes }
 	uris = slices.Sorted(maps.Keys(s.conn.streams.wanted))
 	if s.conn.streams.opensBeside() {
 		uris = slices.DeleteFunc(uris, s.conn.streams.has)
-	} else {
+	} else if s.catalog {
 		_ = json.Unmarshal(s.conn.info.Capabilities, &has) // what makes no sense is not offered
 	}
 	if has == (struct{ Tools, Prompts, Resources changes }{}) && len(uris) == 0 {
