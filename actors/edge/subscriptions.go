@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"cmp"
+
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
@@ -15,10 +17,16 @@ const reportedSubs = 1000
 // Resource names a resource by its server and the server's own URI.
 type Resource struct{ Server, URI string }
 
+// Compare orders resources by server, then by URI.
+func (r Resource) Compare(other Resource) int {
+	return cmp.Or(cmp.Compare(r.Server, other.Server), cmp.Compare(r.URI, other.URI))
+}
+
 // Subscription is a resource the client wants updates of.
 type Subscription struct {
 	Public string                    // the URI as the client wrote it; its updates carry the same
 	Due    []message.ResourceUpdated // updates that no stream has taken yet, one of each URI
+	Own    *message.Own              // on whose connections; nil = those that are for everybody
 }
 
 // ReportSubscriptions is what people are told of subscriptions: at most reportedSubs of a client.

@@ -9,26 +9,45 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// tenantOf is whose connections to a server a request uses; nil = those that are for everybody.
+// tenantOf is whose connections to a server a request uses, or a client without one (x is nil); nil = those that are for everybody.
 func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller) *message.Tenant {
 	if !rules.Isolates() {
 		return nil
 	}
-	t := message.Tenant{Level: caller.LogLevel}
+	t := message.Tenant{Level: caller.LogLevel, Isolation: rules.Isolation, Forwarded: rules.ForwardHeaders}
 	switch rules.Isolation {
 	case "session":
 		t.Key, t.Client = "session "+caller.ClientKey, caller.ClientKey
 	case "principal":
 		t.Key = "principal " + caller.Principal
 	}
-	if headers := forwarded(rules.ForwardHeaders, textproto.MIMEHeader(x.Origin.Kept)); len(headers) > 0 {
-		t.Headers = headers
-		t.Key += " headers " + hashOf(rules.ForwardHeaders, headers)
+	if x != nil {
+		t.Headers = forwarded(rules.ForwardHeaders, textproto.MIMEHeader(x.Origin.Kept))
+	}
+	if len(t.Headers) > 0 {
+		t.Key += " headers " + hashOf(rules.ForwardHeaders, t.Headers)
 	}
 	if t.Key == "" {
 		return nil // it has sent none of the headers: so does the gateway on the connections that are for everybody
 	}
 	return &t
+}
+
+// OwnOf is on whose connections to a server a request subscribes, or a client without one (x is nil); nil = those that are for everybody.
+func OwnOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, modern bool) *message.Own {
+	t := tenantOf(rules, x, caller)
+	if t == nil {
+		return nil
+	}
+	return &message.Own{Tenant: t, Can: caller.Can, Modern: modern}
+}
+
+// sharesOf tells settings of who shares connections apart; "" = everybody does, or those who can the same, which decides nothing here.
+func sharesOf(rules *config.Server) string {
+	if !rules.Isolates() {
+		return ""
+	}
+	return rules.Isolation + " " + hashOf(rules.ForwardHeaders, nil)
 }
 
 // forwarded is what a server is sent of the headers of a request. One that was not sent is not sent on.

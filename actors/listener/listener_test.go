@@ -144,3 +144,44 @@ func TestWhatNobodyHasNamedIsNotAskedFor(t *testing.T) {
 		t.Errorf("listed, it is asked for %d times, %d subscriptions", n, len(s.subs))
 	}
 }
+
+// A stream with a subscription on connections that are its client's own, or everybody's, ends when a reload says that others are: its
+// client opens another one. Before it was acknowledged it is refused.
+func TestAStreamEndsWithItsConnections(t *testing.T) {
+	with := func(isolation string) message.Published {
+		rules := config.DefaultServer()
+		rules.Isolation = isolation
+		source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: rules, Settled: true}}
+		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///a","name":"a"}`)}
+		return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10})}
+	}
+	for _, c := range []struct {
+		before, after string
+		acked, ends   bool
+	}{
+		{"session", "session", true, false}, {"shared", "class", true, false}, {"shared", "session", true, true},
+		{"session", "shared", true, true}, {"session", "principal", false, true},
+	} {
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "127.0.0.1:9"}}
+		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]}}}`)
+		s := newState(Options{Exchange: x}, kernel.Reference{})
+		now := time.Unix(1000, 0)
+		for _, e := range step(s, now, with(c.before), nil) {
+			if m, ok := e.Msg.(message.SubscribeURI); ok && (m.Own != nil) != (c.before == "session") {
+				t.Errorf("%s: subscribed as %q", c.before, m.Own.KeyOf())
+			}
+		}
+		if c.acked {
+			step(s, now, message.Subscribed{Seq: 1}, nil)
+		}
+		out := step(s, now, with(c.after), nil)
+		leaves := false
+		for _, e := range out {
+			_, left := e.Act.(kernel.Leaving)
+			leaves = leaves || left
+		}
+		if words := lastWords(out); leaves != c.ends || (words == string(protocol.ServerUnavailable)) != (c.ends && !c.acked) {
+			t.Errorf("%s, then %s: it leaves: %v, with %s", c.before, c.after, leaves, words)
+		}
+	}
+}

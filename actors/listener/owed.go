@@ -37,12 +37,13 @@ func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		if s.subs[was] != nil {
+			out = append(out, kernel.Tell(s.subscribedAt[was.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: s.subs[was].Own.KeyOf(), URI: was.URI}))
 			delete(s.subs, was)
-			out = append(out, kernel.Tell(s.subscribedAt[was.Server].Pool, message.UnsubscribeURI{Who: s.self, URI: was.URI}))
 		}
-		s.owed[public], s.subs[now] = now, &edge.Subscription{Public: public}
+		sub := s.subscription(found.Server, public)
+		s.owed[public], s.subs[now] = now, sub
 		s.subscribedAt[now.Server] = edge.LifeOf(found.Server)
-		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, URIs: []string{now.URI}}))
+		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, Own: sub.Own, URIs: []string{now.URI}}))
 	}
 	return out
 }

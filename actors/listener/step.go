@@ -26,6 +26,8 @@ type state struct {
 	registry kernel.Reference
 	info     []byte // ServerInfo, raw JSON
 	client   string // its name, for people
+	caller   message.Caller
+	owns     edge.Owns
 	since    time.Time
 
 	view  *catalog.View
@@ -58,6 +60,7 @@ type ackDue struct{}
 func newState(o Options, self kernel.Reference) *state {
 	return &state{x: o.Exchange, key: o.View, self: self, registry: o.Registry, info: edge.ServerInfo(o.Version),
 		client:         edge.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
+		caller:         message.Caller{ClientKey: message.ClientKey(o.Exchange), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
 		awaitedServers: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, subscribedAt: map[string]edge.PoolLife{}, pending: map[uint64]edge.Resource{}}
 }
 
@@ -122,6 +125,9 @@ func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Eff
 		return append(out, kernel.Leave())
 	}
 	s.view = view
+	if misfits := edge.Misfits(s.subscribedAt, snapshot, s.subs); len(misfits) > 0 {
+		return s.end(misfits[0].Server, out)
+	}
 	if s.begun {
 		out, _ = edge.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, nil, out)
 		if out = s.keepPromises(out); m.Early {
@@ -180,11 +186,27 @@ func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Eff
 	if s.subs[r] != nil {
 		return out
 	}
-	s.subs[r] = &edge.Subscription{Public: public}
+	sub := s.subscription(server, public)
+	s.subs[r] = sub
 	s.subscribedAt[r.Server] = edge.LifeOf(server)
 	s.seq++
 	s.pending[s.seq] = r
-	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Unlisted: found.Unlisted}))
+	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted}))
+}
+
+// subscription is one to what the client calls public: on the connections that its calls use.
+func (s *state) subscription(server *catalog.Server, public string) *edge.Subscription {
+	return &edge.Subscription{Public: public, Own: s.owns.Once(server.Name, edge.OwnOf(&server.Rules, s.x, &s.caller, true))}
+}
+
+// end ends the stream when it is no longer settled on whose connections it hears of a server's resources: its client opens another one, with
+// the headers that count now.
+func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
+	if s.acked {
+		return append(out, kernel.Leave())
+	}
+	return s.refuse(&protocol.Fault{Name: protocol.ServerUnavailable, Server: server, Retryable: true,
+		Message: "who shares the connections of server " + server + " has just changed: listen again"}, out)
 }
 
 // refuse ends the stream before it has begun.

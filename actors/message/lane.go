@@ -58,6 +58,12 @@ func ClientOf(x *downstream.Exchange) (address string, info []byte) {
 	return address, info[:min(len(info), maxClientInfo)]
 }
 
+// ClientKey is the key of a client without a session.
+func ClientKey(x *downstream.Exchange) string {
+	address, info := ClientOf(x)
+	return address + string(info)
+}
+
 // onLoopback reports whether a host is this machine, to which addresses in brackets belong as well.
 func onLoopback(host string) bool {
 	if strings.HasPrefix(host, "127.") {

@@ -178,6 +178,8 @@ type SubscribeURI struct {
 	Seq uint64 // of the subscriber's request
 	URI string
 
+	Own *Own // nil = on the connections that are for everybody
+
 	Unlisted bool // only if the server has mentioned it
 }
 
@@ -195,16 +197,18 @@ func ServerHasGone(server string) *protocol.Fault {
 // that something may have changed meanwhile is told when its server has said yes.
 type Resubscribe struct {
 	Who  kernel.Reference
+	Own  *Own // nil = on the connections that are for everybody
 	URIs []string
 }
 
-// Class: one comes of each subscriber, whatever the number of its subscriptions.
+// Class: one comes of each subscriber and tenant, whatever the number of its subscriptions.
 func (Resubscribe) Class() kernel.Class { return kernel.Outcome }
 
 // UnsubscribeURI no longer wants them. Nothing answers.
 type UnsubscribeURI struct {
-	Who kernel.Reference
-	URI string
+	Who    kernel.Reference
+	Tenant string // the key of those on whose connections it has subscribed; "" = everybody
+	URI    string
 }
 
 func (UnsubscribeURI) Class() kernel.Class { return kernel.Outcome }

@@ -1,7 +1,10 @@
 package message
 
 import (
+	"slices"
+
 	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
@@ -12,7 +15,37 @@ type Tenant struct {
 	Client  string            // the Caller.ClientKey with whose end the connections end; "" = they are not one client's
 	Headers map[string]string // what the server is sent beside its own, by name
 	Level   protocol.Level    // log level that the client wants; LevelNone = it has not said
+
+	Isolation string                 // by which settings of the server that is so: a reload may change them
+	Forwarded []config.ForwardHeader // likewise; not written to
 }
+
+// Fits reports whether it is still by these settings whose connections somebody uses. A reload may have changed them since: then nothing
+// is sent any more what they do not name.
+func (t *Tenant) Fits(server *config.Server) bool {
+	if t == nil {
+		return server.Isolation != "session" && server.Isolation != "principal"
+	}
+	return t.Isolation == server.Isolation && slices.Equal(t.Forwarded, server.ForwardHeaders)
+}
+
+// Own says on whose connections somebody subscribes, and of which class one is made when there is none.
+type Own struct {
+	*Tenant
+	Can    Can  // what the subscriber answers
+	Modern bool // its era
+}
+
+// Of is whose connections they are; nil = those that are for everybody.
+func (o *Own) Of() *Tenant {
+	if o == nil {
+		return nil
+	}
+	return o.Tenant
+}
+
+// KeyOf is the tenant's key; "" for nobody.
+func (o *Own) KeyOf() string { return o.Of().KeyOf() }
 
 // KeyOf is the tenant's key; "" for nobody.
 func (t *Tenant) KeyOf() string {

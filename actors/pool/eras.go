@@ -89,7 +89,11 @@ func (s *state) refusedLegacy(now time.Time, sl *slot, out []kernel.Effect) []ke
 		}
 	}
 	out = append(out, kernel.Log(slog.LevelInfo, "server has no legacy era; legacy clients share its modern connection", "replica", sl.replica, "reason", sl.reason))
-	return s.pump(now, out)
+	out = s.pump(now, out)
+	if s.server.Isolates() { // so do their subscriptions
+		out = s.askForLostUpdates(out)
+	}
+	return out
 }
 
 // speaks notes the era of a replica. A modern one needs no connections of classes: each call says what its client

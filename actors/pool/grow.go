@@ -14,7 +14,7 @@ func (s *state) grow(now time.Time, w wanted, q *queued, out []kernel.Effect) []
 	case s.fault != "" || s.leader() == nil || w.at != nil:
 		return out
 	case w.tenant != "":
-		return s.growFor(now, w, q, out)
+		return s.growFor(now, w, asker{q.Request.Tenant, q.Request.Modern, q.Call.Holder}, out)
 	}
 	n, coming := 0, false
 	count := map[int]int{} // by replica

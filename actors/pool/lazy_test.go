@@ -111,7 +111,7 @@ func TestALazyServerIsWanted(t *testing.T) {
 	w.due()
 	w.did()
 	w.do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
-	w.do(unsubscribeDue{"a"})
+	w.do(unsubscribeDue{subKey{uri: "a"}})
 	w.answer("a", true)
 	w.after(time.Hour)
 	w.does(restDue{w.s.rest.clock - 1}) // an earlier clock's

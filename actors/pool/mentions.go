@@ -69,12 +69,13 @@ func (m *mentions) at(uri string) mention {
 
 // mentioned notes what a result named.
 func (s *state) mentioned(m message.Mentioned) {
-	known := &s.mentions
-	if sl := s.slotOf(m.Backend); sl != nil {
-		known = s.mentionsTo(sl.tenant.KeyOf())
+	tenant, known := s.tenantAt(m.Backend)
+	if !known {
+		return
 	}
+	to := s.mentionsTo(tenant)
 	for _, uri := range m.URIs {
-		known.add(uri, mention{m.Backend, m.Incarnation})
+		to.add(uri, mention{m.Backend, m.Incarnation})
 	}
 }
 
@@ -98,14 +99,6 @@ func (s *state) mentionerOf(uri, tenant string) *slot {
 		return nil
 	}
 	return sl
-}
-
-// subscribedAt is the connection that is asked for updates of a resource.
-func (s *state) subscribedAt(uri string) *slot {
-	if sl := s.mentionerOf(uri, ""); sl != nil {
-		return sl
-	}
-	return s.leader()
 }
 
 // unmentioned refuses to ask the server for what it has never named.

@@ -80,7 +80,7 @@ type (
 )
 
 // unsubscribeDue: a resource may have lost its last subscriber for long enough.
-type unsubscribeDue struct{ uri string }
+type unsubscribeDue struct{ key subKey }
 
 // askAgain: a server that has refused subscriptions had a pause.
 type askAgain struct{}

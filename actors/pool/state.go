@@ -43,13 +43,15 @@ type state struct {
 	shown        *slot               // the replica whose catalog is shown; nil = what was shown last is still
 	info         *message.ServerInfo // of the last one that was ready
 	counts       [protocol.ItemKinds]int
-	listedTools  [][]byte                 // as clients are shown them, where there are several replicas
-	subs         map[string]*subscription // by the server's own URI
-	queries      map[uint64]query         // subscribes and unsubscribes under way, by our number; at most maxQueries
-	turns        []string                 // URIs whose subscriptions wait for their turn
-	refusals     int                      // subscriptions refused since the last yes: how long the next pause is
-	askingAgain  bool                     // a clock runs until what was refused is asked again
-	awaiting     bool                     // a clock runs for subscribers that wait for a server
+	listedTools  [][]byte // as clients are shown them, where there are several replicas
+	subs         map[subKey]*subscription
+	subscribed   map[string]int      // how many of them each tenant has, by its key; no entry = none
+	queries      map[uint64]query    // subscribes and unsubscribes under way, by our number
+	asking       map[string]int      // how many of them are a tenant's; at most maxQueries; no entry = none
+	turns        map[string][]string // URIs of a tenant's subscriptions that wait for their turn; no entry = none
+	refusals     int                 // subscriptions refused since the last yes: how long the next pause is
+	askingAgain  bool                // a clock runs until what was refused is asked again
+	awaiting     bool                // a clock runs for subscribers that wait for a server
 	lastQuery    uint64
 	connections  map[int]uint64 // that there have been, by replica: counted on when it is replaced
 	confirms     uint64         // number of the newest question to the registry
@@ -76,7 +78,7 @@ type run struct {
 	tried     []*slot       // that have given it back; nil = none
 }
 
-// slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls.
+// slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls, but for those of tenants.
 type slot struct {
 	number      int
 	replica     int
@@ -117,6 +119,6 @@ func newState(o Options, self kernel.Reference, life uint64) *state {
 		life: life, remembered: newRemembered(o),
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[string]*subscription{}, queries: map[uint64]query{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, eras: known(o),
+		running: map[message.CallRef]*run{}, subs: map[subKey]*subscription{}, subscribed: map[string]int{}, queries: map[uint64]query{}, asking: map[string]int{}, turns: map[string][]string{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, eras: known(o),
 	}
 }

@@ -84,10 +84,7 @@ func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kerne
 	case message.Updated:
 		return s.heardOfUpdate(m, out)
 	case message.AllUpdated:
-		if sl := s.slotOf(m.Backend); sl != nil && sl.tenant != nil {
-			return out
-		}
-		return s.allUpdated(out)
+		return s.allUpdated(m, out)
 	case message.Queried:
 		return s.queried(m, out)
 	case message.SubscribeURI:
@@ -95,7 +92,7 @@ func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kerne
 	case message.Resubscribe:
 		return s.resubscribe(m, s.wake(now, out))
 	case message.UnsubscribeURI:
-		return s.unsubscribe(m.Who, m.URI, out)
+		return s.unsubscribe(m.Who, subKey{m.Tenant, m.URI}, out)
 	case message.UnsubscribeAll:
 		return s.unsubscribeAll(m.Who, out)
 	case askAgain:
@@ -247,7 +244,7 @@ func (s *state) becameReady(now time.Time, sl *slot, m message.BackendChanged, o
 // one. Others to the same replica may not have noticed yet.
 func (s *state) becameUnavailable(now time.Time, sl *slot, was message.Phase, out []kernel.Effect) []kernel.Effect {
 	if sl.legacy {
-		out = s.pump(now, out)
+		out = s.growForSubscribers(s.pump(now, out))
 	}
 	out = append(out, kernel.Log(slog.LevelWarn, "server is not available", s.whose(sl, "was", string(was), "reason", message.Explain(sl.reason, sl.lastLine), "nextAttempt", sl.nextAttempt.Format(time.RFC3339))...))
 	for _, other := range s.slots {

@@ -128,7 +128,7 @@ func TestSubscriberLeaves(t *testing.T) {
 	w.subscribe(0, 1, "a")
 	w.answer("a", true)
 	w.do(message.UnsubscribeAll{Who: w.who[0]})
-	w.do(unsubscribeDue{"a"})
+	w.do(unsubscribeDue{subKey{uri: "a"}})
 	w.answer("a", true)
 	w.want("resources/subscribe a at 0", "answer 1: true", "resources/unsubscribe a at 0")
 	if len(w.s.subs)+len(w.s.queries)+len(w.s.turns) != 0 {
@@ -143,7 +143,7 @@ func TestUnsubscribedBeforeTheYes(t *testing.T) {
 	w.do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
 	w.answer("a", true)
 	w.want("resources/subscribe a at 0", "answer 1: true")
-	w.do(unsubscribeDue{"a"})
+	w.do(unsubscribeDue{subKey{uri: "a"}})
 	w.subscribe(0, 2, "a") // the unsubscribe is under way: what comes behind it waits
 	w.want("resources/unsubscribe a at 0")
 	w.answer("a", true)
@@ -180,9 +180,9 @@ func TestAClientThatComesAndGoes(t *testing.T) {
 		do(message.SubscribeURI{Who: w.who[0], Seq: seq, URI: "a"})
 	}
 	do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
-	do(unsubscribeDue{"a"})
+	do(unsubscribeDue{subKey{uri: "a"}})
 	w.want()
-	do(unsubscribeDue{"a"})
+	do(unsubscribeDue{subKey{uri: "a"}})
 	w.want("asked")
 	if timers != 2 {
 		t.Errorf("%d timers were set, want 2", timers)
@@ -233,12 +233,12 @@ func TestHealingIsPaced(t *testing.T) {
 				t.Fatalf("%d questions at once", len(w.s.queries))
 			}
 			for _, q := range w.s.queries {
-				w.answer(q.uri, true)
+				w.answer(q.key.uri, true)
 				break
 			}
 		}
 		for uri := range uris {
-			if w.s.subs[uri] == nil || w.s.subs[uri].at == nil {
+			if w.s.subs[subKey{uri: uri}] == nil || w.s.subs[subKey{uri: uri}].at == nil {
 				t.Fatalf("round %d: nobody tells of %s", round, uri)
 			}
 		}
@@ -356,9 +356,9 @@ func TestRandomSubscriptions(t *testing.T) {
 		if len(open)+len(w.s.turns) > 0 {
 			t.Fatalf("seed %d: without answer %v, %d turns are left", seed, open, len(w.s.turns))
 		}
-		for uri, sub := range w.s.subs {
+		for key, sub := range w.s.subs {
 			if sub.at == nil || !sub.wanted() {
-				t.Fatalf("seed %d: %s: held %v, %d subscribers", seed, uri, sub.at != nil, sub.subscribers.Len())
+				t.Fatalf("seed %d: %v: held %v, %d subscribers", seed, key, sub.at != nil, sub.subscribers.Len())
 			}
 		}
 	}

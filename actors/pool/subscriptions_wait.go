@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -12,9 +11,14 @@ import (
 // subscribesDue: a subscriber may have waited too long for a server.
 type subscribesDue struct{}
 
-// mayLead reports whether there will be a server to be asked for updates, as far as anybody can tell (slot.comes).
-func (s *state) mayLead() bool {
-	return slices.ContainsFunc(s.slots, func(sl *slot) bool { return sl.main && !sl.leaving && sl.comes(s.now) })
+// mayAnswer reports whether there will be a connection on which a tenant's subscriptions, or everybody's, can be asked for, as far as
+// anybody can tell (slot.comes). A tenant without one gets it when the server is there.
+func (s *state) mayAnswer(tenant string) bool {
+	none := tenant != "" && !s.hasOwn(tenant)
+	return slices.ContainsFunc(s.slots, func(sl *slot) bool {
+		of := sl.tenant.KeyOf() == tenant && (tenant != "" || sl.main) || none && sl.main
+		return of && !sl.leaving && sl.comes(s.now)
+	})
 }
 
 // awaitLeader lets who subscribes wait for the server, as a call does. The next that leads is asked for all that nobody tells of.
@@ -30,8 +34,8 @@ func (s *state) awaitLeader(sub *subscription, out []kernel.Effect) []kernel.Eff
 func (s *state) subscribesDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.awaiting = false
 	next := time.Time{}
-	for _, uri := range s.awaitingURIs() {
-		sub := s.subs[uri]
+	for _, key := range s.awaitingKeys() {
+		sub := s.subs[key]
 		for len(sub.waiting) > 0 && !now.Before(sub.waiting[0].until) {
 			w := sub.waiting[0]
 			sub.waiting = sub.waiting[1:]
@@ -42,7 +46,7 @@ func (s *state) subscribesDue(now time.Time, out []kernel.Effect) []kernel.Effec
 		}
 		switch {
 		case !sub.wanted():
-			delete(s.subs, uri)
+			s.forgetSubscription(key)
 		case len(sub.waiting) > 0 && (next.IsZero() || sub.waiting[0].until.Before(next)):
 			next = sub.waiting[0].until
 		}
@@ -56,19 +60,17 @@ func (s *state) subscribesDue(now time.Time, out []kernel.Effect) []kernel.Effec
 
 // failWaitingSubscribes answers who waits for a server, when none comes.
 func (s *state) failWaitingSubscribes(out []kernel.Effect) []kernel.Effect {
-	if s.canAsk() || s.mayLead() {
-		return out
-	}
-	for _, uri := range s.awaitingURIs() {
-		out = s.subscribeFailed(uri, s.subs[uri], message.Subscribed{Fault: s.noLeader()}, out)
+	for _, key := range s.awaitingKeys() {
+		if !s.canAnswer(key.tenant) && !s.mayAnswer(key.tenant) {
+			out = s.subscribeFailed(key, s.subs[key], message.Subscribed{Fault: s.noLeader(key.tenant)}, out)
+		}
 	}
 	return out
 }
 
-// awaitingURIs are those with a subscriber who waits while no server is being asked, in an order that is the same in every run.
-func (s *state) awaitingURIs() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.subs)), func(uri string) bool {
-		sub := s.subs[uri]
-		return len(sub.waiting) == 0 || sub.query != 0 || sub.queued || sub.at != nil
+// awaitingKeys are those of subscriptions with a subscriber who waits while no server is being asked.
+func (s *state) awaitingKeys() []subKey {
+	return s.sortedKeys(func(_ subKey, sub *subscription) bool {
+		return len(sub.waiting) > 0 && sub.query == 0 && !sub.queued && sub.at == nil
 	})
 }

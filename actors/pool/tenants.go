@@ -35,14 +35,21 @@ func (s *state) mentionsTo(key string) *mentions {
 	return &mentions{}
 }
 
+// asker is for whom a connection is made.
+type asker struct {
+	tenant *message.Tenant // nil = everybody
+	modern bool            // its era
+	who    kernel.Reference
+}
+
 // spawnFor starts a connection of a class for whoever makes a request.
-func (s *state) spawnFor(now time.Time, sl *slot, r *message.Request, holder kernel.Reference, out []kernel.Effect) []kernel.Effect {
-	if of := r.Tenant; of != nil {
+func (s *state) spawnFor(now time.Time, sl *slot, by asker, out []kernel.Effect) []kernel.Effect {
+	if of := by.tenant; of != nil {
 		sl.tenant, sl.used = of, now
 		if s.tenants[of.Key] == nil {
 			t := &tenant{level: of.Level}
-			if of.Client != "" && !r.Modern {
-				t.holder = holder
+			if of.Client != "" && !by.modern {
+				t.holder = by.who
 			}
 			s.tenants[of.Key] = t
 		}
@@ -70,7 +77,7 @@ func entryFor(sl *slot, entry *config.Server) config.Server {
 
 // growFor starts a connection for a tenant, who has one of each class: at the replica with the fewest of them. When there are as many
 // as may be, one that nobody uses now makes room.
-func (s *state) growFor(now time.Time, w wanted, q *queued, out []kernel.Effect) []kernel.Effect {
+func (s *state) growFor(now time.Time, w wanted, by asker, out []kernel.Effect) []kernel.Effect {
 	count, all := map[int]int{}, 0
 	for _, sl := range s.slots {
 		if sl.leaving || sl.tenant == nil {
@@ -100,11 +107,11 @@ func (s *state) growFor(now time.Time, w wanted, q *queued, out []kernel.Effect)
 		out = s.dismiss(idle, out)
 	}
 	can, legacy := s.classOf(w, fewest)
-	return s.spawnFor(now, &slot{replica: fewest, can: can, legacy: legacy}, q.Request, q.Call.Holder, out)
+	return s.spawnFor(now, &slot{replica: fewest, can: can, legacy: legacy}, by, out)
 }
 
-// idlest is the connection of another tenant that was used least recently, of those that carry nothing and that no call waits for;
-// nil = there is none.
+// idlest is the connection of another tenant that was used least recently, of those that carry nothing, that nobody waits for, and whose
+// tenant has no subscription; nil = there is none.
 func (s *state) idlest(key string) *slot {
 	busy, awaited := s.busySlots(), map[string]bool{key: true}
 	for _, q := range s.queue.calls {
@@ -112,7 +119,10 @@ func (s *state) idlest(key string) *slot {
 	}
 	var idle *slot
 	for _, sl := range s.slots {
-		if sl.tenant != nil && !awaited[sl.tenant.Key] && !sl.leaving && !busy[sl] && (idle == nil || sl.used.Before(idle.used)) {
+		if sl.tenant == nil || sl.leaving || busy[sl] || awaited[sl.tenant.Key] || s.subscribed[sl.tenant.Key] > 0 {
+			continue
+		}
+		if idle == nil || sl.used.Before(idle.used) {
 			idle = sl
 		}
 	}
@@ -171,16 +181,6 @@ func (s *state) levelFor(sl *slot) protocol.Level {
 	return protocol.LevelNone
 }
 
-// heardOfUpdate: a server says that a resource has changed. What it tells a tenant is known to that tenant alone, who cannot subscribe.
-func (s *state) heardOfUpdate(m message.Updated, out []kernel.Effect) []kernel.Effect {
-	if sl := s.slotOf(m.Backend); sl != nil && sl.tenant != nil {
-		s.mentionsTo(sl.tenant.Key).add(m.URI, mention{})
-		return out
-	}
-	s.mentions.add(m.URI, mention{})
-	return s.updated(m, out)
-}
-
 // logged passes on a line that belongs to no call: from a tenant's connection to its session alone.
 func (s *state) logged(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Backend)
@@ -193,7 +193,7 @@ func (s *state) logged(m message.ServerLog, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// clientGone ends the connections of a client that has left.
+// clientGone ends the connections of a client that has left. Its subscriptions have ended before (message.UnsubscribeAll).
 func (s *state) clientGone(m message.ClientGone, out []kernel.Effect) []kernel.Effect {
 	for _, sl := range s.slots {
 		if sl.tenant != nil && sl.tenant.Client == m.Client && !sl.leaving {
@@ -235,7 +235,7 @@ func (s *state) tenantsDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		until := sl.used.Add(s.limits.SessionIdle)
-		if busy[sl] {
+		if busy[sl] || s.subscribed[sl.tenant.Key] > 0 {
 			until = now.Add(s.limits.SessionIdle)
 		} else if !now.Before(until) {
 			out = s.dismiss(sl, out)
@@ -250,11 +250,4 @@ func (s *state) tenantsDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	s.tending = true
 	return append(out, kernel.WakeAfter(next.Sub(now), tenantsDue{}))
-}
-
-// noSubscriptions says why nobody can subscribe to a server's resources that has connections of tenants: who is told of a change would
-// have to have asked for it on a connection of its own.
-func (s *state) noSubscriptions() *protocol.Fault {
-	return &protocol.Fault{Name: protocol.MethodNotFound, Server: s.server.Name,
-		Message: "the resources of server " + s.server.Name + " cannot be subscribed to: its connections are not for everybody (isolation, forwardHeaders)"}
 }

@@ -57,7 +57,7 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 	h := &heldCall{x: x, view: s.view, server: t.Server, Call: t.Call(s.seq, x, now, s.limits.ParkedCall)}
 	h.Token = x.Params.ProgressToken.Of(x.Frame.Raw)
 	s.prepareTask(r, t)
-	s.noteTenant(r, t.Server.Pool)
+	s.noteTenant(r.Tenant, r.Server, t.Server.Pool)
 	h.asTask, h.Limits.Patient = r.AsTask, r.Waits()
 	s.calls[s.seq] = h
 	s.byID[string(id)] = s.seq

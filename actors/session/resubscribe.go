@@ -8,17 +8,43 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// resubscribe subscribes again where the pool is another one, or has forgotten. Clients that wait for an answer get theirs.
+// resubscribe tells pools that have forgotten it what the client is subscribed to, or asks for. What it has given up meanwhile, or asks for
+// on other connections, it is told to give up as well.
 func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
+	s.renewMisfits()
 	asked := map[edge.Resource]bool{}
 	for _, w := range s.subscribing {
 		asked[w.Resource] = asked[w.Resource] || !w.subscribedBefore
 	}
 	out, servers := edge.Resubscribe(s.subscribedAt, s.view.Snapshot(), s.self, s.subs, asked, out)
 	for _, seq := range edge.SortedKeys(s.subscribing) {
-		if w := s.subscribing[seq]; slices.Contains(servers, w.Server) {
-			out = append(out, kernel.Tell(s.subscribedAt[w.Server].Pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: w.URI}))
+		w := s.subscribing[seq]
+		if !slices.Contains(servers, w.Server) {
+			continue
+		}
+		pool := s.subscribedAt[w.Server].Pool
+		out = append(out, kernel.Tell(pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: w.URI, Own: w.own}))
+		if sub := s.subs[w.Resource]; sub == nil || sub.Own.KeyOf() != w.own.KeyOf() {
+			out = append(out, kernel.Tell(pool, message.UnsubscribeURI{Who: s.self, Tenant: w.own.KeyOf(), URI: w.URI}))
+		}
+	}
+	for _, name := range servers {
+		if _, has := s.tenantOf[name]; has { // its connections are the new pool's
+			s.tenantOf[name] = s.subscribedAt[name].Pool
 		}
 	}
 	return out
+}
+
+// renewMisfits follows settings of who shares a server's connections: the client subscribes on those that are its own now. Where it had sent
+// headers nobody can tell whether it would send those that count now: such a subscription sleeps until it subscribes again, or the settings
+// are as they were.
+func (s *state) renewMisfits() {
+	snapshot := s.view.Snapshot()
+	for _, r := range edge.Misfits(s.subscribedAt, snapshot, s.subs) {
+		sub, server := s.subs[r], snapshot.Server(r.Server)
+		if of := sub.Own.Of(); of == nil || len(of.Headers) == 0 {
+			sub.Own = s.ownOf(server, nil)
+		}
+	}
 }

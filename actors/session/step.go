@@ -66,6 +66,7 @@ type state struct {
 	tenantOf     map[string]kernel.Reference // pools that have connections of this client alone, by server
 	rootsOf      map[string]kernel.Reference // pools of servers that asked for the roots
 	subs         map[edge.Resource]*edge.Subscription
+	owns         edge.Owns                // on whose connections
 	updatesKept  int                      // updates that wait for a stream
 	subscribing  map[uint64]subscribing   // by seq
 	subscribedAt map[string]edge.PoolLife // by server: who knows of the subscriptions there

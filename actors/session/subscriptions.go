@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -17,7 +16,8 @@ import (
 type subscribing struct {
 	x *downstream.Exchange
 	edge.Resource
-	subscribedBefore bool // the session was subscribed before: a failure takes nothing away
+	own              *message.Own // on whose connections; nil = those that are for everybody
+	subscribedBefore bool         // the session was subscribed before: a failure takes nothing away
 }
 
 // subscribe asks the server for updates of a resource; the client is answered after the server, so a yes
@@ -32,16 +32,21 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
 	}
 	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
+	own := s.ownOf(found.Server, x)
 	sub, known := s.subs[r]
-	if !known {
+	switch {
+	case !known:
 		sub = &edge.Subscription{}
 		s.subs[r] = sub
+	case sub.Own.KeyOf() != own.KeyOf(): // it has come with other headers: the newest count
+		out = append(out, s.unsubscribes(r, sub))
+		known = false
 	}
-	sub.Public = uri
+	sub.Public, sub.Own = uri, own
 	s.subscribedAt[r.Server] = edge.LifeOf(found.Server)
 	s.seq++
-	s.subscribing[s.seq] = subscribing{x, r, known}
-	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Unlisted: found.Unlisted}))
+	s.subscribing[s.seq] = subscribing{x, r, own, known}
+	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
 }
 
 // unsubscribe ends it; the pool tells the server when nobody else is left.
@@ -54,9 +59,14 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
 	if sub := s.subs[r]; sub != nil {
 		s.forgetSubscription(r)
-		out = append(out, kernel.Tell(s.subscribedAt[r.Server].Pool, message.UnsubscribeURI{Who: s.self, URI: r.URI}))
+		out = append(out, s.unsubscribes(r, sub))
 	}
 	return s.result(x, []byte("{}"), out)
+}
+
+// unsubscribes tells the pool that the session wants no updates of a resource any more.
+func (s *state) unsubscribes(r edge.Resource, sub *edge.Subscription) kernel.Effect {
+	return kernel.Tell(s.subscribedAt[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
 }
 
 // subscribed answers the client with what the server said.
@@ -69,7 +79,7 @@ func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.E
 	switch {
 	case m.Fault == nil && m.Error == nil:
 		return s.result(w.x, []byte("{}"), out)
-	case !w.subscribedBefore:
+	case !w.subscribedBefore && s.subs[w.Resource] != nil && s.subs[w.Resource].Own.KeyOf() == w.own.KeyOf():
 		s.forgetSubscription(w.Resource)
 	}
 	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // which names it as its server does
@@ -93,9 +103,7 @@ func (s *state) forgetSubscription(r edge.Resource) {
 
 // resources are the keys of subs in a fixed order.
 func (s *state) resources() []edge.Resource {
-	return slices.SortedFunc(maps.Keys(s.subs), func(a, b edge.Resource) int {
-		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URI, b.URI))
-	})
+	return slices.SortedFunc(maps.Keys(s.subs), edge.Resource.Compare)
 }
 
 // resourceOf finds the resource a request's uri names.

@@ -4,21 +4,32 @@ import (
 	"maps"
 	"slices"
 
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/protocol/downstream"
 )
 
 // noteTenant notes where this client has connections of its own, which end with it. A legacy client sets its log level once, and they
 // have to know it.
-func (s *state) noteTenant(r *message.Request, pool kernel.Reference) {
-	if r.Tenant == nil || r.Tenant.Client == "" {
+func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Reference) {
+	if of == nil || of.Client == "" {
 		return
 	}
-	r.Tenant.Level = s.level
+	of.Level = s.level
 	if s.tenantOf == nil {
 		s.tenantOf = map[string]kernel.Reference{}
 	}
-	s.tenantOf[r.Server] = pool
+	s.tenantOf[server] = pool
+}
+
+// ownOf is on whose connections to a server a request subscribes, or the client without one (x is nil).
+func (s *state) ownOf(server *catalog.Server, x *downstream.Exchange) *message.Own {
+	caller := s.caller()
+	own := edge.OwnOf(&server.Rules, x, &caller, false)
+	s.noteTenant(own.Of(), server.Name, server.Pool)
+	return s.owns.Once(server.Name, own)
 }
 
 // leaveTenancies says that the client has gone.

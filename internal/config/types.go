@@ -133,11 +133,11 @@ type Server struct {
 	// Isolation is who shares a connection: shared (all clients), class (clients with the same capabilities),
 	// principal (one user; until anybody logs in, all are the anonymous one), session (one client) or leased (one running call at a
 	// time). What is listed comes from a connection that carries no calls of these; connections of a session end with it, others after
-	// limits.sessionIdle without use, and resources cannot be subscribed to. Default: shared, for URLs class.
+	// limits.sessionIdle without use: a subscription is use. Default: shared, for URLs class.
 	Isolation string `key:"isolation" oneof:"shared|class|principal|session|leased" change:"connection"`
 
 	// MaxBackends is the number of connections at most under isolation leased, session or principal, or with forwardHeaders. Then
-	// one of another client that is idle makes room, else the call is refused. Default: 1, where clients have their own 64.
+	// one of another client makes room that is idle and has no subscriptions, else the call is refused. Default: 1, where clients have their own 64.
 	MaxBackends int `key:"maxBackends" min:"1" max:"100000"`
 
 	// MaxConcurrent is the number of calls in flight over all replicas; more wait in the queue. Calls parked at a
@@ -193,7 +193,7 @@ type Server struct {
 
 	// ForwardHeaders hand headers of the client's request to a server behind a URL, in place of headers of the same name. Requests that
 	// bring other values never share a connection; those that bring none use the connections that are for everybody, where what is
-	// listed comes from, too: give these what they need in headers. Resources cannot be subscribed to. Default: none.
+	// listed comes from, too: give these what they need in headers. Default: none.
 	ForwardHeaders []ForwardHeader `key:"forwardHeaders" change:"connection"`
 
 	// Labels are for clients that prefer replicas by label. Default: none.

@@ -1,0 +1,410 @@
+package pool
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// newTenants are subscribers at a server where each client has its own connections, n at most.
+func newTenants(t *testing.T, n int) *subscribers {
+	w := &subscribers{world: isolated(t, n), keys: map[string]uint64{}}
+	for i := range 3 {
+		w.who = append(w.who, actortest.NewProbe(w.system, fmt.Sprint("who", i)).Reference)
+	}
+	return w
+}
+
+// ownOf is on whose connections a client subscribes.
+func ownOf(client int) *message.Own {
+	name := string(rune('a' + client))
+	return &message.Own{Tenant: &message.Tenant{Key: "session " + name, Client: name, Isolation: "session"}}
+}
+
+// ask has a client subscribe on its own connection, and starts what it needs for that.
+func (w *subscribers) ask(client int, seq uint64, uri string) {
+	w.do(message.SubscribeURI{Who: w.who[client], Seq: seq, URI: uri, Own: ownOf(client)})
+	w.started()
+}
+
+// started makes every connection ready that is new.
+func (w *subscribers) started() {
+	before := len(w.backends)
+	w.spawned()
+	for _, ref := range w.backends[before:] {
+		w.do(message.BackendChanged{Backend: ref, Phase: message.Ready, Info: &message.ServerInfo{}})
+	}
+}
+
+// leaves is what a session says of itself when it ends.
+func (w *subscribers) leaves(client int) {
+	w.do(message.UnsubscribeAll{Who: w.who[client]})
+	w.do(message.ClientGone{Client: ownOf(client).Client})
+}
+
+// empty checks that nothing is kept of subscriptions.
+func (w *subscribers) empty() {
+	w.t.Helper()
+	s := w.s
+	if n := len(s.subs) + len(s.subscribed) + len(s.queries) + len(s.asking) + len(s.turns); n > 0 {
+		w.t.Errorf("kept: %d subscriptions of %d tenants, %d questions of %d, turns of %d", len(s.subs), len(s.subscribed), len(s.queries), len(s.asking), len(s.turns))
+	}
+}
+
+// A tenant subscribes on a connection of its own, hears what is told there and nothing else, and is subscribed again when that was lost.
+func TestEachTenantSubscribesForItself(t *testing.T) {
+	w := newTenants(t, 8)
+	w.ask(0, 1, "x")
+	w.want("resources/subscribe x at 1")
+	w.answer("x", true)
+	w.ask(1, 2, "x")
+	w.want("answer 1: true", "resources/subscribe x at 2")
+	w.answer("x", true)
+	w.ask(1, 3, "x")
+	w.want("answer 2: true", "answer 3: true")
+	for at, told := range [][]string{nil, {"updated x to 0"}, {"updated x to 1"}} {
+		u, _ := message.UpdatedURI("x")
+		u.Backend = w.backends[at]
+		w.do(u)
+		w.want(told...)
+		w.do(message.AllUpdated{Backend: w.backends[at]})
+		w.want(told...)
+	}
+	w.lose(1)
+	w.ask(0, 4, "y")
+	w.want("answer 4: false")
+	w.do(message.BackendChanged{Backend: w.backends[1], Phase: message.Ready, Info: &message.ServerInfo{}})
+	w.want("resources/subscribe x at 1")
+	w.answer("x", true)
+	w.want("updated x to 0")
+	w.do(kernel.ChildStopped{Child: w.backends[1]}) // it will not come again by itself
+	w.started()
+	w.answer("x", true)
+	w.want("resources/subscribe x at 3", "updated x to 0")
+	late, _ := message.UpdatedURI("late")
+	late.Backend = w.backends[1]
+	w.do(late)
+	w.do(message.Mentioned{Backend: w.backends[1], URIs: []string{"later"}})
+	if w.s.mentions.has("late") || w.s.mentions.has("later") {
+		t.Error("what a connection says last that has gone is known to everybody")
+	}
+	w.do(message.UnsubscribeURI{Who: w.who[1], Tenant: ownOf(1).Key, URI: "x"})
+	w.do(unsubscribeDue{subKey{ownOf(1).Key, "x"}})
+	w.answer("x", true)
+	w.want("resources/unsubscribe x at 2")
+	w.leaves(0)
+	w.do(unsubscribeDue{subKey{ownOf(0).Key, "x"}})
+	w.want()
+	w.empty()
+	if n := len(w.slotsOf("a")); n != 0 {
+		t.Errorf("%d connections of a client that has left", n)
+	}
+}
+
+// Who waits for a server's yes when his connection is lost waits for the next one, also while the connection that lists is lost.
+func TestTenantsWaitForTheirNextConnection(t *testing.T) {
+	w := newTenants(t, 8)
+	w.ask(0, 1, "x")
+	w.lose(0)
+	w.do(message.BackendChanged{Backend: w.backends[1], Phase: message.Waiting, Reason: "gone", NextAttempt: w.now})
+	w.do(message.Queried{Key: w.keys["x"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
+	w.want("resources/subscribe x at 1")
+	w.do(message.BackendChanged{Backend: w.backends[1], Phase: message.Ready, Info: &message.ServerInfo{}})
+	w.answer("x", true)
+	w.want("resources/subscribe x at 1", "answer 1: true")
+}
+
+// A legacy client subscribes on a legacy connection to a server that has both eras, and on a modern one when there is no other.
+func TestTenantsSubscribeInTheirEra(t *testing.T) {
+	for name, end := range map[string]message.BackendChanged{
+		"refused":     {Phase: message.Waiting, Reason: "no legacy era", Refused: true},
+		"unreachable": {Phase: message.Waiting, Reason: "gone"},
+	} {
+		w := &subscribers{world: newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/mcp"}, Isolation: "session", MaxBackends: 8, Queue: wide}, 1), keys: map[string]uint64{}}
+		w.who = []kernel.Reference{actortest.NewProbe(w.system, "who0").Reference}
+		modern := &message.ServerInfo{Version: protocol.Version20260728}
+		w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Syncing, Info: modern})
+		w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: modern})
+		w.do(message.SubscribeURI{Who: w.who[0], Seq: 1, URI: "x", Own: ownOf(0)})
+		w.spawned()
+		if own := w.slotsOf("a"); len(own) != 1 || !own[0].legacy {
+			t.Fatalf("%s: it has %d connections", name, len(own))
+		}
+		end.Backend, end.NextAttempt = w.backends[1], w.now.Add(time.Hour)
+		w.do(end)
+		w.started()
+		if own := w.slotsOf("a"); len(own) == 0 || own[len(own)-1].legacy {
+			t.Fatalf("%s: it has %d connections", name, len(own))
+		}
+		w.answer("x", true)
+		w.want("resources/subscribe x at 2", "answer 1: true")
+	}
+}
+
+// A connection with a subscription makes no room and does not end as idle. Who finds no room is told so; who relies on a subscription gets
+// his connection when there is room again, though nothing tells of that.
+func TestSubscriptionsKeepTheirConnection(t *testing.T) {
+	w := newTenants(t, 1)
+	w.ask(0, 1, "x")
+	w.answer("x", true)
+	w.told = nil
+	refused, _ := told[message.Subscribed, spawn](w.world, message.SubscribeURI{Who: w.who[1], Seq: 2, URI: "x", Own: ownOf(1)})
+	if len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable || !strings.Contains(refused[0].Fault.Message, "maxBackends: 1") {
+		t.Errorf("refused with %v", refused)
+	}
+	w.own("c", 1)
+	w.fault(1, protocol.ServerUnavailable)
+	w.now = w.now.Add(100 * time.Hour)
+	w.do(tenantsDue{})
+	if len(w.slotsOf("a")) != 1 || !w.s.tending {
+		t.Fatal("a connection with a subscription has ended as idle")
+	}
+	again := func(msg any) (pauses []time.Duration) {
+		for _, e := range step(w.s, w.now, msg, nil) {
+			if a, ok := e.Act.(kernel.Wake); ok && a.Msg == any(askAgain{}) {
+				pauses = append(pauses, a.After)
+			}
+		}
+		return pauses
+	}
+	if got := again(message.Resubscribe{Who: w.who[1], Own: ownOf(1), URIs: []string{"x"}}); !slices.Equal(got, []time.Duration{time.Second}) {
+		t.Errorf("it is tried again after %v", got)
+	}
+	if got := again(askAgain{}); !slices.Equal(got, []time.Duration{2 * time.Second}) {
+		t.Errorf("it is tried a second time after %v", got)
+	}
+	w.do(message.UnsubscribeURI{Who: w.who[0], Tenant: ownOf(0).Key, URI: "x"})
+	w.do(unsubscribeDue{subKey{ownOf(0).Key, "x"}})
+	w.answer("x", true)
+	w.want("resources/unsubscribe x at 1")
+	w.do(askAgain{})
+	w.started()
+	w.answer("x", true)
+	w.want("resources/subscribe x at 2", "updated x to 1")
+	if len(w.slotsOf("a")) != 0 {
+		t.Error("a connection without subscription makes no room")
+	}
+	w.leaves(1)
+	w.do(unsubscribeDue{subKey{ownOf(1).Key, "x"}})
+	w.empty()
+}
+
+// Whoever waits for the server's start is asked for on his own connection then; those for whom there is none are told so at once.
+func TestTenantsSubscribeBeforeTheServerIsThere(t *testing.T) {
+	w := &subscribers{world: newWorld(t, config.Server{Isolation: "session", MaxBackends: 1, Queue: wide}, 1), keys: map[string]uint64{}}
+	w.who = []kernel.Reference{actortest.NewProbe(w.system, "who0").Reference, actortest.NewProbe(w.system, "who1").Reference}
+	w.phase(0, message.Handshaking)
+	w.ask(0, 1, "x")
+	w.ask(1, 2, "x")
+	w.want()
+	w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{}})
+	w.started()
+	w.answer("x", true)
+	w.want("answer 2: false", "resources/subscribe x at 1", "answer 1: true")
+	w.leaves(0)
+	w.ask(1, 3, "x")
+	w.lose(2) // in its first attempt, or just after
+	w.do(message.Queried{Key: w.keys["x"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
+	w.want("resources/subscribe x at 2", "answer 3: false")
+}
+
+// A tenant whose server does not answer keeps no other tenant waiting.
+func TestTenantsDoNotWaitForEachOther(t *testing.T) {
+	w := newTenants(t, 8)
+	for i := range maxQueries + 10 {
+		w.ask(0, uint64(i), fmt.Sprint("r", i))
+	}
+	if w.s.asking[ownOf(0).Key] != maxQueries || len(w.s.turns) != 1 {
+		t.Fatalf("%d questions to one server at once", len(w.s.queries))
+	}
+	w.told = nil
+	w.ask(1, 1000, "x")
+	w.answer("x", true)
+	w.want("resources/subscribe x at 2", "answer 1000: true")
+}
+
+// A reload that changes who shares connections ends the subscriptions of before and the connections that were made by it. Nothing is asked
+// for by the old settings any more.
+func TestReloadOfIsolation(t *testing.T) {
+	for name, change := range map[string]func(*config.Server){
+		"shared":    func(s *config.Server) { s.Isolation = "shared" },
+		"principal": func(s *config.Server) { s.Isolation = "principal" },
+		"headers":   func(s *config.Server) { s.ForwardHeaders = []config.ForwardHeader{{From: "X-A", To: "X-B"}} },
+	} {
+		w := newTenants(t, 8)
+		w.ask(0, 1, "x")
+		w.answer("x", true)
+		w.ask(0, 2, "waits")
+		w.told = nil
+		next := w.s.server
+		change(&next)
+		w.do(message.Reconfigure{Server: next, Transport: true})
+		w.want("answer 2: false", "updated x to 0")
+		if len(w.slotsOf("a")) != 0 {
+			t.Errorf("%s: its connection stays", name)
+		}
+		w.do(message.Queried{Key: w.keys["waits"], Fault: &protocol.Fault{Name: protocol.BackendDisconnected}})
+		w.do(message.Resubscribe{Who: w.who[0], Own: ownOf(0), URIs: []string{"x"}})
+		refused, spawns := told[message.Subscribed, spawn](w.world, message.SubscribeURI{Who: w.who[0], Seq: 3, URI: "x", Own: ownOf(0)})
+		if len(spawns) > 0 || len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable {
+			t.Errorf("%s: by the old settings: %d connections, %v", name, len(spawns), refused)
+		}
+		w.do(unsubscribeDue{subKey{ownOf(0).Key, "x"}})
+		w.do(unsubscribeDue{subKey{ownOf(0).Key, "waits"}})
+		w.want()
+		w.empty()
+	}
+	w := newSubscribers(t, 1) // and the other way
+	w.subscribe(0, 1, "x")
+	w.answer("x", true)
+	next := w.s.server
+	next.Isolation, next.MaxBackends = "session", 8
+	w.do(message.Reconfigure{Server: next, Transport: true})
+	w.want("resources/subscribe x at 0", "answer 1: true", "updated x to 0")
+	w.do(unsubscribeDue{subKey{uri: "x"}})
+	w.answer("x", true)
+	w.want("resources/unsubscribe x at 0")
+	w.empty()
+}
+
+// Whatever happens in whatever order: each subscribe is answered once, a server hears and tells of its own tenant's resources only, and
+// when all have left nothing is kept.
+func TestRandomTenants(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		w := newTenants(t, 1+rng.IntN(4))
+		clientOf := func(ref kernel.Reference) string {
+			if sl := w.s.slotOf(ref); sl != nil && sl.tenant != nil {
+				return sl.tenant.Client
+			}
+			return ""
+		}
+		open := map[uint64]bool{}
+		var due []unsubscribeDue
+		do := func(msg any) {
+			from := "" // on whose connection it was told
+			if u, ok := msg.(message.Updated); ok {
+				from = clientOf(u.Backend)
+			}
+			for _, e := range step(w.s, w.now, msg, nil) {
+				switch m := e.Msg.(type) {
+				case message.Subscribed:
+					if !open[m.Seq] {
+						t.Fatalf("seed %d: subscribe %d was answered twice, or to somebody who has gone", seed, m.Seq)
+					}
+					delete(open, m.Seq)
+				case message.Query:
+					if client, of := clientOf(e.To), w.s.queries[m.Key].key.tenant; "session "+client != of {
+						t.Fatalf("seed %d: what %s wants is asked on a connection of %q", seed, of, client)
+					}
+				case message.ResourceUpdated:
+					if i := slices.Index(w.who, e.To); from != "" && ownOf(i).Client != from {
+						t.Fatalf("seed %d: client %d hears what %s was told", seed, i, from)
+					}
+				}
+				if a, ok := e.Act.(kernel.Wake); ok {
+					if d, ok := a.Msg.(unsubscribeDue); ok {
+						due = append(due, d)
+					}
+				}
+			}
+			w.spawned()
+		}
+		answer := func() {
+			if len(w.s.queries) > 0 {
+				key := slices.Min(slices.Collect(maps.Keys(w.s.queries)))
+				m, q := message.Queried{Key: key}, w.s.queries[key]
+				switch {
+				case q.at.phase != message.Ready:
+					m.Fault = &protocol.Fault{Name: protocol.ServerUnavailable}
+				case rng.IntN(5) == 0:
+					_ = m.Frame.Parse(protocol.AppendError(nil, []byte("1"), -32002, "no", nil))
+				default:
+					_ = m.Frame.Parse(protocol.AppendResult(nil, []byte("1"), []byte("{}")))
+				}
+				do(m)
+			}
+		}
+		for seq := range uint64(200) {
+			client, uri := rng.IntN(3), []string{"x", "y"}[rng.IntN(2)]
+			sl := w.s.slots[rng.IntN(len(w.s.slots))]
+			switch rng.IntN(12) {
+			case 0, 1, 2:
+				open[seq] = true
+				do(message.SubscribeURI{Who: w.who[client], Seq: seq, URI: uri, Own: ownOf(client)})
+			case 3:
+				do(message.UnsubscribeURI{Who: w.who[client], Tenant: ownOf(client).Key, URI: uri})
+			case 4:
+				if len(open) == 0 {
+					do(message.UnsubscribeAll{Who: w.who[client]})
+					do(message.ClientGone{Client: ownOf(client).Client})
+				}
+			case 5, 6:
+				if !sl.leaving {
+					phase := []message.Phase{message.Ready, message.Ready, message.Connecting, message.Waiting}[rng.IntN(4)]
+					do(message.BackendChanged{Backend: sl.ref, Phase: phase, Info: &message.ServerInfo{}, Incarnation: seq, Reason: "x"})
+				}
+			case 7:
+				if sl.leaving {
+					do(kernel.ChildStopped{Child: sl.ref})
+				}
+			case 8:
+				u, _ := message.UpdatedURI(uri)
+				u.Backend = sl.ref
+				do(u)
+			case 9:
+				if len(due) > 0 {
+					d := due[0]
+					due = due[1:]
+					do(d)
+				}
+				do(askAgain{})
+			default:
+				answer()
+			}
+			held := 0
+			for _, n := range w.s.subscribed {
+				held += n
+			}
+			if held != len(w.s.subs) {
+				t.Fatalf("seed %d: %d subscriptions, counted %d", seed, len(w.s.subs), held)
+			}
+		}
+		w.now = w.now.Add(time.Hour)
+		do(subscribesDue{})
+		for _, sl := range w.s.slots {
+			do(message.BackendChanged{Backend: sl.ref, Phase: message.Waiting, Reason: "x"})
+			do(message.BackendChanged{Backend: sl.ref, Phase: message.Ready, Info: &message.ServerInfo{}, Incarnation: 1000})
+		}
+		for len(w.s.queries) > 0 {
+			answer()
+		}
+		do(subscribesDue{})
+		if len(open) > 0 {
+			t.Fatalf("seed %d: without answer %v", seed, open)
+		}
+		for client := range w.who {
+			do(message.UnsubscribeAll{Who: w.who[client]})
+			do(message.ClientGone{Client: ownOf(client).Client})
+		}
+		for len(due)+len(w.s.queries) > 0 {
+			for len(due) > 0 {
+				d := due[0]
+				due = due[1:]
+				do(d)
+			}
+			answer()
+		}
+		w.empty()
+	}
+}

@@ -1,0 +1,73 @@
+package pool
+
+import (
+	"slices"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// tellMissed says that a resource may have changed while nobody told of that.
+func (s *state) tellMissed(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
+	if u, ok := message.UpdatedURI(key.uri); ok && sub.missed {
+		return s.updated(key.tenant, u, out)
+	}
+	return out
+}
+
+// updated goes to everybody who subscribed to the URI or to what it is a part of, on connections of the tenant that it was told on, and to
+// nobody else.
+func (s *state) updated(tenant string, m message.Updated, out []kernel.Effect) []kernel.Effect {
+	var update any = s.resourceUpdated(m) // one for all
+	var notified []*subscription
+	for uri := range message.Covering(m.URI) {
+		sub := s.subs[subKey{tenant, uri}]
+		if sub == nil {
+			continue
+		}
+		for _, who := range sub.subscribers.All() {
+			if !slices.ContainsFunc(notified, func(t *subscription) bool { return t.subscribers.Has(who) }) {
+				out = append(out, kernel.Tell(who, update))
+			}
+		}
+		notified = append(notified, sub)
+	}
+	return out
+}
+
+func (s *state) resourceUpdated(m message.Updated) message.ResourceUpdated {
+	return message.ResourceUpdated{Server: s.server.Name, URI: m.URI, Frame: m.Frame, Span: m.Span}
+}
+
+// heardOfUpdate: a server says that a resource has changed. What it tells a tenant is known to that tenant alone.
+func (s *state) heardOfUpdate(m message.Updated, out []kernel.Effect) []kernel.Effect {
+	tenant, known := s.tenantAt(m.Backend)
+	if !known {
+		return out
+	}
+	s.mentionsTo(tenant).add(m.URI, mention{})
+	return s.updated(tenant, m, out)
+}
+
+// allUpdated tells every subscriber whom the connection serves that its resource may have changed: the server named too many to say which.
+func (s *state) allUpdated(m message.AllUpdated, out []kernel.Effect) []kernel.Effect {
+	tenant, known := s.tenantAt(m.Backend)
+	if !known {
+		return out
+	}
+	for _, key := range s.sortedKeys(func(key subKey, _ *subscription) bool { return key.tenant == tenant }) {
+		if u, ok := message.UpdatedURI(key.uri); ok {
+			out = s.updated(tenant, u, out)
+		}
+	}
+	return out
+}
+
+// tenantAt is the key of the tenant whose connection a backend is; "" = it is for everybody. Whose a connection was that has gone nobody
+// can tell where some are not for everybody: what it said last is not heard. Who relied on it is told when another one is asked.
+func (s *state) tenantAt(backend kernel.Reference) (tenant string, known bool) {
+	if sl := s.slotOf(backend); sl != nil {
+		return sl.tenant.KeyOf(), true
+	}
+	return "", !s.server.Isolates()
+}
