@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,7 +26,7 @@ var markOf = regexp.MustCompile(`of (s[0-9]+#[0-9]+)`)
 // admitted says in which project the client is, and what it has of the header that is forwarded.
 func (c *client) admitted(o *downstream.Origin) {
 	if c.token != "" {
-		o.Kept = http.Header{tokenHeader: {c.token}}
+		o.Kept = map[string][]string{tokenHeader: {c.token}}
 	}
 	if c.project == nil {
 		return
