@@ -161,7 +161,7 @@ func (t *terminalLines) fault(at time.Time, mark, server, text string) {
 // line prints one. mu is held.
 func (t *terminalLines) line(at time.Time, mark, server, text string) {
 	if server != "" {
-		text = padded(oneLine(server, 0), nameColumns) + " " + oneLine(text, reasonLength)
+		text = padded(oneLine(server, 0), nameColumns) + "  " + oneLine(text, reasonLength)
 	}
 	text = hanging(strings.Repeat(" ", textBegins)+oneLineKeeping(text), widthOf(t.w), textBegins)
 	fmt.Fprintf(t.w, "%s %s %s\n", at.Local().Format(time.TimeOnly), mark, text[textBegins:])

@@ -41,12 +41,12 @@ func TestTerminalLog(t *testing.T) {
 		got = append(got, strings.TrimRight(line, "\n")[len("15:04:05 "):])
 	}
 	want := []string{
-		`✗ bad          exit 1 after 0.5s; stderr: \x1b[31mno token`,
-		`✗ bad          10 times now: exit 1 after 9.5s; stderr: \x1b[31mno token`,
-		`✗ bad          exit 2`,
+		`✗ bad           exit 1 after 0.5s; stderr: \x1b[31mno token`,
+		`✗ bad           10 times now: exit 1 after 9.5s; stderr: \x1b[31mno token`,
+		`✗ bad           exit 2`,
 		`↻ configuration reloaded; added clock; changed files: args`,
 		`↻ configuration reloaded; changed bad: args`,
-		`✗ bad          exit 2`,
+		`✗ bad           exit 2`,
 		`▲ configuration: goblin.yaml:1:1: hm`,
 		`✗ the configuration is not reloaded: goblin.yaml:1:1: no; goblin.yaml:2:1: neither`,
 		`▲ listen has changed`,
