@@ -171,7 +171,7 @@ func (a Assertion) String() string { return a.text }
 // Fits returns an error when no report of a run with o can decide a, so that nobody waits for one in vain.
 func (a Assertion) Fits(o Options) error {
 	for _, word := range a.words {
-		if slices.Contains(Kinds, word) && word != o.Kind {
+		if word != o.Kind && (slices.Contains(Kinds, word) || slices.Contains([]string{"limits", "fanout", "faults", "growth"}, word)) {
 			return fmt.Errorf("assertion %q is about bench %s, and bench %s is to be run", a.text, word, o.Kind)
 		}
 	}
@@ -271,7 +271,7 @@ func (r *Report) divisor(to string, all []series) string {
 // hasWords reports whether words stands in name between ends of words.
 func hasWords(name, words string) bool {
 	letter := func(b byte) bool {
-		return b == '-' || b >= 0x80 || b >= '0' && b <= '9' || b >= 'a' && b <= 'z'
+		return b >= 0x80 || b >= '0' && b <= '9' || b >= 'a' && b <= 'z'
 	}
 	for at := 0; ; at++ {
 		i := strings.Index(name[at:], words)
@@ -303,6 +303,9 @@ func (r *Report) offers() string {
 	}
 	if len(targets) == 0 {
 		return "nothing"
+	}
+	if len(targets) > 8 {
+		targets = append(targets[:8], fmt.Sprintf("%d more", len(targets)-8))
 	}
 	text := strings.Join(names, ", ") + " of " + strings.Join(targets, ", ")
 	if len(clients) > 0 {

@@ -20,6 +20,8 @@ func TestAssertions(t *testing.T) {
 	idle := &Report{Kind: "idle", Idle: &Idle{Sessions: 9, PerSession: 12.8, Phases: []IdlePhase{{Name: "before", RSS: 30}, {Name: "first wave", RSS: 55, Known: 9}, {Name: "after the first wave", RSS: 50}}}}
 	cold := &Report{Kind: "cold", Cold: &Cold{Rows: []ColdRow{{Servers: 10, Tools: 20, Median: 20}, {Servers: 100, Tools: 10, Median: 69}}}}
 	fanout := &Report{Kind: "fanout", Fanout: &Fanout{Rows: []FanoutRow{{Change: "updated", Clients: "legacy", Behind: "http", Subscribers: 1000, P99: 12, ToDirect: 1.3}}}}
+	knee := LimitStep{Clients: 32, PerSecond: 9000, P99: 4000}
+	limits := &Report{Kind: "limits", Limits: &Limits{Series: []LimitSeries{{Server: "files", Era: "legacy", MaxConcurrent: 64, Knee: &knee, Steps: []LimitStep{{Clients: 1, PerSecond: 1000, P99: 500}, knee}}, {Server: "slow", Era: "modern", Steps: []LimitStep{{Clients: 1, PerSecond: 3, Lost: 1}}}}}}
 	faults := &Report{Kind: "faults", Faults: &Faults{Rows: []FaultRow{{Fault: "kill", Behind: "stdio", Clients: "legacy", Back: 30, During: 2, Error: -1}, {Fault: "hang", Behind: "http", Clients: "modern", Back: 1200}}}}
 	cold.Cold.Complete = []CompleteRow{{What: "from the state file", All: 12}}
 	for _, c := range []struct {
@@ -40,7 +42,8 @@ func TestAssertions(t *testing.T) {
 		{sampleReport(), "allocs() <= 36", true, "36.00 allocs/call"},
 		{sampleReport(), "cpu(calls, stdio) < 33", true, "32.00 CPU"},
 		{sampleReport(), "rss(calls) < 0.1 GiB", true, "40.00 RSS MiB"},
-		{sampleReport(), "rss(proxy) < 31 MiB", false, "nothing of that"}, // "proxy" is a part of a word
+		{sampleReport(), "rss(proxy) < 31 MiB", true, "30.00 RSS"},
+		{sampleReport(), "rss(prox) < 31 MiB", false, "nothing of that"}, // a part of a word
 		{sampleReport(), "rss(reverse-proxy) < 31 MiB", true, "30.00 RSS"},
 		{sampleReport(), "rate(c=8) > 1", false, `"gateway, http"`},
 		{sampleReport(), "rate(idle) > 1", false, "nothing of that"},
@@ -50,6 +53,11 @@ func TestAssertions(t *testing.T) {
 		{fanout, "ratio(fanout, c=1000) <= 1.2", false, "1.30 × time"},
 		{fanout, "ratio(fanout, to=direct) <= 1.3", true, "1.30 × time"},
 		{fanout, "failed(fanout) <= 0", true, "0 failed"},
+		{limits, "knee(limits, files) >= 32", true, "32.00 knee clients (files, legacy clients, maxConcurrent 64)"},
+		{limits, "rate(limits, files, at the knee) >= 9000", true, "9000 calls/s"},
+		{limits, "p99(limits, files, c=32) <= 1ms", false, "4000 p99 µs"},
+		{limits, "failed(limits) <= 0", false, "1.00 failed (slow, modern clients, 1 client)"},
+		{limits, "knee(limits, slow) >= 1", false, "nothing of that"},
 		{faults, "back(faults, kill, stdio) <= 30ms", true, "30.00 back ms (kill, stdio, legacy clients)"},
 		{faults, "back(faults) <= 1 s", false, "1200 back ms (hang"},
 		{faults, "error(faults, kill) < 1ms", false, "nothing of that"},
@@ -98,7 +106,7 @@ func TestWrongAssertionsSayWhatIsWanted(t *testing.T) {
 // A run of minutes is not begun for an assertion that nothing can decide.
 func TestAssertionsFitTheRun(t *testing.T) {
 	o := Options{Kind: "calls", Concurrency: []int{1, 64}}
-	for text, fits := range map[string]bool{"p99(calls,c=64) < 1": true, "p99() < 1": true, "p99(big) < 1": false, "p99(c=8) < 1": false} {
+	for text, fits := range map[string]bool{"p99(calls,c=64) < 1": true, "p99() < 1": true, "p99(big) < 1": false, "p99(limits) < 1": false, "p99(c=8) < 1": false} {
 		a, err := ParseAssertion(text)
 		if err != nil {
 			t.Fatal(err)

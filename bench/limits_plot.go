@@ -7,10 +7,10 @@ import (
 	"goblin-actor/bench/plot"
 )
 
-// pictures are throughput and latency of all series over clients. With one series its knee has a mark.
+// pictures are throughput and latency of all series over clients, with rings around the knees. With one series its knee has a name too.
 func (l *Limits) pictures() []picture {
-	rates := plot.Lines{Title: "bench limits: throughput", X: "clients", Y: "calls/s"}
-	latencies := plot.Lines{Title: "bench limits: time of a call", X: "clients", Y: "µs", Powers: true}
+	rates := plot.Lines{Title: "bench limits: throughput (ring: the knee)", X: "clients", Y: "calls/s"}
+	latencies := plot.Lines{Title: "bench limits: time of a call (ring: the knee)", X: "clients", Y: "µs", Powers: true}
 	for _, s := range l.Series {
 		var rate, p50, p99 []plot.Point
 		for _, step := range s.Steps {
@@ -21,8 +21,12 @@ func (l *Limits) pictures() []picture {
 			rate, p50, p99 = append(rate, plot.Point{X: x, Y: step.PerSecond}), append(p50, plot.Point{X: x, Y: step.P50}), append(p99, plot.Point{X: x, Y: step.P99})
 		}
 		name := s.Server + ", " + s.Era + " clients"
-		rates.Lines = append(rates.Lines, plot.Line{Name: name, Points: rate})
-		latencies.Lines = append(latencies.Lines, plot.Line{Name: name + ", p50", Points: p50}, plot.Line{Name: name + ", p99", Points: p99, Dashed: true})
+		ring := 0.0
+		if s.Knee != nil {
+			ring = float64(s.Knee.Clients)
+		}
+		rates.Lines = append(rates.Lines, plot.Line{Name: name, Points: rate, Ring: ring})
+		latencies.Lines = append(latencies.Lines, plot.Line{Name: name + ", p50", Points: p50, Ring: ring}, plot.Line{Name: name + ", p99", Points: p99, Dashed: true, Ring: ring})
 		if k := s.Knee; k != nil && len(l.Series) == 1 {
 			rates.Marks = []plot.Mark{{X: float64(k.Clients), Name: "knee: " + s.Bottleneck}}
 			latencies.Marks = rates.Marks

@@ -28,6 +28,7 @@ var metrics = []metric{
 	{"error", "error ms", false},
 	{"back", "back ms", false},
 	{"complete", "complete ms", false},
+	{"knee", "knee clients", true},
 	{"failed", "failed", false},
 }
 
@@ -76,6 +77,9 @@ func (r *Report) series() []series {
 	}
 	if r.Fanout != nil {
 		r.Fanout.series(add)
+	}
+	if r.Limits != nil {
+		r.Limits.series(add)
 	}
 	if r.Faults != nil {
 		r.Faults.series(add)
@@ -148,5 +152,29 @@ func (f *Faults) series(add func(string, series)) {
 		each("back ms", row.Back)
 		each("p99 µs", row.During*1000)
 		each("failed", float64(row.Lost+row.Wrong))
+	}
+}
+
+// Each step is a number of clients; what was measured at the knee has a target of its own.
+func (l *Limits) series(add func(string, series)) {
+	for _, s := range l.Series {
+		name := s.Server + ", " + s.Era + " clients"
+		if s.MaxConcurrent > 0 {
+			name += fmt.Sprintf(", maxConcurrent %d", s.MaxConcurrent)
+		}
+		each := func(target string, clients int, step LimitStep) {
+			add("calls/s", series{target: target, clients: clients, own: true, value: step.PerSecond})
+			add("p50 µs", series{target: target, clients: clients, own: true, value: step.P50})
+			add("p99 µs", series{target: target, clients: clients, own: true, value: step.P99})
+			add("RSS MiB", series{target: target, clients: clients, own: true, value: step.RSS})
+			add("failed", series{target: target, clients: clients, own: true, value: float64(step.failures())})
+		}
+		for _, step := range s.Steps {
+			each(name, step.Clients, step)
+		}
+		if s.Knee != nil {
+			each(name+", at the knee", 0, *s.Knee)
+			add("knee clients", series{target: name, own: true, value: float64(s.Knee.Clients)})
+		}
 	}
 }

@@ -15,7 +15,8 @@ type Point struct{ X, Y float64 }
 type Line struct {
 	Name   string
 	Points []Point
-	Dashed bool // a second value of the line before it, in that line's colour
+	Dashed bool    // a second value of the line before it, in that line's colour
+	Ring   float64 // X of the point that has a ring around it, such as the knee; 0 = none
 }
 
 // Lines is a chart of series over a number that grows by factors, such as clients.
@@ -138,5 +139,8 @@ func series(c *canvas, line Line, x, y axis, hue int) {
 	fmt.Fprintf(c, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", strings.Join(at, " "), colour(hue), style)
 	for _, p := range line.Points {
 		c.mark(hue, x.at(p.X), y.at(p.Y), colour(hue))
+		if p.X == line.Ring {
+			fmt.Fprintf(c, `<circle cx="%s" cy="%s" r="9" fill="none" stroke="%s" stroke-width="2"/>`+"\n", px(x.at(p.X)), px(y.at(p.Y)), colour(hue))
+		}
 	}
 }

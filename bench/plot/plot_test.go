@@ -39,7 +39,7 @@ func valid(t *testing.T, svg []byte) string {
 
 func TestLines(t *testing.T) {
 	svg := Lines{Title: "p50 & p99 <of> calls", X: "clients", Y: "µs", Powers: true, Marks: []Mark{{X: 8, Name: "knee"}, {X: 1e9, Name: "far off"}}, Lines: []Line{
-		{Name: "direct", Points: []Point{{64, 900}, {1, 50}, {8, 200}}},
+		{Name: "direct", Points: []Point{{64, 900}, {1, 50}, {8, 200}}, Ring: 8},
 		{Name: "direct, p99", Points: []Point{{1, 90}, {8, 700}, {64, 4000}}, Dashed: true},
 		{Name: "broken", Points: []Point{{0, 1}, {1, math.NaN()}, {1, math.Inf(1)}, {2, 0}}},
 	}}.SVG()
@@ -53,6 +53,9 @@ func TestLines(t *testing.T) {
 		if strings.Contains(texts, not) {
 			t.Errorf("%q in %s", not, texts)
 		}
+	}
+	if n := bytes.Count(svg, []byte(`r="9"`)); n != 1 {
+		t.Errorf("%d rings", n)
 	}
 	if n := bytes.Count(svg, []byte("<polyline")); n != 2 {
 		t.Errorf("%d lines", n)

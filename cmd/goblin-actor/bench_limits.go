@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -24,7 +22,7 @@ type limitFlags struct {
 	bench.LimitOptions
 	target string
 	self   bool
-	out    string
+	output benchOutput
 	format format
 }
 
@@ -65,7 +63,7 @@ it: --tool NAME --args JSON. It is then called some ten thousand times.`,
 	flags.DurationVar(&f.P99, "p99", 0, "latency that 99 of 100 calls must keep; 0 = none")
 	flags.DurationVar(&f.Time, "time", 80*time.Second, "how long to measure in all, about")
 	flags.DurationVar(&f.Step, "step", 0, "how long each number of clients is measured (default: what --time leaves, at most 3s)")
-	flags.StringVar(&f.out, "out", "", "directory for report.json, report.md and plots")
+	f.output.flags(cmd)
 	f.format.add(cmd)
 	return cmd
 }
@@ -78,7 +76,10 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 	if err := o.Default().Validate(); err != nil {
 		return usageError(helpHint(cmd), "%w", err)
 	}
-	var err error
+	assertions, err := f.output.assertions(cmd, bench.Options{Kind: cmd.Name()})
+	if err != nil {
+		return err
+	}
 	if o.Program, err = os.Executable(); err != nil {
 		return err
 	}
@@ -100,26 +101,21 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.out != "" {
-		if err := report.Save(f.out); err != nil {
-			return err
-		}
-	}
 	if f.format == formatTable {
-		var text bytes.Buffer
-		if err := report.WriteTable(&text); err != nil {
-			return err
-		}
-		for line := range strings.Lines(text.String()) { // names are those that servers gave
-			fmt.Fprintln(cmd.OutOrStdout(), clean(strings.TrimSuffix(line, "\n")))
-		}
-		return nil
+		return f.output.finish(cmd, report, assertions)
+	}
+	verdicts, err := f.output.save(report, assertions)
+	if err != nil {
+		return err
 	}
 	text, err := json.Marshal(report)
 	if err != nil {
 		return err
 	}
-	return f.format.raw(cmd.OutOrStdout(), text)
+	if err := f.format.raw(cmd.OutOrStdout(), text); err != nil {
+		return err
+	}
+	return held(verdicts)
 }
 
 // besideBar writes lines that do not run into the bar.

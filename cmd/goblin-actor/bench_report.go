@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,22 +44,38 @@ func (o *benchOutput) assertions(cmd *cobra.Command, options bench.Options) ([]b
 
 // finish saves and prints a report and what became of the assertions, of which each must hold.
 func (o *benchOutput) finish(cmd *cobra.Command, report *bench.Report, assertions []bench.Assertion) error {
-	verdicts := report.Check(assertions)
-	if o.dir != "" {
-		if err := report.Save(o.dir); err != nil {
-			return err
-		}
-	}
-	if err := report.WriteTable(cmd.OutOrStdout()); err != nil {
+	verdicts, err := o.save(report, assertions)
+	if err != nil {
 		return err
 	}
-	held := true
-	for _, v := range verdicts {
-		fmt.Fprintln(cmd.OutOrStdout(), v)
-		held = held && v.Holds
+	var text bytes.Buffer
+	if err := report.WriteTable(&text); err != nil {
+		return err
 	}
-	if !held {
-		return &exitError{code: exitFailed}
+	for _, v := range verdicts {
+		fmt.Fprintln(&text, v)
+	}
+	for line := range strings.Lines(text.String()) { // names are those that servers gave
+		fmt.Fprintln(cmd.OutOrStdout(), clean(strings.TrimSuffix(line, "\n")))
+	}
+	return held(verdicts)
+}
+
+// save checks the assertions, and writes the report with them.
+func (o *benchOutput) save(report *bench.Report, assertions []bench.Assertion) ([]bench.Verdict, error) {
+	verdicts := report.Check(assertions)
+	if o.dir == "" {
+		return verdicts, nil
+	}
+	return verdicts, report.Save(o.dir)
+}
+
+// held is the exit code of what became of assertions.
+func held(verdicts []bench.Verdict) error {
+	for _, v := range verdicts {
+		if !v.Holds {
+			return &exitError{code: exitFailed}
+		}
 	}
 	return nil
 }
