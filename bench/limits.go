@@ -27,10 +27,12 @@ type LimitOptions struct {
 	Concurrent []int    // raw servers: maxConcurrent; default 64, the gateway's own
 	Eras       []string // of clients: legacy, modern; default both. Raw servers are of the same era, or of the second in legacy-modern
 
-	Max  int           // clients at most; default 1024
-	P99  time.Duration // latency that the 99th percentile must not pass; 0 = none
-	Time time.Duration // measured time of the whole run, about; default 80 s
-	Step time.Duration // of one step; default: what Time leaves, from 250 ms to 3 s
+	Raise string        // one of Raises; default clients
+	Rates []float64     // calls a second to offer, one step each, in place of clients that wait for their answers
+	Max   int           // of what is raised at most; default 1024 clients, of everything else what Raises has
+	P99   time.Duration // latency that the 99th percentile must not pass; 0 = none
+	Time  time.Duration // measured time of the whole run, about; default 80 s
+	Step  time.Duration // of one step; default: what Time leaves, from 250 ms to 3 s
 
 	Program  string // this binary
 	Commit   string
@@ -60,6 +62,7 @@ type Limits struct {
 // LimitSeries is one climb.
 type LimitSeries struct {
 	Server        string      `json:"server"`
+	Raise         string      `json:"raise"` // one of Raises
 	Tool          string      `json:"tool"`
 	Transport     string      `json:"transport"` // between gateway and server; "" = not known
 	Era           string      `json:"era"`       // of the clients; of raw servers also theirs
@@ -76,7 +79,9 @@ type LimitSeries struct {
 // LimitStep is one number of clients. CPU is in cores: seconds of processor time in a second.
 type LimitStep struct {
 	Clients   int            `json:"clients"`
-	Tries     int            `json:"tries"` // the best of so many
+	Tries     int            `json:"tries"`                      // the best of so many
+	Raised    int            `json:"raised,omitempty"`           // how many there were of what the series raises besides clients
+	Offered   float64        `json:"offeredPerSecond,omitempty"` // in an open loop
 	Calls     int            `json:"calls"`
 	PerSecond float64        `json:"callsPerSecond"`
 	P50       float64        `json:"p50Micros"`
@@ -122,8 +127,14 @@ func (o LimitOptions) Default() LimitOptions {
 	if len(o.Eras) == 0 {
 		o.Eras = []string{"legacy", "modern"}
 	}
+	if o.Raise == "" {
+		o.Raise = "clients"
+	}
 	if o.Max == 0 {
 		o.Max = 1024
+		if o.Raise != "clients" {
+			o.Max = 10_000
+		}
 	}
 	if o.Time == 0 {
 		o.Time = 80 * time.Second
@@ -156,7 +167,20 @@ func (o LimitOptions) Validate() error {
 		}
 	}
 	if o.Max < 0 || o.Max > 10_000 {
-		faults = append(faults, fmt.Errorf("max: got %d, want 1 to 10000 clients", o.Max))
+		faults = append(faults, fmt.Errorf("max: got %d, want 1 to 10000", o.Max))
+	}
+	switch {
+	case o.Raise != "" && !slices.Contains(Raises, o.Raise):
+		faults = append(faults, fmt.Errorf("raise: got %q, want one of %s", o.Raise, strings.Join(Raises, ", ")))
+	case (o.Raise == "rate") != (len(o.Rates) > 0):
+		faults = append(faults, errors.New("rate: want the calls a second to offer, as in --rate 100,500,1000"))
+	case ladders[o.Raise] != nil && !own:
+		faults = append(faults, fmt.Errorf("raise: %s are raised around raw servers only", o.Raise))
+	}
+	for i, rate := range o.Rates {
+		if rate <= 0 || rate > 1e6 || i > 0 && rate <= o.Rates[i-1] {
+			faults = append(faults, fmt.Errorf("rate: got %g, want rates above 0, at most 1000000, each above the one before it", rate))
+		}
 	}
 	if o.P99 < 0 || o.Time < 0 || o.Step < 0 {
 		faults = append(faults, errors.New("p99, time and step: want no less than 0"))
@@ -190,6 +214,11 @@ func RunLimits(ctx context.Context, o LimitOptions, notes io.Writer) (*Report, e
 	s := &limits{o: o, setup: &setup{o: Options{Program: o.Program}.Default(), ctx: ctx, dir: dir, progress: notes},
 		found: &Limits{P99: float64(o.P99.Microseconds())}}
 	defer s.stop()
+	report := newReport(Options{Kind: "limits", Commit: o.Commit, Command: o.Command})
+	report.Limits = s.found
+	if ladders[o.Raise] != nil {
+		return report, s.raise()
+	}
 	climbs, err := s.climbs()
 	if err != nil {
 		return nil, err
@@ -201,8 +230,6 @@ func RunLimits(ctx context.Context, o LimitOptions, notes io.Writer) (*Report, e
 		}
 		s.found.Series = append(s.found.Series, c.series)
 	}
-	report := newReport(Options{Kind: "limits", Commit: o.Commit, Command: o.Command})
-	report.Limits = s.found
 	return report, nil
 }
 
@@ -211,7 +238,6 @@ type limits struct {
 	*setup
 	o     LimitOptions
 	found *Limits
-	done  time.Duration // measured so far
 }
 
 // climb is one series on its way.
@@ -241,9 +267,37 @@ func (o LimitOptions) stepTime(series int) time.Duration {
 	return min(max(o.Time/time.Duration(11*max(series, 1)), 250*time.Millisecond), 3*time.Second)
 }
 
-// climb runs the steps of one series.
+// climb runs the steps of one series, and says what they mean.
 func (s *limits) climb(c *climb, index, series int) error {
-	step, share := s.o.stepTime(series), s.o.Time/time.Duration(series)
+	step := s.o.stepTime(series)
+	c.series.Raise = "clients"
+	run, find := s.climbClients, findKnee
+	if len(s.o.Rates) > 0 {
+		c.series.Raise, find = "rate", findHeld
+		run = func(c *climb, step time.Duration, _, _ int) error { return s.climbRates(c, step) }
+	}
+	if err := run(c, step, index, series); err != nil {
+		return err
+	}
+	k := find(c.series.Steps, s.o.P99)
+	if c.series.Ended == "" || k.ended != "max" {
+		c.series.Ended = k.ended
+	}
+	if k.at >= 0 {
+		c.series.Knee = &c.series.Steps[k.at]
+	}
+	if c.series.Knee != nil && len(s.o.Rates) == 0 {
+		if err := s.directly(c, step); err != nil {
+			return err
+		}
+	}
+	c.series.explain(c.server, s.o.P99)
+	return nil
+}
+
+// climbClients takes steps of more and more clients: a closed loop.
+func (s *limits) climbClients(c *climb, step time.Duration, index, series int) error {
+	share := s.o.Time / time.Duration(series)
 	load := &crowd{at: c.at, tool: c.tool, modern: c.modern}
 	defer load.leave()
 	began := time.Now()
@@ -253,11 +307,11 @@ func (s *limits) climb(c *climb, index, series int) error {
 			clients, more = again(c.series.Steps, s.o.P99)
 		}
 		if !more {
-			break
+			return nil
 		}
 		if used := time.Since(began); used > 2*share && len(c.series.Steps) > 0 {
 			c.series.Ended = "time"
-			break
+			return nil
 		}
 		part := min(float64(time.Since(began))/float64(share), .95)
 		s.o.Progress((float64(index)+part)/float64(series), 1, fmt.Sprintf("%s: %d clients", c.title(), clients))
@@ -267,18 +321,6 @@ func (s *limits) climb(c *climb, index, series int) error {
 		}
 		c.series.Steps = with(c.series.Steps, measured)
 	}
-	k := findKnee(c.series.Steps, s.o.P99)
-	if c.series.Ended == "" || k.ended != "max" {
-		c.series.Ended = k.ended
-	}
-	if k.at >= 0 {
-		c.series.Knee = &c.series.Steps[k.at]
-		if err := s.directly(c, step); err != nil {
-			return err
-		}
-	}
-	c.series.explain(c.server, s.o.P99)
-	return nil
 }
 
 // step measures one number of clients. That some cannot connect is part of what is measured.

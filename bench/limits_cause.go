@@ -15,11 +15,16 @@ const full = 0.88
 func (s *LimitSeries) explain(server LimitServer, limit time.Duration) {
 	c := causeOf(s, server)
 	s.Bottleneck, s.Why, s.Change = c.what, c.why, c.change
-	if s.Ended == "max" || s.Ended == "time" {
+	switch {
+	case s.Ended == "max" && s.Raise != "clients" && s.Bottleneck != "not reached":
+		s.Why = "It held to the end. What was nearest to its limit: " + s.Why
+	case s.Ended == "max" && s.Raise == "clients", s.Ended == "time":
 		s.Why = "It still grew when the run ended. So far: " + s.Why
+	case s.Ended == "falls" && s.Raise != "rate":
+		s.Why = "With more " + s.Raise + " calls become slower. " + s.Why
 	}
 	if s.Ended == "p99" {
-		s.Why = fmt.Sprintf("More clients pass --p99 %s. %s", limit, s.Why)
+		s.Why = fmt.Sprintf("More %s pass --p99 %s. %s", map[bool]string{true: "calls a second", false: s.Raise}[s.Raise == "rate"], limit, s.Why)
 	}
 }
 
@@ -35,10 +40,9 @@ func causeOf(s *LimitSeries, server LimitServer) cause {
 		return refusal(s.Steps[0], server)
 	}
 	at := *s.Knee
-	for _, step := range s.Steps {
-		if step.Clients > s.Knee.Clients {
-			at = step
-			break
+	for i := range s.Steps[:len(s.Steps)-1] {
+		if &s.Steps[i] == s.Knee {
+			at = s.Steps[i+1]
 		}
 	}
 	if s.Ended == "errors" {
@@ -145,11 +149,15 @@ func waiting(s *LimitSeries, at LimitStep, server LimitServer) cause {
 		return cause{"server", fmt.Sprintf("Asked directly by %d clients, %s carries no more: %.0f calls/s, p50 %s.", d.Clients, name, d.PerSecond, span(d.P50)), replicas(s, server)}
 	}
 	first := s.Steps[0]
-	if now, alone := at.took(), first.took(); alone > 0 && now > 1.5*alone && at.Clients > first.Clients {
+	if now, alone := at.took(), first.took(); alone > 0 && now > 1.5*alone && at.Clients > first.Clients { // so not where something else than clients is raised
 		return cause{"server", fmt.Sprintf("%s takes %s for a call with %d clients and %s with one, and no processor is used up: it does only so much at once, or waits for something.",
 			name, span(now), at.Clients, span(alone)), replicas(s, server)}
 	}
-	return cause{"not reached", fmt.Sprintf("No processor is used up (%s) and no call waits in a queue.", at.CPU.words()), ""}
+	c := cause{"not reached", fmt.Sprintf("Nothing that was looked at is used up: %s, and no call waits in a queue.", at.CPU.words()), ""}
+	if at.CPU.Other > at.CPU.Cores/2 {
+		c.change = "no key: measure again when the machine has less else to do"
+	}
+	return c
 }
 
 func replicas(s *LimitSeries, server LimitServer) string {

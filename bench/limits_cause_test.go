@@ -73,6 +73,7 @@ func TestBottleneck(t *testing.T) {
 			c.edit(steps)
 		}
 		s := c.series
+		s.Raise = "clients"
 		s.Steps = steps
 		k := findKnee(steps, c.limit)
 		s.Knee, s.Ended = &steps[k.at], k.ended

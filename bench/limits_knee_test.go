@@ -125,3 +125,32 @@ func TestOfTwoMeasurementsTheBetterStays(t *testing.T) {
 		t.Errorf("a faster one with a lost answer: %+v", steps[1])
 	}
 }
+
+func TestFindHeld(t *testing.T) {
+	offered := func(pairs ...float64) []LimitStep { // offered, answered
+		var steps []LimitStep
+		for i := 0; i < len(pairs); i += 2 {
+			steps = append(steps, LimitStep{Offered: pairs[i], PerSecond: pairs[i+1], Calls: 100, P99: 1000 * pairs[i]})
+		}
+		return steps
+	}
+	for _, c := range []struct {
+		name  string
+		steps []LimitStep
+		limit time.Duration
+		want  knee
+	}{
+		{"all rates are kept", offered(10, 10, 20, 19.8), 0, knee{1, "max"}},
+		{"the second is not", offered(10, 10, 20, 12, 40, 12), 0, knee{0, "falls"}},
+		{"p99", offered(10, 10, 20, 20), 15 * time.Millisecond, knee{0, "p99"}},
+		{"not even the first", offered(10, 3), 0, knee{-1, "falls"}},
+		{"as fast with more of something", ladder(100, 95, 85), 0, knee{2, "max"}},
+		{"slower with more of something", ladder(100, 95, 70), 0, knee{1, "falls"}},
+		{"errors with more of something", failing(ladder(100, 95, 90), 2, 10), 0, knee{1, "errors"}},
+		{"one step", ladder(100), 0, knee{0, "max"}},
+	} {
+		if got := findHeld(c.steps, c.limit); got != c.want {
+			t.Errorf("%s: findHeld = %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"goblin-actor/protocol"
@@ -258,6 +259,7 @@ type crowd struct {
 	at      *peer
 	tool    tool
 	modern  bool
+	rate    float64 // calls a second of all together, due whether or not others are answered; 0 = each client calls when it has its answer
 	callers []*caller
 }
 
@@ -336,7 +338,7 @@ func (s *LimitStep) add(r calls) {
 	}
 }
 
-// run has the first n clients call for d: a closed loop.
+// run has the first n clients call for d: a closed loop, or one at a constant rate.
 func (w *crowd) run(ctx context.Context, n int, d time.Duration) (calls, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -348,8 +350,15 @@ func (w *crowd) run(ctx context.Context, n int, d time.Duration) (calls, error) 
 	defer interrupted()
 	results := make(chan calls, n)
 	began := time.Now()
+	var due atomic.Int64
 	for i, c := range w.callers[:n] {
-		go func() { results <- c.loop(ctx, w, i, began.Add(d)) }()
+		go func() {
+			if w.rate > 0 {
+				results <- c.dueLoop(ctx, w, i, &due, began, d)
+			} else {
+				results <- c.loop(ctx, w, i, began.Add(d))
+			}
+		}()
 	}
 	var r calls
 	for range n {
@@ -361,33 +370,77 @@ func (w *crowd) run(ctx context.Context, n int, d time.Duration) (calls, error) 
 			}
 		}
 	}
-	r.elapsed = time.Since(began)
+	if r.elapsed = time.Since(began); w.rate > 0 {
+		r.elapsed = max(r.elapsed, d) // the last call is due a little before the end
+	}
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
 	}
 	return r, nil
 }
 
-// loop calls until end. Each client has ids of its own, so that an answer that went to another one shows.
-func (c *caller) loop(ctx context.Context, w *crowd, index int, end time.Time) calls {
-	r := calls{tenths: make([]uint32, 0, 1<<10)}
+// repeated is the request that a client sends again and again. Each client has ids of its own, so that an answer that went to
+// another one shows.
+func (c *caller) repeated(w *crowd, index int) *request {
 	request := c.at.request(c.call("tools/call", w.tool.Name, w.tool.params()))
 	request.id = firstID + uint64(index%1700)*500_000 + uint64(time.Now().UnixMilli()%400_000)
-	for now := time.Now(); now.Before(end) && ctx.Err() == nil; {
-		body, err := c.send(request.next())
-		what := lost
-		if err == nil {
-			what, _ = c.judge(body, request.id)
+	return request
+}
+
+// once sends it and notes what came; the time of a result counts from since.
+func (c *caller) once(ctx context.Context, request *request, since time.Time, r *calls) time.Time {
+	body, err := c.send(request.next())
+	what := lost
+	if err == nil {
+		what, _ = c.judge(body, request.id)
+	}
+	done := time.Now()
+	switch {
+	case what == "":
+		r.tenths = append(r.tenths, uint32(done.Sub(since)/100))
+	case ctx.Err() == nil:
+		r.fail(what)
+		time.Sleep(time.Millisecond) // who refuses at once must not be asked without pause
+		done = time.Now()
+	}
+	return done
+}
+
+// loop calls once, and until end each time when the last answer has come.
+func (c *caller) loop(ctx context.Context, w *crowd, index int, end time.Time) calls {
+	r := calls{tenths: make([]uint32, 0, 1<<10)}
+	request := c.repeated(w, index)
+	now := c.once(ctx, request, time.Now(), &r)
+	for now.Before(end) && ctx.Err() == nil {
+		now = c.once(ctx, request, now, &r)
+	}
+	return r
+}
+
+// notSent is what becomes of calls that nobody was free to send in twice the time.
+const notSent = "not sent in time"
+
+// dueLoop takes the next call that is due, waits until it is and sends it, until all that are due within d are sent. A call that
+// had to wait for a free client is timed from when it was due.
+func (c *caller) dueLoop(ctx context.Context, w *crowd, index int, next *atomic.Int64, began time.Time, d time.Duration) calls {
+	r := calls{tenths: make([]uint32, 0, 1<<10)}
+	request := c.repeated(w, index)
+	for ctx.Err() == nil {
+		due := time.Duration(float64(next.Add(1)-1) / w.rate * float64(time.Second))
+		if due >= d {
+			break
 		}
-		done := time.Now()
-		if what == "" {
-			r.tenths = append(r.tenths, uint32(done.Sub(now)/100))
-		} else if ctx.Err() == nil {
-			r.fail(what)
-			time.Sleep(time.Millisecond) // who refuses at once must not be asked without pause
-			done = time.Now()
+		if time.Since(began) > 2*d {
+			r.fail(notSent)
+			continue
 		}
-		now = done
+		if wait := due - time.Since(began); wait > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+			}
+		}
+		c.once(ctx, request, began.Add(due), &r)
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"goblin-actor/bench/plot"
 )
@@ -12,12 +13,14 @@ func (l *Limits) pictures() []picture {
 	rates := plot.Lines{Title: "bench limits: throughput (ring: the knee)", X: "clients", Y: "calls/s"}
 	latencies := plot.Lines{Title: "bench limits: time of a call (ring: the knee)", X: "clients", Y: "µs", Powers: true}
 	for _, s := range l.Series {
+		rates.X = strings.Replace(s.Raise, "rate", "calls/s offered", 1)
+		latencies.X = rates.X
 		var rate, p50, p99 []plot.Point
 		for _, step := range s.Steps {
 			if step.Calls == 0 {
 				continue // it has no latency
 			}
-			x := float64(step.Clients)
+			x := step.value()
 			rate, p50, p99 = append(rate, plot.Point{X: x, Y: step.PerSecond}), append(p50, plot.Point{X: x, Y: step.P50}), append(p99, plot.Point{X: x, Y: step.P99})
 		}
 		name := s.Server + ", " + s.Era + " clients"
@@ -28,7 +31,7 @@ func (l *Limits) pictures() []picture {
 		rates.Lines = append(rates.Lines, plot.Line{Name: name, Points: rate, Ring: ring})
 		latencies.Lines = append(latencies.Lines, plot.Line{Name: name + ", p50", Points: p50, Ring: ring}, plot.Line{Name: name + ", p99", Points: p99, Dashed: true, Ring: ring})
 		if k := s.Knee; k != nil && len(l.Series) == 1 {
-			rates.Marks = []plot.Mark{{X: float64(k.Clients), Name: "knee: " + s.Bottleneck}}
+			rates.Marks = []plot.Mark{{X: k.value(), Name: "knee: " + s.Bottleneck}}
 			latencies.Marks = rates.Marks
 		}
 	}

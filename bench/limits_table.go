@@ -16,10 +16,11 @@ const textWidth = 80
 
 // table is that of all series, for report.md.
 func (l *Limits) table() [][]string {
-	rows := [][]string{append([]string{"server", "clients of"}, limitColumns...)}
+	rows := [][]string{append([]string{"server", "era", "raised"}, limitColumns...)}
+	rows[0][3] = "to"
 	for _, s := range l.Series {
 		for _, step := range s.Steps {
-			rows = append(rows, append([]string{s.Server, s.Era}, step.cells()...))
+			rows = append(rows, append([]string{s.Server, s.Era, s.Raise}, step.cells()...))
 		}
 	}
 	return rows
@@ -35,8 +36,19 @@ func (s LimitStep) cells() []string {
 		}
 		return fmt.Sprintf("%.0f%%", 100*c)
 	}
-	return []string{fmt.Sprint(s.Clients), fmt.Sprintf("%.0f", s.PerSecond), millis(s.P50), millis(s.P99), cores(s.CPU.Load), cores(s.CPU.Gateway),
+	return []string{fmt.Sprint(s.value()), fmt.Sprintf("%.0f", s.PerSecond), millis(s.P50), millis(s.P99), cores(s.CPU.Load), cores(s.CPU.Gateway),
 		cores(s.CPU.Servers), cores(s.CPU.Other), number("%.0f", float64(s.Queued)), number("%.0f", float64(s.failures()))}
+}
+
+// value is how much there was of what is raised.
+func (s LimitStep) value() float64 {
+	switch {
+	case s.Offered > 0:
+		return s.Offered
+	case s.Raised > 0:
+		return float64(s.Raised)
+	}
+	return float64(s.Clients)
 }
 
 // write writes the steps of each series and what is to be learned from them.
@@ -49,7 +61,9 @@ func (l *Limits) write(w io.Writer) {
 		fmt.Fprintf(w, "%s\n", s.heading())
 		var rows bytes.Buffer
 		t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, strings.Join(limitColumns, "\t")+"\t")
+		columns := slices.Clone(limitColumns)
+		columns[0] = strings.NewReplacer("rate", "rate/s", "subscribers", "subscr.").Replace(s.Raise)
+		fmt.Fprintln(t, strings.Join(columns, "\t")+"\t")
 		for _, step := range s.Steps {
 			fmt.Fprintln(t, strings.Join(step.cells(), "\t")+"\t")
 		}
@@ -69,6 +83,9 @@ func (l *Limits) write(w io.Writer) {
 }
 
 func (s LimitSeries) heading() string {
+	if s.Raise != "clients" && s.Raise != "rate" {
+		return fmt.Sprintf("%s, while %s are raised, %s clients", s.Tool, s.Raise, s.Era)
+	}
 	text := s.Tool
 	if s.Transport != "" {
 		text += " over " + s.Transport
@@ -83,7 +100,11 @@ func (s LimitSeries) heading() string {
 // words are the sentences below a series' table.
 func (s LimitSeries) words() []string {
 	var all []string
-	if k := s.Knee; k != nil {
+	if k := s.Knee; k != nil && s.Raise == "rate" {
+		all = append(all, fmt.Sprintf("Kept up with: %g calls/s, p50 %s, p99 %s, from when a call was due.", k.Offered, span(k.P50), span(k.P99)))
+	} else if k != nil && s.Raise != "clients" {
+		all = append(all, fmt.Sprintf("Holds with: %d %s, %.0f calls/s by %s, p50 %s, p99 %s, the gateway resident in %.0f MiB.", k.Raised, s.Raise, k.PerSecond, clients(k.Clients), span(k.P50), span(k.P99), k.RSS))
+	} else if k != nil {
 		all = append(all, fmt.Sprintf("Knee: %s, %.0f calls/s, p50 %s, p99 %s.", clients(k.Clients), k.PerSecond, span(k.P50), span(k.P99)))
 	} else {
 		all = append(all, "Knee: none.")

@@ -133,7 +133,10 @@ func climbForeign(t *testing.T, f *foreign, o LimitOptions) (*Report, error) {
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	o.Target, _ = url.Parse(server.URL + "/mcp")
-	o.Eras, o.Headers, o.Step, o.Program = []string{"legacy"}, []string{"X-Key: k"}, 30*time.Millisecond, thisProgram(t)
+	o.Eras, o.Headers, o.Program = []string{"legacy"}, []string{"X-Key: k"}, thisProgram(t)
+	if o.Step == 0 {
+		o.Step = 30 * time.Millisecond
+	}
 	if o.Max == 0 {
 		o.Max = 2
 	}
@@ -210,6 +213,78 @@ func TestLimitsCountWhatIsNoResult(t *testing.T) {
 	}
 }
 
+// A server that stands still once keeps those waiting who are due meanwhile, and that is seen: in a closed loop it would be one slow call.
+func TestLimitsAtARateCountWhatWasDue(t *testing.T) {
+	calls := 0
+	f := &foreign{tools: readingTools, answer: func(w http.ResponseWriter, id string) {
+		if calls++; calls == 30 {
+			time.Sleep(200 * time.Millisecond)
+		}
+		rightly(w, id)
+	}}
+	report, err := climbForeign(t, f, LimitOptions{Raise: "rate", Rates: []float64{100}, Max: 1, Step: 500 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := report.Limits.Series[0]
+	if got := s.Steps[0]; got.Calls+got.Refused[notSent] != 50 || got.P99 < 150_000 || got.Offered != 100 || s.Raise != "rate" {
+		t.Errorf("%+v", s)
+	}
+	late := 0
+	for _, tenths := range f.late(t, 100, 500*time.Millisecond) {
+		if tenths > 500_000 { // 50 ms
+			late++
+		}
+	}
+	if late < 10 {
+		t.Errorf("%d of 50 calls were late, want those of 150 ms", late)
+	}
+}
+
+// late lets one client call at a rate while the server stands still for 200 ms once, and returns how long calls took.
+func (f *foreign) late(t *testing.T, rate float64, d time.Duration) []uint32 {
+	t.Helper()
+	calls := 0
+	f.answer = func(w http.ResponseWriter, id string) {
+		if calls++; calls == 10 {
+			time.Sleep(200 * time.Millisecond)
+		}
+		rightly(w, id)
+	}
+	server := httptest.NewServer(f)
+	defer server.Close()
+	at, _ := url.Parse(server.URL)
+	load := &crowd{at: newPeer(at, nil), tool: tool{Name: "count"}, rate: rate}
+	defer load.leave()
+	if err := load.grow(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	r, err := load.run(t.Context(), 1, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.tenths
+}
+
+// Subscribers that hear of changes, and many items, around a real gateway: the calls beside them are answered, and everybody hears everything.
+func TestLimitsRaise(t *testing.T) {
+	for _, what := range []string{"subscribers", "items"} {
+		report, err := RunLimits(t.Context(), LimitOptions{Raise: what, Eras: []string{"legacy"}, Max: 100, Step: 50 * time.Millisecond, Program: program(t)}, &bytes.Buffer{})
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		s := report.Limits.Series[0]
+		if len(s.Steps) != 2 || s.Steps[1].Raised != 100 || s.Steps[1].Calls == 0 || s.Steps[1].failures() > 0 || s.Steps[1].RSS == 0 || s.Ended == "" {
+			t.Errorf("%s: %+v", what, s)
+		}
+		var out bytes.Buffer
+		if err := report.WriteTable(&out); err != nil || !strings.Contains(out.String(), "while "+what+" are raised") {
+			t.Errorf("%v\n%s", err, &out)
+		}
+		narrow(t, report)
+	}
+}
+
 // A server that never answers does not keep who interrupts the run.
 func TestLimitsEndAtOnce(t *testing.T) {
 	hung := make(chan struct{})
@@ -237,6 +312,11 @@ func TestLimitsEndAtOnce(t *testing.T) {
 }
 
 func TestLimitOptionsNameEveryFault(t *testing.T) {
+	for _, o := range []LimitOptions{{Raise: "servers", Target: &url.URL{}}, {Raise: "rate"}, {Rates: []float64{1}}, {Raise: "rate", Rates: []float64{2, 1}}, {Raise: "prices"}} {
+		if o.Validate() == nil {
+			t.Errorf("%+v: no fault", o)
+		}
+	}
 	err := LimitOptions{Eras: []string{"old"}, Transports: []string{"sse"}, Concurrent: []int{-1}, Max: -1, P99: -1, Args: "{}", Headers: []string{"secret"}}.Validate()
 	for _, want := range []string{"era", "transport", "max-concurrent", "max:", "p99", "args", "header"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

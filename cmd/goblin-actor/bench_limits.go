@@ -59,7 +59,9 @@ it: --tool NAME --args JSON. It is then called some ten thousand times.`,
 	flags.StringSliceVar(&f.Eras, "era", nil, "of the clients: legacy, modern; raw servers also in legacy-modern and modern-legacy (default legacy,modern)")
 	flags.StringSliceVar(&f.Transports, "transport", nil, "of raw servers: http, stdio (default http,stdio)")
 	flags.IntSliceVar(&f.Concurrent, "max-concurrent", nil, "of raw servers: their maxConcurrent, one measurement each (default 64)")
-	flags.IntVar(&f.Max, "max", 1024, "clients at most")
+	flags.StringVar(&f.Raise, "raise", "clients", "what to raise: "+strings.Join(bench.Raises, ", ")+"; all but clients and rate around raw servers")
+	flags.Float64SliceVar(&f.Rates, "rate", nil, "calls a second to offer, one step each, whether or not answers come (an open loop)")
+	flags.IntVar(&f.Max, "max", 0, "of what is raised at most (default 1024 clients)")
 	flags.DurationVar(&f.P99, "p99", 0, "latency that 99 of 100 calls must keep; 0 = none")
 	flags.DurationVar(&f.Time, "time", 80*time.Second, "how long to measure in all, about")
 	flags.DurationVar(&f.Step, "step", 0, "how long each number of clients is measured (default: what --time leaves, at most 3s)")
@@ -70,6 +72,16 @@ it: --tool NAME --args JSON. It is then called some ten thousand times.`,
 
 func runLimits(cmd *cobra.Command, f limitFlags) error {
 	o := f.LimitOptions
+	if len(o.Rates) > 0 && !cmd.Flags().Changed("raise") {
+		o.Raise = "rate"
+	}
+	switch o.Raise {
+	case "servers", "items", "sessions", "subscribers":
+		if f.Config != "" || f.target != "" {
+			return usageError("leave it out", "--raise %s is for raw servers, not for --config or --target", o.Raise)
+		}
+		f.self = true
+	}
 	if err := f.find(cmd, &o); err != nil {
 		return err
 	}
