@@ -361,6 +361,7 @@ func (in *importer) show() {
 // write writes both files, the one with the secrets first: a configuration never names what is not there. undo takes
 // both back.
 func (in *importer) write() (undo func() error, err error) {
+	defer holdBack()()
 	undoVars, err := in.vars.write(in.cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err

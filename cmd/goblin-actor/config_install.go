@@ -101,7 +101,9 @@ func install(cmd *cobra.Command, id string, o installOptions) error {
 	if err := confirm(cmd, o.yes); err != nil {
 		return err
 	}
+	release := holdBack()
 	backup, err := f.Replace(text, true)
+	release()
 	if err != nil {
 		return fileError(err)
 	}

@@ -191,6 +191,7 @@ func (m *migration) edit(cmd *cobra.Command, served []desktop.Found, o migrateOp
 // carryOut writes our files first, so that the client never loses a server that the gateway does not have; should its
 // own file fail, they are taken back.
 func (m *migration) carryOut(cmd *cobra.Command) error {
+	defer holdBack()()
 	out := cmd.OutOrStdout()
 	undo := func() error { return nil }
 	if len(m.in.entries) > 0 {

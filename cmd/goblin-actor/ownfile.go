@@ -54,6 +54,7 @@ func writeOwn(cmd *cobra.Command, f *config.File, text string) error {
 
 // saveOwn writes the configuration, and a schema beside one that is begun.
 func saveOwn(cmd *cobra.Command, f *config.File, text string) error {
+	defer holdBack()()
 	begun := !f.Exists()
 	if _, err := f.Replace(text, false); err != nil {
 		return fileError(err)
