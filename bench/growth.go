@@ -81,12 +81,15 @@ type GrowthRow struct {
 	RSS   float64 `json:"rssMiB"`
 	Ready float64 `json:"readyMillis"` // servers, items: from the gateway's start
 
-	Refused int `json:"refused"` // calls that got QUEUE_FULL: nothing was sent
+	Refused int `json:"refused"` // calls that got QUEUE_FULL or OVERLOADED: nothing was sent
 }
 
 // growthNoise is the exponent that counts as growing faster than linear: at ten times as many each costs twice as much. A machine
 // that others use makes smaller steps by itself.
 const growthNoise = 1.3
+
+// memoryNoise is how many KiB a size must have taken to be compared with: heaps grow by spans.
+const memoryNoise = 1024
 
 // growthFrom is the smallest size that is compared: below it, what the first one costs says nothing of the next.
 const growthFrom = 10
@@ -95,7 +98,7 @@ const growthFrom = 10
 func (g *Growth) judge() {
 	for i, now := range g.Rows {
 		if now.Refused > 0 {
-			g.Faults = append(g.Faults, fmt.Sprintf("%s %d: %d calls were refused (QUEUE_FULL)", now.Of, now.N, now.Refused))
+			g.Faults = append(g.Faults, fmt.Sprintf("%s %d: %d calls were refused as too many (QUEUE_FULL, OVERLOADED)", now.Of, now.N, now.Refused))
 		}
 		before := g.Rows[max(i-1, 0)]
 		if i == 0 || before.Of != now.Of || before.N < growthFrom {
@@ -109,6 +112,9 @@ func (g *Growth) judge() {
 			{"memory", before.KiB, now.KiB},
 			{"CPU of listing each", before.List, now.List},
 		} {
+			if c.what == "memory" && before.KiB*float64(before.N) < memoryNoise {
+				continue
+			}
 			if e := exponent(before.N, now.N, c.before, c.later); e > growthNoise {
 				g.Faults = append(g.Faults, fmt.Sprintf("%s %d → %d: %s %.1f → %.1f, as n^%.2f", now.Of, before.N, now.N, c.what, c.before, c.later, e))
 			}
@@ -149,7 +155,8 @@ func RunGrowth(ctx context.Context, o GrowthOptions, progress io.Writer) (*Repor
 	base := Options{Kind: "growth", Program: o.Program, Commit: o.Commit, Command: o.Command, Servers: 1, Tools: 1}
 	return runIn(ctx, base, progress, func(s *setup, report *Report) error {
 		report.Growth = &Growth{Behind: o.Behind, Clients: o.Clients}
-		s.settings = map[string]any{"limits": map[string]any{"maxSessions": 25_000}}
+		// Clients of the modern era that come from one address are one client.
+		s.settings = map[string]any{"limits": map[string]any{"maxSessions": 25_000, "maxInFlightPerClient": 25_000}}
 		g := &growthRun{setup: s, o: o, growth: report.Growth}
 		for _, what := range o.What {
 			if err := g.grow(what); err != nil {

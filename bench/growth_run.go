@@ -276,49 +276,60 @@ func (g *growthRun) held(gate *gateway, server *behind, n int, row *GrowthRow) (
 		body, err := c.exchange(nil)
 		w.note(sight{}, c, body, err)
 	}
+	row.Refused += w.errorsSince(0)
 	if w.lost+w.wrong > 0 {
 		return idle, fmt.Errorf("%d calls in flight: %d lost, %d wrong: %s", n, w.lost, w.wrong, w.first)
 	}
 	return busy, nil
 }
 
-// list walks all pages for the duration, and returns the gateway's processor time for each item in microseconds.
+// list walks all pages for the duration, and returns the gateway's processor time for each item in microseconds. The first walk does
+// not count: what clients read is written when somebody first asks for it.
 func (g *growthRun) list(gate *gateway, items int) (float64, error) {
 	w, err := dial("tcp", gate.url.Host)
 	if err != nil {
 		return 0, err
 	}
 	defer w.close()
-	host, path := gate.url.Host, gate.url.Path
-	if err := w.handshake(host, path); err != nil {
+	if err := w.handshake(gate.url.Host, gate.url.Path); err != nil {
 		return 0, err
 	}
 	session := w.session
+	if _, err := w.walk(gate, session, items); err != nil {
+		return 0, err
+	}
 	listed, before := 0, gate.usage().cpu
-	for end := time.Now().Add(g.o.Duration); time.Now().Before(end) && g.ctx.Err() == nil; {
-		walked := 0
-		for cursor := "{}"; cursor != ""; {
-			body, err := w.exchange(newRequest(host, path, session, protocolVersion, "tools/list", cursor).text)
-			if err := w.expect("tools/list", 200, body, err); err != nil {
-				return 0, err
-			}
-			n, next, err := coldPage(body)
-			if err != nil {
-				return 0, err
-			}
-			if walked += n; strings.Trim(next, `"`) == "" {
-				break
-			}
-			cursor = `{"cursor":` + next + `}`
+	for end := time.Now().Add(g.o.Duration); listed == 0 || time.Now().Before(end) && g.ctx.Err() == nil; {
+		n, err := w.walk(gate, session, items)
+		if err != nil {
+			return 0, err
 		}
-		if walked < items {
-			return 0, fmt.Errorf("%d of %d items are listed", walked, items)
+		listed += n
+	}
+	used := gate.usage().cpu - before
+	_, _ = w.exchange(deleteRequest(gate.url.Host, gate.url.Path, session))
+	return float64(used.Microseconds()) / float64(listed), nil
+}
+
+// walk lists all tools, page by page, and returns how many there are.
+func (w *wire) walk(gate *gateway, session string, items int) (listed int, err error) {
+	for params := "{}"; ; {
+		body, err := w.exchange(newRequest(gate.url.Host, gate.url.Path, session, protocolVersion, "tools/list", params).text)
+		if err := w.expect("tools/list", 200, body, err); err != nil {
+			return 0, err
 		}
-		listed += walked
+		n, next, err := coldPage(body)
+		if err != nil {
+			return 0, err
+		}
+		listed += n
+		if strings.Trim(next, `"`) == "" {
+			break
+		}
+		params = `{"cursor":` + next + `}`
 	}
-	_, _ = w.exchange(deleteRequest(host, path, session))
-	if listed == 0 {
-		return 0, g.ctx.Err()
+	if listed < items {
+		return 0, fmt.Errorf("%d of %d items are listed", listed, items)
 	}
-	return float64((gate.usage().cpu - before).Microseconds()) / float64(listed), nil
+	return listed, nil
 }

@@ -195,7 +195,7 @@ func (c *client) loop(ctx context.Context, t *target, end time.Time) ([]uint32, 
 
 // isRefusal reports whether an answer is the gateway's word that it has too much to do, and has sent nothing.
 func isRefusal(body []byte) bool {
-	return bytes.Contains(body, []byte(`"code":"QUEUE_FULL"`))
+	return bytes.Contains(body, []byte(`"code":"QUEUE_FULL"`)) || bytes.Contains(body, []byte(`"code":"OVERLOADED"`))
 }
 
 // redial replaces a connection whose answer was cut short.
