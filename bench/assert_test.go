@@ -22,6 +22,10 @@ func TestAssertions(t *testing.T) {
 	fanout := &Report{Kind: "fanout", Fanout: &Fanout{Rows: []FanoutRow{{Change: "updated", Clients: "legacy", Behind: "http", Subscribers: 1000, P99: 12, ToDirect: 1.3}}}}
 	knee := LimitStep{Clients: 32, PerSecond: 9000, P99: 4000}
 	limits := &Report{Kind: "limits", Limits: &Limits{Series: []LimitSeries{{Server: "files", Era: "legacy", MaxConcurrent: 64, Knee: &knee, Steps: []LimitStep{{Clients: 1, PerSecond: 1000, P99: 500}, knee}}, {Server: "slow", Era: "modern", Steps: []LimitStep{{Clients: 1, PerSecond: 3, Lost: 1}}}}}}
+	growth := &Report{Kind: "growth", Growth: &Growth{Rows: []GrowthRow{{Of: "sessions", N: 1, CPU: 40}, {Of: "sessions", N: 10000, CPU: 60}, {Of: "servers", N: 100, CPU: 50}}}}
+	if svg := string(growth.pictures()[0].svg); strings.Count(svg, "<polyline") != 2 {
+		t.Error(svg)
+	}
 	faults := &Report{Kind: "faults", Faults: &Faults{Rows: []FaultRow{{Fault: "kill", Behind: "stdio", Clients: "legacy", Back: 30, During: 2, Error: -1}, {Fault: "hang", Behind: "http", Clients: "modern", Back: 1200}}}}
 	cold.Cold.Complete = []CompleteRow{{What: "from the state file", All: 12}}
 	for _, c := range []struct {
@@ -58,6 +62,8 @@ func TestAssertions(t *testing.T) {
 		{limits, "p99(limits, files, c=32) <= 1ms", false, "4000 p99 µs"},
 		{limits, "failed(limits) <= 0", false, "1.00 failed (slow, modern clients, 1 client)"},
 		{limits, "knee(limits, slow) >= 1", false, "nothing of that"},
+		{growth, "cpu(growth, 10000 sessions) <= 55", false, "60.00 CPU µs/call (10000 sessions)"},
+		{growth, "failed(growth) <= 0", true, "0 failed"},
 		{faults, "back(faults, kill, stdio) <= 30ms", true, "30.00 back ms (kill, stdio, legacy clients)"},
 		{faults, "back(faults) <= 1 s", false, "1200 back ms (hang"},
 		{faults, "error(faults, kill) < 1ms", false, "nothing of that"},

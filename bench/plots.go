@@ -27,6 +27,8 @@ func (r *Report) pictures() []picture {
 		return []picture{r.Fanout.picture()}
 	case r.Faults != nil:
 		return []picture{r.Faults.picture()}
+	case r.Growth != nil:
+		return []picture{r.Growth.picture()}
 	case len(r.Rows) == 0:
 		return nil
 	}
@@ -108,4 +110,18 @@ func (f *Faults) picture() picture {
 		bars.Bars = append(bars.Bars, plot.Bar{Name: row.Fault + ", " + row.Behind + ", " + row.Clients + " clients", Value: row.Back, Hue: i})
 	}
 	return picture{"faults.svg", bars.Title, bars.SVG()}
+}
+
+// picture has a line for each thing that grows: level is what a call should cost.
+func (g *Growth) picture() picture {
+	lines := plot.Lines{Title: "bench growth: CPU time of a call", X: "how many", Y: "µs of the gateway"}
+	for _, row := range g.Rows {
+		n := len(lines.Lines)
+		if n == 0 || lines.Lines[n-1].Name != row.Of {
+			lines.Lines = append(lines.Lines, plot.Line{Name: row.Of})
+			n++
+		}
+		lines.Lines[n-1].Points = append(lines.Lines[n-1].Points, plot.Point{X: float64(row.N), Y: row.CPU})
+	}
+	return picture{"growth.svg", lines.Title, lines.SVG()}
 }

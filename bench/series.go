@@ -78,6 +78,9 @@ func (r *Report) series() []series {
 	if r.Fanout != nil {
 		r.Fanout.series(add)
 	}
+	if r.Growth != nil {
+		r.Growth.series(add)
+	}
 	if r.Limits != nil {
 		r.Limits.series(add)
 	}
@@ -177,4 +180,16 @@ func (l *Limits) series(add func(string, series)) {
 			add("knee clients", series{target: name, own: true, value: float64(s.Knee.Clients)})
 		}
 	}
+}
+
+func (g *Growth) series(add func(string, series)) {
+	for _, row := range g.Rows {
+		each := func(title string, value float64) {
+			add(title, series{target: fmt.Sprintf("%d %s", row.N, row.Of), own: true, value: value})
+		}
+		each("p50 µs", row.P50)
+		each("CPU µs/call", row.CPU)
+		each("RSS MiB", row.RSS)
+	}
+	add("failed", series{target: "what grows faster than linear", own: true, value: float64(len(g.Faults))})
 }
