@@ -309,7 +309,7 @@ func (s *limits) climbClients(c *climb, step time.Duration, index, series int) e
 		if !more {
 			return nil
 		}
-		if used := time.Since(began); used > 2*share && len(c.series.Steps) > 0 {
+		if used := time.Since(began); used > share+share/2 && len(c.series.Steps) > 0 {
 			c.series.Ended = "time"
 			return nil
 		}

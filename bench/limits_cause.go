@@ -53,7 +53,12 @@ func causeOf(s *LimitSeries, server LimitServer) cause {
 		slots, key = server.Leased, "maxBackends"
 	}
 	// The places hold the climb if it did not end before all of them were taken, and those who came later spent their time in the queue.
-	last := s.Steps[len(s.Steps)-1]
+	last := at
+	for _, step := range s.Steps {
+		if step.good(0) && step.Clients >= at.Clients { // what is refused does not wait
+			last = step
+		}
+	}
 	if slots > 0 && slots <= s.Knee.Clients && last.Waited > .3*last.P50 {
 		return queued(last, server, slots, key)
 	}
@@ -81,7 +86,7 @@ func queued(at LimitStep, server LimitServer, slots int, key string) cause {
 // refusal is the cause of calls that were not answered with a result.
 func refusal(at LimitStep, server LimitServer) cause {
 	if at.Crossed+at.Lost > 0 {
-		return cause{"answers", fmt.Sprintf("With %d clients %d answers were lost and %d came to the wrong request.", at.Clients, at.Lost, at.Crossed), ""}
+		return cause{"answers", fmt.Sprintf("With %s %d answers were lost and %d came to the wrong request.", clients(at.Clients), at.Lost, at.Crossed), ""}
 	}
 	name, most := "none", 0
 	for _, n := range slices.Sorted(maps.Keys(at.Refused)) {
@@ -89,9 +94,9 @@ func refusal(at LimitStep, server LimitServer) cause {
 			name, most = n, at.Refused[n]
 		}
 	}
-	c := cause{"errors", fmt.Sprintf("With %d clients %d of %d calls failed, most with %s.", at.Clients, at.failures(), at.Calls+at.failures(), name), ""}
+	c := cause{"errors", fmt.Sprintf("With %s %d of %d calls failed, most with %s.", clients(at.Clients), at.failures(), at.Calls+at.failures(), name), ""}
 	if at.Refused == nil {
-		c.why = fmt.Sprintf("With %d clients no call passed.", at.Clients)
+		c.why = fmt.Sprintf("With %s no call passed.", clients(at.Clients))
 	}
 	of := "mcpServers." + server.Name + "."
 	for code, change := range map[string]string{
@@ -144,9 +149,9 @@ func busy(at LimitStep, server LimitServer, transport string) (cause, bool) {
 // waiting is the cause where neither processor nor queue is used up: whoever answers slower the more are asking.
 func waiting(s *LimitSeries, at LimitStep, server LimitServer) cause {
 	name := server.Name
-	if n := len(s.Direct); n > 0 && s.Direct[n-1].PerSecond < 1.15*s.Knee.PerSecond {
+	if n := len(s.Direct); n > 0 && s.Direct[n-1].Clients >= s.Knee.Clients && s.Direct[n-1].PerSecond < 1.15*s.Knee.PerSecond {
 		d := s.Direct[n-1]
-		return cause{"server", fmt.Sprintf("Asked directly by %d clients, %s carries no more: %.0f calls/s, p50 %s.", d.Clients, name, d.PerSecond, span(d.P50)), replicas(s, server)}
+		return cause{"server", fmt.Sprintf("Asked directly by %s, %s carries no more: %.0f calls/s, p50 %s.", clients(d.Clients), name, d.PerSecond, span(d.P50)), replicas(s, server)}
 	}
 	first := s.Steps[0]
 	if now, alone := at.took(), first.took(); alone > 0 && now > 1.5*alone && at.Clients > first.Clients { // so not where something else than clients is raised

@@ -35,6 +35,10 @@ func TestBottleneck(t *testing.T) {
 			}
 			s[len(s)-1].Waited = .5 * s[len(s)-1].P50
 		}, want: "gateway CPU", change: "more cores"},
+		{name: "places, and further on a full queue", server: LimitServer{Name: "files", MaxConcurrent: 4}, edit: func(s []LimitStep) {
+			s[3].Waited, s[4].Waited = .5*s[3].P50, .7*s[4].P50
+			failing(s, 5, 30)
+		}, want: "maxConcurrent", why: "with 16 clients"},
 		{name: "leased connections", server: LimitServer{Name: "db", MaxConcurrent: 64, Leased: 1}, edit: func(s []LimitStep) {
 			s[len(s)-1].Waited = .9 * s[len(s)-1].P50
 		}, want: "maxBackends", change: "mcpServers.db.maxBackends"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 )
 
 // textWidth is that of the terminals nobody has made larger.
@@ -58,7 +59,7 @@ func (l *Limits) write(w io.Writer) {
 		fmt.Fprintln(w)
 	}
 	for _, s := range l.Series {
-		fmt.Fprintf(w, "%s\n", s.heading())
+		fold(w, s.heading())
 		var rows bytes.Buffer
 		t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', tabwriter.AlignRight)
 		columns := slices.Clone(limitColumns)
@@ -141,8 +142,14 @@ func clients(n int) string {
 	return fmt.Sprintf("%d clients", n)
 }
 
-// fold writes a paragraph in lines that fit.
+// fold writes a paragraph in lines that fit. Names in it are those that servers gave, so nothing in it may steer a terminal.
 func fold(w io.Writer, text string) {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+			return '\ufffd'
+		}
+		return r
+	}, text)
 	line := ""
 	for word := range strings.FieldsSeq(text) {
 		if line != "" && len([]rune(line))+1+len([]rune(word)) > textWidth {

@@ -178,7 +178,7 @@ func (s *limits) ofTarget() ([]*climb, error) {
 	if err != nil {
 		var modern error
 		if tools, modern = at.tools(true); modern != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrNoTarget, err)
 		}
 	}
 	pid, metrics := 0, ""
@@ -259,6 +259,12 @@ func (s *limits) nothing(climbs []*climb) error {
 	}
 	return fmt.Errorf("%w:\n%s", ErrNothing, strings.Join(s.found.Notes, "\n"))
 }
+
+// ErrNoTarget is returned by RunLimits when the target does not list its tools.
+var ErrNoTarget = errors.New("the target does not answer as an MCP endpoint")
+
+// ErrNoTool is returned by RunLimits when no tool has the name that a person gave.
+var ErrNoTool = errors.New("there is no such tool")
 
 // ErrNothing is returned by RunLimits when no server has a tool it may call.
 var ErrNothing = errors.New("there is no server to measure")

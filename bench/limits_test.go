@@ -311,6 +311,14 @@ func TestLimitsEndAtOnce(t *testing.T) {
 	}
 }
 
+func TestLimitsDoNotSteerTheTerminal(t *testing.T) {
+	var out bytes.Buffer
+	(&Limits{Series: []LimitSeries{{Tool: "a\x1b[31mb\u009b", Raise: "clients", Why: "\x07"}}, Notes: []string{"c\x1bd"}}).write(&out)
+	if strings.ContainsAny(out.String(), "\x1b\x07\u009b") {
+		t.Errorf("%q", out.String())
+	}
+}
+
 func TestLimitOptionsNameEveryFault(t *testing.T) {
 	for _, o := range []LimitOptions{{Raise: "servers", Target: &url.URL{}}, {Raise: "rate"}, {Rates: []float64{1}}, {Raise: "rate", Rates: []float64{2, 1}}, {Raise: "prices"}} {
 		if o.Validate() == nil {

@@ -152,9 +152,9 @@ func named(tools []tool, name string) (tool, error) {
 	}
 	if len(near) > 0 {
 		slices.Sort(near)
-		return tool{}, fmt.Errorf("no tool is named %q: there is %s", name, strings.Join(near[:min(len(near), 5)], ", "))
+		return tool{}, fmt.Errorf("%w: %q, but %s", ErrNoTool, name, strings.Join(near[:min(len(near), 5)], ", "))
 	}
-	return tool{}, fmt.Errorf("no tool is named %q", name)
+	return tool{}, fmt.Errorf("%w: %q", ErrNoTool, name)
 }
 
 // probe makes one call, which must bring a result.

@@ -107,8 +107,13 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 	}
 	report, err := bench.RunLimits(ctx, o, besideBar{bar})
 	bar.clear()
-	if errors.Is(err, bench.ErrNothing) {
+	switch {
+	case errors.Is(err, bench.ErrNothing):
 		return &exitError{exitFailed, err, "--tool NAME --args JSON names a tool that may be called some ten thousand times; --self measures the gateway alone"}
+	case errors.Is(err, bench.ErrNoTarget):
+		return &exitError{exitUnreachable, err, "the URL is that of the endpoint, path included; --header \"Name: value\" sends a key"}
+	case errors.Is(err, bench.ErrNoTool):
+		return &exitError{exitFailed, err, `"goblin-actor list tools" names them`}
 	}
 	if err != nil {
 		return err
