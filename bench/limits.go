@@ -31,7 +31,7 @@ type LimitOptions struct {
 	Rates []float64     // calls a second to offer, one step each, in place of clients that wait for their answers
 	Max   int           // of what is raised at most; default 1024 clients, of everything else what Raises has
 	P99   time.Duration // latency that the 99th percentile must not pass; 0 = none
-	Time  time.Duration // measured time of the whole run, about; default 80 s
+	Time  time.Duration // measured time of the whole run, about; default 60 s
 	Step  time.Duration // of one step; default: what Time leaves, from 250 ms to 3 s
 
 	Program  string // this binary
@@ -137,7 +137,7 @@ func (o LimitOptions) Default() LimitOptions {
 		}
 	}
 	if o.Time == 0 {
-		o.Time = 80 * time.Second
+		o.Time = 60 * time.Second
 	}
 	if o.Progress == nil {
 		o.Progress = func(float64, float64, string) {}

@@ -63,7 +63,7 @@ it: --tool NAME --args JSON. It is then called some ten thousand times.`,
 	flags.Float64SliceVar(&f.Rates, "rate", nil, "calls a second to offer, one step each, whether or not answers come (an open loop)")
 	flags.IntVar(&f.Max, "max", 0, "of what is raised at most (default 1024 clients)")
 	flags.DurationVar(&f.P99, "p99", 0, "latency that 99 of 100 calls must keep; 0 = none")
-	flags.DurationVar(&f.Time, "time", 80*time.Second, "how long to measure in all, about")
+	flags.DurationVar(&f.Time, "time", 60*time.Second, "how long to measure in all, about")
 	flags.DurationVar(&f.Step, "step", 0, "how long each number of clients is measured (default: what --time leaves, at most 3s)")
 	f.output.flags(cmd)
 	f.format.add(cmd)
