@@ -27,6 +27,8 @@ func (l *Limits) table() [][]string {
 	return rows
 }
 
+const limitLegend = "load (generator), gateway, servers and other programs: processor time, 100% is one core. queued: calls that waited in the gateway."
+
 var limitColumns = []string{"clients", "calls/s", "p50 ms", "p99 ms", "load", "gateway", "servers", "other", "queued", "failed"}
 
 func (s LimitStep) cells() []string {
@@ -55,7 +57,7 @@ func (s LimitStep) value() float64 {
 // write writes the steps of each series and what is to be learned from them.
 func (l *Limits) write(w io.Writer) {
 	if len(l.Series) > 0 {
-		fold(w, "load (generator), gateway, servers and other programs: processor time, 100% is one core. queued: calls that waited in the gateway.")
+		fold(w, limitLegend)
 		fmt.Fprintln(w)
 	}
 	for _, s := range l.Series {

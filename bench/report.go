@@ -233,7 +233,11 @@ func (r *Report) markdown(pictures []picture) []byte {
 		fmt.Fprintf(&b, "- each target at each concurrency: %g s in %d interleaved rounds; answers of %d bytes, each compared byte for byte\n",
 			r.Seconds, r.Rounds, r.Bytes)
 	}
-	b.WriteString("\nRates and ratios are medians of rounds. CPU, allocations and RSS are those of the target's own process.\n\n")
+	if r.Limits != nil {
+		b.WriteString("\n" + limitLegend + "\n\n")
+	} else {
+		b.WriteString("\nRates and ratios are medians of rounds. CPU, allocations and RSS are those of the target's own process.\n\n")
+	}
 	for n, table := range r.tables() {
 		if n > 0 {
 			b.WriteByte('\n')
