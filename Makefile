@@ -39,8 +39,8 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
 	  done; done
 
-bench: build ## bench BENCH (calls, big, list, idle, cells, cold) against direct and a reverse proxy; report in bench/results
-	./bin/goblin-actor bench $(BENCH) --self --compare direct,reverse-proxy --out bench/results/$(BENCH)
+bench: build ## bench BENCH (calls, big, list, idle, cells, cold, fanout, faults, growth) against direct and a reverse proxy; report in bench/results
+	./bin/goblin-actor bench $(BENCH) --self $(if $(filter fanout faults growth limits,$(BENCH)),,--compare direct,reverse-proxy) --out bench/results/$(BENCH)
 
 REF        ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 TURNS      ?= 4
