@@ -87,9 +87,6 @@ func (r *Report) series() []series {
 	if r.Faults != nil {
 		r.Faults.series(add)
 	}
-	if r.Growth != nil {
-		r.Growth.series(add)
-	}
 	return all
 }
 
@@ -145,21 +142,6 @@ func (f *Fanout) series(add func(string, series)) {
 		each("CPU µs/call", row.CPU)
 		each("RSS MiB", row.RSS)
 		each("failed", float64(row.Lost+row.Doubled+row.Crossed))
-	}
-}
-
-// Each size stands where others have clients.
-func (g *Growth) series(add func(string, series)) {
-	for _, row := range g.Rows {
-		each := func(title string, value float64) {
-			add(title, series{target: row.Of + ", " + g.Behind + ", " + g.Clients + " clients", clients: row.N, own: true, value: value})
-		}
-		each("CPU µs/call", row.CPU)
-		each("p50 µs", row.P50)
-		each("failed", float64(row.Refused))
-		if row.Of == "sessions" {
-			each("KiB/session", row.KiB)
-		}
 	}
 }
 
