@@ -121,7 +121,7 @@ func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 		t.Errorf("bob again: %q", same)
 	}
 	o.step(message.Subscribed{Seq: o.s.seq})
-	asleep := o.tells(o.published(1, func(s *config.Server) {}))
+	asleep := o.tells(o.published(1, func(*config.Server) {}))
 	awake := o.tells(o.published(1, forward))
 	if want := strings.Replace(second[1], "0 subscribe", "1 resubscribe", 1); len(o.s.subs) != 1 || !slices.Equal(awake, []string{want}) {
 		t.Errorf("without these headers %q, with them again %q, want %q", asleep, awake, want)

@@ -94,7 +94,7 @@ func (w *world) entries(cfg *config.Config, i int) (at []int) {
 }
 
 // configured writes the traits of a server into its entry.
-func (t Traits) configured(c *config.Server, i int) {
+func (t Traits) configured(c *config.Server, _ int) {
 	c.Args = []string{c.Name}
 	if t.Lazy {
 		c.Startup, c.IdleStop = "lazy", t.IdleStop
@@ -151,7 +151,7 @@ func (s *server) sleeps() bool { return s.Lazy }
 
 // awake has the lazy servers started, so that what has changed while they were stopped is known.
 func (w *world) awake() {
-	some := w.someone(func(c *client) bool { return true })
+	some := w.someone(func(*client) bool { return true })
 	for _, s := range w.servers {
 		if s.sleeps() && len(some) > 0 {
 			some[0].send("resources/read", s.uris[0], `,"uri":"`+s.uris[0]+`"`)
