@@ -17,6 +17,7 @@ import (
 
 const (
 	drainFor    = 250 * time.Millisecond // after the exit: how long what is left in the pipes is read
+	exitSoon    = time.Second            // a process whose stdout has ended is mostly about to exit: so long that is waited for
 	failGrace   = 2 * time.Second        // a process whose connection broke gets this between TERM and KILL
 	killGrace   = 5 * time.Second        // a killed process that is not gone then is left to the kernel
 	stderrLines = 20                     // last lines told in Closed
@@ -126,7 +127,7 @@ func (p *link) supervise(child *child) (asked bool, cause error) {
 	case cause = <-p.failed:
 	}
 	p.outbox.close(cause, true)
-	if !ended(child, drainFor, p.hurry) { // mostly it is about to exit, and how says more than EPIPE
+	if !ended(child, exitSoon, p.hurry) { // how it exits says more than EPIPE
 		child.terminate()
 		if !ended(child, failGrace, p.hurry) {
 			child.kill()
