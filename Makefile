@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench bench-compare fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants
+.PHONY: help build run test race fuzz bench bench-compare fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ sim: ## HOURS (24) simulated hours from SEED on; a story that breaks a law is sh
 
 sim-mutants: ## takes mended faults' mends out, one after the other, and says which seed of the simulated world notices (a quarter of an hour)
 	go test -count=1 -timeout 3h -v ./tests/sim -run TestMutants -mutants
+
+mutants: ## takes the code of each row of docs/requirements.md out, and says whether the test that proves the row fails
+	go test -count=1 -timeout 3h -v ./tests/rows -run TestMutants -mutants
 
 matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
 	go test -count=1 -timeout 1h -v -run TestMatrix ./$(INTEROP)

@@ -209,8 +209,13 @@ func TestSubscriptions(t *testing.T) {
 		if len(sent) != 1 || !strings.Contains(string(sent[0].Raw), `"params":{"uri":"file:///a"}`) {
 			t.Fatalf("upstream: %v, want one subscribe of the original URI", sent)
 		}
-		if got := h.one(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"resource://one/file:///b"}}`); !strings.Contains(got, `"RESOURCE_NOT_FOUND"`) {
-			t.Errorf("unknown: %s", got)
+		for _, uri := range []string{"resource://one/file:///b", "nobody://x"} { // whose server is named, and nobody's
+			if got := h.one(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":%q}}`, uri)); !strings.Contains(got, `"RESOURCE_NOT_FOUND"`) {
+				t.Errorf("unknown: %s", got)
+			}
+		}
+		if n := len(server.Got("resources/subscribe")); n != 1 {
+			t.Errorf("the server was asked for what is unknown: %d subscribes", n)
 		}
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a","x":1.0}}`))
 		if got := h.got(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"resource://one/file:///a","x":1.0}}` {
@@ -249,6 +254,9 @@ func TestSubscribeRefused(t *testing.T) {
 		got := h.one(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
 		if got != `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":{"z":1.0}}}` {
 			t.Errorf("subscribe: %s", got)
+		}
+		if st, err := h.gateway.Status(t.Context()); err != nil || st.Servers[0].Subscribed+st.Servers[0].Subscribers+len(st.Subscriptions) != 0 {
+			t.Errorf("after the refusal: %+v, %v", st, err)
 		}
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
 		if got := h.got(); len(got) != 0 {

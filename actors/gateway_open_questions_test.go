@@ -42,7 +42,7 @@ func TestWhatResourcesAreNot(t *testing.T) {
 	})(t)
 }
 
-// S1.68: the open questions of the design. A scheme stays as it is, whatever it is.
+// S1.68, S0.5.1: the open questions of the design. A scheme stays as it is, whatever it is, and the server is asked for its own URI.
 func TestAnyScheme(t *testing.T) {
 	within(func(t *testing.T) {
 		uris := []string{"file:///a/b", "http://example.com/x?y=z#f", "mcp://x/y", "custom+v1.2-x:opaque", "urn:isbn:0451450523", "data:text/plain,hello", "ui://app/main", "C:no-scheme-but-like-one"}

@@ -249,6 +249,25 @@ func TestErrorsOfOurOwn(t *testing.T) {
 	})(t)
 }
 
+// S0.4.3: a list is answered from the catalog, whichever era asks for it: no server hears of it.
+func TestListsAskNoServer(t *testing.T) {
+	within(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"a"}, Resources: []string{"file:///a"}, Templates: []string{"file:///{x}"}}
+		h := open(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		for _, method := range []string{"tools/list", "resources/list", "resources/templates/list"} {
+			before := len(server.Got(method))
+			h.one(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q}`, method))
+			h.one(modern(2, method, "{}", ""))
+			time.Sleep(time.Minute)
+			if n := len(server.Got(method)); before != 1 || n != before {
+				t.Errorf("%s: the server was asked %d times before, %d after", method, before, n)
+			}
+		}
+	})(t)
+}
+
 // S4.5.1, S4.1.3, S1.61: a change is told, coalesced, and the last one never lost.
 func TestListChangedReachesTheClient(t *testing.T) {
 	within(func(t *testing.T) {

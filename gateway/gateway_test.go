@@ -246,7 +246,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// S1.68: how large a resource may be is configured: one that is larger is an error, never cut, and its server goes on. By default a MiB is nothing.
+// S1.67, S1.68: how large a resource may be is configured: one that is larger is an error, never cut, and its server goes on. By default a MiB is nothing.
 func TestSizeLimit(t *testing.T) {
 	ctx := within(t)
 	read := func(g *gateway.Gateway, name string) (int, error) {

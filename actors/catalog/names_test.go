@@ -68,12 +68,14 @@ func TestToolNames(t *testing.T) {
 func TestOrderDecidesNothing(t *testing.T) {
 	a := server(t, "a", 0).tools("x.y", "x_y", "x y")
 	b := server(t, "b", 1).rules(func(s *config.Server) { s.Prefix = "a" }).tools("x_y")
+	c := server(t, "c", 2).tools("p.q", "p q") // either could be called c_p_q
 	want := map[string]string{}
-	for _, e := range whole(standard(stylePrefix), a, b).Entries(protocol.Tools) {
+	for _, e := range whole(standard(stylePrefix), a, b, c).Entries(protocol.Tools) {
 		want[e.Server.Name+" "+e.Original] = e.Public
 	}
 	a2 := server(t, "a", 0).tools("x y", "x_y", "x.y")
-	for _, e := range whole(standard(stylePrefix), b, a2).Entries(protocol.Tools) {
+	c2 := server(t, "c", 2).tools("p q", "p.q")
+	for _, e := range whole(standard(stylePrefix), c2, b, a2).Entries(protocol.Tools) {
 		if got := e.Public; got != want[e.Server.Name+" "+e.Original] {
 			t.Errorf("%s %s is %q, was %q", e.Server.Name, e.Original, got, want[e.Server.Name+" "+e.Original])
 		}

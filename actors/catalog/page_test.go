@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// S0.4.2, S0.4.3, S3.1.1: pages cover the list once, in order; nextCursor only if more remain; the bytes are made once.
+// S0.4.2, S3.1.1: pages cover the list once, in order; nextCursor only if more remain; the bytes are made once.
 func TestPages(t *testing.T) {
 	var names []string
 	for i := range 10 {

@@ -11,7 +11,7 @@ import (
 
 // S3.3.1, S4.4.2: URIs of resource links, embedded resources and contents become public; text, blobs and the rest stay.
 func TestRewriteResult(t *testing.T) {
-	// S1.66, S1.67
+	// S0.5.4, S1.66
 	const big = `{"type":"text","text":"resource://x \"uri\":\"file:///a\""}`
 	for _, style := range styles {
 		v := whole(standard(style), server(t, "files", 0).resources("file:///a").templates("file:///t/{x}"))

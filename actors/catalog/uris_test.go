@@ -75,7 +75,7 @@ func TestResourceURIs(t *testing.T) {
 // S0.3.1, S0.3.2, S0.5.3, S0.6.1, S4.4.1: an expansion of a template, in either spelling or raw, leads to its server
 // with the original URI.
 func TestTemplates(t *testing.T) {
-	// S1.52, S1.64
+	// S1.52, S1.54, S1.64
 	for _, style := range styles {
 		t.Run(style, func(t *testing.T) {
 			v := whole(standard(style),
@@ -84,6 +84,11 @@ func TestTemplates(t *testing.T) {
 			)
 			if got := v.Entries(protocol.Templates); len(got) != 2 || got[0].Public != both("db", "mcp://database/{table}/{id}")[style] {
 				t.Errorf("templates: %v", got)
+			} else if got[0].Original != "mcp://database/{table}/{id}" || got[0].Server.Name != "db" || !strings.Contains(string(got[0].Source), `"name"`) { // S1.52
+				t.Errorf("the entry of db: %+v", got[0])
+			}
+			if f, fault := v.Resource("resource://web/https://web/listed"); fault != nil || f.Entry.Kind != protocol.Resources { // S1.54: the exact id before the template
+				t.Errorf("what is listed and fits a template: %+v, %v", f, fault)
 			}
 			for uri, want := range map[string]string{
 				"resource://db/mcp://database/users/42":  "db mcp://database/users/42",
@@ -120,7 +125,6 @@ func TestTemplates(t *testing.T) {
 
 // S0.3.3, S0.5.2: what no list and no template promises is not found, and the fault says what.
 func TestUnknownURI(t *testing.T) {
-	// S1.54
 	for _, style := range append(slices.Clone(styles), styleOriginal) {
 		v := whole(standard(style), server(t, "files", 0).resources("file:///a").templates("x://{y}/z"))
 		for _, uri := range []string{
@@ -211,7 +215,7 @@ func TestResourceAllow(t *testing.T) {
 	}
 }
 
-// S0.2.2, S0.2.3: two URIs with one id stay apart: the later by original URI gets a suffix.
+// S0.2.2, S0.2.3, S1.63: two URIs with one id stay apart: the later by original URI gets a suffix.
 func TestUnderscoreCollision(t *testing.T) {
 	v := whole(standard(styleUnderscore), server(t, "x", 0).resources("file:///a/b", "file:///a_b", "file:///a//b"))
 	want := []string{"x_file___a_b", "x_file___a_b", "x_file___a_b"} // a//b, a/b, a_b by original URI

@@ -125,7 +125,8 @@ func described(name, description string) string {
 func TestSearchRanks(t *testing.T) {
 	d := newDesk(t)
 	d.has("git", protocol.Tools, described("createPullRequest", "Open a pull request."), described("list_issues", "All issues, and in which pull request each was closed."),
-		described("getHTTPStatus2", "Ask a URL."), described("other", "Nothing of the kind."))
+		described("getHTTPStatus2", "Ask a URL."), described("other", "Nothing of the kind."),
+		described("rebase", "Puts a branch on top of another one, with all that it has."), described("tidy", "Rebase, and rebase again."))
 	d.has("docs", protocol.Resources, `{"uri":"file:///guide.md","name":"guide","title":"How to review pull requests","mimeType":"text/markdown"}`,
 		`{"uri":"file:///logo.png","name":"logo","mimeType":"image/png","size":77}`)
 	d.has("docs", protocol.Prompts, `{"name":"reviewCode","description":"Review a change.\nThoroughly."}`)
@@ -137,6 +138,7 @@ func TestSearchRanks(t *testing.T) {
 		{`{"query":"createpullrequest"}`, "git_createPullRequest"},
 		{`{"query":"PULL-REQUESTS create"}`, "git_createPullRequest"},
 		{`{"query":"issue"}`, "git_list_issues"},
+		{`{"query":"rebase"}`, "git_rebase"},
 		{`{"query":"http status"}`, "git_getHTTPStatus2"},
 		{`{"query":"pull requests","kinds":["resource"]}`, "guide"},
 		{`{"query":"review code"}`, "docs_reviewCode"},

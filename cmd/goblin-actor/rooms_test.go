@@ -63,6 +63,7 @@ var mayImport = map[string][]string{
 	"tests/conformance": {"*"},
 	"tests/faults":      {"*"},
 	"tests/sim":         {"*"},
+	"tests/rows":        {"*"},
 }
 
 // actorMayImport is what the room of any actor may import.

@@ -21,7 +21,7 @@ func written(t *testing.T, m *Metrics) string {
 	return b.String()
 }
 
-// The family is spelled exactly as in the contract, with its three labels.
+// S0.10.1: the family is spelled exactly as in the contract, with its three labels.
 func TestResourceReadsAreCounted(t *testing.T) {
 	m := NewMetrics()
 	files := m.Server("files")

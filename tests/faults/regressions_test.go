@@ -185,7 +185,7 @@ func TestAnswerAfterTheStreamEnded(t *testing.T) {
 	}
 }
 
-// Reads have a timeout as calls have, and are no AbortError.
+// S1.56: reads have a timeout as calls have, and are no AbortError.
 func TestReadsTimeOut(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"timeout": "500ms"})}))

@@ -1,15 +1,14 @@
 package sim
 
 import (
-	"bytes"
 	"flag"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"goblin-actor/internal/gatetest"
 )
 
 var (
@@ -31,7 +30,7 @@ func TestMutants(t *testing.T) {
 		t.Fatalf("no patches: %v", err)
 	}
 	dir := t.TempDir()
-	copyModule(t, "../..", dir)
+	gatetest.CopyModule(t, "../..", dir)
 	binary := filepath.Join(t.TempDir(), "sim.test")
 	if _, found, out, err := tried(t, dir, binary); err != nil { // then nothing is known of the patches
 		t.Fatalf("with all mends in their place: %s: %v: %s", found, err, out[max(0, len(out)-400):])
@@ -43,8 +42,8 @@ func TestMutants(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(name, func(t *testing.T) {
-			in(t, dir, "git", "apply", path)
-			defer in(t, dir, "git", "apply", "-R", path)
+			gatetest.Run(t, dir, "git", "apply", path)
+			defer gatetest.Run(t, dir, "git", "apply", "-R", path)
 			seed, sentence, out, err := tried(t, dir, binary)
 			switch {
 			case seed != "":
@@ -61,7 +60,7 @@ func TestMutants(t *testing.T) {
 // tried tells stories with the module as it stands in dir, up to the first that breaks a law.
 func tried(t *testing.T, dir, binary string) (seed, sentence string, out []byte, err error) {
 	t.Helper()
-	in(t, dir, "go", "test", "-c", "-trimpath", "-o", binary, "./tests/sim")
+	gatetest.Run(t, dir, "go", "test", "-c", "-trimpath", "-o", binary, "./tests/sim")
 	run := exec.Command(binary, "-test.run", "TestSeeds$", "-test.failfast", "-test.timeout", "30m", "-seeds", "70", "-own=false")
 	run.Dir = filepath.Join(dir, "tests", "sim")
 	out, err = run.CombinedOutput()
@@ -69,42 +68,4 @@ func tried(t *testing.T, dir, binary string) (seed, sentence string, out []byte,
 		seed, sentence = string(found[1]), string(found[2])
 	}
 	return seed, sentence, out, err
-}
-
-// in runs a command there.
-func in(t *testing.T, dir string, name string, args ...string) {
-	t.Helper()
-	c := exec.Command(name, args...)
-	c.Dir = dir
-	c.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%s %v: %v: %s", name, args, err, out)
-	}
-}
-
-// copyModule copies what belongs to the module and is no rubbish of builds.
-func copyModule(t *testing.T, from, to string) {
-	t.Helper()
-	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	list.Dir = from
-	out, err := list.Output()
-	if err != nil {
-		t.Skipf("not a checkout: %v", err)
-	}
-	for path := range bytes.SplitSeq(bytes.TrimRight(out, "\x00"), []byte{0}) {
-		raw, err := os.ReadFile(filepath.Join(from, string(path)))
-		if err != nil {
-			if _, gone := err.(*fs.PathError); gone {
-				continue // deleted, or a link to nothing
-			}
-			t.Fatal(err)
-		}
-		target := filepath.Join(to, string(path))
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(target, raw, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
