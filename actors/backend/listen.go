@@ -282,7 +282,8 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 	return s.listenLater(out)
 }
 
-// streamNotOpened: the server did not acknowledge the stream that was opened last. Those before it go on as they were.
+// streamNotOpened: the server did not acknowledge the stream that was opened last. Those before it go on as they were; what one that has
+// ended was for is asked for again.
 func (s *state) streamNotOpened(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	l.opening = nil
@@ -296,6 +297,8 @@ func (s *state) streamNotOpened(now time.Time, st *changeStream, f *protocol.Fra
 		return s.listenLater(out)
 	case len(l.queries) > 0: // more is wanted
 		return s.listenAnew(out)
+	case l.missed && l.outdated():
+		return s.listenLater(out)
 	}
 	return out
 }

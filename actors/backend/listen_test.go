@@ -185,6 +185,35 @@ func TestOneOfSeveralStreamsHeals(t *testing.T) {
 	})
 }
 
+// One of several streams ends, and the server refuses the next one for its resource, for a while: it is asked again.
+func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
+	server := &actortest.Modern{Changes: true}
+	refuses := false
+	server.Listen = func(g actortest.Got) {
+		acked := `"toolsListChanged":true`
+		if strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
+			if refuses {
+				g.Error(-32000, "not now", "{}")
+				return
+			}
+			acked = `"resourceSubscriptions":["file:///a"]`
+		}
+		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, g.ID(), acked))
+	}
+	one(t, false, server, func(_ *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		b.wantHeard("subscribed", "query 1 yes")
+		refuses = true
+		server.Got("subscriptions/listen")[1].Result(`{"resultType":"complete"}`)
+		time.Sleep(2 * listenMin)
+		synctest.Wait()
+		refuses = false
+		time.Sleep(listenMax)
+		synctest.Wait()
+		b.wantHeard("when it refuses no more", "updated file:///a")
+	})
+}
+
 // The first stream acknowledges nothing and ends, as servers whose lists never change do. Those beside it are opened again all the same.
 func TestAStreamForNothingEnds(t *testing.T) {
 	server := &actortest.Modern{Changes: true}
