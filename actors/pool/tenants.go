@@ -184,7 +184,10 @@ func (s *state) levelFor(sl *slot) protocol.Level {
 // logged passes on a line that belongs to no call: from a tenant's connection to its session alone.
 func (s *state) logged(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Backend)
-	if sl == nil || sl.tenant == nil {
+	switch {
+	case sl == nil: // it has gone, and nobody knows any more whose it was
+		return out
+	case sl.tenant == nil:
 		return append(out, kernel.Tell(s.gateway, m))
 	}
 	if t := s.tenants[sl.tenant.Key]; t != nil && !t.holder.IsZero() {

@@ -212,6 +212,20 @@ func TestNothingOfATenantReachesAnother(t *testing.T) {
 	}
 }
 
+// What a connection said that has gone since is told to nobody: it may have been one client's.
+func TestALineOfAConnectionThatHasGone(t *testing.T) {
+	w := isolated(t, 8)
+	w.own("a", 1)
+	w.allReady()
+	its := w.backends[w.at(1)]
+	w.end(1)
+	w.step(message.ClientGone{Client: "a"})
+	w.step(kernel.ChildStopped{Child: its})
+	if out := step(w.s, w.now, message.ServerLog{Backend: its, Server: "fake"}, nil); len(out) > 0 {
+		t.Errorf("its line goes to %v", out[0].To)
+	}
+}
+
 // Those who send other headers have other connections, which send just these, and in place of the configured ones.
 func TestForwardedHeadersOfAConnection(t *testing.T) {
 	server := config.Server{URLs: []string{"http://127.0.0.1:1/mcp"}, Isolation: isolationClass, MaxBackends: 8, Queue: wide,
