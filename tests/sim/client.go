@@ -296,6 +296,8 @@ func (c *client) answered(a *ask, e *envelope, seen downstream.Seen) {
 // settled is what the client does with an answer.
 func (c *client) settled(a *ask, e *envelope) {
 	switch {
+	case a.method == "resources/subscribe" && e.Error != nil && c.w.p.Wide && a.session == c.session:
+		delete(c.subs, a.uri) // it may have come with another header, and then the newest counts
 	case a.method == "initialize" && e.Error != nil:
 		c.state = ""
 	case a.method == "initialize":

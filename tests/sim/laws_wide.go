@@ -237,7 +237,7 @@ func (s *server) starting() {
 	n := 0
 	for _, other := range w.servers {
 		for _, c := range other.conns {
-			if !c.link.http && !c.dead && !c.ready && !c.link.gone() && time.Since(c.opened) < turnOfStart {
+			if !c.link.http && !c.dead && !c.ready && !c.greeted && !c.link.gone() && time.Since(c.opened) < turnOfStart {
 				n++
 			}
 		}

@@ -160,7 +160,7 @@ func (w *world) anotherReplica() {
 	for _, s := range w.servers {
 		for _, c := range w.someone(func(c *client) bool { return !c.modern && c.stream != nil }) {
 			living := s.living()
-			if s.http || len(living) < 2 || !s.speaks(false) {
+			if s.http || len(living) < 2 || !s.speaks(false) || s.isolates() {
 				continue
 			}
 			w.count("a scene: the replica that tells of changes dies")

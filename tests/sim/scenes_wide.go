@@ -257,7 +257,7 @@ func (w *world) firstCalls(some []*client, fates map[*server]int) {
 	most := w.p.Queue.Timeout
 	w.pass(most - 100*time.Millisecond)
 	for _, s := range w.servers {
-		if a := calls[s]; fates[s] == hangs && a.answers > 0 && s.wellFor(began) {
+		if a := calls[s]; fates[s] == hangs && a.answers > 0 && a.fault != "OVERLOADED" && s.wellFor(began) {
 			w.broken("%s was answered with %s %s; %s is in its first start, and calls may wait for %v", a, a.fault, a.text, s.name, most)
 		}
 	}
@@ -272,6 +272,9 @@ func (w *world) firstCalls(some []*client, fates map[*server]int) {
 			ok = a.fault == "SERVER_UNAVAILABLE" || a.fault == "NO_BACKENDS_AVAILABLE" || a.fault == "QUEUE_TIMEOUT" && waits
 		default:
 			ok = ok || a.fault == "QUEUE_TIMEOUT" && waits // the others may take all turns to start
+		}
+		if a.fault == "OVERLOADED" { // its client has made others, too
+			ok = true
 		}
 		if a.answers != 1 || !ok {
 			w.broken("%s was answered %d times, %q %s; %s: %d", a, a.answers, a.fault, a.text, s.name, fates[s])

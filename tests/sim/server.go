@@ -54,6 +54,7 @@ type conn struct {
 	progress int
 
 	opened  time.Time
+	greeted bool    // legacy: the gateway has begun its handshake
 	token   string  // the header that it was opened with
 	carried bool    // a request of a client has come
 	tenant  string  // whose that was, where connections are not for everybody
@@ -187,6 +188,7 @@ func (c *conn) answerLegacy(ticket uint64, r *request) {
 	w := c.s.w
 	switch r.Method {
 	case "initialize":
+		c.greeted = true
 		if c.s.fault(10) {
 			w.count("a server that hangs in its handshake")
 			return

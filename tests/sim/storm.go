@@ -153,6 +153,9 @@ func (w *world) settle() {
 	cfg.Servers = slices.Clone(cfg.Servers)
 	for i := range cfg.Servers {
 		cfg.Servers[i].Disabled = false
+		if cfg.Servers[i].Isolates() { // from now on each call is to have its result
+			cfg.Servers[i].MaxBackends = 64
+		}
 	}
 	w.reload(cfg)
 	w.fate.sloth = 0
