@@ -148,9 +148,9 @@ func (x *index) update(snapshot *catalog.Snapshot) error {
 		if batch.Size() < least {
 			return nil
 		}
-		err := x.bleve.Batch(batch)
-		batch.Reset()
-		return err
+		written := batch
+		batch = x.bleve.NewBatch() // a goroutine of bleve's may still read the one that is written
+		return x.bleve.Batch(written)
 	}
 	for id := range x.held {
 		if seen(view, id) == nil {
