@@ -218,11 +218,16 @@ func (r *running) repeats(before *running, times int) bool {
 	if a := r.c.s.w.book.askOf[r.nonce]; !r.c.s.Again || r.tool != repeatable || times > 2 || before == nil || a == nil || a.wasAsked {
 		return false
 	}
-	broke := before.c.dead || before.c.lost || before.c.trouble || before.c.cut[before.ticket]
+	broke := before.broke() || r.broke() // what was sent first may come last
 	if broke {
 		r.c.s.w.count("a call that was repeated, as it may be")
 	}
 	return broke
+}
+
+// broke reports whether the call's connection has had its end, or its response.
+func (r *running) broke() bool {
+	return r.c.dead || r.c.lost || r.c.trouble || r.c.cut[r.ticket]
 }
 
 // turnOfStart is how long a process counts that has just been started; the gateway counts for a second, from a little earlier on.
