@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,11 +189,11 @@ func TestOneOfSeveralStreamsHeals(t *testing.T) {
 // One of several streams ends, and the server refuses the next one for its resource, for a while: it is asked again.
 func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
 	server := &actortest.Modern{Changes: true}
-	refuses := false
+	var refuses atomic.Bool
 	server.Listen = func(g actortest.Got) {
 		acked := `"toolsListChanged":true`
 		if strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
-			if refuses {
+			if refuses.Load() {
 				g.Error(-32000, "not now", "{}")
 				return
 			}
@@ -203,11 +204,11 @@ func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
 	one(t, false, server, func(_ *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
 		b.wantHeard("subscribed", "query 1 yes")
-		refuses = true
+		refuses.Store(true)
 		server.Got("subscriptions/listen")[1].Result(`{"resultType":"complete"}`)
 		time.Sleep(2 * listenMin)
 		synctest.Wait()
-		refuses = false
+		refuses.Store(false)
 		time.Sleep(listenMax)
 		synctest.Wait()
 		b.wantHeard("when it refuses no more", "updated file:///a")
