@@ -10,11 +10,11 @@ func TestTelling(t *testing.T) {
 		{"nothing", "", ""},
 		{"npm", `npm warn Unknown user config "nodedir". This will stop working in the next major version of npm.
 npm error code E404
-npm error 404 Not Found - GET https://registry.npmjs.org/@x%2fy - Not found
+npm error 404 Not Found - GET https://npm.example/@x%2fy - Not found
 npm error 404
 npm error 404  '@x/y@*' is not in this registry.
-npm error A complete log of this run can be found in: /root/.npm/_logs/2026-11-23T21_55_22_748Z-debug-0.log`,
-			"npm error 404 Not Found - GET https://registry.npmjs.org/@x%2fy - Not found"},
+npm error A complete log of this run can be found in: /home/me/.npm/_logs/debug-0.log`,
+			"npm error 404 Not Found - GET https://npm.example/@x%2fy - Not found"},
 		{"npm version", "npm ERR! code ETARGET\nnpm ERR! notarget No matching version found for cowsay@99.9.9.\nnpm ERR! notarget In most cases you …",
 			"npm ERR! notarget No matching version found for cowsay@99.9.9."},
 		{"npm code alone", "npm error code EACCES\nnpm error syscall mkdir\nnpm error A complete log of this run can be found in: x", "npm error code EACCES"},
