@@ -67,7 +67,7 @@ var programs = []rule{
 	on(`exec format error`, "the program is no program of this system, or a script without its first line", "write #!… into its first line, or name the interpreter as command"),
 	on(`no executable file`, "the program {program} is not there", "mend command: a relative one is looked for beside the configuration, then in cwd"),
 	on(`not found on path`, "the program {program} is not there", "{install}; or write its whole path into command: a gateway started by a desktop program has a shorter PATH than your shell"),
-	on(`npm (?:error|err!) 404 .*registry\.npmjs\.org/(\S+)`, "npm knows no package of that name: %1", "mend the name in args; npm view NAME tells whether there is one, and a private one needs npm login"),
+	on(`npm (?:error|err!) 404 .*\bget https?://\S+?/((?:@[^/\s]+/)?[^/\s]+)(?:\s|$)`, "npm knows no package of that name: %1", "mend the name in args; npm view NAME tells whether there is one, and a private one needs npm login"),
 	on(`npm (?:error|err!) .*\be404\b|npm (?:error|err!) 404`, "npm knows no package of that name", "mend the name in args; npm view NAME tells whether there is one, and a private one needs npm login"),
 	on(`npm (?:error|err!) .*(?:etarget|notarget)`, "npm knows the package, but not that version of it", "mend the version behind the @ in args; npm view NAME versions lists them"),
 	on(`npm (?:error|err!) .*could not determine executable`, "the npm package has no program to run", "look up its name: an MCP server's package has one"),
