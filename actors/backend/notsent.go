@@ -41,8 +41,8 @@ func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) 
 	switch {
 	case s.isStream(id): // it is tried again by itself
 		return s.probeReach(now, s.fail(now, id, protocol.BackendDisconnected, reason, out))
-	case p.own != nil && s.transport.isProcess() && errors.Is(e.Err, upstream.ErrClosed):
-		return out // Closed follows, and knows how the process ended
+	case p.own != nil && s.closedFollows(e.Err):
+		return out // it knows how the process ended
 	case p.own != nil && s.starting():
 		s.remove(id, p)
 		return s.lose(now, reason, out)
@@ -70,6 +70,12 @@ func oursAlone(err error) bool {
 		errors.Is(err, upstream.ErrClosed) || errors.Is(err, context.Canceled)
 }
 
+// closedFollows reports whether a frame was refused because the connection is at its end: a process that does not take one
+// frame takes no other. Closed tells how it ended, which says more than that a pipe broke.
+func (s *state) closedFollows(err error) bool {
+	return s.transport.isProcess() && (errors.Is(err, upstream.ErrClosed) || !oursAlone(err))
+}
+
 // callNotSent goes on with a call that did not reach the server. It is in no table any more.
 func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.Effect) []kernel.Effect {
 	switch {
@@ -87,7 +93,7 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
 			Message: "the gateway holds as many bytes as it may (limits.maxBufferedBytes); nothing was sent"}
 		return append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}), s.endedCall(p.call))
-	case s.transport.isProcess() && errors.Is(err, upstream.ErrClosed): // Closed follows
+	case s.closedFollows(err):
 		return append(out, s.returnedLost(p, err.Error()))
 	}
 	return append(out, s.returned(p.call, p.request, err.Error()))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,6 +134,16 @@ func TestOpeningOverHTTP(t *testing.T) {
 		o := opened(t, "stdio", true)
 		o.want(o.frame(welcome), "notifications/initialized", "tools/list")
 	})
+}
+
+// A process that ends before it has read anything breaks the pipe first. What people are told is how it ended.
+func TestAProcessThatReadsNothing(t *testing.T) {
+	o := opened(t, "stdio", true)
+	o.want(linkEvent{1, upstream.NotSent{Ticket: 1, Err: errors.New("write |1: broken pipe")}})
+	o.want(linkEvent{1, upstream.Closed{Err: &upstream.ExitError{Code: 3}}})
+	if got := o.s.life.reason; o.s.life.phase != message.Waiting || !strings.Contains(got, "exited with code 3") {
+		t.Errorf("%s: %s", o.s.life.phase, got)
+	}
 }
 
 // Another connection of the server may tell that a list has changed while this one is gone: the next one fetches it anyway.
