@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -105,11 +106,16 @@ func (w *world) kept(a *ask) {
 	if w.failed() {
 		return
 	}
-	took := time.Since(a.promise.at)
+	took, silence := time.Since(a.promise.at), time.Since(w.letIn)
 	w.slowest = max(w.slowest, took)
-	switch {
-	case a.text == "too much is buffered": // see addHonest
+	if a.text == "too much is buffered" { // see addHonest
 		w.count("an honest request for whose bytes there was no room")
+		return
+	}
+	w.letIn = time.Now()
+	switch {
+	case silence >= w.p.Limits.SessionIdle && strings.HasPrefix(a.text, "Session not found"): // what is refused at the door does not reach it
+		w.count("an honest session that nothing reached for so long that it ended")
 	case a.fault == "QUEUE_TIMEOUT" && w.p.Sloth > 0: // a pool whose turns are put off has no time to give it a slot
 		w.count("an honest request that waited for a pool without turns")
 	case a.failed:

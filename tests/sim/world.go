@@ -123,6 +123,7 @@ type world struct {
 	began      time.Time
 	promises   []*ask           // of honest clients, without an answer
 	slowest    time.Duration    // that one was kept
+	letIn      time.Time        // the last answer of the honest client that was not for want of room
 	reloads    int              // moment of the last
 	toolOf     map[int]string   // by nonce
 	wordOf     map[int]string   // by nonce: what the tool was told to do
@@ -204,7 +205,7 @@ func (w *world) begin() {
 			}
 			c.Type, c.Isolation, c.Replicas = "http", []string{"class", "shared"}[i%2], 1
 		} else {
-			c.Command = "simulated"
+			c.Command, c.Args = "simulated", []string{c.Name} // servers that are started alike share what is remembered of their lists
 		}
 		if w.p.Wide {
 			sp.configured(&c, i)
