@@ -10,18 +10,15 @@ import (
 )
 
 // owe keeps in mind a URI that was acknowledged, since its server was slow, and refused after that. The client has been promised to hear
-// of it, so it is asked for again: here with the next connection, elsewhere when the catalog says that it is another server's.
-// What its server has never named is asked for there only once it is listed.
-func (s *state) owe(r edge.Resource, unmentioned bool, out []kernel.Effect) []kernel.Effect {
+// of it, so it is asked for again: here with the next connection, elsewhere when the catalog says that it is another server's. A server
+// that does not list it and has not mentioned it is not asked.
+func (s *state) owe(r edge.Resource, out []kernel.Effect) []kernel.Effect {
 	public := s.subs[r].Public
 	delete(s.subs, r)
 	if s.owed == nil {
 		s.owed = map[string]edge.Resource{}
 	}
-	s.owed[public] = edge.Resource{}
-	if unmentioned {
-		s.owed[public] = r
-	}
+	s.owed[public] = r
 	return s.keepPromises(out)
 }
 
@@ -33,7 +30,7 @@ func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		was, now := s.owed[public], edge.Resource{Server: found.Server.Name, URI: found.Original}
-		if was == now && found.Unlisted || s.subs[now] != nil {
+		if s.subs[now] != nil || found.Unlisted && now != was {
 			continue
 		}
 		if s.subs[was] != nil {
@@ -44,6 +41,21 @@ func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
 		s.owed[public], s.subs[now] = now, sub
 		s.subscribedAt[now.Server] = edge.LifeOf(found.Server)
 		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, Own: sub.Own, URIs: []string{now.URI}}))
+	}
+	return out
+}
+
+// giveUpDoubted forgets what no catalog has and no pool has heard of in time: it may be nothing at all, and is not promised.
+func (s *state) giveUpDoubted(out []kernel.Effect) []kernel.Effect {
+	for _, seq := range edge.SortedKeys(s.pending) {
+		r := s.pending[seq]
+		if !s.doubted[r] {
+			continue
+		}
+		out = append(out, kernel.Tell(s.subscribedAt[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: s.subs[r].Own.KeyOf(), URI: r.URI}))
+		delete(s.pending, seq)
+		delete(s.subs, r)
+		delete(s.doubted, r)
 	}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // ackWait is how long the acknowledgment waits for servers to confirm subscriptions; what is not confirmed by then
-// is acknowledged too, as far as the catalog knows it.
+// is acknowledged too, as far as the catalog or its server's pool knows it.
 const ackWait = time.Second
 
 // state is all a listener knows. Written by step only.
@@ -39,6 +39,7 @@ type state struct {
 	subs            map[edge.Resource]*edge.Subscription
 	subscribedAt    map[string]edge.PoolLife // by server: who knows of them
 	pending         map[uint64]edge.Resource // subscribes whose server has not answered, by number
+	doubted         map[edge.Resource]bool   // what of the pending no catalog has, until its pool says that its server has mentioned it
 	owed            map[string]edge.Resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
 	seq             uint64
 	awaitedServers  int  // servers that URIs wait for; 0 = none any more
@@ -61,7 +62,8 @@ func newState(o Options, self kernel.Reference) *state {
 	return &state{x: o.Exchange, key: o.View, self: self, registry: o.Registry, info: edge.ServerInfo(o.Version),
 		client:         edge.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
 		caller:         message.Caller{ClientKey: message.ClientKey(o.Exchange), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
-		awaitedServers: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, subscribedAt: map[string]edge.PoolLife{}, pending: map[uint64]edge.Resource{}}
+		awaitedServers: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, subscribedAt: map[string]edge.PoolLife{}, pending: map[uint64]edge.Resource{},
+		doubted: map[edge.Resource]bool{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -77,8 +79,10 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.published(m, out)
 	case message.Subscribed:
 		return s.subscribed(m, out)
+	case message.Named:
+		delete(s.doubted, s.pending[m.Seq])
 	case ackDue:
-		return s.ack(out)
+		return s.ack(s.giveUpDoubted(out))
 	case edge.StartWaitOver:
 		s.awaitedServers = 0
 		if s.view != nil && !s.begun {
@@ -129,7 +133,7 @@ func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Eff
 		return s.end(misfits[0].Server, out)
 	}
 	if s.begun {
-		out, _ = edge.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, nil, out)
+		out, _ = edge.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, s.doubted, out)
 		if out = s.keepPromises(out); m.Early {
 			return out
 		}
@@ -191,7 +195,10 @@ func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Eff
 	s.subscribedAt[r.Server] = edge.LifeOf(server)
 	s.seq++
 	s.pending[s.seq] = r
-	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted}))
+	if found.Unlisted {
+		s.doubted[r] = true
+	}
+	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
 }
 
 // subscription is one to what the client calls public: on the connections that its calls use.
@@ -222,9 +229,10 @@ func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.E
 		return out
 	}
 	delete(s.pending, m.Seq)
+	delete(s.doubted, r)
 	switch failed := m.Fault != nil || m.Error != nil; {
 	case failed && s.acked:
-		out = s.owe(r, m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound, out)
+		out = s.owe(r, out)
 	case failed:
 		delete(s.subs, r)
 	}

@@ -181,6 +181,7 @@ type SubscribeURI struct {
 	Own *Own // nil = on the connections that are for everybody
 
 	Unlisted bool // only if the server has mentioned it
+	Hint     bool // whoever waits for the answer wants to hear before, with Named, that the server has mentioned it
 }
 
 // Abandon tells a subscriber that the pool never saw it.

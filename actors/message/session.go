@@ -134,6 +134,12 @@ type Subscribed struct {
 
 func (Subscribed) Class() kernel.Class { return kernel.Outcome }
 
+// Named tells who has asked for that (SubscribeURI.Hint) that the server has mentioned the resource: there is one to wait for. The answer
+// comes when the server has given it.
+type Named struct{ Seq uint64 }
+
+func (Named) Class() kernel.Class { return kernel.Outcome }
+
 // ResourceUpdated says that a resource the session subscribed to has changed. A newer one replaces one that still waits.
 type ResourceUpdated struct {
 	Server string

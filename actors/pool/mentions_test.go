@@ -72,3 +72,28 @@ func TestMentionsOfAClass(t *testing.T) {
 		t.Error("after its session is lost the resource is not asked for in the usual way")
 	}
 }
+
+// Who subscribes to what is not listed, and must promise it before the server has answered, hears at once whether there is such a thing.
+func TestWhoSubscribesHearsWhatIsKnown(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	w.step(message.Mentioned{Backend: w.backends[0], Incarnation: 1, URIs: []string{"a:made"}})
+	for seq, c := range []struct {
+		uri            string
+		hint           bool
+		named, refused int
+	}{{"a:made", true, 1, 0}, {"a:nothing", true, 0, 1}, {"a:made", false, 0, 0}} {
+		named, refused := 0, 0
+		for _, e := range step(w.s, w.now, message.SubscribeURI{Seq: uint64(seq), URI: c.uri, Unlisted: true, Hint: c.hint}, nil) {
+			switch e.Msg.(type) {
+			case message.Named:
+				named++
+			case message.Subscribed:
+				refused++
+			}
+		}
+		if named != c.named || refused != c.refused {
+			t.Errorf("%s: %d hints and %d refusals", c.uri, named, refused)
+		}
+	}
+}

@@ -100,6 +100,9 @@ func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Ef
 	if sub.at != nil && !sub.ending {
 		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq}))
 	}
+	if m.Hint {
+		out = append(out, kernel.Tell(m.Who, message.Named{Seq: m.Seq}))
+	}
 	sub.waiting = append(sub.waiting, w)
 	return s.queueTurn(key, sub, out)
 }

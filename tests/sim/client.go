@@ -321,6 +321,7 @@ func (c *client) settled(a *ask, e *envelope) {
 		}
 		sort.Strings(c.list)
 	case a.method == "resources/subscribe" && e.Result != nil && a.session == c.session:
+		c.mayRely(a.uri)
 		c.subs[a.uri] = &subscribed{since: c.w.book.moment(), unsure: c.unsure[a.uri]}
 	case e.Result != nil && e.Result.ResultType == "input_required" && a.method == "completion/complete":
 		c.w.broken("%s was answered with questions, which no answer to it can hold", a)
@@ -434,6 +435,7 @@ func (c *client) note(e *envelope) {
 	case "notifications/subscriptions/acknowledged":
 		c.acked = c.w.book.moment()
 		for _, uri := range e.Params.Notifications.URIs {
+			c.mayRely(uri)
 			c.subs[uri] = &subscribed{since: c.acked}
 		}
 	}

@@ -206,6 +206,13 @@ func (c *client) mayHear(uri string) bool {
 	return true
 }
 
+// mayRely: nobody is promised news of what it does not see, for it will never be told any.
+func (c *client) mayRely(uri string) {
+	if !c.mayHear(uri) {
+		c.w.broken("%s is in project %s, and was promised news of %s", c.name, c.project.Name, uri)
+	}
+}
+
 // mayAgain reports whether a call is of a tool that may be executed twice: then it does no harm to send it again, whatever has become of it.
 func (w *world) mayAgain(a *ask) bool {
 	name, tool, _ := strings.Cut(w.toolOf[a.nonce], "_")
