@@ -1,13 +1,8 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,21 +100,21 @@ func (s *setup) coldRow(servers, tools int) (ColdRow, error) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return row, err
 	}
-	args := []string{"stdio", "--config", file, "--state-dir", dir}
-	first, err := s.coldStart(args, servers*tools)
+	command := []string{s.o.gateway(), "stdio", "--config", file, "--state-dir", dir}
+	first, err := s.coldStart(command, servers*tools)
 	if err != nil {
 		return row, err
 	}
 	row.Unknown = millis(first.list)
 	var lists, starts, bare []float64
 	for range row.Restarts {
-		at, err := s.coldStart(args, 0)
+		at, err := s.coldStart(command, 0)
 		if err != nil {
 			return row, err
 		}
 		lists, starts, row.Bytes = append(lists, millis(at.list)), append(starts, millis(at.initialize)), at.bytes
 		began := time.Now()
-		if err := exec.CommandContext(s.ctx, cmp.Or(s.o.Gateway, s.o.Program), "version").Run(); err != nil {
+		if err := exec.CommandContext(s.ctx, s.o.gateway(), "version").Run(); err != nil {
 			return row, fmt.Errorf("run version: %w", err)
 		}
 		bare = append(bare, millis(time.Since(began)))
@@ -143,84 +138,47 @@ type coldTimes struct {
 
 // coldStart starts a gateway, asks for the list and ends it. With all not zero it asks until so many tools are listed and none
 // only remembered, and lets the gateway write that down; else the first list must be a remembered one.
-func (s *setup) coldStart(args []string, all int) (at coldTimes, err error) {
-	ctx, cancel := context.WithTimeout(s.ctx, 2*coldWait)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, cmp.Or(s.o.Gateway, s.o.Program), args...)
-	cmd.WaitDelay = time.Second
-	said := &lastWords{}
-	cmd.Stderr = said
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return at, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return at, err
-	}
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return at, err
-	}
-	defer func() {
-		_ = in.Close()
-		if waitErr := cmd.Wait(); err == nil && waitErr != nil {
-			err = fmt.Errorf("%s %v: %w\n%s", filepath.Base(s.o.Program), args, waitErr, said)
+func (s *setup) coldStart(command []string, all int) (at coldTimes, err error) {
+	err = s.begin(command, func(p *starting) error {
+		var err error
+		if at.initialize, err = p.initialize(); err != nil {
+			return err
 		}
-	}()
-	lines := bufio.NewReaderSize(out, 1<<20)
-	if _, err = coldAsk(in, lines, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`, "1"); err != nil {
-		return at, err
-	}
-	at.initialize = time.Since(began)
-	if _, err = io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
-		return at, err
-	}
-	for {
-		found, cached := 0, false
-		for cursor := ""; ; {
-			answer, err := coldAsk(in, lines, `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{`+cursor+`}}`, "2")
-			if err != nil {
-				return at, err
+		for id := 2; ; {
+			found, cached, err := p.list(&id, all > 0, &at)
+			switch {
+			case err != nil:
+				return err
+			case all == 0 && (!cached || found == 0):
+				return fmt.Errorf("the first list has %d tools, and is not a remembered one", found)
+			case all == 0, found == all && !cached:
+				return nil
+			case time.Since(p.began) > coldWait:
+				return fmt.Errorf("%d of %d tools are listed after %s", found, all, coldWait)
 			}
-			if at.list == 0 {
-				at.list, at.bytes = time.Since(began), len(answer)
-			}
-			cached = cached || bytes.Contains(answer, []byte(`"goblin-actor/state":"cached"`))
-			n, next, err := coldPage(answer)
-			if err != nil {
-				return at, err
-			}
-			if found += n; next == "" || all == 0 {
-				break
-			}
-			cursor = `"cursor":` + next
+			time.Sleep(100 * time.Millisecond)
 		}
-		switch {
-		case all == 0 && (!cached || found == 0):
-			return at, fmt.Errorf("the first list has %d tools, and is not a remembered one", found)
-		case all == 0, found == all && !cached:
-			return at, nil
-		case time.Since(began) > coldWait:
-			return at, fmt.Errorf("%d of %d tools are listed after %s\n%s", found, all, coldWait, said)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	})
+	return at, err
 }
 
-// coldAsk sends a request and returns the line of its answer; what else comes is not looked at.
-func coldAsk(in io.Writer, lines *bufio.Reader, request, id string) ([]byte, error) {
-	if _, err := io.WriteString(in, request+"\n"); err != nil {
-		return nil, err
-	}
-	for {
-		line, err := lines.ReadBytes('\n')
+// list lists all pages or only the first one, and notes when the first one of the start came.
+func (p *starting) list(id *int, all bool, at *coldTimes) (found int, cached bool, err error) {
+	for cursor := ""; ; *id++ {
+		answer, when, err := p.ask(*id, "tools/list", "{"+cursor+"}")
 		if err != nil {
-			return nil, fmt.Errorf("wait for the answer to %.60s: %w", request, err)
+			return found, cached, err
 		}
-		if bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","id":`+id+`,`)) {
-			return line, nil
+		if at.list == 0 {
+			at.list, at.bytes = when, len(answer)
 		}
+		n, next, err := coldPage(answer)
+		found, cached = found+n, cached || remembered(answer)
+		if err != nil || next == "" || !all {
+			*id++
+			return found, cached, err
+		}
+		cursor = `"cursor":` + next
 	}
 }
 

@@ -1,14 +1,9 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -64,13 +59,14 @@ func (s *setup) complete() ([]CompleteRow, error) {
 		return nil, err
 	}
 	kept := filepath.Join(s.dir, "kept")
-	gateway := []string{"stdio", "--config", file, "--state-dir"}
+	gateway := []string{s.o.gateway(), "stdio", "--config", file, "--state-dir"}
 	rows := []CompleteRow{{What: "no state file", Tools: 2 * completeTools}, {What: "state file", Tools: 2 * completeTools}, {What: "its stdio alone", Tools: completeTools}}
 	seen := make([][]startTimes, len(rows))
 	for n := range s.o.Starts + 1 {
 		fresh := filepath.Join(s.dir, fmt.Sprint("fresh", n))
-		for i, args := range [][]string{append(gateway[:len(gateway):len(gateway)], fresh), append(gateway[:len(gateway):len(gateway)], kept), stdio} {
-			at, err := s.completeStart(args, rows[i].Tools, i < 2)
+		for i, command := range [][]string{append(gateway[:len(gateway):len(gateway)], fresh), append(gateway[:len(gateway):len(gateway)], kept),
+			append([]string{s.o.Program}, stdio...)} {
+			at, err := s.completeStart(command, rows[i].Tools, i < 2)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", rows[i].What, err)
 			}
@@ -110,130 +106,37 @@ func (r *CompleteRow) fill(starts []startTimes) {
 
 // completeStart starts a program, asks for the list until it is complete, waits for word that it changed if there was any
 // change, and ends the program.
-func (s *setup) completeStart(args []string, tools int, tells bool) (at startTimes, err error) {
-	ctx, cancel := context.WithTimeout(s.ctx, 2*coldWait)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, s.o.Program, args...)
-	cmd.WaitDelay = time.Second
-	said := &lastWords{}
-	cmd.Stderr = said
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return at, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return at, err
-	}
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return at, err
-	}
-	p := &starting{began: began, in: in, lines: make(chan line, 64)}
-	go p.read(out)
-	defer func() {
-		_ = in.Close()
-		for range p.lines { // until the program's end
+func (s *setup) completeStart(command []string, tools int, tells bool) (at startTimes, err error) {
+	err = s.begin(command, func(p *starting) error {
+		if _, err := p.initialize(); err != nil {
+			return err
 		}
-		if waitErr := cmd.Wait(); err == nil && waitErr != nil {
-			err = fmt.Errorf("%s %v: %w\n%s", filepath.Base(s.o.Program), args, waitErr, said)
-		}
-	}()
-	if _, _, err := p.ask(1, "initialize", initializeParams); err != nil {
-		return at, fmt.Errorf("%w\n%s", err, said)
-	}
-	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
-		return at, err
-	}
-	for id := 2; ; id++ {
-		answer, when, err := p.ask(id, "tools/list", "{}")
-		if err != nil {
-			return at, fmt.Errorf("%w\n%s", err, said)
-		}
-		found, _, err := coldPage(answer)
-		if err != nil {
-			return at, err
-		}
-		if at.first == 0 {
-			at.first, at.held = when, found
-		}
-		if found == tools && !bytes.Contains(answer, []byte(`"goblin-actor/state":"cached"`)) {
-			at.all = when
-			break
-		}
-		if when > coldWait {
-			return at, fmt.Errorf("%d of %d tools are listed after %s\n%s", found, tools, coldWait, said)
-		}
-		time.Sleep(completePoll)
-	}
-	if tells && at.all > at.first {
-		p.waitTold(toldWait)
-	}
-	at.told = p.told
-	return at, nil
-}
-
-// starting is a program that has just been started and speaks on stdio.
-type starting struct {
-	began time.Time
-	in    io.Writer
-	lines chan line     // closed when the program has ended
-	told  time.Duration // of the last word that the list has changed; 0 = none yet
-}
-
-// line is what came, and when.
-type line struct {
-	text []byte
-	at   time.Duration
-}
-
-func (p *starting) read(out io.Reader) {
-	defer close(p.lines)
-	r := bufio.NewReaderSize(out, 1<<20)
-	for {
-		text, err := r.ReadBytes('\n')
-		if err != nil {
-			return
-		}
-		p.lines <- line{text, time.Since(p.began)}
-	}
-}
-
-// note notes word of a change.
-func (p *starting) note(l line) {
-	if bytes.Contains(l.text, []byte(`"notifications/tools/list_changed"`)) {
-		p.told = l.at
-	}
-}
-
-// ask sends a request and returns the line of its answer, and when it came.
-func (p *starting) ask(id int, method, params string) ([]byte, time.Duration, error) {
-	if _, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params); err != nil {
-		return nil, 0, err
-	}
-	head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,`, id)
-	for l := range p.lines {
-		if bytes.HasPrefix(l.text, head) {
-			return l.text, l.at, nil
-		}
-		p.note(l)
-	}
-	return nil, 0, fmt.Errorf("it ended without an answer to %s", method)
-}
-
-// waitTold waits until some word of a change has come.
-func (p *starting) waitTold(wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	for p.told == 0 {
-		select {
-		case l, ok := <-p.lines:
-			if !ok {
-				return
+		for id := 2; ; id++ {
+			answer, when, err := p.ask(id, "tools/list", "{}")
+			if err != nil {
+				return err
 			}
-			p.note(l)
-		case <-timer.C:
-			return
+			found, _, err := coldPage(answer)
+			if err != nil {
+				return err
+			}
+			if at.first == 0 {
+				at.first, at.held = when, found
+			}
+			if found == tools && !remembered(answer) {
+				at.all = when
+				break
+			}
+			if when > coldWait {
+				return fmt.Errorf("%d of %d tools are listed after %s", found, tools, coldWait)
+			}
+			time.Sleep(completePoll)
 		}
-	}
+		if tells && at.all > at.first {
+			p.waitTold(toldWait)
+		}
+		at.told = p.told
+		return nil
+	})
+	return at, err
 }

@@ -170,8 +170,8 @@ func (g *growthRun) calls(gate *gateway, tool string, clients int, row *GrowthRo
 	return nil
 }
 
-// sessions opens more and more streams that nobody tells anything, and measures calls of a few clients beside them.
-func (g *growthRun) sessions() error {
+// overOne runs measure with a gateway over one server, and ends them.
+func (g *growthRun) overOne(measure func(*behind, *gateway) error) error {
 	return g.own(func() error {
 		first, entries, err := g.servers(1, 0)
 		if err != nil {
@@ -182,6 +182,13 @@ func (g *growthRun) sessions() error {
 		if err != nil {
 			return err
 		}
+		return measure(first, gate)
+	})
+}
+
+// sessions opens more and more streams that nobody tells anything, and measures calls of a few clients beside them.
+func (g *growthRun) sessions() error {
+	return g.overOne(func(first *behind, gate *gateway) error {
 		a := &audience{all: make(chan struct{}, 1)}
 		defer a.close()
 		for _, n := range g.sizes("sessions") {
@@ -206,16 +213,7 @@ func (g *growthRun) sessions() error {
 // flight has more and more clients call at once, and then wait for a server that hangs: what the gateway holds meanwhile, for each
 // call, is what it has more than when the same clients were idle.
 func (g *growthRun) flight() error {
-	return g.own(func() error {
-		first, entries, err := g.servers(1, 0)
-		if err != nil {
-			return err
-		}
-		defer first.close()
-		gate, err := g.gateway(entries)
-		if err != nil {
-			return err
-		}
+	return g.overOne(func(first *behind, gate *gateway) error {
 		for _, n := range g.sizes("flight") {
 			g.say("flight", n)
 			row := GrowthRow{Of: "flight", N: n}

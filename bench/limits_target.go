@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -77,7 +76,7 @@ func (s *limits) ofConfig() ([]*climb, error) {
 		return nil, err
 	}
 	s.running = append(s.running, g)
-	if err := settled(s.ctx, g); err != nil {
+	if _, _, err := g.readyz(s.ctx, settleTime); err != nil { // of servers that are not there in time the others can be measured
 		return nil, fmt.Errorf("%w\n%s", err, g.said)
 	}
 	at := newPeer(g.url, nil)
@@ -112,29 +111,8 @@ func (s *limits) ofConfig() ([]*climb, error) {
 	return climbs, s.nothing(climbs)
 }
 
-// settleTime is how long the servers of a configuration may take to start; npx may download in it.
+// settleTime is how long the servers of a configuration may take to be there or to have failed once; npx may download in it.
 const settleTime = 90 * time.Second
-
-// settled waits until each server is there or has failed once.
-func settled(ctx context.Context, g *process) error {
-	for began := time.Now(); time.Since(began) < settleTime; {
-		if w, err := dial("tcp", g.url.Host); err == nil {
-			_, err = w.get(g.url.Host, "/readyz")
-			w.close()
-			if err == nil && w.status == 200 {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-g.done:
-			return errors.New("the gateway ended")
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-	return nil // those that are there can be measured
-}
 
 // ownTool returns the tool a person named; its zero value when none was.
 func (s *limits) ownTool(tools []tool) (tool, error) {

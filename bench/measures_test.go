@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -29,9 +29,6 @@ var builtIn string // "" = nothing was built
 
 func program(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no go to build the gateway with")
-	}
 	path, err := realGateway()
 	if err != nil {
 		t.Fatal(err)
@@ -162,8 +159,14 @@ func TestGrowthIsJudged(t *testing.T) {
 	}
 }
 
+// A gateway of another binary is the one that is started: two rows of three starts each, and no more.
 func TestColdComplete(t *testing.T) {
-	report, err := runIn(t.Context(), Options{Kind: "cold", Program: program(t), Starts: 2}, io.Discard, func(s *setup, report *Report) (err error) {
+	dir := t.TempDir()
+	gateway, starts := filepath.Join(dir, "gateway"), filepath.Join(dir, "starts")
+	if err := os.WriteFile(gateway, fmt.Appendf(nil, "#!/bin/sh\necho $1 >>%s\nexec %s \"$@\"\n", starts, program(t)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	report, err := runIn(t.Context(), Options{Kind: "cold", Program: program(t), Gateway: gateway, Starts: 2}, io.Discard, func(s *setup, report *Report) (err error) {
 		report.Cold = &Cold{Rows: []ColdRow{{Servers: 100, Tools: 100, FileMiB: 16.0, Bytes: 1 << 20, Median: 143.1, Best: 74.2, Worst: 730.7, Start: 360.7, Unknown: 1224, Bare: 29.6}}}
 		report.Cold.Complete, err = s.complete()
 		return err
@@ -175,6 +178,9 @@ func TestColdComplete(t *testing.T) {
 		if r.First <= 0 || r.All < r.First || r.Best > r.All || r.Worst < r.All || r.Starts != 2 {
 			t.Errorf("%+v", r)
 		}
+	}
+	if text, err := os.ReadFile(starts); err != nil || strings.Count(string(text), "stdio") != 6 {
+		t.Errorf("%q, %v", text, err)
 	}
 	if table := narrow(t, report); !strings.Contains(table, "state file") || !strings.Contains(table, "100 × 100") {
 		t.Errorf("table:\n%s", table)

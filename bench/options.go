@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,6 +73,9 @@ func (o Options) Default() Options {
 	}
 	return o
 }
+
+// gateway is the binary that is started as the gateway.
+func (o Options) gateway() string { return cmp.Or(o.Gateway, o.Program) }
 
 // Validate returns all faults at once.
 func (o Options) Validate() error {

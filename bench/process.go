@@ -3,7 +3,6 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -168,7 +167,7 @@ func startGateway(ctx context.Context, o Options, dir string, servers, settings 
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	p, err := start(ctx, []string{"XDG_RUNTIME_DIR=" + dir, "XDG_STATE_HOME=" + dir}, cmp.Or(o.Gateway, o.Program), "serve", "--config", file)
+	p, err := start(ctx, []string{"XDG_RUNTIME_DIR=" + dir, "XDG_STATE_HOME=" + dir}, o.gateway(), "serve", "--config", file)
 	if err != nil {
 		return nil, err
 	}
@@ -192,29 +191,32 @@ func versionOf(ctx context.Context, program string) (string, error) {
 	return string(bytes.TrimSpace(line[:min(len(line), 200)])), nil
 }
 
-// waitReady polls /readyz until it is 200 and names no failed server.
+// waitReady waits until the gateway is ready and names no failed server.
 func (g *gateway) waitReady(ctx context.Context) error {
-	var body []byte
-	for range 600 {
-		w, err := dial("tcp", g.url.Host)
-		if err != nil {
-			return err
-		}
-		body, err = w.get(g.url.Host, "/readyz")
-		w.close()
-		if err == nil && w.status == 200 {
-			if bytes.Contains(body, []byte(`"failed"`)) {
-				break
+	body, ready, err := g.readyz(ctx, time.Minute)
+	if err == nil && (!ready || bytes.Contains(body, []byte(`"failed"`))) {
+		err = fmt.Errorf("the gateway is not ready: %s", body)
+	}
+	return err
+}
+
+// readyz asks /readyz until it is 200, for so long at most, and returns its last answer and whether that was it.
+func (p *process) readyz(ctx context.Context, wait time.Duration) (body []byte, ready bool, err error) {
+	for began := time.Now(); time.Since(began) < wait; {
+		if w, err := dial("tcp", p.url.Host); err == nil {
+			body, err = w.get(p.url.Host, "/readyz")
+			w.close()
+			if err == nil && w.status == 200 {
+				return body, true, nil
 			}
-			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-g.done:
-			return errors.New("the gateway ended")
+			return body, false, context.Cause(ctx)
+		case <-p.done:
+			return body, false, errors.New("the gateway ended")
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("the gateway is not ready: %s", body)
+	return body, false, nil
 }

@@ -35,8 +35,7 @@ type Entry struct {
 	Public   string // name or URI clients see
 	Original string // name, URI or template text the server gave
 	Server   *Server
-	Source   []byte             // the item's JSON as the server gave it
-	Template *protocol.Template // kind Templates only; nil when its text is no RFC 6570 template
+	Source   []byte // the item's JSON as the server gave it
 
 	item     *item
 	pass     bool // the item passes through as it is

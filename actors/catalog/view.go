@@ -101,7 +101,7 @@ func (v *View) makeEntry(it *item, previous *Snapshot) {
 		it.entry = old.entry
 		return
 	}
-	it.entry = &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, Template: it.template, item: it, pass: v.pass}
+	it.entry = &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, item: it, pass: v.pass}
 	switch {
 	case !same || old.server.Protocol != it.server.Protocol:
 	case old.server.State == it.server.State:
