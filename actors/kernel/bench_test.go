@@ -163,3 +163,11 @@ func BenchmarkIdle(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkNewSystem: an empty world, which each start of the gateway waits for.
+func BenchmarkNewSystem(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		New(Options{})
+	}
+}

@@ -74,6 +74,7 @@ var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", 
 // except in protocol, which takes the standard library and protocolTakes alone.
 var foreign = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
+	"github.com/orcaman/concurrent-map":      {"actors/kernel"},
 	"github.com/valyala/fasthttp":            {"protocol/downstream", "protocol/upstream/remote"},
 	"github.com/rivo/tview":                  {"tui"},
 	"github.com/gdamore/tcell":               {"tui"},
