@@ -94,7 +94,7 @@ func (w *world) entries(cfg *config.Config, i int) (at []int) {
 }
 
 // configured writes the traits of a server into its entry.
-func (t Traits) configured(c *config.Server, _ int) {
+func (t Traits) configured(c *config.Server) {
 	c.Args = []string{c.Name}
 	if t.Lazy {
 		c.Startup, c.IdleStop = "lazy", t.IdleStop

@@ -208,7 +208,7 @@ func (w *world) begin() {
 			c.Command, c.Args = "simulated", []string{c.Name} // servers that are started alike share what is remembered of their lists
 		}
 		if w.p.Wide {
-			sp.configured(&c, i)
+			sp.configured(&c)
 		}
 		w.config.Servers = append(w.config.Servers, c)
 	}
