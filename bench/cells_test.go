@@ -43,7 +43,7 @@ func TestModernServer(t *testing.T) {
 		"tools/call":      `"resultType":"complete","content"`,
 		"initialize":      `-32601`,
 	} {
-		_, tail, err := s.answer([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"name":"echo"}}`))
+		_, tail, err := s.answer([]byte(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{"name":"echo"}}`), nil)
 		if err != nil || !strings.Contains(string(tail), want) {
 			t.Errorf("%s: %s, %v; want %s", method, tail, err, want)
 		}

@@ -94,6 +94,7 @@ type LimitStep struct {
 	RSS       float64        `json:"rssMiB,omitempty"`       // of the gateway
 	Crossed   int            `json:"crossed"`                // answers to somebody else's request
 	Lost      int            `json:"lost"`                   // requests without an answer
+	Doubled   int            `json:"doubled,omitempty"`      // changes that a stream was told again
 	Refused   map[string]int `json:"refused,omitempty"`      // answers that are errors, by name
 }
 

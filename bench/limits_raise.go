@@ -161,7 +161,7 @@ func (s *limits) raised(series *LimitSeries, what string, n int) (step LimitStep
 		}
 	}
 	step.Lost += stop()
-	step.Crossed += int(crowded.crossed.Load()) // not those told twice: a raw server tells all connections of the gateway, subscribed or not
+	step.Crossed, step.Doubled = step.Crossed+int(crowded.crossed.Load()), int(crowded.doubled.Load())
 	return step, err
 }
 
@@ -189,6 +189,7 @@ func publishing(ctx context.Context, a *audience, b *behind) (stop func() (lost 
 	}()
 	return func() int {
 		cancel()
+		defer time.Sleep(fanoutQuiet) // for what is told twice
 		return <-done
 	}
 }

@@ -123,9 +123,9 @@ func (s LimitSeries) words() []string {
 	if len(direct) > 0 {
 		all = append(all, "Asked directly, without the gateway: "+strings.Join(direct, "; ")+".")
 	}
-	answers, crossed, lost, refused := 0, 0, 0, map[string]int{}
+	answers, crossed, lost, doubled, refused := 0, 0, 0, 0, map[string]int{}
 	for _, step := range slices.Concat(s.Steps, s.Direct) {
-		answers, crossed, lost = answers+step.Calls, crossed+step.Crossed, lost+step.Lost
+		answers, crossed, lost, doubled = answers+step.Calls, crossed+step.Crossed, lost+step.Lost, doubled+step.Doubled
 		for name, n := range step.Refused {
 			refused[name] += n
 		}
@@ -133,6 +133,9 @@ func (s LimitSeries) words() []string {
 	text := fmt.Sprintf("Of %d answers %d were lost, %d crossed", answers, lost, crossed)
 	for _, name := range slices.Sorted(maps.Keys(refused)) {
 		text += fmt.Sprintf(", %d %s", refused[name], name)
+	}
+	if s.Raise == "subscribers" {
+		text += fmt.Sprintf("; %d changes were told twice", doubled)
 	}
 	return append(all, text+".")
 }

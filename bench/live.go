@@ -28,7 +28,8 @@ type live struct {
 
 	mu      sync.Mutex
 	ears    map[*ear]bool
-	changes int // of the list so far
+	asked   map[string]bool // sessions of the legacy era that have subscribed
+	changes int             // of the list so far
 
 	list  atomic.Pointer[[]byte] // tail of the answer to tools/list
 	until atomic.Int64           // unix nanoseconds; it answers nothing before
@@ -37,14 +38,15 @@ type live struct {
 
 // ear is one stream that a peer hears changes on.
 type ear struct {
-	id             []byte // raw id of the subscriptions/listen it answers; nil = in the other era, where it hears everything
+	id             []byte // raw id of the subscriptions/listen it answers; nil = of the legacy era
+	session        string // of the legacy era: "" on stdio, the path that is posted to over HTTP+SSE
 	lists, updates bool   // what it asked for
 	mu             sync.Mutex
 	say            func(message []byte) error // frames and writes one message; with mu held
 }
 
 func newLive(tools []string, modern bool) *live {
-	l := &live{tools: tools, modern: modern, ears: map[*ear]bool{}}
+	l := &live{tools: tools, modern: modern, ears: map[*ear]bool{}, asked: map[string]bool{}}
 	l.remake()
 	return l
 }
@@ -63,7 +65,29 @@ func (l *live) remake() {
 func (l *live) open(e *ear) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if e.id == nil {
+		e.lists, e.updates = true, l.asked[e.session]
+	}
 	l.ears[e] = true
+}
+
+// subscribe notes that a session wants to hear of updates, or no longer. One that has not asked is told none: a gateway has several.
+func (l *live) subscribe(session []byte, wants bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked[string(session)] = wants
+	for e := range l.ears {
+		if e.id == nil && e.session == string(session) {
+			e.updates = wants
+		}
+	}
+}
+
+// forget ends a session.
+func (l *live) forget(session []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.asked, string(session))
 }
 
 func (l *live) close(e *ear) {
@@ -95,7 +119,7 @@ func (l *live) wait() {
 	}
 }
 
-// tell writes one notification to every stream, one after the other. params lack their closing brace.
+// tell writes one notification to every stream that asked for it, one after the other. params lack their closing brace.
 func (l *live) tell(method, params string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +130,7 @@ func (l *live) tell(method, params string) {
 	message = append(message, '}')
 	for e := range l.ears {
 		said := message
-		if e.id != nil && !(e.updates && params != "" || e.lists && params == "") {
+		if !(e.updates && params != "" || e.lists && params == "") {
 			continue
 		}
 		if e.id != nil {

@@ -34,15 +34,16 @@ func newEar(conn net.Conn) *ear {
 
 // stream answers a GET with a stream of events until the peer closes it. With posts it is one of HTTP+SSE: the first event
 // says where to post, and answers come on it.
-func (l *live) stream(conn net.Conn, r *bufio.Reader, posts *sseStreams) {
+func (l *live) stream(conn net.Conn, r *bufio.Reader, posts *sseStreams, session string) {
 	e := newEar(conn)
-	head := []byte(eventStreamHead)
+	e.session = session
+	begin := []byte(eventStreamHead)
 	if posts != nil {
-		path := posts.add(e)
-		defer posts.remove(path)
-		head = appendEvent(head, "endpoint", []byte(path))
+		e.session = posts.add(e)
+		defer posts.remove(e.session)
+		begin = appendEvent(begin, "endpoint", []byte(e.session))
 	}
-	l.hold(conn, r, e, head)
+	l.hold(conn, r, e, begin)
 }
 
 // hold writes the beginning of a stream and keeps it until the peer closes it.
@@ -56,6 +57,9 @@ func (l *live) hold(conn net.Conn, r *bufio.Reader, e *ear, head []byte) {
 		_, _ = io.Copy(io.Discard, r)
 	}
 }
+
+// isInitialize reports whether a request opens a session.
+func isInitialize(body []byte) bool { return bytes.Contains(body, []byte(`"method":"initialize"`)) }
 
 // isListen reports whether a request opens a stream of the modern era.
 func isListen(body []byte) bool { return bytes.Contains(body, []byte(`"subscriptions/listen"`)) }
@@ -111,6 +115,7 @@ func (s *sseStreams) remove(path string) {
 	s.live.mu.Lock()
 	defer s.live.mu.Unlock()
 	delete(s.open, path)
+	delete(s.live.asked, path)
 }
 
 // say writes a message on the stream of path, if it is still there.

@@ -40,7 +40,7 @@ func (s *rawServer) serveLiveStdio(o ServerOptions, r *bufio.Reader, w *bufio.Wr
 		if s.discover != nil && s.tookStream(line, speak) {
 			continue
 		}
-		id, tail, err := s.answer(line)
+		id, tail, err := s.answer(line, nil)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -105,8 +106,8 @@ func textResult(n int) string {
 	return `{"content":[{"type":"text","text":"` + strings.Repeat("x", n) + `"}]}`
 }
 
-// answer returns the raw id and the tail of the answer to a message; nil, nil when it needs none.
-func (s *rawServer) answer(raw []byte) (id, tail []byte, err error) {
+// answer returns the raw id and the tail of the answer to a message of a session; nil, nil when it needs none.
+func (s *rawServer) answer(raw, session []byte) (id, tail []byte, err error) {
 	var f protocol.Frame
 	if err := f.Parse(raw); err != nil {
 		return nil, nil, err
@@ -124,6 +125,7 @@ func (s *rawServer) answer(raw []byte) (id, tail []byte, err error) {
 		case protocol.MethodResourcesList:
 			return id, s.resources, nil
 		case protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
+			s.live.subscribe(session, f.M == protocol.MethodResourcesSubscribe)
 			return id, s.empty, nil
 		}
 	}
@@ -167,7 +169,7 @@ func ServeStdio(in io.Reader, out io.Writer, o ServerOptions) error {
 		if err != nil {
 			return fmt.Errorf("read request: %w", err)
 		}
-		id, tail, err := s.answer(bytes.TrimSpace(line))
+		id, tail, err := s.answer(bytes.TrimSpace(line), nil)
 		if err != nil {
 			return err
 		}
@@ -229,20 +231,20 @@ func acceptAt(address string, in io.Reader, out io.Writer, serve func(net.Conn))
 func (s *rawServer) serve(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReaderSize(conn, 16<<10)
-	var body, out, path []byte
+	var body, out []byte
+	var h head
 	for {
-		post, length, err := readHead(r, &path)
-		if err != nil {
+		if err := h.read(r); err != nil {
 			return
 		}
-		if !post && s.live != nil {
-			s.live.stream(conn, r, s.sse)
+		if string(h.method) == "GET" && s.live != nil {
+			s.live.stream(conn, r, s.sse, string(h.session))
 			return
 		}
-		if cap(body) < length {
-			body = make([]byte, length)
+		if cap(body) < h.length {
+			body = make([]byte, h.length)
 		}
-		body = body[:length]
+		body = body[:h.length]
 		if _, err := io.ReadFull(r, body); err != nil {
 			return
 		}
@@ -252,9 +254,9 @@ func (s *rawServer) serve(conn net.Conn) {
 			s.live.listen(conn, r, body)
 			return
 		case s.sse != nil:
-			out = s.respondOn(out[:0], path, body)
+			out = s.respondOn(out[:0], h.path, body)
 		default:
-			out = s.respond(out[:0], post, body)
+			out = s.respond(out[:0], &h, body)
 		}
 		if _, err := conn.Write(out); err != nil {
 			return
@@ -263,11 +265,15 @@ func (s *rawServer) serve(conn net.Conn) {
 }
 
 // respond appends the whole HTTP answer.
-func (s *rawServer) respond(out []byte, post bool, body []byte) []byte {
-	if !post {
+func (s *rawServer) respond(out []byte, h *head, body []byte) []byte {
+	switch {
+	case string(h.method) == "DELETE" && s.live != nil:
+		s.live.forget(h.session)
+		return append(out, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"...)
+	case string(h.method) != "POST":
 		return append(out, "HTTP/1.1 405 Method Not Allowed\r\nAllow: POST\r\nContent-Length: 0\r\n\r\n"...)
 	}
-	id, tail, err := s.answer(body)
+	id, tail, err := s.answer(body, h.session)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench server:", err)
 		return append(out, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"...)
@@ -275,10 +281,15 @@ func (s *rawServer) respond(out []byte, post bool, body []byte) []byte {
 	if tail == nil {
 		return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
 	}
-	if s.events {
+	begins := s.live != nil && isInitialize(body) // that is never an event: its header names the session
+	if s.events && !begins {
 		return appendEventAnswer(out, id, tail)
 	}
-	out = append(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "...)
+	out = append(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"...)
+	if begins {
+		out = append(append(append(out, "Mcp-Session-Id: "...), rand.Text()...), "\r\n"...)
+	}
+	out = append(out, "Content-Length: "...)
 	out = strconv.AppendInt(out, int64(len(answerHead)+len(id)+len(tail)), 10)
 	out = append(out, "\r\n\r\n"+answerHead...)
 	out = append(out, id...)
@@ -297,7 +308,7 @@ func appendEventAnswer(out, id, tail []byte) []byte {
 
 // respondOn takes a message posted to path, whose answer goes to the stream that belongs to it, and appends the HTTP answer.
 func (s *rawServer) respondOn(out, path, body []byte) []byte {
-	id, tail, err := s.answer(body)
+	id, tail, err := s.answer(body, path)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench server:", err)
 		return append(out, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"...)
@@ -308,34 +319,40 @@ func (s *rawServer) respondOn(out, path, body []byte) []byte {
 	return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
 }
 
-// readHead reads a request's line and headers. What stands in path is replaced by the request's.
-func readHead(r *bufio.Reader, path *[]byte) (post bool, length int, err error) {
+// head is a request's line and what of its headers is understood. The bytes are kept until the next is read.
+type head struct {
+	method, path, session []byte
+	length                int // of the body
+}
+
+func (h *head) read(r *bufio.Reader) error {
 	line, err := r.ReadSlice('\n')
 	if err != nil {
-		return false, 0, err
+		return err
 	}
-	post = bytes.HasPrefix(line, []byte("POST "))
-	_, line, _ = bytes.Cut(line, []byte(" "))
-	line, _, _ = bytes.Cut(line, []byte(" "))
-	*path = append((*path)[:0], line...)
+	method, line, _ := bytes.Cut(line, []byte(" "))
+	path, _, _ := bytes.Cut(line, []byte(" "))
+	h.method, h.path, h.session, h.length = append(h.method[:0], method...), append(h.path[:0], path...), h.session[:0], 0
 	for {
 		line, err := r.ReadSlice('\n')
 		if err != nil {
-			return false, 0, err
+			return err
 		}
 		line = bytes.TrimRight(line, "\r\n")
 		if len(line) == 0 {
-			return post, length, nil
+			return nil
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		switch {
 		case bytes.EqualFold(name, []byte("content-length")):
-			length, err = strconv.Atoi(string(bytes.TrimSpace(value)))
-			if err != nil || length < 0 || length > 64<<20 {
-				return false, 0, fmt.Errorf("content-length: got %q", value)
+			h.length, err = strconv.Atoi(string(bytes.TrimSpace(value)))
+			if err != nil || h.length < 0 || h.length > 64<<20 {
+				return fmt.Errorf("content-length: got %q", value)
 			}
+		case bytes.EqualFold(name, []byte("mcp-session-id")):
+			h.session = append(h.session, bytes.TrimSpace(value)...)
 		case bytes.EqualFold(name, []byte("transfer-encoding")):
-			return false, 0, errors.New("chunked requests are not understood here")
+			return errors.New("chunked requests are not understood here")
 		}
 	}
 }
