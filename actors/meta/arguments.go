@@ -1,89 +1,99 @@
 package meta
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// checkArguments says what is wrong with the arguments of a call, in words that an agent can act on; nil = nothing. It knows what the schemas
+// arguments are those of a call, checked.
+type arguments map[string]any
+
+// text is the argument of that name, "" if there is none.
+func (a arguments) text(name string) string {
+	s, _ := a[name].(string)
+	return s
+}
+
+// number is the argument of that name.
+func (a arguments) number(name string, otherwise int) int {
+	if n, ok := a[name].(float64); ok {
+		return int(n)
+	}
+	return otherwise
+}
+
+// words are the argument of that name, a list of some.
+func (a arguments) words(name string) (list []string) {
+	values, _ := a[name].([]any)
+	for _, v := range values {
+		list = append(list, v.(string)) // as fits has seen
+	}
+	return list
+}
+
+// parseArguments reads the arguments of a call, or says what is wrong with them in words that an agent can act on. It knows what the schemas
 // of our own tools use: strings, integers between bounds, lists of some words. null is like no argument, as agents write it so.
-func checkArguments(schema *mcp.ToolInputSchema, request mcp.CallToolRequest) error {
-	arguments := request.GetArguments()
-	if arguments == nil && request.Params.Arguments != nil {
-		return errors.New("arguments: want an object")
+func parseArguments(takes *schema, raw []byte) (given arguments, err error) {
+	if raw != nil && json.Unmarshal(raw, &given) != nil {
+		return nil, errors.New("arguments: want an object") // or a number in it is larger than any
 	}
-	for _, name := range slices.Sorted(maps.Keys(arguments)) {
-		property, ok := schema.Properties[name].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		property, ok := takes.Properties[name]
 		if !ok {
-			return fmt.Errorf("%s: there is no such argument; %s", line(name, maxLabel), taken(schema))
+			return nil, fmt.Errorf("%s: there is no such argument; %s", line(name, maxLabel), taken(takes))
 		}
-		if value := arguments[name]; value != nil && !fits(property, value) {
-			return fmt.Errorf("%s: want %s", name, want(property))
-		}
-	}
-	for _, name := range schema.Required {
-		if arguments[name] == nil {
-			return fmt.Errorf("%s: missing, want %s", name, want(schema.Properties[name].(map[string]any)))
+		if value := given[name]; value != nil && !property.fits(value) {
+			return nil, fmt.Errorf("%s: want %s", name, property.want())
 		}
 	}
-	return nil
+	for _, name := range takes.Required {
+		if given[name] == nil {
+			property := takes.Properties[name]
+			return nil, fmt.Errorf("%s: missing, want %s", name, property.want())
+		}
+	}
+	return given, nil
 }
 
 // taken says which arguments there are.
-func taken(schema *mcp.ToolInputSchema) string {
-	if len(schema.Properties) == 0 {
+func taken(takes *schema) string {
+	if len(takes.Properties) == 0 {
 		return "it takes none"
 	}
-	return "it takes " + strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", ")
+	return "it takes " + strings.Join(slices.Sorted(maps.Keys(takes.Properties)), ", ")
 }
 
 // fits reports whether a value is what a property says.
-func fits(property map[string]any, value any) bool {
-	switch property["type"] {
+func (p *property) fits(value any) bool {
+	switch p.Type {
 	case "string":
 		_, ok := value.(string)
 		return ok
 	case "integer":
 		n, ok := value.(float64)
-		least, most := bounds(property)
-		return ok && n == math.Trunc(n) && n >= least && n <= most
+		return ok && n == math.Trunc(n) && n >= float64(p.Minimum) && n <= float64(p.Maximum)
 	case "array":
 		list, ok := value.([]any)
 		return ok && !slices.ContainsFunc(list, func(v any) bool {
 			word, ok := v.(string)
-			return !ok || !slices.Contains(wordsOf(property), word)
+			return !ok || !slices.Contains(p.Items.Enum, word)
 		})
 	}
 	return true
 }
 
 // want says what a property has to be.
-func want(property map[string]any) string {
-	switch property["type"] {
+func (p *property) want() string {
+	switch p.Type {
 	case "integer":
-		least, most := bounds(property)
-		return fmt.Sprintf("a whole number from %.0f to %.0f", least, most)
+		return fmt.Sprintf("a whole number from %d to %d", p.Minimum, p.Maximum)
 	case "array":
-		return "a list of any of " + strings.Join(wordsOf(property), ", ")
+		return "a list of any of " + strings.Join(p.Items.Enum, ", ")
 	}
 	return "a string"
-}
-
-func bounds(property map[string]any) (least, most float64) {
-	low, _ := property["minimum"].(int)
-	high, _ := property["maximum"].(int)
-	return float64(low), float64(high)
-}
-
-// wordsOf are those that a list may hold.
-func wordsOf(property map[string]any) []string {
-	items, _ := property["items"].(map[string]any)
-	list, _ := items["enum"].([]string)
-	return list
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -26,7 +24,7 @@ type health struct {
 }
 
 // serverStatus pictures the servers in the caller's view, with what of each the caller sees.
-func serverStatus(ctx context.Context, a *asked, _ mcp.CallToolRequest) (any, error) {
+func serverStatus(ctx context.Context, a *asked, _ arguments) (any, error) {
 	reply := make(chan *status.Snapshot, 1)
 	a.monitor.Tell(message.GetStatus{Reply: reply})
 	var picture *status.Snapshot

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"goblin-actor/actors/catalog"
 	"goblin-actor/protocol"
 )
@@ -17,29 +15,29 @@ const (
 	defaultPage = 100
 )
 
-func catalogTools(_ context.Context, a *asked, r mcp.CallToolRequest) (any, error) {
-	return a.page(protocol.Tools, r)
+func catalogTools(_ context.Context, a *asked, given arguments) (any, error) {
+	return a.page(protocol.Tools, given)
 }
 
-func catalogPrompts(_ context.Context, a *asked, r mcp.CallToolRequest) (any, error) {
-	return a.page(protocol.Prompts, r)
+func catalogPrompts(_ context.Context, a *asked, given arguments) (any, error) {
+	return a.page(protocol.Prompts, given)
 }
 
-func catalogResources(_ context.Context, a *asked, r mcp.CallToolRequest) (any, error) {
-	return a.page(protocol.Resources, r)
+func catalogResources(_ context.Context, a *asked, given arguments) (any, error) {
+	return a.page(protocol.Resources, given)
 }
 
-func catalogTemplates(_ context.Context, a *asked, r mcp.CallToolRequest) (any, error) {
-	return a.page(protocol.Templates, r)
+func catalogTemplates(_ context.Context, a *asked, given arguments) (any, error) {
+	return a.page(protocol.Templates, given)
 }
 
 // page lists a kind. Pages go on behind a name, so that they miss nothing that stays while others come and go.
-func (a *asked) page(kind protocol.ItemKind, r mcp.CallToolRequest) (any, error) {
-	server, after, limit := r.GetString("server", ""), r.GetString("after", ""), r.GetInt("limit", defaultPage)
+func (a *asked) page(kind protocol.ItemKind, given arguments) (any, error) {
+	server, after, limit := given.text("server"), given.text("after"), given.number("limit", defaultPage)
 	if err := a.knows(server); err != nil {
 		return nil, err
 	}
-	entries := a.wanted(kind, server, r.GetString("mimeType", ""))
+	entries := a.wanted(kind, server, given.text("mimeType"))
 	page := cards{Items: []card{}, Total: len(entries)}
 	if after != "" {
 		entries = slices.DeleteFunc(entries, func(e *catalog.Entry) bool { return e.Public <= after })
@@ -99,17 +97,17 @@ func describe(e *catalog.Entry, fault *protocol.Fault) (any, error) {
 	return description{e.Server.Name, e.Raw()}, nil
 }
 
-func describeTool(_ context.Context, a *asked, r mcp.CallToolRequest) (any, error) {
-	return describe(a.view.Tool(r.GetString("name", "")))
+func describeTool(_ context.Context, a *asked, given arguments) (any, error) {
+	return describe(a.view.Tool(given.text("name")))
 }
 
-func describePrompt(_ context.Context, a *asked, r mcp.CallToolRequest) (any, error) {
-	return describe(a.view.Prompt(r.GetString("name", "")))
+func describePrompt(_ context.Context, a *asked, given arguments) (any, error) {
+	return describe(a.view.Prompt(given.text("name")))
 }
 
 // describeResource knows a template by its own text too.
-func describeResource(_ context.Context, a *asked, r mcp.CallToolRequest) (any, error) {
-	uri := r.GetString("uri", "")
+func describeResource(_ context.Context, a *asked, given arguments) (any, error) {
+	uri := given.text("uri")
 	found, fault := a.view.Resource(uri)
 	if fault == nil && found.Entry != nil {
 		return describe(found.Entry, nil)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"goblin-actor/actors/catalog"
 	"goblin-actor/protocol"
 )
@@ -23,27 +21,27 @@ const (
 var errGoing = errors.New("the index is going; search again")
 
 // runSearchCatalog finds items of all kinds.
-func runSearchCatalog(ctx context.Context, a *asked, r mcp.CallToolRequest) (any, error) {
-	kinds, server := r.GetStringSlice("kinds", nil), r.GetString("server", "")
+func runSearchCatalog(ctx context.Context, a *asked, given arguments) (any, error) {
+	kinds, server := given.words("kinds"), given.text("server")
 	if err := a.knows(server); err != nil {
 		return nil, err
 	}
-	return a.search(ctx, r, func(e *catalog.Entry) bool {
+	return a.search(ctx, given, func(e *catalog.Entry) bool {
 		return of(e, server) && (len(kinds) == 0 || slices.Contains(kinds, kindNames[e.Kind]))
 	})
 }
 
 // runSearchResources finds resources that are listed; what a template can make is nowhere listed, so the template itself is found.
-func runSearchResources(ctx context.Context, a *asked, r mcp.CallToolRequest) (any, error) {
-	mimeType := r.GetString("mimeType", "")
-	return a.search(ctx, r, func(e *catalog.Entry) bool {
+func runSearchResources(ctx context.Context, a *asked, given arguments) (any, error) {
+	mimeType := given.text("mimeType")
+	return a.search(ctx, given, func(e *catalog.Entry) bool {
 		return (e.Kind == protocol.Resources || e.Kind == protocol.Templates) && (mimeType == "" || hasType(e, mimeType))
 	})
 }
 
 // search answers a search with cards, the best first. No character of the query is an operator.
-func (a *asked) search(ctx context.Context, r mcp.CallToolRequest, admits func(*catalog.Entry) bool) (any, error) {
-	query := r.GetString("query", "")
+func (a *asked) search(ctx context.Context, given arguments, admits func(*catalog.Entry) bool) (any, error) {
+	query := given.text("query")
 	if len(query) > maxQuery {
 		return nil, fmt.Errorf("query: %d bytes, at most %d are searched for; use a few words", len(query), maxQuery)
 	}
@@ -51,7 +49,7 @@ func (a *asked) search(ctx context.Context, r mcp.CallToolRequest, admits func(*
 	if some := strings.Fields(text); len(some) > maxWords {
 		text = strings.Join(some[:maxWords], " ")
 	}
-	found, total, err := a.index.find(ctx, a, text, r.GetInt("limit", defaultFound), admits)
+	found, total, err := a.index.find(ctx, a, text, given.number("limit", defaultFound), admits)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,8 @@ package meta
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-
-	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
@@ -22,39 +20,27 @@ type asked struct {
 	monitor  kernel.Reference
 }
 
-type askedKey struct{}
-
-// server is the MCP server in the process. It has no state of its own: what a call works with comes in its context.
-type server struct{ mcp *mcpserver.MCPServer }
+// server is the MCP server in the process: its tools by name. It has no state: what a call works with is handed to it.
+type server struct{ tools map[string]tool }
 
 func newServer() *server {
-	s := mcpserver.NewMCPServer(Name, "1", mcpserver.WithToolCapabilities(false), mcpserver.WithStrictInputSchemaDefault())
+	s := &server{map[string]tool{}}
 	for _, t := range tools() {
-		s.AddTool(t.definition, handler(t))
+		s.tools[t.definition.Name] = t
 	}
-	return &server{s}
+	return s
 }
 
-// handler gives a tool what it works with. What it says instead of a result is a result that says isError, for an agent to read.
-func handler(t tool) mcpserver.ToolHandlerFunc {
-	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		a, _ := ctx.Value(askedKey{}).(*asked)
-		if a == nil || t.run == nil {
-			return mcp.NewToolResultError("this tool cannot be called here"), nil
-		}
-		if err := checkArguments(&t.definition.InputSchema, request); err != nil {
-			return mcp.NewToolResultError(err.Error()), nil
-		}
-		result, err := t.run(ctx, a, request)
-		if err != nil {
-			return mcp.NewToolResultError(err.Error()), nil
-		}
-		text, err := json.Marshal(result)
-		if err != nil {
-			return nil, fmt.Errorf("write a result: %w", err)
-		}
-		return mcp.NewToolResultStructured(json.RawMessage(text), string(text)), nil
-	}
+// result is what tools/call returns.
+type result struct {
+	Content    []content       `json:"content"`
+	Structured json.RawMessage `json:"structuredContent,omitempty"`
+	IsError    bool            `json:"isError,omitempty"`
+}
+
+type content struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
 }
 
 // answer has a call answered, in the manner of a legacy server: who holds the call makes of it what its client knows.
@@ -64,34 +50,51 @@ func (s *server) answer(ctx context.Context, a *asked, r *message.Request) (prot
 	if !ok {
 		return f, protocol.NoProject(r.Caller.Project)
 	}
-	a.view = view
-	params := append(protocol.AppendQuoted([]byte(`{"name":`), r.Item), `,"arguments":`...)
-	if arguments := r.Params.Arguments.Of(r.Frame.Raw); arguments != nil {
-		params = append(params, arguments...)
-	} else {
-		params = append(params, "{}"...)
+	t, ok := s.tools[r.Item]
+	if !ok {
+		return f, protocol.NoTool(r.Item)
 	}
-	request := protocol.AppendRequest(nil, 1, protocol.MethodToolsCall.String(), append(params, '}'))
-	answer, err := json.Marshal(s.mcp.HandleMessage(context.WithValue(ctx, askedKey{}, a), request))
-	if err != nil || f.Parse(answer) != nil {
+	a.view = view
+	said, err := json.Marshal(t.call(ctx, a, r.Params.Arguments.Of(r.Frame.Raw)))
+	if err != nil || f.Parse(protocol.AppendResult(nil, []byte("1"), said)) != nil {
 		return f, internalFault
 	}
 	return f, nil
 }
 
+// call runs a tool. What it says instead of a result is a result that says isError, for an agent to read.
+func (t *tool) call(ctx context.Context, a *asked, raw []byte) result {
+	said, err := t.said(ctx, a, raw)
+	if err != nil {
+		return result{Content: []content{{"text", err.Error()}}, IsError: true}
+	}
+	return result{Content: []content{{"text", string(said)}}, Structured: said}
+}
+
+func (t *tool) said(ctx context.Context, a *asked, raw []byte) (json.RawMessage, error) {
+	if t.run == nil {
+		return nil, errors.New("this tool cannot be called here")
+	}
+	given, err := parseArguments(&t.definition.InputSchema, raw)
+	if err != nil {
+		return nil, err
+	}
+	found, err := t.run(ctx, a, given)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(found)
+}
+
 // Tools are the definitions of all tools, as the registry takes them.
 func Tools() [][]byte {
-	var list struct {
-		Result struct{ Tools []json.RawMessage }
-	}
-	request := protocol.AppendRequest(nil, 1, protocol.MethodToolsList.String(), []byte("{}"))
-	answer, err := json.Marshal(newServer().mcp.HandleMessage(context.Background(), request))
-	if err != nil || json.Unmarshal(answer, &list) != nil {
-		panic(fmt.Sprintf("the gateway's own tools: %s", answer))
-	}
-	items := make([][]byte, len(list.Result.Tools))
-	for i, raw := range list.Result.Tools {
-		items[i] = raw
+	var items [][]byte
+	for _, t := range tools() {
+		raw, err := json.Marshal(t.definition)
+		if err != nil {
+			panic(fmt.Sprintf("the gateway's own tools: %v", err)) // cannot be: they are constants
+		}
+		items = append(items, raw)
 	}
 	return items
 }

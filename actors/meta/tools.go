@@ -3,8 +3,6 @@ package meta
 import (
 	"context"
 	"encoding/json"
-
-	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // The tools that are unwrapped at the edge.
@@ -24,8 +22,8 @@ const (
 func searches(tool string) bool { return tool == searchCatalog || tool == searchResources }
 
 type tool struct {
-	definition mcp.Tool
-	run        func(context.Context, *asked, mcp.CallToolRequest) (any, error) // nil = it is unwrapped at the edge
+	definition definition
+	run        func(context.Context, *asked, arguments) (any, error) // nil = it is unwrapped at the edge
 }
 
 // What the results look like. Short: in lists that hold nothing else these are half of what an agent reads.
@@ -35,27 +33,18 @@ const (
 	statusSchema      = `{"type":"object","properties":{"servers":{"type":"array","items":{"type":"object"}}},"required":["servers"]}`
 )
 
-// define makes the definition of a tool that changes nothing and returns what the schema says.
-func define(name, description, output string, options ...mcp.ToolOption) mcp.Tool {
-	options = append(options, mcp.WithDescription(description), mcp.WithRawOutputSchema(json.RawMessage(output)), mcp.WithToolAnnotation(mcp.ToolAnnotation{ReadOnlyHint: new(true)}))
-	return mcp.NewTool(name, options...)
-}
-
-// text is an argument that is a string; it may be left out.
-func text(name, description string) mcp.ToolOption {
-	return mcp.WithString(name, mcp.Description(description))
-}
-
-// wanted is one that may not.
-func wanted(name, description string) mcp.ToolOption {
-	return mcp.WithString(name, mcp.Required(), mcp.Description(description))
-}
+// anyCall is what call_tool is annotated with: the tool behind it may do anything.
+const anyCall = `{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true}`
 
 func tools() []tool {
 	server, after := text("server", "only of this server"), text("after", "go on: next of the page before")
 	mimeType := text("mimeType", "only of this type, e.g. text/plain or image/*")
-	limit := mcp.WithInteger("limit", mcp.Min(1), mcp.Max(maxPage), mcp.Description("items at most"))
+	limit := argument{"limit", property{Description: "items at most", Minimum: 1, Maximum: maxPage, Type: "integer"}, false}
+	kinds := argument{"kinds", property{Description: "only of these kinds", Items: &oneOf{kindNames[:], "string"}, Type: "array"}, false}
 	query := wanted("query", "words to look for")
+	call := define(CallTool, "Call any tool by the name that a card or a search gave. Describe it first to know its arguments.", "",
+		wanted("name", "name of the tool"), argument{"arguments", property{Description: "its arguments", Properties: new(struct{}), Type: "object"}, false})
+	call.Annotations = json.RawMessage(anyCall)
 	return []tool{
 		{define("catalog_tools", "List tools as cards: name, one line, server.", cardsSchema, server, after, limit), catalogTools},
 		{define("catalog_prompts", "List prompts as cards: name, one line, server.", cardsSchema, server, after, limit), catalogPrompts},
@@ -64,13 +53,11 @@ func tools() []tool {
 		{define("describe_tool", "The whole definition of a tool, with its input schema.", descriptionSchema, wanted("name", "name of the tool")), describeTool},
 		{define("describe_prompt", "The whole definition of a prompt, with its arguments.", descriptionSchema, wanted("name", "name of the prompt")), describePrompt},
 		{define("describe_resource", "The whole definition of a resource, or of the template that its URI fits.", descriptionSchema, wanted("uri", "URI of the resource")), describeResource},
-		{define(searchCatalog, "Find tools, prompts, resources and templates of all servers by words; the best first. Start here.", cardsSchema, query,
-			mcp.WithArray("kinds", mcp.WithStringEnumItems(kindNames[:]), mcp.Description("only of these kinds")), server, limit), runSearchCatalog},
+		{define(searchCatalog, "Find tools, prompts, resources and templates of all servers by words; the best first. Start here.", cardsSchema,
+			query, kinds, server, limit), runSearchCatalog},
 		{define(searchResources, "Find resources by words; the best first.", cardsSchema, query, mimeType, limit), runSearchResources},
-		{mcp.NewTool(CallTool, mcp.WithDescription("Call any tool by the name that a card or a search gave. Describe it first to know its arguments."),
-			wanted("name", "name of the tool"), mcp.WithObject("arguments", mcp.Description("its arguments"))), nil},
-		{mcp.NewTool(ReadResource, mcp.WithDescription("Read a resource by its URI, listed or made from a template."), wanted("uri", "URI of the resource"),
-			mcp.WithToolAnnotation(mcp.ToolAnnotation{ReadOnlyHint: new(true)})), nil},
+		{call, nil},
+		{define(ReadResource, "Read a resource by its URI, listed or made from a template.", "", wanted("uri", "URI of the resource")), nil},
 		{define(serverStatusTool, "Which servers there are, what they have, and which of them are not available, and why.", statusSchema), serverStatus},
 	}
 }

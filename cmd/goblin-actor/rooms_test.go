@@ -86,7 +86,7 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":     {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":        {"protocol"},
 	"github.com/blevesearch":                 {"actors/meta"},
-	"github.com/mark3labs/mcp-go":            {"actors/meta"},                                                                                                      // likewise, and a list of methods to compare with
+	"github.com/mark3labs/mcp-go":            {},                                                                                                                   // likewise, and a list of methods to compare with
 	"github.com/modelcontextprotocol/go-sdk": {},                                                                                                                   // a foreign peer in tests
 	"net/http":                               {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest"}, // demo: names of statuses
 	"golang.org/x/perf":                      {"bench"},
