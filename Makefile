@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench bench-compare fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants
+.PHONY: help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,10 @@ bench-compare: build ## BENCH of the gateway of REF (the last tag) and of this t
 	    ./bin/goblin-actor bench $(BENCH) --self $(BENCHFLAGS) --gateway $$gateway --out bench/results/compare/$$side/$$turn >/dev/null; \
 	  done; done; \
 	./bin/goblin-actor bench compare bench/results/compare/old bench/results/compare/new
+
+REPORT ?= docs/bench
+bench-report: build ## every kind of bench, one report each in REPORT (docs/bench), in half an hour; leave the machine alone meanwhile
+	bench/full.sh $(REPORT)
 
 fmt: ## fails when a file is not gofmt'ed
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt'ed:"; echo "$$files"; exit 1; }

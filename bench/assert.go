@@ -15,13 +15,14 @@ import (
 //	metric "(" [part {"," part}] ")" ("<"|"<="|">"|">=") number [unit]
 //
 // A part is the kind of the report, words of a target's name, c=CLIENTS, or for ratio to=TARGET. It must hold for all that it
-// matches: without a target that is every row of the gateway, without c= every number of clients.
+// matches: without a target that is every row of the gateway, without c= every number of clients. With to= the metric is divided by that
+// target's at as many clients, round by round where both have rounds, and the number has no unit.
 type Assertion struct {
 	text    string
 	metric  string
 	words   []string // kind and targets, in small letters
 	clients int      // 0 = any
-	to      string   // ratio: divided by what; "" = the reverse proxy where it was measured, else the base
+	to      string   // divided by what; "" = not at all, ratio: by the reverse proxy where it was measured, else by the base
 	op      string
 	limit   float64 // in the unit of the metric's table column
 }
@@ -112,10 +113,10 @@ func (a *Assertion) parts(text string) error {
 				return fmt.Errorf("c=%s: want one number of clients, 1 or more", value)
 			}
 			a.clients = n
-		case key == "to" && a.metric == "ratio" && a.to == "" && value != "":
+		case key == "to" && a.to == "" && value != "":
 			a.to = strings.ToLower(value)
 		case key == "to":
-			return errors.New("to=: want one target, and only for ratio")
+			return errors.New("to=: want one target")
 		default:
 			return fmt.Errorf("%s=: want c=CLIENTS or to=TARGET", key)
 		}
@@ -143,6 +144,9 @@ func (a *Assertion) number(text string) error {
 		return fmt.Errorf("after %s: got %q, want a number", a.op, text)
 	}
 	if unit := strings.TrimSpace(text[end:]); unit != "" {
+		if a.to != "" {
+			return fmt.Errorf("unit: got %q, want none: with to= it is a ratio", unit)
+		}
 		factor, known := units[a.metric][unit]
 		if !known {
 			return fmt.Errorf("unit: got %q, want %s", unit, unitNames(a.metric))
@@ -232,8 +236,12 @@ func (r *Report) matching(a Assertion) []series {
 			targets = append(targets, word)
 		}
 	}
+	name := a.metric
+	if name == "ratio" && r.divisor(a.to) == "" {
+		name = "rate"
+	}
 	all := slices.DeleteFunc(r.series(), func(s series) bool {
-		return s.metric.name != a.metric || a.clients != 0 && s.clients != a.clients || len(targets) == 0 && !s.own
+		return s.metric.name != name || a.clients != 0 && s.clients != a.clients || len(targets) == 0 && !s.own
 	})
 	for _, word := range targets {
 		exact := slices.ContainsFunc(all, func(s series) bool { return strings.ToLower(s.target) == word })
@@ -242,15 +250,43 @@ func (r *Report) matching(a Assertion) []series {
 			return exact && name != word || !exact && !hasWords(name, word)
 		})
 	}
-	if a.metric == "ratio" {
-		title := r.divisor(a.to, all)
+	switch {
+	case name == "ratio":
+		title := r.divisor(a.to)
 		all = slices.DeleteFunc(all, func(s series) bool { return s.metric.title != title })
+	case a.to != "":
+		all = r.dividedBy(a.to, all)
+	case a.metric == "ratio":
+		return nil
 	}
 	return all
 }
 
-// divisor is the title of the ratios to what an assertion names; "" when there are none.
-func (r *Report) divisor(to string, all []series) string {
+// dividedBy are the series divided by the target's of the same metric at as many clients; those without one are left out.
+func (r *Report) dividedBy(to string, all []series) []series {
+	var divided []series
+	for _, s := range all {
+		for _, base := range r.series() {
+			if base.metric != s.metric || base.clients != s.clients || strings.ToLower(base.target) != to || base.value == 0 {
+				continue
+			}
+			s.value /= base.value
+			if len(s.values) == len(base.values) {
+				var ratios []float64
+				for i, v := range s.values {
+					ratios = append(ratios, v/base.values[i])
+				}
+				s.value = median(ratios)
+			}
+			s.metric.title = "× " + to + ", " + s.metric.title
+			divided = append(divided, s)
+		}
+	}
+	return divided
+}
+
+// divisor is the title of the ratios to what an assertion names that the report has for each round; "" when there are none.
+func (r *Report) divisor(to string) string {
 	var titles []string
 	switch to {
 	case "":
@@ -261,7 +297,7 @@ func (r *Report) divisor(to string, all []series) string {
 		titles = []string{"× base", "× time"}
 	}
 	for _, title := range titles {
-		if slices.ContainsFunc(all, func(s series) bool { return s.metric.title == title }) {
+		if slices.ContainsFunc(r.series(), func(s series) bool { return s.metric.title == title && s.own }) {
 			return title
 		}
 	}
