@@ -44,10 +44,11 @@ type life struct {
 	connections *uint64 // that there have been; counted on when the actor restarts
 	phase       message.Phase
 	since       time.Time
-	reason      string // clients may see it
-	fault       string // why the newest attempt has failed, or the connection was lost, until it is ready; not for clients
-	wants       bool   // it waits for its turn to connect
-	failures    int    // in a row
+	reason      string    // clients may see it
+	fault       string    // why the newest attempt has failed, or the connection was lost, until it is ready; not for clients
+	wants       bool      // it waits for its turn to connect
+	failures    int       // in a row
+	lostAt      time.Time // when a connection was lost that had been ready for long
 	nextAttempt time.Time
 	garbage     int // lines that were no message, ever
 	stderr      []string

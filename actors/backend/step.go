@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	steady      = 5 * time.Second        // ready for so long, the first reconnect is immediate
 	closeGrace  = 500 * time.Millisecond // stdin closed, then TERM, then KILL
 	openingTime = time.Second            // for a server over HTTP to take the end of the handshake and open its stream
 )
@@ -185,7 +184,6 @@ func (s *state) lose(now time.Time, reason string, out []kernel.Effect) []kernel
 
 // retreat ends the incarnation and waits in the phase for the next attempt.
 func (s *state) retreat(now time.Time, phase message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
-	wasReady := s.life.phase == message.Ready && now.Sub(s.conn.readySince) >= steady
 	lost := s.takeRepeatable(reason)
 	out = s.abandonPending(protocol.BackendDisconnected, reason, out)
 	out = s.shut(out)
@@ -193,13 +191,7 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 		out = s.failRounds(protocol.BackendDisconnected, reason, out)
 		return append(s.enter(now, message.Stopped, reason, out), kernel.Leave())
 	}
-	s.life.failures++
-	pause := time.Duration(0)
-	if !wasReady {
-		pause = jitter(s.rng, s.backoff(s.life.failures))
-	} else {
-		s.life.failures = 0
-	}
+	pause := s.pause(now, phase)
 	s.life.nextAttempt = now.Add(pause)
 	out = append(s.enter(now, phase, reason, out), lost...)
 	return append(out, kernel.WakeAfter(pause, reconnectDue{s.conn.incarnation}))

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"strings"
-	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -60,13 +59,4 @@ func (s *state) explain(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.pool, message.BackendChanged{
 		Backend: s.self, Replica: s.replica, Phase: s.life.phase, Incarnation: uint64(s.conn.incarnation), Reason: reason, Info: s.conn.info, Known: s.life.known,
 	}))
-}
-
-// backoff is the longest wait after so many failures in a row: reconnect.min, doubled with each, at most reconnect.max.
-func (s *state) backoff(failures int) time.Duration {
-	d := max(s.server.Reconnect.Min, time.Millisecond)
-	for i := 1; i < failures && d < s.server.Reconnect.Max; i++ {
-		d *= 2
-	}
-	return min(d, max(s.server.Reconnect.Max, s.server.Reconnect.Min))
 }

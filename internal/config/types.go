@@ -267,7 +267,8 @@ type Retry struct {
 // Reconnect bounds the pauses between attempts.
 type Reconnect struct {
 	// Min is the first pause; each further one is longer, with jitter. The very first attempt is immediate if the
-	// server had been ready for 5 s. Not above max. Default: 500ms.
+	// server had been ready for 5 s, and one at a URL is then tried a few times more in the first half second. Not above
+	// max. Default: 500ms.
 	Min time.Duration `key:"min" min:"1ms" max:"24h"`
 
 	// Max is the longest pause. Default: 60s.
