@@ -43,7 +43,7 @@ func (f front) Post(x *downstream.Exchange) {
 	}
 	if x.Origin.SessionID != "" {
 		if ref, ok := f.session(x.Origin.SessionID); ok {
-			ref.Tell(message.Inbound{Exchange: x, Admitted: admitted})
+			ref.TellHere(message.Inbound{Exchange: x, Admitted: admitted})
 			return
 		}
 		message.RefuseNoSession(x)

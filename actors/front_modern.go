@@ -65,7 +65,11 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		visit.Abandon(kernel.Gone)
 		return
 	}
-	desk.Tell(visit)
+	if x.Origin.Stdio { // its goroutine has the next message to read
+		desk.Tell(visit)
+		return
+	}
+	desk.TellHere(visit)
 }
 
 // desk finds a desk by its number.

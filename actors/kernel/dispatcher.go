@@ -1,15 +1,8 @@
 package kernel
 
-import (
-	"sync"
-	"time"
-)
+import "sync"
 
-const (
-	slice     = 200 * time.Microsecond // after which a busy actor lets others run
-	clockEach = 8                      // messages after which it looks at the clock
-	warm      = 64                     // goroutines kept for the next wake
-)
+const warm = 64 // goroutines kept for the next wake
 
 // dispatcher runs mailboxes on warm goroutines: a new goroutine for each wake would grow its stack each time,
 // which costs more than the message. It implements actor.Dispatcher.

@@ -18,6 +18,7 @@
 //	├─ mailbox   the queue; written by everybody under its mutex, read by the one goroutine that runs the actor
 //	└─ shell     one incarnation: the Logic, the buffer of effects, the context of Self.Go
 //	dispatcher   up to 64 warm goroutines that run whichever mailbox has work
+//	chain        what one goroutine runs: a mailbox, and then those that were idle until an actor of the chain told them something
 //
 // # Invariants
 //

@@ -50,8 +50,10 @@ type mailbox struct {
 	broken      bool // the incarnation at work has panicked
 	counts      counts
 
-	single  bool // Fate says when the next message is handled
-	current any  // user message being handled; touched by the processing goroutine alone
+	single  bool     // Fate says when the next message is handled
+	after   *mailbox // in the chain it waits in; touched by its goroutine alone
+	chain   *chain   // of the goroutine that runs it; touched by that alone, as is current
+	current any      // user message being handled
 	invoker actor.MessageInvoker
 	pool    actor.Dispatcher
 }
@@ -75,40 +77,82 @@ func (m *mailbox) init(owner *cell, limit int, fair bool) {
 
 // tell is Reference.Tell.
 func (m *mailbox) tell(msg any) {
+	if m.accept(msg) {
+		m.rouse()
+	}
+}
+
+// tellFrom is tell by an actor that c runs.
+func (m *mailbox) tellFrom(c *chain, msg any) {
+	if m.accept(msg) && !c.take(m) {
+		m.rouse()
+	}
+}
+
+// tellHere is Reference.TellHere.
+func (m *mailbox) tellHere(msg any) {
+	if m.accept(msg) {
+		m.runHere()
+	}
+}
+
+// rouse has some goroutine run the mailbox.
+func (m *mailbox) rouse() { m.pool.Schedule(m.process) }
+
+// runHere has the calling goroutine run the mailbox for a while.
+func (m *mailbox) runHere() {
+	if m.single {
+		m.rouse()
+		return
+	}
+	run(m, lentMost)
+}
+
+// run is what rouse has done: everything there is, and in a simulated world one message, as what comes after it is for Fate to say.
+func (m *mailbox) run() {
+	share := ownMost
+	if m.single {
+		share = 1
+	}
+	run(m, share)
+}
+
+// accept queues msg according to its class. It reports whether the mailbox has to be run by somebody from now on.
+func (m *mailbox) accept(msg any) (wake bool) {
 	class := classOf(msg)
 	var key any
 	if class == State || class == Step {
 		key = keyOf(msg)
 	}
-	m.post(entry{msg: msg, class: class}, key)
+	return m.post(entry{msg: msg, class: class}, key)
 }
 
 // tellOwn posts a timer's message or a result of Go for one incarnation. It is never refused.
 func (m *mailbox) tellOwn(incarnation uint32, msg any) {
-	m.post(entry{msg: msg, class: Outcome, incarnation: incarnation}, nil)
+	if m.post(entry{msg: msg, class: Outcome, incarnation: incarnation}, nil) {
+		m.rouse()
+	}
 }
 
-func (m *mailbox) post(e entry, key any) {
+func (m *mailbox) post(e entry, key any) (wake bool) {
 	lane := m.laneOf(e.msg)
 	m.mu.Lock()
-	m.admit(lane, e, key)
+	return m.admit(lane, e, key)
 }
 
 // admit queues e, releases mu, which is held, and deals with what lost its place.
-func (m *mailbox) admit(lane uint32, e entry, key any) {
+func (m *mailbox) admit(lane uint32, e entry, key any) (wake bool) {
 	lost, why := m.put(lane, e, key)
 	wake, spilled := m.wake(), m.spilled
 	m.spilled = nil
 	m.mu.Unlock()
-	if wake {
-		m.pool.Schedule(m.process)
-	}
 	if lost != nil {
 		m.owner.abandon(lost, why)
 	}
 	for _, msg := range spilled {
 		m.owner.abandon(msg, Overloaded)
 	}
+	return wake
 }
 
 // put queues e and returns the message that lost its place, if any: e's own or an older one. mu is held.
@@ -155,7 +199,7 @@ func (m *mailbox) settle(l *lane, depth, waits int) {
 	}
 }
 
-// wake reports whether process must be scheduled, and notes that it is. mu is held.
+// wake reports whether somebody must run the mailbox, and notes that it will be. mu is held.
 func (m *mailbox) wake() bool {
 	if m.scheduled || !m.started || !(m.system.len() > 0 || m.deliverable()) {
 		return false
@@ -213,7 +257,7 @@ func (m *mailbox) PostSystemMessage(msg any) {
 	wake := m.wake()
 	m.mu.Unlock()
 	if wake {
-		m.pool.Schedule(m.process)
+		m.rouse()
 	}
 }
 
@@ -234,7 +278,7 @@ func (m *mailbox) Start() {
 	wake := m.wake()
 	m.mu.Unlock()
 	if wake {
-		m.pool.Schedule(m.process)
+		m.rouse()
 	}
 }
 

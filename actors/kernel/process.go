@@ -3,8 +3,6 @@ package kernel
 import (
 	"errors"
 	"reflect"
-	"runtime"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -21,25 +19,13 @@ const (
 
 var errGoexit = errors.New("runtime.Goexit called")
 
-// run handles messages until there are none; in a simulated world one, and what comes after it is for Fate to say. At
-// most one goroutine per mailbox is in here.
-func (m *mailbox) run() {
-	if !m.single {
-		for m.turn() {
-		}
-		return
-	}
-	if m.turn() {
-		m.pool.Schedule(m.process)
-	}
-}
-
-// turn handles messages until none is left (false) or one panicked (true); in a simulated world it handles one (true).
+// turn handles messages until none is left (false), or until others of the chain have their turn, or one panicked (true).
 // runtime.Goexit in a handler, the way of t.FailNow, counts as a panic: the goroutine is lost, the actor is not.
-func (m *mailbox) turn() (again bool) {
-	idle := false
+func (m *mailbox) turn(c *chain) (again bool) {
+	m.chain = c
+	done := false
 	defer func() {
-		if idle {
+		if done {
 			return
 		}
 		if cause := recover(); cause != nil {
@@ -48,18 +34,9 @@ func (m *mailbox) turn() (again bool) {
 			return
 		}
 		m.failed(errGoexit)
-		m.pool.Schedule(m.process)
+		m.rouse()
 	}()
-	var began time.Time // of a long turn; the clock costs as much as a message does
-	for i := 1; ; i++ {
-		if i%clockEach == 0 {
-			if now := time.Now(); began.IsZero() {
-				began = now
-			} else if now.Sub(began) > slice {
-				runtime.Gosched()
-				began = time.Time{}
-			}
-		}
+	for !c.passes() {
 		e, what := m.next()
 		switch what {
 		case systemMessage:
@@ -71,14 +48,12 @@ func (m *mailbox) turn() (again bool) {
 		case outdated:
 			m.owner.abandon(e.msg, StoppedWhy)
 		case nothing:
-			idle = true
+			done = true
 			return false
 		}
-		if m.single {
-			idle = true
-			return true
-		}
 	}
+	done = true
+	return true
 }
 
 // next takes the message whose turn it is. With nothing the mailbox is idle and the next post schedules it.

@@ -16,7 +16,27 @@ func (r Reference) Tell(msg any) {
 	r.cell.box.tell(msg)
 }
 
-// TellWait is Tell for goroutines that can wait, such as readers of sockets; actors must not call it.
+// tellFrom is Tell by an actor that c runs.
+func (r Reference) tellFrom(c *chain, msg any) {
+	if r.cell == nil {
+		abandon(msg, Gone)
+		return
+	}
+	r.cell.box.tellFrom(c, msg)
+}
+
+// TellHere is Tell for goroutines that have nothing better to do, such as one that waits for the answer next: if the actor is
+// idle it handles msg on this goroutine before TellHere returns, and those it tells do likewise, within a share. The caller
+// holds no lock that an actor may want; actors must not call it.
+func (r Reference) TellHere(msg any) {
+	if r.cell == nil {
+		abandon(msg, Gone)
+		return
+	}
+	r.cell.box.tellHere(msg)
+}
+
+// TellWait is TellHere for goroutines that can wait, such as readers of sockets; actors must not call it.
 // Work and Outcome wait, first come first served, until the mailbox has room; other classes do not wait.
 // It returns ctx's cause when ctx ends, ErrGone when the actor stops first. With an error the message has not been
 // taken and is still the caller's: Abandon is not called.

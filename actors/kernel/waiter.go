@@ -83,7 +83,9 @@ func (m *mailbox) tellWait(ctx context.Context, msg any) error {
 		e.class = Outcome // it has its room
 		m.weight += size
 	}
-	m.admit(lane, e, key)
+	if m.admit(lane, e, key) {
+		m.runHere()
+	}
 	return nil
 }
 

@@ -1,0 +1,136 @@
+package kernel
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// telling is a Logic that tells others by effects, as actors do.
+type telling func(msg any, out []Effect) []Effect
+
+func (f telling) Step(_ time.Time, msg any, out []Effect) []Effect { return f(msg, out) }
+func (telling) Act(Self, any)                                      {}
+
+func spawnTelling(s *System, name string, f telling) Reference {
+	return Spawn(s, SpawnOptions{Name: name}, func(Self) Logic { return f })
+}
+
+// A message wanders through idle actors on the goroutine that brought it.
+func TestIdleActorsRunWhereTheyAreTold(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var said []any // without a lock: the race detector proves that it is one goroutine, or one after the other
+		last := spawnTelling(s, "last", func(msg any, out []Effect) []Effect {
+			if _, ok := msg.(int); ok {
+				said = append(said, msg)
+			}
+			return out
+		})
+		first := spawnTelling(s, "first", func(msg any, out []Effect) []Effect {
+			if n, ok := msg.(int); ok {
+				out = append(out, Tell(last, n+1))
+			}
+			return out
+		})
+		synctest.Wait()
+		first.TellHere(1)
+		if len(said) != 1 || said[0] != 2 {
+			t.Errorf("TellHere: said %v", said)
+		}
+		if err := first.TellWait(t.Context(), 2); err != nil || len(said) != 2 || said[1] != 3 {
+			t.Errorf("TellWait: said %v, %v", said, err)
+		}
+	})
+}
+
+// Two actors that never stop telling each other keep a goroutine that was lent for a share only, and go on without it.
+func TestALentGoroutineComesBack(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var here, there Reference
+		handled := make(chan struct{}, 1)
+		pong := func(to *Reference) telling {
+			return func(msg any, out []Effect) []Effect {
+				if n, ok := msg.(int); ok && n < 1000 {
+					return append(out, Tell(*to, n+1))
+				} else if ok {
+					handled <- struct{}{}
+				}
+				return out
+			}
+		}
+		here, there = spawnTelling(s, "here", pong(&there)), spawnTelling(s, "there", pong(&here))
+		synctest.Wait()
+		here.TellHere(0)
+		if len(handled) != 0 {
+			t.Error("the goroutine that was lent has done all the work")
+		}
+		<-handled
+	})
+}
+
+// An actor with much to do does not keep those waiting that it has woken.
+func TestABusyActorLetsThoseRunThatItWakes(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var handled, when atomic.Int32
+		woken := spawnTelling(s, "woken", func(msg any, out []Effect) []Effect {
+			if msg == 0 {
+				when.Store(handled.Load())
+			}
+			return out
+		})
+		g := make(gate)
+		busy := spawnTelling(s, "busy", func(msg any, out []Effect) []Effect {
+			switch m := msg.(type) {
+			case gate:
+				<-m
+			case int:
+				if handled.Add(1); m == 0 {
+					return append(out, Tell(woken, m))
+				}
+			}
+			return out
+		})
+		synctest.Wait()
+		busy.Tell(g)
+		for i := range 1000 {
+			busy.Tell(i)
+		}
+		close(g)
+		synctest.Wait()
+		if n := when.Load(); n < 1 || n > clockEach {
+			t.Errorf("woken by the first message, handled after %d", n)
+		}
+	})
+}
+
+// A goroutine that ends in a handler leaves nobody behind.
+func TestGoexitKeepsTheChain(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		said := newAsk(1)
+		second := Spawn(s, SpawnOptions{Name: "second"}, on(func(_ Self, msg any) {
+			if a, ok := msg.(*ask); ok {
+				a.handled()
+			}
+		}))
+		mean := spawnTelling(s, "mean", func(msg any, out []Effect) []Effect {
+			if msg == "end" {
+				runtime.Goexit()
+			}
+			return out
+		})
+		first := spawnTelling(s, "first", func(msg any, out []Effect) []Effect {
+			if a, ok := msg.(*ask); ok {
+				return append(out, Tell(mean, "end"), Tell(second, a))
+			}
+			return out
+		})
+		synctest.Wait()
+		go first.TellHere(said)
+		synctest.Wait()
+		if said.answer() != "handled" {
+			t.Errorf("second: %s", said.answer())
+		}
+	})
+}
