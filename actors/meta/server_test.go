@@ -178,7 +178,7 @@ func TestSearchFollows(t *testing.T) {
 	d.has("a", protocol.Tools, described("alpha", "one"), described("beta", "two"))
 	d.publish()
 	d.found("", `{"query":"alpha"}`)
-	made := d.index.bleve
+	made := d.index.ranking
 	for round := range 20 {
 		word := strings.Repeat(string(rune('a'+round)), 5)
 		d.has("a", protocol.Tools, described("alpha", word), described("new"+word, "new"))
@@ -193,14 +193,14 @@ func TestSearchFollows(t *testing.T) {
 			t.Fatalf("what has gone: %v", got)
 		}
 	}
-	if d.index.bleve != made {
+	if d.index.ranking != made {
 		t.Error("the index was made anew, not updated")
 	}
-	d.index.garbage = batchSize + 100
+	d.index.garbage = leastGarbage + 100
 	d.has("a", protocol.Tools, described("alpha", "late"))
 	d.publish()
-	if got := d.found("", `{"query":"late"}`); len(got) != 1 || d.index.bleve == made || d.index.garbage != 0 {
-		t.Errorf("with much garbage: found %v, made anew %v", got, d.index.bleve != made)
+	if got := d.found("", `{"query":"late"}`); len(got) != 1 || d.index.ranking == made || d.index.garbage != 0 {
+		t.Errorf("with much garbage: found %v, made anew %v", got, d.index.ranking != made)
 	}
 	d.index.close()
 	if _, text, isError := d.result("", searchCatalog, `{"query":"late"}`); !isError || !strings.Contains(text, "again") {

@@ -73,32 +73,32 @@ var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", 
 // foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
 // except in protocol, which takes the standard library and protocolTakes alone.
 var foreign = map[string][]string{
-	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
-	"github.com/orcaman/concurrent-map":      {"actors/kernel"},
-	"github.com/valyala/fasthttp":            {"protocol/downstream", "protocol/upstream/remote"},
-	"github.com/rivo/tview":                  {"tui"},
-	"github.com/gdamore/tcell":               {"tui"},
-	"github.com/spf13/cobra":                 {"cmd/goblin-actor"},
-	"github.com/goccy/go-yaml":               {"internal/config", "cmd/goblin-actor"},
-	"github.com/tailscale/hujson":            {"internal/desktop"},
-	"github.com/fsnotify/fsnotify":           {"internal/config", "cmd/goblin-actor"},
-	"go.etcd.io/bbolt":                       {"actors/store"},
-	"github.com/VictoriaMetrics/metrics":     {"internal/status", "internal/admin"},
-	"github.com/yosida95/uritemplate":        {"protocol"},
-	"github.com/blevesearch":                 {"actors/meta"},
-	"github.com/mark3labs/mcp-go":            {},                                                                                                                   // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk": {},                                                                                                                   // a foreign peer in tests
-	"net/http":                               {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest"}, // demo: names of statuses
-	"golang.org/x/perf":                      {"bench"},
-	"github.com/google/go-cmp":               {},
-	"pgregory.net/rapid":                     {},
-	"github.com/rogpeppe/go-internal":        {},
-	module + "/internal/actortest":           {}, // tests only
-	module + "/internal/gatetest":            {},
-	module + "/protocol/upstream/linktest":   {},
-	module + "/cmd":                          {},
-	module + "/bench":                        {"cmd/goblin-actor", "bench"},
-	module + "/tests":                        {},
+	"github.com/asynkron/protoactor-go":       {"actors/kernel"},
+	"github.com/orcaman/concurrent-map":       {"actors/kernel"},
+	"github.com/valyala/fasthttp":             {"protocol/downstream", "protocol/upstream/remote"},
+	"github.com/rivo/tview":                   {"tui"},
+	"github.com/gdamore/tcell":                {"tui"},
+	"github.com/spf13/cobra":                  {"cmd/goblin-actor"},
+	"github.com/goccy/go-yaml":                {"internal/config", "cmd/goblin-actor"},
+	"github.com/tailscale/hujson":             {"internal/desktop"},
+	"github.com/fsnotify/fsnotify":            {"internal/config", "cmd/goblin-actor"},
+	"go.etcd.io/bbolt":                        {"actors/store"},
+	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
+	"github.com/yosida95/uritemplate":         {"protocol"},
+	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                   // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {},                                                                                                                   // a foreign peer in tests
+	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest"}, // demo: names of statuses
+	"golang.org/x/perf":                       {"bench"},
+	"github.com/google/go-cmp":                {},
+	"pgregory.net/rapid":                      {},
+	"github.com/rogpeppe/go-internal":         {},
+	module + "/internal/actortest":            {}, // tests only
+	module + "/internal/gatetest":             {},
+	module + "/protocol/upstream/linktest":    {},
+	module + "/cmd":                           {},
+	module + "/bench":                         {"cmd/goblin-actor", "bench"},
+	module + "/tests":                         {},
 }
 
 // protocolTakes is all that protocol may import from outside the standard library.

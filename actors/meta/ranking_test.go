@@ -1,0 +1,107 @@
+package meta
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func everything(string) bool { return true }
+
+// ids are those of what a search for the terms finds.
+func (r *ranking) ids(terms ...string) (list []string) {
+	found, _, _ := r.best(context.Background(), terms, 100, everything)
+	for _, h := range found {
+		list = append(list, h.id)
+	}
+	return list
+}
+
+// rankingOf has documents with these texts and an empty name.
+func rankingOf(texts ...string) *ranking {
+	r := newRanking()
+	for i, text := range texts {
+		r.add(fmt.Sprint(i), [fields][]string{fieldText: strings.Fields(text)})
+	}
+	return r
+}
+
+func TestRanking(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		texts []string
+		query string
+		want  string
+	}{
+		{"a word that is rare says more", []string{"x common", "x rare", "y common", "z common"}, "common rare", "1 0 2 3"},
+		{"all words come before one of them", []string{"a a a a", "a b", "b b b b"}, "a b", "1 0 2"},
+		{"in a short text a word says more", []string{"a q q q q q q q", "a q", "q"}, "a", "1 0"},
+		{"twice says more than once", []string{"a b c d", "a a c d", "e f g h"}, "a", "1 0"},
+		{"equals come by their ids", []string{"a", "a", "b"}, "a", "0 1"},
+		{"nothing has it", []string{"a"}, "b", ""},
+		{"nothing is looked for", []string{"a"}, "", ""},
+	} {
+		if got := strings.Join(rankingOf(c.texts...).ids(strings.Fields(c.query)...), " "); got != c.want {
+			t.Errorf("%s: %q in %q: %s, want %s", c.what, c.query, c.texts, got, c.want)
+		}
+	}
+	names := newRanking()
+	names.add("text", [fields][]string{{"b"}, {"a"}})
+	names.add("name", [fields][]string{{"a"}, {"b"}})
+	if got := names.ids("a"); !slices.Equal(got, []string{"name", "text"}) {
+		t.Errorf("in a name a word says more: %v", got)
+	}
+}
+
+// What is dropped counts for nothing: a ranking with documents dropped finds what one does that never had them, in the same order; and
+// the best few are the first of all.
+func TestRankingForgets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}), 0, 6)
+		churned, clean := newRanking(), newRanking()
+		for i := range rapid.IntRange(0, 200).Draw(t, "documents") {
+			texts := [fields][]string{text.Draw(t, "name"), text.Draw(t, "text")}
+			number := churned.add(fmt.Sprint(i), texts)
+			if rapid.Bool().Draw(t, "drop") {
+				churned.drop(number)
+			} else {
+				clean.add(fmt.Sprint(i), texts)
+			}
+		}
+		query := text.Draw(t, "query")
+		want, total, _ := clean.best(context.Background(), query, 1000, everything)
+		got, found, _ := churned.best(context.Background(), query, 1000, everything)
+		if !slices.Equal(got, want) || found != total || total != len(want) {
+			t.Fatalf("found %d %v, want %d %v", found, got, total, want)
+		}
+		n := rapid.IntRange(1, 50).Draw(t, "n")
+		few, found, _ := churned.best(context.Background(), query, n, everything)
+		if !slices.Equal(few, want[:min(n, len(want))]) || found != total {
+			t.Fatalf("the best %d of %d: %v, want %v", n, found, few, want)
+		}
+	})
+}
+
+// A search that nobody waits for any more ends.
+func TestRankingStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err := rankingOf("a").best(ctx, []string{"a"}, 1, everything); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestTerms(t *testing.T) {
+	for text, want := range map[string]string{
+		"requests requested request": "request request request", "the of and": "", "will issues": "will issu", "": "",
+		"日本語": "日 本 語", "カタカナ": "カタカナ", "größe résumé": "größe résumé", "pull a request": "pull request", "x": "x",
+	} {
+		if got := strings.Join(stemmer{}.terms(nil, text), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
