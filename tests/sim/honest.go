@@ -95,9 +95,11 @@ func (c *client) promised(a *ask) {
 	c.w.promises = append(c.w.promises, a)
 }
 
-// inTime is the bound. Where turns are put off, a request passes about thirty of them, each by up to two seconds.
+// inTime is the bound. Where turns are put off, a request passes about thirty of them, each by up to two seconds; and on an actor that all use,
+// such as a server's only connection, it waits behind as much as all clients may have in flight, each by as long as a turn takes on average.
 func (w *world) inTime() time.Duration {
-	return promisedIn + min(time.Duration(w.p.Sloth)*2*time.Second, 30*time.Second)
+	crowd := time.Duration(len(w.p.Clients)*w.p.Limits.MaxInFlightPerClient*w.p.Sloth) * time.Millisecond // Sloth thousandths of the turns, by a second
+	return promisedIn + min(time.Duration(w.p.Sloth)*2*time.Second, 30*time.Second) + crowd
 }
 
 // kept holds an answer to an honest request against the law.
