@@ -37,7 +37,7 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 	one("mcp-go 1.2.1, stdio, legacy", "mgstdio", legacyVersion, plainServer, with(mcpGo, "protocol", "legacy"))
 	one("mcp-go 1.2.1, HTTP, legacy", "mghttp", legacyVersion, shufflingServer, http(mcpGoHTTP(t, legacyVersion)))
 	one("mcp-go 1.2.1, stdio, modern", "mgstdiom", modernVersion, plainServer, with(mcpGo, "protocol", "modern"))
-	one("mcp-go 1.2.1, HTTP, modern", "mghttpm", modernVersion, plainServer, http(mcpGoHTTP(t)))
+	one("mcp-go 1.2.1, HTTP, modern", "mghttpm", modernVersion, shufflingServer, http(mcpGoHTTP(t)))
 	one("mcp-go 1.2.1, SSE", "mgsse", legacyVersion, plainServer, map[string]any{"url": mcpGoSSE(t), "type": "sse"})
 
 	v2 := map[string]any{"command": "node", "args": []string{absolute(t, "servers/typescript-v2.mjs")}}
@@ -150,7 +150,8 @@ func plainServer(f *fixture) *fixture {
 }
 
 // shufflingServer deals what it says at random to the response of a call and to the GET stream of its session
-// (mcp-go 1.2.1, server/streamable_http.go: both read the session's one channel).
+// (mcp-go 1.2.1, server/streamable_http.go: both read the session's one channel). One of both eras does so to legacy clients, whose
+// calls the gateway makes in a legacy session: 2 1 3 was seen on the wire, and of 5000 calls of the modern era none out of order.
 func shufflingServer(f *fixture) *fixture {
 	f = plainServer(f)
 	f.shuffles = true

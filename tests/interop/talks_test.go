@@ -43,7 +43,7 @@ type fixture struct {
 	prompt    ask
 	echo      ask
 	progress  ask
-	shuffles  bool // progress may come in any order
+	shuffles  bool // what it says in a legacy session may come in any order
 	slow      ask  // is cancelled at its first progress
 	elicit    ask
 	form      map[string]any // the answer to elicit
