@@ -55,6 +55,37 @@ func (l *Lines) Next() (piece []byte, ended bool, err error) {
 	}
 }
 
+// Rest reads more of a line that has not ended, straight into rope where it is long; ended says that the line ends with it. All
+// that Next returned of the line must be in rope. Not for lines that end with a lone \r.
+func (l *Lines) Rest(rope *Rope) (ended bool, err error) {
+	if l.start < l.end || l.err != nil || rope.N < ropeSmall || rope.Err != nil {
+		piece, ended, err := l.Next()
+		rope.Add(piece)
+		return ended, err
+	}
+	free := rope.tail()
+	if rope.Err != nil {
+		return l.Rest(rope)
+	}
+	free = free[:min(len(free), linesMax)]
+	n, err := l.R.Read(free)
+	if i := bytes.IndexByte(free[:n], '\n'); i >= 0 {
+		l.keep(free[i+1:n], err)
+		rope.grow(i)
+		return true, nil
+	}
+	rope.grow(n)
+	return false, err
+}
+
+// keep puts what was read behind a line into the buffer, which is empty.
+func (l *Lines) keep(rest []byte, err error) {
+	if len(l.buf) < len(rest) {
+		l.buf = make([]byte, linesMax)
+	}
+	l.start, l.end, l.err = 0, copy(l.buf, rest), err
+}
+
 // Peek returns what is buffered once it is more than blanks, or all there is. It blocks while the stream has nothing.
 func (l *Lines) Peek() []byte {
 	for {

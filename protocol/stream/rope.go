@@ -10,11 +10,15 @@ import (
 const (
 	ropeSmall = 64 << 10 // bytes of a message gathered in a buffer that is used again and not counted
 	ropeChunk = 1 << 20  // largest chunk beyond it
+	ropeSpare = 64       // a message is expected to be one part of so many longer than the last one
 	ropeEnd   = 128      // how much is kept of the end of a message that was too large
 )
 
 // Rope gathers a message that comes in pieces and whose length nobody knows, without ever copying what it has
 // but once at the end: a message of n bytes costs 2n, not the 3n of a growing buffer. Used by one goroutine.
+//
+// Who has sent a large message mostly sends another one of its size: room for that is taken as one chunk, and if the message
+// fits it stays where it is.
 //
 // A message that exceeds max, or the budget, sets err; the rest of it is dropped, its first bytes stay in small,
 // its last ones in end.
@@ -26,6 +30,8 @@ type Rope struct {
 	chunks [][]byte           // the rest
 	lent   []*protocol.Memory // what the chunks lie in
 	N      int                // bytes gathered
+	expect int                // how long a large message probably is; 0 = nobody knows
+	moved  bool               // what is in Small stands at the beginning of the first chunk too
 	taken  int                // bytes taken from budget
 	End    []byte             // the last bytes of what was added after err
 	Err    error
@@ -80,16 +86,38 @@ func (r *Rope) tail() []byte {
 	} else if last := r.chunks[len(r.chunks)-1]; len(last) < cap(last) {
 		return last[len(last):cap(last)]
 	}
+	if len(r.chunks) == 0 && r.expect > r.N && r.expect <= r.Max {
+		return r.whole()
+	}
 	size := min(max(r.N, ropeSmall), ropeChunk, max(r.Max-r.N, 0)+1) // one byte more shows that it is too long
-	if !r.Budget.Take(size) {
+	if !r.take(size) {
 		r.fail(ErrOverBudget)
 		return nil
+	}
+	return r.chunks[len(r.chunks)-1][:size]
+}
+
+// whole is tail where there is room for all of the message that is expected.
+func (r *Rope) whole() []byte {
+	size := r.expect
+	if r.expect = 0; !r.take(size) {
+		return r.tail()
+	}
+	r.chunks[0] = append(r.chunks[0], r.Small...)
+	r.moved = true
+	return r.chunks[0][r.N:size]
+}
+
+// take adds a chunk, if the budget has room for it.
+func (r *Rope) take(size int) bool {
+	if !r.Budget.Take(size) {
+		return false
 	}
 	r.taken += size
 	chunk := protocol.NewMemory(size)
 	r.lent = append(r.lent, chunk)
 	r.chunks = append(r.chunks, chunk.Bytes()[:0])
-	return chunk.Bytes()
+	return true
 }
 
 // grow counts n bytes that were put into tail.
@@ -123,12 +151,20 @@ func (r *Rope) Take() ([]byte, *protocol.Memory) {
 	if r.N < protocol.MemoryMin {
 		return r.Bytes(), nil
 	}
+	r.expect = r.N + r.N/ropeSpare
+	if r.moved && len(r.chunks) == 1 && cap(r.chunks[0])/2 <= r.N {
+		message, memory := r.chunks[0], r.lent[0]
+		r.chunks, r.lent = r.chunks[:0], r.lent[:0]
+		return message, memory
+	}
 	memory := protocol.NewMemory(r.N)
 	return r.appendTo(memory.Bytes()[:0]), memory
 }
 
 func (r *Rope) appendTo(message []byte) []byte {
-	message = append(message, r.Small...)
+	if !r.moved {
+		message = append(message, r.Small...)
+	}
 	for _, c := range r.chunks {
 		message = append(message, c...)
 	}
@@ -143,12 +179,12 @@ func (r *Rope) drop() {
 	}
 	clear(r.lent)
 	clear(r.chunks)
-	r.lent, r.chunks = r.lent[:0], r.chunks[:0]
+	r.lent, r.chunks, r.moved = r.lent[:0], r.chunks[:0], false
 }
 
 // Reset forgets the message and gives its bytes back.
 func (r *Rope) Reset() {
 	r.drop()
 	r.Budget.Give(r.taken)
-	r.Small, r.N, r.taken, r.Err = r.Small[:0], 0, 0, nil
+	r.Small, r.N, r.taken, r.Err, r.moved = r.Small[:0], 0, 0, nil, false
 }

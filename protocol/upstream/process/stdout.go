@@ -41,30 +41,40 @@ type stdoutReader struct {
 
 func (r *stdoutReader) run() error {
 	for {
-		piece, ended, err := r.lines.Next()
+		ended, err := r.next()
 		if err != nil {
 			if r.rope.N > 0 { // the last line may lack its end
 				_ = r.gathered()
 			}
 			return err
 		}
-		if !r.begun {
-			r.begun = true
-			piece = bytes.TrimPrefix(piece, []byte("\xef\xbb\xbf"))
-		}
-		if ended && r.rope.N == 0 && len(piece) <= r.rope.Max {
-			if err := r.whole(piece); err != nil {
-				return err
-			}
+		if !ended {
 			continue
 		}
-		r.rope.Add(piece)
-		if ended {
-			if err := r.gathered(); err != nil {
-				return err
-			}
+		if err := r.gathered(); err != nil {
+			return err
 		}
 	}
+}
+
+// next reads a piece of a line into the rope; ended says that the line ends with it. A line that came at once is told from where it lies.
+func (r *stdoutReader) next() (ended bool, err error) {
+	if r.rope.N > 0 {
+		return r.lines.Rest(&r.rope)
+	}
+	piece, ended, err := r.lines.Next()
+	if err != nil {
+		return false, err
+	}
+	if !r.begun {
+		r.begun = true
+		piece = bytes.TrimPrefix(piece, []byte("\xef\xbb\xbf"))
+	}
+	if ended && len(piece) <= r.rope.Max {
+		return false, r.whole(piece)
+	}
+	r.rope.Add(piece)
+	return ended, nil
 }
 
 // whole tells a line that stands in the read buffer.
