@@ -16,7 +16,7 @@ import (
 // shownPath is how much of PATH the error of a missing program tells.
 const shownPath = 120
 
-// processes are the programs that run. It is the one thing all links share, for KillAll alone.
+// processes are the programs that run. All links share it, for KillAll alone, and beside it only the count of wide pipes.
 var processes = struct {
 	sync.Mutex
 	running map[*child]struct{}

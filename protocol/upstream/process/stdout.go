@@ -12,7 +12,10 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-const stderrBytes = 4 << 10 // longest line of stderr told; the rest of it is dropped
+const (
+	stderrBytes = 4 << 10   // longest line of stderr told; the rest of it is dropped
+	largeLine   = 128 << 10 // who prints such a line prints others, and gets a wider pipe for them
+)
 
 // readStdout tells what the process says, until the pipe ends or its deadline after the exit. It tells Opened first.
 // While the sink has no room nothing is read, and the pipe stalls the process.
@@ -23,7 +26,8 @@ func (p *link) readStdout(child *child) {
 	if err != nil {
 		return
 	}
-	r := stdoutReader{link: p, lines: stream.Lines{R: child.stdout}, rope: stream.Rope{Max: p.o.MaxMessageBytes, Budget: p.o.Budget}}
+	r := stdoutReader{link: p, pipe: child.stdout, lines: stream.Lines{R: child.stdout}, rope: stream.Rope{Max: p.o.MaxMessageBytes, Budget: p.o.Budget}}
+	defer r.end()
 	if err := r.run(); err == io.EOF {
 		p.fail(errStdoutClosed)
 	} else {
@@ -34,6 +38,8 @@ func (p *link) readStdout(child *child) {
 // stdoutReader turns stdout into events.
 type stdoutReader struct {
 	link  *link
+	pipe  *os.File // what lines reads, until it was looked whether it can be wider
+	wide  bool     // it is
 	lines stream.Lines
 	rope  stream.Rope // the pieces of a line that did not come at once
 	begun bool        // a line was read
@@ -57,9 +63,18 @@ func (r *stdoutReader) run() error {
 	}
 }
 
+func (r *stdoutReader) end() {
+	if r.wide {
+		narrowed()
+	}
+}
+
 // next reads a piece of a line into the rope; ended says that the line ends with it. A line that came at once is told from where it lies.
 func (r *stdoutReader) next() (ended bool, err error) {
 	if r.rope.N > 0 {
+		if r.rope.N >= largeLine && r.pipe != nil {
+			r.wide, r.pipe = widen(r.pipe), nil
+		}
 		return r.lines.Rest(&r.rope)
 	}
 	piece, ended, err := r.lines.Next()
