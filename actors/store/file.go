@@ -115,11 +115,13 @@ func read(path string, wait time.Duration) (contents, error) {
 	return c, nil
 }
 
-// create makes the file, unless another gateway has just done so: then it reads that one's.
+// create makes the file, unless another gateway has just done so: then it reads that one's. The disk is not waited for, as the whole start
+// waits for this: what a power cut takes from the file is a key that is seconds old, and the first write of what is learned waits for all of it.
 func create(path string, wait time.Duration) (contents, error) {
 	var c contents
 	_, _ = rand.Read(c.key[:]) // never fails
 	err := withFile(path, false, wait, func(db *bbolt.DB) error {
+		db.NoSync, db.NoGrowSync = true, true
 		return db.Update(func(tx *bbolt.Tx) error {
 			if err := fill(tx, c.key); err != nil {
 				return err
