@@ -21,9 +21,16 @@ func (s *Snapshot) holdings(kind protocol.ItemKind, naming Naming) holdings {
 	return s.main.templates.owned
 }
 
-// of returns the item as it was; nil when it was not there, or asked for another name than now.
-func (h holdings) of(it *item) *item {
-	old := h[ownName{it.server.Name, it.own}]
+// of returns the item as it was; nil when it was not there, or asked for another name than now. before is what was made of it, if that
+// is known: a look into a large table costs more than all else that is done with an item.
+func (h holdings) of(it, before *item) *item {
+	if h == nil {
+		return nil
+	}
+	old := before
+	if old == nil {
+		old = h[ownName{it.server.Name, it.own}]
+	}
 	if old == nil || old.own != it.own || old.want != it.want {
 		return nil
 	}

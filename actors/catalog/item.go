@@ -40,6 +40,31 @@ func itemsOf(o *offer, kind protocol.ItemKind) []*item {
 	return list
 }
 
+// items returns those of all servers, and beside each what previous made of the same one; nil = it did not have it.
+func (s *Snapshot) items(kind protocol.ItemKind, previous *Snapshot) (items, before []*item) {
+	n := 0
+	for _, server := range s.everybody() {
+		n += len(s.byName[server.Name].lots[kind].items)
+	}
+	items, before = make([]*item, 0, n), make([]*item, 0, n)
+	for _, server := range s.everybody() {
+		o := s.byName[server.Name]
+		o.items[kind] = itemsOf(o, kind)
+		items, before = append(items, o.items[kind]...), append(before, previous.itemsLike(o, kind)...)
+		s.warnings = append(s.warnings, o.lots[kind].warnings...)
+	}
+	return items, before
+}
+
+// itemsLike returns what the snapshot made of the items that another offer of the server has, in the same order; nil stands for what it did
+// not have. Only of a list that is the same: items of another one are found by their names.
+func (s *Snapshot) itemsLike(o *offer, kind protocol.ItemKind) []*item {
+	if old := s.offer(o.server.Name); old != nil && old.lots[kind] == o.lots[kind] {
+		return old.items[kind]
+	}
+	return make([]*item, len(o.lots[kind].items))
+}
+
 // claim is an item that is about to get its public name.
 type claim struct {
 	*item
@@ -49,21 +74,18 @@ type claim struct {
 
 // inNamingOrder returns the items in the order in which they choose public names: those first that have one, then by server
 // as they come, within a server those that get the name they ask for to the letter first (plain says so), then by own
-// name. The order in which a server happens to list its items decides nothing.
-func inNamingOrder(items []*item, had holdings, plain func(*item) bool) []claim {
+// name. The order in which a server happens to list its items decides nothing. before are those of itemsLike.
+func inNamingOrder(items, before []*item, had holdings, plain func(*item) bool) []claim {
 	claims := make([]claim, len(items))
 	for i, it := range items {
-		claims[i] = claim{it, had.of(it), !plain(it)}
+		claims[i] = claim{it, had.of(it, before[i]), !plain(it)}
 	}
 	slices.SortStableFunc(claims, func(a, b claim) int {
 		if c := falseFirst(a.had == nil, b.had == nil); c != 0 {
 			return c
 		}
-		if c := cmp.Compare(a.server.Order, b.server.Order); c != 0 {
-			return c
-		}
-		if c := cmp.Compare(a.server.Name, b.server.Name); c != 0 {
-			return c
+		if a.server != b.server {
+			return cmp.Or(cmp.Compare(a.server.Order, b.server.Order), cmp.Compare(a.server.Name, b.server.Name))
 		}
 		if c := falseFirst(a.bent, b.bent); c != 0 {
 			return c

@@ -14,13 +14,13 @@ const (
 
 // nameAll gives the tools (or prompts) of all servers their public names.
 // Filtered items take part, so that no name moves when a filter changes.
-func nameAll(items []*item, naming Naming, had holdings) (warnings []string) {
+func nameAll(items, before []*item, naming Naming, had holdings) (warnings []string) {
 	choosePrefixed(items, naming)
 	for _, it := range items {
 		it.want = nameOf(it, naming)
 	}
 	taken := make(map[string]*item, len(items))
-	for _, it := range inNamingOrder(items, had, func(it *item) bool { return it.want == plainName(it, naming) }) {
+	for _, it := range inNamingOrder(items, before, had, func(it *item) bool { return it.want == plainName(it, naming) }) {
 		it.public = it.want
 		if it.had != nil {
 			it.public = it.had.public

@@ -41,7 +41,8 @@ type Snapshot struct {
 type offer struct {
 	server     *Server
 	lots       [protocol.ItemKinds]*lot
-	judge      *judge // of its resources and templates
+	items      [protocol.ItemKinds][]*item // what the main view has made of lots, in the same order
+	judge      *judge                      // of its resources and templates
 	counts     [protocol.ItemKinds]int
 	silent     [protocol.ItemKinds]bool
 	generation [protocol.ItemKinds]uint64 // the Version in which the server's own view last changed

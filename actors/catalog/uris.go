@@ -15,11 +15,11 @@ const (
 
 // nameURIs gives the resources (or templates) of all servers their public URIs and the other spelling of each.
 // A renamed resource is named as if its server had given the new URI.
-func nameURIs(items []*item, naming Naming, had holdings) (warnings []string) {
+func nameURIs(items, before []*item, naming Naming, had holdings) (warnings []string) {
 	for _, it := range items {
 		it.want = it.name
 	}
-	ordered := inNamingOrder(items, had, func(*item) bool { return true })
+	ordered := inNamingOrder(items, before, had, func(*item) bool { return true })
 	ids := make(map[string]*item, len(items))
 	publics := make(map[string]*item, len(items))
 	nobody := &item{}

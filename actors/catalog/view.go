@@ -24,7 +24,6 @@ type View struct {
 	resources    uris
 	templates    uris
 	linked       map[ownName][]*item // pages that tools link to and no list has, by server and URI: the tools that do
-	made         map[*parsed]*item
 	silent       [protocol.ItemKinds][]*Server
 	instructions string
 }
@@ -34,27 +33,21 @@ var viewOrder = [...]protocol.ItemKind{protocol.Resources, protocol.Templates, p
 
 // build makes the view of the whole catalog. Entries of previous that would come out the same are taken over.
 func (s *Snapshot) build(previous *Snapshot) *View {
-	v := &View{snapshot: s, servers: s.servers, pass: s.passes(), made: map[*parsed]*item{}, linked: map[ownName][]*item{}}
+	v := &View{snapshot: s, servers: s.servers, pass: s.passes(), linked: map[ownName][]*item{}}
 	for _, kind := range viewOrder {
-		var items []*item
-		for _, server := range s.everybody() {
-			o := s.byName[server.Name]
-			items = append(items, itemsOf(o, kind)...)
-			s.warnings = append(s.warnings, o.lots[kind].warnings...)
-		}
+		items, before := s.items(kind, previous)
 		switch {
 		case v.pass:
 		case kind == protocol.Tools || kind == protocol.Prompts:
-			s.warnings = append(s.warnings, nameAll(items, s.naming, previous.holdings(kind, s.naming))...)
+			s.warnings = append(s.warnings, nameAll(items, before, s.naming, previous.holdings(kind, s.naming))...)
 		default:
-			s.warnings = append(s.warnings, nameURIs(items, s.naming, previous.holdings(kind, s.naming))...)
+			s.warnings = append(s.warnings, nameURIs(items, before, s.naming, previous.holdings(kind, s.naming))...)
 		}
-		for _, it := range items {
-			if !s.byName[it.server.Name].hides(kind, it.own) {
-				v.makeEntry(it, previous)
-				s.byName[it.server.Name].counts[kind]++
+		for i, it := range items {
+			if o := s.byName[it.server.Name]; !o.hides(kind, it.own) {
+				v.makeEntry(it, before[i], previous)
+				o.counts[kind]++
 			}
-			v.made[it.parsed] = it
 		}
 		v.fill(kind, items, previous)
 	}
@@ -72,7 +65,7 @@ func (s *Snapshot) buildServer(o *offer, within *View) *View {
 		for _, it := range items {
 			it.name = it.own
 			if !o.hides(kind, it.own) && within.showsOwn(kind, o.server.Name, it.own) {
-				v.makeEntry(it, nil)
+				v.makeEntry(it, nil, nil)
 			}
 		}
 		v.fill(kind, items, nil)
@@ -91,10 +84,9 @@ func (s *Snapshot) passes() bool {
 		!s.naming.MetaTools && !renames(s.servers[0])
 }
 
-// makeEntry makes what clients see of the item, or takes over what previous made of it.
-func (v *View) makeEntry(it *item, previous *Snapshot) {
+// makeEntry makes what clients see of the item, or takes over what previous made of it: old, nil when it did not have it.
+func (v *View) makeEntry(it, old *item, previous *Snapshot) {
 	it.links = v.publicLinks(it)
-	old := previous.item(it.parsed)
 	same := old != nil && old.entry != nil && old.public == it.public && old.other == it.other && slices.Equal(old.links, it.links) &&
 		old.server.Name == it.server.Name && !previous.main.pass && !v.pass
 	if same && old.server == it.server {
@@ -145,14 +137,6 @@ func bindings(e *Entry) *protocol.Bindings {
 		return nil
 	}
 	return b
-}
-
-// item returns what the snapshot made of a parsed item, nil if it did not have it.
-func (s *Snapshot) item(p *parsed) *item {
-	if s == nil {
-		return nil
-	}
-	return s.main.made[p]
 }
 
 // fill puts the items of a kind into the view's list and tables.
