@@ -41,7 +41,7 @@ func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
 	connections := &o.Before // outlives a restart, so that an old connection's frames are never taken for a new one's
 	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
-		return &backend{Options: o, state: newState(o, self.Reference(), connections)}
+		return &backend{Options: o, state: newState(o, self.Reference(), connections), lend: self.Lend}
 	})
 }
 
@@ -49,7 +49,8 @@ func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
 type backend struct {
 	Options
 	state *state
-	link  upstream.Link // nil when there is none
+	link  upstream.Link               // nil when there is none
+	lend  func(job upstream.Job) bool // of the incarnation
 }
 
 func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -69,6 +70,7 @@ func (b *backend) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case write:
 		b.Metrics.Bytes(status.Out, len(a.out.Frame))
+		a.out.Lend = b.lend
 		b.link.Send(a.out)
 	case giveUp:
 		b.link.Cancel(a.ticket)

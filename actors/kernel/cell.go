@@ -81,7 +81,7 @@ func (m *mailbox) failed(cause any) {
 	m.broken = true
 	m.mu.Unlock()
 	msg := m.current
-	m.current = nil
+	m.current, m.lender = nil, 0
 	handling := "none"
 	if msg != nil {
 		handling = reflect.TypeOf(msg).String()

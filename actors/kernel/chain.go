@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,29 +25,60 @@ type chain struct {
 	left        int       // messages it may still handle
 	count       int       // that it has handled
 	began       time.Time // of a long run; the clock costs as much as a message does
+	lender      uint64    // names the goroutine and what it was lent for; 0 = it cannot be lent any further
+	job         Job       // of Self.Lend
 }
 
-var chains = sync.Pool{New: func() any { return new(chain) }}
+// Job is what is done on a goroutine that was lent, when the actors on it have done their part. It may wait.
+type Job = interface{ Do() }
 
-// run handles the messages of m and of what they wake, share at most; what is left goes to other goroutines.
-func run(m *mailbox, share int) {
+var (
+	chains  = sync.Pool{New: func() any { return new(chain) }}
+	lenders atomic.Uint64 // the last chain.lender
+)
+
+// run handles the messages of m and of what they wake, share at most; what is left goes to other goroutines. Then it does the
+// job that came of it, if one did.
+func run(m *mailbox, share int, lender uint64) {
 	c := chains.Get().(*chain)
-	c.left = share
-	defer c.end()
+	c.left, c.lender = share, lender
+	over := false
+	defer func() {
+		if !over { // runtime.Goexit in a handler
+			if job := c.end(); job != nil {
+				go job.Do()
+			}
+		}
+	}()
 	for c.push(m); c.first != nil && c.left > 0; {
 		if m := c.pop(); m.turn(c) {
 			c.push(m)
 		}
 	}
+	over = true
+	if job := c.end(); job != nil {
+		job.Do()
+	}
 }
 
-// end gives away what is left: the share is used up, or the goroutine ends in a handler (runtime.Goexit).
-func (c *chain) end() {
+// end gives away what is left and returns the job.
+func (c *chain) end() Job {
 	for c.first != nil {
 		c.pop().rouse()
 	}
+	job := c.job
 	*c = chain{}
 	chains.Put(c)
+	return job
+}
+
+// lend notes the job; false: this is another goroutine than the lender's, or has one already.
+func (c *chain) lend(lender uint64, job Job) bool {
+	if lender == 0 || c.lender != lender || c.job != nil {
+		return false
+	}
+	c.job = job
+	return true
 }
 
 // take adds a mailbox that was idle; false: somebody else has to run it.

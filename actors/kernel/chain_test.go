@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -132,5 +133,99 @@ func TestGoexitKeepsTheChain(t *testing.T) {
 		if said.answer() != "handled" {
 			t.Errorf("second: %s", said.answer())
 		}
+	})
+}
+
+type job func()
+
+func (j job) Do() { j() }
+
+// lending is an actor that has a job done on the goroutine of what it is told, if it can be had.
+func lending(s *System, name string, said *[]string) Reference {
+	return Spawn(s, SpawnOptions{Name: name}, on(func(self Self, msg any) {
+		if _, ok := msg.(*ask); !ok {
+			return
+		}
+		if !self.Lend(job(func() { *said = append(*said, "done") })) {
+			*said = append(*said, "refused")
+		}
+		if !self.Lend(job(func() {})) {
+			*said = append(*said, "one is enough")
+		}
+	}))
+}
+
+// A goroutine is lent to whatever follows from its message, once, and not to what others have sent.
+func TestLend(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var said []string
+		second := lending(s, "second", &said)
+		last := spawnTelling(s, "last", func(msg any, out []Effect) []Effect {
+			if _, ok := msg.(*ask); ok {
+				said = append(said, "last")
+			}
+			return out
+		})
+		first := spawnTelling(s, "first", func(msg any, out []Effect) []Effect {
+			if a, ok := msg.(*ask); ok {
+				return append(out, Tell(second, a), Tell(last, a))
+			}
+			return out
+		})
+		synctest.Wait()
+		expect := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			if !slices.Equal(said, want) {
+				t.Errorf("said %q, want %q", said, want)
+			}
+			said = nil
+		}
+		first.TellHere(newAsk(1))
+		expect("one is enough", "last", "done")
+		first.Tell(newAsk(2))
+		expect("refused", "one is enough", "last")
+		if err := first.TellWait(t.Context(), newAsk(3)); err != nil {
+			t.Error(err)
+		}
+		expect("refused", "one is enough", "last")
+	})
+}
+
+// What waits in the mailbox of a busy actor is handled on another goroutine, which is not the lender's to give.
+func TestLendNotByABusyActor(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		lent := make(chan bool, 1)
+		g := make(gate)
+		busy := Spawn(s, SpawnOptions{Name: "busy"}, on(func(self Self, msg any) {
+			switch m := msg.(type) {
+			case gate:
+				<-m
+			case *ask:
+				lent <- self.Lend(job(func() {}))
+			}
+		}))
+		busy.Tell(g)
+		synctest.Wait()
+		busy.TellHere(newAsk(1))
+		close(g)
+		if <-lent {
+			t.Error("lent a goroutine that has gone")
+		}
+	})
+}
+
+// A goroutine that ends in a handler leaves its job to another.
+func TestGoexitKeepsTheJob(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		done := make(chan struct{})
+		mean := Spawn(s, SpawnOptions{Name: "mean"}, on(func(self Self, msg any) {
+			if msg == "end" && self.Lend(job(func() { close(done) })) {
+				runtime.Goexit()
+			}
+		}))
+		synctest.Wait()
+		go mean.TellHere("end")
+		<-done
 	})
 }

@@ -52,7 +52,7 @@ func Leave() Effect { return Effect{Act: Leaving{}} }
 func (h *shell) perform(e Effect) {
 	switch a := e.Act.(type) {
 	case nil:
-		e.To.tellFrom(h.cell.box.chain, e.Msg)
+		e.To.tellFrom(&h.cell.box, e.Msg)
 	case Wake:
 		h.self.After(a.After, a.Msg)
 	case Logged:

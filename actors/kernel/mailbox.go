@@ -52,8 +52,9 @@ type mailbox struct {
 
 	single  bool     // Fate says when the next message is handled
 	after   *mailbox // in the chain it waits in; touched by its goroutine alone
-	chain   *chain   // of the goroutine that runs it; touched by that alone, as is current
+	chain   *chain   // of the goroutine that runs it; touched by that alone, as are current and lender
 	current any      // user message being handled
+	lender  uint64   // of that message
 	invoker actor.MessageInvoker
 	pool    actor.Dispatcher
 }
@@ -77,35 +78,35 @@ func (m *mailbox) init(owner *cell, limit int, fair bool) {
 
 // tell is Reference.Tell.
 func (m *mailbox) tell(msg any) {
-	if m.accept(msg) {
+	if m.accept(msg, 0) {
 		m.rouse()
 	}
 }
 
-// tellFrom is tell by an actor that c runs.
-func (m *mailbox) tellFrom(c *chain, msg any) {
-	if m.accept(msg) && !c.take(m) {
+// tellFrom is tell by the actor whose mailbox from is, while it is run.
+func (m *mailbox) tellFrom(from *mailbox, msg any) {
+	if m.accept(msg, from.lender) && !from.chain.take(m) {
 		m.rouse()
 	}
 }
 
 // tellHere is Reference.TellHere.
 func (m *mailbox) tellHere(msg any) {
-	if m.accept(msg) {
-		m.runHere()
+	if lender := lenders.Add(1); m.accept(msg, lender) {
+		m.runHere(lender)
 	}
 }
 
 // rouse has some goroutine run the mailbox.
 func (m *mailbox) rouse() { m.pool.Schedule(m.process) }
 
-// runHere has the calling goroutine run the mailbox for a while.
-func (m *mailbox) runHere() {
+// runHere has the calling goroutine run the mailbox for a while. lender: 0 = it cannot be lent any further.
+func (m *mailbox) runHere(lender uint64) {
 	if m.single {
 		m.rouse()
 		return
 	}
-	run(m, lentMost)
+	run(m, lentMost, lender)
 }
 
 // run is what rouse has done: everything there is, and in a simulated world one message, as what comes after it is for Fate to say.
@@ -114,17 +115,17 @@ func (m *mailbox) run() {
 	if m.single {
 		share = 1
 	}
-	run(m, share)
+	run(m, share, 0)
 }
 
 // accept queues msg according to its class. It reports whether the mailbox has to be run by somebody from now on.
-func (m *mailbox) accept(msg any) (wake bool) {
+func (m *mailbox) accept(msg any, lender uint64) (wake bool) {
 	class := classOf(msg)
 	var key any
 	if class == State || class == Step {
 		key = keyOf(msg)
 	}
-	return m.post(entry{msg: msg, class: class}, key)
+	return m.post(entry{msg: msg, class: class, lender: lender}, key)
 }
 
 // tellOwn posts a timer's message or a result of Go for one incarnation. It is never refused.

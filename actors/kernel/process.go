@@ -42,9 +42,9 @@ func (m *mailbox) turn(c *chain) (again bool) {
 		case systemMessage:
 			m.invoker.InvokeSystemMessage(e.msg)
 		case userMessage:
-			m.current = e.msg
+			m.current, m.lender = e.msg, e.lender
 			m.invoker.InvokeUserMessage(e.msg)
-			m.current = nil
+			m.current, m.lender = nil, 0
 		case outdated:
 			m.owner.abandon(e.msg, StoppedWhy)
 		case nothing:

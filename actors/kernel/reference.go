@@ -16,18 +16,18 @@ func (r Reference) Tell(msg any) {
 	r.cell.box.tell(msg)
 }
 
-// tellFrom is Tell by an actor that c runs.
-func (r Reference) tellFrom(c *chain, msg any) {
+// tellFrom is Tell by the actor whose mailbox from is, while it is run.
+func (r Reference) tellFrom(from *mailbox, msg any) {
 	if r.cell == nil {
 		abandon(msg, Gone)
 		return
 	}
-	r.cell.box.tellFrom(c, msg)
+	r.cell.box.tellFrom(from, msg)
 }
 
 // TellHere is Tell for goroutines that have nothing better to do, such as one that waits for the answer next: if the actor is
-// idle it handles msg on this goroutine before TellHere returns, and those it tells do likewise, within a share. The caller
-// holds no lock that an actor may want; actors must not call it.
+// idle it handles msg on this goroutine before TellHere returns, and those it tells do likewise, within a share; what comes of
+// msg may make use of the goroutine after that (Self.Lend). The caller holds no lock that an actor may want; actors must not call it.
 func (r Reference) TellHere(msg any) {
 	if r.cell == nil {
 		abandon(msg, Gone)

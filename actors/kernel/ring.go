@@ -4,6 +4,7 @@ package kernel
 type entry struct {
 	msg         any
 	order       uint64 // of arrival, over all lanes and their log lines together
+	lender      uint64 // of the goroutine it came on by TellHere, and all that follows from it; 0 = none
 	incarnation uint32 // 0 = for whichever incarnation comes; else timers and results of Go: for that one only
 	class       Class
 	weighed     bool // its Size counts in mailbox.weight

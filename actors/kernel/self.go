@@ -10,7 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Self is how one incarnation of an actor acts on the world. Stop, StopChild, SpawnChild and Next are for the actor's own
+// Self is how one incarnation of an actor acts on the world. Stop, StopChild, SpawnChild, Lend and Next are for the actor's own
 // goroutine (Act, the function that makes the Logic); the rest is safe everywhere.
 type Self struct{ life *life }
 
@@ -94,6 +94,13 @@ func (l *life) end() {
 // Next has the actor handle msg as soon as the effects at hand are carried out, before anything else that waits: what Do has to
 // tell the state, such as the reference of a child that may have ended already. It is for Do.
 func (s Self) Next(msg any) { s.life.next = append(s.life.next, msg) }
+
+// Lend has job done on the goroutine that brought, by TellHere, what the actor is handling, as soon as the actors on it have done their
+// part; it may wait there, so the one that waits for it is the one that asked. False: that goroutine is gone, or busy. It is for Act.
+func (s Self) Lend(job Job) bool {
+	m := &s.life.cell.box
+	return m.chain.lend(m.lender, job)
+}
 
 // Stop ends the actor after the message being handled. What is queued is abandoned.
 func (s Self) Stop() { s.life.cell.stop(WhyAsked) }

@@ -84,7 +84,7 @@ func (m *mailbox) tellWait(ctx context.Context, msg any) error {
 		m.weight += size
 	}
 	if m.admit(lane, e, key) {
-		m.runHere()
+		m.runHere(0)
 	}
 	return nil
 }

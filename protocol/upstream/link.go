@@ -36,7 +36,11 @@ type Outgoing struct {
 	Method  string                 // for HTTP headers (modern era)
 	Name    string                 // likewise: Mcp-Name, the server's own name or URI; "" = none
 	Headers []protocol.HeaderField // likewise: Mcp-Param-*, ready to be sent; the link only reads them
+	Lend    func(job Job) bool     // has job done on a goroutine that waits for the answer anyway; false, or nil: there is none
 }
+
+// Job is what a link does on a goroutine that was lent to it: something that takes a moment, not longer.
+type Job = interface{ Do() }
 
 // Sink is where a Link tells what happened. It blocks while the receiver has no room, which stalls the peer (back-pressure).
 // It returns an error when nobody listens any more.

@@ -32,7 +32,7 @@ type Options struct {
 // Plain http is spoken on connections of ours with fasthttp's parser, https and proxies of the environment with net/http.
 // MCP 2025-11-25, basic/transports#streamable-http.
 //
-// Each Send is a POST of its own in a goroutine of its own; nothing orders them. There is no timeout but on connecting
+// Each Send is a POST of its own in a goroutine of its own, or on one that is lent to it (Outgoing.Lend); nothing orders them. There is no timeout but on connecting
 // and on notifications: the clocks of a request belong to who sent it and end it with Cancel.
 // The headers of the options replace User-Agent and Host; what the protocol itself sets cannot be replaced.
 func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
@@ -51,6 +51,7 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	}
 	l.head = newHead(site, "", "")
 	l.trip = newRoundTripper(site, o)
+	_, l.plain = l.trip.(*plainTrip)
 	l.running.Go(func() {
 		_ = l.tell(upstream.Opened{})
 		close(l.opened)
@@ -65,6 +66,7 @@ type httpLink struct {
 	ctx      context.Context // ends when nobody needs what is still being told
 	cancel   context.CancelFunc
 	trip     roundTripper
+	plain    bool           // it is plainTrip
 	opened   chan struct{}  // closed once Opened was told
 	running  sync.WaitGroup // goroutines that may tell
 	refusals upstream.Refusals
@@ -74,6 +76,8 @@ type httpLink struct {
 	calls    map[uint64]*exchange // running exchanges by ticket
 	listener *exchange            // of the GET stream; nil = none
 	idle     []*worker            // the last one is the warmest
+	guests   []*worker            // without goroutine, for those that are lent
+	unlent   int                  // so many exchanges are made without those, as the last one took too long
 	fewest   int                  // idle workers at the least since the last sweep
 	sweep    *time.Timer          // nil while nothing is idle
 	closing  bool
@@ -97,6 +101,10 @@ func (l *httpLink) Send(o upstream.Outgoing) {
 	}
 	c := &exchange{Outgoing: o, link: l}
 	l.calls[o.Ticket] = c
+	if l.lent(c) {
+		l.mu.Unlock()
+		return
+	}
 	if n := len(l.idle); n > 0 {
 		w := l.idle[n-1]
 		l.idle[n-1] = nil
@@ -150,7 +158,7 @@ func (l *httpLink) Close(grace time.Duration) {
 	for _, w := range l.idle {
 		close(w.jobs)
 	}
-	l.idle = nil
+	l.idle, l.guests = nil, nil
 	if l.sweep != nil {
 		l.sweep.Stop()
 	}
@@ -250,11 +258,16 @@ func (l *httpLink) rest(w *worker, c *exchange) bool {
 		return false
 	}
 	l.idle = append(l.idle, w)
+	l.sweepLater()
+	return true
+}
+
+// sweepLater sees to it that idle ones are swept. With mu held.
+func (l *httpLink) sweepLater() {
 	if l.sweep == nil {
 		l.fewest = 0
 		l.sweep = time.AfterFunc(sweepEvery, l.sweepIdle)
 	}
-	return true
 }
 
 // sweepIdle ends the workers that nobody needed since the last sweep, and closes connections likewise.
@@ -272,6 +285,7 @@ func (l *httpLink) sweepIdle() {
 	l.idle = append(l.idle[:0], l.idle[n:]...)
 	clear(l.idle[len(l.idle):cap(l.idle)])
 	l.fewest = len(l.idle)
+	l.guests = nil
 	if len(l.idle) == 0 && !busy {
 		l.sweep = nil
 		return
@@ -285,6 +299,7 @@ type exchange struct {
 	link              teller // nil likewise
 	session           string // what its request carried
 	written           bool   // Written was told
+	lent              bool   // its goroutine was lent: it cannot wait for long
 	ended             bool   // Received{Last}, Ended or NotSent was told
 
 	mu    sync.Mutex

@@ -29,10 +29,13 @@ type worker struct {
 	link *httpLink
 	jobs chan *exchange // capacity 1; closed when the worker is to end
 
-	answer httpAnswer
-	sse    stream.EventReader
-	frames []protocol.Frame
-	taken  int // of the budget, for the body
+	guest   *exchange // for Do
+	next    step      // with which an exchange goes on that was begun on a lent goroutine
+	request httpRequest
+	answer  httpAnswer
+	sse     stream.EventReader
+	frames  []protocol.Frame
+	taken   int // of the budget, for the body
 }
 
 func newWorker(l *httpLink) *worker {
@@ -50,14 +53,17 @@ func (w *worker) run(c *exchange) {
 	}
 }
 
-// exchange makes one POST and tells everything that comes of it.
-func (w *worker) exchange(c *exchange) {
+// exchange makes one POST, or goes on with it, and tells everything that comes of it. false: it would have to wait, and must not.
+func (w *worker) exchange(c *exchange) (done bool) {
 	if !c.Request {
 		late := time.AfterFunc(unansweredFor, func() { c.cancel(fmt.Errorf("no answer within %v", unansweredFor)) })
 		defer late.Stop()
 	}
 	clean := false
 	err := w.post(c)
+	if c.lent && w.mustWait(err) {
+		return false
+	}
 	sent := err == nil
 	if sent {
 		clean, err = w.read(c)
@@ -65,6 +71,7 @@ func (w *worker) exchange(c *exchange) {
 	w.link.o.Budget.Give(len(c.Frame) + w.taken)
 	w.taken = 0
 	w.sse.Rope.Reset()
+	w.request = httpRequest{}
 	canceled := c.hold(nil) != nil
 	if sent {
 		w.link.trip.done(&w.answer, clean && !canceled)
@@ -72,22 +79,22 @@ func (w *worker) exchange(c *exchange) {
 	if !c.ended {
 		w.end(c, c.why(err))
 	}
+	return true
 }
 
 // post sends the frame and reads the head of the answer, following redirects within the origin.
 func (w *worker) post(c *exchange) error {
+	next := w.next
+	if w.next = stepAsk; next == stepBody {
+		return nil
+	}
 	initialize := c.Method == protocol.MethodInitialize.String()
 	for range maxRedirects {
-		head := w.link.current()
-		c.session = head.session
-		if initialize || head.modern() {
-			c.session = ""
-		}
-		r := httpRequest{verb: http.MethodPost, head: head, bare: initialize, body: c.Frame, method: c.Method, name: c.Name, headers: c.Headers}
-		if err := w.link.trip.send(c, &r, &w.answer); err != nil {
+		if err := w.ask(c, next, initialize); err != nil {
 			return err
 		}
-		a := &w.answer
+		next = stepAsk
+		head, a := w.request.head, &w.answer
 		if a.status != http.StatusTemporaryRedirect && a.status != http.StatusPermanentRedirect {
 			if a.session != "" && a.status < 300 && (initialize || c.session == "" && !head.modern()) {
 				w.link.begin(a.session)
@@ -103,6 +110,20 @@ func (w *worker) post(c *exchange) error {
 		w.link.moved(path)
 	}
 	return &upstream.StatusError{Code: w.answer.status, Body: []byte("too many redirects")}
+}
+
+// ask sends the request, unless that is done already, and reads the head of the answer.
+func (w *worker) ask(c *exchange, next step, initialize bool) error {
+	if next == stepHead {
+		return w.link.trip.hear(c, &w.request, &w.answer)
+	}
+	head := w.link.current()
+	c.session = head.session
+	if initialize || head.modern() {
+		c.session = ""
+	}
+	w.request = httpRequest{verb: http.MethodPost, head: head, bare: initialize, body: c.Frame, method: c.Method, name: c.Name, headers: c.Headers}
+	return w.link.trip.send(c, &w.request, &w.answer)
 }
 
 // end tells that the exchange is over without an answer.

@@ -29,6 +29,8 @@ type roundTripper interface {
 	// send writes the request and reads the head of the answer into a; it calls c.wrote when the first byte is on its
 	// way, and holds what Cancel has to close. After an error there is nothing to be done with a.
 	send(c *exchange, r *httpRequest, a *httpAnswer) error
+	// hear goes on after send has returned errSlow, with the same arguments.
+	hear(c *exchange, r *httpRequest, a *httpAnswer) error
 	// done ends the exchange; clean: the body was read to its end. Whoever calls it holds a no longer. A second call does nothing.
 	done(a *httpAnswer, clean bool)
 	// sweep closes connections that are idle for long; false when none is left.
@@ -111,17 +113,33 @@ func (t *plainTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 		if err != nil { // the server may have refused it before it had all
 			_ = conn.SetReadDeadline(time.Now().Add(earlyFor))
 		}
-		if headErr := a.readHead(r); headErr != nil {
-			_ = c.hold(nil)
-			t.done(a, false)
-			if err == nil {
-				err = headErr
+		if c.lent && err == nil {
+			conn.hurry()
+		} else if err == nil {
+			conn.calm()
+		}
+		if headErr := t.hear(c, r, a); headErr != nil {
+			if err == nil || headErr == errSlow {
+				return headErr
 			}
 			return fmt.Errorf("read answer: %w", err)
 		}
 		a.keep = a.keep && err == nil
 		return nil
 	}
+}
+
+func (t *plainTrip) hear(c *exchange, r *httpRequest, a *httpAnswer) error {
+	err := a.readHead(r)
+	if err == nil {
+		return nil
+	}
+	if c.lent && isTimeout(err) {
+		return errSlow
+	}
+	_ = c.hold(nil)
+	t.done(a, false)
+	return fmt.Errorf("read answer: %w", err)
 }
 
 // done puts the connection back or closes it.
@@ -204,8 +222,10 @@ func (r *httpRequest) appendHead(dst []byte) []byte {
 
 // readHead reads the head of the answer; interim ones (1xx) are passed over.
 func (a *httpAnswer) readHead(r *httpRequest) error {
-	a.reader = readers.Get().(*bufio.Reader)
-	a.reader.Reset(a.conn)
+	if a.reader == nil { // else it goes on
+		a.reader = readers.Get().(*bufio.Reader)
+		a.reader.Reset(a.conn)
+	}
 	for range 8 {
 		if _, err := a.reader.Peek(1); err != nil {
 			return whenCut(err)
@@ -223,6 +243,16 @@ func (a *httpAnswer) readHead(r *httpRequest) error {
 		}
 	}
 	return errMalformedHead
+}
+
+// isHere reports whether reading the body will not block.
+func (a *httpAnswer) isHere() bool {
+	return a.length >= 0 && a.reader != nil && a.length <= int64(a.reader.Buffered())
+}
+
+func isTimeout(err error) bool {
+	network, ok := errors.AsType[net.Error](err)
+	return ok && network.Timeout()
 }
 
 // takeHead copies what is of use from the parsed head.

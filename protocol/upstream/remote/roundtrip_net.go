@@ -43,6 +43,8 @@ func newNetTrip(o Options) *netTrip {
 // tlsConfig is a variable for tests, whose certificates nobody else trusts.
 var tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 
+func (*netTrip) hear(*exchange, *httpRequest, *httpAnswer) error { return errSlow } // never: its send does not return that
+
 func (*netTrip) sweep() bool { return false } // it sweeps by itself
 func (t *netTrip) close()    { t.transport.CloseIdleConnections() }
 

@@ -34,6 +34,7 @@ type poolConn struct {
 	look  func(fd uintptr) bool // made once: asking allocates nothing
 	stale bool                  // what look found
 	since time.Time             // idle since
+	until time.Time             // the read deadline; zero = none
 }
 
 // get returns an idle connection that is still good, or a new one. used: it has served before.
@@ -47,6 +48,9 @@ func (p *connPool) get(c *exchange, reuse bool) (conn *poolConn, used bool, err 
 			return conn, true, nil
 		}
 		conn.Close()
+	}
+	if c.lent {
+		return nil, false, errNoConn
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
 	defer cancel()
@@ -141,6 +145,7 @@ func (c *poolConn) fresh() bool {
 		return false
 	}
 	c.stale = false
+	c.calm() // a deadline that is past would be taken for its end
 	if err := c.raw.Read(c.look); err != nil {
 		return false
 	}

@@ -1,0 +1,139 @@
+package remote
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/linktest"
+)
+
+// lendAny lends every job a goroutine of its own: so the tests of exchanges are tests of those that begin on such a one, too.
+func lendAny(job upstream.Job) bool {
+	go job.Do()
+	return true
+}
+
+// sendLent makes a request on the calling goroutine and returns how long that was kept.
+func sendLent(l upstream.Link, ticket uint64) (kept time.Duration) {
+	o := testRequest(ticket)
+	var job upstream.Job
+	o.Lend = func(j upstream.Job) bool { job = j; return true }
+	l.Send(o)
+	if job == nil {
+		return -1
+	}
+	began := time.Now()
+	job.Do()
+	return time.Since(began)
+}
+
+const lentSlack = 500 * time.Millisecond // a machine that does other things
+
+// What comes at once is told on the goroutine that was lent; what does not is told later, and the goroutine is free. Where the
+// answer is cut does not matter.
+func TestHTTPLentExchange(t *testing.T) {
+	const late = 2 * time.Second
+	for _, test := range []struct {
+		name  string
+		parts func(answer string) []string // each but the first comes late
+		soon  bool
+	}{
+		{"at once", func(a string) []string { return []string{a} }, true},
+		{"nothing", func(a string) []string { return []string{"", a} }, false},
+		{"half a head", func(a string) []string { return []string{a[:30], a[30:]} }, false},
+		{"the head", func(a string) []string {
+			head, body, _ := strings.Cut(a, "\r\n\r\n")
+			return []string{head + "\r\n\r\n", body}
+		}, false},
+		{"half a body", func(a string) []string { return []string{a[:len(a)-5], a[len(a)-5:]} }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
+				parts := []string{rawAnswer(body)}
+				if n == 2 {
+					parts = test.parts(parts[0])
+				}
+				for i, part := range parts {
+					if i > 0 {
+						time.Sleep(late)
+					}
+					_, _ = conn.Write([]byte(part))
+				}
+				return true
+			})})
+			sendLent(l, 1) // there is no connection yet
+			testAnswered(t, r, 1)
+			l.(*httpLink).unlent = 0
+			if kept := sendLent(l, 2); kept < 0 || kept > lentFor+lentSlack {
+				t.Errorf("kept for %v", kept)
+			}
+			if _, ended := linktest.Tickets(r.Events()); (ended[2] == 1) != test.soon {
+				t.Errorf("told before the goroutine came back: %v, want %v", ended[2] == 1, test.soon)
+			}
+			testAnswered(t, r, 2)
+			o := testRequest(3) // on the same connection, and it is in no hurry
+			o.Lend = nil
+			l.Send(o)
+			testAnswered(t, r, 3)
+			if kept := sendLent(l, 4); test.soon != (kept >= 0) {
+				t.Errorf("after that: kept for %v", kept)
+			}
+			testAnswered(t, r, 4)
+		})
+	}
+}
+
+func testAnswered(t *testing.T, r *linktest.Recorder, ticket uint64) {
+	t.Helper()
+	if got, ok := testEnd(r, ticket).(upstream.Received); !ok || got.Frame.ID.Of(got.Frame.Raw) == nil {
+		t.Fatalf("ticket %d: %#v", ticket, got)
+	}
+}
+
+// A deadline that a lent goroutine has set does not end what waits for longer.
+func TestHTTPLentDeadlineIsNotLeft(t *testing.T) {
+	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
+		if n == 3 {
+			time.Sleep(5 * lentFor)
+		}
+		_, _ = conn.Write([]byte(rawAnswer(body)))
+		return true
+	})})
+	for ticket := range uint64(3) {
+		o := testRequest(ticket + 1)
+		if o.Lend = nil; ticket == 1 {
+			o.Lend = lendAny
+		}
+		l.Send(o)
+		testAnswered(t, r, ticket+1)
+		time.Sleep(2 * lentFor) // so that the connection is looked at before it is used again
+	}
+}
+
+// Who cancels a call frees the goroutine that waits for its answer.
+func TestHTTPLentCancel(t *testing.T) {
+	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
+		if n == 2 {
+			l := make([]byte, 1)
+			_, _ = conn.Read(l) // until it is closed
+			return false
+		}
+		_, _ = conn.Write([]byte(rawAnswer(body)))
+		return true
+	})})
+	sendLent(l, 1)
+	testAnswered(t, r, 1)
+	l.(*httpLink).unlent = 0
+	go func() {
+		r.Until("the second is written", func(e upstream.Event) bool { w, ok := e.(upstream.Written); return ok && w.Ticket == 2 })
+		l.Cancel(2)
+	}()
+	sendLent(l, 2)
+	if _, ok := testEnd(r, 2).(upstream.Ended); !ok {
+		t.Error("not ended")
+	}
+}
