@@ -13,11 +13,18 @@ const (
 	startTime      = time.Second
 )
 
-// growFast spares the start most collections, unless somebody has said when to collect.
+// growFast spares the start most collections, unless somebody has said when to collect. Afterwards the system gets back what only the
+// start needed.
 func growFast() {
-	if _, set := os.LookupEnv("GOGC"); set {
-		return
+	usual, set := 0, false
+	if _, set = os.LookupEnv("GOGC"); !set {
+		usual = debug.SetGCPercent(startGCPercent)
 	}
-	usual := debug.SetGCPercent(startGCPercent)
-	time.AfterFunc(startTime, func() { debug.SetGCPercent(usual) })
+	time.AfterFunc(startTime, func() {
+		if !set {
+			debug.SetGCPercent(usual)
+		}
+		debug.FreeOSMemory()
+		forgetProgram()
+	})
 }
