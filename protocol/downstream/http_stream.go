@@ -31,12 +31,13 @@ const (
 // streamStray is how many bytes a client may send on a stream, where it has nothing to say, before it is cut off.
 const streamStray = 64 << 10
 
-// httpStream is an EventStream over HTTP (GET). It owns its connection: a goroutine reads to notice the end, another
-// exists only while there is something to write, a timer (no goroutine) writes comments when nothing else was written.
-// Everything together is about 6 KiB of memory, the kernel's buffers aside.
+// httpStream is an EventStream over HTTP (GET). It owns its connection: a poller for all streams notices its end (where there is
+// none, a goroutine reads), a goroutine exists only while there is something to write, a timer writes comments when nothing
+// else was written.
 type httpStream struct {
 	EventStream
 	server *Server
+	number uint64      // among all the server had
 	wake   *serverConn // whose handler waits for the decision; nil afterwards
 
 	mu       sync.Mutex
@@ -55,7 +56,7 @@ type httpStream struct {
 	backlog  []*kept // of the track, to be written before anything else
 	greeting []byte  // what follows the head
 	parted   bool    // the client was told when to come back
-	sink     [64]byte
+	stray    int     // bytes the client has sent, where it has nothing to say; the poller's
 }
 
 // get opens a stream (MCP 2025-11-25, listening for messages from the server). It blocks until the Handler decided.
@@ -149,7 +150,7 @@ func (st *httpStream) start(c *serverConn, head []byte) bool {
 		st.state = streamOpen
 	}
 	st.timer = time.AfterFunc(st.server.keepAlive, st.tick)
-	go st.read()
+	st.attend()
 	st.kick()
 	return true
 }
@@ -309,19 +310,6 @@ func (st *httpStream) tick() {
 		quiet = 0
 	}
 	st.timer.Reset(max(st.server.keepAlive-quiet, st.server.keepAlive/8))
-}
-
-// read waits for the client's end. What it says here means nothing and is dropped.
-func (st *httpStream) read() {
-	for stray := 0; stray < streamStray; {
-		n, err := st.raw.Read(st.sink[:])
-		stray += n
-		st.server.counters.bytesIn.Add(uint64(n))
-		if err != nil {
-			break
-		}
-	}
-	st.end()
 }
 
 // lose ends a stream whose reader is too slow.

@@ -41,8 +41,10 @@ type Server struct {
 
 	mu      sync.Mutex
 	conns   map[*serverConn]struct{}
-	streams map[*httpStream]struct{}
-	ended   chan struct{} // closed when stopping and the last connection has ended; nil before
+	streams map[uint64]*httpStream // by number
+	opened  uint64                 // streams there have been
+	poller  *poller                // of the streams; nil while there is none, or no need of it
+	ended   chan struct{}          // closed when stopping and the last connection has ended; nil before
 }
 
 // limits are the clocks nobody configures; tests shorten them.
@@ -80,7 +82,7 @@ func newServer(handler Handler, o Options, log *slog.Logger, limits limits) *Ser
 		writeTimeout: orDefault(o.WriteTimeout, defaultWriteTimeout),
 		watchAfter:   defaultWatchAfter,
 		conns:        make(map[*serverConn]struct{}),
-		streams:      make(map[*httpStream]struct{}),
+		streams:      make(map[uint64]*httpStream),
 	}
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
@@ -166,7 +168,7 @@ func (s *Server) beginStop() (streams []*httpStream, ended <-chan struct{}) {
 			c.raw.Close() // fasthttp would wait for half a request, or five seconds for a first one
 		}
 	}
-	for stream := range s.streams {
+	for _, stream := range s.streams {
 		streams = append(streams, stream)
 	}
 	if s.ended == nil {
@@ -190,7 +192,7 @@ func (s *Server) cutOff() {
 		conns = append(conns, c)
 	}
 	var streams []*httpStream
-	for stream := range s.streams {
+	for _, stream := range s.streams {
 		streams = append(streams, stream)
 	}
 	s.mu.Unlock()
@@ -228,17 +230,24 @@ func (s *Server) registerStream(stream *httpStream) bool {
 	if s.stopping.Load() {
 		return false
 	}
-	s.streams[stream] = struct{}{}
+	s.opened++
+	stream.number = s.opened
+	s.streams[stream.number] = stream
 	return true
 }
 
 func (s *Server) unregisterStream(stream *httpStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.streams[stream]; ok {
-		delete(s.streams, stream)
-		s.checkEnded()
+	if s.streams[stream.number] != stream {
+		return
 	}
+	delete(s.streams, stream.number)
+	if len(s.streams) == 0 && s.poller != nil {
+		s.poller.close()
+		s.poller = nil
+	}
+	s.checkEnded()
 }
 
 // serverLogger takes fasthttp's own complaints. Their arguments hold header bytes, tokens included, so only the

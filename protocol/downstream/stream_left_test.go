@@ -1,0 +1,52 @@
+package downstream
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// All streams share one poller, which is there while any of them is; who leaves ends his own stream only.
+func TestStreamsShareAPoller(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no poller here")
+	}
+	handler, streams := keepStreams()
+	s, address := serve(t, handler, Options{}, testLimits)
+	poller := func() *poller {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.poller
+	}
+	for round := range 2 {
+		const n = 200
+		var clients []*rawClient
+		gone := make(chan int, n)
+		for i := range n {
+			c := dial(t, address)
+			openStream(t, c)
+			clients = append(clients, c)
+			(<-streams).OnGone(func() { gone <- i })
+		}
+		if poller() == nil {
+			t.Fatal("no poller")
+		}
+		clients[7].Close()
+		if i := <-gone; i != 7 || poller() == nil {
+			t.Fatalf("round %d: stream %d has ended, want 7 alone", round, i)
+		}
+		for i, c := range clients {
+			if i != 7 {
+				c.Close()
+			}
+		}
+		for range n - 1 {
+			<-gone
+		}
+		for end := time.Now().Add(time.Minute); poller() != nil; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the poller stays")
+			}
+		}
+	}
+}
