@@ -173,8 +173,9 @@ func (g *gateway) memory(name string) (IdlePhase, error) {
 			return IdlePhase{}, err
 		}
 	}
+	resident := g.usage().rss // before it is asked for its metrics: for that it looks at every session, which leaves garbage
 	m := scrape(g.url.Host)
-	return IdlePhase{Name: name, RSS: float64(g.usage().rss) / (1 << 20), Heap: m["go_memstats_heap_inuse_bytes"] / (1 << 20),
+	return IdlePhase{Name: name, RSS: float64(resident) / (1 << 20), Heap: m["go_memstats_heap_inuse_bytes"] / (1 << 20),
 		Stack: m["go_memstats_stack_inuse_bytes"] / (1 << 20), Gos: m["go_goroutines"], Known: sessionsIn(m)}, nil
 }
 
