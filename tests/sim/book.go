@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ type book struct {
 	moments  int              // of everything worth an order
 	done     map[int][]string // by nonce: who executed it
 	runs     map[int]*running // by nonce: how it was, last
+	cut      map[int]bool     // by nonce: its response broke, and no server has seen what it answers
 	cancels  map[int]bool     // by nonce: its server has read a cancel
 	asks     []*ask           // every request of every client
 	nonces   int
@@ -19,7 +21,7 @@ type book struct {
 }
 
 func newBook() *book {
-	return &book{done: map[int][]string{}, runs: map[int]*running{}, cancels: map[int]bool{}, askOf: map[int]*ask{}}
+	return &book{done: map[int][]string{}, runs: map[int]*running{}, cut: map[int]bool{}, cancels: map[int]bool{}, askOf: map[int]*ask{}}
 }
 
 // moment numbers what happens, in its order.
@@ -32,11 +34,21 @@ func (b *book) executed(w *world, r *running) {
 	b.done[r.nonce] = append(b.done[r.nonce], r.c.String())
 	before := b.runs[r.nonce]
 	b.runs[r.nonce] = r
+	delete(b.cut, r.nonce)
 	if r.nonce == 0 {
 		w.broken("%s executed a call without a number", r.c)
 	}
 	if len(b.done[r.nonce]) > 1 && !r.repeats(before, len(b.done[r.nonce])) {
 		w.broken("call %d was executed twice: by %v", r.nonce, b.done[r.nonce])
+	}
+}
+
+// unseen notes a POST whose response broke before a server had seen it. It may be the second of a call: its server has asked, and this has the
+// answers.
+func (b *book) unseen(frame []byte) {
+	var r request
+	if json.Unmarshal(frame, &r) == nil && r.Params.Arguments.Nonce > 0 {
+		b.cut[r.Params.Arguments.Nonce] = true
 	}
 }
 
@@ -49,7 +61,7 @@ func (b *book) lost(w *world, a *ask) {
 	if r.c.modern && a.method == "tools/call again" {
 		return // the book has who asked, not who got the answers
 	}
-	if !r.c.trouble && !r.c.cut[r.ticket] && !r.c.s.down {
+	if !r.c.trouble && !r.c.cut[r.ticket] && !b.cut[a.nonce] && !r.c.s.down {
 		w.broken("%s was answered with %q, and %s has neither lost its session nor the response", a, a.text, r.c)
 	}
 }

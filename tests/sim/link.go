@@ -202,6 +202,8 @@ func (l *link) post(o upstream.Outgoing) {
 			l.conn.cut[o.Ticket] = true
 			if l.w.srng.IntN(2) == 0 {
 				l.conn.take(o)
+			} else {
+				l.w.book.unseen(o.Frame)
 			}
 			l.over(o.Ticket, io.ErrUnexpectedEOF)
 			return
