@@ -34,7 +34,7 @@ func TestProcessTalks(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "echo"))
 	const n = 200
 	for i := 1; i <= n; i++ {
-		l.Send(upstream.Outgoing{Ticket: uint64(i), Frame: linktest.Request(i), Request: true})
+		l.Send(upstream.Outgoing{Ticket: uint64(i), Frame: linktest.Request(i), Request: true, Lend: lendAny})
 	}
 	for i := 1; i <= n; i++ {
 		got := linktest.Wait[upstream.Received](r, i)
@@ -67,7 +67,7 @@ func TestProcessCloseFlushes(t *testing.T) {
 	const n, size = 50, 100_000
 	frame := []byte(`{"jsonrpc":"2.0","method":"m","params":{"x":"` + strings.Repeat("y", size) + `"}}`)
 	for i := range uint64(n) {
-		l.Send(upstream.Outgoing{Ticket: i + 1, Frame: frame})
+		l.Send(upstream.Outgoing{Ticket: i + 1, Frame: frame, Lend: lendAny})
 	}
 	l.Close(10 * time.Second)
 	got := string(linktest.Wait[upstream.Received](r, 1).Frame.Raw)
@@ -264,7 +264,7 @@ func TestProcessDiesUnderLoad(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "exit:7+"))
 	const n = 3000
 	for i := uint64(1); i <= n; i++ {
-		l.Send(upstream.Outgoing{Ticket: i, Frame: linktest.Request(int(i))})
+		l.Send(upstream.Outgoing{Ticket: i, Frame: linktest.Request(int(i)), Lend: lendAny})
 		if i%100 == 0 {
 			runtime.Gosched()
 		}
@@ -294,7 +294,7 @@ func TestProcessDeaf(t *testing.T) {
 	const n = 40
 	began := time.Now()
 	for i := range uint64(n) {
-		l.Send(upstream.Outgoing{Ticket: i + 1, Frame: frame})
+		l.Send(upstream.Outgoing{Ticket: i + 1, Frame: frame, Lend: lendAny})
 	}
 	if d := time.Since(began); d > 100*time.Millisecond {
 		t.Errorf("Send blocked: %v for %d frames", d, n)

@@ -27,15 +27,18 @@ type outbox struct {
 	tell    func(upstream.Event) error
 
 	wake     chan struct{}  // capacity 1: the writer has something to do
-	done     sync.WaitGroup // the writer
+	done     sync.WaitGroup // who writes
 	refusals upstream.Refusals
 
 	mu    sync.Mutex
 	queue []upstream.Outgoing
-	bytes int   // of queue and of what is being written
-	err   error // closed: what later frames are refused with
-	abort bool  // write nothing more
-	over  bool  // Closed is about to be told: drop what comes
+	try   func(p []byte) bool // writes all of p without waiting, or nothing; nil = there is no such way, or no process yet
+	busy  bool                // somebody writes: what comes after that is written after it
+	line  []byte              // for Do, while it is busy
+	bytes int                 // of queue and of what is being written
+	err   error               // closed: what later frames are refused with
+	abort bool                // write nothing more
+	over  bool                // Closed is about to be told: drop what comes
 }
 
 func (q *outbox) Init(o Options, tell func(upstream.Event) error) {
@@ -70,7 +73,9 @@ func (q *outbox) push(o upstream.Outgoing) {
 	default:
 		q.queue = append(q.queue, o)
 		q.bytes += len(o.Frame)
-		q.signal()
+		if !q.lent(o) {
+			q.signal()
+		}
 	}
 }
 
@@ -119,6 +124,9 @@ func (q *outbox) give(o upstream.Outgoing) {
 func (q *outbox) run(stdin stdinPipe, opened <-chan struct{}, fail func(error)) {
 	defer func() { _ = stdin.Close() }() // what was not written before is told as not sent
 	<-opened
+	q.mu.Lock()
+	q.try = tryWrite(stdin)
+	q.mu.Unlock()
 	w := stdinWriter{out: stdin, outbox: q, expired: func() { fail(q.notReading()) }}
 	var batch []upstream.Outgoing
 	for {
@@ -130,6 +138,7 @@ func (q *outbox) run(stdin stdinPipe, opened <-chan struct{}, fail func(error)) 
 				return
 			}
 			clear(batch) // the frames belong to others: let them go
+			q.free()
 			continue
 		}
 		if !open {
@@ -143,11 +152,15 @@ func (q *outbox) notReading() error {
 	return fmt.Errorf("%w for %v", upstream.ErrNotReading, q.timeout)
 }
 
-// Take moves all that waits into batch.
+// Take moves all that waits into batch, to be written by the caller, unless somebody else writes.
 func (q *outbox) Take(batch []upstream.Outgoing) (_ []upstream.Outgoing, open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.busy {
+		return batch, true
+	}
 	if !q.abort {
+		q.busy = len(q.queue) > 0
 		batch = append(batch, q.queue...)
 		clear(q.queue)
 		q.queue = q.queue[:0]

@@ -1,0 +1,33 @@
+package process
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// tryWrite returns what writes up to atomicBytes to a pipe without waiting, or nothing of them; nil when there is no such way. One
+// goroutine at a time may use it.
+func tryWrite(stdin stdinPipe) func(p []byte) bool {
+	file, ok := stdin.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	var p []byte
+	took := false
+	write := func(fd uintptr) bool {
+		n, err := unix.Write(int(fd), p)
+		took = n > 0 && err == nil
+		return true
+	}
+	return func(line []byte) bool {
+		p, took = line, false
+		err := raw.Write(write)
+		p = nil
+		return took && err == nil
+	}
+}
