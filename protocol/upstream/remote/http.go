@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	idleWorkers   = 64                     // goroutines with grown stacks kept for the next exchange
+	idleWorkers   = 256                    // goroutines with grown stacks kept for the next exchange, until one sweep has found them unneeded
 	sweepEvery    = 30 * time.Second       // how often idle goroutines and connections are looked at
 	settleFor     = 250 * time.Millisecond // Close: how long canceled exchanges may still tell their end
 	deleteFor     = 5 * time.Second        // Close: longest DELETE, if the grace is not shorter
