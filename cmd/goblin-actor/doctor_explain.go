@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/pattern"
 	"goblin-actor/internal/secret"
 )
 
@@ -26,11 +27,11 @@ type symptom struct {
 }
 
 // searchPath is the list of directories that an error of a missing program ends with.
-var searchPath = regexp.MustCompile(` on PATH \([^)]*\)`)
+var searchPath = pattern.Lazy(` on PATH \([^)]*\)`)
 
 // text is the symptom in a line.
 func (s symptom) text(after time.Duration) string {
-	said := searchPath.ReplaceAllString(s.reason, " on PATH")
+	said := searchPath().ReplaceAllString(s.reason, " on PATH")
 	if said == "" {
 		said = fmt.Sprintf("it has not been reached after %v", after)
 		switch s.state {
@@ -48,11 +49,11 @@ func (s symptom) text(after time.Duration) string {
 
 // rule knows one symptom. In its texts %1 is what the first group of when has matched.
 type rule struct {
-	when        *regexp.Regexp // in the reason and the lines of stderr
+	when        func() *regexp.Regexp // in the reason and the lines of stderr
 	cause, todo string
 }
 
-func on(when, cause, todo string) rule { return rule{regexp.MustCompile("(?i)" + when), cause, todo} }
+func on(when, cause, todo string) rule { return rule{pattern.Lazy("(?i)" + when), cause, todo} }
 
 // anyServer are the symptoms of programs and URLs alike.
 var anyServer = []rule{
@@ -118,7 +119,7 @@ func (s symptom) explain() (cause, todo string) {
 		seen, rules = s.reason, append(anyServer[:len(anyServer):len(anyServer)], addresses...)
 	}
 	for _, r := range rules {
-		if found := r.when.FindStringSubmatch(seen); found != nil {
+		if found := r.when().FindStringSubmatch(seen); found != nil {
 			return s.fill(r.cause, found), s.fill(r.todo, found)
 		}
 	}

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
+
+	"goblin-actor/internal/pattern"
 )
 
 // writeYAML prints JSON as YAML 1.2: members in their order, numbers with the digits they have (a YAML library
@@ -127,7 +128,7 @@ func (y *yamlWriter) collection(n *jsonValue, indent int, after bool) {
 }
 
 // yamlPlain is what needs no quotes: nothing that could be read as a number, a comment or a mapping.
-var yamlPlain = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./@+-]*(?:[ :][A-Za-z0-9_./@+-]+)*$`)
+var yamlPlain = pattern.Lazy(`^[A-Za-z_/][A-Za-z0-9_./@+-]*(?:[ :][A-Za-z0-9_./@+-]+)*$`)
 
 // yamlReserved are words a YAML reader, of 1.1 too, takes for something else than text.
 var yamlReserved = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
@@ -155,7 +156,7 @@ func yamlText(s string, indent int) string {
 
 // yamlWord renders a text of one line: bare if that is safe, else as a JSON string, which is YAML too.
 func yamlWord(s string) string {
-	if yamlPlain.MatchString(s) && !slices.Contains(yamlReserved, strings.ToLower(s)) {
+	if yamlPlain().MatchString(s) && !slices.Contains(yamlReserved, strings.ToLower(s)) {
 		return s
 	}
 	var b bytes.Buffer

@@ -44,17 +44,18 @@ var mayImport = map[string][]string{
 	"protocol/downstream":        {"protocol", "protocol/stream"},
 	"protocol/upstream":          {"protocol", "protocol/stream"},
 	"protocol/upstream/process":  {"protocol", "protocol/stream", "protocol/upstream", "internal/secret"},
-	"protocol/upstream/remote":   {"protocol", "protocol/stream", "protocol/upstream"},
+	"protocol/upstream/remote":   {"protocol", "protocol/stream", "protocol/upstream", "internal/pattern"},
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
 	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
 
-	"internal/secret":    {},
-	"internal/config":    {"protocol", "internal/secret"},
-	"internal/status":    {"protocol"},
+	"internal/pattern":   {},
+	"internal/secret":    {"internal/pattern"},
+	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
+	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/admin":     {"internal/status"},
 	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
-	"internal/desktop":   {"internal/config", "internal/secret"},
+	"internal/desktop":   {"internal/config", "internal/secret", "internal/pattern"},
 	"internal/demo":      {"protocol", "protocol/seal", "protocol/downstream"},
 	"internal/actortest": {"*"},                                 // imported by tests only
 	"internal/gatetest":  {"internal/admin", "internal/status"}, // likewise

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"goblin-actor/internal/pattern"
 	"goblin-actor/internal/status"
 )
 
@@ -24,7 +24,7 @@ const (
 )
 
 // passing is what of a fault differs each time it comes: times of day, and how long something took.
-var passing = regexp.MustCompile(`[0-9:.TZ-]*[0-9]{2}:[0-9]{2}(:[0-9]{2})?[0-9:.TZ-]*|([0-9.]+(µs|ms|s|m|h))+`)
+var passing = pattern.Lazy(`[0-9:.TZ-]*[0-9]{2}:[0-9]{2}(:[0-9]{2})?[0-9:.TZ-]*|([0-9.]+(µs|ms|s|m|h))+`)
 
 // terminalLog is what serve prints for the person who started it: a line for each server that gets ready, and each fault once;
 // "goblin-actor logs" has the rest. It is a slog.Handler. With log.level debug it is the log as in a pipe.
@@ -143,7 +143,7 @@ func (t *terminalLines) fault(at time.Time, mark, server, text string) {
 	if len(t.told) > maxTold {
 		clear(t.told)
 	}
-	key := server + "\x00" + passing.ReplaceAllString(text, "")
+	key := server + "\x00" + passing().ReplaceAllString(text, "")
 	t.told[key]++
 	n := t.told[key]
 	for power := 10; n > 1; power *= 10 {

@@ -2,13 +2,14 @@ package config
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
+
+	"goblin-actor/internal/pattern"
 )
 
 // bare is what needs no quotes in YAML, inside of brackets or not.
-var bare = regexp.MustCompile(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./+@-]*$|^https?://[A-Za-z0-9][A-Za-z0-9._/:-]*[A-Za-z0-9/]$`)
+var bare = pattern.Lazy(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./+@-]*$|^https?://[A-Za-z0-9][A-Za-z0-9._/:-]*[A-Za-z0-9/]$`)
 
 // words are texts that a reader of YAML may take for something else.
 var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
@@ -63,7 +64,7 @@ func renderScalar(n *node, quotes bool) string {
 	if n.kind == boolean {
 		return n.text
 	}
-	if !quotes && bare.MatchString(n.text) && !slices.Contains(words, strings.ToLower(n.text)) {
+	if !quotes && bare().MatchString(n.text) && !slices.Contains(words, strings.ToLower(n.text)) {
 		return n.text
 	}
 	var b strings.Builder

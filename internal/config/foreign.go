@@ -7,10 +7,11 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"goblin-actor/internal/pattern"
 )
 
 // mostSeconds is the largest bare number that is taken for seconds in another program's file: Cline and Roo write their
@@ -293,12 +294,12 @@ func listensAt(root *node) []string {
 }
 
 // spokenVariable is a variable as Cursor, Windsurf and VS Code write it.
-var spokenVariable = regexp.MustCompile(`\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(userHome))\}`)
+var spokenVariable = pattern.Lazy(`\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(userHome))\}`)
 
 // ownVariables writes another program's variables as ours.
 func ownVariables(s string) string {
-	return spokenVariable.ReplaceAllStringFunc(s, func(v string) string {
-		if name := spokenVariable.FindStringSubmatch(v)[1]; name != "" {
+	return spokenVariable().ReplaceAllStringFunc(s, func(v string) string {
+		if name := spokenVariable().FindStringSubmatch(v)[1]; name != "" {
 			return "${" + name + "}"
 		}
 		return "${HOME}"

@@ -2,15 +2,15 @@ package desktop
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/pattern"
 	"goblin-actor/internal/secret"
 )
 
 // namedBefore is the name that stands right before a value: of a flag, a key of JSON or of a query.
-var namedBefore = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_-]*)["']?\s*[=:]\s*["']?(?:(?i:bearer|basic|token) +)?$`)
+var namedBefore = pattern.Lazy(`([A-Za-z][A-Za-z0-9_-]*)["']?\s*[=:]\s*["']?(?:(?i:bearer|basic|token) +)?$`)
 
 // Conceal puts references in place of all that looks like a secret in an entry: in env, headers, arguments and the address. It
 // returns what stands behind them, in the order of the entry. taken answers what a variable is already for others; a name
@@ -30,7 +30,7 @@ func Conceal(e *config.Entry, taken func(name string) (value string, ok bool)) [
 		word := e.Args[i]
 		e.Args[i] = secret.Move(word, shown, func(value, before string) string { return c.refer(c.nameFor(before, flag), value) })
 		flag = ""
-		if namedFlag.MatchString(word) {
+		if namedFlag().MatchString(word) {
 			flag = word
 		}
 	}
@@ -39,7 +39,7 @@ func Conceal(e *config.Entry, taken func(name string) (value string, ok bool)) [
 }
 
 // namedFlag is a flag that a value may follow, by whose name the value is called.
-var namedFlag = regexp.MustCompile(`^--[A-Za-z][A-Za-z0-9-]{1,30}$`)
+var namedFlag = pattern.Lazy(`^--[A-Za-z][A-Za-z0-9-]{1,30}$`)
 
 type concealer struct {
 	entry string
@@ -49,7 +49,7 @@ type concealer struct {
 
 // nameFor is the name of a variable for what stands behind before, or follows a flag.
 func (c *concealer) nameFor(before, flag string) string {
-	if found := namedBefore.FindStringSubmatch(before); found != nil {
+	if found := namedBefore().FindStringSubmatch(before); found != nil {
 		flag = found[1]
 	}
 	if flag == "" {

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/pattern"
 )
 
 // translator writes the values of a client's entry as ours.
@@ -18,15 +18,15 @@ type translator struct {
 	found   *Found
 }
 
-var variable = regexp.MustCompile(`\$\{([^{}]*)\}`)
+var variable = pattern.Lazy(`\$\{([^{}]*)\}`)
 
-var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(:-[^$]*)?$`)
+var shellName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*(:-[^$]*)?$`)
 
 // text translates the variables in s; what is none is escaped where we would read it as one.
 func (t *translator) text(s string) string {
 	var b strings.Builder
 	last := 0
-	for _, at := range variable.FindAllStringSubmatchIndex(s, -1) {
+	for _, at := range variable().FindAllStringSubmatchIndex(s, -1) {
 		ours, ok := t.variable(s[at[2]:at[3]])
 		if !ok {
 			continue
@@ -56,8 +56,8 @@ func (t *translator) variable(inner string) (ours string, ok bool) {
 	case t.dialect == noVariables:
 		return "", false
 	case t.dialect == shellVariables:
-		return "${" + inner + "}", shellName.MatchString(inner)
-	case named && kind == "env" && shellName.MatchString(name) && !strings.Contains(name, ":"):
+		return "${" + inner + "}", shellName().MatchString(inner)
+	case named && kind == "env" && shellName().MatchString(name) && !strings.Contains(name, ":"):
 		return "${" + name + "}", true
 	case inner == "userHome" && t.host.OS == "windows":
 		return "${USERPROFILE}", true
@@ -151,7 +151,7 @@ func Refer(e *config.Entry, taken map[string]string) []string {
 
 // keepName keeps a name that is one already, in its case.
 func keepName(s string) string {
-	if shellName.MatchString(s) && !strings.Contains(s, ":") {
+	if shellName().MatchString(s) && !strings.Contains(s, ":") {
 		return s
 	}
 	return variableName(s)

@@ -3,16 +3,18 @@ package secret
 import (
 	"regexp"
 	"strings"
+
+	"goblin-actor/internal/pattern"
 )
 
 // hole is where a shown text hides something: Hidden, in URLs without its brackets.
-var hole = regexp.MustCompile(`\[redacted\]|redacted`)
+var hole = pattern.Lazy(`\[redacted\]|redacted`)
 
 // maxMatch bounds the work of finding the secrets of one word, pieces times bytes.
 const maxMatch = 1 << 18
 
 // schemeOf is what stands before a token in an Authorization header; it is no secret.
-var schemeOf = regexp.MustCompile(`(?i)^(?:bearer|basic|token|digest) +`)
+var schemeOf = pattern.Lazy(`(?i)^(?:bearer|basic|token|digest) +`)
 
 // Move puts with(value, before) in place of every secret in word, where shown is word as a function of this package shows it and
 // before is what stands before the secret. All else stays, so that the result means what word means as soon as what with
@@ -21,11 +23,11 @@ func Move(word, shown string, with func(value, before string) string) string {
 	if word == shown {
 		return word
 	}
-	pieces := hole.Split(shown, -1)
+	pieces := hole().Split(shown, -1)
 	if len(pieces)*len(word) > maxMatch {
 		return whole(word, with)
 	}
-	if len(pieces) == 2 && strings.Trim(pieces[0]+pieces[1], `"'\`) == "" && !schemeOf.MatchString(word) { // quotes around a secret belong to it
+	if len(pieces) == 2 && strings.Trim(pieces[0]+pieces[1], `"'\`) == "" && !schemeOf().MatchString(word) { // quotes around a secret belong to it
 		return whole(word, with)
 	}
 	quoted := make([]string, len(pieces))
@@ -49,7 +51,7 @@ func Move(word, shown string, with func(value, before string) string) string {
 			b.WriteString(found[i+1])
 		default:
 			value := found[i+1]
-			if n := len(schemeOf.FindString(value)); n < len(value) {
+			if n := len(schemeOf().FindString(value)); n < len(value) {
 				b.WriteString(value[:n])
 				value = value[n:]
 			}

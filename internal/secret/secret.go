@@ -1,8 +1,9 @@
 package secret
 
 import (
-	"regexp"
 	"strings"
+
+	"goblin-actor/internal/pattern"
 )
 
 // Hidden stands for what is not shown.
@@ -13,12 +14,12 @@ const names = `(?:key|token|secret|passw|passphrase|pwd|credential|oauth|auth\b|
 
 var (
 	// telling is the name of something secret; header, of something that holds a header, and env, a variable.
-	telling = regexp.MustCompile(`(?i)` + names + `|(?:^|[^a-z])(?:sig|code|pat|pass|pw)$`)
-	header  = regexp.MustCompile(`(?i)^(?:-H|--?[a-z-]*headers?)$`)
-	env     = regexp.MustCompile(`^(?:-e|--env)$`)
+	telling = pattern.Lazy(`(?i)` + names + `|(?:^|[^a-z])(?:sig|code|pat|pass|pw)$`)
+	header  = pattern.Lazy(`(?i)^(?:-H|--?[a-z-]*headers?)$`)
+	env     = pattern.Lazy(`^(?:-e|--env)$`)
 
 	// scheme is what stands before a token in an Authorization header.
-	scheme = regexp.MustCompile(`(?i)^\s*(?:bearer|basic|token|digest)?\s*$`)
+	scheme = pattern.Lazy(`(?i)^\s*(?:bearer|basic|token|digest)?\s*$`)
 )
 
 // Value hides all of s but its variables and the scheme of an Authorization header.
@@ -29,7 +30,7 @@ func Value(s string) string {
 
 // Pair shows the value that has that name.
 func Pair(name, value string) string {
-	if telling.MatchString(name) {
+	if telling().MatchString(name) {
 		return Value(value)
 	}
 	return Text(value)
@@ -46,15 +47,15 @@ func Arguments(words []string) []string {
 			shown[i] = Value(word)
 		case before == "" || strings.HasPrefix(word, "-") && len(word) < 40:
 			shown[i] = Argument(word)
-		case header.MatchString(before):
+		case header().MatchString(before):
 			shown[i], isName = headerWord(word)
-		case env.MatchString(before):
+		case env().MatchString(before):
 			name, value, _ := strings.Cut(word, "=")
 			shown[i] = name
 			if value != "" {
 				shown[i] += "=" + Value(value)
 			}
-		case telling.MatchString(before):
+		case telling().MatchString(before):
 			shown[i] = Value(word)
 		case before == "-u" || before == "--user":
 			user, _, isPair := strings.Cut(word, ":")
@@ -82,7 +83,7 @@ func headerWord(word string) (shown string, isName bool) {
 		value := strings.TrimLeft(word[at+1:], " ")
 		return word[:len(word)-len(value)] + Value(value), false
 	}
-	if telling.MatchString(word) && len(word) < 40 && Text(word) == word {
+	if telling().MatchString(word) && len(word) < 40 && Text(word) == word {
 		return word, true
 	}
 	return Value(word), true

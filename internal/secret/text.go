@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"goblin-actor/internal/pattern"
 )
 
 const (
@@ -12,27 +14,27 @@ const (
 )
 
 var (
-	variable = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`)
-	address  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>\\]+`)
+	variable = pattern.Lazy(`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`)
+	address  = pattern.Lazy(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>\\]+`)
 
 	// wholly is a text that is one pair, such as a header; its value may hold anything.
-	wholly = regexp.MustCompile(`(?is)^(-{0,2}` + namedWord + `\s*[:=]\s*)([^\s"'].*)$`)
+	wholly = pattern.Lazy(`(?is)^(-{0,2}` + namedWord + `\s*[:=]\s*)([^\s"'].*)$`)
 	// listed is a pair of a connection string, whose values end with a semicolon.
-	listed = regexp.MustCompile(`(?i)(` + namedWord + `\s*=\s*)([^;"']+)`)
+	listed = pattern.Lazy(`(?i)(` + namedWord + `\s*=\s*)([^;"']+)`)
 	// pair is a name and its value anywhere in a text, bare or in the quotes of JSON, YAML or a shell.
-	pair = regexp.MustCompile(`(?i)(` + namedWord + `\\*["']?\s*[:=]\s*)(` + quotedText + `|(?:(?:bearer|basic|token|digest)\s+)?[^\s;&"']+)`)
+	pair = pattern.Lazy(`(?i)(` + namedWord + `\\*["']?\s*[:=]\s*)(` + quotedText + `|(?:(?:bearer|basic|token|digest)\s+)?[^\s;&"']+)`)
 	// flag is a flag and its value in a script.
-	flag = regexp.MustCompile(`(?i)(--?[\w-]*` + names + `[\w-]*\s+|(?:^|\s)(?:-H|-u|--user|--headers?)\s+)(` + quotedText + `|[^\s-]\S*)`)
+	flag = pattern.Lazy(`(?i)(--?[\w-]*` + names + `[\w-]*\s+|(?:^|\s)(?:-H|-u|--user|--headers?)\s+)(` + quotedText + `|[^\s-]\S*)`)
 	// bearing is a token behind its scheme.
-	bearing = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)([^\s"']{6,})`)
+	bearing = pattern.Lazy(`(?i)(\b(?:bearer|basic)\s+)([^\s"']{6,})`)
 
 	// issued are the beginnings that issuers of tokens give them.
-	issued = regexp.MustCompile(`\b(?:(?:sk|rk|pk)[-_][\w-]{6,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{10,}|xox[a-z]-[\w-]{6,}|AKIA\w{12,}|eyJ[\w-]{8,}(?:\.[\w-]+)*|(?:hf|npm)_[A-Za-z0-9]{20,})`)
+	issued = pattern.Lazy(`\b(?:(?:sk|rk|pk)[-_][\w-]{6,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{10,}|xox[a-z]-[\w-]{6,}|AKIA\w{12,}|eyJ[\w-]{8,}(?:\.[\w-]+)*|(?:hf|npm)_[A-Za-z0-9]{20,})`)
 	// random is a text nobody would think of: long, or a UUID. mixed tells which of them are names all the same.
-	random = regexp.MustCompile(`(?:\bsha(?:256|384|512)[:-])?(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9_-]{24,}|[A-Za-z0-9]{20,})=*`)
+	random = pattern.Lazy(`(?:\bsha(?:256|384|512)[:-])?(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9_-]{24,}|[A-Za-z0-9]{20,})=*`)
 
-	kept  = regexp.MustCompile("\uE000[0-9]+\uE001")
-	ready = regexp.MustCompile("[\uE000\uE002][0-9]+[\uE001\uE003]")
+	kept  = pattern.Lazy("\uE000[0-9]+\uE001")
+	ready = pattern.Lazy("[\uE000\uE002][0-9]+[\uE001\uE003]")
 )
 
 // Text shows a text in which secrets may stand anywhere.
@@ -42,13 +44,13 @@ func Text(s string) string {
 	}
 	var m mask
 	t := m.variables(s)
-	if parts := wholly.FindStringSubmatch(t); parts != nil && !strings.HasPrefix(parts[2], "//") {
+	if parts := wholly().FindStringSubmatch(t); parts != nil && !strings.HasPrefix(parts[2], "//") {
 		return m.bare(parts[1] + hideValue(parts[2]))
 	}
-	t = address.ReplaceAllStringFunc(t, func(u string) string { return m.put('\uE002', showAddress(u)) })
-	expressions := []*regexp.Regexp{pair, flag, bearing}
+	t = address().ReplaceAllStringFunc(t, func(u string) string { return m.put('\uE002', showAddress(u)) })
+	expressions := []*regexp.Regexp{pair(), flag(), bearing()}
 	if strings.Contains(t, ";") {
-		expressions = []*regexp.Regexp{listed, pair, flag, bearing}
+		expressions = []*regexp.Regexp{listed(), pair(), flag(), bearing()}
 	}
 	for _, e := range expressions {
 		t = replaceSecond(e, t, hideValue)
@@ -80,8 +82,8 @@ func replaceSecond(e *regexp.Regexp, s string, with func(string) string) string 
 
 // byLook hides what looks like a token.
 func byLook(s, hidden string) string {
-	s = issued.ReplaceAllString(s, hidden)
-	return random.ReplaceAllStringFunc(s, func(word string) string {
+	s = issued().ReplaceAllString(s, hidden)
+	return random().ReplaceAllStringFunc(s, func(word string) string {
 		if strings.HasPrefix(word, "sha") && strings.ContainsAny(word[:7], ":-") || !mixed(word) {
 			return word // the digest of an image, a long name
 		}
@@ -96,12 +98,12 @@ func mixed(word string) bool {
 	}
 	digit, small, capital := has('0', '9'), has('a', 'z'), has('A', 'Z')
 	if strings.ContainsAny(word, "-_") {
-		return digit && small && capital || uuid.MatchString(word)
+		return digit && small && capital || uuid().MatchString(word)
 	}
 	return digit && (small || capital)
 }
 
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+var uuid = pattern.Lazy(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // mask puts pieces of a text aside that are as they shall be shown, so that no other rule looks at them. In their place
 // stand runes of private use: U+E000 before a variable, U+E002 before anything else.
@@ -117,7 +119,7 @@ func (m *mask) variables(s string) string {
 	if strings.ContainsAny(s, "\uE000\uE001\uE002\uE003") { // somebody else's marks would be taken for ours
 		return Hidden
 	}
-	return variable.ReplaceAllStringFunc(s, func(v string) string {
+	return variable().ReplaceAllStringFunc(s, func(v string) string {
 		if name, _, hasDefault := strings.Cut(v, ":-"); hasDefault {
 			v = name + ":-" + Hidden + "}"
 		}
@@ -135,7 +137,7 @@ func hideValue(s string) string {
 	var b strings.Builder
 	b.WriteString(s[:at])
 	last := 0
-	for _, v := range kept.FindAllStringIndex(inner, -1) {
+	for _, v := range kept().FindAllStringIndex(inner, -1) {
 		b.WriteString(literal(inner[last:v[0]]) + inner[v[0]:v[1]])
 		last = v[1]
 	}
@@ -144,7 +146,7 @@ func hideValue(s string) string {
 }
 
 func literal(s string) string {
-	if scheme.MatchString(s) {
+	if scheme().MatchString(s) {
 		return s
 	}
 	return Hidden
@@ -198,7 +200,7 @@ func hideQuery(s string) string {
 // bare puts the pieces back. A piece may hold others that were put aside before it.
 func (m *mask) bare(s string) string {
 	for range 2 { // a variable in a URL
-		s = ready.ReplaceAllStringFunc(s, func(mark string) string {
+		s = ready().ReplaceAllStringFunc(s, func(mark string) string {
 			runes := []rune(mark)
 			n, err := strconv.Atoi(string(runes[1 : len(runes)-1]))
 			if err != nil || n >= len(m.parts) {

@@ -3,6 +3,8 @@ package status
 import (
 	"regexp"
 	"strings"
+
+	"goblin-actor/internal/pattern"
 )
 
 // tellingBytes is how much of a line is looked at and told.
@@ -11,19 +13,19 @@ const tellingBytes = 1 << 10
 // tellers find the line of what a program wrote that says what is wrong, the likeliest first. last = the last such line counts:
 // Python and Node print the cause behind where it happened.
 var tellers = []struct {
-	line *regexp.Regexp
+	line func() *regexp.Regexp
 	last bool
 }{
-	{regexp.MustCompile(`^npm (?:error|ERR!) (?:404 +Not Found|404 +'|notarget No matching|could not determine|enoent |network |Missing )`), false},
-	{regexp.MustCompile(`^npm (?:error|ERR!) code E`), false},
-	{regexp.MustCompile(`(?i)cannot connect to the docker daemon|unable to find image|pull access denied|manifest unknown`), false},
-	{regexp.MustCompile(`^(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Failure|Timeout|Warning)?: `), true}, // ModuleNotFoundError: …, Error: …
-	{regexp.MustCompile(`(?i)can't open file|no such file or directory|permission denied|command not found|eaddrinuse|address already in use`), false},
-	{regexp.MustCompile(`(?i)\b(?:error|fatal|panic|failed|cannot|could not|missing|required|not set|unauthorized|invalid|unrecognized|unknown)\b`), false},
+	{pattern.Lazy(`^npm (?:error|ERR!) (?:404 +Not Found|404 +'|notarget No matching|could not determine|enoent |network |Missing )`), false},
+	{pattern.Lazy(`^npm (?:error|ERR!) code E`), false},
+	{pattern.Lazy(`(?i)cannot connect to the docker daemon|unable to find image|pull access denied|manifest unknown`), false},
+	{pattern.Lazy(`^(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Failure|Timeout|Warning)?: `), true}, // ModuleNotFoundError: …, Error: …
+	{pattern.Lazy(`(?i)can't open file|no such file or directory|permission denied|command not found|eaddrinuse|address already in use`), false},
+	{pattern.Lazy(`(?i)\b(?:error|fatal|panic|failed|cannot|could not|missing|required|not set|unauthorized|invalid|unrecognized|unknown)\b`), false},
 }
 
 // scenery are lines that never tell: what npm and Node print at the end, traces, underlines.
-var scenery = regexp.MustCompile(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|ERR!) (?:A complete log of this run|This is probably not a problem|404 *$|Note that).*|npm (?:error|ERR!) *|` +
+var scenery = pattern.Lazy(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|ERR!) (?:A complete log of this run|This is probably not a problem|404 *$|Note that).*|npm (?:error|ERR!) *|` +
 	`Node\.js v\d.*|Traceback \(most recent.*|at .*|File ".*|throw .*|node:.*|[~^ ]*|[{}\[\]()]*,?|requireStack: .*|code: '.*|(?:Try|Run) '.*)$`)
 
 // Telling is the line of what a program has written on stderr that says best what is wrong with it: npm's code, Python's last
@@ -31,14 +33,14 @@ var scenery = regexp.MustCompile(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|
 func Telling(lines []string) string {
 	var said []string
 	for _, line := range lines {
-		if line = strings.TrimSpace(line[:min(len(line), tellingBytes)]); line != "" && !scenery.MatchString(line) {
+		if line = strings.TrimSpace(line[:min(len(line), tellingBytes)]); line != "" && !scenery().MatchString(line) {
 			said = append(said, line)
 		}
 	}
 	for _, teller := range tellers {
 		found := ""
 		for _, line := range said {
-			if teller.line.MatchString(line) {
+			if teller.line().MatchString(line) {
 				found = line
 				if !teller.last {
 					break
