@@ -21,9 +21,48 @@ type keyed struct {
 	waiting  int // how many of this key wait; right in the newest of them only
 }
 
+// keys are the newest message of each key. Of most actors one at a time waits, and of many there are ten thousand: that one needs no map.
+type keys struct {
+	one  *keyed
+	more map[any]*keyed // without one's
+}
+
+func (k *keys) len() int {
+	if k.one == nil {
+		return len(k.more)
+	}
+	return len(k.more) + 1
+}
+
+func (k *keys) of(key any) *keyed {
+	if k.one != nil && k.one.key == key {
+		return k.one
+	}
+	return k.more[key]
+}
+
+func (k *keys) set(newest *keyed) {
+	if _, ok := k.more[newest.key]; !ok && (k.one == nil || k.one.key == newest.key) {
+		k.one = newest
+		return
+	}
+	if k.more == nil {
+		k.more = make(map[any]*keyed)
+	}
+	k.more[newest.key] = newest
+}
+
+func (k *keys) forget(key any) {
+	if k.one != nil && k.one.key == key {
+		k.one = nil
+		return
+	}
+	delete(k.more, key)
+}
+
 // putKeyed queues a State or a Step. mu is held.
 func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Why) {
-	newest, size, old := m.keys[key], sizeOf(e.msg), 0
+	newest, size, old := m.keys.of(key), sizeOf(e.msg), 0
 	full := l.held+size > sizeLimit || m.held+size > sizeTotal
 	replace := newest != nil && (e.class == State || newest.waiting >= stepLimit || full)
 	if replace {
@@ -31,7 +70,7 @@ func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Why) {
 	}
 	crowded := full && size > old && m.held > old // not by this message alone
 	switch summed, ok := e.msg.(Summed); {
-	case ok && (crowded || !replace && len(m.keys) >= keyLimit):
+	case ok && (crowded || !replace && m.keys.len() >= keyLimit):
 		e.msg = summed.Sum()
 		return m.putKeyed(l, e, keyOf(e.msg))
 	case e.class == Step && crowded && (l.held-old+size > 2*sizeLimit || m.held-old+size > sizeTotal):
@@ -48,10 +87,7 @@ func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Why) {
 	if newest != nil {
 		queued.waiting += newest.waiting
 	}
-	if m.keys == nil {
-		m.keys = make(map[any]*keyed)
-	}
-	m.keys[key] = queued
+	m.keys.set(queued)
 	l.held += size
 	l.replaceable++
 	e.msg = queued
@@ -65,9 +101,9 @@ func (m *mailbox) takeKeyed(k *keyed) any {
 	k.lane.replaceable--
 	k.lane.held -= size
 	m.held -= size
-	newest := m.keys[k.key]
+	newest := m.keys.of(k.key)
 	if newest.waiting--; newest.waiting == 0 {
-		delete(m.keys, k.key)
+		m.keys.forget(k.key)
 	}
 	return k.msg
 }

@@ -41,8 +41,8 @@ func flood(t *testing.T, messages ...any) (order []int, held, depth int) {
 		}
 		close(g)
 		synctest.Wait()
-		if box := &r.cell.box; box.held != 0 || box.logged != 0 || len(box.keys) != 0 {
-			t.Errorf("empty, and still %d and %d bytes and %d keys in the books", box.held, box.logged, len(box.keys))
+		if box := &r.cell.box; box.held != 0 || box.logged != 0 || box.keys.len() != 0 {
+			t.Errorf("empty, and still %d and %d bytes and %d keys in the books", box.held, box.logged, box.keys.len())
 		}
 	})
 	return order, held, depth

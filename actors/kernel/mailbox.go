@@ -31,16 +31,16 @@ type mailbox struct {
 	mu          sync.Mutex
 	system      ring // protoactor's own messages
 	urgent      ring
-	base        lane           // all other messages, or those of nobody in a fair mailbox
-	fair        *lanes         // the others of a fair mailbox; else nil
-	depth       int            // messages in all lanes, log lines too
-	waiting     int            // those that count against limit
-	keys        map[any]*keyed // the newest State or Step of each key
-	held        int            // bytes of those messages
-	logged      int            // bytes of log lines
-	weight      int            // bytes of the messages that came by TellWait
-	spilled     []any          // log lines that lost their place to one message beside the one that put returns; to be abandoned
-	waiters     waiters        // TellWait; not empty only while there is no room, of messages or bytes
+	base        lane    // all other messages, or those of nobody in a fair mailbox
+	fair        *lanes  // the others of a fair mailbox; else nil
+	depth       int     // messages in all lanes, log lines too
+	waiting     int     // those that count against limit
+	keys        keys    // the newest State or Step of each key
+	held        int     // bytes of those messages
+	logged      int     // bytes of log lines
+	weight      int     // bytes of the messages that came by TellWait
+	spilled     []any   // log lines that lost their place to one message beside the one that put returns; to be abandoned
+	waiters     waiters // TellWait; not empty only while there is no room, of messages or bytes
 	order       uint64
 	incarnation uint32 // the one at work, 0 before the first
 	phase       phase

@@ -59,8 +59,8 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 	s.prepareTask(r, t)
 	s.noteTenant(r.Tenant, r.Server, t.Server.Pool)
 	h.asTask, h.Limits.Patient = r.AsTask, r.Waits()
-	s.calls[s.seq] = h
-	s.byID[string(id)] = s.seq
+	put(&s.calls, s.seq, h)
+	put(&s.byID, string(id), s.seq)
 	out = s.clock.By(now, h.Deadline(), out)
 	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }

@@ -69,10 +69,10 @@ func (s *state) askForTask(now time.Time, l *taskListing, row int, t *task, out 
 	}
 	server := s.serverOf(t)
 	s.seq++
-	s.calls[s.seq] = &heldCall{x: l.x, view: s.view, server: server, listing: l, row: row, Call: call.Call{
+	put(&s.calls, s.seq, &heldCall{x: l.x, view: s.view, server: server, listing: l, row: row, Call: call.Call{
 		Seq: s.seq, ID: l.x.Frame.IDBytes(), Server: t.server, Item: t.own, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
 		Limits: call.Limits{Queue: listingTime / 2, Idle: listingTime / 2},
-	}}
+	}})
 	out = s.clock.By(now, s.calls[s.seq].Deadline(), out)
 	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }

@@ -37,10 +37,10 @@ func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []ke
 		return append(out, edge.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
 	}
 	if m.Frame.M == protocol.MethodRootsList {
-		s.rootsOf[h.server.Name] = h.server.Pool
+		put(&s.rootsOf, h.server.Name, h.server.Pool)
 	}
 	s.lastQuestion++
-	s.questions[s.lastQuestion] = question{m.Seq, m.Key, m.From}
+	put(&s.questions, s.lastQuestion, question{m.Seq, m.Key, m.From})
 	h.Step(now, call.Asked{}, s.scratch[:0])
 	id := strconv.AppendUint(nil, s.lastQuestion, 10)
 	edits := edge.PublicTask([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)

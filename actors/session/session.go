@@ -37,8 +37,10 @@ const mailbox = 512
 // Spawn starts the session under the gateway. A session that panics is not restarted: its client begins a new one.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: ActorName(o.ID), Kind: "session", Mailbox: mailbox, Restarts: -1, Within: time.Minute, Log: o.Log}
+	s := &session{Options: o} // the function below is kept as long as the actor: it holds nothing else
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
-		return &session{Options: o, state: newState(o, self.Reference()), meters: map[string]*status.ServerMetrics{}}
+		s.state = newState(s.Options, self.Reference())
+		return s
 	})
 }
 
@@ -129,7 +131,7 @@ func (s *session) meter(server string) *status.ServerMetrics {
 	m := s.meters[server]
 	if m == nil {
 		m = s.Metrics.Server(server)
-		s.meters[server] = m
+		put(&s.meters, server, m)
 	}
 	return m
 }

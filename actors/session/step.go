@@ -34,6 +34,7 @@ type state struct {
 	initialized  bool   // initialize was answered
 	ready        bool   // notifications/initialized came, or a request after initialize: changes may be told
 	draining     bool
+	viewGone     bool        // the newest Snapshot has no view for key; that of a project may come back
 	version      string      // negotiated
 	capabilities []byte      // raw JSON, as declared
 	can          message.Can // what they say about questions
@@ -43,8 +44,6 @@ type state struct {
 	level        protocol.Level // log lines below it are not passed on; LevelNone = all are
 	since        time.Time
 	lastSeen     time.Time
-
-	viewGone bool // the newest Snapshot has no view for key; that of a project may come back
 
 	snapshot        *catalog.Snapshot          // nil until the first came
 	view            *catalog.View              // what of it key shows; nil likewise
@@ -88,10 +87,16 @@ type heldCall struct {
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
 		id: o.ID, node: o.Node, transport: o.Transport, key: o.View, limits: o.Limits, gatewayVersion: o.Version, registry: o.Registry, self: self,
-		awaitedServers: o.Expect, calls: map[uint64]*heldCall{}, byID: map[string]uint64{},
-		questions: map[uint64]question{}, rootsOf: map[string]kernel.Reference{},
-		subs: map[edge.Resource]*edge.Subscription{}, subscribing: map[uint64]subscribing{}, subscribedAt: map[string]edge.PoolLife{}, owner: o.Gateway, tasks: map[string]*task{},
+		awaitedServers: o.Expect, owner: o.Gateway,
 	}
+}
+
+// put sets a value in a map of which most sessions never have one: many sessions are open and do nothing.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.

@@ -37,15 +37,15 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	switch {
 	case !known:
 		sub = &edge.Subscription{}
-		s.subs[r] = sub
+		put(&s.subs, r, sub)
 	case sub.Own.KeyOf() != own.KeyOf(): // it has come with other headers: the newest count
 		out = append(out, s.unsubscribes(r, sub))
 		known = false
 	}
 	sub.Public, sub.Own = uri, own
-	s.subscribedAt[r.Server] = edge.LifeOf(found.Server)
+	put(&s.subscribedAt, r.Server, edge.LifeOf(found.Server))
 	s.seq++
-	s.subscribing[s.seq] = subscribing{x, r, own, known}
+	put(&s.subscribing, s.seq, subscribing{x, r, own, known})
 	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
 }
 

@@ -99,7 +99,7 @@ func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effec
 	if len(h.Token) <= maxTaskToken { // a longer one would stay for as long as the session, outside of limits.maxBufferedBytes
 		t.token = slices.Clone(h.Token)
 	}
-	s.tasks[public] = t
+	put(&s.tasks, public, t)
 	return out
 }
 

@@ -86,7 +86,7 @@ func (k *taskScript) result(seq uint64, member string) string {
 func (k *taskScript) make(id string) {
 	k.t.Helper()
 	k.s.seq++
-	k.s.calls[k.s.seq] = &heldCall{}
+	put(&k.s.calls, k.s.seq, &heldCall{})
 	k.s.calls[k.s.seq].Server = "one"
 	k.step(message.TaskMade{Seq: k.s.seq, ID: id})
 	delete(k.s.calls, k.s.seq)
@@ -114,7 +114,7 @@ func TestTasksKeepNoEndlessToken(t *testing.T) {
 	k := newTaskScript(t)
 	for size, want := range map[int]int{0: 0, maxTaskToken: maxTaskToken, maxTaskToken + 1: 0} {
 		k.s.seq++
-		k.s.calls[k.s.seq] = &heldCall{Call: call.Call{Server: "one", Token: bytes.Repeat([]byte{'7'}, size)}}
+		put(&k.s.calls, k.s.seq, &heldCall{Call: call.Call{Server: "one", Token: bytes.Repeat([]byte{'7'}, size)}})
 		k.step(message.TaskMade{Seq: k.s.seq, ID: "endless"})
 		if got := len(k.s.tasks["one/endless"].token); got != want {
 			t.Errorf("of a token of %d bytes %d are kept, want %d", size, got, want)

@@ -42,7 +42,7 @@ type httpStream struct {
 
 	mu       sync.Mutex
 	state    streamState
-	verdict  verdict // of a refusal
+	verdict  *verdict // of a refusal; else nil
 	raw      net.Conn
 	deadline time.Time // for writing; the writer's
 	queue    outboxQueue
@@ -168,7 +168,7 @@ func (st *httpStream) accept() {
 	default:
 		st.greeting = []byte(streamComment)
 	}
-	st.Settle(streamAccepted, verdict{})
+	st.Settle(streamAccepted, nil)
 }
 
 func (st *httpStream) endpoint(uri string) {
@@ -185,12 +185,12 @@ func (st *httpStream) refuse(status int, body []byte, retryAfter time.Duration) 
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.state == streamAsked {
-		st.Settle(streamRefused, v)
+		st.Settle(streamRefused, &v)
 	}
 }
 
 // Settle tells the waiting handler what the Handler decided. The caller has the lock.
-func (st *httpStream) Settle(state streamState, v verdict) {
+func (st *httpStream) Settle(state streamState, v *verdict) {
 	st.state, st.verdict = state, v
 	st.wake.poke()
 }
@@ -236,7 +236,7 @@ func (st *httpStream) close() {
 	defer st.mu.Unlock()
 	switch st.state {
 	case streamAsked:
-		st.Settle(streamRefused, verdict{status: http.StatusServiceUnavailable, retryAfter: serverRetryAfter})
+		st.Settle(streamRefused, &verdict{status: http.StatusServiceUnavailable, retryAfter: serverRetryAfter})
 	case streamAccepted:
 		st.state = streamClosing
 	case streamOpen:

@@ -23,7 +23,7 @@ func (st *httpStream) resume(r *Replay, lastEvent string) Resumed {
 		if ok {
 			st.track, st.backlog = t, backlog
 			st.greeting = t.appendPrime(nil, after)
-			st.Settle(streamAccepted, verdict{})
+			st.Settle(streamAccepted, nil)
 		}
 		return ok, false
 	})
