@@ -98,20 +98,29 @@ func refusal(at LimitStep, server LimitServer) cause {
 	if at.Refused == nil {
 		c.why = fmt.Sprintf("With %s no call passed.", clients(at.Clients))
 	}
+	c.change = remedy(name, server)
+	return c
+}
+
+// remedy is what to change about calls that end with an error of that name.
+func remedy(name string, server LimitServer) string {
 	of := "mcpServers." + server.Name + "."
-	for code, change := range map[string]string{
-		"QUEUE_FULL":    "raise " + of + "queue.size, or " + of + "maxConcurrent if the server can do more at once",
-		"QUEUE_TIMEOUT": "raise " + of + "maxConcurrent if the server can do more at once, else " + of + "queue.timeout",
-		"TIMEOUT":       "raise " + of + "timeout, or lower " + of + "maxConcurrent so that fewer are with the server at once",
-		"OVERLOADED":    "raise limits.maxInFlightPerClient",
-		"HTTP 503":      "raise limits.maxSessions",
-		"RATE_LIMITED":  "raise the rate limit of these clients",
+	for _, r := range []struct{ begins, change string }{ // the first that fits
+		{"QUEUE_FULL (maxConcurrent)", "a number for " + of + "maxConcurrent, some hundreds at most, has more calls wait in the queue instead of being refused; more at once take replicas"},
+		{"QUEUE_FULL", "raise " + of + "queue.size, or " + of + "maxConcurrent if the server can do more at once"},
+		{"QUEUE_TIMEOUT", "raise " + of + "maxConcurrent if the server can do more at once, else " + of + "queue.timeout"},
+		{"TIMEOUT", "raise " + of + "timeout, or lower " + of + "maxConcurrent so that fewer are with the server at once"},
+		{"OVERLOADED (limits.maxInFlightPerClient)", "raise limits.maxInFlightPerClient, if so many will come from one address: modern clients of one address count as one, as all of this run do"},
+		{"OVERLOADED (", "raise " + strings.TrimSuffix(strings.TrimPrefix(name, "OVERLOADED ("), ")")},
+		{"OVERLOADED", "no key: of one address a gateway takes in only so much at once, and all of this run came from one"},
+		{"HTTP 503", "raise limits.maxSessions"},
+		{"RATE_LIMITED", "raise the rate limit of these clients"},
 	} {
-		if strings.HasPrefix(name, code) {
-			c.change = change
+		if strings.HasPrefix(name, r.begins) {
+			return r.change
 		}
 	}
-	return c
+	return ""
 }
 
 // busy is the cause where a processor is what everybody waits for.
@@ -141,7 +150,7 @@ func busy(at LimitStep, server LimitServer, transport string) (cause, bool) {
 	case "load generator CPU":
 		c.change = "no key: run the load from another machine (--target), or give it more cores"
 	case "other programs":
-		c.change = "no key: measure again when the machine has less else to do"
+		c.change = "no key: measure again when the machine is less busy"
 	}
 	return c, true
 }
@@ -160,7 +169,7 @@ func waiting(s *LimitSeries, at LimitStep, server LimitServer) cause {
 	}
 	c := cause{"not reached", fmt.Sprintf("Nothing that was looked at is used up: %s, and no call waits in a queue.", at.CPU.words()), ""}
 	if at.CPU.Other > at.CPU.Cores/2 {
-		c.change = "no key: measure again when the machine has less else to do"
+		c.change = "no key: measure again when the machine is less busy"
 	}
 	return c
 }

@@ -1,9 +1,12 @@
 package bench
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"goblin-actor/protocol"
 )
 
 func TestBottleneck(t *testing.T) {
@@ -43,7 +46,7 @@ func TestBottleneck(t *testing.T) {
 			s[len(s)-1].Waited = .9 * s[len(s)-1].P50
 		}, want: "maxBackends", change: "mcpServers.db.maxBackends"},
 		{name: "load generator", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: 1.2, Gateway: .6} }, want: "load generator CPU", change: "another machine"},
-		{name: "others", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: .2, Gateway: .5, Other: 1.2} }, want: "other programs", change: "less else to do"},
+		{name: "others", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: .2, Gateway: .5, Other: 1.2} }, want: "other programs", change: "less busy"},
 		{name: "others, but the load needs next to nothing", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: .01, Gateway: .02, Other: 1.9} }, want: "server"},
 		{name: "one core of a server", server: LimitServer{Name: "node", Replicas: 1}, series: LimitSeries{Transport: "stdio"}, edit: func(s []LimitStep) {
 			s[3].CPU = CPU{Cores: 4, Load: .4, Gateway: .6, Servers: .98, Busiest: .97}
@@ -84,6 +87,35 @@ func TestBottleneck(t *testing.T) {
 		s.explain(c.server, c.limit)
 		if s.Bottleneck != c.want || !strings.Contains(s.Why, c.why) || !strings.Contains(s.Change, c.change) {
 			t.Errorf("%s: %s; %s; %s\nwant %s; %s; %s", c.name, s.Bottleneck, s.Why, s.Change, c.want, c.why, c.change)
+		}
+	}
+}
+
+// Of errors of one name the bound that said no decides what to change.
+func TestRemedy(t *testing.T) {
+	for name, want := range map[string]string{
+		"QUEUE_FULL (queue.size)":                  "raise mcpServers.files.queue.size",
+		"QUEUE_FULL (maxConcurrent)":               "a number for mcpServers.files.maxConcurrent",
+		"OVERLOADED (limits.maxInFlightPerClient)": "raise limits.maxInFlightPerClient, if",
+		"OVERLOADED (limits.maxBufferedBytes)":     "raise limits.maxBufferedBytes",
+		"OVERLOADED":                               "no key",
+		"error -7":                                 "",
+	} {
+		if got := remedy(name, LimitServer{Name: "files"}); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	for message, want := range map[string]string{
+		"server files has as many calls waiting as may wait (queue.size: 1024)":         "QUEUE_FULL (queue.size)",
+		"more calls at once than the connection takes in (maxConcurrent: 0); with":      "QUEUE_FULL (maxConcurrent)",
+		"more requests of this address at once than it takes in (no key says how many)": "QUEUE_FULL",
+	} {
+		var f protocol.Frame
+		if err := f.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"error":{"code":-31004,"message":%q,"data":{"code":"QUEUE_FULL"}}}`, message)); err != nil {
+			t.Fatal(err)
+		}
+		if got := errorName(&f); got != want {
+			t.Errorf("%s: got %q, want %q", message, got, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -230,17 +231,24 @@ func events(stream []byte, each func(data []byte)) {
 	}
 }
 
-// errorName is what an error is called: by our gateway's name for it, else by its number.
+// keyPattern finds the key of the configuration that our gateway's errors name: the bound that said no.
+var keyPattern = regexp.MustCompile(`\(((?:limits\.|queue\.)?[a-z]+[A-Za-z]*)[:)]`)
+
+// errorName is what an error is called: by our gateway's name for it and the key it names, else by its number.
 func errorName(f *protocol.Frame) string {
 	var e struct {
-		Code json.Number
-		Data json.RawMessage
+		Code    json.Number
+		Message string
+		Data    json.RawMessage
 	}
 	if json.Unmarshal(f.ErrorBytes(), &e) != nil {
 		return "an error without a code"
 	}
 	var data struct{ Code string }
 	if json.Unmarshal(e.Data, &data) == nil && len(data.Code) > 0 && len(data.Code) < 40 {
+		if key := keyPattern.FindStringSubmatch(e.Message); key != nil && len(key[1]) < 40 {
+			return data.Code + " (" + key[1] + ")"
+		}
 		return data.Code
 	}
 	return "error " + e.Code.String()

@@ -27,12 +27,18 @@ func (l *Limits) table() [][]string {
 	return rows
 }
 
-const limitLegend = "load (generator), gateway, servers and other programs: processor time, 100% is one core. queued: calls that waited in the gateway."
+const limitLegend = "load (generator), gateway, servers and other programs: processor time, 100% is one core. queued: calls that waited in the gateway. " +
+	"Legacy clients speak MCP 2025-11-25 (sessions), modern ones 2026-07-28."
 
 var limitColumns = []string{"clients", "calls/s", "p50 ms", "p99 ms", "load", "gateway", "servers", "other", "queued", "failed"}
 
 func (s LimitStep) cells() []string {
-	millis := func(micros float64) string { return fmt.Sprintf("%.3g", micros/1000) }
+	millis := func(micros float64) string {
+		if micros >= 1e6 {
+			return fmt.Sprintf("%.0f", micros/1000)
+		}
+		return fmt.Sprintf("%.3g", micros/1000)
+	}
 	cores := func(c float64) string {
 		if s.CPU.Cores == 0 {
 			return "–"

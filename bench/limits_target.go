@@ -57,6 +57,8 @@ func (s *limits) ofOwn() ([]*climb, error) {
 			}
 		}
 	}
+	// Clients of the modern era that come from one address are one client, and here all do.
+	s.settings = map[string]any{"limits": map[string]any{"maxInFlightPerClient": 25_000}}
 	g, err := s.gateway(servers)
 	if err != nil {
 		return nil, err

@@ -186,6 +186,9 @@ func TestLimitsCountWhatIsNoResult(t *testing.T) {
 		"QUEUE_FULL": func(w http.ResponseWriter, id string) {
 			inEvents(w, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-31004,"message":"x","data":{"code":"QUEUE_FULL"}}}`)
 		},
+		"OVERLOADED (limits.maxInFlightPerClient)": func(w http.ResponseWriter, id string) {
+			inEvents(w, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-31010,"message":"too many calls (limits.maxInFlightPerClient)","data":{"code":"OVERLOADED"}}}`)
+		},
 		"error -7": func(w http.ResponseWriter, id string) {
 			inEvents(w, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-7,"message":"x"}}`)
 		},

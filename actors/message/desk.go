@@ -16,11 +16,14 @@ type Visit struct {
 
 // Abandon answers a client whose desk is overwhelmed, or has gone.
 func (v Visit) Abandon(why kernel.Why) {
-	name := protocol.ShuttingDown
-	if why == kernel.Overloaded || why == kernel.Panicked {
-		name = protocol.Overloaded
+	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway could not take the request: " + string(why), Retryable: true}
+	switch why {
+	case kernel.Overloaded:
+		fault.Name, fault.Message = protocol.Overloaded, "more requests of this address at once than the gateway takes in (no key says how many); nothing was sent"
+	case kernel.Panicked:
+		fault.Name = protocol.Overloaded
 	}
-	RefuseModern(v.Exchange, &protocol.Fault{Name: name, Message: "the gateway could not take the request: " + string(why), Retryable: true})
+	RefuseModern(v.Exchange, fault)
 }
 
 // Lane: at a desk whoever asks much waits for himself.

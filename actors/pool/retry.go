@@ -49,7 +49,7 @@ func (s *state) returned(now time.Time, m message.Returned, out []kernel.Effect)
 	fault.Message += ": " + m.Reason
 	if m.Full {
 		fault = &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
-			Message: fmt.Sprintf("the connection to server %s has too much to do already", s.server.Name)}
+			Message: fmt.Sprintf("more calls at once than the connection to server %s takes in (maxConcurrent: %d); with fewer they wait in the queue instead", s.server.Name, s.server.MaxConcurrent)}
 	}
 	return s.pump(now, append(out, s.refuse(&q, fault)))
 }
