@@ -50,6 +50,15 @@ type LimitServer struct {
 	MaxConcurrent int
 	Leased        int // connections at most where each carries one call at a time; 0 = not so
 	Replicas      int
+	Target        bool // it is an endpoint of anybody's, which is asked itself
+}
+
+// gateway is what people are told of who is asked.
+func (s LimitServer) gateway() string {
+	if s.Target {
+		return "target"
+	}
+	return "gateway"
 }
 
 // Limits is what a machine carries: one series for each server and era of clients.

@@ -78,7 +78,7 @@ func queued(at LimitStep, server LimitServer, slots int, key string) cause {
 		key, server.Name, slots, at.Clients, span(at.P50), span(min(at.Waited, at.P50))),
 		fmt.Sprintf("raise mcpServers.%s.%s, if the server can do more at once", server.Name, key)}
 	if at.CPU.share() >= full && at.CPU.ours() > .4*at.CPU.Cores {
-		c.why += " The processors are nearly used up as well (" + at.CPU.words() + "), so more of it may bring little on this machine."
+		c.why += " The processors are nearly used up as well (" + at.CPU.words(server.gateway()) + "), so more of it may bring little on this machine."
 	}
 	return c
 }
@@ -140,12 +140,12 @@ func busy(at LimitStep, server LimitServer, transport string) (cause, bool) {
 	for _, part := range []struct {
 		name string
 		cpu  float64
-	}{{"load generator CPU", cpu.Load}, {"gateway CPU", cpu.Gateway}, {"server CPU", cpu.Servers}, {"other programs", cpu.Other}} {
+	}{{"load generator CPU", cpu.Load}, {server.gateway() + " CPU", cpu.Gateway}, {"server CPU", cpu.Servers}, {"other programs", cpu.Other}} {
 		if part.cpu > most {
 			what, most = part.name, part.cpu
 		}
 	}
-	c := cause{what, "The processors are used up: " + cpu.words() + ".", "no key: it takes more cores"}
+	c := cause{what, "The processors are used up: " + cpu.words(server.gateway()) + ".", "no key: it takes more cores"}
 	switch what {
 	case "load generator CPU":
 		c.change = "no key: run the load from another machine (--target), or give it more cores"
@@ -164,10 +164,15 @@ func waiting(s *LimitSeries, at LimitStep, server LimitServer) cause {
 	}
 	first := s.Steps[0]
 	if now, alone := at.took(), first.took(); alone > 0 && now > 1.5*alone && at.Clients > first.Clients { // so not where something else than clients is raised
-		return cause{"server", fmt.Sprintf("%s takes %s for a call with %d clients and %s with one, and no processor is used up: it does only so much at once, or waits for something.",
+		c := cause{"server", fmt.Sprintf("A call to %s takes %s with %d clients and %s with one, and no processor is used up: it does only so much at once, or waits for something.",
 			name, span(now), at.Clients, span(alone)), replicas(s, server)}
+		if at.CPU.share() >= full {
+			c.why = fmt.Sprintf("A call to %s takes %s with %d clients and %s with one. It does only so much at once, or other programs, which have %.1f of %.3g cores, keep it waiting: measure again when they do not.",
+				name, span(now), at.Clients, span(alone), at.CPU.Other, at.CPU.Cores)
+		}
+		return c
 	}
-	c := cause{"not reached", fmt.Sprintf("Nothing that was looked at is used up: %s, and no call waits in a queue.", at.CPU.words()), ""}
+	c := cause{"not reached", fmt.Sprintf("Nothing that was looked at is used up: %s, and no call waits in a queue.", at.CPU.words(server.gateway())), ""}
 	if at.CPU.Other > at.CPU.Cores/2 {
 		c.change = "no key: measure again when the machine is less busy"
 	}
@@ -200,9 +205,10 @@ func (c CPU) share() float64 {
 // ours is what is busy for the load.
 func (c CPU) ours() float64 { return c.Load + c.Gateway + c.Servers }
 
-func (c CPU) words() string {
+// words divides the cores; gateway is what stands between the load and the servers.
+func (c CPU) words(gateway string) string {
 	if c.Cores == 0 {
 		return "processor time is not known here"
 	}
-	return fmt.Sprintf("of %.3g cores the load generator has %.1f, the gateway %.1f, servers %.1f, other programs %.1f", c.Cores, c.Load, c.Gateway, c.Servers, c.Other)
+	return fmt.Sprintf("of %.3g cores the load generator has %.1f, the %s %.1f, servers %.1f, other programs %.1f", c.Cores, c.Load, gateway, c.Gateway, c.Servers, c.Other)
 }

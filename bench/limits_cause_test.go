@@ -47,7 +47,7 @@ func TestBottleneck(t *testing.T) {
 		}, want: "maxBackends", change: "mcpServers.db.maxBackends"},
 		{name: "load generator", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: 1.2, Gateway: .6} }, want: "load generator CPU", change: "another machine"},
 		{name: "others", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: .2, Gateway: .5, Other: 1.2} }, want: "other programs", change: "less busy"},
-		{name: "others, but the load needs next to nothing", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: .01, Gateway: .02, Other: 1.9} }, want: "server"},
+		{name: "others, but the load needs next to nothing", edit: func(s []LimitStep) { s[3].CPU = CPU{Cores: 2, Load: .01, Gateway: .02, Other: 1.9} }, want: "server", why: "keep it waiting"},
 		{name: "one core of a server", server: LimitServer{Name: "node", Replicas: 1}, series: LimitSeries{Transport: "stdio"}, edit: func(s []LimitStep) {
 			s[3].CPU = CPU{Cores: 4, Load: .4, Gateway: .6, Servers: .98, Busiest: .97}
 		}, want: "server CPU", why: "one thing at a time", change: "mcpServers.node.replicas: 2"},

@@ -141,7 +141,12 @@ func (c *caller) ask(r *request) ([]byte, error) {
 		return nil, err
 	}
 	what, f := c.judge(body, r.id)
-	if what != "" {
+	switch {
+	case f != nil && f.Kind == protocol.KindError:
+		var said struct{ Message string }
+		_ = json.Unmarshal(f.ErrorBytes(), &said) // then the name has to do
+		return nil, fmt.Errorf("%s: %.200s", what, said.Message)
+	case what != "":
 		return nil, fmt.Errorf("%s: %.300q", what, body)
 	}
 	return slices.Clone(f.ResultBytes()), nil
@@ -174,7 +179,7 @@ const (
 	lost    = "lost"
 )
 
-// judge returns "" for a result of the request with that id, else what came in its place.
+// judge returns "" for a result of the request with that id, else what came in its place. The frame is nil unless it is a result or an error.
 func (c *caller) judge(body []byte, id uint64) (string, *protocol.Frame) {
 	var f protocol.Frame
 	found := false
@@ -195,7 +200,7 @@ func (c *caller) judge(body []byte, id uint64) (string, *protocol.Frame) {
 	case !found:
 		return lost, nil
 	case f.Kind == protocol.KindError:
-		return errorName(&f), nil
+		return errorName(&f), &f
 	case string(f.IDBytes()) != strconv.FormatUint(id, 10):
 		return crossed, nil
 	case f.Failure && failed(f.ResultBytes()):

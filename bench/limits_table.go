@@ -27,7 +27,7 @@ func (l *Limits) table() [][]string {
 	return rows
 }
 
-const limitLegend = "load (generator), gateway, servers and other programs: processor time, 100% is one core. queued: calls that waited in the gateway. " +
+const limitLegend = "load (generator), gateway or target, servers and other programs: processor time, 100% is one core. queued: calls that waited in the gateway. " +
 	"Legacy clients speak MCP 2025-11-25 (sessions), modern ones 2026-07-28."
 
 var limitColumns = []string{"clients", "calls/s", "p50 ms", "p99 ms", "load", "gateway", "servers", "other", "queued", "failed"}
@@ -71,6 +71,9 @@ func (l *Limits) write(w io.Writer) {
 		var rows bytes.Buffer
 		t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', tabwriter.AlignRight)
 		columns := slices.Clone(limitColumns)
+		if s.Transport == "" { // a target
+			columns[5] = "target"
+		}
 		columns[0] = strings.NewReplacer("rate", "rate/s", "subscribers", "subscr.").Replace(s.Raise)
 		fmt.Fprintln(t, strings.Join(columns, "\t")+"\t")
 		for _, step := range s.Steps {

@@ -186,7 +186,7 @@ func (s *limits) ofTarget() ([]*climb, error) {
 		if name == "" && len(s.o.Only) > 0 {
 			return nil, errors.New("--server: this endpoint does not tell whose its tools are")
 		}
-		server := LimitServer{Name: name, Local: true, Replicas: 1}
+		server := LimitServer{Name: name, Local: true, Replicas: 1, Target: true}
 		t, ok := s.toolOf(tools, server)
 		if !ok {
 			continue
