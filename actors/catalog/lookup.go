@@ -20,11 +20,18 @@ type names struct {
 
 type ownName struct{ server, name string }
 
-func newNames(items []*item) names {
+// newNames makes the tables of items. public is that of their public names, if there is one already; else nil.
+func newNames(items []*item, public map[string]*item) names {
 	n := names{
-		public: make(map[string]*item, len(items)),
+		public: public,
 		owned:  make(map[ownName]*item, len(items)),
 		bare:   make(map[string][]*item, len(items)),
+	}
+	if public == nil {
+		n.public = make(map[string]*item, len(items))
+		for _, it := range items {
+			n.public[it.public] = it
+		}
 	}
 	block := make([]*item, 0, 2*len(items))
 	add := func(name string, it *item) {
@@ -36,7 +43,6 @@ func newNames(items []*item) names {
 		n.bare[name] = block[len(block)-1 : len(block) : len(block)]
 	}
 	for _, it := range items {
-		n.public[it.public] = it
 		n.owned[ownName{it.server.Name, it.own}] = it
 		add(it.own, it)
 	}

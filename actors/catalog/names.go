@@ -13,13 +13,13 @@ const (
 )
 
 // nameAll gives the tools (or prompts) of all servers their public names.
-// Filtered items take part, so that no name moves when a filter changes.
-func nameAll(items, before []*item, naming Naming, had holdings) (warnings []string) {
+// Filtered items take part, so that no name moves when a filter changes. It returns the items by those names, too.
+func nameAll(items, before []*item, naming Naming, had holdings) (taken map[string]*item, warnings []string) {
 	choosePrefixed(items, naming)
 	for _, it := range items {
 		it.want = nameOf(it, naming)
 	}
-	taken := make(map[string]*item, len(items))
+	taken = make(map[string]*item, len(items))
 	for _, it := range inNamingOrder(items, before, had, func(it *item) bool { return it.want == plainName(it, naming) }) {
 		it.public = it.want
 		if it.had != nil {
@@ -39,7 +39,7 @@ func nameAll(items, before []*item, naming Naming, had holdings) (warnings []str
 				clip(it.own, shown), it.server.Name, it.public, it.want, clip(owner.own, shown), owner.server.Name)
 		}
 	}
-	return warnings
+	return taken, warnings
 }
 
 // choosePrefixed marks the items that carry their server's prefix: all, none, or those whose bare name several

@@ -39,7 +39,9 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 		switch {
 		case v.pass:
 		case kind == protocol.Tools || kind == protocol.Prompts:
-			s.warnings = append(s.warnings, nameAll(items, before, s.naming, previous.holdings(kind, s.naming))...)
+			taken, warnings := nameAll(items, before, s.naming, previous.holdings(kind, s.naming))
+			v.names[kind-protocol.Tools].public = taken
+			s.warnings = append(s.warnings, warnings...)
 		default:
 			s.warnings = append(s.warnings, nameURIs(items, before, s.naming, previous.holdings(kind, s.naming))...)
 		}
@@ -157,7 +159,8 @@ func (v *View) fill(kind protocol.ItemKind, items []*item, previous *Snapshot) {
 	v.listMeta(kind)
 	switch kind {
 	case protocol.Tools, protocol.Prompts:
-		v.names[kind-protocol.Tools] = newNames(items)
+		n := &v.names[kind-protocol.Tools]
+		*n = newNames(items, n.public)
 	case protocol.Resources:
 		v.resources = newURIs(items)
 	case protocol.Templates:
