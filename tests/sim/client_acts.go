@@ -103,6 +103,10 @@ func (c *client) call(tool string, nonce int, rest string) *ask {
 
 // listen opens the stream for what belongs to no request.
 func (c *client) listen() {
+	if c.honest && c.state == "opening" { // turns are put off; a session without a stream makes room for others when there are too many
+		c.w.fate.After(time.Second, c.listen)
+		return
+	}
 	if c.state == "gone" || !c.ready() {
 		return
 	}
