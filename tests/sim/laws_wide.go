@@ -220,16 +220,14 @@ func (w *world) mayAgain(a *ask) bool {
 }
 
 // repeats reports whether a call may be executed once more: its tool does no harm twice, and the first connection has broken before its
-// client was asked anything.
+// client was asked anything. What was sent first may come last, over a connection that broke long ago: then the client has been asked by the
+// other.
 func (r *running) repeats(before *running, times int) bool {
-	if a := r.c.s.w.book.askOf[r.nonce]; !r.c.s.Again || r.tool != repeatable || times > 2 || before == nil || a == nil || a.wasAsked {
+	if a := r.c.s.w.book.askOf[r.nonce]; !r.c.s.Again || r.tool != repeatable || times > 2 || before == nil || a == nil || !r.broke() && (a.wasAsked || !before.broke()) {
 		return false
 	}
-	broke := before.broke() || r.broke() // what was sent first may come last
-	if broke {
-		r.c.s.w.count("a call that was repeated, as it may be")
-	}
-	return broke
+	r.c.s.w.count("a call that was repeated, as it may be")
+	return true
 }
 
 // broke reports whether the call's connection has had its end, or its response.
