@@ -28,7 +28,8 @@ func (f *faultRun) do(hurt *witnesses) error {
 
 // kill ends the server's process without a word. One on HTTP is started again at once, at its address; one on stdio is the gateway's to start.
 //
-// A gateway connects at once to a server that had been ready for 5 s, and to others after half a second: the first is waited for.
+// A gateway connects at once to a server that had been ready for 5 s (at a URL a few times in the first half second), and to others
+// after half a second: the first is waited for.
 func (f *faultRun) kill(hurt *witnesses) error {
 	f.pause(f.o.ready - time.Since(f.ready))
 	pid, err := f.server.tell("pid")
