@@ -86,12 +86,14 @@ func (d *dispatcher) worker(fn func()) {
 // leave ends a place among the busy. Who gives one up looks once more whether anything waits: either he sees what was pushed, or
 // whoever pushed it sees that there is a place.
 func (d *dispatcher) leave() {
-	if d.busy.Add(-1) >= crowd || d.waiting.Load() == 0 {
-		return
-	}
-	if fn := d.pop(); fn != nil {
-		d.busy.Add(1)
-		d.start(fn)
+	for d.busy.Add(-1) < crowd && d.waiting.Load() > 0 {
+		if d.busy.Add(1) > crowd { // others were quicker
+			continue
+		}
+		if fn := d.pop(); fn != nil {
+			d.start(fn)
+			return
+		}
 	}
 }
 
