@@ -217,7 +217,7 @@ func TestLendNotByABusyActor(t *testing.T) {
 
 // A goroutine that ends in a handler leaves its job to another.
 func TestGoexitKeepsTheJob(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System) {
+	bubble(t, func(_ *testing.T, s *System) {
 		done := make(chan struct{})
 		mean := Spawn(s, SpawnOptions{Name: "mean"}, on(func(self Self, msg any) {
 			if msg == "end" && self.Lend(job(func() { close(done) })) {

@@ -20,7 +20,7 @@ func forgetProgram() {
 	if err != nil {
 		return
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	for _, m := range unwritten(bufio.NewScanner(file), self) {
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.from, m.to-m.from, unix.MADV_DONTNEED)
 	}

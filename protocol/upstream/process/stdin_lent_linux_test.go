@@ -12,12 +12,6 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// lendAny lends every job a goroutine of its own.
-func lendAny(job upstream.Job) bool {
-	go job.Do()
-	return true
-}
-
 // A frame is written on the goroutine that was lent; where the pipe is full, that goroutine is free all the same, and order stays.
 func TestStdinLent(t *testing.T) {
 	r, w, err := os.Pipe()
