@@ -126,7 +126,7 @@ func TestAGroupWhoseFirstMemberIsLost(t *testing.T) {
 		h := open(t, map[string]*actortest.Server{"one": one, "two": two}, forge)
 		defer h.close()
 		h.initialize()
-		one.Refuse = fmt.Errorf("gone")
+		one.Refuses(fmt.Errorf("gone"))
 		one.Last().Close(nil)
 		time.Sleep(10 * time.Second)
 		h.got()

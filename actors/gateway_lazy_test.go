@@ -172,8 +172,7 @@ func TestALazyServerThatDiesInItsFirstCall(t *testing.T) {
 			}
 		}
 		time.Sleep(15 * time.Minute)
-		synctest.Wait() // who has read it is done
-		dies.Refuse = fmt.Errorf("no such file")
+		dies.Refuses(fmt.Errorf("no such file"))
 		if got := h.one(fleetCall(9, 0)); !strings.Contains(got, "SERVER_UNAVAILABLE") || !strings.Contains(got, "no such file") {
 			t.Errorf("it does not start: %s", got)
 		}

@@ -44,11 +44,11 @@ func TestQuickAttemptsAfterALoss(t *testing.T) {
 				synctest.Wait()
 				b.pool.Got()
 				opened := server.Opened()
-				server.Refuse = refused
+				server.Refuses(refused)
 				server.Last().Close(refused)
 				time.Sleep(test.away)
 				synctest.Wait()
-				server.Refuse = nil
+				server.Refuses(nil)
 				time.Sleep(test.back - test.away)
 				synctest.Wait()
 				if p := b.phases(); !slices.Contains(p, message.Handshaking) {

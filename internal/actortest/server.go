@@ -23,7 +23,7 @@ type Server struct {
 	Listing      func(page int)                                  // called when a page of tools/list, counted from 1, is made and not sent yet
 	Instructions string                                          // of initialize
 	Version      string                                          // answered to initialize; "" = the newest legacy one
-	Refuse       error                                           // when set, every connection closes with it
+	Refuse       error                                           // when set, every connection closes with it; see Refuses
 	Logging      bool                                            // declares logging
 	Tasks        bool                                            // declares tasks for tools/call; Handle has to do them
 	Mute         bool                                            // never answers initialize
@@ -49,6 +49,13 @@ func (s *Server) Open(sink upstream.Sink) upstream.Link {
 	}
 	go s.serve(peer)
 	return link
+}
+
+// Refuses sets Refuse while connections may be made; nil = it does not.
+func (s *Server) Refuses(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Refuse = err
 }
 
 // Last returns the newest connection's server end.
