@@ -60,8 +60,7 @@ func (x *index) find(ctx context.Context, a *asked, text string, n int, admits f
 	if x.closed {
 		return nil, 0, errGoing
 	}
-	terms := stemmer{}.terms(nil, text)
-	hits, total, err := x.ranking.best(ctx, terms, n, func(id string) bool {
+	hits, total, err := x.ranking.best(ctx, termsOfQuery(text), n, func(id string) bool {
 		e := seen(a.view, id)
 		return e != nil && admits(e)
 	})
@@ -73,6 +72,12 @@ func (x *index) find(ctx context.Context, a *asked, text string, n int, admits f
 		list = append(list, seen(a.view, h.id))
 	}
 	return list, total, nil
+}
+
+// termsOfQuery are the terms that are looked for: the bound is on these and not on words, as a word of a script without spaces is many.
+func termsOfQuery(text string) []string {
+	terms := stemmer{}.terms(nil, text)
+	return terms[:min(len(terms), maxWords)]
 }
 
 // follow makes the index what the snapshot is. Only what differs is written.

@@ -105,3 +105,12 @@ func TestTerms(t *testing.T) {
 		}
 	}
 }
+
+// A query is at most 4 KiB, and of a script without spaces that is a thousand words: what looking for them costs is bounded all the same.
+func TestTermsOfQuery(t *testing.T) {
+	for _, query := range []string{strings.Repeat("猫と犬", 400), strings.Repeat("find it ", 500)} {
+		if n := len(termsOfQuery(words(query))); n != maxWords {
+			t.Errorf("%.12q…: %d terms, want %d", query, n, maxWords)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 const (
 	maxQuery     = 4 << 10 // bytes; a longer one is refused
-	maxWords     = 32      // of a query that are looked for
+	maxWords     = 32      // of a query that are looked for, stop words not counted
 	defaultFound = 20
 )
 
@@ -45,11 +45,7 @@ func (a *asked) search(ctx context.Context, given arguments, admits func(*catalo
 	if len(query) > maxQuery {
 		return nil, fmt.Errorf("query: %d bytes, at most %d are searched for; use a few words", len(query), maxQuery)
 	}
-	text := words(query)
-	if some := strings.Fields(text); len(some) > maxWords {
-		text = strings.Join(some[:maxWords], " ")
-	}
-	found, total, err := a.index.find(ctx, a, text, given.number("limit", defaultFound), admits)
+	found, total, err := a.index.find(ctx, a, words(query), given.number("limit", defaultFound), admits)
 	if err != nil {
 		return nil, err
 	}
