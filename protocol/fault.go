@@ -30,6 +30,10 @@ const (
 	Overloaded          FaultName = "OVERLOADED"           // too much in flight or parked for this client
 	RequestStateInvalid FaultName = "REQUEST_STATE_INVALID"
 	UnknownProject      FaultName = "UNKNOWN_PROJECT"
+	Unauthenticated     FaultName = "UNAUTHENTICATED"    // nobody said who asks, or it could not be believed
+	InsufficientScope   FaultName = "INSUFFICIENT_SCOPE" // who asks is known, and lacks a scope
+	PolicyDenied        FaultName = "POLICY_DENIED"      // a rule says no
+	RateLimited         FaultName = "RATE_LIMITED"       // too often; RetryAfter says when
 	MessageTooLarge     FaultName = "MESSAGE_TOO_LARGE"
 	HeaderMismatch      FaultName = "HEADER_MISMATCH"              // modern client: a header is missing or says something else than the body
 	UnsupportedVersion  FaultName = "UNSUPPORTED_PROTOCOL_VERSION" // modern client; Requested is what it asked for
@@ -122,6 +126,14 @@ func standardMessage(f *Fault) string {
 		return "Invalid requestState"
 	case UnknownProject:
 		return "Unknown project"
+	case Unauthenticated:
+		return "Unauthenticated"
+	case InsufficientScope:
+		return "Insufficient scope"
+	case PolicyDenied:
+		return "Denied by policy"
+	case RateLimited:
+		return "Too many requests"
 	case MessageTooLarge:
 		return "Message too large"
 	case HeaderMismatch:
@@ -207,6 +219,14 @@ func (f *Fault) Code(era Era) int {
 		return -31009
 	case Overloaded:
 		return -31010
+	case Unauthenticated:
+		return -31011
+	case InsufficientScope:
+		return -31012
+	case PolicyDenied:
+		return -31013
+	case RateLimited:
+		return -31014
 	case ClientCannotAnswer:
 		return codeCapabilityRequired
 	case HeaderMismatch:
@@ -239,6 +259,12 @@ func (f *Fault) Status(era Era) int {
 // HTTPStatus is Status for legacy clients.
 func (f *Fault) HTTPStatus() int {
 	switch f.Name {
+	case Unauthenticated:
+		return 401
+	case InsufficientScope:
+		return 403
+	case RateLimited:
+		return 429
 	case MessageTooLarge:
 		return 413
 	case ParseFault, InvalidRequest, ClientCannotAnswer, HeaderMismatch, UnsupportedVersion:

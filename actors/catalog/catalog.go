@@ -88,4 +88,5 @@ type Naming struct {
 type Key struct {
 	Project string // "" = everything
 	Server  string // /s/<server>/mcp: that server alone under its own names; "" = all. With a project, what of it the project shows
+	Rights  string // identity.Principal.Rights: what of that the roles permit; "" = all
 }

@@ -2,6 +2,7 @@ package message
 
 import (
 	"goblin-actor/actors/catalog"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -10,6 +11,7 @@ import (
 // request says itself.
 type Admitted struct {
 	View catalog.Key
+	Who  *identity.Principal // who asks; nil = identity.Local
 }
 
 // Refusal is why a request may see nothing.

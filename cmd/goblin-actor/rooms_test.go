@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 		"protocol/downstream", "protocol/stream"}, actorMayImport...),
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/status"},
-	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/status"},
+	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/identity", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,
 	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote"}, actorMayImport...), // it spawns backends
@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"protocol":                   {},
 	"protocol/seal":              {"protocol"},
 	"protocol/stream":            {"protocol"},
-	"protocol/downstream":        {"protocol", "protocol/stream"},
+	"protocol/downstream":        {"protocol", "protocol/stream", "internal/identity"},
 	"protocol/upstream":          {"protocol", "protocol/stream"},
 	"protocol/upstream/process":  {"protocol", "protocol/stream", "protocol/upstream", "internal/secret"},
 	"protocol/upstream/remote":   {"protocol", "protocol/stream", "protocol/upstream", "internal/pattern"},
@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
 
 	"internal/pattern":   {},
+	"internal/identity":  {},
 	"internal/secret":    {"internal/pattern"},
 	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
 	"internal/status":    {"protocol", "internal/pattern"},
@@ -69,7 +70,7 @@ var mayImport = map[string][]string{
 
 // actorMayImport is what the room of any actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
-	"protocol", "protocol/seal", "internal/config", "internal/status"}
+	"protocol", "protocol/seal", "internal/config", "internal/identity", "internal/status"}
 
 // foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
 // except in protocol, which takes the standard library and protocolTakes alone.

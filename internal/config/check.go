@@ -33,6 +33,7 @@ func (d *decoder) check(c *Config) {
 	}
 	d.checkGroups(c)
 	d.checkProjects(c)
+	d.checkPolicy(c)
 }
 
 func (d *decoder) checkAddresses(c *Config) {

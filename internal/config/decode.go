@@ -173,6 +173,9 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	case slices.Contains(foreign, m.key):
 		d.ignore(m, last(at.path))
 		return
+	case isRefused(at, m.key):
+		d.fault(m.line, m.column, path, "not built yet; the gateway does not run without what it is meant to protect", "remove it, and what needs it")
+		return
 	}
 	if len(d.report.Faults) >= maxFindings {
 		d.fault(m.line, m.column, path, "unknown key", "") // only counted; the nearest key would take its time
@@ -206,6 +209,15 @@ func (d *decoder) value(v reflect.Value, f field, one bool, n *node, at place) {
 		d.projects(p, n, at)
 	case *[]ForwardHeader:
 		d.forwardHeaders(p, n, at)
+	case *[]Role:
+		d.roles(p, n, at)
+	case *[]Binding:
+		d.bindings(p, n, at)
+	case *TLS:
+		d.tls(p, n, at)
+	case *Policy:
+		p.Present = true
+		d.fields(v, "", n, at)
 	case *[]string:
 		d.list(p, one || f.single, one, n, at)
 	case *map[string]string:

@@ -75,12 +75,16 @@ func renderPage(t *testing.T) []byte {
 // fieldComments maps Type and Type.Field to their comments in types.go.
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "types.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
 	comments := map[string]string{}
-	for _, decl := range file.Decls {
+	var decls []ast.Decl
+	for _, name := range []string{"types.go", "types_identity.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decls = append(decls, file.Decls...)
+	}
+	for _, decl := range decls {
 		general, ok := decl.(*ast.GenDecl)
 		if !ok || general.Tok != token.TYPE {
 			continue
@@ -120,7 +124,7 @@ func addSection(comments map[string]string, to *[]section, t reflect.Type, title
 		}
 		deeper := path + f.key
 		switch field.Type {
-		case reflect.TypeFor[[]Server](), reflect.TypeFor[[]Project]():
+		case reflect.TypeFor[[]Server](), reflect.TypeFor[[]Project](), reflect.TypeFor[[]Role]():
 			deeper += ".<name>"
 		}
 		if !slices.ContainsFunc(*to, func(s section) bool { return s.of == elem }) {
@@ -135,9 +139,9 @@ func valueOf(f field, t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		kind = "duration"
-	case reflect.TypeFor[[]Server](), reflect.TypeFor[[]Project]():
+	case reflect.TypeFor[[]Server](), reflect.TypeFor[[]Project](), reflect.TypeFor[[]Role]():
 		kind = "mapping of names"
-	case reflect.TypeFor[[]ForwardHeader]():
+	case reflect.TypeFor[[]ForwardHeader](), reflect.TypeFor[[]Binding]():
 		kind = "list of mappings"
 	case reflect.TypeFor[map[string]string]():
 		kind = "mapping of texts"
@@ -221,7 +225,7 @@ func TestCommentsTellTheDefaults(t *testing.T) {
 	}
 	check(reflect.ValueOf(Default()))
 	check(reflect.ValueOf(server))
-	for _, v := range []any{Limits{}, Queue{}, Retry{}, Reconnect{}, Filter{}, ForwardHeader{}, Namespace{}, Resources{}, Project{}, Log{}} {
+	for _, v := range []any{Limits{}, Queue{}, Retry{}, Reconnect{}, Filter{}, ForwardHeader{}, Namespace{}, Resources{}, Project{}, Log{}, Auth{}, TLS{}, Policy{}, Role{}, Binding{}, Audit{}, Rotate{}, Egress{}, ServerAuth{}} {
 		value := reflect.ValueOf(v)
 		for _, outer := range []reflect.Value{reflect.ValueOf(Default()), reflect.ValueOf(server)} {
 			for i := range outer.NumField() {

@@ -105,6 +105,9 @@ func (g *schemaWriter) ref(t reflect.Type) object {
 			o["anyOf"] = []object{{"required": []string{"command"}}, {"required": []string{"url"}}, {"required": []string{"urls"}}, {"required": []string{"<<"}}, {"type": "null"}}
 			o["properties"].(object)["<<"] = true
 		}
+		if t == reflect.TypeFor[TLS]() {
+			o = object{"anyOf": []object{o, {"enum": []any{"off", false}}}}
+		}
 		g.defs[t.Name()] = o
 	}
 	return object{"$ref": "#/$defs/" + t.Name()}
@@ -112,13 +115,13 @@ func (g *schemaWriter) ref(t reflect.Type) object {
 
 func (g *schemaWriter) value(f field, t reflect.Type) object {
 	switch t {
-	case reflect.TypeFor[[]Server](), reflect.TypeFor[[]Project]():
+	case reflect.TypeFor[[]Server](), reflect.TypeFor[[]Project](), reflect.TypeFor[[]Role]():
 		names := object{"minLength": 1}
 		if t == reflect.TypeFor[[]Server]() {
 			names["not"] = object{"const": ownName}
 		}
 		return object{"type": []string{"object", "null"}, "propertyNames": names, "additionalProperties": g.ref(t.Elem())}
-	case reflect.TypeFor[[]ForwardHeader]():
+	case reflect.TypeFor[[]ForwardHeader](), reflect.TypeFor[[]Binding]():
 		return object{"type": []string{"array", "null"}, "items": g.ref(t.Elem())}
 	case reflect.TypeFor[map[string]string]():
 		return object{"type": []string{"object", "null"}, "additionalProperties": object{"type": scalarTypes}}

@@ -73,6 +73,23 @@ func (s *shower) value(v reflect.Value, f field, path string, indent int) {
 		s.projects(value, path, indent)
 	case []ForwardHeader:
 		s.forwardHeaders(value, path, indent)
+	case []Role:
+		s.roles(value, path, indent)
+	case []Binding:
+		s.bindings(value, path, indent)
+	case TLS:
+		if value.Off {
+			s.line(indent, "tls:", "off", s.origin(path))
+			return
+		}
+		s.line(indent, f.key+":", "", "")
+		s.fields(v, path, indent+1)
+	case Policy:
+		if !value.Present { // written, it would deny everything
+			return
+		}
+		s.line(indent, f.key+":", "", "")
+		s.fields(v, path, indent+1)
 	case []string:
 		s.list(value, f, path, indent)
 	case map[string]string:
@@ -114,7 +131,7 @@ func applies(server Server, key string) bool {
 	switch key {
 	case "command", "args", "env", "envFile", "inheritEnv", "cwd", "replicas":
 		return len(server.URLs) == 0
-	case "urls", "headers", "forwardHeaders":
+	case "urls", "headers", "forwardHeaders", "auth":
 		return len(server.URLs) > 0
 	}
 	return true
@@ -136,6 +153,36 @@ func (s *shower) projects(projects []Project, path string, indent int) {
 			s.value(v.Field(f.index), f, join(join(path, p.Written), f.key), indent+2)
 		}
 	}
+}
+
+func (s *shower) roles(roles []Role, path string, indent int) {
+	if len(roles) == 0 {
+		s.line(indent, "roles:", "{}", s.origin(path))
+		return
+	}
+	s.line(indent, "roles:", "", "")
+	for _, r := range roles {
+		s.line(indent+1, r.Name+":", "", "")
+		v := reflect.ValueOf(r)
+		for _, f := range fieldsOf(v.Type()) {
+			if f.key == "servers" && len(r.Servers) == 0 || f.key == "projects" && len(r.Projects) == 0 {
+				continue
+			}
+			s.value(v.Field(f.index), f, join(join(path, r.Written), f.key), indent+2)
+		}
+	}
+}
+
+func (s *shower) bindings(bindings []Binding, path string, indent int) {
+	parts := make([]string, len(bindings))
+	for i, b := range bindings {
+		keys := make([]string, len(b.Keys))
+		for j, key := range b.Keys {
+			keys[j] = quote(key)
+		}
+		parts[i] = fmt.Sprintf("{role: %s, keys: [%s], local: %v}", quote(b.Role), strings.Join(keys, ", "), b.Local)
+	}
+	s.line(indent, "bind:", "["+strings.Join(parts, ", ")+"]", s.origin(path))
 }
 
 func (s *shower) forwardHeaders(headers []ForwardHeader, path string, indent int) {
@@ -213,6 +260,9 @@ func (s *shower) scalar(value any, f field, path string) string {
 	case string:
 		if f.oneof != nil {
 			return value
+		}
+		if f.secret {
+			return quote(secret.Value(value))
 		}
 		if f.key == "cwd" { // a directory may be called anything, and is no secret
 			return quote(value)

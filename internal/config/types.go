@@ -57,6 +57,29 @@ type Config struct {
 	// Limits of the whole gateway.
 	Limits Limits `key:"limits"`
 
+	// PublicURL is how clients reach us, scheme://host[:port][/path], where that is not an address we listen on: its host is
+	// answered besides allowedHosts, and pages to log in at servers are there. Default: none.
+	PublicURL string `key:"publicUrl"`
+
+	// TrustedProxies are the addresses or networks of proxies in front of us: only their word is taken for who is behind them
+	// (X-Forwarded-For, Forwarded), and they may be on loopback although others are let in. Default: none.
+	TrustedProxies []string `key:"trustedProxies" single:"ok"`
+
+	// Auth says how clients prove who they are.
+	Auth Auth `key:"auth"`
+
+	// TLS says with which certificate we speak HTTPS.
+	TLS TLS `key:"tls"`
+
+	// Policy says what each client may see and do. Without the section everybody may do everything.
+	Policy Policy `key:"policy"`
+
+	// Audit says where it is kept who did what.
+	Audit Audit `key:"audit"`
+
+	// Egress says where the gateway may connect to on the word of others.
+	Egress Egress `key:"egress"`
+
 	// Drain is how long running calls may go on after SIGTERM or SIGINT. 0 ends them at once. Default: 10s.
 	Drain time.Duration `key:"drain" in:"shutdown" min:"0s" max:"24h"`
 
@@ -195,6 +218,9 @@ type Server struct {
 	// bring other values never share a connection; those that bring none use the connections that are for everybody, where what is
 	// listed comes from, too: give these what they need in headers. Default: none.
 	ForwardHeaders []ForwardHeader `key:"forwardHeaders" change:"connection"`
+
+	// Auth says how the gateway logs in at a server behind a URL.
+	Auth ServerAuth `key:"auth" change:"connection"`
 
 	// Labels are for clients that prefer replicas by label. Default: none.
 	Labels map[string]string `key:"labels"`
@@ -361,6 +387,10 @@ type Limits struct {
 	// MaxInFlightPerClient is the number of calls one client may have running; more are refused with OVERLOADED.
 	// Default: 256.
 	MaxInFlightPerClient int `key:"maxInFlightPerClient" min:"1" max:"1000000"`
+
+	// MaxInFlightPerPrincipal is the number of requests that all clients of one principal may have running, where clients say who
+	// they are; more are refused with OVERLOADED. 0 = no limit. Default: 1024.
+	MaxInFlightPerPrincipal int `key:"maxInFlightPerPrincipal" min:"0" max:"1000000"`
 
 	// SessionIdle ends a session that had neither call nor stream for so long. Default: 30m.
 	SessionIdle time.Duration `key:"sessionIdle" min:"1s" max:"8760h"`

@@ -41,7 +41,7 @@ func TestEveryKey(t *testing.T) {
 		Reconnect: Reconnect{time.Second, 2 * time.Minute}, Startup: "lazy", IdleStop: 5 * time.Minute, Prefix: "fs",
 		Tools:   Filter{[]string{"read_*"}, []string{"*_delete"}, []string{"a"}, map[string]string{"read_file": "read"}},
 		Prompts: Filter{Allow: []string{"p"}}, ResourceFilter: Filter{Deny: []string{"file:///secret/*"}},
-		Roots: []string{"file:///srv/work"}, Labels: map[string]string{"region": "eu"}, Group: "disks",
+		Roots: []string{"file:///srv/work"}, Auth: ServerAuth{Type: "auto", As: "shared", CatalogAs: "shared"}, Labels: map[string]string{"region": "eu"}, Group: "disks",
 	}
 	hub := DefaultServer()
 	hub.Name, hub.Written, hub.Order = "git-hub", "Git Hub", 1
@@ -58,7 +58,8 @@ func TestEveryKey(t *testing.T) {
 		AllowedHosts: []string{"gateway.example.org:80"}, Servers: []Server{files, hub, remote},
 		Namespace: Namespace{"on-conflict", "-", 32}, Resources: Resources{"underscore", "forward"},
 		Projects:  []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}}}},
-		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, time.Minute, 2 * time.Minute, 3, 4, 5, 2_000_000},
+		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, 1024, time.Minute, 2 * time.Minute, 3, 4, 5, 2_000_000},
+		Policy: Policy{Mode: "enforce"}, Audit: Audit{When: "end", Sync: "1s", Rotate: Rotate{Size: 100 << 20}},
 		Log: Log{"debug", "json"}, EnvFile: []string{"secrets.env"}, Path: "full.yaml",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

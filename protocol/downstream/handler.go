@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
@@ -24,17 +25,18 @@ type Handler interface {
 
 // Origin is what the transport knows of where a message came from. Strings are copies; they may be kept.
 type Origin struct {
-	Stdio        bool        // it came on stdin, where there are no headers: no path, no session, no version
-	Path         string      // "/mcp", "/p/alpha/mcp", "/s/files/mcp"; "" on stdio
-	SessionID    string      // Mcp-Session-Id; "" = none
-	Version      string      // MCP-Protocol-Version; "" = none
-	Project      string      // Goblin-Project; "" = none, or it is empty
-	EmptyProject bool        // Goblin-Project is there, and empty
-	Remote       string      // host:port of the peer; "stdio"
-	LastEvent    string      // Last-Event-ID (GET); "" = none
-	JSONOnly     bool        // the client does not accept text/event-stream; never set where Redirect is meant to be called
-	Kept         http.Header // headers that servers are to be sent (Server.Keep); nil = none
-	Header       http.Header // Mcp-* headers of a request of 2026-07-28 and later; else nil
+	Stdio        bool                // it came on stdin, where there are no headers: no path, no session, no version
+	Path         string              // "/mcp", "/p/alpha/mcp", "/s/files/mcp"; "" on stdio
+	SessionID    string              // Mcp-Session-Id; "" = none
+	Version      string              // MCP-Protocol-Version; "" = none
+	Project      string              // Goblin-Project; "" = none, or it is empty
+	EmptyProject bool                // Goblin-Project is there, and empty
+	Remote       string              // host:port of the peer; "stdio"
+	Who          *identity.Principal // who asks, as Options.Admission has found out; nil = identity.Local
+	LastEvent    string              // Last-Event-ID (GET); "" = none
+	JSONOnly     bool                // the client does not accept text/event-stream; never set where Redirect is meant to be called
+	Kept         http.Header         // headers that servers are to be sent (Server.Keep); nil = none
+	Header       http.Header         // Mcp-* headers of a request of 2026-07-28 and later; else nil
 }
 
 // HostOf is a peer's address, Origin.Remote, without its port.

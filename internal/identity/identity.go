@@ -1,0 +1,61 @@
+// Package identity says who a client is. It is a leaf: transports put a Principal on what they hand on, actors compare it,
+// and neither needs to know how it was found out (internal/auth).
+package identity
+
+import (
+	"slices"
+	"time"
+)
+
+// How a principal was found out.
+const (
+	ViaLocal = "local" // nobody was asked: a client on this machine while there is no auth, or on stdin
+	ViaKey   = "key"   // an API key
+)
+
+// LocalID is the id of the one principal that is never asked who it is.
+const LocalID = "local"
+
+// Principal is who a client is, and what that lets it do. Immutable: nobody writes to it, its slices included, so it travels
+// between actors by reference. New rights are a new Principal.
+type Principal struct {
+	ID   string // unique and stable: "local", "key:ci"; what sessions, seals, lanes and the audit log are bound to
+	Name string // for people
+	Via  string // ViaLocal, ViaKey
+
+	// Rights is the set of roles in force, in one canonical writing: part of the key of catalog views. "" = there is no
+	// policy, and everything is permitted.
+	Rights   string
+	Projects []string  // the only projects it may use; nil = all, and none at all
+	Expires  time.Time // when it is nobody any more; zero = never
+	Admin    Admin     // what it may do on an admin listener
+}
+
+// Admin is what a principal may do of what operators do.
+type Admin uint8
+
+// What operators do.
+const (
+	AdminNone Admin = iota
+	AdminView       // look
+	AdminAct        // look, and act
+)
+
+// Local is whoever has this machine's user, or is on it while nobody is asked.
+var Local = &Principal{ID: LocalID, Name: LocalID, Via: ViaLocal, Admin: AdminAct}
+
+// Of is the principal, or Local where none was found out: nil is what stdio and tests have.
+func Of(p *Principal) *Principal {
+	if p == nil {
+		return Local
+	}
+	return p
+}
+
+// IDOf is the id of Of(p).
+func IDOf(p *Principal) string { return Of(p).ID }
+
+// May reports whether the principal may use the project; "" = no project.
+func (p *Principal) May(project string) bool {
+	return p == nil || p.Projects == nil || project != "" && slices.Contains(p.Projects, project)
+}
