@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants
+.PHONY: help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ sim-mutants: ## takes mended faults' mends out, one after the other, and says wh
 
 mutants: ## takes the code of each row of docs/requirements.md out, and says whether the test that proves the row fails
 	go test -count=1 -timeout 3h -v ./tests/rows -run TestMutants -mutants
+
+attacks: ## each attack against the code as it is and against a build without what stops it: a table with both results
+	go test -count=1 -timeout 3h -v ./tests/attacks -run 'TestAttacks$$' -attacks -attack '$(or $(ATTACK),*)'
 
 matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
 	go test -count=1 -timeout 1h -v -run TestMatrix ./$(INTEROP)

@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 	"tests/faults":      {"*"},
 	"tests/sim":         {"*"},
 	"tests/rows":        {"*"},
+	"tests/attacks":     {"*"},
 }
 
 // actorMayImport is what the room of any actor may import.

@@ -1,0 +1,182 @@
+// Package attacks holds each attack that the gateway is proof against to a test, and each test to a build in which what
+// stops the attack is taken out: there the attack must succeed, so the test must fail.
+//
+// weak/NN-words.txt names one attack, the test that tries it, and one replacement in one file. Attacks that need the whole program
+// have their tests here; the others have them where the mechanism is.
+package attacks
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/gatetest"
+)
+
+var (
+	attacks = flag.Bool("attacks", false, "try each attack against the code as it is, and against the weakened build")
+	attack  = flag.String("attack", "*", "only those weakenings whose file name matches")
+)
+
+const root = "../.."
+
+// weakening is what a file of weak says.
+type weakening struct {
+	name       string // of the file
+	number     int
+	words      string // what the attacker does
+	room, test string
+	weakens    string // what is taken out
+	file       string // from the root of the module
+	old, new   string
+}
+
+var form = regexp.MustCompile(`(?s)\AAttack: (\d+) ([^\n]+)\nTest: (\S+)\.(TestAttack(\d+)\w*)\nWeakens: ([^\n]+)\nFile: (\S+)\n-- old --\n(.*?)-- new --\n(.*)\z`)
+
+func weakenings(t *testing.T, glob string) (all []weakening) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("weak", glob+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := form.FindStringSubmatch(string(raw))
+		if m == nil || m[1] != m[5] {
+			t.Errorf("%s: want Attack, Test, Weakens, File, the old lines and the new ones, and the same number in attack and test", path)
+			continue
+		}
+		number, _ := strconv.Atoi(m[1])
+		all = append(all, weakening{strings.TrimSuffix(filepath.Base(path), ".txt"), number, m[2], m[3], m[4], m[6], m[7], m[8], m[9]})
+	}
+	slices.SortStableFunc(all, func(a, b weakening) int { return a.number - b.number })
+	return all
+}
+
+// weakened is the file with the replacement made.
+func (w *weakening) weakened() ([]byte, error) {
+	raw, err := os.ReadFile(filepath.Join(root, w.file))
+	if err != nil {
+		return nil, err
+	}
+	if n := bytes.Count(raw, []byte(w.old)); n != 1 {
+		return nil, fmt.Errorf("%s: its old lines are in %s %d times, want once", w.name, w.file, n)
+	}
+	return bytes.Replace(raw, []byte(w.old), []byte(w.new), 1), nil
+}
+
+// Every attack has a test and a weakening that fits the code.
+func TestEveryAttackHasItsTest(t *testing.T) {
+	for _, w := range weakenings(t, "*") {
+		if _, err := w.weakened(); err != nil {
+			t.Error(err)
+		}
+		if !hasTest(t, w.room, w.test) {
+			t.Errorf("%s: there is no %s in %s", w.name, w.test, w.room)
+		}
+	}
+}
+
+func hasTest(t *testing.T, room, test string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, room, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(path string) bool {
+		raw, err := os.ReadFile(path)
+		return err == nil && bytes.Contains(raw, []byte("func "+test+"(t *testing.T)"))
+	})
+}
+
+// TestAttacks runs each attack twice: against the code as it is it must come to nothing, against the weakened build it must succeed.
+// It takes a while, so it is asked for with -attacks.
+func TestAttacks(t *testing.T) {
+	if !*attacks {
+		t.Skip("asked for with -attacks; make attacks")
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "| attack | | tried by | the code | without | |\n|---|---|---|---|---|---|\n")
+	for _, w := range weakenings(t, *attack) {
+		t.Run(w.name, func(t *testing.T) {
+			asItIs, weak := "fails", "succeeds"
+			if out, err := w.run(t, false); err != nil {
+				asItIs = "SUCCEEDS"
+				t.Errorf("%s.%s fails: %s", w.room, w.test, last(out))
+			}
+			if out, err := w.run(t, true); err == nil {
+				weak = "FAILS"
+				t.Errorf("%s.%s passes although the weakened build should let the attack through: %s", w.room, w.test, last(out))
+			}
+			fmt.Fprintf(&table, "| %d | %s | %s.%s | %s | %s | %s |\n", w.number, w.words, w.room, w.test, asItIs, weak, w.weakens)
+			fmt.Printf("%3d %-45s as it is: %-8s weakened: %s\n", w.number, w.words, asItIs, weak)
+		})
+	}
+	t.Logf("\n%s", table.String())
+}
+
+// run runs the test, if weak with the replacement in place: also in what the test itself builds.
+func (w *weakening) run(t *testing.T, weak bool) ([]byte, error) {
+	t.Helper()
+	dir := t.TempDir()
+	arguments := []string{"test", "-count=1", "-vet=off", "-timeout", "5m", "-run", "^" + w.test + "$", "./" + w.room}
+	c := exec.Command("go", arguments...)
+	c.Dir = root
+	c.Env = os.Environ()
+	if weak {
+		c.Env = append(c.Env, "GOFLAGS=-overlay="+w.overlay(t, dir))
+	}
+	c.WaitDelay = 10 * time.Second
+	out, err := c.CombinedOutput()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		t.Fatal(err)
+	}
+	if err != nil && bytes.Contains(out, []byte("[build failed]")) {
+		t.Fatalf("%s does not build: %s", w.name, last(out))
+	}
+	if bytes.Contains(out, []byte("no tests to run")) {
+		t.Fatalf("%s: no test %s in %s", w.name, w.test, w.room)
+	}
+	return out, err
+}
+
+// overlay writes the weakened file and the table that has the compiler take it instead of ours.
+func (w *weakening) overlay(t *testing.T, dir string) string {
+	t.Helper()
+	raw, err := w.weakened()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := filepath.Abs(filepath.Join(root, w.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, list := filepath.Join(dir, "weak.go"), filepath.Join(dir, "overlay.json")
+	table, err := json.Marshal(map[string]map[string]string{"Replace": {ours: theirs}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string][]byte{theirs: raw, list: table} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gatetest.Run(t, root, "gofmt", "-l", theirs)
+	return list
+}
+
+func last(out []byte) []byte { return out[max(0, len(out)-1500):] }
