@@ -22,6 +22,7 @@ run() {
   run big --self --compare direct,reverse-proxy,forwarder,whole-forwarder $time \
     --assert 'ratio(big,http,to=whole-forwarder) >= 0.95' --assert 'ratio(big,stdio,to=whole-forwarder) >= 0.8'
   run list --self $time --assert 'ratio(list) >= 0.95'
+  run identity --self --concurrency 64 $time --assert 'cpu(identity,keys and roles,to=gateway) <= 1.03' --assert 'cpu(identity,audit,to=gateway) <= 1.05'
 }
 run idle --self --assert 'session(idle) <= 6KiB'
 run cold --self --assert 'complete(cold,no state file) <= 15ms'

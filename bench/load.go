@@ -22,6 +22,7 @@ type target struct {
 	method   string
 	params   []string      // client i sends params[i % len]
 	tail     []byte        // of every right answer
+	headers  string        // that its clients send besides, each with its line end
 	modern   string        // the tool that its clients, which are of 2026-07-28, call; "" = they have sessions
 	static   bool          // no handshake, and every answer has the first request's id
 	refusals *atomic.Int64 // calls that were refused and may be tried again: they are counted and not fatal; nil = they are
@@ -45,6 +46,7 @@ func (t *target) connect(n int) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
+		w.headers = t.headers
 		c := &client{wire: w}
 		t.clients = append(t.clients, c)
 		if t.modern != "" {
@@ -58,19 +60,19 @@ func (t *target) connect(n int) error {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
 		}
-		c.request = newRequest(t.at.url.Host, t.at.url.Path, w.session, version, t.method, t.params[i%len(t.params)])
+		c.request = newRequest(t.at.url.Host, t.at.url.Path, w.session, version, t.method, t.params[i%len(t.params)]).with(t.headers)
 	}
 	return nil
 }
 
 // handshake initializes a session; its id is in w.session.
 func (w *wire) handshake(host, path string) error {
-	body, err := w.exchange(newRequest(host, path, "", "", "initialize", initializeParams).text)
+	body, err := w.exchange(newRequest(host, path, "", "", "initialize", initializeParams).with(w.headers).text)
 	if err := w.expect("initialize", 200, body, err); err != nil {
 		return err
 	}
 	note := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	body, err = w.exchange([]byte(postHead(host, path, w.session, protocolVersion, len(note)) + note))
+	body, err = w.exchange(withHeaders([]byte(postHead(host, path, w.session, protocolVersion, len(note))+note), w.headers))
 	return w.expect("notifications/initialized", 202, body, err)
 }
 
@@ -89,7 +91,7 @@ func (w *wire) expect(what string, status int, body []byte, err error) error {
 func (t *target) disconnect() {
 	for _, c := range t.clients {
 		if c.session != "" {
-			_, _ = c.exchange(deleteRequest(t.at.url.Host, t.at.url.Path, c.session))
+			_, _ = c.exchange(withHeaders(deleteRequest(t.at.url.Host, t.at.url.Path, c.session), t.headers))
 		}
 		c.close()
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Kinds are what Run can measure.
-var Kinds = []string{"calls", "big", "list", "idle", "cells", "cold"}
+var Kinds = []string{"calls", "big", "list", "idle", "cells", "cold", "identity"}
 
 // Targets to compare the gateway with.
 const (
@@ -30,7 +30,7 @@ var Comparable = []string{Direct, ReverseProxy, Forwarder, WholeForwarder}
 // Options say what to measure. Default completes them.
 type Options struct {
 	Kind        string        // one of Kinds
-	Concurrency []int         // clients at once, one row each; default 1, 8, 64 (big, list and cells: 8)
+	Concurrency []int         // clients at once, one row each; default 1, 8, 64 (big, list and cells: 8, identity: 64)
 	Duration    time.Duration // measured time of each target at each concurrency, all rounds together; default 10 s
 	Rounds      int           // rounds the duration is cut into; default 5
 	HTTP, Stdio int           // servers of each kind behind the gateway; default 1 and 1
@@ -48,7 +48,7 @@ type Options struct {
 // Default fills in what was left zero.
 func (o Options) Default() Options {
 	if len(o.Concurrency) == 0 {
-		o.Concurrency = map[string][]int{"calls": {1, 8, 64}}[o.Kind]
+		o.Concurrency = map[string][]int{"calls": {1, 8, 64}, "identity": {64}}[o.Kind]
 		if o.Concurrency == nil {
 			o.Concurrency = []int{8}
 		}

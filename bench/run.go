@@ -28,6 +28,8 @@ func Run(ctx context.Context, o Options, progress io.Writer) (*Report, error) {
 			err = s.list(report)
 		case "cells":
 			err = s.cells(report)
+		case "identity":
+			err = s.identity(report)
 		default:
 			err = s.calls(report)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -23,6 +24,8 @@ type wire struct {
 	conn net.Conn
 	in   *bufio.Reader
 	body []byte // reused by the next answer
+
+	headers string // that every request has besides, each with its line end
 
 	status      int
 	session     string // Mcp-Session-Id of the last answer that had one
@@ -196,6 +199,21 @@ func postHead(host, path, session, version string, length int) string {
 		head += "MCP-Protocol-Version: " + version + "\r\n"
 	}
 	return head + fmt.Sprintf("Content-Length: %d\r\n\r\n", length)
+}
+
+// with puts more headers into the request.
+func (r *request) with(headers string) *request {
+	r.text, r.at = withHeaders(r.text, headers), r.at+len(headers)
+	return r
+}
+
+// withHeaders puts more headers behind the first line of a request.
+func withHeaders(text []byte, headers string) []byte {
+	if headers == "" {
+		return text
+	}
+	at := bytes.IndexByte(text, '\n') + 1
+	return slices.Insert(text, at, []byte(headers)...)
 }
 
 // next gives the request its next id and returns its bytes; valid until the next call.

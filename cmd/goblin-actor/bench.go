@@ -27,7 +27,8 @@ them in interleaved rounds, and reports medians and ratios.
   list    tools/list of 1000 tools from 20 servers (--servers, --tools); "× static" is × a static handler that writes the same bytes
   idle    memory of sessions that hold a stream open
   cold    the first tools/list of a gateway that was just started, from its state file
-  cells   calls of clients of each era to servers of each era; "× legacy" is × legacy clients at legacy servers`,
+  cells   calls of clients of each era to servers of each era; "× legacy" is × legacy clients at legacy servers
+  identity  what keys, roles and the audit log cost a call; "× gateway" is × a gateway that asks nobody`,
 		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64 --assert 'ratio(calls,c=64) >= 1.2'",
 		Args:      takes(1, 1, "what to measure: "+strings.Join(bench.Kinds, ", ")),
 		ValidArgs: bench.Kinds,
@@ -42,7 +43,7 @@ them in interleaved rounds, and reports medians and ratios.
 	flags := cmd.Flags()
 	flags.BoolVar(&self, "self", false, "measure a gateway started for this run")
 	flags.StringSliceVar(&o.Compare, "compare", []string{bench.Direct, bench.ReverseProxy}, "what to compare with: "+strings.Join(bench.Comparable, ", "))
-	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "clients at once, one measurement each (default 1,8,64; big, list and cells: 8)")
+	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "clients at once, one measurement each (default 1,8,64; big, list and cells: 8, identity: 64)")
 	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time of each target at each concurrency")
 	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds the duration is cut into")
 	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: sessions at once")
