@@ -28,9 +28,9 @@ func TestConversations(t *testing.T) {
 				hold(t, p, err, prefix, "typescript-"+name)
 			})
 		}
-		for name, dial := range map[string]func(context.Context, string, manner) (peer, error){"go-sdk": goSDKOverHTTP, "mcp-go": mcpGoOverHTTP} {
+		for name, dial := range map[string]func(context.Context, target, manner) (peer, error){"go-sdk": goSDKOverHTTP, "mcp-go": mcpGoOverHTTP} {
 			t.Run(name+" over http, "+prefix, func(t *testing.T) {
-				p, err := dial(t.Context(), g.url, manner{version: legacyVersion})
+				p, err := dial(t.Context(), target{url: g.url}, manner{version: legacyVersion})
 				hold(t, p, err, prefix, name+"-http")
 			})
 		}

@@ -19,6 +19,7 @@ const (
 // target is what a client connects to: a URL, or a command.
 type target struct {
 	url     string
+	key     string // an API key; "" = none is sent
 	command []string
 	dir     string // for the command's directories
 	env     map[string]string
@@ -72,7 +73,7 @@ func callers(t *testing.T) []caller {
 
 func nodeDial(d *driver, via, mode string) func(context.Context, target, answers) (peer, error) {
 	return func(ctx context.Context, to target, a answers) (peer, error) {
-		where := map[string]any{"via": via, "url": to.url}
+		where := map[string]any{"via": via, "url": to.url, "key": to.key}
 		if to.command != nil {
 			where["command"], where["args"] = to.command[0], to.command[1:]
 			env := map[string]string{"XDG_RUNTIME_DIR": to.dir, "XDG_STATE_HOME": to.dir, "XDG_CONFIG_HOME": to.dir}
@@ -88,7 +89,7 @@ func goSDKDial(over way, version string) func(context.Context, target, answers) 
 		if over == overStdio {
 			return goSDKOverStdio(ctx, to.cmd(), manner{version, a})
 		}
-		return goSDKOverHTTP(ctx, to.url, manner{version, a})
+		return goSDKOverHTTP(ctx, to, manner{version, a})
 	}
 }
 
@@ -98,8 +99,8 @@ func mcpGoDial(over way, version string) func(context.Context, target, answers) 
 		case overStdio:
 			return mcpGoOverStdio(ctx, to.cmd(), manner{version, a})
 		case overSSE:
-			return mcpGoOverSSE(ctx, to.url, manner{version, a})
+			return mcpGoOverSSE(ctx, to, manner{version, a})
 		}
-		return mcpGoOverHTTP(ctx, to.url, manner{version, a})
+		return mcpGoOverHTTP(ctx, to, manner{version, a})
 	}
 }

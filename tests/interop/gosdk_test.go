@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"os/exec"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -49,8 +50,21 @@ func dialGoSDK(ctx context.Context, t mcp.Transport, m manner) (peer, error) {
 	return p, err
 }
 
-func goSDKOverHTTP(ctx context.Context, url string, m manner) (peer, error) {
-	return dialGoSDK(ctx, &mcp.StreamableClientTransport{Endpoint: url}, m)
+func goSDKOverHTTP(ctx context.Context, to target, m manner) (peer, error) {
+	t := &mcp.StreamableClientTransport{Endpoint: to.url}
+	if to.key != "" {
+		t.HTTPClient = &http.Client{Transport: bearer{to.key}}
+	}
+	return dialGoSDK(ctx, t, m)
+}
+
+// bearer sends a key with every request.
+type bearer struct{ key string }
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.key)
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 func goSDKOverStdio(ctx context.Context, cmd *exec.Cmd, m manner) (peer, error) {

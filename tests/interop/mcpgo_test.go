@@ -78,20 +78,27 @@ func dialMCPGo(ctx context.Context, t transport.Interface, m manner) (peer, erro
 var mcpGoConnections = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // mcpGoOverHTTP keeps a GET stream open in the versions that know it.
-func mcpGoOverHTTP(ctx context.Context, url string, m manner) (peer, error) {
+func mcpGoOverHTTP(ctx context.Context, to target, m manner) (peer, error) {
 	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(mcpGoConnections)}
+	if to.key != "" {
+		options = append(options, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + to.key}))
+	}
 	if m.version != "" && m.version < modernVersion {
 		options = append(options, transport.WithContinuousListening())
 	}
-	t, err := transport.NewStreamableHTTP(url, options...)
+	t, err := transport.NewStreamableHTTP(to.url, options...)
 	if err != nil {
 		return nil, err
 	}
 	return dialMCPGo(ctx, t, m)
 }
 
-func mcpGoOverSSE(ctx context.Context, url string, m manner) (peer, error) {
-	t, err := transport.NewSSE(url, transport.WithHTTPClient(mcpGoConnections), transport.WithEndpointTimeout(talkTime), transport.WithResponseTimeout(talkTime))
+func mcpGoOverSSE(ctx context.Context, to target, m manner) (peer, error) {
+	options := []transport.ClientOption{transport.WithHTTPClient(mcpGoConnections), transport.WithEndpointTimeout(talkTime), transport.WithResponseTimeout(talkTime)}
+	if to.key != "" {
+		options = append(options, transport.WithHeaders(map[string]string{"Authorization": "Bearer " + to.key}))
+	}
+	t, err := transport.NewSSE(to.url, options...)
 	if err != nil {
 		return nil, err
 	}

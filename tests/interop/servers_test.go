@@ -52,7 +52,7 @@ func TestDesktopFile(t *testing.T) {
 		"filesystem": npmServer(t, "server-filesystem", dir),
 		"memory":     memory,
 	}))
-	p, err := goSDKOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
+	p, err := goSDKOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func killed(t *testing.T) (took time.Duration) {
 	}
 	load := func(tool string) <-chan tally {
 		done := make(chan tally, 1)
-		p, err := mcpGoOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
+		p, err := mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,13 +30,13 @@ func TestHTTPAndSSE(t *testing.T) {
 		"found": map[string]any{"url": url, "isolation": "shared"},
 	})
 	for _, prefix := range []string{"told", "found"} {
-		p, err := mcpGoOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
+		p, err := mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
 		hold(t, p, err, prefix, "mcp-go-sse")
 	}
 	waitFor(t, "no call in flight: cancelled calls must end at the server too", func() (bool, string) {
 		return noneInFlight(t, g)
 	})
-	p, err := mcpGoOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
+	p, err := mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestSSEServerAsksWithOurIDs(t *testing.T) {
 	defer listener.Close()
 	defer listener.CloseClientConnections()
 	g := serve(t, map[string]any{"pings": map[string]any{"url": listener.URL + "/sse", "isolation": "shared"}})
-	p, err := mcpGoOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
+	p, err := mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestGoSDKOverSSE(t *testing.T) {
 	defer listener.Close()
 	defer listener.CloseClientConnections()
 	g := serve(t, map[string]any{"asks": map[string]any{"url": listener.URL}, "told": map[string]any{"url": listener.URL, "type": "sse"}})
-	p, err := mcpGoOverHTTP(t.Context(), g.url, manner{version: legacyVersion})
+	p, err := mcpGoOverHTTP(t.Context(), target{url: g.url}, manner{version: legacyVersion})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func TestTasks(t *testing.T) {
 func TestToolsThatAreTasksOnly(t *testing.T) {
 	g := serve(t, map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}})
 	for _, version := range []string{"2025-06-18", legacyVersion, ""} {
-		client, err := goSDKOverHTTP(t.Context(), g.url, manner{version, answers{form: map[string]any{"interpretation": "snake"}}})
+		client, err := goSDKOverHTTP(t.Context(), target{url: g.url}, manner{version, answers{form: map[string]any{"interpretation": "snake"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestTasksOfModernServers(t *testing.T) {
 		"web":   map[string]any{"url": demoHTTP(t, "conformance", modernVersion)},
 	})
 	form := answers{form: map[string]any{"name": "Goblin"}}
-	old, err := goSDKOverHTTP(t.Context(), g.url, manner{"2025-06-18", form})
+	old, err := goSDKOverHTTP(t.Context(), target{url: g.url}, manner{"2025-06-18", form})
 	if err != nil {
 		t.Fatal(err)
 	}

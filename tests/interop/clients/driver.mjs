@@ -33,10 +33,11 @@ const kinds = {
 };
 const kind = (method) => (v2 ? method : sdk.types[kinds[method]]);
 
-function transport({ via, url, command, args, env }) {
+function transport({ via, url, key, command, args, env }) {
+  const options = key ? { requestInit: { headers: { Authorization: `Bearer ${key}` } } } : undefined;
   switch (via) {
-    case "http": return new sdk.StreamableHTTPClientTransport(new URL(url));
-    case "sse": return new sdk.SSEClientTransport(new URL(url));
+    case "http": return new sdk.StreamableHTTPClientTransport(new URL(url), options);
+    case "sse": return new sdk.SSEClientTransport(new URL(url), options);
     default: return new sdk.StdioClientTransport({ command, args, stderr: "inherit", env: { ...process.env, ...env } });
   }
 }
