@@ -26,6 +26,7 @@ type Options struct {
 	MaxMessageBytes int
 	ConnectTimeout  time.Duration // 0 = 10 s
 	Budget          *stream.Budget
+	Credentials     upstream.Credentials // nil = none but what Headers hold
 }
 
 // OpenHTTP prepares the URL and returns at once; Opened is told, or Closed when URL or headers are no good.

@@ -76,6 +76,9 @@ func parseSite(o Options) (*site, error) {
 			s.fields = append(s.fields, field{name, value})
 		}
 	}
+	if o.Credentials != nil && (authorized || u.User != nil) {
+		return nil, errTwoLogins
+	}
 	if u.User != nil && !authorized {
 		password, _ := u.User.Password()
 		login := base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))
@@ -195,6 +198,8 @@ type httpRequest struct {
 	name      string
 	headers   []protocol.HeaderField
 	lastEvent string
+
+	authorization string // "" = none, or that of the configuration
 }
 
 // each calls f for the fields that belong to this message alone.
@@ -220,6 +225,9 @@ func (r *httpRequest) header() http.Header {
 	header := http.Header{}
 	r.head.each(r.verb, r.bare, header.Set)
 	r.each(header.Set)
+	if r.authorization != "" {
+		header.Set("Authorization", r.authorization)
+	}
 	return header
 }
 

@@ -43,9 +43,9 @@ type roundTripper interface {
 func newRoundTripper(site *site, o Options) roundTripper {
 	proxy, err := proxyOf(&http.Request{URL: site.url})
 	if site.url.Scheme == "https" || proxy != nil || err != nil {
-		return newNetTrip(o)
+		return withLogin(newNetTrip(o), o)
 	}
-	return &plainTrip{pool: connPool{addr: site.addr, timeout: o.ConnectTimeout}}
+	return withLogin(&plainTrip{pool: connPool{addr: site.addr, timeout: o.ConnectTimeout}}, o)
 }
 
 // proxyOf says which proxy a request goes through; a variable for tests, the environment is read only once.
@@ -211,6 +211,9 @@ func (r *httpRequest) appendHead(dst []byte) []byte {
 	}
 	if r.head.modern() || r.lastEvent != "" {
 		r.each(func(name, value string) { dst = appendField(dst, name, value) })
+	}
+	if r.authorization != "" {
+		dst = appendField(dst, "Authorization", r.authorization)
 	}
 	if r.verb == http.MethodPost {
 		dst = append(dst, "Content-Length: "...)
