@@ -120,7 +120,7 @@ func (d *decoder) checkCommand(s *Server, at func(string) string) {
 		s.Cwd = filepath.Join(d.base, s.Cwd)
 	}
 	d.serverVariables(s, place{path: at("envFile")})
-	for _, key := range []string{"headers", "forwardHeaders"} {
+	for _, key := range []string{"headers", "forwardHeaders", "auth"} {
 		d.useless(at(key), "a server with a command")
 	}
 	s.ForwardHeaders = nil
@@ -227,6 +227,7 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 		d.useless(at(key), "a server with a url")
 	}
 	d.checkForwarded(s, at("forwardHeaders"))
+	d.checkAuth(s, at)
 	seen := map[string]bool{}
 	for _, name := range sortedKeys(s.Headers) {
 		path := join(at("headers"), name)

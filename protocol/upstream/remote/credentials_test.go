@@ -236,4 +236,3 @@ func TestConfiguredHeaderAndLoginExcludeEachOther(t *testing.T) {
 		}
 	}
 }
-

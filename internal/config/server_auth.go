@@ -1,0 +1,92 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// LogsIn tells whether the gateway may have a login of its own at the server, one that its file does not hold in headers.
+func (s *Server) LogsIn() bool {
+	if len(s.URLs) == 0 || s.Auth.Type == "none" || len(s.Members) > 0 {
+		return false
+	}
+	return s.Auth.Type != "auto" || !s.sendsAuthorization()
+}
+
+// LaneOf is whose login a client's calls use at the server: "" = the one that is for everybody.
+func (s *Server) LaneOf(principal string) string {
+	if s.Auth.As != "principal" {
+		return ""
+	}
+	return principal
+}
+
+// sendsAuthorization tells whether the file says itself who the gateway is there, or has clients say it.
+func (s *Server) sendsAuthorization() bool {
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	for _, h := range s.ForwardHeaders {
+		if strings.EqualFold(h.To, "Authorization") {
+			return true
+		}
+	}
+	for _, address := range s.URLs {
+		if u, err := url.Parse(address); err == nil && u.User != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// checkAuth checks how the gateway logs in, and that nobody shares a connection whose login differs.
+func (d *decoder) checkAuth(s *Server, at func(string) string) {
+	auth := &s.Auth
+	key := func(name string) string { return join(at("auth"), name) }
+	if auth.Type != "auto" && auth.Type != "none" && s.sendsAuthorization() {
+		d.complain(key("type"), "the server gets a header Authorization already", "remove it from headers, forwardHeaders and url, or remove auth")
+	}
+	if auth.As == "principal" && (auth.Type == "none" || auth.Type == "client" || s.sendsAuthorization()) {
+		d.complain(key("as"), "there is no login of each principal to use", "as: principal goes with type: oauth")
+	}
+	if auth.As == "principal" {
+		d.checkLanes(s, at)
+	}
+	if auth.CatalogAs != "shared" && auth.As != "principal" {
+		d.complain(key("catalogAs"), "what is listed comes with the login that all share", "catalogAs goes with as: principal")
+	}
+	if (auth.Type == "client" || auth.CatalogAs == "client") && (auth.ClientID == "" || auth.ClientSecret == "") {
+		d.complain(at("auth"), "client credentials need clientId and clientSecret", "")
+	}
+	if auth.ClientMetadataURL != "" && !isHTTPS(auth.ClientMetadataURL, false) {
+		d.complain(key("clientMetadataUrl"), "want https://host/path: the authorization server fetches it", "")
+	}
+	if auth.Issuer != "" && !isHTTPS(auth.Issuer, true) {
+		d.complain(key("issuer"), "want https://…, as the authorization server calls itself", "")
+	}
+}
+
+// checkLanes: calls with different logins never share a connection.
+func (d *decoder) checkLanes(s *Server, at func(string) string) {
+	switch {
+	case !d.written(at("isolation")):
+		s.Isolation = "principal"
+	case s.Isolation != "principal" && s.Isolation != "session":
+		d.complain(at("isolation"), fmt.Sprintf("%s has principals share connections, and each has a login of its own", s.Isolation), "remove isolation, or write principal or session")
+	}
+}
+
+// isHTTPS tells whether text is the address of a document or issuer; local: also one on this machine, without TLS.
+func isHTTPS(text string, local bool) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
+		return false
+	}
+	if u.Scheme == "http" && local {
+		return u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1"
+	}
+	return u.Scheme == "https" && (local || len(u.Path) > 1)
+}
