@@ -41,9 +41,12 @@ type Options struct {
 	Version string // of the program, told to clients
 	Log     *slog.Logger
 	Open    pool.Opener // how to reach servers; nil = processes and URLs
-	State   string      // path of the state file; "" = what is learned is kept in memory
-	Desks   int         // how many actors share the clients without sessions; 0 = one for each processor
-	Fate    kernel.Fate // runs the actors of a simulated world; nil = goroutines and the clock
+	Logins  pool.Logins // how to log in at servers; nil = nobody does
+
+	LoginURL func(message.LoginKey) string // where a person logs in at a server; nil, or "" = nowhere
+	State    string                        // path of the state file; "" = what is learned is kept in memory
+	Desks    int                           // how many actors share the clients without sessions; 0 = one for each processor
+	Fate     kernel.Fate                   // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -248,6 +251,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
+			Logins: g.Logins, LoginURL: g.LoginURL,
 		})
 		self.Next(poolStarted{a.server.Name, ref})
 	case startDesks:

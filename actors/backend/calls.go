@@ -252,6 +252,11 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 		return s.advanceOpening(now, out)
 	case s.conn.pending[id] == nil:
 		return s.cancellationTaken(id, out) // a notification, or a call that was withdrawn
+	}
+	if refused, is := errors.AsType[*upstream.LoginError](e.Err); is {
+		return s.loginRefused(now, id, refused, out)
+	}
+	switch {
 	case s.life.phase == message.Handshaking:
 		return s.openingEnded(now, id, e.Err, out)
 	case errors.Is(e.Err, stream.ErrFrameTooLarge):

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 
@@ -87,6 +88,9 @@ func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []
 	s.conn.lastLine = status.Telling(e.Stderr)
 	if s.diedOfIt() {
 		return s.reopen(now, protocol.EraModern, out)
+	}
+	if refused, is := errors.AsType[*upstream.LoginError](e.Err); is {
+		return s.retreat(now, message.NeedsLogin, loginReason(refused), s.returnUnsent(loginReason(refused), out))
 	}
 	s.life.silentInBothEras = s.life.silentInBothEras || s.life.phase == message.Handshaking && s.conn.probe.afterSpoilt && !s.conn.spoke
 	return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))

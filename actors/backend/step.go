@@ -17,10 +17,10 @@ const (
 // transitions are the legal ways from phase to phase; a test walks them and writes them into docs/actors.md.
 var transitions = map[message.Phase][]message.Phase{
 	message.Idle:          {message.Connecting, message.Misconfigured, message.Draining, message.Stopped},
-	message.Connecting:    {message.Handshaking, message.Waiting, message.Draining, message.Stopped},
+	message.Connecting:    {message.Handshaking, message.Waiting, message.NeedsLogin, message.Draining, message.Stopped},
 	message.Handshaking:   {message.Syncing, message.Waiting, message.NeedsLogin, message.Connecting, message.Draining, message.Stopped},
-	message.Syncing:       {message.Ready, message.Waiting, message.Connecting, message.Draining, message.Stopped},
-	message.Ready:         {message.Connecting, message.Waiting, message.Draining, message.Stopped},
+	message.Syncing:       {message.Ready, message.Waiting, message.NeedsLogin, message.Connecting, message.Draining, message.Stopped},
+	message.Ready:         {message.Connecting, message.Waiting, message.NeedsLogin, message.Draining, message.Stopped},
 	message.Waiting:       {message.Connecting, message.Draining, message.Stopped},
 	message.NeedsLogin:    {message.Connecting, message.Draining, message.Stopped},
 	message.Draining:      {message.Stopped},
@@ -88,6 +88,10 @@ func (s *state) startOrStop(now time.Time, msg any, out []kernel.Effect) []kerne
 		return s.wantStart(out)
 	case message.Connect:
 		return s.mayStart(now, out)
+	case message.LoggedIn:
+		return s.loggedIn(out)
+	case message.LoggedOut:
+		return s.loggedOut(now, m, out)
 	case message.Drain:
 		return s.drain(now, out)
 	case message.Stop:

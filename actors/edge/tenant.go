@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -21,6 +22,7 @@ func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 	case "principal":
 		t.Key = "principal " + caller.Principal
 	}
+	t.Lane = rules.LaneOf(laneOf(caller))
 	if x != nil {
 		t.Headers = forwarded(rules.ForwardHeaders, textproto.MIMEHeader(x.Origin.Kept))
 	}
@@ -31,6 +33,14 @@ func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 		return nil // it has sent none of the headers: so does the gateway on the connections that are for everybody
 	}
 	return &t
+}
+
+// laneOf is whose logins a client's calls use.
+func laneOf(caller *message.Caller) string {
+	if caller.Principal == "" {
+		return identity.LocalID // nobody was asked
+	}
+	return caller.Principal
 }
 
 // OwnOf is on whose connections to a server a request subscribes, or a client without one (x is nil); nil = those that are for everybody.
@@ -47,7 +57,7 @@ func sharesOf(rules *config.Server) string {
 	if !rules.Isolates() {
 		return ""
 	}
-	return rules.Isolation + " " + hashOf(rules.ForwardHeaders, nil)
+	return rules.Isolation + " " + rules.Auth.As + " " + hashOf(rules.ForwardHeaders, nil)
 }
 
 // forwarded is what a server is sent of the headers of a request. One that was not sent is not sent on.

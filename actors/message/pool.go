@@ -241,7 +241,7 @@ type RootsChanged struct {
 
 func (RootsChanged) Class() kernel.Class { return kernel.Outcome }
 
-// Returned says that nothing of this request reached the server; the pool may try another backend.
+// Returned says that the server has not executed this request, and mostly that nothing of it reached the server; the pool may try another backend.
 type Returned struct {
 	Backend kernel.Reference
 	Call    CallRef
@@ -249,6 +249,8 @@ type Returned struct {
 	Reason  string
 	Full    bool // the backend had no room for it
 	Lost    bool // its connection has ended; BackendChanged follows
+
+	Login *LoginRefused // the server has it, and refuses to execute it for that; nil = nothing has reached it
 }
 
 func (Returned) Class() kernel.Class { return kernel.Outcome }

@@ -13,6 +13,7 @@ import (
 type Tenant struct {
 	Key     string            // the same for all who may share connections; of headers a hash
 	Client  string            // the Caller.ClientKey with whose end the connections end; "" = they are not one client's
+	Lane    string            // whose login at the server they use, a principal's id; "" = everybody's
 	Headers map[string]string // what the server is sent beside its own, by name
 	Level   protocol.Level    // log level that the client wants; LevelNone = it has not said
 
@@ -25,6 +26,9 @@ type Tenant struct {
 func (t *Tenant) Fits(server *config.Server) bool {
 	if t == nil {
 		return server.Isolation != "session" && server.Isolation != "principal"
+	}
+	if (t.Lane != "") != (server.Auth.As == "principal") {
+		return false
 	}
 	return t.Isolation == server.Isolation && slices.Equal(t.Forwarded, server.ForwardHeaders)
 }

@@ -31,7 +31,7 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 		out = s.grow(now, w, &q, out)
 	}
 	if !s.mayServe(now, w) {
-		return append(out, s.refuse(&q, s.unavailableFault(now, w)))
+		return s.turnAway(now, &q, w, out)
 	}
 	return s.enqueue(now, q, out)
 }

@@ -11,7 +11,7 @@ import (
 // busy and maxBackends allows more.
 func (s *state) grow(now time.Time, w wanted, q *queued, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case s.fault != "" || s.leader() == nil || w.at != nil:
+	case s.fault != "" || s.leader() == nil && !s.mayGrowWithout(w) || w.at != nil:
 		return out
 	case w.tenant != "":
 		return s.growFor(now, w, asker{q.Request.Tenant, q.Request.Modern, q.Call.Holder}, out)

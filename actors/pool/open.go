@@ -20,12 +20,18 @@ import (
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
 var inheritedWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
-// openConfigured is the Opener of processes and URLs.
-func (p *pool) openConfigured(server config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
+// openAs is the Opener of processes and URLs, with the credentials of a login; nil = of none.
+func (p *pool) openAs(credentials upstream.Credentials) Opener {
+	return func(server config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
+		return p.openConfigured(server, replica, credentials)
+	}
+}
+
+func (p *pool) openConfigured(server config.Server, replica int, credentials upstream.Credentials) (func(upstream.Sink) upstream.Link, string) {
 	if len(server.URLs) > 0 {
 		o := remote.Options{
 			URL: server.URLs[replica%len(server.URLs)], Headers: server.Headers,
-			MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
+			MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget, Credentials: credentials,
 		}
 		switch server.Type {
 		case "http":

@@ -81,7 +81,7 @@ func TestReal(t *testing.T) {
 	} {
 		test.server.URLs = []string{server.URL + "/sse"}
 		for replica := range 2 {
-			open, kind := p.openConfigured(test.server, replica)
+			open, kind := p.openConfigured(test.server, replica, nil)
 			if kind != test.kind {
 				t.Errorf("type %s: kind %q, want %q", test.server.Type, kind, test.kind)
 			}
@@ -92,7 +92,7 @@ func TestReal(t *testing.T) {
 			}
 		}
 	}
-	if _, kind := p.openConfigured(config.Server{Command: "x", Type: "auto"}, 0); kind != "stdio" {
+	if _, kind := p.openConfigured(config.Server{Command: "x", Type: "auto"}, 0, nil); kind != "stdio" {
 		t.Errorf("a command: kind %q", kind)
 	}
 }

@@ -28,12 +28,18 @@ type Options struct {
 	Links    *backend.Links
 	Metrics  *status.ServerMetrics
 	Log      *slog.Logger
-	Seed     uint64 // of the backoffs' jitter
-	Open     Opener // nil = processes and URLs
+	Seed     uint64                        // of the backoffs' jitter
+	Open     Opener                        // nil = processes and URLs
+	Logins   Logins                        // nil = what the server needs to know of us stands in its headers
+	LoginURL func(message.LoginKey) string // where a person logs in; "" or nil = nowhere
 }
 
 // Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http, sse).
 type Opener func(server config.Server, replica int) (open func(upstream.Sink) upstream.Link, kind string)
+
+// Logins gives the credentials of a login, and tells the pool, with message.LoginChanged, what becomes of it. The same login has the same
+// credentials for as long as the pool lives.
+type Logins func(pool kernel.Self, entry config.Server, key message.LoginKey) upstream.Credentials
 
 // mailbox is how many messages may wait. The queue of calls is the pool's own; this only absorbs bursts.
 const mailbox = 4096
@@ -47,7 +53,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 		o.Server, o.Limits = known.server, known.limits
 		s := newState(o, self.Reference(), life)
 		s.remembered = known
-		return &pool{Options: o, state: s}
+		return &pool{Options: o, state: s, known: map[message.LoginKey]upstream.Credentials{}}
 	})
 }
 
@@ -55,6 +61,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 type pool struct {
 	Options
 	state *state
+	known map[message.LoginKey]upstream.Credentials // of the logins that connections use, or have used
 }
 
 func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -74,7 +81,8 @@ type (
 		catalog  bool
 		legacy   bool // it is spoken to in a legacy era only
 		known    message.KnownEra
-		before   uint64 // connections that this replica has had
+		login    message.LoginKey // Entry "" = it uses none of ours
+		before   uint64           // connections that this replica has had
 	}
 	waited struct{ d time.Duration } // a call left the queue after d
 )
@@ -100,6 +108,10 @@ func (p *pool) Act(self kernel.Self, act any) {
 		p.spawn(self, a)
 	case waited:
 		p.Metrics.QueueWait(a.d.Seconds())
+	case askLogin:
+		p.askLogin(self, a)
+	case failLogin:
+		p.failLogin(a)
 	}
 }
 
@@ -116,7 +128,7 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	name := fmt.Sprintf("backend/%d.%d", a.replica, a.number)
 	opener := p.Open
 	if opener == nil {
-		opener = p.openConfigured
+		opener = p.openAs(p.credentials(self, a))
 	}
 	open, transport := opener(a.entry, a.own)
 	ref := backend.Spawn(self, name, backend.Options{

@@ -144,7 +144,7 @@ func (s *state) failHopeless(now time.Time, out []kernel.Effect) []kernel.Effect
 		e = e.Next()
 		if w := s.wants(q.Request); !s.mayServe(now, w) {
 			s.queue.remove(q)
-			out = append(out, s.refuse(q, s.unavailableFault(now, w)))
+			out = s.turnAway(now, q, w, out)
 		}
 	}
 	return out

@@ -25,6 +25,9 @@ func (s *state) returned(now time.Time, m message.Returned, out []kernel.Effect)
 		return s.pump(now, out)
 	}
 	q, w := queued{Dispatch: message.Dispatch{Call: m.Call, Request: m.Request}, since: now, broken: r.broken}, s.wants(m.Request)
+	if m.Login != nil {
+		return s.pump(now, s.loginRefused(now, r.at, &q, w, m, out))
+	}
 	if w.at == r.at {
 		w = s.wantsAnywhere(m.Request)
 	}
@@ -78,6 +81,7 @@ func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 		r.cancelled = true
 		return append(out, kernel.Tell(r.at.ref, message.Withdraw(m)))
 	}
+	delete(s.loginWaits, m.Call)
 	if q := s.queue.calls[m.Call]; q != nil {
 		s.queue.remove(q)
 	}

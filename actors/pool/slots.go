@@ -46,7 +46,9 @@ func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel
 	if sl.main { // others count for themselves: they replace nobody
 		before = s.connections[sl.replica]
 	}
+	key, _ := s.loginOf(sl)
 	return append(out, kernel.Act(spawn{
+		login:  key,
 		server: s.settingsOf(sl.replica), entry: entryFor(sl, entry), own: own, member: s.memberOf(sl), replica: sl.replica, number: sl.number, announce: sl.can, catalog: sl.main, legacy: sl.legacy,
 		known: s.eras[identity(s.server, sl.replica)], before: before,
 	}))

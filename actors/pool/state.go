@@ -59,6 +59,8 @@ type state struct {
 	tenants      map[string]*tenant // by their keys; those that have connections
 	tending      bool               // a clock runs for their connections
 	mentions     mentions
+	logins       map[message.LoginKey]*login
+	loginWaits   map[message.CallRef]*waitsForLogin
 	level        protocol.Level // log level wanted by clients; LevelNone = nobody has said
 
 	rest    rest
@@ -109,6 +111,7 @@ type slot struct {
 	lost        bool      // it has given a call back because its connection has ended; its own news of that follows
 	leaving     bool      // replaced: takes no new calls
 	retiring    bool      // it goes when another has taken its place
+	renewal     uint64    // of its login: which of them it has been told to use
 	asks        bool      // it waits for its turn to start
 	hurries     bool      // the gateway knows that somebody waits for that
 	starts      bool      // it has its turn
@@ -119,6 +122,6 @@ func newState(o Options, self kernel.Reference, life uint64) *state {
 		life: life, remembered: newRemembered(o),
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[subKey]*subscription{}, subscribed: map[string]int{}, queries: map[uint64]query{}, asking: map[string]int{}, turns: map[string][]string{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, eras: known(o),
+		running: map[message.CallRef]*run{}, subs: map[subKey]*subscription{}, subscribed: map[string]int{}, queries: map[uint64]query{}, asking: map[string]int{}, turns: map[string][]string{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, logins: map[message.LoginKey]*login{}, loginWaits: map[message.CallRef]*waitsForLogin{}, eras: known(o),
 	}
 }

@@ -117,6 +117,8 @@ func (s *state) ofGateway(now time.Time, msg any, out []kernel.Effect) []kernel.
 	case message.SetLevel:
 		s.level = m.Level
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil }, out)
+	case message.LoginChanged, message.Answer, loginDue, loginUnasked:
+		return s.ofLogins(now, m, out)
 	case message.RootsChanged:
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil && sl.tenant.Client != m.Client }, out)
 	case message.Inspect:
@@ -151,6 +153,7 @@ func (s *state) ofLife(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 // stopping answers everybody who waits.
 func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect {
 	out = s.failSubscribes(out)
+	out = s.failLogins(out)
 	if m.Why == kernel.WhyShutdown {
 		return s.failQueue(protocol.ShuttingDown, "the gateway is shutting down", out)
 	}
@@ -209,7 +212,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 		if m.Refused && sl.legacy {
 			return s.refusedLegacy(now, sl, out)
 		}
-		out = s.becameUnavailable(now, sl, was, s.relieve(sl, out))
+		out = s.wantsLogin(sl, s.becameUnavailable(now, sl, was, s.relieve(sl, out)))
 	case message.Stopped:
 		return out
 	default:
@@ -237,7 +240,8 @@ func (s *state) becameReady(now time.Time, sl *slot, m message.BackendChanged, o
 	out = s.lead(s.remember(sl, m.Known, out))
 	s.confirms++
 	sl.confirm = s.confirms
-	return append(s.pump(now, out), kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
+	out = s.resumeLogins(now, sl, s.pump(now, out))
+	return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: sl.confirm}))
 }
 
 // becameUnavailable: a backend has lost its connection, or got none. What waits for one of legacy clients' goes out on the modern

@@ -135,6 +135,11 @@ func (s *state) busySlots() map[*slot]bool {
 	for _, r := range s.running {
 		busy[r.at] = true
 	}
+	for _, w := range s.loginWaits {
+		for _, sl := range s.slots {
+			busy[sl] = busy[sl] || sl.tenant.KeyOf() == w.Request.Tenant.KeyOf()
+		}
+	}
 	return busy
 }
 
@@ -225,7 +230,7 @@ func (s *state) tend(out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	s.tending = true
-	return append(out, kernel.WakeAfter(s.limits.SessionIdle, tenantsDue{}))
+	return append(out, kernel.WakeAfter(min(s.limits.SessionIdle, laneIdle), tenantsDue{}))
 }
 
 // tenantsDue ends the connections that nobody has used for limits.sessionIdle: no client without a session says that it leaves.
@@ -237,9 +242,10 @@ func (s *state) tenantsDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 		if sl.tenant == nil || sl.leaving {
 			continue
 		}
-		until := sl.used.Add(s.limits.SessionIdle)
+		idle := s.idleAfter(sl.tenant)
+		until := sl.used.Add(idle)
 		if busy[sl] || s.subscribed[sl.tenant.Key] > 0 {
-			until = now.Add(s.limits.SessionIdle)
+			until = now.Add(idle)
 		} else if !now.Before(until) {
 			out = s.dismiss(sl, out)
 			continue

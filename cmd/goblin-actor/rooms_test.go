@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"actors/registry": actorMayImport,
 	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote"}, actorMayImport...), // it spawns backends
 	"actors/backend":  append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                            // it never sees a client's exchange
-	"actors/edge":     append([]string{"protocol/downstream"}, actorMayImport...),
+	"actors/edge":     append([]string{"protocol/downstream", "internal/identity"}, actorMayImport...),
 	"actors/session":  append([]string{"actors/edge", "protocol/stream", "protocol/downstream"}, actorMayImport...), // it never sees a server's link
 	"actors/desk":     append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
 	"actors/listener": append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise

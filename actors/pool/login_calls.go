@@ -1,0 +1,214 @@
+package pool
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// A call whose login is missing is not lost where its client can show its user a page: the user is asked to log in there, as if the
+// server asked, and the call goes on when that is done. Other clients get an error that says where or how to log in.
+
+const (
+	loginWait  = time.Minute      // for the login, once the user has agreed to see the page
+	loginPulse = 10 * time.Second // signs of life for the clocks of a call meanwhile
+)
+
+// waitsForLogin is a call that waits for its login.
+type waitsForLogin struct {
+	queued
+	login  message.LoginKey
+	asked  uint64    // number of the question; 0 = it was answered
+	until  time.Time // when the answer counts no more; zero = the question is open, and its holder has clocks for that
+	reason string
+}
+
+type (
+	// askLogin has the client's user asked to log in.
+	askLogin struct {
+		call  message.CallRef
+		login message.LoginKey
+		key   uint64
+		fault *protocol.Fault // told where there is no page to show
+	}
+	// failLogin answers a call with where or how to log in.
+	failLogin struct {
+		call  message.CallRef
+		login message.LoginKey
+		fault *protocol.Fault
+	}
+	loginUnasked struct{ call message.CallRef } // there was no page: the call has been answered
+	loginDue     struct{ call message.CallRef } // it has waited for a while
+)
+
+// turnAway answers a call that gets no connection, or has its user led to the login that it needs.
+func (s *state) turnAway(now time.Time, q *queued, w wanted, out []kernel.Effect) []kernel.Effect {
+	if sl := s.lacksLogin(w); sl != nil && s.fault == "" {
+		if key, uses := s.loginOf(sl); uses {
+			return s.leadToLogin(now, q, key, sl.failure, out)
+		}
+	}
+	return append(out, s.refuse(q, s.unavailableFault(now, w)))
+}
+
+// leadToLogin has the user of a call led to a login.
+func (s *state) leadToLogin(now time.Time, q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
+	fault := s.loginFault(reason)
+	if q.broken != nil { // it was written once
+		return append(out, s.refuse(q, fault))
+	}
+	if q.Request.Caller.Can&message.CanURL == 0 || !q.Request.Frame.M.MayAsk() || len(s.loginWaits) >= s.mostLoginWaits() {
+		return append(out, kernel.Act(failLogin{q.Call, key, fault}))
+	}
+	s.lastQuery++
+	q.deadline = time.Time{}
+	s.loginWaits[q.Call] = &waitsForLogin{queued: *q, login: key, asked: s.lastQuery, reason: reason}
+	return append(out, kernel.Act(askLogin{q.Call, key, s.lastQuery, fault}))
+}
+
+// loginRefused: the server has refused a call for its login, unexecuted.
+func (s *state) loginRefused(now time.Time, at *slot, q *queued, w wanted, m message.Returned, out []kernel.Effect) []kernel.Effect {
+	key, uses := s.loginOf(at)
+	if !uses {
+		return s.turnAway(now, q, w, out)
+	}
+	return s.leadToLogin(now, q, key, m.Reason, out)
+}
+
+// mostLoginWaits bounds how many calls wait for logins.
+func (s *state) mostLoginWaits() int {
+	if s.limits.ParkedPerServer > 0 {
+		return s.limits.ParkedPerServer
+	}
+	return 256
+}
+
+// loginFault is what a client is told whose login is missing. The shell adds where to log in.
+func (s *state) loginFault(reason string) *protocol.Fault {
+	text := "server " + s.server.Name + " needs a login"
+	if reason != "" {
+		text = "server " + s.server.Name + ": " + reason
+	}
+	return &protocol.Fault{Name: protocol.NeedsLogin, Server: s.server.Name, Retryable: true, Message: text}
+}
+
+// loginAnswered takes what the user says to the question: whoever agrees to log in has some time for it.
+func (s *state) loginAnswered(now time.Time, m message.Answer, out []kernel.Effect) []kernel.Effect {
+	for _, call := range s.waitingForLogin() {
+		w := s.loginWaits[call]
+		if w.asked != m.Key {
+			continue
+		}
+		w.asked = 0
+		if !accepts(m.Result) {
+			delete(s.loginWaits, w.Call)
+			return append(out, s.answer(w.Dispatch, s.loginFault("the login was declined")))
+		}
+		w.until = now.Add(loginWait)
+		return append(out, kernel.WakeAfter(loginPulse, loginDue{w.Call}))
+	}
+	return out
+}
+
+// accepts reports whether an answer to a question agrees.
+func accepts(result []byte) bool {
+	action := protocol.Member(result, protocol.Span{Off: 0, End: uint32(len(result))}, "action").Of(result)
+	return string(action) == `"accept"`
+}
+
+// loginDue ends a wait that has lasted long enough, and keeps the clocks of the others from ending them.
+func (s *state) loginDue(now time.Time, m loginDue, out []kernel.Effect) []kernel.Effect {
+	w := s.loginWaits[m.call]
+	switch {
+	case w == nil || w.until.IsZero():
+		return out
+	case !now.Before(w.until):
+		delete(s.loginWaits, m.call)
+		return append(out, kernel.Act(failLogin{w.Call, w.login, s.loginFault(fmt.Sprintf("nobody has logged in within %v", loginWait))}))
+	}
+	return append(out, kernel.Tell(m.call.Holder, message.Progress{Seq: m.call.Seq, Behind: true}), kernel.WakeAfter(min(loginPulse, w.until.Sub(now)), loginDue{m.call}))
+}
+
+// resumeLogins goes on with the calls that have waited for the login with which a connection is ready now.
+func (s *state) resumeLogins(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
+	if len(s.loginWaits) == 0 {
+		return out
+	}
+	key, _ := s.loginOf(sl)
+	for _, call := range s.waitingForLogin() {
+		w := s.loginWaits[call]
+		if w.login != key {
+			continue
+		}
+		delete(s.loginWaits, call)
+		if w.asked != 0 {
+			out = append(out, kernel.Tell(call.Holder, message.AskWithdrawn{Seq: call.Seq, Key: w.asked}))
+		}
+		w.since = now
+		out = s.dispatch(now, w.queued, out)
+	}
+	return out
+}
+
+// waitingForLogin are the calls that do, in their order.
+func (s *state) waitingForLogin() []message.CallRef {
+	return slices.SortedFunc(maps.Keys(s.loginWaits), message.CallRef.Compare)
+}
+
+// loginUnasked: there was no page, and the call has been answered.
+func (s *state) loginUnasked(m loginUnasked, out []kernel.Effect) []kernel.Effect {
+	delete(s.loginWaits, m.call)
+	return out
+}
+
+// failLogins answers all that wait for a login.
+func (s *state) failLogins(out []kernel.Effect) []kernel.Effect {
+	f := &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was switched off, removed or begun anew"}
+	for _, call := range s.waitingForLogin() {
+		out = append(out, s.answer(s.loginWaits[call].Dispatch, f))
+	}
+	clear(s.loginWaits)
+	return out
+}
+
+// askLogin has the call's holder ask, as if a server did.
+func (p *pool) askLogin(self kernel.Self, a askLogin) {
+	address := p.loginURL(a.login)
+	if address == "" {
+		self.Next(loginUnasked{a.call})
+		p.failLogin(failLogin{a.call, a.login, a.fault})
+		return
+	}
+	text := protocol.Quote("Log in to " + p.Server.Name + ": " + a.fault.Message)
+	params := fmt.Appendf(nil, `{"mode":"url","message":%s,"url":%s,"elicitationId":%s}`, text, protocol.Quote(address), protocol.Quote(rand.Text()))
+	ask := message.Ask{Seq: a.call.Seq, Key: a.key, From: self.Reference()}
+	raw := protocol.AppendRequest(nil, a.key, protocol.MethodElicitationCreate.String(), params)
+	if err := ask.Frame.Parse(raw); err != nil {
+		panic("question about a login: " + err.Error())
+	}
+	a.call.Holder.Tell(ask)
+}
+
+// failLogin says where to log in, or by which command.
+func (p *pool) failLogin(a failLogin) {
+	f := *a.fault
+	if f.LoginURL = p.loginURL(a.login); f.LoginURL != "" {
+		f.Message += "; log in at " + f.LoginURL
+	} else {
+		f.Message += "; log in with: goblin-actor login " + a.login.Entry
+	}
+	a.call.Holder.Tell(message.Failed{Seq: a.call.Seq, Fault: &f})
+}
+
+func (p *pool) loginURL(key message.LoginKey) string {
+	if p.LoginURL == nil {
+		return ""
+	}
+	return p.LoginURL(key)
+}

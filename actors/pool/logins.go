@@ -1,0 +1,150 @@
+package pool
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol/upstream"
+)
+
+// login is one login at the server as its pool sees it: of an entry, and of one lane.
+type login struct {
+	phase    message.LoginPhase
+	reason   string // why it is needed
+	renewals uint64 // how often it has become present
+}
+
+// loginOf names the login that a connection uses; false = it uses none of ours.
+func (s *state) loginOf(sl *slot) (key message.LoginKey, uses bool) {
+	entry, _, runs := s.server.Replica(sl.replica)
+	if !runs || !entry.LogsIn() {
+		return key, false
+	}
+	key.Entry = entry.Name
+	if sl.tenant != nil {
+		key.Lane = sl.tenant.Lane
+	}
+	return key, true
+}
+
+// loginAt is what is known of a login.
+func (s *state) loginAt(key message.LoginKey) *login {
+	l := s.logins[key]
+	if l == nil {
+		l = &login{phase: message.LoginNone}
+		s.logins[key] = l
+	}
+	return l
+}
+
+// loginChanged has the connections begin or end that use the login.
+func (s *state) loginChanged(m message.LoginChanged, out []kernel.Effect) []kernel.Effect {
+	l := s.loginAt(m.Login)
+	was := l.phase
+	l.phase, l.reason = m.Phase, m.Reason
+	if m.Phase == message.LoginPresent {
+		l.renewals++
+	}
+	for _, sl := range s.slots {
+		if key, uses := s.loginOf(sl); !uses || key != m.Login || sl.leaving {
+			continue
+		}
+		switch {
+		case m.Phase == message.LoginPresent:
+			out = s.useLogin(sl, l, out)
+		case m.Phase == message.LoginNone && was == message.LoginPresent:
+			out = append(out, kernel.Tell(sl.ref, message.LoggedOut{Reason: m.Reason}))
+		}
+	}
+	return out
+}
+
+// useLogin has a connection that wants a login use the one that there is. One that the server has refused is not tried again: each time it
+// is renewed it gets one chance.
+func (s *state) useLogin(sl *slot, l *login, out []kernel.Effect) []kernel.Effect {
+	if sl.phase != message.NeedsLogin || l.phase != message.LoginPresent || sl.renewal >= l.renewals {
+		return out
+	}
+	sl.renewal = l.renewals
+	return append(out, kernel.Tell(sl.ref, message.LoggedIn{}))
+}
+
+// wantsLogin: a connection has found out that it needs one. It may have come meanwhile.
+func (s *state) wantsLogin(sl *slot, out []kernel.Effect) []kernel.Effect {
+	key, uses := s.loginOf(sl)
+	if !uses {
+		return out
+	}
+	return s.useLogin(sl, s.loginAt(key), out)
+}
+
+// ofLogins handles what is about logins.
+func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.LoginChanged:
+		return s.loginChanged(m, out)
+	case message.Answer:
+		return s.loginAnswered(now, m, out)
+	case loginDue:
+		return s.loginDue(now, m, out)
+	case loginUnasked:
+		return s.loginUnasked(m, out)
+	}
+	return out
+}
+
+// lacksLogin is the connection for which a call would have to log in; nil = that is not what is missing.
+func (s *state) lacksLogin(w wanted) *slot {
+	var lacks *slot
+	for _, sl := range s.slots {
+		if sl.leaving || !w.replicaIs(sl) || sl.tenant.KeyOf() != w.tenant && !sl.main {
+			continue
+		}
+		if sl.phase == message.NeedsLogin && (lacks == nil || sl.tenant != nil) {
+			lacks = sl
+		}
+	}
+	return lacks
+}
+
+// hasLanes reports whether each principal has a login of its own.
+func (s *state) hasLanes() bool { return s.server.Auth.As == "principal" }
+
+// mayGrowWithout reports whether connections may be made for a tenant although none carries the catalog: it is remembered, and waits for
+// another login.
+func (s *state) mayGrowWithout(w wanted) bool {
+	if w.tenant == "" || !s.hasLanes() {
+		return false
+	}
+	for _, sl := range s.slots {
+		if sl.main && !sl.leaving && sl.phase == message.NeedsLogin {
+			return true
+		}
+	}
+	return false
+}
+
+// laneIdle is how long the connections of a lane stay without use.
+const laneIdle = 10 * time.Minute
+
+// idleAfter is how long a tenant's connection stays without use.
+func (s *state) idleAfter(of *message.Tenant) time.Duration {
+	if of.Lane != "" || len(of.Headers) > 0 {
+		return min(s.limits.SessionIdle, laneIdle)
+	}
+	return s.limits.SessionIdle
+}
+
+// credentials are those of the login that a connection is to use; nil = it uses none of ours.
+func (p *pool) credentials(self kernel.Self, a spawn) upstream.Credentials {
+	if p.Logins == nil || a.login.Entry == "" {
+		return nil
+	}
+	credentials := p.known[a.login]
+	if credentials == nil {
+		credentials = p.Logins(self, a.entry, a.login)
+		p.known[a.login] = credentials
+	}
+	return credentials
+}
