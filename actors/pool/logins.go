@@ -66,7 +66,7 @@ func (s *state) useLogin(sl *slot, l *login, out []kernel.Effect) []kernel.Effec
 	if sl.phase != message.NeedsLogin || l.phase != message.LoginPresent || sl.renewal >= l.renewals {
 		return out
 	}
-	sl.renewal = l.renewals
+	sl.renewal, sl.failing = l.renewals, false
 	return append(out, kernel.Tell(sl.ref, message.LoggedIn{}))
 }
 
@@ -101,7 +101,7 @@ func (s *state) lacksLogin(w wanted) *slot {
 		if sl.leaving || !w.replicaIs(sl) || sl.tenant.KeyOf() != w.tenant && !sl.main {
 			continue
 		}
-		if sl.phase == message.NeedsLogin && (lacks == nil || sl.tenant != nil) {
+		if sl.phase == message.NeedsLogin && sl.failing && (lacks == nil || sl.tenant != nil) {
 			lacks = sl
 		}
 	}
@@ -134,6 +134,16 @@ func (s *state) idleAfter(of *message.Tenant) time.Duration {
 		return min(s.limits.SessionIdle, laneIdle)
 	}
 	return s.limits.SessionIdle
+}
+
+// loginHint says what to do about a server that wants a login.
+func (s *state) loginHint() string {
+	for _, sl := range s.slots {
+		if key, uses := s.loginOf(sl); uses && sl.main && sl.phase == message.NeedsLogin {
+			return "log in: goblin-actor login " + key.Entry
+		}
+	}
+	return "the server wants credentials: set its headers in the configuration"
 }
 
 // credentials are those of the login that a connection is to use; nil = it uses none of ours.

@@ -83,7 +83,7 @@ func (s *state) report() status.Server {
 	}
 	switch r.State {
 	case string(message.NeedsLogin):
-		r.Hint = "the server wants credentials: set its headers in the configuration"
+		r.Hint = s.loginHint()
 	case string(message.Waiting):
 		r.Hint = "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart " + s.server.Name + " tries at once"
 	}

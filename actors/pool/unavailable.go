@@ -18,6 +18,8 @@ func (sl *slot) comes(now time.Time) bool {
 		return !sl.failing
 	case message.Waiting:
 		return !sl.failing && !sl.nextAttempt.After(now)
+	case message.NeedsLogin:
+		return !sl.failing // its login has come
 	case message.Ready:
 		return sl.lost // the news of the loss is on its way, and says more
 	}

@@ -1,0 +1,305 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream"
+)
+
+// vault is a server that wants tokens, and who hands them out.
+type vault struct {
+	*httptest.Server
+	mu     sync.Mutex
+	good   map[string]string // whose each token is
+	tokens map[message.LoginKey]string
+	pools  map[message.LoginKey]kernel.Reference
+	seen   []string // whose each call was
+	mixed  []string // sessions that were used by two
+	owner  map[string]string
+}
+
+func newVault(t *testing.T) *vault {
+	v := &vault{good: map[string]string{}, tokens: map[message.LoginKey]string{}, pools: map[message.LoginKey]kernel.Reference{}, owner: map[string]string{}}
+	v.Server = httptest.NewServer(http.HandlerFunc(v.serve))
+	t.Cleanup(v.Close)
+	return v
+}
+
+func (v *vault) serve(w http.ResponseWriter, r *http.Request) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	who, ok := v.good[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	if !ok {
+		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://x.test/secret-place"`)
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+		return
+	}
+	if id := r.Header.Get("Mcp-Session-Id"); id != "" && v.owner[id] != who {
+		v.mixed = append(v.mixed, v.owner[id]+" and "+who)
+	}
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	result := `{}`
+	switch m.Method {
+	case "server/discover":
+		http.Error(w, "no", http.StatusNotFound)
+		return
+	case "initialize":
+		id := fmt.Sprint("s", len(v.owner))
+		v.owner[id] = who
+		w.Header().Set("Mcp-Session-Id", id)
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}`
+	case "tools/list":
+		result = `{"tools":[{"name":"who","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		v.seen = append(v.seen, who)
+		result = fmt.Sprintf(`{"content":[{"type":"text","text":"who=%s"}]}`, who)
+	}
+	if m.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+// lane is the credentials of one login.
+type lane struct {
+	v   *vault
+	key message.LoginKey
+}
+
+func (l lane) Authorization() string {
+	l.v.mu.Lock()
+	defer l.v.mu.Unlock()
+	if token := l.v.tokens[l.key]; token != "" {
+		return "Bearer " + token
+	}
+	return ""
+}
+
+func (l lane) Refused(string, int, []string) <-chan upstream.Verdict {
+	answer := make(chan upstream.Verdict, 1)
+	answer <- upstream.Verdict{Err: errors.New("nobody is logged in")}
+	return answer
+}
+
+func (v *vault) logins(pool kernel.Self, _ config.Server, key message.LoginKey) upstream.Credentials {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.pools[key] = pool.Reference()
+	return lane{v, key}
+}
+
+// login gives a login a token; an empty one takes it away.
+func (v *vault) login(key message.LoginKey, token, who string) {
+	v.mu.Lock()
+	was := v.tokens[key]
+	delete(v.good, was)
+	v.tokens[key] = token
+	phase := message.LoginNone
+	if token != "" {
+		v.good[token], phase = who, message.LoginPresent
+	}
+	pool := v.pools[key]
+	v.mu.Unlock()
+	pool.Tell(message.LoginChanged{Login: key, Phase: phase, Reason: "logged out"})
+}
+
+var sharedLogin = message.LoginKey{Entry: "one"}
+
+// serveVault is serveWeb with a server that wants a login.
+func serveVault(t *testing.T, v *vault, state string, change func(*config.Server, *Options)) *web {
+	t.Helper()
+	cfg := config.Default()
+	cfg.MetaTools = "false"
+	server := config.DefaultServer()
+	server.Name, server.Written, server.URLs, server.Isolation, server.Protocol = "one", "one", []string{v.URL}, "class", "legacy"
+	log := slog.New(slog.DiscardHandler)
+	o := Options{Version: "test", Log: log, Logins: v.logins, State: state, LoginURL: func(k message.LoginKey) string { return "http://127.0.0.1:1/login/" + k.Entry }}
+	if change != nil {
+		change(&server, &o)
+	}
+	cfg.Servers = []config.Server{server}
+	g, err := Start(&cfg, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	stop := sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		if err := errors.Join(g.Stop(ctx, time.Second), s.Shutdown(ctx)); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		<-served
+	})
+	t.Cleanup(stop)
+	w := &web{t, "http://" + l.Addr().String(), g}
+	w.settle(g, 1)
+	return w
+}
+
+func (w *web) state(want string) {
+	w.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		s, err := w.gateway.Status(w.t.Context())
+		if err == nil && len(s.Servers) == 1 && s.Servers[0].State == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("the server is not %s: %+v, %v", want, s, err)
+		}
+	}
+}
+
+func TestServerThatWantsALogin(t *testing.T) {
+	v := newVault(t)
+	w := serveVault(t, v, "", nil)
+	w.state("needs-login")
+	session := w.open("/mcp")
+	v.login(sharedLogin, "t1", "all")
+	w.state("ready")
+	if got := w.who(session); !strings.Contains(got, "who=all") {
+		t.Errorf("after the login: %s", got)
+	}
+	v.login(sharedLogin, "t2", "all") // another token: no reconnect
+	if got := w.who(session); !strings.Contains(got, "who=all") {
+		t.Errorf("with a new token: %s", got)
+	}
+	v.mu.Lock()
+	if len(v.owner) != 2 { // the catalog's, and the class's
+		t.Errorf("%d connections, want 2", len(v.owner))
+	}
+	clear(v.good) // the server forgets the token
+	v.mu.Unlock()
+	got := w.who(session)
+	for _, want := range []string{`"code":-31008`, "NEEDS_LOGIN", `"loginUrl":"http://127.0.0.1:1/login/one"`, `"server":"one"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("without login: %s, want %s", got, want)
+		}
+	}
+	if strings.Contains(got, "secret-place") {
+		t.Errorf("the challenge reached a client: %s", got)
+	}
+	if list := w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", session); !strings.Contains(list.body, "one_who") {
+		t.Errorf("the catalog is gone: %s", list.body)
+	}
+	v.login(sharedLogin, "t3", "all")
+	if got := w.who(session); !strings.Contains(got, "who=all") {
+		t.Errorf("after the second login: %s", got)
+	}
+}
+
+// A call of a client that can show its user a page waits for the login and goes on.
+func TestCallWaitsForALogin(t *testing.T) {
+	v := newVault(t)
+	w := serveVault(t, v, "", nil)
+	v.login(sharedLogin, "t1", "all")
+	w.state("ready")
+	v.login(sharedLogin, "", "")
+	w.state("needs-login")
+
+	modern := func(extra string) string {
+		return w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_who",`+extra+`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"url":{}}}}}}`,
+			"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "one_who").body
+	}
+	asked := modern("")
+	var answer struct {
+		Result struct {
+			ResultType, RequestState string
+			InputRequests            map[string]struct {
+				Method string
+				Params struct{ Mode, URL, Message string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(asked), &answer); err != nil || answer.Result.ResultType != "input_required" || len(answer.Result.InputRequests) != 1 {
+		t.Fatalf("got %s", asked)
+	}
+	for key, request := range answer.Result.InputRequests {
+		if request.Method != "elicitation/create" || request.Params.Mode != "url" || request.Params.URL != "http://127.0.0.1:1/login/one" {
+			t.Errorf("asked: %+v", request)
+		}
+		went := make(chan string)
+		go func() {
+			went <- modern(fmt.Sprintf(`"requestState":%q,"inputResponses":{%q:{"action":"accept"}},`, answer.Result.RequestState, key))
+		}()
+		select {
+		case early := <-went:
+			t.Errorf("before the login: %s", early)
+		case <-time.After(50 * time.Millisecond):
+		}
+		v.login(sharedLogin, "t2", "all")
+		if got := <-went; !strings.Contains(got, "who=all") {
+			t.Errorf("after the login: %s", got)
+		}
+	}
+	v.login(sharedLogin, "", "")
+	w.state("needs-login")
+	declined := modern("")
+	_ = json.Unmarshal([]byte(declined), &answer)
+	for key := range answer.Result.InputRequests {
+		got := modern(fmt.Sprintf(`"requestState":%q,"inputResponses":{%q:{"action":"decline"}},`, answer.Result.RequestState, key))
+		if !strings.Contains(got, "-31008") || !strings.Contains(got, "declined") {
+			t.Errorf("declined: %s", got)
+		}
+	}
+	if got := w.modernWho(); !strings.Contains(got, "-31008") { // it cannot show a page
+		t.Errorf("client without pages: %s", got)
+	}
+}
+
+// What a server offered is listed also when the gateway begins without a login.
+func TestCatalogWithoutLogin(t *testing.T) {
+	v, state := newVault(t), t.TempDir()+"/state"
+	w := serveVault(t, v, state, nil)
+	v.login(sharedLogin, "t1", "all")
+	w.state("ready")
+	session := w.open("/mcp")
+	if got := w.who(session); !strings.Contains(got, "who=all") {
+		t.Fatal(got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := w.gateway.Stop(ctx, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	v.login(sharedLogin, "", "")
+	again := serveVault(t, v, state, nil)
+	again.state("needs-login")
+	session = again.open("/mcp")
+	if list := again.do("POST", "/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", session); !strings.Contains(list.body, "one_who") {
+		t.Errorf("the catalog is gone: %s", list.body)
+	}
+	if got := again.who(session); !strings.Contains(got, "-31008") {
+		t.Errorf("a call: %s", got)
+	}
+}
