@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"actors/meta":     actorMayImport,
 	"actors/monitor":  actorMayImport,
 	"actors/store":    actorMayImport,
+	"actors/token":    append([]string{"internal/grant", "protocol/upstream"}, actorMayImport...), // it never sees a frame
 
 	"protocol":                   {},
 	"protocol/seal":              {"protocol"},
@@ -50,6 +51,9 @@ var mayImport = map[string][]string{
 
 	"internal/pattern":   {},
 	"internal/identity":  {},
+	"internal/egress":    {},
+	"internal/grant":     {"internal/egress"},
+	"internal/authtest":  {}, // imported by tests only
 	"internal/secret":    {"internal/pattern"},
 	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
 	"internal/status":    {"protocol", "internal/pattern"},
@@ -89,15 +93,16 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                   // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {},                                                                                                                   // a foreign peer in tests
-	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest"}, // demo: names of statuses
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                             // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                             // a foreign peer in tests
+	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/egress", "internal/grant", "internal/authtest"}, // demo: names of statuses
 	"golang.org/x/perf":                       {"bench"},
 	"github.com/google/go-cmp":                {},
 	"pgregory.net/rapid":                      {},
 	"github.com/rogpeppe/go-internal":         {},
 	module + "/internal/actortest":            {}, // tests only
 	module + "/internal/gatetest":             {},
+	module + "/internal/authtest":             {},
 	module + "/protocol/upstream/linktest":    {},
 	module + "/cmd":                           {},
 	module + "/bench":                         {"cmd/goblin-actor", "bench"},
