@@ -33,24 +33,29 @@ type body struct {
 	bytes   []byte
 	counted int            // bytes taken from the budget for it
 	budget  *stream.Budget // where they go back
+	lease   Lease          // the request's share of what its principal may have under way: it goes back with the body; nil = none
 }
 
 func (b *body) release() {
 	b.budget.Give(b.counted)
 	b.counted = 0
+	if lease := b.lease; lease != nil {
+		b.lease = nil
+		lease.Release()
+	}
 }
 
 // readBody reads the body as it comes. Memory grows with what has arrived, never with what was promised: a
 // Content-Length of 64 MiB with one byte behind it costs 8 KiB. The budget is taken as it grows; on refusal all of it
-// is given back. The read deadline moves on with what has come, too.
-func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn) (b body, why refused) {
+// is given back. The read deadline moves on with what has come, too. More than most bytes are too many.
+func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, most int) (b body, why refused) {
 	b.budget = s.options.Budget
 	stream := ctx.RequestBodyStream()
 	if stream == nil {
 		return b, refusedNothing
 	}
 	length := ctx.Request.Header.ContentLength() // -1: chunked
-	if length > s.maxMessage {
+	if length > most {
 		return b, refusedSize
 	}
 	first := bodyFirst
@@ -62,7 +67,7 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn) (b body, why 
 	}
 	began := time.Now()
 	for length < 0 || len(b.bytes) < length {
-		if len(b.bytes) == cap(b.bytes) && !b.grow(s.nextSize(cap(b.bytes), length)) {
+		if len(b.bytes) == cap(b.bytes) && !b.grow(nextSize(cap(b.bytes), length, most)) {
 			why = refusedBudget
 			break
 		}
@@ -70,7 +75,7 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn) (b body, why 
 			_ = c.SetReadDeadline(began.Add(s.limits.header + time.Duration(len(b.bytes))*time.Second/time.Duration(s.limits.bodyRate)))
 		}
 		n, err := stream.Read(b.bytes[len(b.bytes):cap(b.bytes)])
-		if b.bytes = b.bytes[:len(b.bytes)+n]; len(b.bytes) > s.maxMessage {
+		if b.bytes = b.bytes[:len(b.bytes)+n]; len(b.bytes) > most {
 			why = refusedSize
 			break
 		}
@@ -88,11 +93,11 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn) (b body, why 
 
 // nextSize is four times the size while the length is known, for then the last step fits exactly; else twice.
 // One byte over the limit shows that there was more.
-func (s *Server) nextSize(size, length int) int {
+func nextSize(size, length, most int) int {
 	if length >= 0 {
 		return min(4*size, length)
 	}
-	return min(2*size, s.maxMessage+1)
+	return min(2*size, most+1)
 }
 
 // grow makes room for size bytes altogether; false when the budget has none left.

@@ -10,7 +10,10 @@ const maxHeaderLines = 128
 type knownHeader struct {
 	host, origin, contentType, contentLength, contentEncoding []byte
 	session, version, project, lastEvent, authorization       []byte
+	method                                                    []byte // Mcp-Method
 	askedMethod, askedHeaders                                 []byte // Access-Control-Request-*
+	authorizations                                            int    // lines of Authorization; the first one counts
+	proxied                                                   bool   // Forwarded, X-Forwarded-*, X-Real-IP or Via
 	chunked                                                   bool
 	privateNetwork                                            bool // Access-Control-Request-Private-Network
 	accept                                                    acceptSet
@@ -62,6 +65,8 @@ func (h *knownHeader) scan(raw []byte) refused {
 func (h *knownHeader) Take(name, value []byte) bool {
 	var once *[]byte
 	switch len(name) {
+	case 3:
+		h.proxied = h.proxied || equalFold(name, "via")
 	case 4:
 		if equalFold(name, "host") {
 			once = &h.host
@@ -72,13 +77,21 @@ func (h *knownHeader) Take(name, value []byte) bool {
 		} else if equalFold(name, "origin") {
 			once = &h.origin
 		}
+	case 9:
+		h.proxied = h.proxied || equalFold(name, "forwarded") || equalFold(name, "x-real-ip")
+	case 10:
+		if equalFold(name, "mcp-method") {
+			h.method = value // scan has seen that there is no other one
+		}
 	case 12:
 		if equalFold(name, "content-type") {
 			once = &h.contentType
 		}
 	case 13:
-		if equalFold(name, "authorization") {
-			once = &h.authorization
+		if equalFold(name, "authorization") { // two of them are for admit to refuse, in the words of RFC 6750
+			if h.authorizations++; h.authorizations == 1 {
+				h.authorization = value
+			}
 		} else if equalFold(name, "last-event-id") {
 			once = &h.lastEvent
 		}
@@ -110,6 +123,7 @@ func (h *knownHeader) Take(name, value []byte) bool {
 			h.takePreflight(name, value)
 		}
 	}
+	h.proxied = h.proxied || hasFold(name, "x-forwarded-")
 	if once == nil {
 		return true
 	}

@@ -132,7 +132,7 @@ func TestServerCORS(t *testing.T) {
 	}
 	checkHeader(t, r, 204, want)
 	r, body := c.send(postText(ping, "Origin: http://ok.example")).body()
-	checkHeader(t, r, 200, map[string]string{"Access-Control-Allow-Origin": "http://ok.example", "Access-Control-Expose-Headers": "Mcp-Session-Id", "Mcp-Session-Id": "s"})
+	checkHeader(t, r, 200, map[string]string{"Access-Control-Allow-Origin": "http://ok.example", "Access-Control-Expose-Headers": "Mcp-Session-Id, WWW-Authenticate", "Mcp-Session-Id": "s"})
 	if body != pong {
 		t.Errorf("body: %s", body)
 	}
@@ -141,7 +141,7 @@ func TestServerCORS(t *testing.T) {
 	r, _ = c.send("OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n").body()
 	checkHeader(t, r, 204, map[string]string{"Allow": "GET, POST, DELETE, OPTIONS", "Access-Control-Allow-Methods": ""})
 	r = c.send("GET /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: http://ok.example\r\nAccept: text/event-stream\r\n\r\n").response()
-	checkHeader(t, r, 200, map[string]string{"Access-Control-Allow-Origin": "http://ok.example", "Access-Control-Expose-Headers": "Mcp-Session-Id"})
+	checkHeader(t, r, 200, map[string]string{"Access-Control-Allow-Origin": "http://ok.example", "Access-Control-Expose-Headers": "Mcp-Session-Id, WWW-Authenticate"})
 }
 
 func checkHeader(t *testing.T, r *http.Response, status int, want map[string]string) {

@@ -34,7 +34,6 @@ func TestHeaderScan(t *testing.T) {
 		{"two hosts", "Host: a\r\nHost: a\r\n\r\n", refusedMalformed},
 		{"two lengths", "Host: a\r\nContent-Length: 3\r\ncontent-length: 3\r\n\r\n", refusedMalformed},
 		{"two origins", "Host: a\r\nOrigin: x\r\nOrigin: y\r\n\r\n", refusedMalformed},
-		{"two authorizations", "Host: a\r\nAuthorization: x\r\nAUTHORIZATION: y\r\n\r\n", refusedMalformed},
 		{"two sessions", "Host: a\r\nMcp-Session-Id: x\r\nmcp-session-id: x\r\n\r\n", refusedMalformed},
 		{"two versions", "Host: a\r\nMCP-Protocol-Version: x\r\nMcp-Protocol-Version: x\r\n\r\n", refusedRepeated},
 		{"two of any Mcp header", "Host: a\r\nMcp-Param-X: x\r\nA: b\r\nMCP-Param-x: y\r\n\r\n", refusedRepeated},

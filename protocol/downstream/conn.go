@@ -1,13 +1,18 @@
 package downstream
 
 import (
+	"container/list"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"goblin-actor/internal/identity"
 )
 
 const (
@@ -52,7 +57,10 @@ func (l *serverListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &serverConn{raw: raw, server: l.server, remote: raw.RemoteAddr().String(), wake: make(chan struct{}, 1)}
+		c := &serverConn{raw: raw, server: l.server, remote: raw.RemoteAddr().String(), peer: addrPortOf(raw.RemoteAddr()), wake: make(chan struct{}, 1)}
+		if config := l.server.options.TLS; config != nil { // the handshake is the business of the connection's goroutine: its first Read
+			c.raw, c.secure = tls.Server(&pacedConn{Conn: raw, server: l.server}, config), true
+		}
 		if l.server.register(c) {
 			return c, nil
 		}
@@ -76,6 +84,17 @@ type serverConn struct {
 	raw    net.Conn
 	server *Server
 	remote string
+	peer   netip.AddrPort
+	secure bool // raw is TLS
+
+	asked      *Request            // what Admission was last shown; nil = it never was
+	who        *identity.Principal // of the request; nil = identity.Local
+	client     netip.Addr          // for whom a trusted proxy sends the request; the zero value = for itself
+	clientText internedAddr        // client, as Origin.Remote has it
+	lease      Lease               // of the request, until an exchange or a stream has it; nil = none
+	known      bool                // a request of it was admitted
+
+	place *list.Element // among the server's strangers; nil = it is none. The server's lock guards it
 
 	wake  chan struct{} // tells the waiting handler to look again; outlives exchanges, so wakes may be spurious
 	timer *time.Timer   // the handler's, made when first needed
@@ -127,6 +146,18 @@ func (c *serverConn) Write(p []byte) (int, error) {
 // write sends p; whoever takes less than serverProgress of it in WriteTimeout loses the connection. deadline is the
 // connection's last one: setting one costs as much as a small write's bookkeeping, so one that is nearly whole is kept.
 func (s *Server) write(raw net.Conn, p []byte, deadline *time.Time) (sent int, err error) {
+	if _, secure := raw.(*tls.Conn); secure {
+		sent, err = raw.Write(p) // paced below
+		s.counters.bytesOut.Add(uint64(sent))
+		return sent, err
+	}
+	sent, err = s.writePaced(raw, p, deadline)
+	s.counters.bytesOut.Add(uint64(sent))
+	return sent, err
+}
+
+// writePaced is write for a socket.
+func (s *Server) writePaced(raw net.Conn, p []byte, deadline *time.Time) (sent int, err error) {
 	for {
 		if now := time.Now(); deadline.Sub(now) < s.writeTimeout-s.writeTimeout/16 {
 			*deadline = now.Add(s.writeTimeout)
@@ -135,7 +166,6 @@ func (s *Server) write(raw net.Conn, p []byte, deadline *time.Time) (sent int, e
 			}
 		}
 		n, err := raw.Write(p[:min(len(p), serverChunk)])
-		s.counters.bytesOut.Add(uint64(n))
 		sent += n
 		if p = p[n:]; len(p) == 0 {
 			return sent, err
@@ -173,7 +203,7 @@ func (c *serverConn) Close() error {
 func (c *serverConn) kill() {
 	c.killed.Store(true)
 	c.poke()
-	c.raw.Close()
+	cut(c.raw)
 }
 
 // poke wakes the handler that waits on this connection, if one does.
@@ -191,7 +221,7 @@ func (c *serverConn) drain() {
 		_ = half.CloseWrite()
 	}
 	c.raw.SetReadDeadline(time.Now().Add(lingerTime))
-	n, _ := io.Copy(io.Discard, io.LimitReader(c.raw, lingerBytes))
+	n, _ := io.Copy(io.Discard, io.LimitReader(beneath(c.raw), lingerBytes))
 	c.server.counters.bytesIn.Add(uint64(n))
 }
 
@@ -203,8 +233,10 @@ func (c *serverConn) Take() net.Conn {
 	return c.raw
 }
 
-// enter begins an exchange: until it is exited the end of the connection is its client's leaving.
+// enter begins an exchange: until it is exited the end of the connection is its client's leaving. The request's lease is the
+// exchange's from now on, which may outlive the connection.
 func (c *serverConn) enter(x *httpExchange) {
+	x.body.lease = c.takeLease()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.exchange = x
@@ -253,4 +285,32 @@ func (i *internedString) of(b []byte) string {
 		*i = internedString(b)
 	}
 	return string(*i)
+}
+
+// takeLease takes the request's lease away from the connection; nil when there is none.
+func (c *serverConn) takeLease() Lease {
+	lease := c.lease
+	c.lease = nil
+	return lease
+}
+
+// remoteOf is who asks, as Origin.Remote has it: the peer, or for whom it asks if it is a trusted proxy.
+func (c *serverConn) remoteOf() string {
+	if !c.client.IsValid() {
+		return c.remote
+	}
+	return c.clientText.of(c.client)
+}
+
+// internedAddr keeps the text of the last address seen on a connection.
+type internedAddr struct {
+	addr netip.Addr
+	text string
+}
+
+func (i *internedAddr) of(addr netip.Addr) string {
+	if addr != i.addr {
+		i.addr, i.text = addr, netip.AddrPortFrom(addr, 0).String()
+	}
+	return i.text
 }

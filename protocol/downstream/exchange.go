@@ -250,7 +250,7 @@ func (x *httpExchange) takeBody() body {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	b := x.body
-	x.body.counted = 0
+	x.body.counted, x.body.lease = 0, nil
 	return b
 }
 

@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"crypto/tls"
 	"net/http"
 	"slices"
 	"strings"
@@ -215,4 +216,6 @@ type Options struct {
 	WriteTimeout    time.Duration // a reader that takes nothing for so long loses its stream; 0 = 30 s
 	Budget          *stream.Budget
 	Other           func(path string) http.Handler // /healthz, /metrics …: small handlers for other paths; nil result = 404
+	Admission       Admission                      // who asks; nil = everybody is identity.Local
+	TLS             *tls.Config                    // HTTPS on every listener; nil = plain HTTP
 }

@@ -57,6 +57,7 @@ type httpStream struct {
 	greeting []byte  // what follows the head
 	parted   bool    // the client was told when to come back
 	stray    int     // bytes the client has sent, where it has nothing to say; the poller's
+	lease    Lease   // nil = none
 }
 
 // get opens a stream (MCP 2025-11-25, listening for messages from the server). It blocks until the Handler decided.
@@ -78,6 +79,7 @@ func (s *Server) get(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, pa
 	st.EventStream = EventStream{Origin: s.originOf(ctx, c, h, path), out: st}
 	st.queue.limit = s.maxMessage + stream.Slack
 	st.queue.budget = s.options.Budget
+	st.lease = c.takeLease()
 	s.handler.Open(&st.EventStream)
 	switch st.await(c, s.limits.decide) {
 	case streamAccepted, streamClosing:
@@ -326,8 +328,8 @@ func (st *httpStream) end() {
 		return
 	}
 	st.state = streamOver
-	gone, raw := st.gone, st.raw
-	st.gone, st.first, st.backlog = nil, nil, nil
+	gone, raw, lease := st.gone, st.raw, st.lease
+	st.gone, st.first, st.backlog, st.lease = nil, nil, nil, nil
 	if st.track != nil {
 		st.track.away(&st.queue, false, nil)
 	}
@@ -337,7 +339,10 @@ func (st *httpStream) end() {
 	}
 	st.mu.Unlock()
 	if raw != nil {
-		raw.Close()
+		hangUp(raw)
+	}
+	if lease != nil {
+		lease.Release()
 	}
 	st.server.unregisterStream(st)
 	for _, f := range gone {

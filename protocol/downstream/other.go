@@ -8,11 +8,16 @@ import (
 	"net/url"
 
 	"github.com/valyala/fasthttp"
+
+	"goblin-actor/internal/identity"
 )
 
+// otherBytes is how large a body of a path is that is not MCP's: strangers may send one.
+const otherBytes = 64 << 10
+
 // other serves the small net/http handlers of paths that are not MCP's: whole request in, whole answer out, no
-// streaming. Bodies are capped like messages.
-func (s *Server) other(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path string) {
+// streaming. They find who asks in the request's context (identity.From); nil = nobody who is known.
+func (s *Server) other(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path string, who *identity.Principal) {
 	var handler http.Handler
 	if s.options.Other != nil {
 		handler = s.options.Other(path)
@@ -26,7 +31,7 @@ func (s *Server) other(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 		s.refuse(ctx, c, refusedMalformed)
 		return
 	}
-	b, why := s.readBody(ctx, c)
+	b, why := s.readBody(ctx, c, min(otherBytes, s.maxMessage))
 	if why != refusedNothing {
 		s.refuseBody(ctx, c, why)
 		return
@@ -35,13 +40,13 @@ func (s *Server) other(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 	request := &http.Request{
 		Method: string(ctx.Method()), URL: target, RequestURI: string(ctx.RequestURI()), Host: string(h.host),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header),
-		Body: io.NopCloser(bytes.NewReader(b.bytes)), ContentLength: int64(len(b.bytes)), RemoteAddr: c.remote,
+		Body: io.NopCloser(bytes.NewReader(b.bytes)), ContentLength: int64(len(b.bytes)), RemoteAddr: c.remoteOf(),
 	}
 	for name, value := range ctx.Request.Header.All() {
 		request.Header.Add(string(name), string(value))
 	}
 	w := &wholeAnswer{header: make(http.Header)}
-	handler.ServeHTTP(w, request)
+	handler.ServeHTTP(w, request.WithContext(identity.In(request.Context(), who)))
 	w.copyTo(ctx)
 }
 

@@ -23,7 +23,7 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, p
 		s.refuse(ctx, c, why)
 		return
 	}
-	b, why := s.readBody(ctx, c)
+	b, why := s.readBody(ctx, c, s.maxMessage)
 	if why != refusedNothing {
 		s.refuseBody(ctx, c, why)
 		return

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"strings"
 
 	"github.com/valyala/fasthttp"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 )
 
@@ -29,6 +31,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*serverConn)
 	c.busy.Store(true)
 	s.counters.requests.Add(1)
+	c.who, c.client = nil, netip.Addr{}
 	defer s.recovered(ctx, c)
 	var h knownHeader
 	if why := h.scan(ctx.Request.Header.RawHeaders()); why != refusedNothing {
@@ -49,6 +52,13 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	path, query, _ := bytes.Cut(target, []byte("?"))
+	if isOpen(path) {
+		s.other(ctx, c, &h, string(path), s.recognize(ctx, c, &h, path, query))
+		return
+	}
+	if !s.admit(ctx, c, &h, path, query) {
+		return
+	}
 	switch {
 	case bytes.HasSuffix(path, []byte(RouteMCP)):
 		s.route(ctx, c, &h, path)
@@ -57,7 +67,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	case bytes.HasSuffix(path, []byte(RouteMessages)):
 		s.routeMessages(ctx, c, &h, path, query)
 	default:
-		s.other(ctx, c, &h, string(path))
+		s.other(ctx, c, &h, string(path), identity.Of(c.who))
 	}
 }
 
@@ -82,7 +92,7 @@ func (s *Server) welcome(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader
 		r := &ctx.Response.Header
 		r.SetBytesV("Access-Control-Allow-Origin", h.origin)
 		r.Set("Vary", "Origin")
-		r.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+		r.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
 	}
 	return refusedNothing
 }
@@ -158,7 +168,8 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeade
 		Project:      c.project.of(h.project),
 		EmptyProject: h.project != nil && len(h.project) == 0,
 		LastEvent:    string(h.lastEvent),
-		Remote:       c.remote,
+		Remote:       c.remoteOf(),
+		Who:          c.who,
 		// HTTP/1.0 knows no chunks, so an answer cannot grow into a stream.
 		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
 	}
@@ -279,9 +290,13 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	s.answer(ctx, refusals[why].status, refusalBodies[why])
 }
 
-// recovered answers 500 when a handler panicked: one broken message must not end the process.
+// recovered gives back what no exchange and no stream has taken over, and answers 500 when a handler panicked: one broken
+// message must not end the process.
 func (s *Server) recovered(ctx *fasthttp.RequestCtx, c *serverConn) {
 	cause := recover()
+	if lease := c.takeLease(); lease != nil {
+		lease.Release()
+	}
 	if cause == nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"log/slog"
@@ -41,6 +42,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	conns   map[*serverConn]struct{}
+	unknown list.List              // *serverConn of which no request was admitted yet, the oldest first
 	streams map[uint64]*httpStream // by number
 	opened  uint64                 // streams there have been
 	poller  *poller                // of the streams; nil while there is none, or no need of it
@@ -53,6 +55,7 @@ type limits struct {
 	bodyRate int           // bytes a second a body must come at, once header has passed
 	idle     time.Duration // between requests of a connection
 	decide   time.Duration // for the Handler to accept or refuse a stream
+	unknown  int           // connections of which no request was admitted; of more the oldest is closed. 0 = maxUnknown
 }
 
 const (
@@ -165,7 +168,7 @@ func (s *Server) beginStop() (streams []*httpStream, ended <-chan struct{}) {
 	s.stopping.Store(true)
 	for c := range s.conns {
 		if !c.busy.Load() {
-			c.raw.Close() // fasthttp would wait for half a request, or five seconds for a first one
+			cut(c.raw) // fasthttp would wait for half a request, or five seconds for a first one
 		}
 	}
 	for _, stream := range s.streams {
@@ -211,6 +214,7 @@ func (s *Server) register(c *serverConn) bool {
 		return false
 	}
 	s.conns[c] = struct{}{}
+	s.meet(c)
 	return true
 }
 
@@ -219,6 +223,7 @@ func (s *Server) unregister(c *serverConn) {
 	defer s.mu.Unlock()
 	if _, ok := s.conns[c]; ok {
 		delete(s.conns, c)
+		s.part(c)
 		s.checkEnded()
 	}
 }

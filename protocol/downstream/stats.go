@@ -26,6 +26,7 @@ const (
 	refusedMessage            // the body is no JSON-RPC message
 	refusedStopping           // we are shutting down
 	refusedInternal           // a handler panicked
+	refusedAdmission          // nobody we know, or too often
 	refusedKinds
 )
 
@@ -50,6 +51,7 @@ var refusals = [refusedKinds]struct {
 	refusedMessage:    {http.StatusBadRequest, "message"},
 	refusedStopping:   {http.StatusServiceUnavailable, "stopping"},
 	refusedInternal:   {http.StatusInternalServerError, "internal"},
+	refusedAdmission:  {http.StatusUnauthorized, "admission"},
 }
 
 // Stats is what a Server has counted since it was made.

@@ -1,10 +1,6 @@
 package downstream
 
-import (
-	"net"
-	"syscall"
-	"time"
-)
+import "time"
 
 // watching is a goroutine that waits for the client to leave while a handler of ours waits for the answer.
 type watching struct{ done chan struct{} }
@@ -16,19 +12,11 @@ func (c *serverConn) watch(f func()) bool {
 	if c.watcher != nil {
 		return true
 	}
-	raw := c.raw
-	if under, ok := raw.(interface{ NetConn() net.Conn }); ok {
-		raw = under.NetConn() // TLS
-	}
-	system, ok := raw.(syscall.Conn)
-	if !ok || !canWatch {
+	fd, ok := socketOf(c.raw)
+	if !ok || !canWatch || c.secure && !canWatchSecure {
 		return false
 	}
-	fd, err := system.SyscallConn()
-	if err != nil {
-		return false
-	}
-	raw.SetReadDeadline(time.Time{})
+	c.raw.SetReadDeadline(time.Time{})
 	w := &watching{done: make(chan struct{})}
 	c.watcher = w
 	go func() {

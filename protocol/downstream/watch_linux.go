@@ -2,7 +2,10 @@ package downstream
 
 import "golang.org/x/sys/unix"
 
-const canWatch = true
+const (
+	canWatch       = true
+	canWatchSecure = true
+)
 
 // hasLeft reports whether the peer has closed its side, or the connection is broken. Unlike a peeked read it sees
 // that behind bytes nobody has read yet, and behind TLS.

@@ -4,7 +4,10 @@ package downstream
 
 import "golang.org/x/sys/unix"
 
-const canWatch = true
+const (
+	canWatch       = true
+	canWatchSecure = false // the goodbye of TLS waits to be read, and hides the end
+)
 
 // hasLeft peeks: an end of file means that the peer has closed its side. Bytes that wait to be read hide it.
 func hasLeft(fd uintptr) bool {

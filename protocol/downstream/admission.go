@@ -1,0 +1,156 @@
+package downstream
+
+import (
+	"bytes"
+	"net/http"
+	"net/netip"
+
+	"github.com/valyala/fasthttp"
+
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+)
+
+// Admission says who asks: for each request, never for a connection, as proxies send those of several users over one. It sees
+// the head of a request alone, before anything is routed and before a stranger's body is read. Safe from any goroutine.
+type Admission interface {
+	// Asks reports whether every request is asked about; otherwise only those are that a proxy or tunnel has had.
+	Asks() bool
+	// Admit decides about one request. It does not block.
+	Admit(r *Request) Admitted
+}
+
+// Request is what is known of a request before its body. Its slices are valid until Admit returns.
+type Request struct {
+	Method, Path, Query []byte
+	Authorization       []byte         // nil = there is none
+	Authorizations      int            // how many such lines there are
+	Peer                netip.AddrPort // who is connected; the zero value where there are no addresses
+	TLS                 bool
+	Proxied             bool // it has Forwarded, X-Forwarded-*, X-Real-IP or Via
+	Stream              bool // it opens a stream that may be idle for long
+
+	block []byte
+}
+
+// Values calls each with the value of every line of a header, by its lower-case name.
+func (r *Request) Values(lower string, each func(value []byte)) {
+	for block := r.block; len(block) > 0; {
+		line, rest, _ := bytes.Cut(block, []byte("\r\n"))
+		if block = rest; len(line) > len(lower) && line[len(lower)] == ':' && hasFold(line, lower) {
+			each(trimBlanks(line[len(lower)+1:]))
+		}
+	}
+}
+
+// Admitted is what Admit says: whose request it is, or why it is refused.
+type Admitted struct {
+	Who     *identity.Principal // nil = identity.Local
+	Client  netip.Addr          // for whom a trusted proxy asks; the zero value = the peer itself
+	Lease   Lease               // given back when the request, or the stream it opened, is over; nil = none
+	Refusal *Refusal            // nil = admitted
+}
+
+// Lease is a request's share of what its principal may have under way.
+type Lease interface {
+	// Release gives it back; it is called once, from any goroutine.
+	Release()
+}
+
+// Refusal is the answer to a request that is not admitted. Immutable.
+type Refusal struct {
+	Status    int
+	Challenge string // WWW-Authenticate; "" = none
+	Fault     *protocol.Fault
+}
+
+// openPaths are for everybody, whoever they are; what ends with a slash stands for all below it.
+var openPaths = []string{"/healthz", "/readyz", "/login/", "/.well-known/"}
+
+// isOpen reports whether a path is for everybody. None of them is one of MCP's, whatever it ends with.
+func isOpen(path []byte) bool {
+	for _, open := range openPaths {
+		if string(path) == open || open[len(open)-1] == '/' && len(path) > len(open) && string(path[:len(open)]) == open {
+			return true
+		}
+	}
+	return false
+}
+
+// admit finds out whose request it is, for originOf; false when it has been refused and answered.
+func (s *Server) admit(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) bool {
+	a := s.options.Admission
+	if a == nil || !h.proxied && !a.Asks() {
+		if h.authorizations > 1 {
+			s.refuse(ctx, c, refusedMalformed)
+			return false
+		}
+		c.greet()
+		return true
+	}
+	if string(ctx.Request.Header.Method()) == http.MethodOptions { // a preflight has no credentials
+		return true
+	}
+	verdict := a.Admit(s.requestOf(ctx, c, h, path, query))
+	if verdict.Refusal != nil {
+		s.refuseWho(ctx, c, h, verdict.Refusal)
+		return false
+	}
+	c.who, c.lease, c.client = verdict.Who, verdict.Lease, verdict.Client
+	c.greet()
+	return true
+}
+
+// recognize finds out who asks on a path that is for everybody; nil = nobody who is known.
+func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) *identity.Principal {
+	a := s.options.Admission
+	if a == nil || !h.proxied && !a.Asks() {
+		return identity.Local
+	}
+	if h.authorization == nil {
+		return nil
+	}
+	verdict := a.Admit(s.requestOf(ctx, c, h, path, query))
+	if verdict.Refusal != nil {
+		return nil
+	}
+	c.lease = verdict.Lease
+	return identity.Of(verdict.Who)
+}
+
+// requestOf fills in the connection's Request: one for all of its requests costs no allocation.
+func (s *Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) *Request {
+	if c.asked == nil {
+		c.asked = new(Request)
+	}
+	method := ctx.Request.Header.Method()
+	*c.asked = Request{
+		Method: method, Path: path, Query: query,
+		Authorization: h.authorization, Authorizations: h.authorizations,
+		Peer: c.peer, TLS: c.secure, Proxied: h.proxied,
+		Stream: string(method) == http.MethodGet ||
+			string(h.version) >= modernVersions && string(h.method) == protocol.MethodSubscriptionsListen.String(),
+		block: ctx.Request.Header.RawHeaders(),
+	}
+	return c.asked
+}
+
+// refuseWho answers who is not admitted. Like refuse it reads nothing of a body that is not here.
+func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, r *Refusal) {
+	s.counters.refused[refusedAdmission].Add(1)
+	if !bodyIsHere(ctx) {
+		ctx.SetConnectionClose()
+		c.linger.Store(true)
+	}
+	if r.Challenge != "" {
+		ctx.Response.Header.Set("WWW-Authenticate", r.Challenge)
+	}
+	if r.Fault.RetryAfter > 0 {
+		setRetryAfter(&ctx.Response.Header, r.Fault.RetryAfter)
+	}
+	era := protocol.EraLegacy
+	if string(h.version) >= modernVersions {
+		era = protocol.EraModern
+	}
+	s.answer(ctx, r.Status, r.Fault.AppendTo(nil, orNull(nil, era), era))
+}
