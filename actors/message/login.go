@@ -1,6 +1,11 @@
 package message
 
-import "goblin-actor/actors/kernel"
+import (
+	"errors"
+	"time"
+
+	"goblin-actor/actors/kernel"
+)
 
 // LoggedIn tells backends that the login they have waited for is there: they connect now.
 type LoggedIn struct{}
@@ -39,3 +44,62 @@ type LoginChanged struct {
 }
 
 func (LoginChanged) Class() kernel.Class { return kernel.Outcome }
+
+// BeginLogin asks for a login by a person. One LoginBegun answers it.
+type BeginLogin struct {
+	Login    LoginKey
+	Who      string            // id of the principal that asks: only its FinishLogin counts
+	Redirect string            // where the browser comes back to; unused with Device
+	Device   bool              // the person has a browser on another device
+	Reply    chan<- LoginBegun // has room for one
+}
+
+func (BeginLogin) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon answers where there is nobody to log in.
+func (m BeginLogin) Abandon(why kernel.Why) {
+	m.Reply <- LoginBegun{Login: m.Login, Err: errors.New("the server has gone: " + string(why))}
+}
+
+// LoginBegun is a login under way, or why there is none.
+type LoginBegun struct {
+	Login    LoginKey
+	URL      string // for the person's browser
+	State    string // which login the answer is of
+	UserCode string // with Device: to be entered there
+	Expires  time.Time
+	Err      error
+}
+
+// FinishLogin brings what the browser came back with. Of a login with Device Code and Error are empty: it waits for its end. One LoginDone
+// answers it.
+type FinishLogin struct {
+	Login               LoginKey
+	Who                 string
+	State, Code, Issuer string
+	Error, Detail       string           // of the authorization server, in place of Code
+	Reply               chan<- LoginDone // has room for one
+}
+
+func (FinishLogin) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon likewise.
+func (m FinishLogin) Abandon(why kernel.Why) {
+	m.Reply <- LoginDone{errors.New("the server has gone: " + string(why))}
+}
+
+// Logout gives a login up, at the authorization server too where that can be. One LoginDone answers it.
+type Logout struct {
+	Login LoginKey
+	Reply chan<- LoginDone // has room for one
+}
+
+func (Logout) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon likewise.
+func (m Logout) Abandon(why kernel.Why) {
+	m.Reply <- LoginDone{errors.New("the server has gone: " + string(why))}
+}
+
+// LoginDone is what became of it; nil = it is done.
+type LoginDone struct{ Err error }

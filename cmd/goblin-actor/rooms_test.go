@@ -57,6 +57,7 @@ var mayImport = map[string][]string{
 	"internal/secret":    {"internal/pattern"},
 	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
 	"internal/status":    {"protocol", "internal/pattern"},
+	"internal/login":     {"internal/identity"},
 	"internal/admin":     {"internal/status"},
 	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
