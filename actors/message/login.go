@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/identity"
 )
 
 // LoggedIn tells backends that the login they have waited for is there: they connect now.
@@ -103,3 +104,42 @@ func (m Logout) Abandon(why kernel.Why) {
 
 // LoginDone is what became of it; nil = it is done.
 type LoginDone struct{ Err error }
+
+var (
+	// ErrLoginNotYours is the answer to who wants a login that is another principal's, or everybody's without being an admin.
+	ErrLoginNotYours = errors.New("that login is not yours")
+	// ErrNoLogins is the answer where there is no such server, or it has no login of ours.
+	ErrNoLogins = errors.New("there is no login of ours at that server")
+)
+
+// WantLogin asks a pool for the login of a principal, to begin or to give up. Exactly one of Begin and Logout is set, whose Login names the entry alone.
+type WantLogin struct {
+	Who     *identity.Principal
+	Catalog bool // under as: principal: not its own, but the one that lists what there is
+	Begin   *BeginLogin
+	Logout  *Logout
+}
+
+func (WantLogin) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon answers whoever asks.
+func (m WantLogin) Abandon(why kernel.Why) {
+	m.Refuse(errors.New("the server has gone: " + string(why)))
+}
+
+// Refuse answers whoever asks.
+func (m WantLogin) Refuse(err error) {
+	if m.Begin != nil {
+		m.Begin.Reply <- LoginBegun{Login: m.Begin.Login, Err: err}
+		return
+	}
+	m.Logout.Reply <- LoginDone{err}
+}
+
+// Entry is the entry of mcpServers that is meant.
+func (m WantLogin) Entry() string {
+	if m.Begin != nil {
+		return m.Begin.Login.Entry
+	}
+	return m.Logout.Login.Entry
+}
