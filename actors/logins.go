@@ -6,18 +6,21 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
 )
 
 // BeginLogin implements login.Gateway.
 func (g *Gateway) BeginLogin(ctx context.Context, w login.Wish) (login.Begun, error) {
-	reply := make(chan message.LoginBegun, 1)
-	g.self.Tell(message.WantLogin{Who: w.Who, Catalog: w.Catalog, Begin: &message.BeginLogin{
-		Login: message.LoginKey{Entry: w.Server}, Redirect: w.Redirect, Device: w.Device, Reply: reply,
-	}})
+	reply, named := make(chan message.LoginStarted, 1), make(chan message.LoginKey, 1)
+	g.self.Tell(message.WantLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, Named: named,
+		Begin: &message.BeginLogin{RedirectURI: w.Redirect, Device: w.Device, Reply: reply}})
 	select {
-	case b := <-reply:
-		return login.Begun{Login: login.Key(b.Login), URL: b.URL, State: b.State, UserCode: b.UserCode, Expires: b.Expires}, loginError(b.Err)
+	case m := <-reply:
+		if m.Err != nil {
+			return login.Begun{}, loginError(m.Err, m.Hint)
+		}
+		return login.Begun{Login: login.Key(<-named), URL: m.URL, Complete: m.Complete, State: m.State, UserCode: m.UserCode, Expires: m.Expires}, nil
 	case <-ctx.Done():
 		return login.Begun{}, ctx.Err()
 	}
@@ -25,42 +28,49 @@ func (g *Gateway) BeginLogin(ctx context.Context, w login.Wish) (login.Begun, er
 
 // FinishLogin implements login.Gateway.
 func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
-	who := ""
-	if a.Who != nil {
-		who = a.Who.ID
-	}
-	reply := make(chan message.LoginDone, 1)
-	g.self.Tell(message.FinishLogin{
-		Login: message.LoginKey(a.Login), Who: who, State: a.State, Code: a.Code, Issuer: a.Issuer, Error: a.Error, Detail: a.Detail, Reply: reply,
-	})
-	return loginDone(ctx, reply)
+	reply := make(chan message.LoginFinished, 1)
+	g.self.Tell(message.AnswerLogin{Login: message.LoginKey(a.Login), Finish: message.FinishLogin{
+		Who: identity.IDOf(a.Who), State: a.State, Code: a.Code, Issuer: a.Issuer, Error: a.Error, Description: a.Detail, Reply: reply,
+	}})
+	return loginFinished(ctx, reply)
 }
 
 // Logout implements login.Gateway.
 func (g *Gateway) Logout(ctx context.Context, w login.Wish) error {
-	reply := make(chan message.LoginDone, 1)
-	g.self.Tell(message.WantLogin{Who: w.Who, Catalog: w.Catalog, Logout: &message.Logout{Login: message.LoginKey{Entry: w.Server}, Reply: reply}})
-	return loginDone(ctx, reply)
+	reply := make(chan message.LoginFinished, 1)
+	g.self.Tell(message.WantLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, End: &message.EndLogin{Reply: reply}})
+	return loginFinished(ctx, reply)
 }
 
-func loginDone(ctx context.Context, reply <-chan message.LoginDone) error {
+func loginFinished(ctx context.Context, reply <-chan message.LoginFinished) error {
 	select {
-	case d := <-reply:
-		return loginError(d.Err)
+	case m := <-reply:
+		return loginError(m.Err, m.Hint)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func loginError(err error) error {
+func loginError(err error, hint string) error {
 	switch {
 	case errors.Is(err, message.ErrLoginNotYours):
 		return login.ErrNotYours
 	case errors.Is(err, message.ErrNoLogins):
 		return login.ErrNoServer
+	case err != nil && hint != "":
+		return hintedError{err, hint}
 	}
 	return err
 }
+
+// hintedError is an error that knows what a person can do.
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e hintedError) Hint() string  { return e.hint }
+func (e hintedError) Unwrap() error { return e.error }
 
 var _ login.Gateway = (*Gateway)(nil)
 

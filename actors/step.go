@@ -145,8 +145,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.AskStart, message.StartOver, message.StartsForgotten, startOverdue, startsGathered:
 		return s.ofStarts(m, out)
 	case message.WantLogin:
-		return s.ofLogins(m.Entry(), m, out)
-	case message.FinishLogin:
+		return s.ofLogins(m.Entry, m, out)
+	case message.AnswerLogin:
 		return s.ofLogins(m.Login.Entry, m, out)
 	case message.GetCatalog:
 		m.Reply <- s.snapshot

@@ -2,7 +2,6 @@ package message
 
 import (
 	"errors"
-	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/identity"
@@ -46,65 +45,6 @@ type LoginChanged struct {
 
 func (LoginChanged) Class() kernel.Class { return kernel.Outcome }
 
-// BeginLogin asks for a login by a person. One LoginBegun answers it.
-type BeginLogin struct {
-	Login    LoginKey
-	Who      string            // id of the principal that asks: only its FinishLogin counts
-	Redirect string            // where the browser comes back to; unused with Device
-	Device   bool              // the person has a browser on another device
-	Reply    chan<- LoginBegun // has room for one
-}
-
-func (BeginLogin) Class() kernel.Class { return kernel.Outcome }
-
-// Abandon answers where there is nobody to log in.
-func (m BeginLogin) Abandon(why kernel.Why) {
-	m.Reply <- LoginBegun{Login: m.Login, Err: errors.New("the server has gone: " + string(why))}
-}
-
-// LoginBegun is a login under way, or why there is none.
-type LoginBegun struct {
-	Login    LoginKey
-	URL      string // for the person's browser
-	State    string // which login the answer is of
-	UserCode string // with Device: to be entered there
-	Expires  time.Time
-	Err      error
-}
-
-// FinishLogin brings what the browser came back with. Of a login with Device Code and Error are empty: it waits for its end. One LoginDone
-// answers it.
-type FinishLogin struct {
-	Login               LoginKey
-	Who                 string
-	State, Code, Issuer string
-	Error, Detail       string           // of the authorization server, in place of Code
-	Reply               chan<- LoginDone // has room for one
-}
-
-func (FinishLogin) Class() kernel.Class { return kernel.Outcome }
-
-// Abandon likewise.
-func (m FinishLogin) Abandon(why kernel.Why) {
-	m.Reply <- LoginDone{errors.New("the server has gone: " + string(why))}
-}
-
-// Logout gives a login up, at the authorization server too where that can be. One LoginDone answers it.
-type Logout struct {
-	Login LoginKey
-	Reply chan<- LoginDone // has room for one
-}
-
-func (Logout) Class() kernel.Class { return kernel.Outcome }
-
-// Abandon likewise.
-func (m Logout) Abandon(why kernel.Why) {
-	m.Reply <- LoginDone{errors.New("the server has gone: " + string(why))}
-}
-
-// LoginDone is what became of it; nil = it is done.
-type LoginDone struct{ Err error }
-
 var (
 	// ErrLoginNotYours is the answer to who wants a login that is another principal's, or everybody's without being an admin.
 	ErrLoginNotYours = errors.New("that login is not yours")
@@ -112,34 +52,37 @@ var (
 	ErrNoLogins = errors.New("there is no login of ours at that server")
 )
 
-// WantLogin asks a pool for the login of a principal, to begin or to give up. Exactly one of Begin and Logout is set, whose Login names the entry alone.
+// WantLogin asks a pool for the login of a principal, to begin or to end. Exactly one of Begin and End is set.
 type WantLogin struct {
+	Entry   string // of mcpServers
 	Who     *identity.Principal
-	Catalog bool // under as: principal: not its own, but the one that lists what there is
+	Catalog bool            // under as: principal: not its own, but the one that lists what there is
+	Named   chan<- LoginKey // is told which one that is, before the answer; capacity 1, nil = nobody wants to know
 	Begin   *BeginLogin
-	Logout  *Logout
+	End     *EndLogin
 }
 
 func (WantLogin) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers whoever asks.
-func (m WantLogin) Abandon(why kernel.Why) {
-	m.Refuse(errors.New("the server has gone: " + string(why)))
-}
+func (m WantLogin) Abandon(why kernel.Why) { m.Refuse(abandoned(why)) }
 
 // Refuse answers whoever asks.
 func (m WantLogin) Refuse(err error) {
 	if m.Begin != nil {
-		m.Begin.Reply <- LoginBegun{Login: m.Begin.Login, Err: err}
+		offer(m.Begin.Reply, LoginStarted{Err: err})
 		return
 	}
-	m.Logout.Reply <- LoginDone{err}
+	offer(m.End.Reply, LoginFinished{Err: err})
 }
 
-// Entry is the entry of mcpServers that is meant.
-func (m WantLogin) Entry() string {
-	if m.Begin != nil {
-		return m.Begin.Login.Entry
-	}
-	return m.Logout.Login.Entry
+// AnswerLogin brings a pool the answer to a login.
+type AnswerLogin struct {
+	Login  LoginKey
+	Finish FinishLogin
 }
+
+func (AnswerLogin) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon answers whoever brings it.
+func (m AnswerLogin) Abandon(why kernel.Why) { m.Finish.Abandon(why) }

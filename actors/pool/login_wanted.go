@@ -19,6 +19,7 @@ type (
 	toLogin struct {
 		login message.LoginKey
 		entry config.Server
+		named chan<- message.LoginKey // is told which login that is; nil = nobody asks
 		msg   any
 	}
 	// endLogin stops the actor of a login that no connection uses. What it knows is in the state file.
@@ -42,7 +43,7 @@ func (s *state) entry(name string) *config.Server {
 
 // wantLogin passes a wish on to the login that is meant: the principal's own, or everybody's if it may act for all.
 func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Effect {
-	entry, principal := s.entry(m.Entry()), who.Of(m.Who)
+	entry, principal := s.entry(m.Entry), who.Of(m.Who)
 	if entry == nil || !entry.LogsIn() || s.fault != "" {
 		return append(out, kernel.Act(refuseLogin{m, message.ErrNoLogins}))
 	}
@@ -57,14 +58,15 @@ func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Eff
 		return append(out, kernel.Act(refuseLogin{m, errTooManyLogins}))
 	}
 	s.loginAt(key)
+	to := toLogin{login: key, entry: *entry, named: m.Named}
 	if m.Begin != nil {
 		begin := *m.Begin
-		begin.Login, begin.Who = key, principal.ID
-		return append(out, kernel.Act(toLogin{key, *entry, begin}))
+		begin.Who = principal.ID
+		to.msg = begin
+	} else {
+		to.msg = *m.End
 	}
-	logout := *m.Logout
-	logout.Login = key
-	return append(out, kernel.Act(toLogin{key, *entry, logout}))
+	return append(out, kernel.Act(to))
 }
 
 // toLogin tells the actor of a login something.
@@ -74,6 +76,9 @@ func (p *pool) toLogin(self kernel.Self, a toLogin) {
 			m.Abandon(kernel.Gone)
 		}
 		return
+	}
+	if a.named != nil {
+		a.named <- a.login
 	}
 	p.loginActor(self, a.entry, a.login).Actor.Tell(a.msg)
 }

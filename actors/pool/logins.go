@@ -93,13 +93,13 @@ func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.E
 		return s.loginUnasked(m, out)
 	case message.WantLogin:
 		return s.wantLogin(m, out)
-	case message.FinishLogin:
+	case message.AnswerLogin:
 		entry := s.entry(m.Login.Entry)
 		if entry == nil {
 			m.Abandon(kernel.Gone)
 			return out
 		}
-		return append(out, kernel.Act(toLogin{m.Login, *entry, m}))
+		return append(out, kernel.Act(toLogin{login: m.Login, entry: *entry, msg: m.Finish}))
 	}
 	return out
 }

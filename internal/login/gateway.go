@@ -31,7 +31,8 @@ type Wish struct {
 // Begun is a login under way.
 type Begun struct {
 	Login    Key       `json:"login"`
-	URL      string    `json:"url"` // for a browser
+	URL      string    `json:"url"`                // for a browser
+	Complete string    `json:"complete,omitempty"` // of a device: URL with the code in it
 	State    string    `json:"state"`
 	UserCode string    `json:"userCode,omitempty"` // to be entered there
 	Expires  time.Time `json:"expires,omitzero"`
