@@ -18,6 +18,7 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/login"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
@@ -94,11 +95,13 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(o.stateDir, log)})
+	pages := loginPages(cfg, listeners)
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(o.stateDir, log), LoginURL: loginURL(pages)})
 	if err != nil {
 		return err
 	}
-	server := downstream.NewServer(g.Front(), frontOptions(cfg, g), log)
+	pages.Serve(g)
+	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, pages), log)
 	server.Keep(cfg.Forwarded())
 	failed := make(chan error, len(listeners))
 	addresses := make([]string, len(listeners))
@@ -110,7 +113,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := newReloading(cfg, o.listen, g, server, level, log)
 	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }, Reload: r.ask}
-	socket := openSocket(listeners[0], source, user(g, cfg, log), log)
+	socket := openSocket(listeners[0], source, user(g, cfg, log), log, loginRoutes(pages)...)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}
 	if o.tui {
@@ -185,21 +188,21 @@ func listenAll(addresses []string) ([]net.Listener, error) {
 	return listeners, nil
 }
 
-func frontOptions(cfg *config.Config, g *actors.Gateway) downstream.Options {
+func frontOptions(cfg *config.Config, g *actors.Gateway, pages *login.Pages) downstream.Options {
 	return downstream.Options{
 		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.AllowedHosts,
 		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
-		Other: admin.Public(g, g.Metrics()),
+		Other: otherPaths(admin.Public(g, g.Metrics()), pages),
 	}
 }
 
 // openSocket opens the admin socket of the port; a gateway without one works all the same.
-func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger) *admin.Server {
+func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger, more ...admin.Route) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
 	if err == nil {
 		var socket *admin.Server
-		if socket, err = admin.Listen(path, source, user, log); err == nil {
+		if socket, err = admin.Listen(path, source, user, log, more...); err == nil {
 			return socket
 		}
 	}
@@ -285,5 +288,5 @@ func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, proj
 	if err != nil {
 		return err
 	}
-	return downstream.ServeStdio(ctx, in, out, front, frontOptions(cfg, g), log)
+	return downstream.ServeStdio(ctx, in, out, front, frontOptions(cfg, g, nil), log)
 }
