@@ -86,7 +86,8 @@ type Naming struct {
 
 // Key names a view: which part of the catalog a client sees.
 type Key struct {
-	Project string // "" = everything
-	Server  string // /s/<server>/mcp: that server alone under its own names; "" = all. With a project, what of it the project shows
-	Rights  string // identity.Principal.Rights: what of that the roles permit; "" = all
+	Project  string // "" = everything
+	Projects string // without Project: what these projects show together, as Together writes them; "" = everything
+	Server   string // /s/<server>/mcp: that server alone under its own names; "" = all. With projects, what of it they show
+	Rights   string // identity.Principal.Rights: what of that the roles permit; "" = all
 }

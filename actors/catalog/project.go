@@ -17,7 +17,8 @@ import (
 // scope is what a project lets through. Immutable, and the same one as long as the project's rules are.
 type scope struct {
 	rules config.Project
-	judge *judge // of resources and templates, by public URI; nil = it lets all through
+	judge *judge  // of resources and templates, by public URI; nil = it lets all through
+	parts []*View // of several projects together; else nil, as are rules and judge of those
 }
 
 // scopeOf returns the scope of the project's rules, the one of the previous snapshot if they are the same.
@@ -208,7 +209,12 @@ func (v *View) showsOwn(kind protocol.ItemKind, server, own string) bool {
 // admits reports whether clients of the view may ask for a URI that is not listed, of a server in view. template is the text
 // of what promises it; "" = nothing does.
 func (v *View) admits(server *Server, template, original string) bool {
-	if v.scope == nil || v.scope.judge == nil {
+	switch {
+	case v.scope == nil:
+		return true
+	case v.scope.parts != nil:
+		return slices.ContainsFunc(v.scope.parts, func(part *View) bool { return part.Has(server.Name) && part.admits(server, template, original) })
+	case v.scope.judge == nil:
 		return true
 	}
 	if template != "" {

@@ -34,7 +34,7 @@ type Snapshot struct {
 	projects map[string]*View
 
 	mu    sync.Mutex
-	views map[Key]*View // of servers alone, derived when first asked for
+	views map[Key]*View // of servers alone and of several projects together, derived when first asked for
 }
 
 // offer is one server's part of a snapshot.
@@ -161,14 +161,22 @@ func sameEntries(a, b []*Entry) bool {
 	})
 }
 
+// maxViews is how many derived views of a snapshot are kept. A view is the same whenever it is derived.
+const maxViews = 64
+
 // View returns what a client with this key sees; false when there is no such server, it is disabled or not in the project, or there
-// is no such project. That of a server alone is derived once per key. It may take a moment the first time, and never waits for anything else.
+// is no such project. That of a server alone, or of several projects, is derived once per key. It may take a moment the first time, and never
+// waits for anything else.
 func (s *Snapshot) View(k Key) (*View, bool) {
 	var project *View
-	if k.Project != "" {
+	switch {
+	case k.Project != "":
+		k.Projects = ""
 		if project = s.projects[k.Project]; project == nil {
 			return nil, false
 		}
+	case k.Projects != "":
+		project = s.together(k.Projects)
 	}
 	switch {
 	case k.Server != "":
@@ -181,14 +189,22 @@ func (s *Snapshot) View(k Key) (*View, bool) {
 	if o == nil || o.server.Internal || project != nil && !project.Has(k.Server) {
 		return nil, false
 	}
+	return s.derived(k, func() *View { return s.buildServer(o, project) }), true
+}
+
+// derived is the view of a key that is made when it is first asked for.
+func (s *Snapshot) derived(k Key, build func() *View) *View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.views[k]
 	if v == nil {
-		v = s.buildServer(o, project)
+		if len(s.views) >= maxViews {
+			clear(s.views)
+		}
+		v = build()
 		s.views[k] = v
 	}
-	return v, true
+	return v
 }
 
 // Servers returns the servers that are not disabled, in the order of the configuration. Not to be written to.
