@@ -24,27 +24,36 @@ func Together(projects []string) string {
 	return strings.Join(slices.Compact(sorted), ",")
 }
 
-// together is what several projects show, each item once. Of one it is that project's own view. Those that are not there show nothing.
-func (s *Snapshot) together(projects string) *View {
-	if one := s.projects[projects]; one != nil {
+// together is what several projects show of what the rights permit in each, each item once. Of one it is that project's own view. Those
+// that are not there show nothing.
+func (s *Snapshot) together(k Key) *View {
+	if one, ok := s.part(Key{Project: k.Projects, Rights: k.Rights}); ok {
 		return one
 	}
-	return s.derived(Key{Projects: projects}, func() *View {
-		parts := []*View{}
-		for name := range strings.SplitSeq(projects, ",") {
-			if v := s.projects[name]; v != nil {
-				parts = append(parts, v)
-			}
+	if v := s.derived.kept(k); v != nil {
+		return v
+	}
+	var parts []*View
+	for name := range strings.SplitSeq(k.Projects, ",") {
+		if name == "" {
+			continue
 		}
-		if len(parts) == 0 {
-			return s.Nothing()
+		if v, ok := s.part(Key{Project: name, Rights: k.Rights}); ok {
+			parts = append(parts, v)
 		}
-		return s.buildTogether(parts)
+	}
+	return s.derived.view(k, func() *View {
+		v := s.buildTogether(parts)
+		v.beyond, v.report = s.besides(parts, (*View).Beyond), s.besides(parts, (*View).Reported)
+		return v
 	})
 }
 
 // buildTogether makes that view. A list has changed in it when it has in one of its parts.
 func (s *Snapshot) buildTogether(parts []*View) *View {
+	if len(parts) == 0 {
+		return s.Nothing()
+	}
 	whole := s.main
 	v := &View{
 		snapshot: s, pass: whole.pass, scope: &scope{parts: parts},
@@ -58,10 +67,10 @@ func (s *Snapshot) buildTogether(parts []*View) *View {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		v.shown[kind] = make(marks, (len(whole.ordered[kind])+63)/64)
 		for _, part := range parts {
-			for i := range v.shown[kind] {
+			for i := range part.shown[kind] {
 				v.shown[kind][i] |= part.shown[kind][i]
 			}
-			v.Generation[kind] = max(v.Generation[kind], part.Generation[kind])
+			v.Generation[kind] = mix(v.Generation[kind], part.Generation[kind])
 		}
 		var entries []*Entry
 		for _, it := range whole.ordered[kind] {
@@ -75,6 +84,20 @@ func (s *Snapshot) buildTogether(parts []*View) *View {
 	v.findSilent()
 	v.instructions = instructions(v.introduction(), v.servers, v.pass)
 	return v
+}
+
+// besides makes the view of what the parts have beside them; nil when they have nothing.
+func (s *Snapshot) besides(parts []*View, of func(*View) *View) *View {
+	var besides []*View
+	for _, part := range parts {
+		if v := of(part); v != nil {
+			besides = append(besides, v)
+		}
+	}
+	if len(besides) == 0 {
+		return nil
+	}
+	return s.buildTogether(besides)
 }
 
 // Lists reports whether clients of another view are told the same of a kind.

@@ -41,7 +41,7 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 		}
 		return s.call(now, m, view, t, out)
 	}
-	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther {
+	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther && view.Trusts(servers[0]) {
 		return s.call(now, m, view, edge.Target{Server: servers[0]}, out)
 	}
 	return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))

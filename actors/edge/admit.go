@@ -16,6 +16,8 @@ type Entrance struct {
 	Projects map[string]bool // those there are
 	Bound    string          // project of the client on stdin and stdout (--project); "" = its requests say
 
+	Local *identity.Principal // whoever is not asked who he is; nil = identity.Local
+
 	Newest map[string]*identity.Principal // by id: principals that have changed since the start; nil = it is nobody any more
 	Epoch  uint64                         // counts these changes
 }
@@ -72,6 +74,9 @@ func (e *Entrance) open(project string, who *identity.Principal) bool {
 
 // known is who asks, as it is known now: the request may have come in pieces since it was found out.
 func (e *Entrance) known(who *identity.Principal) (message.Admitted, *message.Refusal) {
+	if identity.IDOf(who) == identity.LocalID && e.Local != nil {
+		who = e.Local
+	}
 	if who != nil {
 		if newest, changed := e.Newest[who.ID]; changed {
 			who = newest
@@ -129,7 +134,7 @@ func Belongs(a message.Admitted, session catalog.Key, x *downstream.Exchange) *m
 
 // NoView says why a request that was admitted has nothing to see: its project or its server is there no more.
 func NoView(snapshot *catalog.Snapshot, key catalog.Key) *protocol.Fault {
-	if key.Project != "" && !snapshot.HasProject(key.Project) {
+	if key.Project != "" && !snapshot.HasProject(key) {
 		return protocol.NoProject(key.Project)
 	}
 	return protocol.NoServer(key.Server)
