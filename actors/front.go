@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/session"
@@ -114,7 +115,8 @@ func (f front) session(id string) (kernel.Reference, bool) {
 // the client sees; else its requests may name one.
 func (g *Gateway) Stdio(ctx context.Context, project string) (downstream.Handler, error) {
 	reply := make(chan kernel.Reference, 1)
-	g.self.Tell(message.OpenStdio{Admitted: message.Admitted{View: catalog.Key{Project: project}}, Reply: reply})
+	local := g.entrance.Load().Local
+	g.self.Tell(message.OpenStdio{Admitted: message.Admitted{Who: local, View: edge.Narrowed(catalog.Key{Project: project}, local)}, Reply: reply})
 	select {
 	case ref := <-reply:
 		if ref.IsZero() {

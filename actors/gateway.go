@@ -28,6 +28,8 @@ import (
 	"goblin-actor/actors/session"
 	"goblin-actor/actors/store"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/seal"
 	"goblin-actor/protocol/stream"
@@ -59,7 +61,7 @@ type Gateway struct {
 	budget  *stream.Budget
 	links   *backend.Links
 
-	entrance atomic.Pointer[edge.Entrance] // what admit knows; replaced with each catalog that has other projects
+	entrance atomic.Pointer[edge.Entrance] // what admit knows; replaced when projects, policy or principals change
 
 	desks  int // how many
 	turn   atomic.Uint64
@@ -84,6 +86,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	}
 	names, _ := cfg.Project("")
 	g.admitTo(names)
+	g.admitLocal(policy.Compile(cfg.Policy))
 	g.monitor = monitor.Spawn(g.system, o.Version)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1, Log: o.Log}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic {
@@ -216,8 +219,9 @@ type (
 		open message.OpenSession
 		why  kernel.Why
 	}
-	closeDone struct{ done chan<- struct{} }
-	admitTo   struct{ projects []string }
+	closeDone  struct{ done chan<- struct{} }
+	admitTo    struct{ projects []string }
+	admitLocal struct{ policy *policy.Policy }
 )
 
 // What the shell tells the state of the children it has spawned, before anything else: they may have ended already.
@@ -270,6 +274,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		close(a.done)
 	case admitTo:
 		g.admitTo(a.projects)
+	case admitLocal:
+		g.admitLocal(a.policy)
 	}
 }
 
@@ -279,7 +285,29 @@ func (g *Gateway) admitTo(projects []string) {
 	for _, name := range projects {
 		known[name] = true
 	}
-	g.entrance.Store(&edge.Entrance{Projects: known})
+	g.enter(func(e *edge.Entrance) { e.Projects = known })
+}
+
+// admitLocal gives whoever is not asked who he is what the policy says of him.
+func (g *Gateway) admitLocal(p *policy.Policy) {
+	rights := p.Rights(nil, "", true)
+	who := *identity.Local
+	who.Rights, who.Admin = rights, p.Admin(rights)
+	g.enter(func(e *edge.Entrance) { e.Local = &who })
+}
+
+// enter changes what admit knows.
+func (g *Gateway) enter(change func(*edge.Entrance)) {
+	for {
+		old, next := g.entrance.Load(), edge.Entrance{}
+		if old != nil {
+			next = *old
+		}
+		change(&next)
+		if g.entrance.CompareAndSwap(old, &next) {
+			return
+		}
+	}
 }
 
 // seed returns what a pool's jitter begins with.

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -22,6 +23,7 @@ const (
 type state struct {
 	config   *config.Config
 	written  *config.Config // config before groups were gathered
+	policy   *policy.Policy // that of config; nil = it has none
 	self     kernel.Reference
 	registry kernel.Reference
 	meta     kernel.Reference // zero = it has failed for good
@@ -60,7 +62,7 @@ type state struct {
 type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
-	return &state{config: config.Gather(cfg), written: cfg, bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{}}
+	return &state{config: config.Gather(cfg), written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -187,7 +189,7 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	if s.store.IsZero() || s.loaded == nil {
 		return out
 	}
-	return append(out, kernel.Act(startRegistry{naming(s.config), s.config.Projects, s.enabled()}))
+	return append(out, kernel.Act(startRegistry{s.naming(s.config), s.config.Projects, s.enabled()}))
 }
 
 // begun: the registry stands, and knows of the gateway's own tools: nobody sees a catalog without them. The desks come before the

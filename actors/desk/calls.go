@@ -126,7 +126,7 @@ func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.
 			out = append(out, kernel.Act(edge.Refuse{X: x, Fault: e.Fault}))
 		}
 		if len(v.exchanges) == 0 && v.round > 0 {
-			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.Project, fault: e.Fault}, out)
+			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, fault: e.Fault}, out)
 		}
 		return append(out, edge.CountUnanswered(now, &v.Call, edge.OutcomeOf(e.Fault)))
 	case call.Cancel:
@@ -175,7 +175,7 @@ func (s *state) deliver(now time.Time, v *heldCall, frame *protocol.Frame, out [
 	if v.round == 0 {
 		return out
 	}
-	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.Project, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
+	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
 }
 
 // statusOf is the HTTP status of a server's answer: two errors of the protocol have their own.
@@ -218,7 +218,7 @@ func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (
 		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)
 	}
 	return s.sealer.Seal(&seal.State{
-		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.Project, Method: v.Method.String(),
+		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.View.Project, Method: v.Method.String(),
 		Digest: v.digest, Round: v.round, Expiry: now.Add(s.limits.ParkedCall), Inner: inner,
 	})
 }

@@ -41,7 +41,7 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 		}
 		return s.call(now, m, view, t, out)
 	}
-	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther {
+	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther && view.Trusts(servers[0]) {
 		return s.call(now, m, view, edge.Target{Server: servers[0]}, out)
 	}
 	return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
@@ -185,7 +185,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 
 // unwrap puts a server's own requestState back in place of the sealed one.
 func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
-	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.Project, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
+	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.View.Project, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
 		return badStateFault()
 	}
 	var f protocol.Frame
@@ -221,7 +221,7 @@ func (s *state) callerOf(m message.Visit) message.Caller {
 	x := m.Exchange
 	raw := x.Frame.Raw
 	c := message.Caller{
-		ClientKey: s.clientKey(x), Project: m.View.Project, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		ClientKey: s.clientKey(x), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
 	}
 	c.Can = s.can(c.Capabilities)

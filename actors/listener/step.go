@@ -123,7 +123,7 @@ func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Eff
 	switch {
 	case !ok && !s.begun:
 		return s.refuse(edge.NoView(snapshot, s.key), out)
-	case !ok && s.key.Project != "" && !snapshot.HasProject(s.key.Project):
+	case !ok && s.key.Project != "" && !snapshot.HasProject(s.key):
 		view = snapshot.Nothing() // it may come back with another configuration
 	case !ok:
 		return append(out, kernel.Leave())

@@ -7,11 +7,23 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Admitted is what a request may see, as edge.Admit has decided. Whoever serves the request uses this and nothing of what the
+// Admitted is who asks and what that may see, as edge.Admit has decided. Whoever serves the request uses this and nothing of what the
 // request says itself.
 type Admitted struct {
-	View catalog.Key
-	Who  *identity.Principal // who asks; nil = identity.Local
+	View  catalog.Key
+	Who   *identity.Principal // who asks; nil = identity.Local
+	Epoch uint64              // counts the changes of principals that were known then
+}
+
+// Principal names who asks where that was found out; "" = nobody was asked.
+func (a *Admitted) Principal() string { return PrincipalOf(a.Who) }
+
+// PrincipalOf is the principal's id; "" for one that was never asked who it is.
+func PrincipalOf(who *identity.Principal) string {
+	if id := identity.IDOf(who); id != identity.LocalID {
+		return id
+	}
+	return ""
 }
 
 // Refusal is why a request may see nothing.

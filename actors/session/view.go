@@ -35,7 +35,7 @@ func (s *state) look() {
 // mayComeBack reports whether what the session saw is gone and may be there again with another configuration: the session stays,
 // its requests are refused, and it hears of both. A session of one server ends with that.
 func (s *state) mayComeBack() bool {
-	return s.viewGone && s.initialized && s.key.Project != "" && !s.snapshot.HasProject(s.key.Project)
+	return s.viewGone && s.initialized && s.key.Project != "" && !s.snapshot.HasProject(s.key)
 }
 
 // published takes a newer catalog, and tells the client what changed.
