@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"actors/listener": append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
 	"actors/meta":     actorMayImport,
 	"actors/monitor":  actorMayImport,
-	"actors/store":    actorMayImport,
+	"actors/store":    append([]string{"internal/masterkey"}, actorMayImport...),
 
 	"protocol":                   {},
 	"protocol/seal":              {"protocol"},
@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/pattern":   {},
 	"internal/identity":  {},
 	"internal/secret":    {"internal/pattern"},
+	"internal/masterkey": {},
 	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
 	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/admin":     {"internal/status"},
