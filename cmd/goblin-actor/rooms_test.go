@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"actors/listener": append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
 	"actors/meta":     actorMayImport,
 	"actors/monitor":  actorMayImport,
-	"actors/store":    actorMayImport,
+	"actors/store":    append([]string{"internal/masterkey"}, actorMayImport...),
 	"actors/token":    append([]string{"internal/grant", "protocol/upstream"}, actorMayImport...), // it never sees a frame
 
 	"protocol":                   {},
@@ -57,6 +57,7 @@ var mayImport = map[string][]string{
 	"internal/secret":    {"internal/pattern"},
 	"internal/filter":    {"internal/config"},
 	"internal/policy":    {"protocol", "internal/config", "internal/filter", "internal/identity"},
+	"internal/masterkey": {},
 	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
 	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/admin":     {"internal/status"},
