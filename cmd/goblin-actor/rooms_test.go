@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
 	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
 
+	"internal/audit":     {},
 	"internal/pattern":   {},
 	"internal/identity":  {},
 	"internal/egress":    {},
@@ -78,7 +79,7 @@ var mayImport = map[string][]string{
 
 // actorMayImport is what the room of any actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
-	"protocol", "protocol/seal", "internal/config", "internal/identity", "internal/policy", "internal/status"}
+	"protocol", "protocol/seal", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"}
 
 // foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
 // except in protocol, which takes the standard library and protocolTakes alone.
