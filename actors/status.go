@@ -34,10 +34,7 @@ func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error
 }
 
 func itemsOf(s *catalog.Snapshot) *status.Items {
-	view, ok := s.View(catalog.Key{})
-	if !ok {
-		return &status.Items{Version: s.Version}
-	}
+	view := s.Whole()
 	of := func(kind protocol.ItemKind) []status.Item {
 		entries := view.Entries(kind)
 		items := make([]status.Item, len(entries))
@@ -55,7 +52,7 @@ func itemsOf(s *catalog.Snapshot) *status.Items {
 // projectsOf says what each project shows.
 func projectsOf(s *catalog.Snapshot) (list []status.Project) {
 	for _, name := range s.Projects() {
-		view, _ := s.View(catalog.Key{Project: name})
+		view := s.Project(name)
 		count := func(kind protocol.ItemKind) (n int) {
 			for _, e := range view.Entries(kind) {
 				if !e.Server.Internal { // no server counts the gateway's own

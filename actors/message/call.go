@@ -6,6 +6,7 @@ package message
 import (
 	"cmp"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 )
@@ -13,9 +14,9 @@ import (
 // Caller is who asks, as far as routing, limits and the server's edge need to know.
 // Zero values until authentication, projects and the modern era fill them in.
 type Caller struct {
-	Principal    string         // "" = anonymous
+	Principal    string         // PrincipalOf who asks; "" = nobody was asked
 	ClientKey    string         // who is counted: session id (legacy); principal, else address, on this machine with the client's name (modern)
-	Project      string         // "" = the whole catalog
+	View         catalog.Key    // what of the catalog it sees
 	Version      string         // the protocol version the client speaks
 	Capabilities []byte         // raw JSON of what the client declared; nil = nothing
 	ClientInfo   []byte         // raw JSON of the client's Implementation; nil = unknown

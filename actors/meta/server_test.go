@@ -72,7 +72,7 @@ func (d *desk) raw(project, tool, arguments string) (protocol.Frame, *protocol.F
 	if err := r.Params.Scan(&r.Frame); err != nil {
 		d.t.Fatal(err)
 	}
-	r.Item, r.Caller.Project = tool, project
+	r.Item, r.Caller.View.Project = tool, project
 	return d.server.answer(context.Background(), &asked{snapshot: d.snapshot, index: d.index}, &r)
 }
 

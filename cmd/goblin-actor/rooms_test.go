@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "internal/login"}, actorMayImport...),
 	"actors/kernel":   {},
-	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/status"},
+	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/filter", "internal/policy", "internal/status"},
 	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/identity", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,
@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"actors/listener": append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
 	"actors/meta":     actorMayImport,
 	"actors/monitor":  actorMayImport,
-	"actors/store":    actorMayImport,
+	"actors/store":    append([]string{"internal/masterkey"}, actorMayImport...),
 	"actors/token":    append([]string{"internal/grant", "protocol/upstream"}, actorMayImport...), // it never sees a frame
 
 	"protocol":                   {},
@@ -49,12 +49,16 @@ var mayImport = map[string][]string{
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
 	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
 
+	"internal/audit":     {},
 	"internal/pattern":   {},
 	"internal/identity":  {},
 	"internal/egress":    {},
 	"internal/grant":     {"internal/egress"},
 	"internal/authtest":  {}, // imported by tests only
 	"internal/secret":    {"internal/pattern"},
+	"internal/filter":    {"internal/config"},
+	"internal/policy":    {"protocol", "internal/config", "internal/filter", "internal/identity"},
+	"internal/masterkey": {},
 	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
 	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/login":     {"internal/identity"},
@@ -76,7 +80,7 @@ var mayImport = map[string][]string{
 
 // actorMayImport is what the room of any actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
-	"protocol", "protocol/seal", "internal/config", "internal/identity", "internal/status"}
+	"protocol", "protocol/seal", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"}
 
 // foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
 // except in protocol, which takes the standard library and protocolTakes alone.
