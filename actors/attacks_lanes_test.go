@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 )
 
@@ -70,5 +71,55 @@ func TestAttack59ClientsTokenReachesServer(t *testing.T) {
 	defer mu.Unlock()
 	if len(seen) != 1 || seen[""] == 0 {
 		t.Errorf("the server saw %v", seen)
+	}
+}
+
+// Attack 57: of two principals who are logged in at a server, each as himself, one is served with the other's login.
+func TestAttack57PrincipalsCrossed(t *testing.T) {
+	v := newVault(t)
+	w := serveVault(t, v, "", func(s *config.Server, _ *Options) {
+		s.Isolation, s.Auth.Type, s.Auth.As, s.MaxBackends = "principal", "oauth", "principal", 64
+	})
+	v.login(sharedLogin, "catalog", "catalog")
+	w.state("ready")
+	users := []string{"alice", "bob"}
+	for _, user := range users { // the first call finds out that there is no login
+		key := message.LoginKey{Entry: "one", Lane: "key:" + user}
+		if got := w.modernWho("Authorization", "Bearer "+user); !strings.Contains(got, "-31008") {
+			t.Fatalf("%s has no login, and is served: %s", user, got)
+		}
+		v.login(key, "token of "+user, user)
+	}
+	var running sync.WaitGroup
+	for _, user := range users {
+		for range 2 {
+			r := w.do("POST", "/mcp", initializeFrame, "Authorization", "Bearer "+user)
+			running.Go(func() {
+				for i := range 100 {
+					got := ""
+					if i%2 == 0 {
+						got = w.modernWho("Authorization", "Bearer "+user)
+					} else {
+						got = w.who(r.session, "Authorization", "Bearer "+user)
+					}
+					if !strings.Contains(got, "who="+user) {
+						t.Errorf("%s: %s", user, got)
+						return
+					}
+				}
+			})
+		}
+	}
+	running.Wait()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.mixed) > 0 {
+		t.Errorf("connections are shared: %v", v.mixed[:min(3, len(v.mixed))])
+	}
+	for _, who := range v.seen {
+		if who == "catalog" {
+			t.Error("a call was made with the login of the catalog")
+			break
+		}
 	}
 }
