@@ -13,6 +13,7 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 )
 
 // loadConfig reads the configuration that the flag or the search order names; nil when there is none.
@@ -134,14 +135,20 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	defer stop()
 	level := new(slog.LevelVar)
 	log := newLogger(cfg.Log, level, cmd.ErrOrStderr())
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(stateDir, log)})
+	var g *actors.Gateway
+	e, err := newEdge(cfg, false, func(changed map[string]*identity.Principal) { revoke(g, changed) }, log)
+	if err != nil {
+		return err
+	}
+	defer e.gate.Close()
+	g, err = actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(stateDir, log)})
 	if err != nil {
 		return err
 	}
 	following, unfollow := context.WithCancel(ctx)
 	defer unfollow()
-	go newReloading(cfg, cfg.Listen, g, nil, level, log).follow(following)
-	err = serveStdio(ctx, g, cfg, project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
+	go newReloading(cfg, cfg.Listen, g, nil, e, level, log).follow(following)
+	err = serveStdio(ctx, g, cfg, e, project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if stopErr := stopGateway(g, 0); stopErr != nil {
 		log.Warn("not everything ended in time", "err", stopErr)
 	}

@@ -61,7 +61,8 @@ var mayImport = map[string][]string{
 	"internal/masterkey": {},
 	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
 	"internal/status":    {"protocol", "internal/pattern"},
-	"internal/admin":     {"internal/status"},
+	"internal/admin":     {"internal/status", "internal/identity"},
+	"internal/auth":      {"protocol", "protocol/downstream", "internal/identity"},
 	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
 	"internal/desktop":   {"internal/config", "internal/secret", "internal/pattern"},
@@ -97,9 +98,9 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                             // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                             // a foreign peer in tests
-	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/egress", "internal/grant", "internal/authtest"}, // demo: names of statuses
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                              // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                              // a foreign peer in tests
+	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/authtest"}, // demo: names of statuses
 	"golang.org/x/perf":                       {"bench"},
 	"github.com/google/go-cmp":                {},
 	"pgregory.net/rapid":                      {},
