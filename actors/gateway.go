@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"runtime"
 	"strconv"
@@ -31,6 +32,7 @@ import (
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
 	"goblin-actor/protocol/stream"
 )
@@ -84,6 +86,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
 		node:    rand.Text(),
 	}
+	g.entrance.Store(&edge.Entrance{})
 	names, _ := cfg.Project("")
 	g.admitTo(names)
 	g.admitLocal(policy.Compile(cfg.Policy))
@@ -200,24 +203,25 @@ type (
 	}
 	startListener struct {
 		open   message.OpenListen
+		owner  owner
 		number uint64
 		expect int // servers to wait for
 	}
 	refuseListen struct {
 		open message.OpenListen
-		why  kernel.Why
+		why  *protocol.Fault
 	}
 	stopChild    struct{ child kernel.Reference }
 	startSession struct {
 		first  message.OpenSession // its initialize, or its stream, is the session's first message
 		stdio  chan<- kernel.Reference
-		view   catalog.Key
+		owner  owner
 		limits config.Limits
 		expect int // servers to wait for
 	}
 	refuseSession struct {
 		open message.OpenSession
-		why  kernel.Why
+		why  *protocol.Fault
 	}
 	closeDone  struct{ done chan<- struct{} }
 	admitTo    struct{ projects []string }
@@ -233,8 +237,11 @@ type (
 		server string
 		ref    kernel.Reference
 	}
-	sessionStarted struct{ ref kernel.Reference }
-	deskStarted    struct{ ref kernel.Reference }
+	sessionStarted struct {
+		ref   kernel.Reference
+		owner owner
+	}
+	deskStarted struct{ ref kernel.Reference }
 )
 
 func (g *gateway) Act(self kernel.Self, act any) {
@@ -242,7 +249,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startSession:
 		g.startSession(self, a)
 	case refuseSession:
-		a.open.Abandon(a.why)
+		a.open.Refuse(a.why)
 	case startStore:
 		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
@@ -262,12 +269,12 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		g.startDesks(self, a)
 	case startListener:
 		ref := listener.Spawn(self, listener.Options{
-			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, View: a.open.View, Expect: a.expect, Version: g.Version,
-			Registry: g.state.registry, Log: g.Log,
+			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect, Version: g.Version,
+			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
 		})
-		self.Next(sessionStarted{ref})
+		self.Next(sessionStarted{ref, a.owner})
 	case refuseListen:
-		a.open.Abandon(a.why)
+		message.RefuseModern(a.open.Exchange, a.why)
 	case stopChild:
 		self.StopChild(a.child)
 	case closeDone:
@@ -275,7 +282,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case admitTo:
 		g.admitTo(a.projects)
 	case admitLocal:
-		g.admitLocal(a.policy)
+		g.Principals(map[string]*identity.Principal{identity.LocalID: g.admitLocal(a.policy)})
 	}
 }
 
@@ -285,29 +292,40 @@ func (g *Gateway) admitTo(projects []string) {
 	for _, name := range projects {
 		known[name] = true
 	}
-	g.enter(func(e *edge.Entrance) { e.Projects = known })
+	g.change(func(e *edge.Entrance) { e.Projects = known })
 }
 
-// admitLocal gives whoever is not asked who he is what the policy says of him.
-func (g *Gateway) admitLocal(p *policy.Policy) {
+// admitLocal gives whoever is not asked who he is what the policy says of him, and returns that.
+func (g *Gateway) admitLocal(p *policy.Policy) *identity.Principal {
 	rights := p.Rights(nil, "", true)
 	who := *identity.Local
 	who.Rights, who.Admin = rights, p.Admin(rights)
-	g.enter(func(e *edge.Entrance) { e.Local = &who })
+	g.change(func(e *edge.Entrance) { e.Local = &who })
+	return &who
 }
 
-// enter changes what admit knows.
-func (g *Gateway) enter(change func(*edge.Entrance)) {
+// change replaces what admit knows by what f makes of a copy, and returns it.
+func (g *Gateway) change(f func(*edge.Entrance)) *edge.Entrance {
 	for {
-		old, next := g.entrance.Load(), edge.Entrance{}
-		if old != nil {
-			next = *old
-		}
-		change(&next)
-		if g.entrance.CompareAndSwap(old, &next) {
-			return
+		old := g.entrance.Load()
+		next := *old
+		if f(&next); g.entrance.CompareAndSwap(old, &next) {
+			return &next
 		}
 	}
+}
+
+// Principals says what has become of principals: by id the newest value of each that has come, or has changed; nil = it is nobody any more. It
+// counts for every request from now on. Sessions and streams of who is nobody any more end, its calls are cancelled and answered, and the
+// connections of its own are closed; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
+func (g *Gateway) Principals(changed map[string]*identity.Principal) {
+	e := g.change(func(e *edge.Entrance) {
+		newest := make(map[string]*identity.Principal, len(e.Newest)+len(changed))
+		maps.Copy(newest, e.Newest)
+		maps.Copy(newest, changed)
+		e.Newest, e.Epoch = newest, e.Epoch+1
+	})
+	g.self.Tell(message.Principals{Newest: e.Newest, Epoch: e.Epoch})
 }
 
 // seed returns what a pool's jitter begins with.
@@ -333,7 +351,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 // startSession spawns a session and hands it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
-		ID: session.NewID(), Node: g.node, Transport: "http", View: a.view, Limits: a.limits, Expect: a.expect, Version: g.Version,
+		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect, Version: g.Version,
 		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Log: g.Log,
 	}
 	switch {
@@ -343,7 +361,7 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		o.Transport = "sse"
 	}
 	ref := session.Spawn(self, o)
-	self.Next(sessionStarted{ref})
+	self.Next(sessionStarted{ref, a.owner})
 	if a.stdio != nil {
 		a.stdio <- ref
 		return

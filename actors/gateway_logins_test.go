@@ -162,7 +162,7 @@ func serveVault(t *testing.T, v *vault, state string, change func(*config.Server
 		<-served
 	})
 	t.Cleanup(stop)
-	w := &web{t, "http://" + l.Addr().String(), g}
+	w := &web{t: t, url: "http://" + l.Addr().String(), gateway: g}
 	w.settle(g, 1)
 	return w
 }

@@ -39,16 +39,18 @@ type state struct {
 	pools    map[string]kernel.Reference // by server
 	leaving  map[string]kernel.Reference // pools that have been told to stop, by server: the next one has to wait for their name
 	sessions kernel.Crowd                // listen streams too
+	owners   owners                      // whose they are, and those that are being spawned
 	asked    map[kernel.Reference]bool   // sessions that were asked to leave
+	changed  message.Principals          // what has become of principals
 	desks    []kernel.Reference
 	streams  uint64                              // listen streams ever opened
 	opening  int                                 // sessions being spawned
 	levels   map[kernel.Reference]protocol.Level // log levels sessions have set
 	level    protocol.Level                      // the most verbose of them
 
-	waiting []message.OpenSession // clients that wait for a session to make room
-	survey  []message.IdleSince   // answers so far
-	gen     uint64                // of the survey's timer; 0 = none runs
+	waiting []guest             // clients that wait for a session to make room
+	survey  []message.IdleSince // answers so far
+	gen     uint64              // of the survey's timer; 0 = none runs
 	polling bool
 
 	starts starts
@@ -62,16 +64,19 @@ type state struct {
 type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
-	return &state{config: config.Gather(cfg), written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{}}
+	return &state{config: config.Gather(cfg), written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{},
+		owners: owners{map[kernel.Reference]owner{}, map[owner]int{}}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.OpenSession:
-		return s.open(m, out)
+		return s.open(sessionGuest(m), out)
 	case message.OpenListen:
-		return s.openListen(m, out)
+		return s.open(listenGuest(m), out)
+	case message.Principals:
+		return s.principals(m, out)
 	case deskStarted:
 		s.desks = append(s.desks, m.ref)
 	case message.OpenStdio:
@@ -80,12 +85,11 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			return out
 		}
 		s.opening++
-		return append(out, kernel.Act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits, expect: s.awaited()}))
+		who := owner{name: "stdio"}
+		s.owners.opening(who)
+		return append(out, kernel.Act(startSession{first: message.OpenSession{Admitted: m.Admitted}, stdio: m.Reply, owner: who, limits: s.config.Limits, expect: s.awaited()}))
 	case sessionStarted:
-		s.opening--
-		if !m.ref.IsZero() {
-			s.sessions.Add(m.ref)
-		}
+		return s.started(m, out)
 	case message.IdleSince:
 		s.survey = append(s.survey, m)
 		if len(s.survey) >= s.sessions.Len() {
@@ -101,7 +105,10 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		for _, ref := range s.sessions.All() {
 			out = append(out, kernel.Tell(ref, m))
 		}
-	case message.ServerLog:
+	case message.ServerLog: // it may be about anybody's calls
+		if s.config.Auth.On() {
+			return out
+		}
 		for _, ref := range s.sessions.All() {
 			out = append(out, kernel.Tell(ref, m))
 		}
@@ -220,8 +227,8 @@ func (s *state) drain(m message.DrainAll, out []kernel.Effect) []kernel.Effect {
 		s.serving[desk] = true
 		out = append(out, kernel.Tell(desk, message.DrainSession{}))
 	}
-	for _, waiting := range s.waiting {
-		out = append(out, kernel.Act(refuseSession{waiting, kernel.Gone}))
+	for i := range s.waiting {
+		out = append(out, s.waiting[i].refuse(message.NoRoom(kernel.Gone)))
 	}
 	s.waiting = nil
 	return s.drained(out)

@@ -101,8 +101,8 @@ func (s *state) comeBack(now time.Time, m message.Visit, out []kernel.Effect) []
 	v.exchanges = append(v.exchanges, x)
 	v.ID = x.Frame.IDBytes()
 	caller.ClientKey = v.caller.ClientKey // whose books it is in
-	v.caller = caller                     // what it declares now counts, not what it declared before
-	s.byID[edge.RequestOf(x)] = v.Seq
+	v.caller, v.who = caller, m.Who       // what it declares now counts, not what it declared before
+	s.byID[v.requester(x)] = v.Seq
 	out = append(out, kernel.Act(edge.Watch{X: x, Seq: v.Seq}))
 	out = s.wantLevel(x, out)
 	out = s.passKept(v, x, out)

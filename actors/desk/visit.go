@@ -16,6 +16,9 @@ import (
 // checked against each other already.
 func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
+	if fault := s.principals.Settle(&m.Admitted); fault != nil {
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
+	}
 	if out, early := s.waitForCatalog(m, out); early {
 		return out
 	}
@@ -35,7 +38,7 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 	case protocol.OwnerServer:
 		return s.callItem(now, m, view, out)
 	case protocol.OwnerTasks:
-		t, fault := taskTarget(view, x)
+		t, fault := taskTarget(view, x, edge.TaskIDs{Sealer: s.sealer, Principal: m.Principal()})
 		if fault != nil {
 			return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
 		}
@@ -167,7 +170,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 	s.seq++
 	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.seq) // what is told of the call comes in its client's turn
 	v := &heldCall{
-		exchanges: []*downstream.Exchange{x}, view: view, server: t.Server, caller: caller, visitedURLs: places,
+		exchanges: []*downstream.Exchange{x}, view: view, server: t.Server, who: m.Who, caller: caller, visitedURLs: places,
 		Call: t.Call(seq, x, now, s.limits.ParkedCall),
 	}
 	out = s.wantLevel(x, out)
@@ -177,7 +180,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 	}
 	use.inFlight++
 	s.calls[seq] = v
-	s.byID[edge.RequestOf(x)] = seq
+	s.byID[v.requester(x)] = seq
 	out = append(out, kernel.Act(edge.Watch{X: x, Seq: seq}))
 	out = s.clock.By(now, v.Deadline(), out)
 	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
@@ -221,7 +224,7 @@ func (s *state) callerOf(m message.Visit) message.Caller {
 	x := m.Exchange
 	raw := x.Frame.Raw
 	c := message.Caller{
-		ClientKey: s.clientKey(x), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		Principal: m.Principal(), ClientKey: s.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
 	}
 	c.Can = s.can(c.Capabilities)

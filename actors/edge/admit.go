@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -63,7 +64,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 		return a, refusalOf(protocol.NoProject(in.project), x)
 	}
 	a.View.Project = in.project
-	a.View = Narrowed(a.View, a.Who)
+	a.View = message.Narrowed(a.View, a.Who)
 	return a, nil
 }
 
@@ -74,34 +75,15 @@ func (e *Entrance) open(project string, who *identity.Principal) bool {
 
 // known is who asks, as it is known now: the request may have come in pieces since it was found out.
 func (e *Entrance) known(who *identity.Principal) (message.Admitted, *message.Refusal) {
-	if identity.IDOf(who) == identity.LocalID && e.Local != nil {
-		who = e.Local
+	if identity.IDOf(who) == identity.LocalID {
+		return message.Admitted{Who: cmp.Or(e.Local, who), Epoch: e.Epoch}, nil
 	}
-	if who != nil {
-		if newest, changed := e.Newest[who.ID]; changed {
-			who = newest
-		}
-		if who == nil {
-			return message.Admitted{}, &message.Refusal{Status: 401, Fault: Revoked}
+	if newest, changed := e.Newest[who.ID]; changed {
+		if who = newest; who == nil {
+			return message.Admitted{}, &message.Refusal{Status: 401, Fault: message.Revoked}
 		}
 	}
 	return message.Admitted{Who: who, Epoch: e.Epoch}, nil
-}
-
-// Revoked is what is told to who is nobody any more. Nobody writes to it.
-var Revoked = &protocol.Fault{Name: protocol.Unauthenticated, Message: "the credential of this client counts no more"}
-
-// Narrowed is what of a view somebody may see: the projects and rights are theirs.
-func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
-	key.Projects, key.Rights = "", ""
-	if who == nil {
-		return key
-	}
-	if key.Project == "" {
-		key.Projects = catalog.Together(who.Projects)
-	}
-	key.Rights = who.Rights
-	return key
 }
 
 // AdmitMember decides for a message of a batch, of which path and headers have been admitted.
@@ -115,7 +97,7 @@ func AdmitMember(a message.Admitted, x *downstream.Exchange) (message.Admitted, 
 		return a, refusalOf(fault, x)
 	}
 	a.View.Project = in.project
-	a.View = Narrowed(a.View, a.Who)
+	a.View = message.Narrowed(a.View, a.Who)
 	return a, nil
 }
 

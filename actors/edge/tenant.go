@@ -18,9 +18,9 @@ func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 	t := message.Tenant{Level: caller.LogLevel, Isolation: rules.Isolation, Forwarded: rules.ForwardHeaders}
 	switch rules.Isolation {
 	case "session":
-		t.Key, t.Client = "session "+caller.ClientKey, caller.ClientKey
+		t.Key, t.Client, t.Who = "session "+caller.ClientKey, caller.ClientKey, caller.Principal
 	case "principal":
-		t.Key = "principal " + caller.Principal
+		t.Key, t.Who = "principal "+caller.Principal, caller.Principal
 	}
 	t.Lane = rules.LaneOf(laneOf(caller))
 	if x != nil {

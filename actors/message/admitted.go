@@ -26,6 +26,27 @@ func PrincipalOf(who *identity.Principal) string {
 	return ""
 }
 
+// NameOf is what people call a principal; "" for one that was never asked who it is.
+func NameOf(who *identity.Principal) string {
+	if PrincipalOf(who) == "" {
+		return ""
+	}
+	return who.Name
+}
+
+// Narrowed is what of a view somebody may see: the projects and rights are theirs.
+func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
+	key.Projects, key.Rights = "", ""
+	if who == nil {
+		return key
+	}
+	if key.Project == "" {
+		key.Projects = catalog.Together(who.Projects)
+	}
+	key.Rights = who.Rights
+	return key
+}
+
 // Refusal is why a request may see nothing.
 type Refusal struct {
 	Status int // of the HTTP answer

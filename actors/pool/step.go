@@ -69,6 +69,8 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 		return s.logged(m, out)
 	case message.ClientGone:
 		return s.clientGone(m, out)
+	case message.Principals:
+		return s.principals(m, out)
 	case tenantsDue:
 		return s.tenantsDue(now, out)
 	}

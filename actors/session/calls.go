@@ -66,7 +66,7 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 }
 
 func (s *state) caller() message.Caller {
-	return message.Caller{ClientKey: s.id, View: s.key, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
+	return message.Caller{Principal: message.PrincipalOf(s.who), ClientKey: s.id, View: s.key, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
 }
 
 func (s *state) ref(seq uint64) message.CallRef { return message.CallRef{Holder: s.self, Seq: seq} }
