@@ -102,6 +102,7 @@ var foreign = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                              // a foreign peer in tests
 	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/authtest"}, // demo: names of statuses
 	"golang.org/x/perf":                       {"bench"},
+	"golang.org/x/time":                       {"internal/policy"},
 	"github.com/google/go-cmp":                {},
 	"pgregory.net/rapid":                      {},
 	"github.com/rogpeppe/go-internal":         {},
