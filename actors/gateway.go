@@ -279,6 +279,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
+	case abandonLogin:
+		a.do()
 	case admitTo:
 		g.admitTo(a.projects)
 	case admitLocal:

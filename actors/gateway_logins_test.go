@@ -16,6 +16,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/pool"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/upstream"
@@ -105,11 +106,11 @@ func (l lane) Refused(string, int, []string) <-chan upstream.Verdict {
 	return answer
 }
 
-func (v *vault) logins(pool kernel.Self, _ config.Server, key message.LoginKey) upstream.Credentials {
+func (v *vault) logins(p kernel.Self, _ config.Server, key message.LoginKey) pool.Login {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.pools[key] = pool.Reference()
-	return lane{v, key}
+	v.pools[key] = p.Reference()
+	return pool.Login{Credentials: lane{v, key}}
 }
 
 // login gives a login a token; an empty one takes it away.
@@ -122,9 +123,9 @@ func (v *vault) login(key message.LoginKey, token, who string) {
 	if token != "" {
 		v.good[token], phase = who, message.LoginPresent
 	}
-	pool := v.pools[key]
+	ref := v.pools[key]
 	v.mu.Unlock()
-	pool.Tell(message.LoginChanged{Login: key, Phase: phase, Reason: "logged out"})
+	ref.Tell(message.LoginChanged{Login: key, Phase: phase, Reason: "logged out"})
 }
 
 var sharedLogin = message.LoginKey{Entry: "one"}

@@ -153,6 +153,10 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.childStopped(m, out)
 	case message.AskStart, message.StartOver, message.StartsForgotten, startOverdue, startsGathered:
 		return s.ofStarts(m, out)
+	case message.WantLogin:
+		return s.ofLogins(m.Entry, m, out)
+	case message.AnswerLogin:
+		return s.ofLogins(m.Login.Entry, m, out)
 	case message.GetCatalog:
 		m.Reply <- s.snapshot
 	case message.Inspect:

@@ -37,9 +37,14 @@ type Options struct {
 // Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http, sse).
 type Opener func(server config.Server, replica int) (open func(upstream.Sink) upstream.Link, kind string)
 
-// Logins gives the credentials of a login, and tells the pool, with message.LoginChanged, what becomes of it. The same login has the same
-// credentials for as long as the pool lives.
-type Logins func(pool kernel.Self, entry config.Server, key message.LoginKey) upstream.Credentials
+// Logins starts the actor of a login under the pool, which tells the pool with message.LoginChanged what becomes of it.
+type Logins func(pool kernel.Self, entry config.Server, key message.LoginKey) Login
+
+// Login is a login's actor, and the credentials that it has now.
+type Login struct {
+	Actor       kernel.Reference
+	Credentials upstream.Credentials
+}
 
 // mailbox is how many messages may wait. The queue of calls is the pool's own; this only absorbs bursts.
 const mailbox = 4096
@@ -53,7 +58,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 		o.Server, o.Limits = known.server, known.limits
 		s := newState(o, self.Reference(), life)
 		s.remembered = known
-		return &pool{Options: o, state: s, known: map[message.LoginKey]upstream.Credentials{}}
+		return &pool{Options: o, state: s, known: map[message.LoginKey]Login{}}
 	})
 }
 
@@ -61,7 +66,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 type pool struct {
 	Options
 	state *state
-	known map[message.LoginKey]upstream.Credentials // of the logins that connections use, or have used
+	known map[message.LoginKey]Login // those that were wanted; as many as a pool has lanes
 }
 
 func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -112,6 +117,12 @@ func (p *pool) Act(self kernel.Self, act any) {
 		p.askLogin(self, a)
 	case failLogin:
 		p.failLogin(a)
+	case toLogin:
+		p.toLogin(self, a)
+	case endLogin:
+		p.endLogin(self, a)
+	case refuseLogin:
+		a.want.Refuse(a.err)
 	}
 }
 

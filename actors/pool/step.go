@@ -122,7 +122,7 @@ func (s *state) ofGateway(now time.Time, msg any, out []kernel.Effect) []kernel.
 	case message.SetLevel:
 		s.level = m.Level
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil }, out)
-	case message.LoginChanged, message.Answer, loginDue, loginUnasked:
+	case message.LoginChanged, message.Answer, message.WantLogin, message.AnswerLogin, loginDue, loginUnasked:
 		return s.ofLogins(now, m, out)
 	case message.RootsChanged:
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil && sl.tenant.Client != m.Client }, out)
@@ -309,7 +309,7 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.
 	s.slots = slices.DeleteFunc(s.slots, func(other *slot) bool { return other == sl })
 	sl.phase = message.Stopped
 	s.forgetTenant(sl.tenant)
-	out = s.started(sl, out)
+	out = s.started(sl, s.endLogin(sl, out))
 	s.updatesLost(sl)
 	out = s.rememberCatalog(now, s.lead(s.takeBackQueries(sl, out)))
 	if sl.leaving || sl.retiring {

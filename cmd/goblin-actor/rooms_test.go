@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"tui":              {"internal/status"},
 
 	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store", "actors/meta",
-		"protocol/downstream", "protocol/stream"}, actorMayImport...),
+		"protocol/downstream", "protocol/stream", "internal/login"}, actorMayImport...),
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/filter", "internal/policy", "internal/status"},
 	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/identity", "internal/status"},
@@ -63,6 +63,7 @@ var mayImport = map[string][]string{
 	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/admin":     {"internal/status", "internal/identity"},
 	"internal/auth":      {"protocol", "protocol/downstream", "internal/identity"},
+	"internal/login":     {"internal/identity"},
 	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
 	"internal/desktop":   {"internal/config", "internal/secret", "internal/pattern"},
