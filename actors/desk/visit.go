@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -66,6 +67,9 @@ func (s *state) retry(now time.Time, m message.Visit, view *catalog.View, out []
 func (s *state) callItem(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := edge.Aim(view, m.Exchange)
 	m.Exchange = x
+	if !s.seekers.Again {
+		out = edge.CountDenied(t.Denied, m.Who, m.View, out)
+	}
 	if fault != nil || t.Unlisted {
 		var waits bool
 		if out, fault, waits = s.seekers.Seek(m, view, m.Exchange, fault, s.self, &s.seq, out); waits {
@@ -157,6 +161,9 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
 	}
 	r.Modern = true
+	if m.State != nil {
+		r.Rate = config.Rate{} // it was counted when it began
+	}
 	if x.Frame.M == protocol.MethodToolsCall && edge.HasLegacyTasks(t.Server) {
 		edge.WithoutTasks(r, t.Entry)
 	}

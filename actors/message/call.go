@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
@@ -54,6 +55,8 @@ type Request struct {
 
 	Tenant *Tenant // whose connections it uses; nil = those that are for everybody
 	Prefer *Prefer // which replicas its client would rather have; nil = it does not say
+
+	Rate config.Rate // how many calls of the item one principal may make; zero = as many as it likes
 
 	Definition []byte // of the tool that is called, as its server gave it, where it matters whether it may be called twice
 

@@ -17,6 +17,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	s.now = now
 	switch m := msg.(type) {
 	case message.Dispatch:
+		if fault := s.tooOften(now, m.Request); fault != nil {
+			return append(out, s.answer(m, fault))
+		}
 		return s.dispatch(now, queued{Dispatch: m, since: now}, out)
 	case message.Ended:
 		return s.ended(now, m, out)

@@ -16,6 +16,9 @@ import (
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := edge.Aim(s.view, x)
+	if !s.seekers.Again {
+		out = edge.CountDenied(t.Denied, nil, s.key, out)
+	}
 	if fault != nil || t.Unlisted {
 		if out, done := s.seek(x, fault, out); done {
 			return out

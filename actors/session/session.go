@@ -115,6 +115,8 @@ func (s *session) Act(self kernel.Self, act any) {
 		message.RefuseNoSession(a.x)
 	case turnAway:
 		a.refusal.Refuse(a.x, protocol.EraLegacy)
+	case edge.Denied:
+		a.Count(s.Metrics, s.Log)
 	case edge.CallOutcome:
 		a.Count(s.meter(a.Server), shortID(s.ID))
 	case push:

@@ -1,0 +1,114 @@
+package auth
+
+import (
+	"crypto/subtle"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"goblin-actor/internal/identity"
+)
+
+// keySet is the keys in force. Immutable, but for what its entries count.
+type keySet struct {
+	of   map[uint64]*entry // by the first bytes of their sum
+	list []*entry          // as the file has them
+}
+
+// entry is one key, and whose it is.
+type entry struct {
+	sum  Sum
+	who  *identity.Principal
+	use  *usage // survives new sets
+	next *entry // with the same first bytes; nil = none
+}
+
+// rightsOf is the rights of a key, or of local ones; see Settings.Rights.
+type rightsOf func(roles []string, key string, local bool) string
+
+// newKeySet makes a set. What before had of the same principals goes on: what they have under way, and unchanged principals as they are.
+func newKeySet(keys []Key, rights rightsOf, before *keySet) *keySet {
+	old := before.byID()
+	set := &keySet{of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
+	for _, k := range keys {
+		who := &identity.Principal{
+			ID: identity.ViaKey + ":" + k.Name, Name: k.Name, Via: identity.ViaKey,
+			Projects: k.Projects, Expires: k.Expires, Rights: rights(k.Roles, k.Name, false),
+		}
+		e := &entry{sum: k.Sum, who: who}
+		if was := old[who.ID]; was != nil {
+			e.use = was.use
+			if same(was.who, who) {
+				e.who = was.who
+			}
+		} else {
+			e.use = new(usage)
+		}
+		first := firstOf(&e.sum)
+		e.next, set.of[first] = set.of[first], e
+		set.list = append(set.list, e)
+	}
+	return set
+}
+
+func firstOf(sum *Sum) uint64 { return binary.LittleEndian.Uint64(sum[:8]) }
+
+// find returns the entry of a sum; nil = there is none.
+func (s *keySet) find(sum *Sum) *entry {
+	for e := s.of[firstOf(sum)]; e != nil; e = e.next {
+		if subtle.ConstantTimeCompare(e.sum[:], sum[:]) == 1 {
+			return e
+		}
+	}
+	return nil
+}
+
+func (s *keySet) byID() map[string]*entry {
+	of := map[string]*entry{}
+	if s != nil {
+		for _, e := range s.list {
+			of[e.who.ID] = e
+		}
+	}
+	return of
+}
+
+// changedTo says which principals of s are others in next: the newest value, nil for those that are gone. A key of the same name with
+// another sum is somebody else, who may not go on with what the first one had.
+func (s *keySet) changedTo(next *keySet) map[string]*identity.Principal {
+	changed, after := map[string]*identity.Principal{}, next.byID()
+	for _, e := range s.list {
+		now := after[e.who.ID]
+		switch {
+		case now == nil, now.sum != e.sum:
+			changed[e.who.ID] = nil
+		case now.who != e.who:
+			changed[e.who.ID] = now.who
+		}
+	}
+	return changed
+}
+
+// same compares principals of one id.
+func same(a, b *identity.Principal) bool {
+	return a.Rights == b.Rights && a.Name == b.Name && a.Expires.Equal(b.Expires) && a.Admin == b.Admin &&
+		(a.Projects == nil) == (b.Projects == nil) && slices.Equal(a.Projects, b.Projects)
+}
+
+// expiring returns who has expired between two times, the second included, and when the next one will; zero = none will.
+func (s *keySet) expiring(after, now time.Time) (expired map[string]*identity.Principal, next time.Time) {
+	expired = map[string]*identity.Principal{}
+	for _, e := range s.list {
+		at := e.who.Expires
+		switch {
+		case at.IsZero():
+		case at.After(now):
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+		case at.After(after):
+			expired[e.who.ID] = nil
+		}
+	}
+	return expired, next
+}
