@@ -47,7 +47,7 @@ type Options struct {
 	Version string // of the program, told to clients
 	Log     *slog.Logger
 	Open    pool.Opener // how to reach servers; nil = processes and URLs
-	Logins  pool.Logins // how to log in at servers; nil = nobody does
+	Logins  pool.Logins // how to log in at servers; nil = by OAuth
 
 	LoginURL func(message.LoginKey) string // where a person logs in at a server; nil, or "" = nowhere
 	State    string                        // path of the state file; "" = what is learned is kept in memory
@@ -68,6 +68,7 @@ type Gateway struct {
 	changes *status.CatalogChanges
 	budget  *stream.Budget
 	links   *backend.Links
+	logins  *logins
 
 	entrance atomic.Pointer[edge.Entrance] // what admit knows; replaced when projects, policy or principals change
 
@@ -83,7 +84,12 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	if err := config.CheckNesting(os.Getenv); err != nil {
 		return nil, err
 	}
+	guarded, err := newLogins(cfg.Egress.Allow)
+	if err != nil {
+		return nil, fmt.Errorf("egress.allow: %w", err)
+	}
 	g := &Gateway{
+		logins:  guarded,
 		system:  kernel.New(kernel.Options{Logger: o.Log, Fate: o.Fate}),
 		metrics: status.NewMetrics(),
 		changes: status.NewCatalogChanges(),
@@ -268,7 +274,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
-			Logins: g.Logins, LoginURL: g.LoginURL, Secrets: g.Secrets,
+			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets,
 		})
 		self.Next(poolStarted{a.server.Name, ref})
 	case startDesks:
@@ -285,6 +291,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
+	case rememberToken:
+		g.logins.remember(a.key, a.value)
 	case abandonLogin:
 		a.do()
 	case admitTo:

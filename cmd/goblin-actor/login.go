@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -137,7 +135,7 @@ func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server str
 			return nil, nil, err
 		}
 		base := u.Scheme + "://" + u.Host + "/login/api/"
-		return &login.Client{HTTP: http.DefaultClient, URL: func(verb string) string { return base + verb }, Authorization: "Bearer " + key}, func() {}, nil
+		return login.NewClient(base, key), func() {}, nil
 	}
 	path, err := adminSocket(f.connect, os.Getenv)
 	if err != nil {
@@ -164,12 +162,12 @@ func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGate
 		fmt.Fprintf(out, "Open %s\nand enter %s\n", clean(begun.URL), clean(begun.UserCode))
 		brought = login.Answer{Login: begun.Login, State: begun.State}
 	default:
-		back, err := newComingBack(f.port)
+		back, err := login.NewComingBack(f.port)
 		if err != nil {
 			return fmt.Errorf("listen for the browser: %w", err)
 		}
-		defer back.close()
-		wish.Redirect = back.url
+		defer back.Close()
+		wish.Redirect = back.URL
 		begun, err := at.Begin(ctx, wish)
 		if err != nil {
 			return err
@@ -186,12 +184,12 @@ func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGate
 }
 
 // bring gets what the browser comes back with.
-func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *comingBack, begun login.Begun) (login.Answer, error) {
+func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.ComingBack, begun login.Begun) (login.Answer, error) {
 	out := cmd.OutOrStdout()
 	var query url.Values
 	if f.noBrowser {
-		fmt.Fprintf(out, "Open this in any browser and log in:\n%s\nIt ends at a page that cannot be shown, %s?…; paste its whole address here:\n", clean(begun.URL), back.url)
-		back.close()
+		fmt.Fprintf(out, "Open this in any browser and log in:\n%s\nIt ends at a page that cannot be shown, %s?…; paste its whole address here:\n", clean(begun.URL), back.URL)
+		back.Close()
 		line, err := readLine(ctx, bufio.NewReader(cmd.InOrStdin()))
 		if err != nil {
 			return login.Answer{}, err
@@ -207,7 +205,9 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *coming
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: no browser opens (%v): open it yourself, or use --no-browser or --device\n", err)
 		}
 		var err error
-		if query, err = back.wait(ctx, begun.State); err != nil {
+		if query, err = back.Wait(ctx, begun.State); errors.Is(err, login.ErrNotBack) {
+			return login.Answer{}, &exitError{exitFailed, err, "try again; without a browser on this machine: --no-browser or --device"}
+		} else if err != nil {
 			return login.Answer{}, err
 		}
 	}
@@ -215,9 +215,6 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *coming
 		Login: begun.Login, State: query.Get("state"), Code: query.Get("code"), Issuer: query.Get("iss"), Error: query.Get("error"), Detail: query.Get("error_description"),
 	}, nil
 }
-
-// loginTime is how long a person has.
-const loginTime = 10 * time.Minute
 
 // readLine reads a line; it returns early when ctx ends.
 func readLine(ctx context.Context, r *bufio.Reader) (string, error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -62,16 +61,3 @@ func loginRoutes(pages *login.Pages) []admin.Route {
 
 // loginActions are the paths of what a login can be asked for, on the admin socket.
 var loginActions = map[string]string{"begin": "/actions/login", "finish": "/actions/login-finish", "logout": "/actions/logout"}
-
-// otherPaths are the paths that are not MCP's: pages of logins, and what else there is.
-func otherPaths(public func(string) http.Handler, pages *login.Pages) func(string) http.Handler {
-	if pages == nil {
-		return public
-	}
-	return func(path string) http.Handler {
-		if h := pages.Handler(path); h != nil {
-			return h
-		}
-		return public(path)
-	}
-}

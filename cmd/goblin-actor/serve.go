@@ -207,7 +207,7 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *edge, pages *login.P
 	return downstream.Options{
 		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.Hosts(),
 		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
-		Other: otherPaths(admin.Public(g, g.Metrics()), pages), Admission: e.gate, Local: e.gate.Local, TLS: e.tls(),
+		Other: pages.Beside(admin.Public(g, g.Metrics())), Admission: e.gate, Local: e.gate.Local, TLS: e.tls(),
 	}
 }
 

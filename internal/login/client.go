@@ -16,6 +16,11 @@ type Client struct {
 	Authorization string                   // the header; "" = the connection says who asks
 }
 
+// NewClient returns a client of the pages below base, such as http://127.0.0.1:8730/login/api/, with an API key.
+func NewClient(base, key string) *Client {
+	return &Client{HTTP: http.DefaultClient, URL: func(verb string) string { return base + verb }, Authorization: "Bearer " + key}
+}
+
 // Begin begins a login.
 func (c *Client) Begin(ctx context.Context, w Wish) (Begun, error) {
 	var b Begun

@@ -81,6 +81,19 @@ func (p *Pages) Handler(path string) http.Handler {
 	return http.HandlerFunc(p.page)
 }
 
+// Beside returns what serves the pages, and else what other does. nil pages are none.
+func (p *Pages) Beside(other func(path string) http.Handler) func(path string) http.Handler {
+	if p == nil {
+		return other
+	}
+	return func(path string) http.Handler {
+		if h := p.Handler(path); h != nil {
+			return h
+		}
+		return other(path)
+	}
+}
+
 // page shows the button of a ticket, and begins the login when it is pressed.
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	text := strings.TrimPrefix(r.URL.Path, prefix)
