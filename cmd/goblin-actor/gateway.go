@@ -14,6 +14,7 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/login"
 )
 
 // loadConfig reads the configuration that the flag or the search order names; nil when there is none.
@@ -143,10 +144,13 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	}
 	defer e.gate.Close()
 	state := statePath(stateDir, log)
-	g, err = actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known})
+	pages, endPages := login.Standalone()
+	defer endPages()
+	g, err = actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
 	if err != nil {
 		return err
 	}
+	pages.Serve(g)
 	following, unfollow := context.WithCancel(ctx)
 	defer unfollow()
 	r := newReloading(cfg, cfg.Listen, g, nil, e, level, log)

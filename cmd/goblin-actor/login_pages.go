@@ -14,17 +14,19 @@ import (
 )
 
 // loginPages are the pages on which a browser on this machine logs in at servers.
-func loginPages(cfg *config.Config, listeners []net.Listener) *login.Pages {
+// Where it is asked who somebody is, which a reload can begin, no browser could say so, and there are none.
+func loginPages(cfg *config.Config, listeners []net.Listener, asks func() bool) *login.Pages {
 	base := loginBase(cfg, listeners)
-	return login.New(func() string { return base })
+	return login.New(func() string {
+		if asks() {
+			return ""
+		}
+		return base
+	})
 }
 
-// loginBase is where the login pages stand for a browser: on this machine, where nobody is asked who he is. Elsewhere no browser could
-// say so, and there is no such address.
+// loginBase is where the login pages stand for a browser on this machine; "" = nowhere.
 func loginBase(cfg *config.Config, listeners []net.Listener) string {
-	if cfg.Auth.On() {
-		return ""
-	}
 	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" && isLoopbackHost(u.Hostname()) {
 		return strings.TrimSuffix(cfg.PublicURL, "/")
 	}

@@ -104,7 +104,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	pages := loginPages(cfg, listeners)
+	pages := loginPages(cfg, listeners, e.gate.Asks)
 	state := statePath(o.stateDir, log)
 	g, err = actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
 	if err != nil {

@@ -322,3 +322,35 @@ func FuzzTicket(f *testing.F) {
 		}
 	})
 }
+
+func TestStandalone(t *testing.T) {
+	p, stop := Standalone()
+	defer stop()
+	g := new(gate)
+	p.Serve(g)
+	c := browser(t)
+	address := p.URL(Key{"github", ""})
+	shown, token := page(t, c, address)
+	if shown.StatusCode != 200 || token == "" {
+		t.Fatalf("page: %d", shown.StatusCode)
+	}
+	if sent := press(t, c, address, token); sent.StatusCode != http.StatusSeeOther {
+		t.Errorf("button: %d", sent.StatusCode)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = "evil.test"
+	other, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other.Body.Close(); other.StatusCode != http.StatusForbidden {
+		t.Errorf("by another name: %d", other.StatusCode)
+	}
+	stop()
+	if got := p.URL(Key{"github", ""}); got != "" {
+		t.Errorf("after the end: %s", got)
+	}
+}
