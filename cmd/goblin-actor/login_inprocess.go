@@ -31,7 +31,7 @@ func (g localLogin) Logout(ctx context.Context, w login.Wish) error {
 }
 
 // startForLogin starts a gateway that has the one server alone, and the state file. stop ends it.
-func startForLogin(_ context.Context, f *loginFlags, server string, errOut io.Writer) (loginGateway, func(), error) {
+func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.Writer) (loginGateway, func(), error) {
 	cfg, err := loadConfig(f.config, errOut)
 	if err != nil {
 		return nil, nil, err
@@ -45,9 +45,14 @@ func startForLogin(_ context.Context, f *loginFlags, server string, errOut io.Wr
 	if err != nil {
 		return nil, nil, err
 	}
-	return localLogin{g}, func() {
+	end := func() {
 		if err := stopGateway(g, 0); err != nil {
 			log.Warn("not everything ended in time", "err", err)
 		}
-	}, nil
+	}
+	if err := waitReady(ctx, g, io.Discard); err != nil { // it says then where to log in
+		end()
+		return nil, nil, err
+	}
+	return localLogin{g}, end, nil
 }
