@@ -66,11 +66,34 @@ func driveAuth(ctx context.Context, scenario, address string) error {
 		return err
 	}
 	binary := os.Getenv("GOBLIN_CONFORMANCE_BINARY")
-	if person {
+	if !person {
+		return listedOrNot(playAuth(ctx, binary, dir, config))
+	}
+	for range loginsAtMost {
 		if err := logIn(ctx, binary, dir, config); err != nil {
 			fmt.Fprintln(os.Stderr, "login:", err)
+			return listedOrNot(playAuth(ctx, binary, dir, config))
+		}
+		if err := playAuth(ctx, binary, dir, config); !errors.Is(err, errNothingListed) {
+			return err
 		}
 	}
+	return nil // each login was good for nothing: a person gives up
+}
+
+// errNothingListed: the login is no longer good for anything, as its person would see in the status.
+var errNothingListed = errors.New("logged in, and nothing is listed")
+
+// listedOrNot leaves it to the suite to judge a login that was refused.
+func listedOrNot(err error) error {
+	if errors.Is(err, errNothingListed) {
+		return nil
+	}
+	return err
+}
+
+// playAuth lists the tools and calls them.
+func playAuth(ctx context.Context, binary, dir, config string) error {
 	d := &driver{modern: os.Getenv(driverEra) == "modern", can: driverCan}
 	return d.play(ctx, binary, dir, config, func(ctx context.Context, d *driver) error {
 		if err := d.reached(ctx); err != nil {
@@ -79,6 +102,9 @@ func driveAuth(ctx context.Context, scenario, address string) error {
 		tools, err := d.list(ctx)
 		if err != nil {
 			return err
+		}
+		if len(tools) == 0 {
+			return errNothingListed
 		}
 		for _, name := range slices.Sorted(maps.Keys(tools)) {
 			if err := d.callLoggingIn(ctx, name); err != nil {
