@@ -16,6 +16,7 @@ import (
 
 	"goblin-actor/internal/auth"
 	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
 )
 
 // newKeyCommand returns the commands about API keys; a running gateway notices the file's change by itself.
@@ -103,6 +104,13 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	if err != nil {
 		return err
 	}
+	for _, names := range [][]string{k.Roles, k.Projects} {
+		for i, name := range names {
+			if auth.IsName(name) {
+				names[i] = protocol.Slug(name) // as the configuration has it, however it is written there
+			}
+		}
+	}
 	if err := checkKey(k, file.cfg); err != nil {
 		return err
 	}
@@ -136,10 +144,10 @@ func checkKey(k auth.Key, cfg *config.Config) error {
 	roles, projects := []string{}, []string{}
 	if cfg != nil {
 		for _, r := range cfg.Policy.Roles {
-			roles = append(roles, r.Name, r.Written)
+			roles = append(roles, r.Name)
 		}
 		for _, p := range cfg.Projects {
-			projects = append(projects, p.Name, p.Written)
+			projects = append(projects, p.Name)
 		}
 	}
 	for _, c := range []struct {
@@ -208,7 +216,7 @@ func newKeyList() *cobra.Command {
 				return err
 			}
 			keys, err := auth.Load(file.path)
-			if err != nil && !(file.lacking && errors.Is(err, fs.ErrNotExist)) {
+			if err != nil && !(of.file == "" && errors.Is(err, fs.ErrNotExist)) {
 				return keyFileError(err)
 			}
 			return printKeys(cmd.OutOrStdout(), out, keys, time.Now())
