@@ -13,7 +13,6 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/identity"
 )
 
 // loadConfig reads the configuration that the flag or the search order names; nil when there is none.
@@ -135,13 +134,12 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	defer stop()
 	level := new(slog.LevelVar)
 	log := newLogger(cfg.Log, level, cmd.ErrOrStderr())
-	var g *actors.Gateway
-	e, err := newEdge(cfg, false, func(changed map[string]*identity.Principal) { revoke(g, changed) }, log)
+	e, err := newEdge(cfg, false, log)
 	if err != nil {
 		return err
 	}
 	defer e.gate.Close()
-	g, err = actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(stateDir, log)})
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(stateDir, log)})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,6 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/identity"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
@@ -91,8 +90,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		handler = lines
 	}
 	log := slog.New(events.Record(handler))
-	var g *actors.Gateway
-	e, err := newEdge(cfg, true, func(changed map[string]*identity.Principal) { revoke(g, changed) }, log)
+	e, err := newEdge(cfg, true, log)
 	if err != nil {
 		return err
 	}
@@ -101,10 +99,11 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	g, err = actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(o.stateDir, log)})
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(o.stateDir, log)})
 	if err != nil {
 		return err
 	}
+	e.gateway.Store(g)
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e), log)
 	server.Keep(cfg.Forwarded())
 	failed := make(chan error, len(listeners))
@@ -200,7 +199,7 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *edge) downstream.Opt
 	return downstream.Options{
 		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.Hosts(),
 		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
-		Other: admin.Public(g, g.Metrics()), Admission: e.gate, Local: e.gate.Local, TLS: e.tls(),
+		Other: admin.Public(g, g.Metrics()), Admission: e.gate, TLS: e.tls(),
 	}
 }
 

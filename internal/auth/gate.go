@@ -41,7 +41,8 @@ type Denial struct {
 // Options are what a Gate tells the rest of the gateway.
 type Options struct {
 	Log *slog.Logger
-	// Changed is told of principals whose rights are others now, and with nil of those that are nobody any more. Calls do not overlap.
+	// Changed is told of principals that have come, or whose rights are others now, and with nil of those that are nobody any more. Calls
+	// do not overlap.
 	Changed func(map[string]*identity.Principal)
 	// Denied is told of denials, of one network or principal no more than some a minute. nil = not asked for.
 	Denied func(Denial)
@@ -114,20 +115,21 @@ func (g *Gate) install(s Settings) error {
 			next.keys = was.keys
 		}
 	}
-	changed := map[string]*identity.Principal{}
+	gone, come := was.keys.changedTo(next.keys)
 	switch {
-	case was.keys != nil && next.keys != nil:
-		changed = was.keys.changedTo(next.keys)
-	case was.keys != nil:
-		changed = was.keys.changedTo(&keySet{})
-	case next.keys != nil:
-		changed[identity.LocalID] = nil // whoever came without being asked
+	case was.keys == nil && next.keys != nil:
+		gone[identity.LocalID] = nil // whoever came without being asked
+	case was.keys != nil && next.keys == nil:
+		come[identity.LocalID] = next.local
 	}
-	if next.keys == nil && was.keys == nil && !same(was.local, next.local) {
-		changed[identity.LocalID] = next.local
+	for id, who := range come {
+		if !who.Expires.IsZero() && !time.Now().Before(who.Expires) {
+			come[id] = nil
+		}
 	}
 	g.state.Store(next)
-	g.tell(changed)
+	g.tell(gone)
+	g.tell(come)
 	g.expire()
 	return err
 }
@@ -178,9 +180,6 @@ func (g *Gate) Close() {
 		g.timer.Stop()
 	}
 }
-
-// Local is who is not asked: on stdin, and over HTTP without auth.
-func (g *Gate) Local() *identity.Principal { return g.state.Load().local }
 
 // Asks reports whether every request has to be admitted: clients say who they are, or what they may is limited although they need not.
 func (g *Gate) Asks() bool {
