@@ -30,7 +30,9 @@ import (
 	"goblin-actor/actors/store"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/masterkey"
 	"goblin-actor/internal/policy"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
@@ -45,12 +47,16 @@ type Options struct {
 	Version string // of the program, told to clients
 	Log     *slog.Logger
 	Open    pool.Opener // how to reach servers; nil = processes and URLs
-	Logins  pool.Logins // how to log in at servers; nil = nobody does
+	Logins  pool.Logins // how to log in at servers; nil = by OAuth
 
 	LoginURL func(message.LoginKey) string // where a person logs in at a server; nil, or "" = nowhere
 	State    string                        // path of the state file; "" = what is learned is kept in memory
+	Secrets  *secret.Redactor              // what people are not to be shown; nil = nothing is known
 	Desks    int                           // how many actors share the clients without sessions; 0 = one for each processor
-	Fate     kernel.Fate                   // runs the actors of a simulated world; nil = goroutines and the clock
+
+	// Master finds the key that seals what is secret in the state file; nil = one in a file beside it.
+	Master func() (*masterkey.Master, error)
+	Fate   kernel.Fate // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -62,6 +68,7 @@ type Gateway struct {
 	changes *status.CatalogChanges
 	budget  *stream.Budget
 	links   *backend.Links
+	logins  *logins
 
 	entrance atomic.Pointer[edge.Entrance] // what admit knows; replaced when projects, policy or principals change
 
@@ -77,7 +84,12 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	if err := config.CheckNesting(os.Getenv); err != nil {
 		return nil, err
 	}
+	guarded, err := newLogins(cfg.Egress.Allow)
+	if err != nil {
+		return nil, fmt.Errorf("egress.allow: %w", err)
+	}
 	g := &Gateway{
+		logins:  guarded,
 		system:  kernel.New(kernel.Options{Logger: o.Log, Fate: o.Fate}),
 		metrics: status.NewMetrics(),
 		changes: status.NewCatalogChanges(),
@@ -251,7 +263,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case refuseSession:
 		a.open.Refuse(a.why)
 	case startStore:
-		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
+		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Master: g.Master, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
 		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Log: g.Log}
 		self.Next(registryStarted{registry.Spawn(self, o)})
@@ -262,7 +274,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
-			Logins: g.Logins, LoginURL: g.LoginURL,
+			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets,
 		})
 		self.Next(poolStarted{a.server.Name, ref})
 	case startDesks:
@@ -279,6 +291,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
+	case rememberToken:
+		g.logins.remember(a.key, a.value)
 	case abandonLogin:
 		a.do()
 	case admitTo:

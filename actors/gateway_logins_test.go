@@ -18,6 +18,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/upstream"
 )
@@ -128,6 +129,19 @@ func (v *vault) login(key message.LoginKey, token, who string) {
 	ref.Tell(message.LoginChanged{Login: key, Phase: phase, Reason: "logged out"})
 }
 
+// byToken takes everybody who has a token for who it names.
+type byToken struct{}
+
+func (byToken) Asks() bool { return true }
+
+func (byToken) Admit(r *downstream.Request) downstream.Admitted {
+	name, named := strings.CutPrefix(string(r.Authorization), "Bearer ")
+	if !named {
+		return downstream.Admitted{}
+	}
+	return downstream.Admitted{Who: &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey}}
+}
+
 var sharedLogin = message.LoginKey{Entry: "one"}
 
 // serveVault is serveWeb with a server that wants a login.
@@ -151,7 +165,7 @@ func serveVault(t *testing.T, v *vault, state string, change func(*config.Server
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
+	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget(), Admission: byToken{}}, log)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	stop := sync.OnceFunc(func() {

@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/pool"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
 )
@@ -106,4 +107,18 @@ func (a abandonLogin) do() {
 		return
 	}
 	a.msg.Abandon(kernel.Gone)
+}
+
+// rememberToken keeps what is known of a login for the next actor of it.
+type rememberToken struct {
+	key   string
+	value message.Token
+}
+
+// loginsFor is how pools log in.
+func (g *gateway) loginsFor(self kernel.Self) pool.Logins {
+	if g.Logins != nil {
+		return g.Logins
+	}
+	return g.logins.openLogin(self.Reference(), g.LoginURL, g.Log)
 }

@@ -125,6 +125,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.begin(out)
 	case message.StateLoaded:
 		s.loaded, s.known = &m, maps.Clone(m.Catalogs)
+		for key, value := range m.Tokens {
+			out = append(out, kernel.Act(rememberToken{key, value}))
+		}
 		return s.begin(out)
 	case message.RememberCatalog:
 		return s.rememberCatalog(m, out)
@@ -153,6 +156,10 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.childStopped(m, out)
 	case message.AskStart, message.StartOver, message.StartsForgotten, startOverdue, startsGathered:
 		return s.ofStarts(m, out)
+	case message.RememberToken:
+		return append(out, kernel.Act(rememberToken{m.Key, m.Value}), kernel.Tell(s.store, m))
+	case message.ReadToken:
+		return append(out, kernel.Tell(s.store, m))
 	case message.WantLogin:
 		return s.ofLogins(m.Entry, m, out)
 	case message.AnswerLogin:

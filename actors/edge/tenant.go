@@ -22,7 +22,9 @@ func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 	case "principal":
 		t.Key, t.Who = "principal "+caller.Principal, caller.Principal
 	}
-	t.Lane = rules.LaneOf(laneOf(caller))
+	if t.Lane = rules.LaneOf(laneOf(caller)); t.Lane != "" && rules.Isolation != "principal" {
+		t.Key += " login " + t.Lane
+	}
 	if x != nil {
 		t.Headers = forwarded(rules.ForwardHeaders, textproto.MIMEHeader(x.Origin.Kept))
 	}

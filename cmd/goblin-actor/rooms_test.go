@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"tui":              {"internal/status"},
 
 	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store", "actors/meta",
-		"protocol/downstream", "protocol/stream", "internal/login"}, actorMayImport...),
+		"protocol/downstream", "protocol/stream", "actors/token", "internal/egress", "internal/grant", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/filter", "internal/policy", "internal/status"},
 	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/identity", "internal/status"},
@@ -59,7 +59,8 @@ var mayImport = map[string][]string{
 	"internal/filter":    {"internal/config"},
 	"internal/policy":    {"protocol", "internal/config", "internal/filter", "internal/identity"},
 	"internal/masterkey": {},
-	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
+	"internal/keyring":   {},
+	"internal/config":    {"protocol", "internal/secret", "internal/pattern", "internal/keyring"},
 	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/admin":     {"internal/status", "internal/identity"},
 	"internal/auth":      {"protocol", "protocol/downstream", "internal/identity"},
@@ -77,6 +78,7 @@ var mayImport = map[string][]string{
 	"tests/sim":         {"*"},
 	"tests/rows":        {"*"},
 	"tests/attacks":     {"*"},
+	"tests/logins":      {"*"},
 }
 
 // actorMayImport is what the room of any actor may import.
@@ -99,9 +101,9 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                              // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                              // a foreign peer in tests
-	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/login", "internal/authtest"}, // demo: names of statuses
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                                                // a foreign peer in tests
+	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/authtest", "internal/login"}, // demo: names of statuses
 	"golang.org/x/perf":                       {"bench"},
 	"golang.org/x/time":                       {"internal/policy"},
 	"github.com/google/go-cmp":                {},

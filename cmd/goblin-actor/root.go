@@ -45,6 +45,8 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		newRemove(),
 		newEnable(),
 		newDisable(),
+		newLogin(),
+		newLogout(),
 		newRestart(),
 		newDrain(),
 		newBenchCommand(),

@@ -18,6 +18,7 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/login"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
@@ -81,12 +82,14 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		}
 		errOut = quietOnTerminal(errOut)
 	}
-	events := new(status.Events)
+	known := knownOf(cfg)
+	events := &status.Events{Known: known.Cut}
 	level := new(slog.LevelVar)
-	handler := newLogger(cfg.Log, level, errOut).Handler()
+	handler := newLogger(cfg.Log, level, known.Writer(errOut)).Handler()
 	var lines *terminalLog // nil: nobody sits there
 	if isTerminal(errOut) && cfg.Log.Format == "text" {
 		lines = newTerminalLog(errOut, handler, level, time.Now())
+		lines.known = known.Cut
 		handler = lines
 	}
 	log := slog.New(events.Record(handler))
@@ -99,12 +102,15 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(o.stateDir, log)})
+	pages := loginPages(cfg, listeners, e.gate.Asks)
+	state := statePath(o.stateDir, log)
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
 	if err != nil {
 		return err
 	}
 	e.gateway.Store(g)
-	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e), log)
+	pages.Serve(g)
+	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	server.Keep(cfg.Forwarded())
 	failed := make(chan error, len(listeners))
 	addresses := make([]string, len(listeners))
@@ -115,8 +121,9 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	g.Listening(addresses)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := newReloading(cfg, o.listen, g, server, e, level, log)
-	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }, Reload: r.ask}
-	socket := openSocket(listeners[0], source, user(g, cfg, log), log)
+	r.known = known
+	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }, Reload: r.ask}
+	socket := openSocket(listeners[0], source, user(g, cfg, log), log, loginRoutes(pages)...)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}
 	if o.tui {
@@ -195,21 +202,21 @@ func listenAll(addresses []string) ([]net.Listener, error) {
 	return listeners, nil
 }
 
-func frontOptions(cfg *config.Config, g *actors.Gateway, e *edge) downstream.Options {
+func frontOptions(cfg *config.Config, g *actors.Gateway, e *edge, pages *login.Pages) downstream.Options {
 	return downstream.Options{
 		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.Hosts(),
 		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
-		Other: admin.Public(g, g.Metrics()), Admission: e.gate, TLS: e.tls(),
+		Other: pages.Beside(admin.Public(g, g.Metrics())), Admission: e.gate, TLS: e.tls(),
 	}
 }
 
 // openSocket opens the admin socket of the port; a gateway without one works all the same.
-func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger) *admin.Server {
+func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger, more ...admin.Route) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
 	if err == nil {
 		var socket *admin.Server
-		if socket, err = admin.Listen(path, source, user, log); err == nil {
+		if socket, err = admin.Listen(path, source, user, log, more...); err == nil {
 			return socket
 		}
 	}
@@ -301,5 +308,5 @@ func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, e *e
 	if err != nil {
 		return err
 	}
-	return downstream.ServeStdio(ctx, in, out, front, frontOptions(cfg, g, e), log)
+	return downstream.ServeStdio(ctx, in, out, front, frontOptions(cfg, g, e, nil), log)
 }

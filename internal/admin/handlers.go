@@ -32,7 +32,7 @@ func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 }
 
 // private returns the handler of the socket: the public routes and those for its owner.
-func private(src status.Source, user User) http.Handler {
+func private(src status.Source, user User, more ...Route) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/healthz", get(healthz))
 	mux.Handle("/readyz", get(readyz(src, false)))
@@ -51,11 +51,14 @@ func private(src status.Source, user User) http.Handler {
 	mux.Handle("POST /actions/{verb}", act(src))
 	mux.Handle("POST /actions/call", use(user, "call"))
 	mux.Handle("POST /actions/read", use(user, "read"))
+	for _, route := range more {
+		mux.Handle(route.Pattern, route.Handler)
+	}
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+	return shown(src, mux)
 }
 
 // get lets only GET and HEAD through.

@@ -3,6 +3,7 @@ package grant
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func (a *Agent) choose(named []string) (string, error) {
 	named = named[:min(len(named), maxIssuers)]
 	if want := a.Config.Issuer; want != "" {
 		for _, issuer := range named {
-			if sameIssuer(issuer, want) {
+			if SameIssuer(issuer, want) {
 				return issuer, nil
 			}
 		}
@@ -169,4 +170,24 @@ func shorten(s string) string {
 		}
 		return r
 	}, s), "")
+}
+
+// Ask asks the server, without a token, what credentials it wants. Whatever goes wrong, it has said nothing.
+func (a *Agent) Ask(ctx context.Context) Challenge {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Server, nil)
+	if err != nil {
+		return Challenge{}
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	answer, err := a.Door.HTTP.Do(r)
+	if err != nil {
+		return Challenge{}
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized {
+		return Challenge{}
+	}
+	c := ParseChallenge(answer.Header.Values("WWW-Authenticate"))
+	c.Bearer = true
+	return c
 }

@@ -31,7 +31,7 @@ func (a *Agent) site(ctx context.Context, issuer string) (*Site, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !sameIssuer(meta.Issuer, issuer) {
+		if !SameIssuer(meta.Issuer, issuer) {
 			return nil, refuse(ErrForeignIssuer, "the metadata has to name the issuer it was asked for; tell whoever runs it", "%s says that it is %s", shorten(place), shorten(meta.Issuer))
 		}
 		return a.siteOf(&meta)
@@ -52,8 +52,8 @@ func places(issuer string) []string {
 	return []string{root + authorizationServer + path, root + openidConfiguration + path, root + path + openidConfiguration}
 }
 
-// sameIssuer compares issuers. One slash at the end makes no difference: what servers write of themselves and of others differs in it.
-func sameIssuer(a, b string) bool {
+// SameIssuer compares issuers. One slash at the end makes no difference: what servers write of themselves and of others differs in it.
+func SameIssuer(a, b string) bool {
 	return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 

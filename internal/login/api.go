@@ -39,15 +39,20 @@ func (p *Pages) api(verb string) http.Handler {
 			case who == nil:
 				answer(w, http.StatusUnauthorized, &Refused{Message: "the gateway does not know who you are", Hint: "name a key: --key-file, or $GOBLIN_KEY"})
 			default:
-				p.Act(w, r, verb, who)
+				p.act(w, r, verb, who)
 			}
 		})
 	}
 	return nil
 }
 
-// Act carries out begin, finish or logout for who, who is known to ask.
-func (p *Pages) Act(w http.ResponseWriter, r *http.Request, verb string, who *identity.Principal) {
+// For returns what carries out begin, finish or logout for who, whoever the connection is of: that of an operator.
+func (p *Pages) For(who *identity.Principal, verb string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.act(w, r, verb, who) })
+}
+
+// act carries out begin, finish or logout for who, who is known to ask.
+func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *identity.Principal) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	ctx, cancel := context.WithTimeout(r.Context(), deviceWait)
 	defer cancel()
@@ -58,13 +63,13 @@ func (p *Pages) Act(w http.ResponseWriter, r *http.Request, verb string, who *id
 		var wish Wish
 		if err = json.NewDecoder(r.Body).Decode(&wish); err == nil {
 			wish.Who = who
-			v, err = p.gateway.BeginLogin(ctx, wish)
+			v, err = p.to().BeginLogin(ctx, wish)
 		}
 	case "finish":
 		var brought Answer
 		if err = json.NewDecoder(r.Body).Decode(&brought); err == nil {
 			if brought.Who = who; brought.Login.May(who) {
-				v, err = struct{}{}, p.gateway.FinishLogin(ctx, brought)
+				v, err = struct{}{}, p.to().FinishLogin(ctx, brought)
 			} else {
 				err = ErrNotYours
 			}
@@ -73,7 +78,7 @@ func (p *Pages) Act(w http.ResponseWriter, r *http.Request, verb string, who *id
 		var wish Wish
 		if err = json.NewDecoder(r.Body).Decode(&wish); err == nil {
 			wish.Who = who
-			v, err = struct{}{}, p.gateway.Logout(ctx, wish)
+			v, err = struct{}{}, p.to().Logout(ctx, wish)
 		}
 	}
 	if err == nil {

@@ -67,3 +67,12 @@ func (k Key) May(who *identity.Principal) bool {
 	}
 	return who.ID == k.Lane
 }
+
+// notYet is a gateway that has not begun.
+type notYet struct{}
+
+var errNotYet = errors.New("the gateway is starting; try again")
+
+func (notYet) BeginLogin(context.Context, Wish) (Begun, error) { return Begun{}, errNotYet }
+func (notYet) FinishLogin(context.Context, Answer) error       { return errNotYet }
+func (notYet) Logout(context.Context, Wish) error              { return errNotYet }

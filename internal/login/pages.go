@@ -24,13 +24,13 @@ const (
 
 // Pages are the pages. Safe from any goroutine.
 type Pages struct {
-	gateway Gateway
-	base    func() string
-	now     func() time.Time
-	sealer  *sealer
+	base   func() string
+	now    func() time.Time
+	sealer *sealer
 
-	mu    sync.Mutex
-	flows map[string]flow // by state
+	mu      sync.Mutex
+	gateway Gateway
+	flows   map[string]flow // by state
 }
 
 // flow is a login under way in a browser.
@@ -41,8 +41,21 @@ type flow struct {
 }
 
 // New returns pages that stand under base, such as http://127.0.0.1:8730; "" = there are none now, and no URL is given.
-func New(gateway Gateway, base func() string) *Pages {
-	return &Pages{gateway: gateway, base: base, now: time.Now, sealer: newSealer(), flows: map[string]flow{}}
+func New(base func() string) *Pages {
+	return &Pages{gateway: notYet{}, base: base, now: time.Now, sealer: newSealer(), flows: map[string]flow{}}
+}
+
+// Serve has the gateway log in. Pages are made before it, as it is told their addresses.
+func (p *Pages) Serve(g Gateway) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gateway = g
+}
+
+func (p *Pages) to() Gateway {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.gateway
 }
 
 // URL is where the person logs in whose login it is; "" = nowhere.
@@ -66,6 +79,19 @@ func (p *Pages) Handler(path string) http.Handler {
 		return p.api(strings.TrimPrefix(rest, "api/"))
 	}
 	return http.HandlerFunc(p.page)
+}
+
+// Beside returns what serves the pages, and else what other does. nil pages are none.
+func (p *Pages) Beside(other func(path string) http.Handler) func(path string) http.Handler {
+	if p == nil {
+		return other
+	}
+	return func(path string) http.Handler {
+		if h := p.Handler(path); h != nil {
+			return h
+		}
+		return other(path)
+	}
 }
 
 // page shows the button of a ticket, and begins the login when it is pressed.
@@ -103,7 +129,7 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request, key Key) {
 	ctx, cancel := context.WithTimeout(r.Context(), waitAtAll)
 	defer cancel()
 	who := identity.From(r.Context())
-	begun, err := p.gateway.BeginLogin(ctx, Wish{Server: key.Entry, Catalog: key.Lane == "", Redirect: p.base() + prefix + callback, Who: who})
+	begun, err := p.to().BeginLogin(ctx, Wish{Server: key.Entry, Catalog: key.Lane == "", Redirect: p.base() + prefix + callback, Who: who})
 	if err != nil {
 		showError(w, http.StatusBadGateway, "The login cannot begin", err)
 		return
@@ -137,7 +163,7 @@ func (p *Pages) callback(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), waitAtAll)
 	defer cancel()
-	err := p.gateway.FinishLogin(ctx, Answer{
+	err := p.to().FinishLogin(ctx, Answer{
 		Login: f.login, State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"), Detail: q.Get("error_description"),
 		Who: identity.From(r.Context()),
 	})

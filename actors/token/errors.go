@@ -1,0 +1,50 @@
+package token
+
+import (
+	"errors"
+
+	"goblin-actor/internal/grant"
+)
+
+var (
+	// ErrNeedsLogin is in the error of a verdict when a person has to log in.
+	ErrNeedsLogin = errors.New("nobody is logged in at the server")
+	// ErrScope is in it when the login does not reach as far as the request.
+	ErrScope = errors.New("the login does not reach that far")
+	// ErrLoop is in it when the server refuses tokens that were granted a moment ago.
+	ErrLoop = errors.New("the server refuses tokens that were granted a moment ago")
+	// ErrExpired is returned to who waited for a login that took too long.
+	ErrExpired = errors.New("the login took too long; begin it again")
+	// ErrTooMany is returned when too many logins are under way.
+	ErrTooMany = errors.New("too many logins are under way; try again in some minutes")
+	// ErrOvertaken is returned to who waited for a login that was given up for another one.
+	ErrOvertaken = errors.New("the login was given up")
+
+	errGone = errors.New("the gateway is going, or the server is no longer configured")
+)
+
+// What requests are told.
+var (
+	errNoRefresh = &Error{"renew the login", ErrNeedsLogin, "there is no refresh token: log in again"}
+	errLoggedOut = &Error{"log in", ErrNeedsLogin, "somebody has logged out; log in again"}
+	errLoop      = &Error{"renew the login", ErrLoop, "log in again, or ask whoever runs the server why it refuses them"}
+)
+
+// Error says what could not be done about a login.
+type Error struct {
+	Op   string
+	Err  error
+	hint string
+}
+
+func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says what a person can do; "" = nothing is known.
+func (e *Error) Hint() string {
+	if e.hint != "" {
+		return e.hint
+	}
+	return grant.Hint(e.Err)
+}

@@ -1,0 +1,59 @@
+package token
+
+import (
+	"encoding/json"
+	"slices"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/grant"
+)
+
+const maxClients = 4 // registrations that are remembered, of different authorization servers or redirect URIs
+
+// record is what is known of a login, as the store keeps it.
+type record struct {
+	Server  string         `json:"server"` // the URL it was made for
+	Site    *grant.Site    `json:"site,omitempty"`
+	Client  grant.Client   `json:"client,omitzero"`
+	Token   grant.Token    `json:"token,omitzero"`    // Access "" = nobody is logged in
+	Asked   []string       `json:"asked,omitempty"`   // scopes
+	Clients []grant.Client `json:"clients,omitempty"` // who we are elsewhere; the newest last
+}
+
+// encode writes the record for the store.
+func (r *record) encode() message.Token {
+	raw, err := json.Marshal(r)
+	if err != nil || len(raw) > message.MaxTokenBytes {
+		return nil // it is of our own types, and each part has its bound
+	}
+	return raw
+}
+
+// decode reads a record, if it is one of that server with those settings: a token goes nowhere but where it was meant for.
+func decode(raw message.Token, server string, c grant.Config) (record, bool) {
+	var r record
+	if len(raw) == 0 || json.Unmarshal(raw, &r) != nil || r.Server != server {
+		return record{}, false
+	}
+	if r.Token.Access != "" && (r.Site == nil || c.ClientID != "" && c.ClientID != r.Client.ID || c.Issuer != "" && !grant.SameIssuer(c.Issuer, r.Site.Issuer)) {
+		return record{}, false
+	}
+	return r, true
+}
+
+// register notes who we are at an authorization server, unless the operator said that.
+func (r *record) register(c grant.Client) {
+	if c.Redirect == "" && c.Secret == "" || slices.Contains(r.Clients, c) {
+		return
+	}
+	r.Clients = append(slices.Clone(r.Clients), c)
+	if n := len(r.Clients); n > maxClients {
+		r.Clients = r.Clients[n-maxClients:]
+	}
+}
+
+// without is the record when nobody is logged in any more.
+func (r record) without() record {
+	r.Token, r.Asked = grant.Token{}, nil
+	return r
+}

@@ -1,0 +1,263 @@
+package token
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/authtest"
+	"goblin-actor/internal/grant"
+)
+
+func TestLoginFromTheFirstRefusalOn(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	status, v := w.get(w.handle)
+	if status != http.StatusUnauthorized || !errors.Is(v.Err, ErrNeedsLogin) || v.LoginURL != "https://us.example/login" {
+		t.Fatalf("without a login: %d, %+v", status, v)
+	}
+	w.logIn()
+	if status, v = w.get(w.handle); status != http.StatusOK {
+		t.Fatalf("with a login: %d, %+v", status, v)
+	}
+	if got := actortest.Of[message.LoginChanged](w.owner); len(got) != 2 || got[0].Phase != message.LoginNeeded || got[1].Phase != message.LoginPresent {
+		t.Errorf("the owner was told %+v", got)
+	}
+	// Another life of the same login.
+	again := w.opts
+	again.Login.Lane, again.Kept = "again", w.store.get("files")
+	h := w.spawn(again)
+	if status, v = w.get(h); status != http.StatusOK {
+		t.Errorf("after a restart: %d, %+v", status, v)
+	}
+	// The same record for a server elsewhere is not used.
+	elsewhere := again
+	elsewhere.Login.Lane, elsewhere.Agent = "elsewhere", agentOf(t, "https://other.example/mcp", grant.Config{})
+	if h = w.spawn(elsewhere); w.settled(h) != "none" || h.Authorization() != "" {
+		t.Error("a token is sent to a server that it is not for")
+	}
+}
+
+func (w *world) settled(h *Handle) string {
+	reply := make(chan any, 1)
+	h.Actor().Tell(message.Inspect{Reply: func(part any) { reply <- part }})
+	r, _ := (<-reply).(message.LoginReport)
+	return r.Phase
+}
+
+func TestRefusedTokenIsRenewed(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	w.logIn()
+	before := w.handle.Authorization()
+	w.issuer.Revoke(false)
+	if status, v := w.get(w.handle); status != http.StatusOK {
+		t.Fatalf("%d, %+v", status, v)
+	}
+	if w.handle.Authorization() == before || w.issuer.Refreshes() != 1 {
+		t.Errorf("%d refreshes", w.issuer.Refreshes())
+	}
+	w.issuer.Revoke(true)
+	if status, v := w.get(w.handle); status != http.StatusUnauthorized || !errors.Is(v.Err, ErrNeedsLogin) || w.handle.Authorization() != "" {
+		t.Fatalf("the login was revoked: %d, %+v", status, v)
+	}
+	if r, ok := decode(w.store.get("files"), w.server.URL, grant.Config{}); !ok || r.Token.Access != "" || len(r.Clients) != 1 {
+		t.Errorf("the store keeps %+v", r)
+	}
+	w.logIn()
+	if n := len(w.issuer.Seen("/register")); n != 1 {
+		t.Errorf("registered %d times", n)
+	}
+}
+
+// Another process has renewed the login with the refresh token that we have as well.
+func TestLoginOfAnotherProcessIsTakenOver(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	w.logIn()
+	kept := w.store.get("files")
+	other := w.opts
+	other.Login.Lane, other.Kept = "other", kept
+	h := w.spawn(other)
+	w.settled(h)
+	w.issuer.Revoke(false)
+	if status, v := w.get(w.handle); status != http.StatusOK {
+		t.Fatalf("%d, %+v", status, v)
+	}
+	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "invalid_grant" }) // as it is used up; that one forgives
+	if status, v := w.get(h); status != http.StatusOK || h.Authorization() != w.handle.Authorization() {
+		t.Fatalf("%d, %+v", status, v)
+	}
+}
+
+func TestDiskBeforeUse(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	w.logIn()
+	w.issuer.Revoke(false)
+	w.store.set(func() { w.store.silent = true })
+	sent := w.handle.Authorization()
+	verdict := w.handle.Refused(sent, http.StatusUnauthorized, nil)
+	for w.issuer.Refreshes() == 0 {
+		<-time.After(time.Millisecond)
+	}
+	select {
+	case v := <-verdict:
+		t.Fatalf("the store has not answered: %+v", v)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if w.handle.Authorization() != sent {
+		t.Error("a token is used that came with a refresh token which is not on disk")
+	}
+	w.handle.Actor().Tell(message.TokenKept{Key: "files", Err: "the disk is full"})
+	if v := <-verdict; !v.Again || w.handle.Authorization() == sent {
+		t.Errorf("what cannot be kept is not used either: %+v", v)
+	}
+}
+
+func TestRobot(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, func(o *Options) {
+		o.Robot, o.Agent.Config = true, grant.Config{ClientID: "robot", Secret: "secret"}
+	})
+	w.issuer.Client("robot", "secret")
+	if status, v := w.get(w.handle); status != http.StatusOK {
+		t.Fatalf("%d, %+v", status, v)
+	}
+	w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{"write"} })
+	if status, v := w.get(w.handle); status != http.StatusOK {
+		t.Errorf("a wider scope: %d, %+v", status, v)
+	}
+	if began := w.begin("local"); began.Err == nil || began.Hint == "" {
+		t.Error("a person may log in as a robot")
+	}
+}
+
+func TestStepUp(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{"read"} })
+	w.get(w.handle)
+	w.logIn()
+	if status, v := w.get(w.handle); status != http.StatusOK {
+		t.Fatalf("%d, %+v", status, v)
+	}
+	w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{"write"} })
+	status, v := w.get(w.handle)
+	if status != http.StatusForbidden || !errors.Is(v.Err, ErrScope) || v.LoginURL == "" || w.handle.Authorization() == "" {
+		t.Fatalf("%d, %+v", status, v)
+	}
+	w.logIn()
+	if status, v = w.get(w.handle); status != http.StatusOK {
+		t.Fatalf("%d, %+v", status, v)
+	}
+	if _, scopes, _ := w.issuer.Valid(w.handle.Authorization()[len("Bearer "):]); !slices.Equal(scopes, []string{"read", "write"}) {
+		t.Errorf("the login has the scopes %q", scopes)
+	}
+	for _, scope := range []string{"a", "b", "c"} {
+		w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{scope} })
+		w.get(w.handle)
+		w.logIn()
+	}
+	w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{"d"} })
+	if _, v = w.get(w.handle); !errors.Is(v.Err, ErrScope) || v.LoginURL != "" {
+		t.Errorf("there is no end to it: %+v", v)
+	}
+}
+
+func TestDevice(t *testing.T) {
+	w := newWorld(t, authtest.Faults{Polls: 1}, nil)
+	reply := make(chan message.LoginStarted, 1)
+	w.handle.Actor().Tell(message.BeginLogin{Who: "ada", Device: true, Reply: reply})
+	began := <-reply
+	if began.Err != nil || began.UserCode == "" || began.URL == "" {
+		t.Fatalf("%v", began.Err)
+	}
+	if done := w.finish("ada", url.Values{"state": {began.State}}); done.Err != nil {
+		t.Fatal(done.Err)
+	}
+	if status, v := w.get(w.handle); status != http.StatusOK {
+		t.Fatalf("%d, %+v", status, v)
+	}
+}
+
+func TestEndLogin(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	w.logIn()
+	token := w.handle.Authorization()[len("Bearer "):]
+	reply := make(chan message.LoginFinished, 1)
+	w.handle.Actor().Tell(message.EndLogin{Reply: reply})
+	if done := <-reply; done.Err != nil {
+		t.Error(done.Err)
+	}
+	if _, _, ok := w.issuer.Valid(token); ok || w.handle.Authorization() != "" || w.store.get("files") != nil {
+		t.Error("something of the login is left")
+	}
+}
+
+// What somebody else brings finishes nobody's login, and a login has one answer.
+func TestLoginIsBoundToWhoBeganIt(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	began := w.begin("ada")
+	answer := w.issuer.Approve(t, began.URL)
+	if done := w.finish("eve", answer); !errors.Is(done.Err, grant.ErrState) {
+		t.Errorf("eve finishes ada's login: %v", done.Err)
+	}
+	if done := w.finish("ada", answer); !errors.Is(done.Err, grant.ErrState) {
+		t.Errorf("a login that somebody else has seen goes on: %v", done.Err)
+	}
+	began = w.begin("ada")
+	answer = w.issuer.Approve(t, began.URL)
+	if done := w.finish("ada", answer); done.Err != nil {
+		t.Fatal(done.Err)
+	}
+	if done := w.finish("ada", answer); !errors.Is(done.Err, grant.ErrState) {
+		t.Errorf("the same answer twice: %v", done.Err)
+	}
+	if n := w.opts.Budget.taken.Load(); n != 0 {
+		t.Errorf("%d logins are said to be under way", n)
+	}
+}
+
+func TestLoginsUnderWayAreBounded(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	first := w.begin("ada")
+	for range mostOfOne {
+		if began := w.begin("ada"); began.Err != nil {
+			t.Fatal(began.Err)
+		}
+	}
+	if done := w.finish("ada", w.issuer.Approve(t, first.URL)); !errors.Is(done.Err, grant.ErrState) {
+		t.Errorf("the oldest goes on: %v", done.Err)
+	}
+	if n := w.report().Pending; n != mostOfOne {
+		t.Errorf("%d are under way", n)
+	}
+	if n := w.opts.Budget.taken.Load(); n != mostOfOne {
+		t.Errorf("%d are counted", n)
+	}
+	w.opts.Budget.taken.Store(underWayAtMost)
+	if began := w.begin("bob"); !errors.Is(began.Err, ErrTooMany) {
+		t.Errorf("got %v", began.Err)
+	}
+}
+
+// Whoever waits when the actor goes is answered.
+func TestStoppingAnswers(t *testing.T) {
+	w := newWorld(t, authtest.Faults{TokenDelay: 300 * time.Millisecond}, nil)
+	w.logIn()
+	verdict := w.handle.Refused(w.handle.Authorization(), http.StatusUnauthorized, nil)
+	w.report()
+	actortest.Stop(t, w.system)
+	if v := <-verdict; v.Again || v.Err == nil {
+		t.Errorf("got %+v", v)
+	}
+	if v := <-w.handle.Refused("Bearer x", http.StatusUnauthorized, nil); v.Err == nil {
+		t.Errorf("got %+v", v)
+	}
+	if done := w.finish("ada", url.Values{}); done.Err == nil {
+		t.Error("a login is finished by nobody")
+	}
+}
+
+var _ kernel.Logic = (*shell)(nil)
