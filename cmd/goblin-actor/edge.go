@@ -15,12 +15,14 @@ import (
 	"goblin-actor/internal/auth"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
 )
 
 // edge is what stands between clients and the gateway: who is let in, and the certificate that they see. One goroutine changes it;
 // listeners read it.
 type edge struct {
 	gate    *auth.Gate
+	rates   policy.Rates // of those who are let in
 	listens bool // false: there is one client, on stdin, who is asked nothing
 	secure  bool // listeners speak TLS; that stays as it was at the start
 	pair    atomic.Pointer[tls.Certificate]
@@ -58,7 +60,10 @@ func newEdge(cfg *config.Config, listens bool, to func(map[string]*identity.Prin
 
 // settingsOf is what the configuration says about who is let in.
 func (e *edge) settingsOf(cfg *config.Config) auth.Settings {
+	p := policy.Compile(cfg.Policy)
+	e.rates.Use(p)
 	s := auth.Settings{
+		Rights: p.Rights, Admin: p.Admin, Rates: &e.rates,
 		Proxies:  cfg.Proxies(),
 		MaxCalls: cfg.Limits.MaxInFlightPerPrincipal, MaxStreams: cfg.Limits.MaxSessions,
 	}
