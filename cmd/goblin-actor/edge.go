@@ -23,8 +23,8 @@ import (
 type edge struct {
 	gate    *auth.Gate
 	rates   policy.Rates // of those who are let in
-	listens bool // false: there is one client, on stdin, who is asked nothing
-	secure  bool // listeners speak TLS; that stays as it was at the start
+	listens bool         // false: there is one client, on stdin, who is asked nothing
+	secure  bool         // listeners speak TLS; that stays as it was at the start
 	pair    atomic.Pointer[tls.Certificate]
 	log     *slog.Logger
 }
