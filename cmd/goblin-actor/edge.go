@@ -22,10 +22,10 @@ import (
 // listeners read it.
 type edge struct {
 	gate    *auth.Gate
-	listens bool // false: there is one client, on stdin, who is asked nothing
-	secure  bool // listeners speak TLS; that stays as it was at the start
+	rates   policy.Rates // of those who are let in
+	listens bool         // false: there is one client, on stdin, who is asked nothing
+	secure  bool         // listeners speak TLS; that stays as it was at the start
 	pair    atomic.Pointer[tls.Certificate]
-	rates   policy.Rates
 	gateway atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
 	log     *slog.Logger
 }
@@ -56,10 +56,11 @@ func (e *edge) changed(principals map[string]*identity.Principal) {
 
 // settingsOf is what the configuration says about who is let in.
 func (e *edge) settingsOf(cfg *config.Config) auth.Settings {
-	roles := policy.Compile(cfg.Policy)
-	e.rates.Use(roles)
+	p := policy.Compile(cfg.Policy)
+	e.rates.Use(p)
 	s := auth.Settings{
-		Proxies: cfg.Proxies(), Rights: roles.Rights, Rates: &e.rates,
+		Rights: p.Rights, Admin: p.Admin, Rates: &e.rates,
+		Proxies:  cfg.Proxies(),
 		MaxCalls: cfg.Limits.MaxInFlightPerPrincipal, MaxStreams: cfg.Limits.MaxSessions,
 	}
 	if e.listens {

@@ -21,7 +21,8 @@ type Settings struct {
 
 	// Rights are those of a key, or of who is not asked (local), in the writing of identity.Principal. nil = "" for everybody.
 	Rights func(roles []string, key string, local bool) string
-	Rates  Rates // nil = none
+	Admin  func(rights string) identity.Admin // what those rights permit of what operators do; nil = nothing, but who is not asked may all
+	Rates  Rates                              // nil = none
 }
 
 // Rates say how often somebody may ask. Safe from any goroutine; it does not block.
@@ -104,13 +105,16 @@ func (g *Gate) install(s Settings) error {
 	if rights := s.rights(nil, "", true); rights != "" {
 		who := *identity.Local
 		who.Rights = rights
+		if s.Admin != nil {
+			who.Admin = s.Admin(rights)
+		}
 		next.local = &who
 	}
 	var err error
 	if s.Keys != "" {
 		var keys []Key
 		if keys, err = Load(s.Keys); err == nil || was.keys == nil || was.Keys != s.Keys {
-			next.keys = newKeySet(keys, s.rights, was.keys)
+			next.keys = newKeySet(keys, s.rights, s.Admin, was.keys)
 		} else {
 			next.keys = was.keys
 		}

@@ -28,13 +28,16 @@ type entry struct {
 type rightsOf func(roles []string, key string, local bool) string
 
 // newKeySet makes a set. What before had of the same principals goes on: what they have under way, and unchanged principals as they are.
-func newKeySet(keys []Key, rights rightsOf, before *keySet) *keySet {
+func newKeySet(keys []Key, rights rightsOf, admin func(string) identity.Admin, before *keySet) *keySet {
 	old := before.byID()
 	set := &keySet{of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
 	for _, k := range keys {
 		who := &identity.Principal{
 			ID: identity.ViaKey + ":" + k.Name, Name: k.Name, Via: identity.ViaKey,
 			Projects: slugs(k.Projects), Expires: k.Expires, Rights: rights(slugs(k.Roles), k.Name, false),
+		}
+		if admin != nil {
+			who.Admin = admin(who.Rights)
 		}
 		e := &entry{sum: k.Sum, who: who}
 		if was := old[who.ID]; was != nil {
