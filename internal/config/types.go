@@ -3,6 +3,8 @@ package config
 import (
 	"log/slog"
 	"time"
+
+	"goblin-actor/internal/secret"
 )
 
 // The tags are the schema; decode.go, show.go, diff.go and the page docs/config.md all read them:
@@ -95,6 +97,8 @@ type Config struct {
 
 	Path  string   // the file it came from; "" = none
 	Files []string // all files that were read for it, itself first
+
+	Secrets secret.Values // what people are not to be shown: of what references stand for, and of what is written out
 }
 
 // Server is one entry of mcpServers. It has a command (a program that speaks on stdin and stdout) or URLs, never both.
