@@ -30,7 +30,9 @@ import (
 	"goblin-actor/actors/store"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/masterkey"
 	"goblin-actor/internal/policy"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
@@ -49,8 +51,12 @@ type Options struct {
 
 	LoginURL func(message.LoginKey) string // where a person logs in at a server; nil, or "" = nowhere
 	State    string                        // path of the state file; "" = what is learned is kept in memory
+	Secrets  *secret.Redactor              // what people are not to be shown; nil = nothing is known
 	Desks    int                           // how many actors share the clients without sessions; 0 = one for each processor
-	Fate     kernel.Fate                   // runs the actors of a simulated world; nil = goroutines and the clock
+
+	// Master finds the key that seals what is secret in the state file; nil = one in a file beside it.
+	Master func() (*masterkey.Master, error)
+	Fate   kernel.Fate // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -251,7 +257,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case refuseSession:
 		a.open.Refuse(a.why)
 	case startStore:
-		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
+		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Master: g.Master, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
 		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Log: g.Log}
 		self.Next(registryStarted{registry.Spawn(self, o)})
@@ -262,7 +268,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
-			Logins: g.Logins, LoginURL: g.LoginURL,
+			Logins: g.Logins, LoginURL: g.LoginURL, Secrets: g.Secrets,
 		})
 		self.Next(poolStarted{a.server.Name, ref})
 	case startDesks:

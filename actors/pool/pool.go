@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/stream"
 	"goblin-actor/protocol/upstream"
@@ -32,6 +33,7 @@ type Options struct {
 	Open     Opener                        // nil = processes and URLs
 	Logins   Logins                        // nil = what the server needs to know of us stands in its headers
 	LoginURL func(message.LoginKey) string // where a person logs in; "" or nil = nowhere
+	Secrets  *secret.Redactor              // what people are not to be shown
 }
 
 // Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http, sse).
@@ -70,7 +72,7 @@ type pool struct {
 }
 
 func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	return step(p.state, now, msg, out)
+	return step(p.state, now, p.shown(msg), out)
 }
 
 type (
@@ -143,7 +145,7 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	}
 	open, transport := opener(a.entry, a.own)
 	ref := backend.Spawn(self, name, backend.Options{
-		Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: open, Transport: transport, Links: p.Links,
+		Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: p.quiet(open), Transport: transport, Links: p.Links,
 		Announce: a.announce, Catalog: a.catalog, Legacy: a.legacy, Metrics: p.Metrics, Known: a.known, Before: a.before,
 		Log: logOf(p.Log, a), Seed: p.Seed + uint64(a.number),
 	})

@@ -133,19 +133,23 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	level := new(slog.LevelVar)
-	log := newLogger(cfg.Log, level, cmd.ErrOrStderr())
+	known := knownOf(cfg)
+	log := newLogger(cfg.Log, level, known.Writer(cmd.ErrOrStderr()))
 	e, err := newEdge(cfg, false, log)
 	if err != nil {
 		return err
 	}
 	defer e.gate.Close()
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(stateDir, log)})
+	state := statePath(stateDir, log)
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known})
 	if err != nil {
 		return err
 	}
 	following, unfollow := context.WithCancel(ctx)
 	defer unfollow()
-	go newReloading(cfg, cfg.Listen, g, nil, e, level, log).follow(following)
+	r := newReloading(cfg, cfg.Listen, g, nil, e, level, log)
+	r.known = known
+	go r.follow(following)
 	err = serveStdio(ctx, g, cfg, e, project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if stopErr := stopGateway(g, 0); stopErr != nil {
 		log.Warn("not everything ended in time", "err", stopErr)

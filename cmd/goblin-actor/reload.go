@@ -9,6 +9,7 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
 )
@@ -25,6 +26,7 @@ type reloading struct {
 	edge   *edge
 	ill    bool // what the edge was last told could not be read
 	level  *slog.LevelVar
+	known  *secret.Redactor // hears what is secret in the newest configuration; nil = nobody does
 	log    *slog.Logger
 
 	asked chan chan<- error // somebody wants the file read now; the answer has room for one
@@ -48,6 +50,7 @@ func (r *reloading) reload() error {
 		r.g.ReloadFailed(err)
 		return fmt.Errorf("%w: %w", status.ErrNotReloaded, err)
 	}
+	r.known.Replace(fromConfiguration, secretsOf(r.cfg, next)...)
 	if len(r.listen) > 0 {
 		next.Listen = r.listen
 	}

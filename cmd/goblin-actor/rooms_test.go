@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"tui":              {"internal/status"},
 
 	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store", "actors/meta",
-		"protocol/downstream", "protocol/stream", "internal/login"}, actorMayImport...),
+		"protocol/downstream", "protocol/stream", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/filter", "internal/policy", "internal/status"},
 	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/identity", "internal/status"},

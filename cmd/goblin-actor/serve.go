@@ -81,12 +81,14 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		}
 		errOut = quietOnTerminal(errOut)
 	}
-	events := new(status.Events)
+	known := knownOf(cfg)
+	events := &status.Events{Known: known.Cut}
 	level := new(slog.LevelVar)
-	handler := newLogger(cfg.Log, level, errOut).Handler()
+	handler := newLogger(cfg.Log, level, known.Writer(errOut)).Handler()
 	var lines *terminalLog // nil: nobody sits there
 	if isTerminal(errOut) && cfg.Log.Format == "text" {
 		lines = newTerminalLog(errOut, handler, level, time.Now())
+		lines.known = known.Cut
 		handler = lines
 	}
 	log := slog.New(events.Record(handler))
@@ -99,7 +101,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(o.stateDir, log)})
+	state := statePath(o.stateDir, log)
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known})
 	if err != nil {
 		return err
 	}
@@ -115,7 +118,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	g.Listening(addresses)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := newReloading(cfg, o.listen, g, server, e, level, log)
-	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }, Reload: r.ask}
+	r.known = known
+	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }, Reload: r.ask}
 	socket := openSocket(listeners[0], source, user(g, cfg, log), log)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}

@@ -55,7 +55,7 @@ func private(src status.Source, user User) http.Handler {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+	return shown(src, mux)
 }
 
 // get lets only GET and HEAD through.
