@@ -12,6 +12,7 @@ import (
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/inprocess"
+	"goblin-actor/internal/secret"
 )
 
 const (

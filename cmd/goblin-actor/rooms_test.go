@@ -16,7 +16,7 @@ const module = "goblin-actor"
 // "*" = every room. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"*"},
-	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/status"},
+	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/secret", "internal/status"},
 	"bench":            {"protocol", "internal/demo", "bench/plot"},
 	"bench/plot":       {},
 	"tui":              {"internal/status"},
