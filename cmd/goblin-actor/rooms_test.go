@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/identity", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,
-	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote"}, actorMayImport...), // it spawns backends
+	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it spawns backends
 	"actors/backend":  append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                            // it never sees a client's exchange
 	"actors/edge":     append([]string{"protocol/downstream", "internal/identity"}, actorMayImport...),
 	"actors/session":  append([]string{"actors/edge", "protocol/stream", "protocol/downstream"}, actorMayImport...), // it never sees a server's link
@@ -89,6 +89,7 @@ var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", 
 var foreign = map[string][]string{
 	"github.com/asynkron/protoactor-go":       {"actors/kernel"},
 	"github.com/orcaman/concurrent-map":       {"actors/kernel"},
+	"github.com/zalando/go-keyring":           {"internal/keyring"},
 	"github.com/valyala/fasthttp":             {"protocol/downstream", "protocol/upstream/remote"},
 	"github.com/rivo/tview":                   {"tui"},
 	"github.com/gdamore/tcell":                {"tui"},
