@@ -311,12 +311,12 @@ func (g *Gateway) admitTo(projects []string) {
 	g.change(func(e *edge.Entrance) { e.Projects = known })
 }
 
-// admitLocal gives whoever is not asked who he is what the policy says of him, and returns that.
+// admitLocal takes the policy, gives whoever is not asked who he is what it says of him, and returns that.
 func (g *Gateway) admitLocal(p *policy.Policy) *identity.Principal {
 	rights := p.Rights(nil, "", true)
 	who := *identity.Local
 	who.Rights, who.Admin = rights, p.Admin(rights)
-	g.change(func(e *edge.Entrance) { e.Local = &who })
+	g.change(func(e *edge.Entrance) { e.Policy, e.Local = p, &who })
 	return &who
 }
 

@@ -81,6 +81,7 @@ func itemOf(e *catalog.Entry) status.Item {
 		s, _ := protocol.Unquote(span.Of(p.Raw)) // "" for what is absent or no string
 		return short(s)
 	}
+	item.Other, item.Internal, item.ReadOnly = e.Spelling(), e.Server.Internal, e.ReadOnly()
 	item.Name, item.Title, item.Description, item.MIMEType = text(p.Name), text(p.Title), text(p.Description), text(p.MIMEType)
 	if size, err := strconv.ParseInt(string(p.Size.Of(p.Raw)), 10, 64); err == nil && size >= 0 {
 		item.Size = size

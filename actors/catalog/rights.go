@@ -32,11 +32,17 @@ func (r *rights) permits(it *item) policy.Set {
 	}
 	j := &judged{r.policy, r.policy.Permits(&policy.Item{
 		Kind: it.kind, Server: it.server.Name, Internal: it.server.Internal, Public: it.public, Own: it.own, Other: it.other,
-		ReadOnly: it.kind == protocol.Tools && readOnly(it.item),
+		ReadOnly: it.entry.ReadOnly(),
 	})}
 	it.entry.judged.Store(j)
 	return j.permits
 }
+
+// Spelling is, of a resource or template, another URI that clients may use; "" = there is none.
+func (e *Entry) Spelling() string { return e.item.other }
+
+// ReadOnly reports whether a tool's server says that it only reads.
+func (e *Entry) ReadOnly() bool { return e.Kind == protocol.Tools && readOnly(e.item.item) }
 
 // readOnly reports whether a tool says that it only reads. MCP 2025-11-25, server/tools, annotations. Who says it twice says nothing.
 func readOnly(item protocol.Item) bool {

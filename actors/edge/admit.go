@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -17,7 +18,8 @@ type Entrance struct {
 	Projects map[string]bool // those there are
 	Bound    string          // project of the client on stdin and stdout (--project); "" = its requests say
 
-	Local *identity.Principal // whoever is not asked who he is; nil = identity.Local
+	Policy *policy.Policy      // says whether a project is there for whoever asks; nil = it is
+	Local  *identity.Principal // whoever is not asked who he is; nil = identity.Local
 
 	Newest map[string]*identity.Principal // by id: principals that have changed since the start; nil = it is nobody any more
 	Epoch  uint64                         // counts these changes
@@ -70,7 +72,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 
 // open reports whether there is a project of that name for whoever asks.
 func (e *Entrance) open(project string, who *identity.Principal) bool {
-	return e.Projects[project] && who.May(project)
+	return e.Projects[project] && who.May(project) && e.Policy.Counts(identity.Of(who).Rights, project)
 }
 
 // known is who asks, as it is known now: the request may have come in pieces since it was found out.

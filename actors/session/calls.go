@@ -17,7 +17,7 @@ import (
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := edge.Aim(s.view, x)
 	if !s.seekers.Again {
-		out = edge.CountDenied(t.Denied, nil, s.key, out)
+		out = edge.CountDenied(t.Denied, s.who, s.key, out)
 	}
 	if fault != nil || t.Unlisted {
 		if out, done := s.seek(x, fault, out); done {

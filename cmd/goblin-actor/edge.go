@@ -15,34 +15,25 @@ import (
 	"goblin-actor/internal/auth"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
 )
 
 // edge is what stands between clients and the gateway: who is let in, and the certificate that they see. One goroutine changes it;
 // listeners read it.
 type edge struct {
 	gate    *auth.Gate
-	listens bool // false: there is one client, on stdin, who is asked nothing
-	secure  bool // listeners speak TLS; that stays as it was at the start
+	rates   policy.Rates // of those who are let in
+	listens bool         // false: there is one client, on stdin, who is asked nothing
+	secure  bool         // listeners speak TLS; that stays as it was at the start
 	pair    atomic.Pointer[tls.Certificate]
+	gateway atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
 	log     *slog.Logger
 }
 
-// revoker is told of principals that have changed, and with nil of those that are nobody any more.
-type revoker interface {
-	Principals(changed map[string]*identity.Principal)
-}
-
-// revoke tells the gateway, once there is one.
-func revoke(g *actors.Gateway, changed map[string]*identity.Principal) {
-	if r, ok := any(g).(revoker); ok && g != nil {
-		r.Principals(changed)
-	}
-}
-
-// newEdge reads keys and certificate, if the gateway listens; whose keys change is told to.
-func newEdge(cfg *config.Config, listens bool, to func(map[string]*identity.Principal), log *slog.Logger) (*edge, error) {
+// newEdge reads keys and certificate, if the gateway listens.
+func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) {
 	e := &edge{listens: listens, secure: listens && cfg.TLS.On(), log: log}
-	e.gate = auth.NewGate(auth.Options{Log: log, Changed: to})
+	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed})
 	if err := e.loadPair(cfg); err != nil {
 		return nil, &exitError{exitConfig, err, "tls: {cert: …, key: …} names a certificate and its private key, both PEM"}
 	}
@@ -56,9 +47,19 @@ func newEdge(cfg *config.Config, listens bool, to func(map[string]*identity.Prin
 	return e, nil
 }
 
+// changed tells the gateway, once there is one, of principals that are others now, or nobody any more.
+func (e *edge) changed(principals map[string]*identity.Principal) {
+	if g := e.gateway.Load(); g != nil {
+		g.Principals(principals)
+	}
+}
+
 // settingsOf is what the configuration says about who is let in.
 func (e *edge) settingsOf(cfg *config.Config) auth.Settings {
+	p := policy.Compile(cfg.Policy)
+	e.rates.Use(p)
 	s := auth.Settings{
+		Rights: p.Rights, Admin: p.Admin, Rates: &e.rates,
 		Proxies:  cfg.Proxies(),
 		MaxCalls: cfg.Limits.MaxInFlightPerPrincipal, MaxStreams: cfg.Limits.MaxSessions,
 	}

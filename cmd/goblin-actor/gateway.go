@@ -13,7 +13,6 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
 )
 
@@ -137,8 +136,7 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	level := new(slog.LevelVar)
 	known := knownOf(cfg)
 	log := newLogger(cfg.Log, level, known.Writer(cmd.ErrOrStderr()))
-	var g *actors.Gateway
-	e, err := newEdge(cfg, false, func(changed map[string]*identity.Principal) { revoke(g, changed) }, log)
+	e, err := newEdge(cfg, false, log)
 	if err != nil {
 		return err
 	}
@@ -146,7 +144,7 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	state := statePath(stateDir, log)
 	pages, endPages := login.Standalone()
 	defer endPages()
-	g, err = actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
 	if err != nil {
 		return err
 	}

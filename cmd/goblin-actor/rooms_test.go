@@ -16,7 +16,7 @@ const module = "goblin-actor"
 // "*" = every room. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"*"},
-	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/status"},
+	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/secret", "internal/status"},
 	"bench":            {"protocol", "internal/demo", "bench/plot"},
 	"bench/plot":       {},
 	"tui":              {"internal/status"},
@@ -28,8 +28,8 @@ var mayImport = map[string][]string{
 	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/identity", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,
-	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote"}, actorMayImport...), // it spawns backends
-	"actors/backend":  append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                            // it never sees a client's exchange
+	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it spawns backends
+	"actors/backend":  append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // it never sees a client's exchange
 	"actors/edge":     append([]string{"protocol/downstream", "internal/identity"}, actorMayImport...),
 	"actors/session":  append([]string{"actors/edge", "protocol/stream", "protocol/downstream"}, actorMayImport...), // it never sees a server's link
 	"actors/desk":     append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
@@ -90,6 +90,7 @@ var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", 
 var foreign = map[string][]string{
 	"github.com/asynkron/protoactor-go":       {"actors/kernel"},
 	"github.com/orcaman/concurrent-map":       {"actors/kernel"},
+	"github.com/zalando/go-keyring":           {"internal/keyring"},
 	"github.com/valyala/fasthttp":             {"protocol/downstream", "protocol/upstream/remote"},
 	"github.com/rivo/tview":                   {"tui"},
 	"github.com/gdamore/tcell":                {"tui"},

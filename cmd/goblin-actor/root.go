@@ -40,6 +40,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		newCalls(),
 		newTUI(),
 		newDoctor(),
+		newKeyCommand(),
 		newAdd(),
 		newRemove(),
 		newEnable(),
@@ -51,6 +52,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		newBenchCommand(),
 		newDemo(),
 		newConfigCommand(),
+		newPolicyCommand(),
 		newMigrate(),
 		newVersion(),
 	)

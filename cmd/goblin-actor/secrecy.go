@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/keyring"
 	"goblin-actor/internal/masterkey"
 	"goblin-actor/internal/secret"
 )
@@ -27,6 +30,27 @@ func secretsOf(was, next *config.Config) []string { return slices.Concat(was.Sec
 // masterOf finds the master key of the state file at path; "" = none is needed.
 func masterOf(path string, log *slog.Logger) func() (*masterkey.Master, error) {
 	return func() (*masterkey.Master, error) {
-		return masterkey.Load(masterkey.Options{Dir: filepath.Dir(path), Getenv: os.Getenv, Log: log})
+		o := masterkey.Options{Dir: filepath.Dir(path), Getenv: os.Getenv, Keyring: userKeyring{}, Log: log}
+		switch where := os.Getenv(masterkey.Variable); where {
+		case "":
+		case "keyring":
+			o.Move = true
+		default:
+			return nil, fmt.Errorf("%s is %q, want keyring or nothing", masterkey.Variable, where)
+		}
+		return masterkey.Load(o)
 	}
 }
+
+// userKeyring is the keyring of this session.
+type userKeyring struct{}
+
+func (userKeyring) Get(name string) (string, error) {
+	value, err := keyring.Get(name)
+	if errors.Is(err, keyring.ErrNotFound) {
+		err = masterkey.ErrNotFound
+	}
+	return value, err
+}
+
+func (userKeyring) Set(name, value string) error { return keyring.Set(name, value) }

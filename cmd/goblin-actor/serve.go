@@ -18,7 +18,6 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
@@ -94,8 +93,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		handler = lines
 	}
 	log := slog.New(events.Record(handler))
-	var g *actors.Gateway
-	e, err := newEdge(cfg, true, func(changed map[string]*identity.Principal) { revoke(g, changed) }, log)
+	e, err := newEdge(cfg, true, log)
 	if err != nil {
 		return err
 	}
@@ -106,10 +104,11 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	}
 	pages := loginPages(cfg, listeners, e.gate.Asks)
 	state := statePath(o.stateDir, log)
-	g, err = actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
 	if err != nil {
 		return err
 	}
+	e.gateway.Store(g)
 	pages.Serve(g)
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	server.Keep(cfg.Forwarded())
@@ -207,7 +206,7 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *edge, pages *login.P
 	return downstream.Options{
 		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.Hosts(),
 		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
-		Other: pages.Beside(admin.Public(g, g.Metrics())), Admission: e.gate, Local: e.gate.Local, TLS: e.tls(),
+		Other: pages.Beside(admin.Public(g, g.Metrics())), Admission: e.gate, TLS: e.tls(),
 	}
 }
 

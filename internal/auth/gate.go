@@ -21,7 +21,8 @@ type Settings struct {
 
 	// Rights are those of a key, or of who is not asked (local), in the writing of identity.Principal. nil = "" for everybody.
 	Rights func(roles []string, key string, local bool) string
-	Rates  Rates // nil = none
+	Admin  func(rights string) identity.Admin // what those rights permit of what operators do; nil = nothing, but who is not asked may all
+	Rates  Rates                              // nil = none
 }
 
 // Rates say how often somebody may ask. Safe from any goroutine; it does not block.
@@ -41,7 +42,8 @@ type Denial struct {
 // Options are what a Gate tells the rest of the gateway.
 type Options struct {
 	Log *slog.Logger
-	// Changed is told of principals whose rights are others now, and with nil of those that are nobody any more. Calls do not overlap.
+	// Changed is told of principals that have come, or whose rights are others now, and with nil of those that are nobody any more. Calls
+	// do not overlap.
 	Changed func(map[string]*identity.Principal)
 	// Denied is told of denials, of one network or principal no more than some a minute. nil = not asked for.
 	Denied func(Denial)
@@ -103,31 +105,35 @@ func (g *Gate) install(s Settings) error {
 	if rights := s.rights(nil, "", true); rights != "" {
 		who := *identity.Local
 		who.Rights = rights
+		if s.Admin != nil {
+			who.Admin = s.Admin(rights)
+		}
 		next.local = &who
 	}
 	var err error
 	if s.Keys != "" {
 		var keys []Key
 		if keys, err = Load(s.Keys); err == nil || was.keys == nil || was.Keys != s.Keys {
-			next.keys = newKeySet(keys, s.rights, was.keys)
+			next.keys = newKeySet(keys, s.rights, s.Admin, was.keys)
 		} else {
 			next.keys = was.keys
 		}
 	}
-	changed := map[string]*identity.Principal{}
+	gone, come := was.keys.changedTo(next.keys)
 	switch {
-	case was.keys != nil && next.keys != nil:
-		changed = was.keys.changedTo(next.keys)
-	case was.keys != nil:
-		changed = was.keys.changedTo(&keySet{})
-	case next.keys != nil:
-		changed[identity.LocalID] = nil // whoever came without being asked
+	case was.keys == nil && next.keys != nil:
+		gone[identity.LocalID] = nil // whoever came without being asked
+	case was.keys != nil && next.keys == nil:
+		come[identity.LocalID] = next.local
 	}
-	if next.keys == nil && was.keys == nil && !same(was.local, next.local) {
-		changed[identity.LocalID] = next.local
+	for id, who := range come {
+		if !who.Expires.IsZero() && !time.Now().Before(who.Expires) {
+			come[id] = nil
+		}
 	}
 	g.state.Store(next)
-	g.tell(changed)
+	g.tell(gone)
+	g.tell(come)
 	g.expire()
 	return err
 }
@@ -178,9 +184,6 @@ func (g *Gate) Close() {
 		g.timer.Stop()
 	}
 }
-
-// Local is who is not asked: on stdin, and over HTTP without auth.
-func (g *Gate) Local() *identity.Principal { return g.state.Load().local }
 
 // Asks reports whether every request has to be admitted: clients say who they are, or what they may is limited although they need not.
 func (g *Gate) Asks() bool {

@@ -27,14 +27,17 @@ func NewKey() (key string, sum Sum) {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails: the program ends instead
 	secret := keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])
-	key = secret + string(checkOf([]byte(secret)))
+	check := checkOf([]byte(secret))
+	key = secret + string(check[:])
 	return key, sha256.Sum256([]byte(key))
 }
 
 // checkOf is the checksum of what stands before it.
-func checkOf(secret []byte) []byte {
-	sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(secret))
-	return base64.RawURLEncoding.AppendEncode(make([]byte, 0, 6), sum)
+func checkOf(secret []byte) (check [keyLength - secretLength]byte) {
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], crc32.ChecksumIEEE(secret))
+	base64.RawURLEncoding.Encode(check[:], sum[:])
+	return check
 }
 
 // sumOf is the sum of what a client says is a key; false when it cannot be one: something is missing or mistyped.
@@ -42,12 +45,13 @@ func sumOf(key []byte) (sum Sum, ok bool) {
 	if len(key) < secretLength || string(key[:len(keyPrefix)]) != keyPrefix {
 		return sum, false
 	}
-	secret := key[:secretLength:secretLength]
-	check := checkOf(secret)
-	if len(key) != keyLength || string(key[secretLength:]) != string(check) {
+	check := checkOf(key[:secretLength])
+	if len(key) != keyLength || string(key[secretLength:]) != string(check[:]) {
 		return sum, false
 	}
-	return sha256.Sum256(append(secret, check...)), true
+	var whole [keyLength]byte
+	copy(whole[copy(whole[:], key[:secretLength]):], check[:])
+	return sha256.Sum256(whole[:]), true
 }
 
 // IsKey reports whether the text has the form of a key.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
 )
 
 // keySet is the keys in force. Immutable, but for what its entries count.
@@ -27,13 +28,16 @@ type entry struct {
 type rightsOf func(roles []string, key string, local bool) string
 
 // newKeySet makes a set. What before had of the same principals goes on: what they have under way, and unchanged principals as they are.
-func newKeySet(keys []Key, rights rightsOf, before *keySet) *keySet {
+func newKeySet(keys []Key, rights rightsOf, admin func(string) identity.Admin, before *keySet) *keySet {
 	old := before.byID()
 	set := &keySet{of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
 	for _, k := range keys {
 		who := &identity.Principal{
 			ID: identity.ViaKey + ":" + k.Name, Name: k.Name, Via: identity.ViaKey,
-			Projects: k.Projects, Expires: k.Expires, Rights: rights(k.Roles, k.Name, false),
+			Projects: slugs(k.Projects), Expires: k.Expires, Rights: rights(slugs(k.Roles), k.Name, false),
+		}
+		if admin != nil {
+			who.Admin = admin(who.Rights)
 		}
 		e := &entry{sum: k.Sum, who: who}
 		if was := old[who.ID]; was != nil {
@@ -73,20 +77,34 @@ func (s *keySet) byID() map[string]*entry {
 	return of
 }
 
-// changedTo says which principals of s are others in next: the newest value, nil for those that are gone. A key of the same name with
-// another sum is somebody else, who may not go on with what the first one had.
-func (s *keySet) changedTo(next *keySet) map[string]*identity.Principal {
-	changed, after := map[string]*identity.Principal{}, next.byID()
-	for _, e := range s.list {
-		now := after[e.who.ID]
-		switch {
-		case now == nil, now.sum != e.sum:
-			changed[e.who.ID] = nil
-		case now.who != e.who:
-			changed[e.who.ID] = now.who
+// slugs are names as the configuration's roles and projects have them.
+func slugs(names []string) []string {
+	if names == nil {
+		return nil
+	}
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = protocol.Slug(name)
+	}
+	return out
+}
+
+// changedTo says who is gone in next, and which principals have come, or are others. A key of the same name with another sum is
+// both: somebody else, who may not go on with what the first one had.
+func (s *keySet) changedTo(next *keySet) (gone, come map[string]*identity.Principal) {
+	gone, come = map[string]*identity.Principal{}, map[string]*identity.Principal{}
+	before, after := s.byID(), next.byID()
+	for id, e := range before {
+		if now := after[id]; now == nil || now.sum != e.sum {
+			gone[id] = nil
 		}
 	}
-	return changed
+	for id, e := range after {
+		if was := before[id]; was == nil || was.sum != e.sum || was.who != e.who {
+			come[id] = e.who
+		}
+	}
+	return gone, come
 }
 
 // same compares principals of one id.

@@ -21,6 +21,7 @@ func (d *decoder) tls(to *TLS, n *node, at place) {
 func (d *decoder) roles(to *[]Role, n *node, at place) {
 	d.entries(n, at, func(name string, m member, here place) {
 		r := Role{Name: name, Written: m.key, Admin: "none"}
+		d.report.origins[here.path] = origin{file: d.file, line: m.line, column: m.column}
 		d.fields(reflect.ValueOf(&r).Elem(), "", m.value, here)
 		for key, filter := range map[string]Filter{"tools": r.Tools, "prompts": r.Prompts, "resources": r.Resources} {
 			if len(filter.Rename) > 0 {

@@ -224,3 +224,16 @@ func configHome(getenv func(string) string) string {
 func isDesktopFile(name string) bool {
 	return strings.EqualFold(filepath.Base(name), desktopFile)
 }
+
+// Peek is Load for those who want to know one thing of a file that may have faults: whatever could be read of it. The Config is nil only
+// when the file cannot be read at all.
+func Peek(path string) (*Config, Report) {
+	data, err := readFile(path)
+	if err != nil {
+		return Load(path)
+	}
+	d := newDecoder(path, os.LookupEnv)
+	d.reads(path)
+	cfg := d.whole(data)
+	return cfg, d.finish()
+}

@@ -24,6 +24,9 @@ const (
 func fromFile(o Options) (*Master, error) {
 	path := filepath.Join(o.Dir, File)
 	m, err := readFile(path, o.Keyring)
+	if err == nil && o.Move && m.file != "" {
+		return moved(m, o)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
@@ -33,13 +36,12 @@ func fromFile(o Options) (*Master, error) {
 	secret := make([]byte, keyLength)
 	_, _ = rand.Read(secret) // never fails
 	written, where := base64.RawStdEncoding.EncodeToString(secret), path
-	if o.Keyring != nil {
-		name := make([]byte, 8)
-		_, _ = rand.Read(name)
-		entry := "master-" + hex.EncodeToString(name)
-		if o.Keyring.Set(entry, written) == nil {
-			written, where = inRing+entry, "the user's keyring"
+	if o.Move {
+		entry, err := enter(o.Keyring, written)
+		if err != nil {
+			return nil, err
 		}
+		written, where = inRing+entry, "the user's keyring"
 	}
 	switch err := publish(path, written+"\n"); {
 	case errors.Is(err, fs.ErrExist): // another gateway was first
@@ -49,6 +51,37 @@ func fromFile(o Options) (*Master, error) {
 		o.Log.Info("what is secret in the state file is sealed with a new master key", "kept", where)
 	}
 	return readFile(path, o.Keyring)
+}
+
+// enter makes an entry for a key and returns its name.
+func enter(ring Keyring, written string) (entry string, err error) {
+	if ring == nil {
+		return "", fmt.Errorf("%w: there is no keyring", ErrUnreachable)
+	}
+	name := make([]byte, 8)
+	_, _ = rand.Read(name)
+	entry = "master-" + hex.EncodeToString(name)
+	if err := ring.Set(entry, written); err != nil {
+		return "", fmt.Errorf("%w: put it into the user's keyring: %w", ErrUnreachable, err)
+	}
+	return entry, nil
+}
+
+// moved puts a key that is in its file into the keyring. It stays the same, so that all it has sealed opens.
+func moved(m *Master, o Options) (*Master, error) {
+	entry, err := enter(o.Keyring, base64.RawStdEncoding.EncodeToString(m.secret))
+	if err != nil {
+		return nil, err
+	}
+	temporary, err := temporaryFile(m.file, inRing+entry+"\n")
+	if err == nil {
+		err = os.Rename(temporary, m.file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: put it into the user's keyring: %w", ErrUnreachable, err)
+	}
+	o.Log.Info("the master key of the state file is in the user's keyring now")
+	return &Master{secret: m.secret}, nil
 }
 
 // readFile returns what the file says. An entry that the keyring has lost is one that nobody will find again: the file goes, and
@@ -101,19 +134,12 @@ func lost(path string, err error) error {
 
 // publish makes the file, whole, unless it is there.
 func publish(path, text string) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), File+".*") // 0600
+	temporary, err := temporaryFile(path, text)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(temporary.Name()) }()
-	_, err = temporary.WriteString(text)
-	if closeErr := temporary.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.Link(temporary.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
+	defer func() { _ = os.Remove(temporary) }()
+	if err := os.Link(temporary, path); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // a file system without links
@@ -122,6 +148,19 @@ func publish(path, text string) error {
 	}
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
+}
+
+// temporaryFile is a new file beside path.
+func temporaryFile(path, text string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), File+".*") // 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
 }
 
 func readSmall(path string, limit int64) ([]byte, error) {

@@ -27,6 +27,8 @@ const (
 const (
 	// Credential is the name of the credential that holds the key, where systemd gives one.
 	Credential = "goblin-actor.key"
+	// Variable is the name of the variable that is "keyring" where the key shall go there.
+	Variable = "GOBLIN_MASTER_KEY"
 	// File is the name of the key's file in the directory of the state file.
 	File = "master.key"
 
@@ -53,6 +55,7 @@ type Options struct {
 	Dir     string              // of the state file
 	Getenv  func(string) string // nil = os.Getenv
 	Keyring Keyring             // nil = there is none
+	Move    bool                // a new key goes into the keyring, and one that is in the file too
 	Log     *slog.Logger        // hears where a new key is kept; nil = nobody
 }
 

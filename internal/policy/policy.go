@@ -8,6 +8,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/filter"
 	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
 )
 
 // Nobody are the rights of whoever has no role: nothing is permitted. "" are those where there is no policy.
@@ -50,7 +51,7 @@ func (p *Policy) Rights(roles []string, key string, local bool) string {
 	for i := range p.roles {
 		name := p.roles[i].rules.Name
 		bound := slices.ContainsFunc(p.bind, func(b config.Binding) bool { return b.Role == name && binds(&b, key, local) })
-		if bound || slices.Contains(roles, name) {
+		if bound || slices.ContainsFunc(roles, func(r string) bool { return protocol.Slug(r) == name }) {
 			names = append(names, name)
 		}
 	}

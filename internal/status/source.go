@@ -70,8 +70,11 @@ type Items struct {
 // Item is a tool, prompt, resource or resource template. Its texts are the server's: they may hold anything.
 type Item struct {
 	Server      string `json:"server"`
-	Public      string `json:"public"`   // name, URI or template text that clients see
-	Original    string `json:"original"` // the server's own
+	Public      string `json:"public"`             // name, URI or template text that clients see
+	Original    string `json:"original"`           // the server's own
+	Other       string `json:"other,omitempty"`    // of resources and templates: another URI that clients may use
+	ReadOnly    bool   `json:"readOnly,omitempty"` // of tools: their server says that they only read
+	Internal    bool   `json:"internal,omitempty"` // it is one of the gateway's own
 	Name        string `json:"name,omitempty"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`

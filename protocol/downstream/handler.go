@@ -217,6 +217,5 @@ type Options struct {
 	Budget          *stream.Budget
 	Other           func(path string) http.Handler // /healthz, /metrics …: small handlers for other paths; nil result = 404
 	Admission       Admission                      // who asks; nil = everybody is identity.Local
-	Local           func() *identity.Principal     // who is on stdin; nil = identity.Local
 	TLS             *tls.Config                    // HTTPS on every listener; nil = plain HTTP
 }

@@ -87,13 +87,7 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, handler Handle
 // stdioRemote is the Origin.Remote of a client on a pipe.
 const stdioRemote = "stdio"
 
-func (s *stdioServer) origin() Origin {
-	o := Origin{Stdio: true, Remote: stdioRemote}
-	if s.o.Local != nil {
-		o.Who = s.o.Local()
-	}
-	return o
-}
+func (*stdioServer) origin() Origin { return Origin{Stdio: true, Remote: stdioRemote} }
 
 // farewell waits until what was asked has been answered and written. Streams of subscriptions/listen are never
 // answered: for them the client has gone.
