@@ -100,8 +100,8 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                              // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                              // a foreign peer in tests
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                                                // a foreign peer in tests
 	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/login", "internal/authtest"}, // demo: names of statuses
 	"golang.org/x/perf":                       {"bench"},
 	"golang.org/x/time":                       {"internal/policy"},

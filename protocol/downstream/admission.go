@@ -119,7 +119,7 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 }
 
 // requestOf fills in the connection's Request: one for all of its requests costs no allocation.
-func (s *Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) *Request {
+func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) *Request {
 	if c.asked == nil {
 		c.asked = new(Request)
 	}

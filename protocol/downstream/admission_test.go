@@ -73,7 +73,7 @@ func TestAdmissionOfEveryRoute(t *testing.T) {
 		open:   func(s *EventStream) { reached.Add(1); s.Refuse(404, nil, 0) },
 		delete: func(x *Exchange) { reached.Add(1); x.Accept() },
 	}
-	other := func(path string) http.Handler {
+	other := func(string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			reached.Add(1)
 			fmt.Fprint(w, identity.From(r.Context()))
