@@ -135,6 +135,21 @@ func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader
 	return c.asked
 }
 
+// mayContinue is false, and the request answered, for who shows no credential where one is wanted. All else is for handle to find.
+func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
+	a := s.options.Admission
+	if a == nil || !a.Asks() {
+		return true
+	}
+	var h knownHeader
+	c := ctx.Conn().(*serverConn)
+	path, query, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte("?"))
+	if h.scan(ctx.Request.Header.RawHeaders()) != refusedNothing || h.authorization != nil || h.host == nil || isOpen(path) || s.welcome(ctx, c, &h) != refusedNothing {
+		return true
+	}
+	return s.admit(ctx, c, &h, path, query)
+}
+
 // refuseWho answers who is not admitted. Like refuse it reads nothing of a body that is not here.
 func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, r *Refusal) {
 	s.counters.refused[refusedAdmission].Add(1)
