@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"tests/interop":     {"*"},
 	"tests/conformance": {"*"},
 	"tests/faults":      {"*"},
+	"tests/proxy":       {"*"},
 	"tests/sim":         {"*"},
 	"tests/rows":        {"*"},
 	"tests/attacks":     {"*"},
