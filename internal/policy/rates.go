@@ -20,7 +20,11 @@ const busy = time.Second
 // principal and for nothing else: whoever has a hundred connections has one bucket. Safe from any goroutine. The zero value counts nothing until
 // there is a policy.
 type Rates struct {
+	// Reported is told of who sends too much, once a second, where the policy only reports. nil = nobody is. Set before Rates are used.
+	Reported func(principal string)
+
 	mu      sync.Mutex
+	told    time.Time
 	policy  *Policy
 	buckets Buckets[string]
 }
@@ -43,7 +47,15 @@ func (r *Rates) Allow(now time.Time, principal, rights string) (retryAfter time.
 	if limit.Requests == 0 {
 		return 0, true
 	}
-	return r.buckets.Take(now, principal, limit)
+	retryAfter, ok = r.buckets.Take(now, principal, limit)
+	if !ok && r.policy.report {
+		if now.Sub(r.told) >= time.Second && r.Reported != nil {
+			r.told = now
+			r.Reported(principal)
+		}
+		return 0, true
+	}
+	return retryAfter, ok
 }
 
 // Buckets are a bounded number of buckets. Not safe from several goroutines: its owner is an actor, or holds a lock. The zero value is ready.
