@@ -13,6 +13,9 @@ import (
 // among them.
 const maxBuckets = 16384
 
+// maxLimits is of how many different rights it is remembered what the policy says.
+const maxLimits = 1024
+
 // busy is after what time whoever finds no room among them comes back.
 const busy = time.Second
 
@@ -26,6 +29,7 @@ type Rates struct {
 	mu      sync.Mutex
 	told    time.Time
 	policy  *Policy
+	limits  map[string]config.Rate // by rights: what the policy says of them
 	buckets Buckets[string]
 }
 
@@ -33,7 +37,7 @@ type Rates struct {
 func (r *Rates) Use(p *Policy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.policy = p
+	r.policy, r.limits = p, map[string]config.Rate{}
 }
 
 // Allow counts a request of a principal that has the rights. When it is one too many it says after what time there is room again.
@@ -43,7 +47,14 @@ func (r *Rates) Allow(now time.Time, principal, rights string) (retryAfter time.
 	if r.policy == nil {
 		return 0, true
 	}
-	limit := r.policy.Rate(rights)
+	limit, known := r.limits[rights]
+	if !known {
+		if len(r.limits) >= maxLimits {
+			clear(r.limits)
+		}
+		limit = r.policy.Rate(rights)
+		r.limits[rights] = limit
+	}
 	if limit.Requests == 0 {
 		return 0, true
 	}
