@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -56,6 +57,9 @@ const maxClientInfo = 256
 func ClientOf(x *downstream.Exchange) (address string, info []byte) {
 	address = downstream.HostOf(x.Origin.Remote)
 	info = x.Params.MetaClientInfo.Of(x.Frame.Raw)
+	if x.Frame.M == protocol.MethodInitialize {
+		info = x.Params.ClientInfo.Of(x.Frame.Raw)
+	}
 	if len(info) == 0 || !onLoopback(address) {
 		return address, nil
 	}
