@@ -97,6 +97,15 @@ type theft struct {
 	until  time.Time
 }
 
+// leave lets go of what came of it.
+func (s *theft) leave() {
+	for _, x := range s.wires {
+		if x != nil {
+			x.Leave()
+		}
+	}
+}
+
 // intrude uses something that was stolen, now and then.
 func (w *world) intrude() {
 	if w.intruder == nil {
@@ -132,8 +141,9 @@ func (w *world) stealSession(c *client) {
 		})
 		for i, id := range []string{c.session, madeUp} {
 			x, refused := w.intruder.Post([]byte(raw), origin(id))
-			if refused != nil {
-				return // there is no room for anything
+			if refused != nil { // there is no room for anything
+				s.leave()
+				return
 			}
 			s.wires[i] = x
 		}
@@ -167,6 +177,7 @@ func (w *world) stealState(c *client) {
 			capabilities, tool, c.sealed.nonce, state)
 		x, refused := w.intruder.Post([]byte(raw), o)
 		if refused != nil {
+			s.leave()
 			return
 		}
 		s.wires[i] = x
@@ -192,9 +203,7 @@ func (w *world) stolen(c *client, s *theft) {
 			w.fate.After(time.Second, look)
 			return
 		}
-		for _, x := range s.wires {
-			x.Leave()
-		}
+		s.leave()
 		w.judge(c, s)
 	}
 	w.fate.After(time.Second, look)
