@@ -339,3 +339,28 @@ func TestStatusTellsWho(t *testing.T) {
 	<-done
 	<-done
 }
+
+// What a server says on a principal's own connection is for the sessions of that principal.
+func TestLogsOnAPrincipalsConnection(t *testing.T) {
+	server := &actortest.Server{Tools: []string{"a"}, Logging: true}
+	w := serveWeb(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
+		withAuth(c)
+		c.Servers[0].Isolation, c.Servers[0].MaxBackends = "principal", 4
+	})
+	streams := map[string]*events{}
+	for _, name := range []string{"alice", "bob"} {
+		id := w.opens(name, "/mcp")
+		streams[name], _ = w.listen("/mcp", by(name, "Mcp-Session-Id", id)...)
+		if name == "alice" {
+			w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_a"}}`, by(name, "Mcp-Session-Id", id)...)
+		}
+	}
+	_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"of alice's files"}}`))
+	if got := streams["alice"].soon(); !strings.Contains(got, "of alice's files") {
+		t.Errorf("alice is told %q", got)
+	}
+	server.SetTools(true, "a", "b")
+	for got := streams["bob"].data(); !strings.Contains(got, "list_changed"); got = streams["bob"].data() {
+		t.Errorf("bob is told %s", got)
+	}
+}
