@@ -113,6 +113,7 @@ func (w *world) intrude() {
 	}
 	c := w.clients[w.crng.IntN(len(w.clients))]
 	switch {
+	case w.crng.IntN(4) > 0:
 	case c.modern && c.sealed != nil:
 		w.stealState(c)
 	case !c.modern && c.state == "ready":
