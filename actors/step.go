@@ -105,13 +105,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		for _, ref := range s.sessions.All() {
 			out = append(out, kernel.Tell(ref, m))
 		}
-	case message.ServerLog: // it may be about anybody's calls
-		if s.config.Auth.On() {
-			return out
-		}
-		for _, ref := range s.sessions.All() {
-			out = append(out, kernel.Tell(ref, m))
-		}
+	case message.ServerLog:
+		return s.serverLog(m, out)
 	case message.Published:
 		was := s.snapshot
 		s.snapshot = m.Snapshot
