@@ -25,7 +25,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func options(t *testing.T) Options { return Options{Keys: testKeys, Log: quiet(t)} }
+func options(t *testing.T) Options { return Options{Keys: found(testKeys), Log: quiet(t)} }
 
 // writeLog writes a log with n calls and returns its path.
 func writeLog(t *testing.T, n int, change func(*Settings)) string {
@@ -115,3 +115,5 @@ func TestFilesAreOneChain(t *testing.T) {
 		t.Errorf("pruned: got %+v %v", r, r.Fault)
 	}
 }
+
+func found(keys *Keys) func() (*Keys, error) { return func() (*Keys, error) { return keys, nil } }
