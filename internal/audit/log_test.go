@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"encoding/hex"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -117,3 +118,11 @@ func TestFilesAreOneChain(t *testing.T) {
 }
 
 func found(keys *Keys) func() (*Keys, error) { return func() (*Keys, error) { return keys, nil } }
+
+var now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+
+func sumOf(line []byte) (sum [32]byte) {
+	raw, _ := hex.DecodeString(SumOf(line))
+	copy(sum[:], raw)
+	return sum
+}
