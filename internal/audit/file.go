@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -197,6 +198,15 @@ func firstLine(f io.ReaderAt) (Line, error) {
 		return Line{}, fmt.Errorf("it is of format %d, written by a later version", line.Format)
 	}
 	return line, nil
+}
+
+// KeyOf is the key that a file of a log names as that of its signatures.
+func KeyOf(f io.ReaderAt) (ed25519.PublicKey, error) {
+	line, err := firstLine(f)
+	if err != nil {
+		return nil, err
+	}
+	return ParseKey(line.Key)
 }
 
 // lastLine is the last whole line of what a file ends with, and how many bytes come after it; nil when there is none.
