@@ -19,7 +19,10 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 		{"one put in", func(l [][]byte) [][]byte { return append(l[:5:5], append([][]byte{l[7]}, l[5:]...)...) }, 6, "lines n=6 to n=7 are gone"},
 		{"one twice", func(l [][]byte) [][]byte { return append(l[:5:5], append([][]byte{l[4]}, l[5:]...)...) }, 6, "does not follow"},
 		{"two exchanged", func(l [][]byte) [][]byte { l[5], l[6] = l[6], l[5]; return l }, 6, "lines n=6 to n=6 are gone"},
-		{"a number changed", func(l [][]byte) [][]byte { l[9] = bytes.Replace(l[9], []byte(`"n":10,`), []byte(`"n":11,`), 1); return l }, 10, "its number is 11, after 9"},
+		{"a number changed", func(l [][]byte) [][]byte {
+			l[9] = bytes.Replace(l[9], []byte(`"n":10,`), []byte(`"n":11,`), 1)
+			return l
+		}, 10, "its number is 11, after 9"},
 		{"no JSON", func(l [][]byte) [][]byte { l[9] = []byte("rubbish\n"); return l }, 10, "no line of an audit log"},
 		{"too long", func(l [][]byte) [][]byte { l[9] = append(bytes.Repeat([]byte("x"), 2*maxLine), '\n'); return l }, 10, "longer than"},
 		{"the last newline gone", func(l [][]byte) [][]byte { l[len(l)-1] = bytes.TrimSuffix(l[len(l)-1], []byte("\n")); return l }, 52, "the newline at its end is gone"},

@@ -217,7 +217,7 @@ func (w *writer) shift(done int) {
 func (w *writer) forget() {
 	clear(w.batch)
 	w.batch = w.batch[:0]
-	if cap(w.batch) > 4*batch {
+	if cap(w.batch) > 8*batch {
 		w.batch = nil
 	}
 	if cap(w.buf) > maxSpare {
