@@ -9,7 +9,7 @@ import (
 
 // What a record costs whoever makes it and the writer together: the queue never fills.
 func BenchmarkRecord(b *testing.B) {
-	l, err := Open(settings(filepath.Join(b.TempDir(), "audit.jsonl")), Options{Keys: testKeys, Log: slog.New(slog.DiscardHandler)})
+	l, err := Open(settings(filepath.Join(b.TempDir(), "audit.jsonl")), Options{Keys: found(testKeys), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestARecordAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() { buf = c.append(buf[:0], &r) }); n > 0 {
 		t.Errorf("a line takes %v allocations", n)
 	}
-	l := New(Options{Keys: testKeys})
+	l := New(options(t))
 	l.flags.Store(uint32(On))
 	l.waiting = make([]entry, 0, 4096)
 	if n := testing.AllocsPerRun(1000, func() { l.Record(r) }); n > 0 {

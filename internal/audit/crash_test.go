@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 func writeForEver(path string) {
 	s := settings(path)
 	s.Size = 256 << 10
-	l, err := Open(s, Options{Keys: testKeys, Log: slog.New(slog.DiscardHandler)})
+	l, err := Open(s, Options{Keys: found(testKeys), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		panic(err)
 	}

@@ -309,7 +309,7 @@ func TestALogGoesOnAfterTheNewestRotatedFile(t *testing.T) {
 
 func TestAnotherKeyBeginsAnotherFile(t *testing.T) {
 	path := writeLog(t, 5, nil)
-	l, err := Open(settings(path), Options{Keys: NewKeys([32]byte{9}), Log: quiet(t)})
+	l, err := Open(settings(path), Options{Keys: found(NewKeys([32]byte{9})), Log: quiet(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
