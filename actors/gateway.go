@@ -354,6 +354,7 @@ func (g *Gateway) Principals(changed map[string]*identity.Principal) {
 		maps.Copy(newest, changed)
 		e.Newest, e.Epoch = newest, e.Epoch+1
 	})
+	g.recordPrincipals(changed)
 	g.self.Tell(message.Principals{Newest: e.Newest, Epoch: e.Epoch})
 }
 

@@ -12,6 +12,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 )
 
 const callModern = `,"name":"one_add","arguments":{"secret":"hush"}`
@@ -128,5 +129,26 @@ func TestReloadMovesTheAuditLog(t *testing.T) {
 	}
 	if got := told(auditLines(t, other)); !slices.Equal(got, []string{"stop"}) {
 		t.Errorf("after: got %q", got)
+	}
+}
+
+// Who takes another's session is told nothing; the log is told who it was.
+func TestAStolenSessionTellsItsStory(t *testing.T) {
+	path, set := audited(t, nil)
+	t.Run("while it runs", func(t *testing.T) {
+		w := serveWeb(t, oneTool(), func(c *config.Config) { withAuth(c); set(c) })
+		session := w.opens("alice", "/mcp")
+		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_ask","arguments":{}}}`
+		w.do("POST", "/mcp", call, by("alice", "Mcp-Session-Id", session)...)
+		if r := w.do("POST", "/mcp", call, by("mallory", "Mcp-Session-Id", session)...); r.status != 404 {
+			t.Errorf("got %d", r.status)
+		}
+		w.do("DELETE", "/mcp", "", by("mallory", "Mcp-Session-Id", session)...)
+		w.gateway.Principals(map[string]*identity.Principal{"key:alice": nil})
+	})
+	want := []string{"start", "call key:alice tools/call one ask allow ok", "denied key:mallory tools/call deny SESSION_OF_ANOTHER", "key key:alice revoked",
+		"stop", "denied key:mallory tools/call deny SESSION_OF_ANOTHER"} // the second attempt is counted
+	if got := told(auditLines(t, path)); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

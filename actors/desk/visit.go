@@ -193,7 +193,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 	s.calls[seq] = v
 	s.byID[v.requester(x)] = seq
 	out = append(out, kernel.Act(edge.Watch{X: x, Seq: seq}))
-	v.record = edge.RecordOf(s.audit, x, &v.Call, m.View.Project)
+	v.record = edge.RecordOf(s.audit, x, &v.Call, m.View.Project, t.Denied)
 	if v.record != nil && s.audit.Has(audit.Both) {
 		out = edge.AuditBegin(v.record, s.shown(seq), out)
 	}

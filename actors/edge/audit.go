@@ -30,13 +30,23 @@ func (a Audited) Note(log *audit.Log, session string, perform func(reply any)) {
 	})
 }
 
+// What decided, where it was no single rule.
+const (
+	ruleNone   = "no role permits it"
+	ruleReport = "no role permits it; the policy only reports"
+	ruleOwner  = "it is another principal's"
+)
+
 // RecordOf is what the audit log is told of a call; nil when there is no log.
-func RecordOf(log audit.Flags, x *downstream.Exchange, c *call.Call, project string) *audit.Record {
+func RecordOf(log audit.Flags, x *downstream.Exchange, c *call.Call, project string, denied *Denied) *audit.Record {
 	if !log.Has(audit.On) {
 		return nil
 	}
 	r := recordOf(x, project)
 	r.Server, r.Item = c.Server, c.Item
+	if denied != nil {
+		r.Rule = ruleReport
+	}
 	return r
 }
 
@@ -83,7 +93,24 @@ func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	}
 	r.Server = fault.Server
 	judge(r, fault)
+	if first > 0 {
+		if denied, ok := out[first-1].Act.(Denied); ok && !denied.Report && denied.Method == x.Frame.M { // its client is told that it is not there
+			r.Outcome, r.Rule, r.Server, r.Item = string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
+		}
+	}
 	return audited(log, r, first, out)
+}
+
+// AuditStranger tells the log of a principal who wants something of a session that is not theirs; to them it does not exist.
+func AuditStranger(log audit.Flags, who *identity.Principal, o *downstream.Origin, what string, out []kernel.Effect) []kernel.Effect {
+	if !log.Has(audit.On) {
+		return out
+	}
+	who = identity.Of(who)
+	return append(out, kernel.Act(Audited{Record: &audit.Record{
+		Event: audit.EventDenied, Who: who.ID, Via: who.Via, Peer: downstream.HostOf(o.Remote), Method: what, Decision: audit.Deny, Rule: ruleOwner,
+		Outcome: "SESSION_OF_ANOTHER",
+	}}))
 }
 
 // judge notes how a fault of ours is called, and whether it means that somebody may not.
@@ -93,7 +120,7 @@ func judge(r *audit.Record, fault *protocol.Fault) {
 	}
 	r.Outcome = string(fault.Name)
 	switch fault.Name {
-	case protocol.PolicyDenied, protocol.InsufficientScope, protocol.RequestStateInvalid,
+	case protocol.PolicyDenied, protocol.InsufficientScope, protocol.RateLimited, protocol.RequestStateInvalid,
 		protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound, protocol.UnknownProject: // or it is there, and not for them
 		r.Decision = audit.Deny
 	}

@@ -68,7 +68,7 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 	h.asTask, h.Limits.Patient = r.AsTask, r.Waits()
 	put(&s.calls, s.seq, h)
 	put(&s.byID, string(id), s.seq)
-	h.record = edge.RecordOf(s.audit, x, &h.Call, s.key.Project)
+	h.record = edge.RecordOf(s.audit, x, &h.Call, s.key.Project, t.Denied)
 	if h.record != nil && s.audit.Has(audit.Both) {
 		out = edge.AuditBegin(h.record, s.shown(h.Seq), out)
 	}

@@ -112,7 +112,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	switch m := msg.(type) {
 	case message.Inbound:
 		if !s.isTheirs(m.Who) {
-			return append(out, kernel.Act(notFound{m.Exchange}))
+			x := m.Exchange
+			return edge.AuditStranger(s.audit, m.Who, &x.Origin, x.Frame.MethodText(), append(out, kernel.Act(notFound{x})))
 		}
 		s.lastSeen = now
 		return s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out))
@@ -156,7 +157,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.published(now, m, out)
 	case message.StreamOpened:
 		if !s.isTheirs(m.Who) {
-			return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404}))
+			return edge.AuditStranger(s.audit, m.Who, &m.Stream.Origin, "stream", append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404})))
 		}
 		s.lastSeen = now
 		return s.streamOpened(now, m, s.renew(now, m.Who, m.Epoch, out))
@@ -174,7 +175,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.undelivered(m, out)
 	case message.EndSession:
 		if !s.isTheirs(m.Who) {
-			return append(out, kernel.Act(notFound{m.Exchange}))
+			x := m.Exchange
+			return edge.AuditStranger(s.audit, m.Who, &x.Origin, "end", append(out, kernel.Act(notFound{x})))
 		}
 		if refusal := edge.Belongs(m.Admitted, s.key, nil); refusal != nil {
 			return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
