@@ -76,7 +76,8 @@ func auditFault(path string) string {
 }
 
 func sameFile(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
+	absolute, err := filepath.Abs(a)
+	if other, otherErr := filepath.Abs(b); err == nil && otherErr == nil && absolute == other {
 		return true
 	}
 	is, err := os.Stat(a)
