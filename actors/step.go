@@ -123,7 +123,11 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		for key, value := range m.Tokens {
 			out = append(out, kernel.Act(rememberToken{key, value}))
 		}
-		return s.begin(out)
+		return s.begin(s.remembered(m, out))
+	case message.RememberAudit:
+		return append(out, kernel.Tell(s.store, m))
+	case auditFailed:
+		return s.auditFailed(m, out)
 	case message.RememberCatalog:
 		return s.rememberCatalog(m, out)
 	case registryStarted:
