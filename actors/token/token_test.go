@@ -154,7 +154,7 @@ func TestStepUp(t *testing.T) {
 	if _, scopes, _ := w.issuer.Valid(w.handle.Authorization()[len("Bearer "):]); !slices.Equal(scopes, []string{"read", "write"}) {
 		t.Errorf("the login has the scopes %q", scopes)
 	}
-	for _, scope := range []string{"a", "b", "c"} {
+	for _, scope := range []string{"a", "b"} {
 		w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{scope} })
 		w.get(w.handle)
 		w.logIn()
