@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks
+.PHONY: help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,6 +112,12 @@ attacks: ## each attack against the code as it is and against a build without wh
 
 matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
 	go test -count=1 -timeout 1h -v -run TestMatrix ./$(INTEROP)
+
+keyring: ## the keyring of a session of its own (gnome-keyring and dbus-run-session are needed)
+	@command -v gnome-keyring-daemon >/dev/null && command -v dbus-run-session >/dev/null || \
+		{ echo "NOT TRIED: gnome-keyring-daemon and dbus-run-session are needed: apt-get install gnome-keyring dbus" >&2; exit 1; }
+	dbus-run-session -- sh -c 'echo | HOME=$$(mktemp -d) gnome-keyring-daemon --unlock --components=secrets >/dev/null && \
+		go test -count=1 -v ./internal/keyring -run "TestKeyring$$" -keyring'
 
 clean: ## removes what was built
 	rm -rf bin bench/results

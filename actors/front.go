@@ -114,7 +114,8 @@ func (f front) session(id string) (kernel.Reference, bool) {
 // the client sees; else its requests may name one.
 func (g *Gateway) Stdio(ctx context.Context, project string) (downstream.Handler, error) {
 	reply := make(chan kernel.Reference, 1)
-	g.self.Tell(message.OpenStdio{Admitted: message.Admitted{View: catalog.Key{Project: project}}, Reply: reply})
+	local := g.entrance.Load().Local
+	g.self.Tell(message.OpenStdio{Admitted: message.Admitted{Who: local, View: message.Narrowed(catalog.Key{Project: project}, local)}, Reply: reply})
 	select {
 	case ref := <-reply:
 		if ref.IsZero() {
@@ -154,13 +155,15 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 		return
 	}
 	if x.Batch == nil && x.Frame.M == protocol.NotificationCancelled {
-		f.cancelled(x) // it may mean a modern request: not every client says the era in a cancellation
+		f.cancelled(x, admitted) // it may mean a modern request: not every client says the era in a cancellation
 	}
 	f.session.Tell(message.Inbound{Exchange: x, Admitted: admitted})
 }
 
 func (f stdioFront) Open(stream *downstream.EventStream) {
-	f.session.Tell(message.StreamOpened{Stream: stream})
+	f.session.Tell(message.StreamOpened{Stream: stream, Admitted: message.Admitted{Who: stream.Origin.Who}})
 }
 
-func (f stdioFront) Delete(x *downstream.Exchange) { f.session.Tell(message.EndSession{Exchange: x}) }
+func (f stdioFront) Delete(x *downstream.Exchange) {
+	f.session.Tell(message.EndSession{Exchange: x, Admitted: message.Admitted{Who: x.Origin.Who}})
+}

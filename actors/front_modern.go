@@ -17,7 +17,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 	switch x.Frame.Kind {
 	case protocol.KindNotification:
 		if x.Origin.Stdio && x.Frame.M == protocol.NotificationCancelled {
-			g.cancelled(x)
+			g.cancelled(x, admitted)
 		}
 		x.Accept() // the core defines no other, and none over HTTP; any is accepted
 		return
@@ -51,7 +51,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 			return
 		}
 		state, err := sealer.Open(text, time.Now())
-		if err != nil {
+		if err != nil || !state.IsOf(admitted.Principal()) { // whoever has stolen one does not even learn that it is one
 			message.RefuseModern(x, &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"})
 			return
 		}
@@ -81,8 +81,8 @@ func (g *Gateway) desk(number int) (kernel.Reference, bool) {
 }
 
 // cancelled tells the desk of stdin and stdout, and the streams that listen there, that a request may be theirs.
-func (g *Gateway) cancelled(x *downstream.Exchange) {
-	m := message.Withdrawal{Remote: x.Origin.Remote, RequestID: string(x.Params.RequestID.Of(x.Frame.Raw))}
+func (g *Gateway) cancelled(x *downstream.Exchange, admitted message.Admitted) {
+	m := message.Withdrawal{Principal: admitted.Principal(), Remote: x.Origin.Remote, RequestID: string(x.Params.RequestID.Of(x.Frame.Raw))}
 	if desk, ok := g.desk(0); ok {
 		desk.Tell(m)
 	}

@@ -22,6 +22,7 @@ type web struct {
 	t       *testing.T
 	url     string
 	gateway *Gateway
+	people  people // who clients are where the configuration has auth
 }
 
 // serveWeb starts it over the servers; open, if given, takes their place.
@@ -58,8 +59,13 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
-	s.Keep(cfg.Forwarded())
+	w := &web{t: t, url: "http://" + l.Addr().String(), gateway: g}
+	front, kept := g.Front(), cfg.Forwarded()
+	if cfg.Auth.On() {
+		front, kept = asked{front, &w.people}, append(kept, headerWho)
+	}
+	s := downstream.NewServer(front, downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
+	s.Keep(kept)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
@@ -73,7 +79,6 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 		}
 		<-served
 	})
-	w := &web{t, "http://" + l.Addr().String(), g}
 	w.settle(g, len(cfg.Servers))
 	return w
 }

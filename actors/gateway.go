@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"runtime"
 	"strconv"
@@ -28,7 +29,12 @@ import (
 	"goblin-actor/actors/session"
 	"goblin-actor/actors/store"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/masterkey"
+	"goblin-actor/internal/policy"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
 	"goblin-actor/protocol/stream"
 )
@@ -41,12 +47,16 @@ type Options struct {
 	Version string // of the program, told to clients
 	Log     *slog.Logger
 	Open    pool.Opener // how to reach servers; nil = processes and URLs
-	Logins  pool.Logins // how to log in at servers; nil = nobody does
+	Logins  pool.Logins // how to log in at servers; nil = by OAuth
 
 	LoginURL func(message.LoginKey) string // where a person logs in at a server; nil, or "" = nowhere
 	State    string                        // path of the state file; "" = what is learned is kept in memory
+	Secrets  *secret.Redactor              // what people are not to be shown; nil = nothing is known
 	Desks    int                           // how many actors share the clients without sessions; 0 = one for each processor
-	Fate     kernel.Fate                   // runs the actors of a simulated world; nil = goroutines and the clock
+
+	// Master finds the key that seals what is secret in the state file; nil = one in a file beside it.
+	Master func() (*masterkey.Master, error)
+	Fate   kernel.Fate // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -58,8 +68,9 @@ type Gateway struct {
 	changes *status.CatalogChanges
 	budget  *stream.Budget
 	links   *backend.Links
+	logins  *logins
 
-	entrance atomic.Pointer[edge.Entrance] // what admit knows; replaced with each catalog that has other projects
+	entrance atomic.Pointer[edge.Entrance] // what admit knows; replaced when projects, policy or principals change
 
 	desks  int // how many
 	turn   atomic.Uint64
@@ -73,7 +84,12 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	if err := config.CheckNesting(os.Getenv); err != nil {
 		return nil, err
 	}
+	guarded, err := newLogins(cfg.Egress.Allow)
+	if err != nil {
+		return nil, fmt.Errorf("egress.allow: %w", err)
+	}
 	g := &Gateway{
+		logins:  guarded,
 		system:  kernel.New(kernel.Options{Logger: o.Log, Fate: o.Fate}),
 		metrics: status.NewMetrics(),
 		changes: status.NewCatalogChanges(),
@@ -82,8 +98,10 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
 		node:    rand.Text(),
 	}
+	g.entrance.Store(&edge.Entrance{})
 	names, _ := cfg.Project("")
 	g.admitTo(names)
+	g.admitLocal(policy.Compile(cfg.Policy))
 	g.monitor = monitor.Spawn(g.system, o.Version)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1, Log: o.Log}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic {
@@ -197,27 +215,29 @@ type (
 	}
 	startListener struct {
 		open   message.OpenListen
+		owner  owner
 		number uint64
 		expect int // servers to wait for
 	}
 	refuseListen struct {
 		open message.OpenListen
-		why  kernel.Why
+		why  *protocol.Fault
 	}
 	stopChild    struct{ child kernel.Reference }
 	startSession struct {
 		first  message.OpenSession // its initialize, or its stream, is the session's first message
 		stdio  chan<- kernel.Reference
-		view   catalog.Key
+		owner  owner
 		limits config.Limits
 		expect int // servers to wait for
 	}
 	refuseSession struct {
 		open message.OpenSession
-		why  kernel.Why
+		why  *protocol.Fault
 	}
-	closeDone struct{ done chan<- struct{} }
-	admitTo   struct{ projects []string }
+	closeDone  struct{ done chan<- struct{} }
+	admitTo    struct{ projects []string }
+	admitLocal struct{ policy *policy.Policy }
 )
 
 // What the shell tells the state of the children it has spawned, before anything else: they may have ended already.
@@ -229,8 +249,11 @@ type (
 		server string
 		ref    kernel.Reference
 	}
-	sessionStarted struct{ ref kernel.Reference }
-	deskStarted    struct{ ref kernel.Reference }
+	sessionStarted struct {
+		ref   kernel.Reference
+		owner owner
+	}
+	deskStarted struct{ ref kernel.Reference }
 )
 
 func (g *gateway) Act(self kernel.Self, act any) {
@@ -238,9 +261,9 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startSession:
 		g.startSession(self, a)
 	case refuseSession:
-		a.open.Abandon(a.why)
+		a.open.Refuse(a.why)
 	case startStore:
-		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Gateway: self.Reference(), Log: g.Log})})
+		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Master: g.Master, Gateway: self.Reference(), Log: g.Log})})
 	case startRegistry:
 		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Log: g.Log}
 		self.Next(registryStarted{registry.Spawn(self, o)})
@@ -251,25 +274,31 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
-			Logins: g.Logins, LoginURL: g.LoginURL,
+			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets,
 		})
 		self.Next(poolStarted{a.server.Name, ref})
 	case startDesks:
 		g.startDesks(self, a)
 	case startListener:
 		ref := listener.Spawn(self, listener.Options{
-			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, View: a.open.View, Expect: a.expect, Version: g.Version,
-			Registry: g.state.registry, Log: g.Log,
+			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect, Version: g.Version,
+			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
 		})
-		self.Next(sessionStarted{ref})
+		self.Next(sessionStarted{ref, a.owner})
 	case refuseListen:
-		a.open.Abandon(a.why)
+		message.RefuseModern(a.open.Exchange, a.why)
 	case stopChild:
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
+	case rememberToken:
+		g.logins.remember(a.key, a.value)
+	case abandonLogin:
+		a.do()
 	case admitTo:
 		g.admitTo(a.projects)
+	case admitLocal:
+		g.Principals(map[string]*identity.Principal{identity.LocalID: g.admitLocal(a.policy)})
 	}
 }
 
@@ -279,7 +308,40 @@ func (g *Gateway) admitTo(projects []string) {
 	for _, name := range projects {
 		known[name] = true
 	}
-	g.entrance.Store(&edge.Entrance{Projects: known})
+	g.change(func(e *edge.Entrance) { e.Projects = known })
+}
+
+// admitLocal takes the policy, gives whoever is not asked who he is what it says of him, and returns that.
+func (g *Gateway) admitLocal(p *policy.Policy) *identity.Principal {
+	rights := p.Rights(nil, "", true)
+	who := *identity.Local
+	who.Rights, who.Admin = rights, p.Admin(rights)
+	g.change(func(e *edge.Entrance) { e.Policy, e.Local = p, &who })
+	return &who
+}
+
+// change replaces what admit knows by what f makes of a copy, and returns it.
+func (g *Gateway) change(f func(*edge.Entrance)) *edge.Entrance {
+	for {
+		old := g.entrance.Load()
+		next := *old
+		if f(&next); g.entrance.CompareAndSwap(old, &next) {
+			return &next
+		}
+	}
+}
+
+// Principals says what has become of principals: by id the newest value of each that has come, or has changed; nil = it is nobody any more. It
+// counts for every request from now on. Sessions and streams of who is nobody any more end, its calls are cancelled and answered, and the
+// connections of its own are closed; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
+func (g *Gateway) Principals(changed map[string]*identity.Principal) {
+	e := g.change(func(e *edge.Entrance) {
+		newest := make(map[string]*identity.Principal, len(e.Newest)+len(changed))
+		maps.Copy(newest, e.Newest)
+		maps.Copy(newest, changed)
+		e.Newest, e.Epoch = newest, e.Epoch+1
+	})
+	g.self.Tell(message.Principals{Newest: e.Newest, Epoch: e.Epoch})
 }
 
 // seed returns what a pool's jitter begins with.
@@ -305,7 +367,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 // startSession spawns a session and hands it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
-		ID: session.NewID(), Node: g.node, Transport: "http", View: a.view, Limits: a.limits, Expect: a.expect, Version: g.Version,
+		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect, Version: g.Version,
 		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Log: g.Log,
 	}
 	switch {
@@ -315,7 +377,7 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		o.Transport = "sse"
 	}
 	ref := session.Spawn(self, o)
-	self.Next(sessionStarted{ref})
+	self.Next(sessionStarted{ref, a.owner})
 	if a.stdio != nil {
 		a.stdio <- ref
 		return

@@ -78,7 +78,7 @@ func serveOn(t *testing.T, l net.Listener, cfg *config.Config, fake *actortest.S
 		}
 		<-served
 	})
-	return g, &web{t, "http://" + l.Addr().String(), g}
+	return g, &web{t: t, url: "http://" + l.Addr().String(), gateway: g}
 }
 
 // tools waits until the gateway lists exactly these.

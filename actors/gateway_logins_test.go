@@ -16,7 +16,9 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/pool"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/upstream"
 )
@@ -105,11 +107,11 @@ func (l lane) Refused(string, int, []string) <-chan upstream.Verdict {
 	return answer
 }
 
-func (v *vault) logins(pool kernel.Self, _ config.Server, key message.LoginKey) upstream.Credentials {
+func (v *vault) logins(p kernel.Self, _ config.Server, key message.LoginKey) pool.Login {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.pools[key] = pool.Reference()
-	return lane{v, key}
+	v.pools[key] = p.Reference()
+	return pool.Login{Credentials: lane{v, key}}
 }
 
 // login gives a login a token; an empty one takes it away.
@@ -122,9 +124,22 @@ func (v *vault) login(key message.LoginKey, token, who string) {
 	if token != "" {
 		v.good[token], phase = who, message.LoginPresent
 	}
-	pool := v.pools[key]
+	ref := v.pools[key]
 	v.mu.Unlock()
-	pool.Tell(message.LoginChanged{Login: key, Phase: phase, Reason: "logged out"})
+	ref.Tell(message.LoginChanged{Login: key, Phase: phase, Reason: "logged out"})
+}
+
+// byToken takes everybody who has a token for who it names.
+type byToken struct{}
+
+func (byToken) Asks() bool { return true }
+
+func (byToken) Admit(r *downstream.Request) downstream.Admitted {
+	name, named := strings.CutPrefix(string(r.Authorization), "Bearer ")
+	if !named {
+		return downstream.Admitted{}
+	}
+	return downstream.Admitted{Who: &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey}}
 }
 
 var sharedLogin = message.LoginKey{Entry: "one"}
@@ -150,7 +165,7 @@ func serveVault(t *testing.T, v *vault, state string, change func(*config.Server
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
+	s := downstream.NewServer(g.Front(), downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget(), Admission: byToken{}}, log)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	stop := sync.OnceFunc(func() {
@@ -162,7 +177,7 @@ func serveVault(t *testing.T, v *vault, state string, change func(*config.Server
 		<-served
 	})
 	t.Cleanup(stop)
-	w := &web{t, "http://" + l.Addr().String(), g}
+	w := &web{t: t, url: "http://" + l.Addr().String(), gateway: g}
 	w.settle(g, 1)
 	return w
 }

@@ -191,7 +191,7 @@ func TestLogLevelOfASessionThatHasEnded(t *testing.T) {
 		}
 	}
 	do(poolStarted{"one", pool})
-	do(sessionStarted{who})
+	do(sessionStarted{ref: who})
 	do(message.WantLevel{Session: who, Level: "debug"})
 	do(message.WantLevel{Session: who, Level: "error"})
 	do(kernel.ChildStopped{Child: who})

@@ -13,6 +13,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
 )
 
@@ -27,8 +28,8 @@ func (s *state) enabled() int {
 	return n
 }
 
-func naming(c *config.Config) catalog.Naming {
-	return catalog.Naming{Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted, PageSize: c.PageSize, MetaTools: c.MetaTools != "false", OnlyMeta: c.MetaTools == "only"}
+func (s *state) naming(c *config.Config) catalog.Naming {
+	return catalog.Naming{Policy: s.policy, Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted, PageSize: c.PageSize, MetaTools: c.MetaTools != "false", OnlyMeta: c.MetaTools == "only"}
 }
 
 func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.Effect {
@@ -51,8 +52,13 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 	if changes.Listen && !slices.Equal(next.Listen, s.bound) {
 		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
 	}
-	if naming(next) != naming(s.config) || !reflect.DeepEqual(next.Projects, s.config.Projects) {
-		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: naming(next), Projects: next.Projects}))
+	was := s.naming(s.config)
+	if !reflect.DeepEqual(next.Policy, s.config.Policy) { // who only saves the file again changes no view
+		s.policy = policy.Compile(next.Policy)
+		out = append(out, kernel.Act(admitLocal{s.policy}))
+	}
+	if now := s.naming(next); now != was || !reflect.DeepEqual(next.Projects, s.config.Projects) {
+		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: now, Projects: next.Projects}))
 	}
 	out = s.limit(next.Limits, out)
 	s.config, s.written = next, m.Config

@@ -9,44 +9,60 @@ import (
 	"goblin-actor/actors/meta"
 )
 
-// open spawns a session, when there is room for one.
-func (s *state) open(m message.OpenSession, out []kernel.Effect) []kernel.Effect {
-	if s.draining {
-		return append(out, kernel.Act(refuseSession{m, kernel.Gone}))
+// open spawns what a client comes for, when there is room for it.
+func (s *state) open(g guest, out []kernel.Effect) []kernel.Effect {
+	if fault := s.changed.Settle(g.admitted()); fault != nil {
+		return append(out, g.refuse(fault))
 	}
-	if s.registry.IsZero() && len(s.early) < maxWaitingNew {
-		s.early = append(s.early, m)
+	switch {
+	case s.draining, g.listen != nil && s.registry.IsZero():
+		return append(out, g.refuse(message.NoRoom(kernel.Gone)))
+	case s.registry.IsZero() && len(s.early) < maxWaitingNew:
+		s.early = append(s.early, *g.session)
 		return out
-	}
-	if s.registry.IsZero() {
-		return append(out, kernel.Act(refuseSession{m, kernel.Overloaded}))
-	}
-	if s.sessions.Len()+s.opening < s.config.Limits.MaxSessions {
-		s.opening++
-		return append(out, kernel.Act(startSession{first: m, view: m.View, limits: s.config.Limits}))
+	case s.registry.IsZero():
+		return append(out, g.refuse(message.NoRoom(kernel.Overloaded)))
+	case s.sessions.Len()+s.opening < s.config.Limits.MaxSessions:
+		return s.begins(g, out)
 	}
 	if len(s.waiting) >= maxWaitingNew {
-		return append(out, kernel.Act(refuseSession{m, kernel.Overloaded}))
+		var gives *guest
+		if gives, out = s.givePlace(&g, out); gives == nil {
+			return append(out, g.refuse(message.NoRoom(kernel.Overloaded)))
+		}
 	}
-	s.waiting = append(s.waiting, m)
+	s.waiting = append(s.waiting, g)
 	return s.ask(out)
 }
 
-// openListen spawns the actor of a listen stream; it counts as a session.
-func (s *state) openListen(m message.OpenListen, out []kernel.Effect) []kernel.Effect {
-	if s.draining || s.registry.IsZero() {
-		return append(out, kernel.Act(refuseListen{m, kernel.Gone}))
-	}
-	if s.sessions.Len()+s.opening >= s.config.Limits.MaxSessions {
-		return append(out, kernel.Act(refuseListen{m, kernel.Overloaded}))
-	}
+// begins spawns the actor that serves a client.
+func (s *state) begins(g guest, out []kernel.Effect) []kernel.Effect {
 	s.opening++
+	s.owners.opening(g.owner)
+	if g.session != nil {
+		return append(out, kernel.Act(startSession{first: *g.session, owner: g.owner, limits: s.config.Limits}))
+	}
 	s.streams++
 	expect := 0
-	if m.Exchange.Origin.Stdio { // the first request comes before the servers
+	if g.listen.Exchange.Origin.Stdio { // the first request comes before the servers
 		expect = s.enabled()
 	}
-	return append(out, kernel.Act(startListener{m, s.streams, expect}))
+	return append(out, kernel.Act(startListener{*g.listen, g.owner, s.streams, expect}))
+}
+
+// started notes whose a session or a listen stream is. Its principal may have changed while it was spawned.
+func (s *state) started(m sessionStarted, out []kernel.Effect) []kernel.Effect {
+	s.opening--
+	if m.ref.IsZero() {
+		s.owners.gone(m.owner)
+		return out
+	}
+	s.sessions.Add(m.ref)
+	s.owners.of[m.ref] = m.owner
+	if s.changed.Epoch > 0 {
+		return append(out, kernel.Tell(m.ref, s.changed))
+	}
+	return out
 }
 
 // ask starts a survey: which sessions could leave (the least recently used makes room).
@@ -60,32 +76,6 @@ func (s *state) ask(out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Tell(ref, message.SinceWhen{To: s.self}))
 	}
 	return append(out, kernel.WakeAfter(surveyTime, surveyOver{s.gen}))
-}
-
-// makeRoom asks as many idle sessions to leave as clients wait, the least recently used first; clients for whom
-// there is none are refused.
-func (s *state) makeRoom(out []kernel.Effect) []kernel.Effect {
-	if !s.polling {
-		return out
-	}
-	s.polling = false
-	s.gen++
-	idle := slices.DeleteFunc(s.survey, func(a message.IdleSince) bool {
-		return a.Busy || s.asked[a.Session] || !s.sessions.Has(a.Session)
-	})
-	slices.SortFunc(idle, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
-	n := min(len(idle), len(s.waiting))
-	for _, a := range idle[:n] {
-		s.asked[a.Session] = true
-		out = append(out, kernel.Tell(a.Session, message.CloseIfIdle{}))
-	}
-	for len(s.waiting) > len(s.asked) {
-		last := len(s.waiting) - 1
-		out = append(out, kernel.Act(refuseSession{s.waiting[last], kernel.Overloaded}))
-		s.waiting = s.waiting[:last]
-	}
-	s.survey = nil
-	return out
 }
 
 // childStopped forgets a session, a pool or a desk; a client that waits gets the session's place.
@@ -120,6 +110,7 @@ func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kerne
 		return s.drained(out)
 	}
 	delete(s.asked, m.Child)
+	s.owners.left(m.Child)
 	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: m.Child}))
 	if len(s.waiting) > 0 && !s.draining {
 		next := s.waiting[0]

@@ -34,10 +34,7 @@ func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error
 }
 
 func itemsOf(s *catalog.Snapshot) *status.Items {
-	view, ok := s.View(catalog.Key{})
-	if !ok {
-		return &status.Items{Version: s.Version}
-	}
+	view := s.Whole()
 	of := func(kind protocol.ItemKind) []status.Item {
 		entries := view.Entries(kind)
 		items := make([]status.Item, len(entries))
@@ -55,7 +52,7 @@ func itemsOf(s *catalog.Snapshot) *status.Items {
 // projectsOf says what each project shows.
 func projectsOf(s *catalog.Snapshot) (list []status.Project) {
 	for _, name := range s.Projects() {
-		view, _ := s.View(catalog.Key{Project: name})
+		view := s.Project(name)
 		count := func(kind protocol.ItemKind) (n int) {
 			for _, e := range view.Entries(kind) {
 				if !e.Server.Internal { // no server counts the gateway's own
@@ -84,6 +81,7 @@ func itemOf(e *catalog.Entry) status.Item {
 		s, _ := protocol.Unquote(span.Of(p.Raw)) // "" for what is absent or no string
 		return short(s)
 	}
+	item.Other, item.Internal, item.ReadOnly = e.Spelling(), e.Server.Internal, e.ReadOnly()
 	item.Name, item.Title, item.Description, item.MIMEType = text(p.Name), text(p.Title), text(p.Description), text(p.MIMEType)
 	if size, err := strconv.ParseInt(string(p.Size.Of(p.Raw)), 10, 64); err == nil && size >= 0 {
 		item.Size = size

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -22,6 +23,7 @@ const (
 type state struct {
 	config   *config.Config
 	written  *config.Config // config before groups were gathered
+	policy   *policy.Policy // that of config; nil = it has none
 	self     kernel.Reference
 	registry kernel.Reference
 	meta     kernel.Reference // zero = it has failed for good
@@ -37,16 +39,18 @@ type state struct {
 	pools    map[string]kernel.Reference // by server
 	leaving  map[string]kernel.Reference // pools that have been told to stop, by server: the next one has to wait for their name
 	sessions kernel.Crowd                // listen streams too
+	owners   owners                      // whose they are, and those that are being spawned
 	asked    map[kernel.Reference]bool   // sessions that were asked to leave
+	changed  message.Principals          // what has become of principals
 	desks    []kernel.Reference
 	streams  uint64                              // listen streams ever opened
 	opening  int                                 // sessions being spawned
 	levels   map[kernel.Reference]protocol.Level // log levels sessions have set
 	level    protocol.Level                      // the most verbose of them
 
-	waiting []message.OpenSession // clients that wait for a session to make room
-	survey  []message.IdleSince   // answers so far
-	gen     uint64                // of the survey's timer; 0 = none runs
+	waiting []guest             // clients that wait for a session to make room
+	survey  []message.IdleSince // answers so far
+	gen     uint64              // of the survey's timer; 0 = none runs
 	polling bool
 
 	starts starts
@@ -60,16 +64,19 @@ type state struct {
 type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
-	return &state{config: config.Gather(cfg), written: cfg, bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{}}
+	return &state{config: config.Gather(cfg), written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{},
+		owners: owners{map[kernel.Reference]owner{}, map[owner]int{}}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.OpenSession:
-		return s.open(m, out)
+		return s.open(sessionGuest(m), out)
 	case message.OpenListen:
-		return s.openListen(m, out)
+		return s.open(listenGuest(m), out)
+	case message.Principals:
+		return s.principals(m, out)
 	case deskStarted:
 		s.desks = append(s.desks, m.ref)
 	case message.OpenStdio:
@@ -78,12 +85,11 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			return out
 		}
 		s.opening++
-		return append(out, kernel.Act(startSession{stdio: m.Reply, view: m.View, limits: s.config.Limits, expect: s.awaited()}))
+		who := owner{name: "stdio"}
+		s.owners.opening(who)
+		return append(out, kernel.Act(startSession{first: message.OpenSession{Admitted: m.Admitted}, stdio: m.Reply, owner: who, limits: s.config.Limits, expect: s.awaited()}))
 	case sessionStarted:
-		s.opening--
-		if !m.ref.IsZero() {
-			s.sessions.Add(m.ref)
-		}
+		return s.started(m, out)
 	case message.IdleSince:
 		s.survey = append(s.survey, m)
 		if len(s.survey) >= s.sessions.Len() {
@@ -99,7 +105,10 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		for _, ref := range s.sessions.All() {
 			out = append(out, kernel.Tell(ref, m))
 		}
-	case message.ServerLog:
+	case message.ServerLog: // it may be about anybody's calls
+		if s.config.Auth.On() {
+			return out
+		}
 		for _, ref := range s.sessions.All() {
 			out = append(out, kernel.Tell(ref, m))
 		}
@@ -116,6 +125,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.begin(out)
 	case message.StateLoaded:
 		s.loaded, s.known = &m, maps.Clone(m.Catalogs)
+		for key, value := range m.Tokens {
+			out = append(out, kernel.Act(rememberToken{key, value}))
+		}
 		return s.begin(out)
 	case message.RememberCatalog:
 		return s.rememberCatalog(m, out)
@@ -144,6 +156,14 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.childStopped(m, out)
 	case message.AskStart, message.StartOver, message.StartsForgotten, startOverdue, startsGathered:
 		return s.ofStarts(m, out)
+	case message.RememberToken:
+		return append(out, kernel.Act(rememberToken{m.Key, m.Value}), kernel.Tell(s.store, m))
+	case message.ReadToken:
+		return append(out, kernel.Tell(s.store, m))
+	case message.WantLogin:
+		return s.ofLogins(m.Entry, m, out)
+	case message.AnswerLogin:
+		return s.ofLogins(m.Login.Entry, m, out)
 	case message.GetCatalog:
 		m.Reply <- s.snapshot
 	case message.Inspect:
@@ -187,7 +207,7 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	if s.store.IsZero() || s.loaded == nil {
 		return out
 	}
-	return append(out, kernel.Act(startRegistry{naming(s.config), s.config.Projects, s.enabled()}))
+	return append(out, kernel.Act(startRegistry{s.naming(s.config), s.config.Projects, s.enabled()}))
 }
 
 // begun: the registry stands, and knows of the gateway's own tools: nobody sees a catalog without them. The desks come before the
@@ -218,8 +238,8 @@ func (s *state) drain(m message.DrainAll, out []kernel.Effect) []kernel.Effect {
 		s.serving[desk] = true
 		out = append(out, kernel.Tell(desk, message.DrainSession{}))
 	}
-	for _, waiting := range s.waiting {
-		out = append(out, kernel.Act(refuseSession{waiting, kernel.Gone}))
+	for i := range s.waiting {
+		out = append(out, s.waiting[i].refuse(message.NoRoom(kernel.Gone)))
 	}
 	s.waiting = nil
 	return s.drained(out)

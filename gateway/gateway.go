@@ -12,6 +12,7 @@ import (
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/inprocess"
+	"goblin-actor/internal/secret"
 )
 
 const (
@@ -29,6 +30,8 @@ type Gateway struct {
 
 	mu  sync.Mutex // held while the configuration is changed
 	cfg *config.Config
+
+	known secret.Redactor // what is secret in the configurations so far
 
 	subscriptions subscriptions
 	calls         sync.WaitGroup // that have a client of their own
@@ -49,9 +52,10 @@ func Start(ctx context.Context, c Config) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{cfg: cfg, log: log, stopped: make(chan struct{})}
+	g.known.Replace("configuration", cfg.Secrets...)
 	g.self = client.Options{Name: cmp.Or(c.Name, "goblin-actor"), Version: cmp.Or(c.Version, "devel"), Project: c.Project, OnNotification: g.notified}
 	g.subscriptions.of = map[string][]chan struct{}{}
-	if g.actors, err = actors.Start(cfg, actors.Options{Version: g.self.Version, Log: log, State: c.StateFile}); err != nil {
+	if g.actors, err = actors.Start(cfg, actors.Options{Version: g.self.Version, Log: log, State: c.StateFile, Secrets: &g.known}); err != nil {
 		return nil, err
 	}
 	if err = g.wait(ctx, ready); err == nil {

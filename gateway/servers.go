@@ -77,6 +77,7 @@ func (g *Gateway) change(edit func(*config.Config) (*config.Config, error)) erro
 	if err != nil {
 		return err
 	}
+	g.known.Replace("configuration", append(g.cfg.Secrets[:len(g.cfg.Secrets):len(g.cfg.Secrets)], next.Secrets...)...)
 	g.cfg = next
 	g.actors.Reload(next)
 	return nil

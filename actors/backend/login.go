@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"strings"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -14,7 +15,7 @@ func loginReason(refused *upstream.LoginError) string {
 	if refused.Err == nil {
 		return "the server wants a login"
 	}
-	return "the server wants a login: " + refused.Err.Error()
+	return strings.TrimPrefix(refused.Err.Error(), "log in: ")
 }
 
 // loginRefused: the server wants other credentials than there are, and has not executed the request. A call goes back to the pool, which knows how

@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 )
 
@@ -38,7 +39,9 @@ type Entry struct {
 	Source   []byte // the item's JSON as the server gave it
 
 	item     *item
-	pass     bool // the item passes through as it is
+	pass     bool   // the item passes through as it is
+	since    uint64 // the Version in which it last changed to clients; counted while there is a policy
+	judged   atomic.Pointer[judged]
 	remarked bool // in the snapshot before this one it was the same but for its server's State
 	texts    atomic.Pointer[texts]
 }
@@ -74,19 +77,21 @@ func (e *Entry) written() *texts {
 	return e.texts.Load()
 }
 
-// Naming is how public names are made; from the configuration.
+// Naming is how public names are made, and what is listed of them; from the configuration.
 type Naming struct {
 	Namespace config.Namespace
-	URIStyle  string // prefix | underscore | original
-	Unlisted  string // mentioned | forward; anything else refuses
-	PageSize  int    // items a page; 0 = all on one
-	MetaTools bool   // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
-	OnlyMeta  bool   // nothing else is listed; what is not listed is found by name all the same
+	URIStyle  string         // prefix | underscore | original
+	Unlisted  string         // mentioned | forward; anything else refuses
+	PageSize  int            // items a page; 0 = all on one
+	MetaTools bool           // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
+	OnlyMeta  bool           // nothing else is listed; what is not listed is found by name all the same
+	Policy    *policy.Policy // what roles permit; nil = everything is permitted
 }
 
 // Key names a view: which part of the catalog a client sees.
 type Key struct {
-	Project string // "" = everything
-	Server  string // /s/<server>/mcp: that server alone under its own names; "" = all. With a project, what of it the project shows
-	Rights  string // identity.Principal.Rights: what of that the roles permit; "" = all
+	Project  string // "" = everything
+	Projects string // without Project: what these projects show together, as Together writes them; "" = everything
+	Server   string // /s/<server>/mcp: that server alone under its own names; "" = all. With projects, what of it they show
+	Rights   string // identity.Principal.Rights: what of that the roles permit. Where there is a policy "" permits nothing: nobody is forgotten
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"goblin-actor/internal/filter"
 	"goblin-actor/protocol"
 )
 
@@ -12,15 +13,15 @@ type item struct {
 	*parsed
 	server   *Server
 	kind     protocol.ItemKind
-	name     string   // own, or what the server's rules rename it to
-	prefixed bool     // tools and prompts: the public name starts with the server's prefix
-	want     string   // what it would be called if nobody else were called so
-	public   string   // the name or URI clients see
-	other    string   // resources and templates: the other spelling clients may use; "" = none
-	judge    *judge   // what its server's rules say of expansions of a template
-	links    []string // those of parsed as clients follow them
-	entry    *Entry   // nil = filtered: it keeps its names, and nobody finds it
-	place    int      // in the list of the whole catalog, if it has an entry
+	name     string        // own, or what the server's rules rename it to
+	prefixed bool          // tools and prompts: the public name starts with the server's prefix
+	want     string        // what it would be called if nobody else were called so
+	public   string        // the name or URI clients see
+	other    string        // resources and templates: the other spelling clients may use; "" = none
+	judge    *filter.Judge // what its server's rules say of expansions of a template
+	links    []string      // those of parsed as clients follow them
+	entry    *Entry        // nil = filtered: it keeps its names, and nobody finds it
+	place    int           // in the list of the whole catalog, if it has an entry
 }
 
 // itemsOf returns a server's items of one kind in the server's order, renamed but not yet public. Templates keep

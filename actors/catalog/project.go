@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/filter"
 	"goblin-actor/protocol"
 )
 
@@ -14,10 +15,12 @@ import (
 // spelling is resolved in the whole catalog first, and what it means is found or not. So nothing is called differently in a
 // project, no spelling falls through to another item, and a project costs a bit for each item.
 
-// scope is what a project lets through. Immutable, and the same one as long as the project's rules are.
+// scope is what a project lets through, and what of that some roles permit. Immutable, and the same one as long as the project's rules are.
 type scope struct {
-	rules config.Project
-	judge *judge // of resources and templates, by public URI; nil = it lets all through
+	rules  config.Project
+	judge  *filter.Judge // of resources and templates, by public URI; nil = it lets all through
+	rights *rights       // nil = all is permitted
+	parts  []*View       // of several projects together; else nil, as are the others of those
 }
 
 // scopeOf returns the scope of the project's rules, the one of the previous snapshot if they are the same.
@@ -25,7 +28,7 @@ func scopeOf(rules *config.Project, old *View) *scope {
 	if old != nil && reflect.DeepEqual(old.scope.rules, *rules) {
 		return old.scope
 	}
-	return &scope{rules: *rules, judge: newJudge(&rules.Resources)}
+	return &scope{rules: *rules, judge: filter.New(&rules.Resources)}
 }
 
 // holds reports whether the server is part of the project: it is named, or it carries all the
@@ -54,12 +57,12 @@ func (p *scope) hides(it *item) bool {
 		if it.other != "" {
 			uris = append(uris, it.other)
 		}
-		return p.judge.hidesAll(uris, it.server.Internal)
+		return p.judge.HidesAll(uris, it.server.Internal)
 	}
 	if it.server.Internal {
-		return blocked(f, it.public)
+		return filter.Blocked(f, it.public)
 	}
-	return hides(f, it.public)
+	return filter.Hides(f, it.public)
 }
 
 // marks is a set of places in a list.
@@ -183,13 +186,13 @@ func (v *View) asked(kind protocol.ItemKind, previous *Snapshot, sources []Sourc
 
 // entry returns what clients of the view see of an item; nil = nothing.
 func (v *View) entry(it *item) *Entry {
-	if it.entry == nil || v.scope != nil && !v.shown[it.kind].has(it.place) {
+	if it.entry == nil || v.shown[it.kind] != nil && !v.shown[it.kind].has(it.place) {
 		return nil
 	}
 	return it.entry
 }
 
-// showsOwn reports whether the project shows a server's item of that own name; without a project it is shown.
+// showsOwn reports whether the view shows a server's item of that own name; without one it is shown.
 func (v *View) showsOwn(kind protocol.ItemKind, server, own string) bool {
 	if v == nil {
 		return true
@@ -208,7 +211,12 @@ func (v *View) showsOwn(kind protocol.ItemKind, server, own string) bool {
 // admits reports whether clients of the view may ask for a URI that is not listed, of a server in view. template is the text
 // of what promises it; "" = nothing does.
 func (v *View) admits(server *Server, template, original string) bool {
-	if v.scope == nil || v.scope.judge == nil {
+	switch {
+	case v.scope == nil:
+		return true
+	case v.scope.parts != nil:
+		return slices.ContainsFunc(v.scope.parts, func(part *View) bool { return part.Has(server.Name) && part.admits(server, template, original) })
+	case v.scope.judge == nil && v.scope.rights == nil:
 		return true
 	}
 	if template != "" {
@@ -221,7 +229,7 @@ func (v *View) admits(server *Server, template, original string) bool {
 	case styleUnderscore:
 		forms = append(forms, protocol.UnderscoreID(server.Name, original))
 	}
-	return v.scope.judge.admitsAll(template, forms, server.Internal)
+	return v.scope.judge.AdmitsAll(template, forms, server.Internal) && v.scope.rights.admits(server, template, forms)
 }
 
 // outside reports whether a server is there, but not in view.
@@ -252,21 +260,25 @@ func (v *View) Tells(server, original string) bool {
 	return promised
 }
 
-// HasProject reports whether there is a project of that name.
-func (s *Snapshot) HasProject(name string) bool { return s.projects[name] != nil }
+// HasProject reports whether the key's project is there for whoever has its rights.
+func (s *Snapshot) HasProject(k Key) bool {
+	return s.projects[k.Project] != nil && s.naming.Policy.Counts(k.Rights, k.Project)
+}
 
 // Projects returns the names of the projects in order.
 func (s *Snapshot) Projects() []string { return slices.Sorted(maps.Keys(s.projects)) }
 
-// SameProjects reports whether the projects are those of old, and show the same.
+// SameProjects reports whether the projects are those of old, and show the same, to whoever has which rights.
 func (s *Snapshot) SameProjects(old *Snapshot) bool {
-	return maps.EqualFunc(s.projects, old.projects, func(a, b *View) bool { return a.Generation == b.Generation })
+	return s.naming.Policy == old.naming.Policy &&
+		maps.EqualFunc(s.projects, old.projects, func(a, b *View) bool { return a.Generation == b.Generation })
 }
 
-// Nothing returns the view of a project that is no more: it holds nothing, and differs from all there ever was.
+// Nothing returns the view of a project that is no more, and of whoever has no role: it holds nothing, and differs from all there ever was.
 func (s *Snapshot) Nothing() *View {
 	v := &View{snapshot: s, scope: &scope{}}
 	for kind := range v.lists {
+		v.shown[kind] = marks{}
 		v.lists[kind] = newList(protocol.ItemKind(kind), nil, true, 1)
 		v.Generation[kind] = math.MaxUint64
 	}

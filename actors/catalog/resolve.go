@@ -65,7 +65,7 @@ func (q *search) owns(server, original string) (Found, bool) {
 		return Found{Server: it.server, Original: original, Entry: it.entry}, true
 	}
 	for _, it := range v.linked[ownName{server, original}] {
-		if v.entry(it) != nil && it.judge.admits("", original) && v.admits(it.server, "", original) {
+		if v.entry(it) != nil && it.judge.Admits("", original) && v.admits(it.server, "", original) {
 			return Found{Server: it.server, Original: original}, true
 		}
 	}

@@ -44,7 +44,7 @@ func (q *search) matches(it *item, original string) bool {
 		return false
 	}
 	effort := it.template.Effort(original)
-	return effort > 0 && q.affords(it.server, effort) && it.template.Match(original) && it.judge.admits(it.own, original)
+	return effort > 0 && q.affords(it.server, effort) && it.template.Match(original) && it.judge.Admits(it.own, original)
 }
 
 // veil is the fault when what the URI means is not for clients of the view: it means nothing else then.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"sync"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/filter"
 	"goblin-actor/protocol"
 )
 
@@ -33,8 +33,7 @@ type Snapshot struct {
 
 	projects map[string]*View
 
-	mu    sync.Mutex
-	views map[Key]*View // of servers alone, derived when first asked for
+	derived *derived // views of servers alone, of rights, and of several projects together
 }
 
 // offer is one server's part of a snapshot.
@@ -42,19 +41,20 @@ type offer struct {
 	server     *Server
 	lots       [protocol.ItemKinds]*lot
 	items      [protocol.ItemKinds][]*item // what the main view has made of lots, in the same order
-	judge      *judge                      // of its resources and templates
+	judge      *filter.Judge               // of its resources and templates
 	counts     [protocol.ItemKinds]int
 	silent     [protocol.ItemKinds]bool
 	generation [protocol.ItemKinds]uint64 // the Version in which the server's own view last changed
+	asked      [protocol.ItemKinds]uint64 // the Version in which it last insisted that its list has changed although it has not; 0 = never
 }
 
 // Build makes the snapshot that follows previous (nil = the first one) from all sources in any order.
 // The generation of a kind goes up when its content differs from previous, or when its source says that the server was asked again. Disabled servers
 // are left out. 10 000 tools take 50 ms anew and 11 ms when one of 20 servers' lists has changed (2 shared cores, 2026).
 func Build(previous *Snapshot, sources []Source, naming Naming, projects ...config.Project) *Snapshot {
-	s := &Snapshot{Version: 1, naming: naming, byName: make(map[string]*offer, len(sources)), views: map[Key]*View{}}
+	s := &Snapshot{Version: 1, naming: naming, byName: make(map[string]*offer, len(sources)), derived: newDerived(nil)}
 	if previous != nil {
-		s.Version, s.Generation = previous.Version+1, previous.Generation
+		s.Version, s.Generation, s.derived = previous.Version+1, previous.Generation, newDerived(previous.derived)
 	}
 	s.take(previous, sources)
 	s.main = s.build(previous)
@@ -67,6 +67,7 @@ func Build(previous *Snapshot, sources []Source, naming Naming, projects ...conf
 			}
 			changed = changed || source.Asked[kind] && !naming.OnlyMeta
 			o.generation[kind] = s.generationOf(previous, o, kind, source.Asked[kind])
+			o.asked[kind] = s.askedOf(previous, o, kind, source.Asked[kind])
 		}
 		if changed {
 			s.Generation[kind] = s.Version
@@ -93,7 +94,7 @@ func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 		if source.Server.Rules.Disabled || s.byName[name] != nil || source.Server.Internal && !s.naming.MetaTools {
 			continue
 		}
-		o := &offer{server: source.Server, silent: source.Silent, judge: newJudge(&source.Server.Rules.ResourceFilter)}
+		o := &offer{server: source.Server, silent: source.Silent, judge: filter.New(&source.Server.Rules.ResourceFilter)}
 		old := previous.offer(name)
 		for kind, list := range source.Items {
 			if old != nil && old.lots[kind].same(list) {
@@ -136,6 +137,18 @@ func (s *Snapshot) generationOf(previous *Snapshot, o *offer, kind protocol.Item
 	return old.generation[kind]
 }
 
+// askedOf returns when the server last insisted that an equal list has changed.
+func (s *Snapshot) askedOf(previous *Snapshot, o *offer, kind protocol.ItemKind, asked bool) uint64 {
+	old := previous.offer(o.server.Name)
+	switch {
+	case old == nil:
+		return 0
+	case asked && old.lots[kind] == o.lots[kind]:
+		return s.Version
+	}
+	return old.asked[kind]
+}
+
 // sameShown reports whether two offers of a server show the same items in the same order.
 func sameShown(a, b *offer, kind protocol.ItemKind) bool {
 	if a.lots[kind] == b.lots[kind] && a.server == b.server {
@@ -162,34 +175,66 @@ func sameEntries(a, b []*Entry) bool {
 }
 
 // View returns what a client with this key sees; false when there is no such server, it is disabled or not in the project, or there
-// is no such project. That of a server alone is derived once per key. It may take a moment the first time, and never waits for anything else.
+// is no such project, as far as its rights go. Views of servers alone, of rights, and of several projects are derived once per key. That may take
+// a moment the first time, and never waits for anything else.
 func (s *Snapshot) View(k Key) (*View, bool) {
-	var project *View
-	if k.Project != "" {
-		if project = s.projects[k.Project]; project == nil {
-			return nil, false
-		}
-	}
-	switch {
-	case k.Server != "":
-	case project != nil:
-		return project, true
-	default:
-		return s.main, true
+	within, ok := s.part(k)
+	if !ok || k.Server == "" {
+		return within, ok
 	}
 	o := s.byName[k.Server]
-	if o == nil || o.server.Internal || project != nil && !project.Has(k.Server) {
+	if o == nil || o.server.Internal || within.limited() && !within.Has(k.Server) {
 		return nil, false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := s.views[k]
-	if v == nil {
-		v = s.buildServer(o, project)
-		s.views[k] = v
-	}
-	return v, true
+	return s.derived.view(k, func() *View { return s.buildAlone(o, within) }), true
 }
+
+// part returns the view of a key without its server.
+func (s *Snapshot) part(k Key) (*View, bool) {
+	k.Server = ""
+	switch {
+	case k.Project != "":
+		k.Projects = ""
+		all := s.projects[k.Project]
+		if all == nil || !s.naming.Policy.Counts(k.Rights, k.Project) {
+			return nil, false
+		}
+		return s.permitted(all, k), true
+	case k.Projects != "":
+		return s.together(k), true
+	}
+	return s.permitted(s.main, k), true
+}
+
+// permitted returns what of everything, or of a project, the rights permit.
+func (s *Snapshot) permitted(all *View, k Key) *View {
+	if s.naming.Policy == nil {
+		return all
+	}
+	return s.derived.view(k, func() *View { return s.buildRights(all, k) })
+}
+
+// buildAlone is buildServer, with what its view would be without rights, or with those that are only reported on.
+func (s *Snapshot) buildAlone(o *offer, within *View) *View {
+	v := s.buildServer(o, within)
+	if within.beyond != nil {
+		v.beyond = s.buildServer(o, within.beyond)
+	}
+	switch {
+	case within.report == nil:
+	case within.report.Has(o.server.Name):
+		v.report = s.buildServer(o, within.report)
+	default:
+		v.report = s.Nothing()
+	}
+	return v
+}
+
+// Whole returns the view of everything, whoever may see it: for the gateway itself and those who run it.
+func (s *Snapshot) Whole() *View { return s.main }
+
+// Project returns the view of a project, whoever may see it; nil when there is none of that name.
+func (s *Snapshot) Project(name string) *View { return s.projects[name] }
 
 // Servers returns the servers that are not disabled, in the order of the configuration. Not to be written to.
 func (s *Snapshot) Servers() []*Server { return s.servers }

@@ -27,7 +27,7 @@ func (q *search) unlisted(uri string) (Found, bool) {
 	} else if len(v.servers) == 1 {
 		server = v.servers[0]
 	}
-	if server == nil || q.hidden(server, original) || !v.snapshot.byName[server.Name].judge.admits("", original) || !v.admits(server, "", original) {
+	if server == nil || q.hidden(server, original) || !v.snapshot.byName[server.Name].judge.Admits("", original) || !v.admits(server, "", original) {
 		return Found{}, false
 	}
 	return Found{Server: server, Original: original, Unlisted: policy == unlistedMentioned}, true

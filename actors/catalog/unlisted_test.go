@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/filter"
 	"goblin-actor/protocol"
 )
 
@@ -72,7 +73,7 @@ func FuzzResource(f *testing.F) {
 				if back, fault := v.Resource(public); fault != nil || back.Server.Name != found.Server.Name || back.Original != found.Original {
 					t.Fatalf("view %d: %q leads to %s %q, whose public URI %q leads to %v %q", i, s, found.Server.Name, found.Original, public, fault, back.Original)
 				}
-				if found.Server.Name == "b" && glob("secret:*", found.Original) {
+				if found.Server.Name == "b" && filter.Glob("secret:*", found.Original) {
 					t.Fatalf("view %d: %q leads to %q, which is denied", i, s, found.Original)
 				}
 			}

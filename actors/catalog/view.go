@@ -16,7 +16,9 @@ type View struct {
 	pass         bool // names, URIs, order and, within its era, bytes are the server's own
 	servers      []*Server
 	scope        *scope                      // of a project; nil = every entry is shown
-	shown        [protocol.ItemKinds]marks   // with a scope: of ordered
+	shown        [protocol.ItemKinds]marks   // with a scope: of ordered; nil = all of them
+	beyond       *View                       // what there would be without rights; nil = the view has no rights
+	report       *View                       // what there would be if the policy were enforced; nil = it is, or there is none
 	ordered      [protocol.ItemKinds][]*item // those of the whole catalog that have entries, in list order
 	lists        [protocol.ItemKinds]*list
 	meta         [protocol.ItemKinds]*list // what clients are told instead, where they are told of the meta tools only; else nil
@@ -58,10 +60,13 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 	return v
 }
 
-// buildServer makes the view of one server alone: its own names, URIs and bytes in its own order. Within a project it shows what
-// the project shows of it, and tells of a change when either of the two views does.
+// buildServer makes the view of one server alone: its own names, URIs and bytes in its own order. Within a project, or for some rights, it
+// shows what their view shows of it, and tells of a change when either of the two views does.
 func (s *Snapshot) buildServer(o *offer, within *View) *View {
 	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation, linked: map[ownName][]*item{}}
+	if within.limited() {
+		v.scope = within.scope
+	}
 	for _, kind := range viewOrder {
 		items := itemsOf(o, kind)
 		for _, it := range items {
@@ -71,8 +76,8 @@ func (s *Snapshot) buildServer(o *offer, within *View) *View {
 			}
 		}
 		v.fill(kind, items, nil)
-		if within != nil {
-			v.Generation[kind] = max(v.Generation[kind], within.Generation[kind])
+		if within.limited() {
+			v.Generation[kind] = mix(v.Generation[kind], within.Generation[kind])
 		}
 	}
 	v.findSilent()
@@ -95,6 +100,7 @@ func (v *View) makeEntry(it, old *item, previous *Snapshot) {
 		it.entry = old.entry
 		return
 	}
+	defer func() { it.entry.since = v.changedIn(it, previous) }()
 	it.entry = &Entry{Kind: it.kind, Public: it.public, Original: it.own, Server: it.server, Source: it.item.Raw, item: it, pass: v.pass}
 	switch {
 	case !same || old.server.Protocol != it.server.Protocol:

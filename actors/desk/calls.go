@@ -56,8 +56,13 @@ func (s *state) release(v *heldCall) {
 	v.exchanges = nil
 }
 
+// requester names a request that waits for the call as its client does.
+func (v *heldCall) requester(x *downstream.Exchange) edge.Requester {
+	return edge.RequestOf(x, v.who)
+}
+
 func (s *state) detach(v *heldCall, x *downstream.Exchange) {
-	if id := edge.RequestOf(x); s.byID[id] == v.Seq {
+	if id := v.requester(x); s.byID[id] == v.Seq {
 		delete(s.byID, id)
 	}
 }
@@ -66,7 +71,7 @@ func (s *state) detach(v *heldCall, x *downstream.Exchange) {
 func (s *state) withdrawn(now time.Time, id edge.Requester, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[s.byID[id]]
 	if v == nil {
-		if m, found := s.seekers.Withdraw(func(m message.Visit) bool { return edge.RequestOf(m.Exchange) == id }); found {
+		if m, found := s.seekers.Withdraw(func(m message.Visit) bool { return edge.RequestOf(m.Exchange, m.Who) == id }); found {
 			return append(out, kernel.Act(edge.Accept{X: m.Exchange}))
 		}
 		return out
@@ -75,7 +80,7 @@ func (s *state) withdrawn(now time.Time, id edge.Requester, out []kernel.Effect)
 		return s.event(now, v.Seq, call.Withdrawn{Reason: "the client cancelled"}, out)
 	}
 	for i, x := range v.exchanges {
-		if edge.RequestOf(x) == id {
+		if v.requester(x) == id {
 			s.detach(v, x)
 			v.exchanges = slices.Delete(v.exchanges, i, i+1)
 			return append(out, kernel.Act(edge.Accept{X: x}))
@@ -126,7 +131,7 @@ func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.
 			out = append(out, kernel.Act(edge.Refuse{X: x, Fault: e.Fault}))
 		}
 		if len(v.exchanges) == 0 && v.round > 0 {
-			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.Project, fault: e.Fault}, out)
+			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, fault: e.Fault}, out)
 		}
 		return append(out, edge.CountUnanswered(now, &v.Call, edge.OutcomeOf(e.Fault)))
 	case call.Cancel:
@@ -149,7 +154,7 @@ func (s *state) modern(edits []protocol.Edit, v *heldCall, f *protocol.Frame) []
 	if info.Scan(f) != nil {
 		return edits
 	}
-	edits = publicTask(protocol.ToModernResult(edits, v.Method, f, &info, s.info), v, &info, f)
+	edits = publicTask(protocol.ToModernResult(edits, v.Method, f, &info, s.info), v, &info, f, s.sealer)
 	return append(edits, catalog.RewriteResult(v.view, v.server, v.Method, f)...)
 }
 
@@ -175,7 +180,7 @@ func (s *state) deliver(now time.Time, v *heldCall, frame *protocol.Frame, out [
 	if v.round == 0 {
 		return out
 	}
-	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.Project, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
+	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
 }
 
 // statusOf is the HTTP status of a server's answer: two errors of the protocol have their own.
@@ -218,7 +223,7 @@ func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (
 		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)
 	}
 	return s.sealer.Seal(&seal.State{
-		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.Project, Method: v.Method.String(),
+		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.View.Project, Method: v.Method.String(),
 		Digest: v.digest, Round: v.round, Expiry: now.Add(s.limits.ParkedCall), Inner: inner,
 	})
 }

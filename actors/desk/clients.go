@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -13,8 +14,11 @@ import (
 // usage counts a client's calls at this desk.
 type usage struct{ inFlight, parked int }
 
-// clientKey names who is counted.
-func (s *state) clientKey(x *downstream.Exchange) string {
+// clientKey names who is counted: the principal where somebody was asked, however many clients and addresses it has.
+func (s *state) clientKey(x *downstream.Exchange, who *identity.Principal) string {
+	if principal := message.PrincipalOf(who); principal != "" {
+		return principal
+	}
 	address, info := message.ClientOf(x)
 	if len(info) == 0 {
 		return address

@@ -85,6 +85,8 @@ func (d *desk) Act(self kernel.Self, act any) {
 	case edge.Watch:
 		me := self.Reference()
 		a.X.OnGone(func() { me.Tell(edge.Departed{Seq: a.Seq, X: a.X}) })
+	case edge.Denied:
+		a.Count(d.Metrics, d.Log)
 	case edge.CallOutcome:
 		m := d.meters[a.Server]
 		if m == nil {

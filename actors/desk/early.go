@@ -3,7 +3,6 @@ package desk
 import (
 	"time"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -48,7 +47,7 @@ func (s *state) waitsForServers(m message.Visit) bool {
 // serveEarly answers what has waited for the catalog.
 func (s *state) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.snapshot != nil {
-		if whole, _ := s.snapshot.View(catalog.Key{}); edge.SettledIn(whole) >= s.awaitedServers {
+		if edge.SettledIn(s.snapshot.Whole()) >= s.awaitedServers {
 			s.awaitedServers = 0
 		}
 	}

@@ -66,7 +66,7 @@ func (s *state) tidy(now time.Time, out []kernel.Effect) []kernel.Effect {
 // replayOutcome answers a retry whose call has ended: with the outcome that was kept, or not at all.
 func (s *state) replayOutcome(state *seal.State, digest [32]byte, who *message.Caller, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	for _, o := range s.outcomes {
-		if o.seq != state.Call || o.digest != digest || o.principal != who.Principal || o.project != who.Project {
+		if o.seq != state.Call || o.digest != digest || o.principal != who.Principal || o.project != who.View.Project {
 			continue
 		}
 		if o.fault != nil {

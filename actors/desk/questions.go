@@ -88,21 +88,21 @@ func (s *state) comeBack(now time.Time, m message.Visit, out []kernel.Effect) []
 	x, state := m.Exchange, m.State
 	caller := s.callerOf(m)
 	digest := digestOf(&x.Frame, &x.Params)
-	if state.Node != s.node || state.Check(caller.Principal, caller.Project, x.Frame.M.String(), digest) != nil {
+	if state.Node != s.node || state.Check(caller.Principal, caller.View.Project, x.Frame.M.String(), digest) != nil {
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: badStateFault()}))
 	}
 	v := s.calls[state.Call]
 	if v == nil {
 		return s.replayOutcome(state, digest, &caller, x, out)
 	}
-	if v.digest != digest || v.caller.Principal != caller.Principal || v.caller.Project != caller.Project {
+	if v.digest != digest || v.caller.Principal != caller.Principal || v.caller.View.Project != caller.View.Project {
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: badStateFault()}))
 	}
 	v.exchanges = append(v.exchanges, x)
 	v.ID = x.Frame.IDBytes()
 	caller.ClientKey = v.caller.ClientKey // whose books it is in
-	v.caller = caller                     // what it declares now counts, not what it declared before
-	s.byID[edge.RequestOf(x)] = v.Seq
+	v.caller, v.who = caller, m.Who       // what it declares now counts, not what it declared before
+	s.byID[v.requester(x)] = v.Seq
 	out = append(out, kernel.Act(edge.Watch{X: x, Seq: v.Seq}))
 	out = s.wantLevel(x, out)
 	out = s.passKept(v, x, out)

@@ -11,6 +11,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -36,6 +37,7 @@ type state struct {
 	owner          kernel.Reference
 	self           kernel.Reference
 
+	principals     message.Principals // what has become of them
 	snapshot       *catalog.Snapshot
 	earlyVisits    []message.Visit // came before the catalog they need
 	awaitedServers int             // servers that requests on stdin and stdout wait for
@@ -69,6 +71,7 @@ type heldCall struct {
 	exchanges []*downstream.Exchange // who waits for the outcome; none while it is parked
 	view      *catalog.View
 	server    *catalog.Server
+	who       *identity.Principal // whose it is; nil = identity.Local
 	caller    message.Caller
 	client    string   // name of the client for people; made when somebody looks first
 	digest    [32]byte // of what it asks; made when the first state is sealed
@@ -137,7 +140,7 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 			return s.seekAgain(now, v, out)
 		}
 	case message.Withdrawal:
-		return s.withdrawn(now, edge.Requester{Remote: m.Remote, ID: m.RequestID}, out)
+		return s.withdrawn(now, edge.RequesterOf(m), out)
 	case edge.Departed:
 		return s.departed(now, m, out)
 	case graceOver:
@@ -155,6 +158,8 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 		return s.levelDue(out)
 	case tidy:
 		return s.tidy(now, out)
+	case message.Principals:
+		return s.principalsChanged(now, m, out)
 	case message.Published:
 		s.snapshot = m.Snapshot
 		return s.serveEarly(now, out)
@@ -229,7 +234,7 @@ func (s *state) report() message.SessionReport {
 			v.client = cmp.Or(edge.ClientName(v.caller.ClientInfo), "client without name")
 		}
 		r.Calls = append(r.Calls, status.Call{
-			ID: fmt.Sprintf("desk/%d/%d", s.number, message.NumberAtDesk(seq)), Session: "desk", Client: v.client, Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Ends(),
+			ID: fmt.Sprintf("desk/%d/%d", s.number, message.NumberAtDesk(seq)), Session: "desk", Client: v.client, Who: message.NameOf(v.who), Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Ends(),
 		})
 	}
 	return r

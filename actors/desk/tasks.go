@@ -8,13 +8,16 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
 )
 
 // Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Their ids are made
-// unique: clients know a task as <server>/<the server's own id>. Nothing is kept of a task here, so it outlives us.
+// unique: clients know a task as <server>/<the server's own id>, and where they are asked who they are, each principal by an id that only it
+// can use (edge.TaskIDs). Nothing is kept of a task here, so it outlives us.
+
 // taskTarget finds the server of the task that a request names. Without the extension on the client's side no server is
 // asked; without a server that has it the method does not exist.
-func taskTarget(view *catalog.View, x *downstream.Exchange) (edge.Target, *protocol.Fault) {
+func taskTarget(view *catalog.View, x *downstream.Exchange, ids edge.TaskIDs) (edge.Target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch {
 	case !slices.ContainsFunc(view.Servers(), edge.HasModernTasks):
@@ -23,7 +26,7 @@ func taskTarget(view *catalog.View, x *downstream.Exchange) (edge.Target, *proto
 		return edge.Target{}, edge.UndeclaredTasksFault()
 	}
 	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
-	server, own := edge.TaskServer(view, id, edge.HasModernTasks)
+	server, own := edge.ModernTask(view, id, ids)
 	if server == nil {
 		return edge.Target{}, protocol.BadParams("Unknown task: " + edge.Printable(id, 300))
 	}
@@ -32,7 +35,7 @@ func taskTarget(view *catalog.View, x *downstream.Exchange) (edge.Target, *proto
 
 // publicTask puts the server's name in front of the task id in a result: of a call that became a task, or of tasks/get.
 // What the task has come to is the result of a call, with the URIs of one.
-func publicTask(edits []protocol.Edit, v *heldCall, info *protocol.ResultInfo, f *protocol.Frame) []protocol.Edit {
+func publicTask(edits []protocol.Edit, v *heldCall, info *protocol.ResultInfo, f *protocol.Frame, sealer *seal.Sealer) []protocol.Edit {
 	switch {
 	case v.Method == protocol.MethodTasksGet:
 		inlined := *f
@@ -42,5 +45,6 @@ func publicTask(edits []protocol.Edit, v *heldCall, info *protocol.ResultInfo, f
 	case v.Method != protocol.MethodToolsCall || info.KindOf(v.Method, f) != protocol.ResultTask:
 		return edits
 	}
-	return edge.PublicTask(edits, f.Raw, protocol.Member(f.Raw, f.Result, "taskId"), v.Server)
+	ids := edge.TaskIDs{Sealer: sealer, Principal: v.caller.Principal}
+	return ids.Edit(edits, f.Raw, protocol.Member(f.Raw, f.Result, "taskId"), v.Server)
 }

@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -39,7 +40,7 @@ func TestTaskTarget(t *testing.T) {
 		x := &downstream.Exchange{}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":%s},"taskId":%q}}`, c.can, c.id)
 		x.Frame, x.Params = actortest.Request(t, raw)
-		got, fault := taskTarget(actortest.View(t, c.servers...), x)
+		got, fault := taskTarget(actortest.View(t, c.servers...), x, edge.TaskIDs{})
 		switch {
 		case fault == nil && (c.fault != "" || got.Original != c.own || got.Server.Name != "one"):
 			t.Errorf("%s: %q", c.name, got.Original)
@@ -71,7 +72,7 @@ func TestPublicTask(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := &heldCall{view: view, server: view.Servers()[0], Call: call.Call{Method: c.method, Server: "one"}}
-		got := protocol.AppendEdited(nil, f.Raw, publicTask(nil, v, &info, &f)...)
+		got := protocol.AppendEdited(nil, f.Raw, publicTask(nil, v, &info, &f, nil)...)
 		if want := `{"jsonrpc":"2.0","id":1,"result":` + c.want + `}`; string(got) != want {
 			t.Errorf("%s: %s, want %s", c.method, got, want)
 		}

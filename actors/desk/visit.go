@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -16,6 +17,9 @@ import (
 // checked against each other already.
 func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
+	if fault := s.principals.Settle(&m.Admitted); fault != nil {
+		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
+	}
 	if out, early := s.waitForCatalog(m, out); early {
 		return out
 	}
@@ -35,13 +39,13 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 	case protocol.OwnerServer:
 		return s.callItem(now, m, view, out)
 	case protocol.OwnerTasks:
-		t, fault := taskTarget(view, x)
+		t, fault := taskTarget(view, x, edge.TaskIDs{Sealer: s.sealer, Principal: m.Principal()})
 		if fault != nil {
 			return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
 		}
 		return s.call(now, m, view, t, out)
 	}
-	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther {
+	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther && view.Trusts(servers[0]) {
 		return s.call(now, m, view, edge.Target{Server: servers[0]}, out)
 	}
 	return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
@@ -63,6 +67,9 @@ func (s *state) retry(now time.Time, m message.Visit, view *catalog.View, out []
 func (s *state) callItem(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := edge.Aim(view, m.Exchange)
 	m.Exchange = x
+	if !s.seekers.Again {
+		out = edge.CountDenied(t.Denied, m.Who, m.View, out)
+	}
 	if fault != nil || t.Unlisted {
 		var waits bool
 		if out, fault, waits = s.seekers.Seek(m, view, m.Exchange, fault, s.self, &s.seq, out); waits {
@@ -154,6 +161,9 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
 	}
 	r.Modern = true
+	if m.State != nil {
+		r.Rate = config.Rate{} // it was counted when it began
+	}
 	if x.Frame.M == protocol.MethodToolsCall && edge.HasLegacyTasks(t.Server) {
 		edge.WithoutTasks(r, t.Entry)
 	}
@@ -167,7 +177,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 	s.seq++
 	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.seq) // what is told of the call comes in its client's turn
 	v := &heldCall{
-		exchanges: []*downstream.Exchange{x}, view: view, server: t.Server, caller: caller, visitedURLs: places,
+		exchanges: []*downstream.Exchange{x}, view: view, server: t.Server, who: m.Who, caller: caller, visitedURLs: places,
 		Call: t.Call(seq, x, now, s.limits.ParkedCall),
 	}
 	out = s.wantLevel(x, out)
@@ -177,7 +187,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 	}
 	use.inFlight++
 	s.calls[seq] = v
-	s.byID[edge.RequestOf(x)] = seq
+	s.byID[v.requester(x)] = seq
 	out = append(out, kernel.Act(edge.Watch{X: x, Seq: seq}))
 	out = s.clock.By(now, v.Deadline(), out)
 	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
@@ -185,7 +195,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 
 // unwrap puts a server's own requestState back in place of the sealed one.
 func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
-	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.Project, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
+	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.View.Project, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
 		return badStateFault()
 	}
 	var f protocol.Frame
@@ -221,7 +231,7 @@ func (s *state) callerOf(m message.Visit) message.Caller {
 	x := m.Exchange
 	raw := x.Frame.Raw
 	c := message.Caller{
-		ClientKey: s.clientKey(x), Project: m.View.Project, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		Principal: m.Principal(), ClientKey: s.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
 	}
 	c.Can = s.can(c.Capabilities)

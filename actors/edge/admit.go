@@ -1,11 +1,14 @@
 package edge
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -14,6 +17,12 @@ import (
 type Entrance struct {
 	Projects map[string]bool // those there are
 	Bound    string          // project of the client on stdin and stdout (--project); "" = its requests say
+
+	Policy *policy.Policy      // says whether a project is there for whoever asks; nil = it is
+	Local  *identity.Principal // whoever is not asked who he is; nil = identity.Local
+
+	Newest map[string]*identity.Principal // by id: principals that have changed since the start; nil = it is nobody any more
+	Epoch  uint64                         // counts these changes
 }
 
 // Admit decides what a request of a client may see, of whatever transport and era: a message, a stream or the end of a session. It
@@ -21,10 +30,14 @@ type Entrance struct {
 // judges.
 //
 // A project is named by the path, the header Goblin-Project, or _meta. One name that nobody has, or two that differ, are refused:
-// a request that names a project is never answered for all servers.
+// a request that names a project is never answered for all servers. A project that whoever asks may not use is one that nobody has; who may
+// use some only and names none sees what these show together.
 func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
-	var a message.Admitted
 	var in named
+	a, refusal := e.known(o.Who)
+	if refusal != nil {
+		return a, refusal
+	}
 	if !o.Stdio {
 		key, ok := keyOf(o.Path)
 		if !ok {
@@ -34,7 +47,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 		if key.Project != "" {
 			in.take(key.Project, "its path")
 		}
-		if key.Project != "" && !e.Projects[key.Project] {
+		if key.Project != "" && !e.open(key.Project, a.Who) {
 			return a, &message.Refusal{Status: 404, Fault: protocol.NoProject(key.Project)}
 		}
 	}
@@ -49,11 +62,30 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 		return a, refusalOf(fault, x)
 	}
 	bound := e.Bound != "" && in.project == e.Bound // whoever is bound to one that has gone waits for it: its pings are answered
-	if in.carrier != "" && !bound && !e.Projects[in.project] {
+	if in.carrier != "" && !bound && !e.open(in.project, a.Who) {
 		return a, refusalOf(protocol.NoProject(in.project), x)
 	}
 	a.View.Project = in.project
+	a.View = message.Narrowed(a.View, a.Who)
 	return a, nil
+}
+
+// open reports whether there is a project of that name for whoever asks.
+func (e *Entrance) open(project string, who *identity.Principal) bool {
+	return e.Projects[project] && who.May(project) && e.Policy.Counts(identity.Of(who).Rights, project)
+}
+
+// known is who asks, as it is known now: the request may have come in pieces since it was found out.
+func (e *Entrance) known(who *identity.Principal) (message.Admitted, *message.Refusal) {
+	if identity.IDOf(who) == identity.LocalID {
+		return message.Admitted{Who: cmp.Or(e.Local, who), Epoch: e.Epoch}, nil
+	}
+	if newest, changed := e.Newest[who.ID]; changed {
+		if who = newest; who == nil {
+			return message.Admitted{}, &message.Refusal{Status: 401, Fault: message.Revoked}
+		}
+	}
+	return message.Admitted{Who: who, Epoch: e.Epoch}, nil
 }
 
 // AdmitMember decides for a message of a batch, of which path and headers have been admitted.
@@ -67,6 +99,7 @@ func AdmitMember(a message.Admitted, x *downstream.Exchange) (message.Admitted, 
 		return a, refusalOf(fault, x)
 	}
 	a.View.Project = in.project
+	a.View = message.Narrowed(a.View, a.Who)
 	return a, nil
 }
 
@@ -85,7 +118,7 @@ func Belongs(a message.Admitted, session catalog.Key, x *downstream.Exchange) *m
 
 // NoView says why a request that was admitted has nothing to see: its project or its server is there no more.
 func NoView(snapshot *catalog.Snapshot, key catalog.Key) *protocol.Fault {
-	if key.Project != "" && !snapshot.HasProject(key.Project) {
+	if key.Project != "" && !snapshot.HasProject(key) {
 		return protocol.NoProject(key.Project)
 	}
 	return protocol.NoServer(key.Server)

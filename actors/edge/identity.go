@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -41,12 +43,17 @@ func AppendNode(b []byte, node string) []byte {
 	return append(append(append(b, `,"_meta":{`...), protocol.NodeMember(node)...), '}')
 }
 
-// Requester names a request as its client does.
-type Requester struct{ Remote, ID string }
+// Requester names a request as its client does. Requests of several principals may come on one connection, from a proxy.
+type Requester struct{ Principal, Remote, ID string }
 
 // RequestOf names the request of an exchange.
-func RequestOf(x *downstream.Exchange) Requester {
-	return Requester{x.Origin.Remote, string(x.Frame.IDBytes())}
+func RequestOf(x *downstream.Exchange, who *identity.Principal) Requester {
+	return Requester{message.PrincipalOf(who), x.Origin.Remote, string(x.Frame.IDBytes())}
+}
+
+// RequesterOf names the request that a client takes back.
+func RequesterOf(m message.Withdrawal) Requester {
+	return Requester{m.Principal, m.Remote, m.RequestID}
 }
 
 // ServerInfo is what the gateway says of itself to clients.

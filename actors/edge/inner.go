@@ -19,6 +19,15 @@ const (
 // Aim finds what a request means: the item it names or, if it calls one of these tools, the one that its arguments name. In that
 // case the exchange that is returned asks for that; it has the port of the other and takes its place.
 func Aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
+	x, t, fault := aim(view, x)
+	t.Denied = deniedIn(view, x, t, fault)
+	if fault == nil && t.Entry != nil && !t.Server.Internal {
+		t.Rate = view.ToolRate(t.Entry)
+	}
+	return x, t, fault
+}
+
+func aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
 	t, fault := Resolve(view, x)
 	if fault != nil || !wraps(&t) {
 		return x, t, fault

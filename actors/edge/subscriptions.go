@@ -30,13 +30,13 @@ type Subscription struct {
 }
 
 // ReportSubscriptions is what people are told of subscriptions: at most reportedSubs of a client.
-func ReportSubscriptions(session string, subs map[Resource]*Subscription) []status.Subscription {
+func ReportSubscriptions(session, who string, subs map[Resource]*Subscription) []status.Subscription {
 	var all []status.Subscription
 	for r, sub := range subs {
 		if len(all) == reportedSubs {
 			break
 		}
-		all = append(all, status.Subscription{Session: session, Server: r.Server, URI: sub.Public, OwnURI: r.URI})
+		all = append(all, status.Subscription{Session: session, Who: who, Server: r.Server, URI: sub.Public, OwnURI: r.URI})
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -19,6 +20,8 @@ type Target struct {
 	Entry    *catalog.Entry // nil for a URI that is not listed
 	Unlisted bool           // it is found only if its server has mentioned it
 	replica  int            // counted from 1; 0 = any
+	Rate     config.Rate    // how many calls of it one principal may make; zero = as many as it likes
+	Denied   *Denied        // what the policy has to do with what was found, or was not; nil = nothing
 	Home     *message.Home  // where the task that the request is about was made; nil = it is about none
 }
 
@@ -28,7 +31,7 @@ func (t *Target) Request(x *downstream.Exchange, caller message.Caller) (*messag
 	if fault != nil {
 		return nil, fault
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer,
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer, Rate: t.Rate,
 		Tenant: tenantOf(&t.Server.Rules, x, &caller)}
 	if original := protocol.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original

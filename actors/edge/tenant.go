@@ -18,11 +18,13 @@ func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 	t := message.Tenant{Level: caller.LogLevel, Isolation: rules.Isolation, Forwarded: rules.ForwardHeaders}
 	switch rules.Isolation {
 	case "session":
-		t.Key, t.Client = "session "+caller.ClientKey, caller.ClientKey
+		t.Key, t.Client, t.Who = "session "+caller.ClientKey, caller.ClientKey, caller.Principal
 	case "principal":
-		t.Key = "principal " + caller.Principal
+		t.Key, t.Who = "principal "+caller.Principal, caller.Principal
 	}
-	t.Lane = rules.LaneOf(laneOf(caller))
+	if t.Lane = rules.LaneOf(laneOf(caller)); t.Lane != "" && rules.Isolation != "principal" {
+		t.Key += " login " + t.Lane
+	}
 	if x != nil {
 		t.Headers = forwarded(rules.ForwardHeaders, textproto.MIMEHeader(x.Origin.Kept))
 	}

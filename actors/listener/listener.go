@@ -4,21 +4,22 @@ import (
 	"log/slog"
 	"time"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
 )
 
 // Options say which subscriptions/listen stream a listener serves. A listener lives as long as its stream.
 type Options struct {
 	Name     string // unique under the gateway
 	Exchange *downstream.Exchange
-	View     catalog.Key
-	Expect   int    // servers to wait for, up to StartWait, before URIs are subscribed to; 0 = none
-	Version  string // of the gateway, for ServerInfo
+	Admitted message.Admitted // who listens, and what it sees
+	Expect   int              // servers to wait for, up to StartWait, before URIs are subscribed to; 0 = none
+	Version  string           // of the gateway, for ServerInfo
+	Sealer   *seal.Sealer
 	Registry kernel.Reference
 	Log      *slog.Logger
 }

@@ -54,7 +54,7 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{`+
 			`"_meta":{"io.modelcontextprotocol/protocolVersion":%q},"notifications":{"toolsListChanged":true}}}`, protocol.Version20260728)
 		x.Frame, x.Params = actortest.Request(t, raw)
-		s := newState(Options{Exchange: x, View: catalog.Key{Server: c.server}}, kernel.Reference{})
+		s := newState(Options{Exchange: x, Admitted: message.Admitted{View: catalog.Key{Server: c.server}}}, kernel.Reference{})
 		now := time.Unix(1000, 0)
 		got := ""
 		for _, msg := range append([]any{kernel.Started{}}, c.steps...) {

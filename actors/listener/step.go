@@ -9,9 +9,11 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
 )
 
 // ackWait is how long the acknowledgment waits for servers to confirm subscriptions; what is not confirmed by then
@@ -21,7 +23,10 @@ const ackWait = time.Second
 // state is all a listener knows. Written by step only.
 type state struct {
 	x        *downstream.Exchange
+	who      *identity.Principal // who listens; nil = identity.Local
+	epoch    uint64              // of who, Admitted.Epoch
 	key      catalog.Key
+	sealer   *seal.Sealer
 	self     kernel.Reference
 	registry kernel.Reference
 	info     []byte // ServerInfo, raw JSON
@@ -59,9 +64,9 @@ const (
 type ackDue struct{}
 
 func newState(o Options, self kernel.Reference) *state {
-	return &state{x: o.Exchange, key: o.View, self: self, registry: o.Registry, info: edge.ServerInfo(o.Version),
+	return &state{x: o.Exchange, who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, sealer: o.Sealer, self: self, registry: o.Registry, info: edge.ServerInfo(o.Version),
 		client:         edge.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
-		caller:         message.Caller{ClientKey: message.ClientKey(o.Exchange), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
+		caller:         message.Caller{Principal: o.Admitted.Principal(), ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
 		awaitedServers: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, subscribedAt: map[string]edge.PoolLife{}, pending: map[uint64]edge.Resource{},
 		doubted: map[edge.Resource]bool{}}
 }
@@ -74,7 +79,11 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if s.awaitedServers > 0 {
 			out = append(out, kernel.WakeAfter(edge.StartWait, edge.StartWaitOver{}))
 		}
-		return append(out, kernel.Act(edge.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
+		return s.untilExpiry(now, append(out, kernel.Act(edge.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self})))
+	case message.Principals:
+		return s.principals(now, m, out)
+	case expiryDue:
+		return s.expiryDue(now, out)
 	case message.Published:
 		return s.published(m, out)
 	case message.Subscribed:
@@ -98,18 +107,22 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		s.over = true
 		return append(out, kernel.Leave())
 	case message.Withdrawal: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
-		if edge.RequestOf(s.x) == (edge.Requester{Remote: m.Remote, ID: m.RequestID}) {
+		if edge.RequestOf(s.x, s.who) == edge.RequesterOf(m) {
 			s.over = true
 			return append(out, kernel.Act(edge.Accept{X: s.x}), kernel.Leave())
 		}
 	case message.DrainSession:
 		return append(out, kernel.Leave())
+	case message.CloseIfIdle:
+		if m.Streams {
+			return append(out, kernel.Leave())
+		}
 	case message.SinceWhen:
-		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: now, Busy: true}))
+		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.since, Streams: true}))
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
-			ID: "listen", Client: s.client, Project: s.key.Project, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
-		}, Subscriptions: edge.ReportSubscriptions("listen", s.subs)})
+			ID: "listen", Client: s.client, Who: message.NameOf(s.who), Project: s.key.Project, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
+		}, Subscriptions: edge.ReportSubscriptions("listen", message.NameOf(s.who), s.subs)})
 	case kernel.Stopping:
 		return s.stop(out)
 	}
@@ -118,15 +131,25 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 
 // published takes the first catalog, or compares a newer one with what the client was told.
 func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Effect {
-	snapshot := m.Snapshot
+	return s.look(m.Snapshot, m.Early, out)
+}
+
+// look finds what the client sees of a snapshot, and tells it what has changed; early: not yet.
+func (s *state) look(snapshot *catalog.Snapshot, early bool, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.key)
+	lacks := s.key.Project != "" && !(snapshot.HasProject(s.key) && s.who.May(s.key.Project))
 	switch {
+	case lacks && s.begun:
+		view = snapshot.Nothing() // it may come back with another configuration, or other rights
+	case lacks:
+		return s.refuse(protocol.NoProject(s.key.Project), out)
 	case !ok && !s.begun:
 		return s.refuse(edge.NoView(snapshot, s.key), out)
-	case !ok && s.key.Project != "" && !snapshot.HasProject(s.key.Project):
-		view = snapshot.Nothing() // it may come back with another configuration
 	case !ok:
 		return append(out, kernel.Leave())
+	}
+	if was := s.view; was != nil && was.Snapshot() == snapshot { // it is the client that has changed
+		s.toldGenerations = edge.Retold(s.toldGenerations, was, view)
 	}
 	s.view = view
 	if misfits := edge.Misfits(s.subscribedAt, snapshot, s.subs); len(misfits) > 0 {
@@ -134,7 +157,7 @@ func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Eff
 	}
 	if s.begun {
 		out, _ = edge.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, s.doubted, out)
-		if out = s.keepPromises(out); m.Early {
+		if out = s.keepPromises(out); early {
 			return out
 		}
 		return s.tellChanges(out)
@@ -174,7 +197,7 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 		out = s.subscribeTo(found, uri, out)
 	}
 	for _, id := range filter.TaskIDs {
-		if server, own := edge.TaskServer(s.view, id, edge.HasModernTasks); server != nil {
+		if server, own := edge.ModernTask(s.view, id, s.tasks()); server != nil {
 			out = s.subscribeTo(catalog.Found{Server: server, Original: message.TaskURI(own)}, id, out)
 		}
 	}

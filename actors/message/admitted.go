@@ -7,11 +7,44 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Admitted is what a request may see, as edge.Admit has decided. Whoever serves the request uses this and nothing of what the
+// Admitted is who asks and what that may see, as edge.Admit has decided. Whoever serves the request uses this and nothing of what the
 // request says itself.
 type Admitted struct {
-	View catalog.Key
-	Who  *identity.Principal // who asks; nil = identity.Local
+	View  catalog.Key
+	Who   *identity.Principal // who asks; nil = identity.Local
+	Epoch uint64              // counts the changes of principals that were known then
+}
+
+// Principal names who asks where that was found out; "" = nobody was asked.
+func (a *Admitted) Principal() string { return PrincipalOf(a.Who) }
+
+// PrincipalOf is the principal's id; "" for one that was never asked who it is.
+func PrincipalOf(who *identity.Principal) string {
+	if id := identity.IDOf(who); id != identity.LocalID {
+		return id
+	}
+	return ""
+}
+
+// NameOf is what people call a principal; "" for one that was never asked who it is.
+func NameOf(who *identity.Principal) string {
+	if PrincipalOf(who) == "" {
+		return ""
+	}
+	return who.Name
+}
+
+// Narrowed is what of a view somebody may see: the projects and rights are theirs.
+func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
+	key.Projects, key.Rights = "", ""
+	if who == nil {
+		return key
+	}
+	if key.Project == "" {
+		key.Projects = catalog.Together(who.Projects)
+	}
+	key.Rights = who.Rights
+	return key
 }
 
 // Refusal is why a request may see nothing.

@@ -6,16 +6,18 @@ package message
 import (
 	"cmp"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
 // Caller is who asks, as far as routing, limits and the server's edge need to know.
 // Zero values until authentication, projects and the modern era fill them in.
 type Caller struct {
-	Principal    string         // "" = anonymous
+	Principal    string         // PrincipalOf who asks; "" = nobody was asked
 	ClientKey    string         // who is counted: session id (legacy); principal, else address, on this machine with the client's name (modern)
-	Project      string         // "" = the whole catalog
+	View         catalog.Key    // what of the catalog it sees
 	Version      string         // the protocol version the client speaks
 	Capabilities []byte         // raw JSON of what the client declared; nil = nothing
 	ClientInfo   []byte         // raw JSON of the client's Implementation; nil = unknown
@@ -53,6 +55,8 @@ type Request struct {
 
 	Tenant *Tenant // whose connections it uses; nil = those that are for everybody
 	Prefer *Prefer // which replicas its client would rather have; nil = it does not say
+
+	Rate config.Rate // how many calls of the item one principal may make; zero = as many as it likes
 
 	Definition []byte // of the tool that is called, as its server gave it, where it matters whether it may be called twice
 

@@ -27,10 +27,11 @@ func (v Visit) Abandon(why kernel.Why) {
 }
 
 // Lane: at a desk whoever asks much waits for himself.
-func (v Visit) Lane() uint32 { return laneOfClient(v.Exchange) }
+func (v Visit) Lane() uint32 { return laneOfClient(v.Exchange, v.Who) }
 
 // Withdrawal is a modern client's notifications/cancelled on stdio; RequestID as it came.
 type Withdrawal struct {
+	Principal string // whose; only a request of the same is meant
 	Remote    string
 	RequestID string
 }
@@ -39,7 +40,12 @@ type Withdrawal struct {
 func (Withdrawal) Class() kernel.Class { return kernel.Outcome }
 
 // Lane is that of the Visit.
-func (w Withdrawal) Lane() uint32 { return LaneOf(downstream.HostOf(w.Remote)) }
+func (w Withdrawal) Lane() uint32 {
+	if w.Principal != "" {
+		return LaneOf(w.Principal)
+	}
+	return LaneOf(downstream.HostOf(w.Remote))
+}
 
 // OpenListen asks the gateway for an actor that serves a subscriptions/listen stream.
 type OpenListen struct {
@@ -48,7 +54,7 @@ type OpenListen struct {
 }
 
 // Abandon tells the client to come back.
-func (o OpenListen) Abandon(why kernel.Why) { RefuseModern(o.Exchange, noRoom(why)) }
+func (o OpenListen) Abandon(why kernel.Why) { RefuseModern(o.Exchange, NoRoom(why)) }
 
 // Drained tells the gateway that a desk that was asked to drain has nobody left who waits for an answer.
 type Drained struct{ Desk kernel.Reference }

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -24,7 +25,10 @@ func laneOfCall(seq uint64) uint32 { return uint32(seq >> laneShift) }
 func LaneOf(clientKey string) uint32 { return laneFrom(mix(offset, clientKey)) }
 
 // laneOfClient is LaneOf for the client of an exchange.
-func laneOfClient(x *downstream.Exchange) uint32 {
+func laneOfClient(x *downstream.Exchange, who *identity.Principal) uint32 {
+	if principal := PrincipalOf(who); principal != "" {
+		return LaneOf(principal)
+	}
 	address, info := ClientOf(x)
 	return laneFrom(mix(mix(offset, address), info))
 }
@@ -58,8 +62,11 @@ func ClientOf(x *downstream.Exchange) (address string, info []byte) {
 	return address, info[:min(len(info), maxClientInfo)]
 }
 
-// ClientKey is the key of a client without a session.
-func ClientKey(x *downstream.Exchange) string {
+// ClientKey is the key of a client without a session: its principal where somebody was asked.
+func ClientKey(x *downstream.Exchange, who *identity.Principal) string {
+	if principal := PrincipalOf(who); principal != "" {
+		return principal
+	}
 	address, info := ClientOf(x)
 	return address + string(info)
 }

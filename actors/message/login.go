@@ -1,6 +1,11 @@
 package message
 
-import "goblin-actor/actors/kernel"
+import (
+	"errors"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/identity"
+)
 
 // LoggedIn tells backends that the login they have waited for is there: they connect now.
 type LoggedIn struct{}
@@ -39,3 +44,45 @@ type LoginChanged struct {
 }
 
 func (LoginChanged) Class() kernel.Class { return kernel.Outcome }
+
+var (
+	// ErrLoginNotYours is the answer to who wants a login that is another principal's, or everybody's without being an admin.
+	ErrLoginNotYours = errors.New("that login is not yours")
+	// ErrNoLogins is the answer where there is no such server, or it has no login of ours.
+	ErrNoLogins = errors.New("there is no login of ours at that server")
+)
+
+// WantLogin asks a pool for the login of a principal, to begin or to end. Exactly one of Begin and End is set.
+type WantLogin struct {
+	Entry   string // of mcpServers
+	Who     *identity.Principal
+	Catalog bool            // under as: principal: not its own, but the one that lists what there is
+	Named   chan<- LoginKey // is told which one that is, before the answer; capacity 1, nil = nobody wants to know
+	Begin   *BeginLogin
+	End     *EndLogin
+}
+
+func (WantLogin) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon answers whoever asks.
+func (m WantLogin) Abandon(why kernel.Why) { m.Refuse(abandoned(why)) }
+
+// Refuse answers whoever asks.
+func (m WantLogin) Refuse(err error) {
+	if m.Begin != nil {
+		offer(m.Begin.Reply, LoginStarted{Err: err})
+		return
+	}
+	offer(m.End.Reply, LoginFinished{Err: err})
+}
+
+// AnswerLogin brings a pool the answer to a login.
+type AnswerLogin struct {
+	Login  LoginKey
+	Finish FinishLogin
+}
+
+func (AnswerLogin) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon answers whoever brings it.
+func (m AnswerLogin) Abandon(why kernel.Why) { m.Finish.Abandon(why) }

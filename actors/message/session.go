@@ -47,7 +47,9 @@ type EndSession struct {
 func (e EndSession) Abandon(kernel.Why) { RefuseNoSession(e.Exchange) }
 
 // CloseIfIdle asks a session to leave, unless it has calls or streams.
-type CloseIfIdle struct{}
+type CloseIfIdle struct {
+	Streams bool // streams do not count
+}
 
 func (CloseIfIdle) Class() kernel.Class { return kernel.Urgent }
 
@@ -81,8 +83,8 @@ type OpenSession struct {
 // comeBack is how long a client that found no room waits before it tries again.
 const comeBack = 5 * time.Second
 
-// noRoom is what a client is told that cannot have a session or a listen stream.
-func noRoom(why kernel.Why) *protocol.Fault {
+// NoRoom is what a client is told that cannot have a session or a listen stream.
+func NoRoom(why kernel.Why) *protocol.Fault {
 	if why == kernel.Overloaded {
 		return &protocol.Fault{Name: protocol.Overloaded, Message: "there are as many sessions as may be, and all are in use (limits.maxSessions)",
 			Retryable: true, RetryAfter: comeBack}
@@ -91,13 +93,19 @@ func noRoom(why kernel.Why) *protocol.Fault {
 }
 
 // Abandon tells the client to come back.
-func (o OpenSession) Abandon(why kernel.Why) {
-	fault := noRoom(why)
+func (o OpenSession) Abandon(why kernel.Why) { o.Refuse(NoRoom(why)) }
+
+// Refuse tells the client why it gets no session.
+func (o OpenSession) Refuse(fault *protocol.Fault) {
+	status := 503
+	if fault.Name == protocol.Unauthenticated {
+		status = 401
+	}
 	if o.Stream != nil {
-		RefuseStream(o.Stream, 503, fault)
+		RefuseStream(o.Stream, status, fault)
 		return
 	}
-	RefuseFault(o.Exchange, 503, fault)
+	RefuseFault(o.Exchange, status, fault)
 }
 
 // OpenStdio asks the gateway for the one session of a client on stdin and stdout.
@@ -115,7 +123,8 @@ func (DrainSession) Class() kernel.Class { return kernel.Urgent }
 type IdleSince struct {
 	Session kernel.Reference
 	At      time.Time
-	Busy    bool // it has calls or streams
+	Calls   bool // it has calls
+	Streams bool // it has streams
 }
 
 func (IdleSince) Class() kernel.Class { return kernel.Outcome }

@@ -22,6 +22,9 @@ func (SealingKey) String() string { return "[redacted]" }
 // GoString likewise.
 func (SealingKey) GoString() string { return "[redacted]" }
 
+// MarshalText likewise, where something is written as JSON.
+func (SealingKey) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+
 // KnownCatalog is what a server offered when it was last asked: what clients are shown until it is asked anew. Immutable.
 type KnownCatalog struct {
 	Info  *ServerInfo
@@ -41,6 +44,8 @@ type StateLoaded struct {
 	Eras map[string]KnownEra // by a replica's identity; immutable
 
 	Catalogs map[string]*KnownCatalog // by a server's identity; immutable
+
+	Tokens map[string]Token // by the keys of RememberToken; whoever it is told to gives nothing of it to two
 }
 
 func (StateLoaded) Class() kernel.Class { return kernel.Urgent }

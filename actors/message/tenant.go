@@ -12,6 +12,7 @@ import (
 // sent the same headers. Nobody writes to it, and it is never shown: it may hold credentials.
 type Tenant struct {
 	Key     string            // the same for all who may share connections; of headers a hash
+	Who     string            // the Caller.Principal whose they are, whose credentials they may use; "" = nobody's alone
 	Client  string            // the Caller.ClientKey with whose end the connections end; "" = they are not one client's
 	Lane    string            // whose login at the server they use, a principal's id; "" = everybody's
 	Headers map[string]string // what the server is sent beside its own, by name

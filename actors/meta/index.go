@@ -88,10 +88,6 @@ func (x *index) follow(snapshot *catalog.Snapshot) error {
 	if current {
 		return nil
 	}
-	view, ok := snapshot.View(catalog.Key{})
-	if !ok {
-		return errGoing
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
@@ -102,7 +98,7 @@ func (x *index) follow(snapshot *catalog.Snapshot) error {
 	case x.ranking == nil || x.garbage > leastGarbage+len(x.held): // replaced documents go with the index that holds them
 		x.ranking, x.held, x.size, x.garbage = newRanking(), map[string]held{}, 0, 0
 	}
-	x.update(view)
+	x.update(snapshot.Whole())
 	x.version = snapshot.Version
 	return nil
 }

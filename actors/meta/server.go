@@ -46,9 +46,11 @@ type content struct {
 // answer has a call answered, in the manner of a legacy server: who holds the call makes of it what its client knows.
 func (s *server) answer(ctx context.Context, a *asked, r *message.Request) (protocol.Frame, *protocol.Fault) {
 	var f protocol.Frame
-	view, ok := a.snapshot.View(catalog.Key{Project: r.Caller.Project})
+	key := r.Caller.View
+	key.Server = "" // whoever sees that alone sees none of our tools
+	view, ok := a.snapshot.View(key)
 	if !ok {
-		return f, protocol.NoProject(r.Caller.Project)
+		return f, protocol.NoProject(key.Project)
 	}
 	t, ok := s.tools[r.Item]
 	if !ok {

@@ -12,6 +12,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 )
 
@@ -24,6 +25,8 @@ type desk struct {
 	sources  map[string]catalog.Source
 	projects []config.Project
 	mode     string // of metaTools
+	policy   *policy.Policy
+	rights   string // of whoever asks
 }
 
 func newDesk(t testing.TB) *desk {
@@ -57,7 +60,7 @@ func (d *desk) publish() {
 	}
 	naming := catalog.Naming{
 		Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix", PageSize: 1000,
-		MetaTools: d.mode != "false", OnlyMeta: d.mode == "only",
+		MetaTools: d.mode != "false", OnlyMeta: d.mode == "only", Policy: d.policy,
 	}
 	d.snapshot = catalog.Build(d.snapshot, list, naming, d.projects...)
 }
@@ -72,7 +75,7 @@ func (d *desk) raw(project, tool, arguments string) (protocol.Frame, *protocol.F
 	if err := r.Params.Scan(&r.Frame); err != nil {
 		d.t.Fatal(err)
 	}
-	r.Item, r.Caller.Project = tool, project
+	r.Item, r.Caller.View.Project, r.Caller.View.Rights = tool, project, d.rights
 	return d.server.answer(context.Background(), &asked{snapshot: d.snapshot, index: d.index}, &r)
 }
 

@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ type clientLine struct {
 // add has a call wait. When there is no more room, one has to go, whose it is: the newest of the client that has most, or the call
 // itself.
 func (t *turns) add(w waiting) (refused message.Dispatch, full bool) {
-	client := w.Request.Caller.ClientKey
+	client := cmp.Or(w.Request.Caller.Principal, w.Request.Caller.ClientKey)
 	its := slices.IndexFunc(t.lines, func(l *clientLine) bool { return l.client == client })
 	if t.count >= maxWaiting {
 		most := slices.MaxFunc(t.lines, func(a, b *clientLine) int { return len(a.calls) - len(b.calls) })

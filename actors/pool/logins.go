@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -90,6 +91,15 @@ func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.E
 		return s.loginDue(now, m, out)
 	case loginUnasked:
 		return s.loginUnasked(m, out)
+	case message.WantLogin:
+		return s.wantLogin(m, out)
+	case message.AnswerLogin:
+		entry := s.entry(m.Login.Entry)
+		if entry == nil {
+			m.Abandon(kernel.Gone)
+			return out
+		}
+		return append(out, kernel.Act(toLogin{login: m.Login, entry: *entry, msg: m.Finish}))
 	}
 	return out
 }
@@ -151,10 +161,15 @@ func (p *pool) credentials(self kernel.Self, a spawn) upstream.Credentials {
 	if p.Logins == nil || a.login.Entry == "" {
 		return nil
 	}
-	credentials := p.known[a.login]
-	if credentials == nil {
-		credentials = p.Logins(self, a.entry, a.login)
-		p.known[a.login] = credentials
+	return p.loginActor(self, a.entry, a.login).Credentials
+}
+
+// loginActor is the actor of a login, which is started when it is first wanted.
+func (p *pool) loginActor(self kernel.Self, entry config.Server, key message.LoginKey) Login {
+	l, known := p.known[key]
+	if !known {
+		l = p.Logins(self, entry, key)
+		p.known[key] = l
 	}
-	return credentials
+	return l
 }

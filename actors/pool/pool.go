@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/stream"
 	"goblin-actor/protocol/upstream"
@@ -32,14 +33,20 @@ type Options struct {
 	Open     Opener                        // nil = processes and URLs
 	Logins   Logins                        // nil = what the server needs to know of us stands in its headers
 	LoginURL func(message.LoginKey) string // where a person logs in; "" or nil = nowhere
+	Secrets  *secret.Redactor              // what people are not to be shown
 }
 
 // Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http, sse).
 type Opener func(server config.Server, replica int) (open func(upstream.Sink) upstream.Link, kind string)
 
-// Logins gives the credentials of a login, and tells the pool, with message.LoginChanged, what becomes of it. The same login has the same
-// credentials for as long as the pool lives.
-type Logins func(pool kernel.Self, entry config.Server, key message.LoginKey) upstream.Credentials
+// Logins starts the actor of a login under the pool, which tells the pool with message.LoginChanged what becomes of it.
+type Logins func(pool kernel.Self, entry config.Server, key message.LoginKey) Login
+
+// Login is a login's actor, and the credentials that it has now.
+type Login struct {
+	Actor       kernel.Reference
+	Credentials upstream.Credentials
+}
 
 // mailbox is how many messages may wait. The queue of calls is the pool's own; this only absorbs bursts.
 const mailbox = 4096
@@ -53,7 +60,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 		o.Server, o.Limits = known.server, known.limits
 		s := newState(o, self.Reference(), life)
 		s.remembered = known
-		return &pool{Options: o, state: s, known: map[message.LoginKey]upstream.Credentials{}}
+		return &pool{Options: o, state: s, known: map[message.LoginKey]Login{}}
 	})
 }
 
@@ -61,11 +68,11 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 type pool struct {
 	Options
 	state *state
-	known map[message.LoginKey]upstream.Credentials // of the logins that connections use, or have used
+	known map[message.LoginKey]Login // those that were wanted; as many as a pool has lanes
 }
 
 func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	return step(p.state, now, msg, out)
+	return step(p.state, now, p.shown(msg), out)
 }
 
 type (
@@ -112,6 +119,12 @@ func (p *pool) Act(self kernel.Self, act any) {
 		p.askLogin(self, a)
 	case failLogin:
 		p.failLogin(a)
+	case toLogin:
+		p.toLogin(self, a)
+	case endLogin:
+		p.endLogin(self, a)
+	case refuseLogin:
+		a.want.Refuse(a.err)
 	}
 }
 
@@ -132,7 +145,7 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	}
 	open, transport := opener(a.entry, a.own)
 	ref := backend.Spawn(self, name, backend.Options{
-		Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: open, Transport: transport, Links: p.Links,
+		Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: p.quiet(open), Transport: transport, Links: p.Links,
 		Announce: a.announce, Catalog: a.catalog, Legacy: a.legacy, Metrics: p.Metrics, Known: a.known, Before: a.before,
 		Log: logOf(p.Log, a), Seed: p.Seed + uint64(a.number),
 	})

@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 )
 
@@ -59,6 +60,7 @@ type state struct {
 	tenants      map[string]*tenant // by their keys; those that have connections
 	tending      bool               // a clock runs for their connections
 	mentions     mentions
+	rates        policy.Buckets[rateKey] // of the tools that someone's calls are limited of
 	logins       map[message.LoginKey]*login
 	loginWaits   map[message.CallRef]*waitsForLogin
 	level        protocol.Level // log level wanted by clients; LevelNone = nobody has said

@@ -17,6 +17,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	s.now = now
 	switch m := msg.(type) {
 	case message.Dispatch:
+		if fault := s.tooOften(now, m.Request); fault != nil {
+			return append(out, s.answer(m, fault))
+		}
 		return s.dispatch(now, queued{Dispatch: m, since: now}, out)
 	case message.Ended:
 		return s.ended(now, m, out)
@@ -69,6 +72,8 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 		return s.logged(m, out)
 	case message.ClientGone:
 		return s.clientGone(m, out)
+	case message.Principals:
+		return s.principals(m, out)
 	case tenantsDue:
 		return s.tenantsDue(now, out)
 	}
@@ -117,7 +122,7 @@ func (s *state) ofGateway(now time.Time, msg any, out []kernel.Effect) []kernel.
 	case message.SetLevel:
 		s.level = m.Level
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil }, out)
-	case message.LoginChanged, message.Answer, loginDue, loginUnasked:
+	case message.LoginChanged, message.Answer, message.WantLogin, message.AnswerLogin, loginDue, loginUnasked:
 		return s.ofLogins(now, m, out)
 	case message.RootsChanged:
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil && sl.tenant.Client != m.Client }, out)
@@ -304,7 +309,7 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.
 	s.slots = slices.DeleteFunc(s.slots, func(other *slot) bool { return other == sl })
 	sl.phase = message.Stopped
 	s.forgetTenant(sl.tenant)
-	out = s.started(sl, out)
+	out = s.started(sl, s.endLogin(sl, out))
 	s.updatesLost(sl)
 	out = s.rememberCatalog(now, s.lead(s.takeBackQueries(sl, out)))
 	if sl.leaving || sl.retiring {

@@ -211,6 +211,16 @@ func (s *state) clientGone(m message.ClientGone, out []kernel.Effect) []kernel.E
 	return out
 }
 
+// principals ends the connections of those who are nobody any more: their calls have been cancelled, and what their credentials opened closes.
+func (s *state) principals(m message.Principals, out []kernel.Effect) []kernel.Effect {
+	for _, sl := range s.slots {
+		if sl.tenant != nil && m.Revoked(sl.tenant.Who) && !sl.leaving {
+			out = s.dismiss(sl, out)
+		}
+	}
+	return out
+}
+
 // forgetTenant forgets a tenant without connections.
 func (s *state) forgetTenant(of *message.Tenant) {
 	if of == nil {

@@ -16,6 +16,9 @@ import (
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := edge.Aim(s.view, x)
+	if !s.seekers.Again {
+		out = edge.CountDenied(t.Denied, s.who, s.key, out)
+	}
 	if fault != nil || t.Unlisted {
 		if out, done := s.seek(x, fault, out); done {
 			return out
@@ -66,7 +69,7 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 }
 
 func (s *state) caller() message.Caller {
-	return message.Caller{ClientKey: s.id, Project: s.key.Project, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
+	return message.Caller{Principal: message.PrincipalOf(s.who), ClientKey: s.id, View: s.key, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
 }
 
 func (s *state) ref(seq uint64) message.CallRef { return message.CallRef{Holder: s.self, Seq: seq} }

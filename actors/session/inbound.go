@@ -116,7 +116,7 @@ func (s *state) handle(now time.Time, x *downstream.Exchange, out []kernel.Effec
 	case protocol.MethodResourcesUnsubscribe:
 		return s.unsubscribe(x, out)
 	}
-	if server := s.onlyServer(); server != nil && x.Frame.M == protocol.MethodOther {
+	if server := s.onlyServer(); server != nil && x.Frame.M == protocol.MethodOther && s.view.Trusts(server) {
 		return s.call(now, x, edge.Target{Server: server}, out) // a method of a later revision, or of the server's own
 	}
 	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)

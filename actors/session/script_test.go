@@ -57,7 +57,7 @@ func newScript(t *testing.T, seed uint64) *script {
 	limits.MaxInFlightPerClient, limits.ParkedPerClient = 6, 3
 	o := Options{ID: "1asession", Node: "n", Transport: []string{"http", "sse", "stdio"}[seed%3], Limits: limits, Expect: r.rng.IntN(2), Version: "t"}
 	if r.rng.IntN(4) == 0 {
-		o.View.Server = "one"
+		o.Opened.View.Server = "one"
 	}
 	r.s = newState(o, kernel.Reference{})
 	r.step(kernel.Started{})

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"time"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -18,9 +17,9 @@ import (
 // Options say which client a session is for.
 type Options struct {
 	ID        string
-	Node      string // names this gateway to other gateways
-	Transport string // http | sse | stdio
-	View      catalog.Key
+	Node      string           // names this gateway to other gateways
+	Transport string           // http | sse | stdio
+	Opened    message.Admitted // who opens it, and what it sees
 	Limits    config.Limits
 	Expect    int    // servers to wait for, up to StartWait, before initialize is answered; 0 = none
 	Version   string // of the gateway, for ServerInfo
@@ -57,7 +56,7 @@ func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	if in, ok := msg.(message.Inbound); ok {
 		s.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw)+len(in.Exchange.Batch))
 	}
-	if m, ok := msg.(message.Inbound); ok && !s.prepare(m.Exchange) {
+	if m, ok := msg.(message.Inbound); ok && s.state.isTheirs(m.Who) && !s.prepare(m.Exchange) {
 		return out
 	}
 	return step(s.state, now, msg, out)
@@ -69,7 +68,8 @@ type (
 		status int
 		fault  *protocol.Fault // nil = no body
 	}
-	turnAway struct { // it may see nothing
+	notFound struct{ x *downstream.Exchange } // to whoever is not the session's principal there is none
+	turnAway struct {                         // it may see nothing
 		x       *downstream.Exchange
 		refusal *message.Refusal
 	}
@@ -96,7 +96,8 @@ type (
 // Messages of the session to itself.
 type (
 	idleCheck   struct{}
-	openOver    struct{} // sse: the client has had its time to initialize
+	openOver    struct{}               // sse: the client has had its time to initialize
+	streamsOver struct{ at time.Time } // of the client's streams: its credential may have expired
 	streamReady struct{ stream *downstream.EventStream }
 	undelivered struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
 )
@@ -110,8 +111,12 @@ func (s *session) Act(self kernel.Self, act any) {
 		edge.Perform(s.Metrics, a)
 	case refuse:
 		s.refuse(a)
+	case notFound:
+		message.RefuseNoSession(a.x)
 	case turnAway:
 		a.refusal.Refuse(a.x, protocol.EraLegacy)
+	case edge.Denied:
+		a.Count(s.Metrics, s.Log)
 	case edge.CallOutcome:
 		a.Count(s.meter(a.Server), shortID(s.ID))
 	case push:

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -23,6 +24,10 @@ type state struct {
 	id             string
 	node           string // of this gateway
 	transport      string
+	who            *identity.Principal // whose it is; nil = identity.Local. A newer value of the same id takes its place
+	epoch          uint64              // of who, Admitted.Epoch
+	revoked        bool                // it is nobody any more
+	alarm          time.Time           // when a streamsOver comes; zero = none does
 	key            catalog.Key
 	limits         config.Limits
 	gatewayVersion string
@@ -86,7 +91,7 @@ type heldCall struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		id: o.ID, node: o.Node, transport: o.Transport, key: o.View, limits: o.Limits, gatewayVersion: o.Version, registry: o.Registry, self: self,
+		id: o.ID, node: o.Node, transport: o.Transport, who: o.Opened.Who, epoch: o.Opened.Epoch, key: o.Opened.View, limits: o.Limits, gatewayVersion: o.Version, registry: o.Registry, self: self,
 		awaitedServers: o.Expect, owner: o.Gateway,
 	}
 }
@@ -103,8 +108,11 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.Inbound:
+		if !s.isTheirs(m.Who) {
+			return append(out, kernel.Act(notFound{m.Exchange}))
+		}
 		s.lastSeen = now
-		return s.inbound(now, m, out)
+		return s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out))
 	case message.Written:
 		return s.event(now, m.Seq, call.Sent{}, out)
 	case message.Done:
@@ -144,27 +152,36 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Published:
 		return s.published(now, m, out)
 	case message.StreamOpened:
+		if !s.isTheirs(m.Who) {
+			return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404}))
+		}
 		s.lastSeen = now
-		return s.streamOpened(m, out)
+		return s.streamOpened(now, m, s.renew(now, m.Who, m.Epoch, out))
 	case streamReady:
-		return s.streamReady(m.stream, out)
+		return s.streamReady(now, m.stream, out)
+	case streamsOver:
+		return s.streamsOver(now, m, out)
 	case message.StreamClosed:
 		s.lastSeen = now
 		return s.streamClosed(m, out)
 	case undelivered:
 		return s.undelivered(m, out)
 	case message.EndSession:
+		if !s.isTheirs(m.Who) {
+			return append(out, kernel.Act(notFound{m.Exchange}))
+		}
 		if refusal := edge.Belongs(m.Admitted, s.key, nil); refusal != nil {
 			return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
 		}
 		return append(out, kernel.Act(refuse{m.Exchange, 204, nil}), kernel.Leave())
+	case message.Principals:
+		return s.principals(now, m, out)
 	case message.CloseIfIdle:
-		if len(s.calls) == 0 && len(s.streams) == 0 {
+		if len(s.calls) == 0 && (len(s.streams) == 0 || m.Streams) {
 			return append(out, kernel.Leave())
 		}
 	case message.SinceWhen:
-		busy := len(s.calls) > 0 || len(s.streams) > 0
-		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Busy: busy}))
+		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Calls: len(s.calls) > 0, Streams: len(s.streams) > 0}))
 	case message.DrainSession:
 		s.draining = true
 		return s.leaveWhenDrained(out)
@@ -243,6 +260,9 @@ func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
 // stop answers every call, tells the servers, and ends the streams.
 func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the session ended before the call was answered", Retryable: true}
+	if s.revoked {
+		fault = message.Revoked
+	}
 	for _, seq := range edge.SortedKeys(s.calls) {
 		h := s.calls[seq]
 		out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
@@ -267,17 +287,17 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 // report is what the session tells people. The id is a secret; eight characters name it.
 func (s *state) report() message.SessionReport {
 	r := message.SessionReport{Session: status.Session{
-		ID: shortID(s.id), Client: s.client, Project: s.key.Project, Protocol: s.version, Transport: s.transport,
+		ID: shortID(s.id), Client: s.client, Who: message.NameOf(s.who), Project: s.key.Project, Protocol: s.version, Transport: s.transport,
 		Since: s.since, LastSeen: s.lastSeen, InFlight: len(s.calls), Streams: len(s.streams),
 	}}
 	for _, seq := range edge.SortedKeys(s.calls) {
 		h := s.calls[seq]
 		r.Calls = append(r.Calls, status.Call{
-			ID: fmt.Sprintf("session/%s/%d", shortID(s.id), seq), Session: shortID(s.id), Server: h.Server, Method: h.Method.String(), Item: h.Item,
+			ID: fmt.Sprintf("session/%s/%d", shortID(s.id), seq), Session: shortID(s.id), Who: r.Session.Who, Server: h.Server, Method: h.Method.String(), Item: h.Item,
 			State: string(h.State), Began: h.Began, Deadline: h.Ends(),
 		})
 	}
-	r.Subscriptions = edge.ReportSubscriptions(shortID(s.id), s.subs)
+	r.Subscriptions = edge.ReportSubscriptions(shortID(s.id), r.Session.Who, s.subs)
 	return r
 }
 

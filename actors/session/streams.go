@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -62,7 +64,7 @@ func (*session) refuse(a refuse) {
 }
 
 // streamOpened takes a new GET stream and tells on it what could not be told before.
-func (s *state) streamOpened(m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
+func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
 	if refusal := edge.Belongs(m.Admitted, s.key, nil); refusal != nil {
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: refusal.Status}))
 	}
@@ -70,7 +72,7 @@ func (s *state) streamOpened(m message.StreamOpened, out []kernel.Effect) []kern
 	case s.transport == "sse" && s.path == "": // the stream the session begins with
 		s.path = downstream.MessagesPath(m.Stream.Origin.Path)
 		s.streams = []*downstream.EventStream{m.Stream}
-		return append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.path + "?sessionId=" + s.id}))
+		return s.limitStreams(now, append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.path + "?sessionId=" + s.id})))
 	case s.transport == "sse":
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 405}))
 	case len(s.streams) >= maxStreams:
@@ -80,14 +82,14 @@ func (s *state) streamOpened(m message.StreamOpened, out []kernel.Effect) []kern
 	case m.Stream.Origin.LastEvent != "" && s.resumes():
 		return append(out, kernel.Act(openStream{stream: m.Stream, resume: true}))
 	}
-	return s.streamReady(m.Stream, append(out, kernel.Act(openStream{stream: m.Stream})))
+	return s.streamReady(now, m.Stream, append(out, kernel.Act(openStream{stream: m.Stream})))
 }
 
 // streamReady adds an open stream and tells on it what could not be told before.
-func (s *state) streamReady(stream *downstream.EventStream, out []kernel.Effect) []kernel.Effect {
+func (s *state) streamReady(now time.Time, stream *downstream.EventStream, out []kernel.Effect) []kernel.Effect {
 	// Effects that were given the old slice may still read it: never append in place.
 	s.streams = append(s.streams[:len(s.streams):len(s.streams)], stream)
-	return s.tellUpdates(s.tellChanges(out))
+	return s.limitStreams(now, s.tellUpdates(s.tellChanges(out)))
 }
 
 // streamClosed forgets a stream. A session of HTTP+SSE ends with its stream.

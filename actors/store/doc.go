@@ -1,4 +1,4 @@
-// Package store is the actor that owns the state file: the eras of servers and the sealing key, which shall survive a
+// Package store is the actor that owns the state file: the eras of servers, logins and the sealing key, which shall survive a
 // restart. Everything in it can be found out again or made anew, so no fault of the file ever stops the gateway: a
 // file that another process holds or that cannot be written leaves the state in memory, one that is damaged or
 // belongs to another program is set aside; each with a word in the log.

@@ -20,17 +20,19 @@ import (
 )
 
 const (
-	format   = 1
+	format   = 2                    // 1 had the sealing key as it is, and no tokens
 	maxAside = 100                  // names tried for a file that is set aside
 	lockPoll = 2 * time.Millisecond // between two attempts at the lock: another gateway keeps it for a few milliseconds
 )
 
 // Names inside the file.
 var (
-	bucketMeta     = []byte("goblin-actor") // format → "1", seal → the sealing key
+	bucketMeta     = []byte("goblin-actor") // format → "2", master → the id of the key that seals, seal → the sealing key, sealed
 	bucketEras     = []byte("eras")         // a replica's identity → {"era":"modern","at":"2026-…"}
 	bucketCatalogs = []byte("catalogs")     // a server's identity → what it offers (catalog.go)
+	bucketTokens   = []byte("tokens")       // a key of message.RememberToken → its value, sealed
 	keyFormat      = []byte("format")
+	keyMaster      = []byte("master")
 	keySeal        = []byte("seal")
 )
 
@@ -43,6 +45,8 @@ var (
 	errForeign = errors.New("not a state file of goblin-actor")
 	// errNewer is returned when the file is of a later version of the program, which goes on using it.
 	errNewer = errors.New("written by a later version")
+	// errLost is returned when the file was sealed with another master key than ours.
+	errLost = errors.New("sealed with a master key that is not there any more; logins at servers are needed again")
 	// errTheirs is returned when the file belongs to another user: what it says is not to be believed.
 	errTheirs = errors.New("it belongs to another user")
 )
@@ -55,45 +59,21 @@ type contents struct {
 	key      message.SealingKey
 	eras     map[string]message.KnownEra
 	catalogs map[string]*message.KnownCatalog
+	tokens   map[string]message.Token
 	spoiled  int // catalogs that are damaged, each for itself
-}
-
-// batch is what is to be written. What is unknown, or nil, is deleted.
-type batch struct {
-	eras     map[string]message.KnownEra
-	catalogs map[string]*message.KnownCatalog
-}
-
-func newBatch() batch {
-	return batch{map[string]message.KnownEra{}, map[string]*message.KnownCatalog{}}
-}
-
-func (b batch) empty() bool { return len(b.eras)+len(b.catalogs) == 0 }
-
-// under adds what an earlier batch has and this one has not.
-func (b batch) under(earlier batch) {
-	for k, v := range earlier.eras {
-		if _, newer := b.eras[k]; !newer {
-			b.eras[k] = v
-		}
-	}
-	for k, v := range earlier.catalogs {
-		if _, newer := b.catalogs[k]; !newer {
-			b.catalogs[k] = v
-		}
-	}
+	unopened int // tokens, likewise
 }
 
 // read reads the file, and makes one when there is none. It waits no longer than wait for a gateway that writes at this moment:
 // nobody keeps the file longer than that. The errors above say what is wrong with it; others are the system's.
-func read(path string, wait time.Duration) (contents, error) {
+func read(path string, v *vault, wait time.Duration) (contents, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return contents{}, fmt.Errorf("make directory of state file: %w", err)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return create(path, wait)
+		return create(path, v, wait)
 	case err != nil:
 		return contents{}, fmt.Errorf("look at state file: %w", err)
 	case !info.Mode().IsRegular():
@@ -101,14 +81,22 @@ func read(path string, wait time.Duration) (contents, error) {
 	case !ours(info):
 		return contents{}, errTheirs
 	case info.Size() == 0:
-		return create(path, wait)
+		return create(path, v, wait)
 	case info.Mode().Perm()&0o077 != 0: // it holds a key
 		if err := os.Chmod(path, 0o600); err != nil {
 			return contents{}, fmt.Errorf("protect state file: %w", err)
 		}
 	}
 	var c contents
-	err = withFile(path, true, wait, func(db *bbolt.DB) error { return db.View(c.read) })
+	look := func(db *bbolt.DB) error {
+		return db.View(func(tx *bbolt.Tx) error { return c.read(tx, v) })
+	}
+	err = withFile(path, true, wait, look)
+	if errors.Is(err, errPlain) {
+		if err = migrate(path, v, wait); err == nil {
+			err = withFile(path, true, wait, look)
+		}
+	}
 	if err != nil {
 		return contents{}, err
 	}
@@ -117,16 +105,16 @@ func read(path string, wait time.Duration) (contents, error) {
 
 // create makes the file, unless another gateway has just done so: then it reads that one's. The disk is not waited for, as the whole start
 // waits for this: what a power cut takes from the file is a key that is seconds old, and the first write of what is learned waits for all of it.
-func create(path string, wait time.Duration) (contents, error) {
+func create(path string, v *vault, wait time.Duration) (contents, error) {
 	var c contents
 	_, _ = rand.Read(c.key[:]) // never fails
 	err := withFile(path, false, wait, func(db *bbolt.DB) error {
 		db.NoSync, db.NoGrowSync = true, true
 		return db.Update(func(tx *bbolt.Tx) error {
-			if err := fill(tx, c.key); err != nil {
+			if err := fill(tx, v, c.key); err != nil {
 				return err
 			}
-			return c.read(tx)
+			return c.read(tx, v)
 		})
 	})
 	if err != nil {
@@ -136,15 +124,19 @@ func create(path string, wait time.Duration) (contents, error) {
 }
 
 // write writes the batch, and leaves out of the file what is too much or too old. A file that has gone is made anew with this key.
-func write(path string, key message.SealingKey, b batch, wait time.Duration) error {
+// refused are the tokens for which there is no room, by key.
+func write(path string, v *vault, key message.SealingKey, b batch, wait time.Duration) (refused map[string]bool, err error) {
 	if b.empty() {
-		return nil
+		return nil, nil
 	}
-	return withFile(path, false, wait, func(db *bbolt.DB) error {
+	if err := v.settle(); err != nil {
+		return nil, err
+	}
+	err = withFile(path, false, wait, func(db *bbolt.DB) error {
 		return db.Update(func(tx *bbolt.Tx) error {
-			err := fill(tx, key)
+			err := fill(tx, v, key)
 			if err == nil {
-				err = checkFormat(tx)
+				err = checkFormat(tx, v)
 			}
 			if err == nil {
 				err = putEras(tx, b.eras)
@@ -153,11 +145,15 @@ func write(path string, key message.SealingKey, b batch, wait time.Duration) err
 				err = putCatalogs(tx, b.catalogs)
 			}
 			if err == nil {
+				refused, err = putTokens(tx, v, b.tokens)
+			}
+			if err == nil {
 				err = prune(tx, time.Now())
 			}
 			return err
 		})
 	})
+	return refused, err
 }
 
 // withFile opens the file, calls f, and closes it again: it is locked for no longer than that.
@@ -229,7 +225,7 @@ func guarded(f func() error) (err error) {
 }
 
 // fill begins a file that is new.
-func fill(tx *bbolt.Tx, key message.SealingKey) error {
+func fill(tx *bbolt.Tx, v *vault, key message.SealingKey) error {
 	if first, _ := tx.Cursor().First(); first != nil {
 		return nil
 	}
@@ -238,7 +234,7 @@ func fill(tx *bbolt.Tx, key message.SealingKey) error {
 		err = meta.Put(keyFormat, strconv.AppendInt(nil, format, 10))
 	}
 	if err == nil {
-		err = meta.Put(keySeal, key[:])
+		err = v.putKey(meta, key)
 	}
 	if err != nil {
 		return fmt.Errorf("create state file: %w", err)
@@ -246,7 +242,8 @@ func fill(tx *bbolt.Tx, key message.SealingKey) error {
 	return nil
 }
 
-func checkFormat(tx *bbolt.Tx) error {
+// checkFormat finds whether the file is one that we read, and sealed with our key.
+func checkFormat(tx *bbolt.Tx, v *vault) error {
 	meta := tx.Bucket(bucketMeta)
 	if meta == nil {
 		return errForeign
@@ -256,21 +253,26 @@ func checkFormat(tx *bbolt.Tx) error {
 		return fmt.Errorf("%w: format %.20q", errForeign, meta.Get(keyFormat))
 	case n > format:
 		return fmt.Errorf("%w: format %d", errNewer, n)
+	case n == plainFormat:
+		return errPlain
+	}
+	if string(meta.Get(keyMaster)) != v.id {
+		return errLost
 	}
 	return nil
 }
 
 // read takes everything out of the file.
-func (c *contents) read(tx *bbolt.Tx) error {
-	if err := checkFormat(tx); err != nil {
+func (c *contents) read(tx *bbolt.Tx, v *vault) error {
+	if err := checkFormat(tx, v); err != nil {
 		return err
 	}
-	meta := tx.Bucket(bucketMeta)
-	if n := copy(c.key[:], meta.Get(keySeal)); n != len(c.key) || len(meta.Get(keySeal)) != n {
-		return fmt.Errorf("%w: the sealing key has the wrong length", errDamaged)
+	var err error
+	if c.key, err = v.key(tx.Bucket(bucketMeta)); err != nil {
+		return err
 	}
 	c.eras = readEras(tx, time.Now())
-	var err error
+	c.tokens, c.unopened = readTokens(tx, v)
 	c.catalogs, c.spoiled, err = readCatalogs(tx, time.Now())
 	return err
 }

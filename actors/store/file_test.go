@@ -46,7 +46,7 @@ func told(k *message.KnownCatalog) string {
 
 func mustRead(t *testing.T, path string) contents {
 	t.Helper()
-	c, err := read(path, readWait)
+	c, err := read(path, testVault, readWait)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +58,8 @@ func begin(t *testing.T) (string, message.SealingKey) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "new", "state.db")
 	c := mustRead(t, path)
-	b := batch{map[string]message.KnownEra{"a": modern, "b": legacy}, map[string]*message.KnownCatalog{"s": catalogOf(now, "x", "y")}}
-	if err := write(path, c.key, b, writeWait); err != nil {
+	b := batch{eras: map[string]message.KnownEra{"a": modern, "b": legacy}, catalogs: map[string]*message.KnownCatalog{"s": catalogOf(now, "x", "y")}}
+	if _, err := write(path, testVault, c.key, b, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	return path, c.key
@@ -77,8 +77,8 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	if want := catalogOf(now, "x", "y"); len(c.catalogs) != 1 || told(c.catalogs["s"]) != told(want) {
 		t.Errorf("catalogs %s, want %s", told(c.catalogs["s"]), told(want))
 	}
-	gone := batch{map[string]message.KnownEra{"a": {}}, map[string]*message.KnownCatalog{"s": nil, "t": catalogOf(now)}}
-	if err := write(path, key, gone, writeWait); err != nil {
+	gone := batch{eras: map[string]message.KnownEra{"a": {}}, catalogs: map[string]*message.KnownCatalog{"s": nil, "t": catalogOf(now)}}
+	if _, err := write(path, testVault, key, gone, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	c = mustRead(t, path)
@@ -96,7 +96,7 @@ func TestAFileThatHasGone(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(path, key, batch{eras: map[string]message.KnownEra{"c": modern}}, writeWait); err != nil {
+	if _, err := write(path, testVault, key, batch{eras: map[string]message.KnownEra{"c": modern}}, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	if c := mustRead(t, path); c.key != key || len(c.eras) != 1 {
@@ -108,13 +108,13 @@ func TestOldAndSenselessEntriesAreForgotten(t *testing.T) {
 	path, key := begin(t)
 	old := now.Add(-eraKept - time.Hour)
 	b := batch{
-		map[string]message.KnownEra{"old": {Era: protocol.EraModern, At: old}, "odd": {Era: "baroque", At: now}},
-		map[string]*message.KnownCatalog{"old": catalogOf(old, "x"), "yet to come": catalogOf(now.Add(catalogKept + time.Hour))},
+		eras:     map[string]message.KnownEra{"old": {Era: protocol.EraModern, At: old}, "odd": {Era: "baroque", At: now}},
+		catalogs: map[string]*message.KnownCatalog{"old": catalogOf(old, "x"), "yet to come": catalogOf(now.Add(catalogKept + time.Hour))},
 	}
 	big := catalogOf(now, "x")
 	big.Info.Instructions = strings.Repeat("x", maxCatalog)
 	b.catalogs["big"] = big
-	if err := write(path, key, b, writeWait); err != nil {
+	if _, err := write(path, testVault, key, b, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	bolt(func(tx *bbolt.Tx) error {
@@ -123,7 +123,7 @@ func TestOldAndSenselessEntriesAreForgotten(t *testing.T) {
 	if c := mustRead(t, path); len(c.eras) != 2 || len(c.catalogs) != 1 {
 		t.Errorf("eras %v, catalogs %v: want a and b, and s", c.eras, c.catalogs)
 	}
-	if err := write(path, key, batch{eras: map[string]message.KnownEra{"a": {}}}, writeWait); err != nil {
+	if _, err := write(path, testVault, key, batch{eras: map[string]message.KnownEra{"a": {}}}, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	left := 0
@@ -143,7 +143,7 @@ func TestBounds(t *testing.T) {
 	for i := range maxCatalogs + 10 {
 		b.catalogs[fmt.Sprint(i)] = catalogOf(now.Add(-time.Duration(i)*time.Second), "x")
 	}
-	if err := write(path, key, b, writeWait); err != nil {
+	if _, err := write(path, testVault, key, b, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	c := mustRead(t, path)
@@ -156,7 +156,7 @@ func TestBounds(t *testing.T) {
 		large.Info.Instructions = strings.Repeat("x", maxCatalog-1000)
 		b.catalogs[fmt.Sprint("large", i)] = large
 	}
-	if err := write(path, key, b, writeWait); err != nil {
+	if _, err := write(path, testVault, key, b, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	c = mustRead(t, path)
@@ -168,7 +168,7 @@ func TestBounds(t *testing.T) {
 // A catalog that is damaged costs that server only.
 func TestADamagedEntry(t *testing.T) {
 	path, key := begin(t)
-	if err := write(path, key, batch{catalogs: map[string]*message.KnownCatalog{"t": catalogOf(now, "z")}}, writeWait); err != nil {
+	if _, err := write(path, testVault, key, batch{catalogs: map[string]*message.KnownCatalog{"t": catalogOf(now, "z")}}, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	bolt(func(tx *bbolt.Tx) error {
@@ -190,14 +190,14 @@ func TestManyWriters(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range writers {
 		all.Go(func() {
-			c, err := read(path, time.Minute)
+			c, err := read(path, testVault, time.Minute)
 			keys[i] = c.key
 			for round := range rounds {
 				if err == nil {
-					err = write(path, c.key, batch{catalogs: map[string]*message.KnownCatalog{fmt.Sprintf("%d/%d", i, round): catalogOf(now, "x")}}, time.Minute)
+					_, err = write(path, testVault, c.key, batch{catalogs: map[string]*message.KnownCatalog{fmt.Sprintf("%d/%d", i, round): catalogOf(now, "x")}}, time.Minute)
 				}
 				if err == nil {
-					_, err = read(path, time.Minute)
+					_, err = read(path, testVault, time.Minute)
 				}
 			}
 			if err != nil {
@@ -224,10 +224,10 @@ func TestHeldByAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if _, err := read(path, 20*time.Millisecond); !errors.Is(err, errHeld) {
+	if _, err := read(path, testVault, 20*time.Millisecond); !errors.Is(err, errHeld) {
 		t.Errorf("read: error %v, want errHeld", err)
 	}
-	if err := write(path, key, batch{eras: map[string]message.KnownEra{"c": modern}}, 20*time.Millisecond); !errors.Is(err, errHeld) {
+	if _, err := write(path, testVault, key, batch{eras: map[string]message.KnownEra{"c": modern}}, 20*time.Millisecond); !errors.Is(err, errHeld) {
 		t.Errorf("write: error %v, want errHeld", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -243,10 +243,10 @@ func TestHeldByAnother(t *testing.T) {
 func TestALaterFormatIsLeftAlone(t *testing.T) {
 	path, key := begin(t)
 	bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("99")) })(t, path)
-	if o := load(path); !errors.Is(o.err, errNewer) || o.aside != "" {
+	if o := load(path, testMaster); !errors.Is(o.err, errNewer) || o.aside != "" {
 		t.Errorf("load: %v, aside %q; want errNewer", o.err, o.aside)
 	}
-	if err := write(path, key, batch{eras: map[string]message.KnownEra{"c": modern}}, writeWait); !errors.Is(err, errNewer) {
+	if _, err := write(path, testVault, key, batch{eras: map[string]message.KnownEra{"c": modern}}, writeWait); !errors.Is(err, errNewer) {
 		t.Errorf("write: %v, want errNewer", err)
 	}
 }
@@ -260,7 +260,7 @@ func TestAnotherUsersFile(t *testing.T) {
 	if err := os.Chown(path, 12345, -1); err != nil {
 		t.Fatal(err)
 	}
-	if o := load(path); !errors.Is(o.err, errTheirs) || o.aside != "" {
+	if o := load(path, testMaster); !errors.Is(o.err, errTheirs) || o.aside != "" {
 		t.Errorf("load: %v, aside %q; want errTheirs", o.err, o.aside)
 	}
 }
@@ -328,17 +328,21 @@ func TestDamagedAndForeignFiles(t *testing.T) {
 			bolt(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err })(t, path)
 		}},
 		{"a senseless format", bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("-7")) })},
+		{"a key of the format before that is too short", bolt(func(tx *bbolt.Tx) error {
+			meta := tx.Bucket(bucketMeta)
+			return errors.Join(meta.Put(keyFormat, []byte("1")), meta.Put(keySeal, []byte("short")))
+		})},
 		{"a short key", bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keySeal, []byte("short")) })},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			path, key := begin(t)
 			test.spoil(t, path)
-			o := load(path)
+			o := load(path, testMaster)
 			if o.err != nil {
 				t.Fatalf("load: %v", o.err)
 			}
-			w := save(writeFile{path: path, key: o.held.key, batch: batch{eras: map[string]message.KnownEra{"a": modern}}})
+			w := save(writeFile{path: path, vault: testVault, key: o.held.key, batch: batch{eras: map[string]message.KnownEra{"a": modern}}})
 			if w.err != nil {
 				t.Errorf("write to the new one: %v", w.err)
 			}
@@ -369,7 +373,7 @@ func TestRandomDamage(t *testing.T) {
 		raw[at] ^= 0xff
 		spoiled := filepath.Join(t.TempDir(), "state.db")
 		overwrite(t, spoiled, string(raw))
-		if o := load(spoiled); o.err != nil && !errors.Is(o.err, errNewer) {
+		if o := load(spoiled, testMaster); o.err != nil && !errors.Is(o.err, errNewer) {
 			t.Fatalf("byte %d: %v", at, o.err)
 		}
 	}
@@ -379,7 +383,7 @@ func TestPlacesThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	overwrite(t, filepath.Join(dir, "file"), "x")
 	for _, path := range []string{dir, filepath.Join(dir, "file", "state.db")} {
-		if o := load(path); o.err == nil {
+		if o := load(path, testMaster); o.err == nil {
 			t.Errorf("load %s: no error", path)
 		}
 	}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/masterkey"
 )
 
 const (
@@ -24,12 +26,20 @@ const (
 type Options struct {
 	Path    string           // of the file; "" = in memory only
 	Gateway kernel.Reference // is told StateLoaded
-	Log     *slog.Logger
+
+	// Master finds the key that seals what is secret in the file. It is called on a goroutine. nil = a key in a file beside it.
+	Master func() (*masterkey.Master, error)
+	Log    *slog.Logger
 }
 
 // Spawn starts the actor under the gateway. What it knows outlives a panic and the restart after it.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
-	s := &state{gateway: o.Gateway, path: o.Path, dirty: newBatch()}
+	if o.Master == nil {
+		o.Master = func() (*masterkey.Master, error) {
+			return masterkey.Load(masterkey.Options{Dir: filepath.Dir(o.Path), Log: o.Log})
+		}
+	}
+	s := &state{gateway: o.Gateway, path: o.Path, dirty: newBatch(), inFlight: newBatch()}
 	_, _ = rand.Read(s.key[:]) // never fails
 	options := kernel.SpawnOptions{Name: "store", Kind: "store", Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(kernel.Self) kernel.Logic { return &store{o, s} })
@@ -49,9 +59,15 @@ type (
 	readFile  struct{ path string }
 	writeFile struct {
 		path  string
+		vault *vault
 		key   message.SealingKey // of a file that has to be made anew
 		batch batch
 		last  bool // nobody is there to hear what became of it
+	}
+	readTokensAnew struct {
+		path  string
+		vault *vault
+		asked []message.ReadToken
 	}
 )
 
@@ -59,6 +75,7 @@ type (
 type (
 	loaded struct {
 		held  contents
+		vault *vault
 		aside string // where a damaged or foreign file went; "" = there was none
 		why   error  // what was wrong with it
 		err   error
@@ -66,17 +83,22 @@ type (
 	openExpired struct{}
 	writeDue    struct{}
 	written     struct {
-		batch batch
-		aside string // as of loaded
-		why   error
-		err   error
+		batch   batch
+		refused map[string]bool // tokens for which there is no room
+		aside   string          // as of loaded
+		why     error
+		err     error
 	}
+	tokensRead struct{ answers []message.TokenRead } // in the order in which they were asked for
 )
 
 func (s *store) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case readFile:
-		self.Go(func(context.Context) any { return load(a.path) })
+		master := s.Master
+		self.Go(func(context.Context) any { return load(a.path, master) })
+	case readTokensAnew:
+		self.Go(func(context.Context) any { return tokensRead{readAnew(a)} })
 	case writeFile:
 		log := s.Log
 		self.Go(func(context.Context) any {
@@ -92,14 +114,22 @@ func (s *store) Act(self kernel.Self, act any) {
 	}
 }
 
-// load reads the file. One that is damaged or foreign is set aside, and a new one begun.
-func load(path string) loaded {
-	was, _ := os.Stat(path)
-	held, err := read(path, readWait)
-	if err == nil {
-		return loaded{held: held}
+// load reads the file. One that is damaged or foreign is set aside, and a new one begun; so is one whose master key is lost.
+func load(path string, master func() (*masterkey.Master, error)) loaded {
+	m, err := master()
+	if err != nil {
+		return loaded{err: err}
 	}
-	if !unusable(err) || was == nil {
+	v, err := newVault(m)
+	if err != nil {
+		return loaded{err: err}
+	}
+	was, _ := os.Stat(path)
+	held, err := read(path, v, readWait)
+	if err == nil {
+		return loaded{held: held, vault: v}
+	}
+	if !unusable(err) && !errors.Is(err, errLost) || was == nil {
 		return loaded{err: err}
 	}
 	aside, moveErr := setAside(path, was)
@@ -107,30 +137,33 @@ func load(path string) loaded {
 		return loaded{err: moveErr}
 	}
 	why := err
-	if held, err = read(path, readWait); err != nil {
+	if held, err = read(path, v, readWait); err != nil {
 		return loaded{err: err}
 	}
-	return loaded{held: held, aside: aside, why: why}
+	return loaded{held: held, vault: v, aside: aside, why: why}
 }
 
-// save writes to the file. What is damaged may be found out only now; then as above.
+// save writes to the file. What is damaged may be found out only now; then as above. A file that another gateway has begun with
+// another master key since stays.
 func save(a writeFile) written {
 	was, _ := os.Stat(a.path)
-	err := write(a.path, a.key, a.batch, writeWait)
+	refused, err := write(a.path, a.vault, a.key, a.batch, writeWait)
 	if !unusable(err) || was == nil {
-		return written{batch: a.batch, err: err}
+		return written{batch: a.batch, refused: refused, err: err}
 	}
 	aside, moveErr := setAside(a.path, was)
 	if moveErr != nil {
 		return written{batch: a.batch, err: moveErr}
 	}
-	return written{a.batch, aside, err, write(a.path, a.key, a.batch, writeWait)}
+	refused, again := write(a.path, a.vault, a.key, a.batch, writeWait)
+	return written{a.batch, refused, aside, err, again}
 }
 
 // state is all the store knows. Written by step only.
 type state struct {
 	gateway kernel.Reference
 	path    string
+	vault   *vault             // nil until the file is read
 	key     message.SealingKey // in force when the file gives none
 	phase   phase
 	told    bool
@@ -138,6 +171,10 @@ type state struct {
 	due     bool  // a writeDue is on its way
 	held    bool  // it was said that the file is held
 	dirty   batch // waits to be written
+
+	inFlight batch               // is being written
+	reading  []message.ReadToken // are being read
+	unread   []message.ReadToken // wait for that
 }
 
 // phase is where the store stands.
@@ -175,6 +212,12 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 			s.dirty.catalogs[m.Server] = m.Known
 		}
 		return s.writeSoon(writeSoon, out)
+	case message.RememberToken:
+		return s.rememberToken(m, out)
+	case message.ReadToken:
+		return s.readToken(m, out)
+	case tokensRead:
+		return s.tokensRead(m.answers, out)
 	case writeDue:
 		s.due = false
 		return s.write(out)
@@ -182,9 +225,10 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 		return s.written(m, out)
 	case kernel.Stopping:
 		if s.phase == kept && !s.dirty.empty() {
-			out = append(out, kernel.Act(writeFile{s.path, s.key, s.dirty, true}))
+			out = append(out, kernel.Act(writeFile{s.path, s.vault, s.key, s.dirty, true}))
 		}
 		s.phase, s.dirty = memory, newBatch()
+		return s.answerAll(out)
 	}
 	return out
 }
@@ -192,9 +236,12 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 // start reads the file. After a restart nothing is under way any more, and what was learned is still to be written.
 func (s *state) start(out []kernel.Effect) []kernel.Effect {
 	s.writing, s.due = false, false
+	s.dirty.under(s.inFlight)
+	s.inFlight = newBatch()
+	s.unread, s.reading = append(s.reading, s.unread...), nil
 	switch {
 	case s.told:
-		return s.writeSoon(writeSoon, out)
+		return s.readNext(s.goOn(out))
 	case s.path == "":
 		return s.inMemory(out)
 	}
@@ -212,17 +259,22 @@ func (s *state) loaded(m loaded, out []kernel.Effect) []kernel.Effect {
 		return s.inMemory(out)
 	case m.aside != "":
 		out = s.warnAside(m.aside, m.why, out)
+	case m.held.unopened > 0:
+		out = append(out, warn("some logins are damaged in the state file, or in the wrong place; they are needed again", "path", s.path, "logins", m.held.unopened))
 	case m.held.spoiled > 0:
 		out = append(out, warn("some of what was known of servers is damaged in the state file; they are asked anew", "path", s.path, "servers", m.held.spoiled))
 	}
-	s.phase, s.key = kept, m.held.key
-	return s.writeSoon(writeSoon, s.tell(m.held, out))
+	s.phase, s.key, s.vault = kept, m.held.key, m.vault
+	return s.readNext(s.goOn(s.tell(m.held, out)))
 }
 
 // inMemory goes on without a file.
 func (s *state) inMemory(out []kernel.Effect) []kernel.Effect {
-	s.phase, s.dirty = memory, newBatch()
-	return s.tell(contents{}, out)
+	out = s.tell(contents{}, out)
+	s.phase = memory
+	out = s.answerAll(out)
+	s.dirty = newBatch()
+	return out
 }
 
 // tell gives the gateway what there is, once.
@@ -231,7 +283,7 @@ func (s *state) tell(c contents, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	s.told = true
-	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: c.eras, Catalogs: c.catalogs}))
+	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: c.eras, Catalogs: c.catalogs, Tokens: c.tokens}))
 }
 
 // writeSoon has what waits written after a pause in which more may come.
@@ -249,14 +301,14 @@ func (s *state) write(out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	s.writing = true
-	b := s.dirty
-	s.dirty = newBatch()
-	return append(out, kernel.Act(writeFile{s.path, s.key, b, false}))
+	s.inFlight, s.dirty = s.dirty, newBatch()
+	return append(out, kernel.Act(writeFile{s.path, s.vault, s.key, s.inFlight, false}))
 }
 
 // written: a write is over. What a file that another process holds did not take is written later.
 func (s *state) written(m written, out []kernel.Effect) []kernel.Effect {
-	s.writing = false
+	s.writing, s.inFlight = false, newBatch()
+	out = s.tokensWritten(m, out)
 	if m.aside != "" {
 		out = s.warnAside(m.aside, m.why, out)
 	}
@@ -264,7 +316,7 @@ func (s *state) written(m written, out []kernel.Effect) []kernel.Effect {
 	case s.phase != kept:
 		return out
 	case errors.Is(m.err, errHeld):
-		s.dirty.under(m.batch)
+		s.dirty.under(m.batch.unheard())
 		if !s.held {
 			s.held = true
 			out = append(out, warn("another process holds the state file; what is learned is written when it lets go", "path", s.path))
@@ -275,6 +327,14 @@ func (s *state) written(m written, out []kernel.Effect) []kernel.Effect {
 		return s.inMemory(out)
 	}
 	s.held = false
+	return s.goOn(out)
+}
+
+// goOn has what waits written: at once where somebody waits for a login.
+func (s *state) goOn(out []kernel.Effect) []kernel.Effect {
+	if len(s.dirty.tokens) > 0 {
+		return s.write(out)
+	}
 	return s.writeSoon(writeSoon, out)
 }
 

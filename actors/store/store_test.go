@@ -101,7 +101,7 @@ func TestWithoutAFile(t *testing.T) {
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		s := &state{path: "x", dirty: newBatch()}
+		s := &state{path: "x", dirty: newBatch(), inFlight: newBatch()}
 		told, stopped, due := 0, false, 0
 		var writing []batch
 		remembered, inFile := map[string]message.KnownEra{}, map[string]message.KnownEra{}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 type limitFlags struct {
 	bench.LimitOptions
 	target string
+	key    string // file of it
 	self   bool
 	output benchOutput
 	format format
@@ -53,6 +55,7 @@ it: --tool NAME --args JSON. It is then called some ten thousand times.`,
 	flags.StringVar(&f.target, "target", "", "any MCP endpoint, also another gateway's: URL, host:port or port")
 	flags.BoolVar(&f.self, "self", false, "measure raw servers, whatever configuration there is")
 	flags.StringArrayVar(&f.Headers, "header", nil, "\"Name: value\" sent with every request to --target (may be given several times)")
+	keyFileFlag(cmd, &f.key)
 	flags.StringVar(&f.Tool, "tool", "", "the tool to call, by its public name")
 	flags.StringVar(&f.Args, "args", "", "its arguments, a JSON object")
 	flags.StringSliceVar(&f.Only, "server", nil, "measure these servers only")
@@ -148,6 +151,9 @@ func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
 	if n := len(o.Headers); n > 0 && f.target == "" {
 		return usageError("add --target URL", "--header is for --target")
 	}
+	if f.key != "" && f.target == "" {
+		return usageError("add --target URL", "--key-file is for --target")
+	}
 	if f.target != "" && (f.self || f.Config != "") || f.self && f.Config != "" {
 		return usageError("give one of them", "--target, --config and --self exclude each other")
 	}
@@ -158,6 +164,13 @@ func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
 		}
 	}
 	if f.target != "" {
+		key, err := apiKey(f.key, os.Getenv, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		if key != "" && !slices.ContainsFunc(o.Headers, func(h string) bool { return strings.HasPrefix(strings.ToLower(h), "authorization:") }) {
+			o.Headers = append(o.Headers, "Authorization: Bearer "+key)
+		}
 		u, err := client.ParseAddress(f.target)
 		if err != nil {
 			return usageError(helpHint(cmd), "%w", err)

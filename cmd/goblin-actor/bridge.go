@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -10,11 +11,12 @@ import (
 )
 
 // bridgeFlags say that stdio has its gateway elsewhere.
-type bridgeFlags struct{ connect, project string }
+type bridgeFlags struct{ connect, project, keyFile, key string }
 
 func (f *bridgeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.connect, "connect", "", "bridge to the running gateway: URL, host:port or port")
 	projectFlag(cmd, &f.project)
+	keyFileFlag(cmd, &f.keyFile)
 }
 
 // check says what is wrong with the flags; path is that of --config.
@@ -24,6 +26,9 @@ func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
 	}
 	switch {
 	case f.connect == "":
+		if f.keyFile != "" {
+			return usageError("add --connect, or leave it out", "--key-file is for a gateway elsewhere")
+		}
 		return nil
 	case path != "":
 		return usageError("give one of them", "--connect and --config exclude each other")
@@ -31,7 +36,9 @@ func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
 	if _, err := client.EndpointOf(f.connect, f.project); err != nil {
 		return usageError("like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "--connect: %w", err)
 	}
-	return nil
+	var err error
+	f.key, err = apiKey(f.keyFile, os.Getenv, cmd.ErrOrStderr())
+	return err
 }
 
 // bridge serves the client from a running gateway until its input ends or a signal comes; both are a good end.
@@ -39,7 +46,7 @@ func bridge(cmd *cobra.Command, to bridgeFlags) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	log := newLogger(config.Default().Log, nil, cmd.ErrOrStderr())
-	err := client.Bridge(ctx, to.connect, to.project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
+	err := client.Bridge(ctx, to.connect, to.project, to.key, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if errors.Is(err, error(errInterrupted)) {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -100,8 +101,8 @@ func tellFindings(w io.Writer, report config.Report) {
 	tell := func(word string, findings []*config.Finding) {
 		for _, f := range findings {
 			fmt.Fprintf(w, "%s %s\n", word, clean(f.Error()))
-			if f.Hint != "" {
-				fmt.Fprintf(w, "%s %s\n", p.good("hint:"), clean(f.Hint))
+			for line := range strings.Lines(f.Hint) {
+				fmt.Fprintf(w, "%s %s\n", p.good("hint:"), clean(strings.TrimRight(line, "\n")))
 			}
 		}
 	}

@@ -33,12 +33,16 @@ func TestConfigCommands(t *testing.T) {
 		{"config check bad.yaml", exitConfig, nil, `error: bad.yaml:3:5: mcpServers.files.timout: unknown key
 hint: did you mean timeout?
 error: bad.yaml:5:9: listen: without auth we listen on loopback addresses only
-hint: write 127.0.0.1:1
+hint: write 127.0.0.1:1; or let others in with an API key each (goblin-actor key new NAME):
+hint: auth: {keys: keys.yaml}
+hint: tls: {cert: tls.crt, key: tls.key}
 `},
 		{"config show bad.yaml", exitConfig, nil, `error: bad.yaml:3:5: mcpServers.files.timout: unknown key
 hint: did you mean timeout?
 error: bad.yaml:5:9: listen: without auth we listen on loopback addresses only
-hint: write 127.0.0.1:1
+hint: write 127.0.0.1:1; or let others in with an API key each (goblin-actor key new NAME):
+hint: auth: {keys: keys.yaml}
+hint: tls: {cert: tls.crt, key: tls.key}
 `},
 		{"config check good.yaml", exitOK, []string{"good.yaml: ok, 2 servers (misconfigured: other), 2 warnings\n"}, `warning: good.yaml:5:3: mcpServers.Other: is called "other"
 hint: names are lower-case letters, digits and -

@@ -19,6 +19,8 @@ type gatewayFlags struct {
 	config  string // file to start one from, in this process
 	project string // what of it is meant; "" = everything
 	address string // of the running one that is meant: check finds it
+	keyFile string // holds the API key; "" = $GOBLIN_KEY does, if anything
+	key     string // check reads it
 
 	asked *answerer // nil = the command answers no questions
 }
@@ -27,6 +29,7 @@ func (f *gatewayFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.connect, "connect", "", "the running gateway: URL, host:port or port"+whichHelp)
 	cmd.Flags().StringVar(&f.config, "config", "", "start a gateway from this file for the length of the command instead")
 	projectFlag(cmd, &f.project)
+	keyFileFlag(cmd, &f.keyFile)
 }
 
 // check finds the gateway, and says what is wrong with the flags.
@@ -47,7 +50,8 @@ func (f *gatewayFlags) check(cmd *cobra.Command) error {
 	if _, err := client.EndpointOf(address, f.project); err != nil {
 		return usageError("leave --project or the path out", "%w", err)
 	}
-	return nil
+	f.key, err = apiKey(f.keyFile, os.Getenv, cmd.ErrOrStderr())
+	return err
 }
 
 // open connects to the gateway, or starts one. The caller calls stop when done.
@@ -77,7 +81,7 @@ func (f *gatewayFlags) options(ctx context.Context) client.Options {
 	if f.asked != nil {
 		o = f.asked.options(ctx)
 	}
-	o.Project = f.project
+	o.Project, o.Key = f.project, f.key
 	return o
 }
 
@@ -149,6 +153,8 @@ var rpcHints = map[string]string{
 	"TIMEOUT":               "the server took too long; its timeout and maxTimeout are set in the configuration",
 	"SHUTTING_DOWN":         "the gateway is going down; try again when it is back",
 	"UNKNOWN_PROJECT":       "projects are written under projects: in the gateway's configuration",
+	"UNAUTHENTICATED":       "give an API key with --key-file FILE or $GOBLIN_KEY; on the gateway's machine, goblin-actor key new NAME makes one",
+	"RATE_LIMITED":          "this key has asked too often; try again in a moment",
 	"MESSAGE_TOO_LARGE":     "the gateway takes messages up to limits.maxMessageBytes of its configuration",
 }
 

@@ -150,7 +150,7 @@ func newDiagnosis(out io.Writer, path string, format format, cfg *config.Config,
 
 // examine starts the servers and tells each as soon as it is ready or has failed once, the rest when patience is over.
 func (d *diagnosis) examine(ctx context.Context, cfg *config.Config, patience time.Duration) error {
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: slog.New(slog.DiscardHandler)})
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: slog.New(slog.DiscardHandler), Secrets: knownOf(cfg)})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/login"
 )
 
 // loadConfig reads the configuration that the flag or the search order names; nil when there is none.
@@ -133,15 +134,27 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	level := new(slog.LevelVar)
-	log := newLogger(cfg.Log, level, cmd.ErrOrStderr())
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(stateDir, log)})
+	known := knownOf(cfg)
+	log := newLogger(cfg.Log, level, known.Writer(cmd.ErrOrStderr()))
+	e, err := newEdge(cfg, false, log)
 	if err != nil {
 		return err
 	}
+	defer e.gate.Close()
+	state := statePath(stateDir, log)
+	pages, endPages := login.Standalone()
+	defer endPages()
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
+	if err != nil {
+		return err
+	}
+	pages.Serve(g)
 	following, unfollow := context.WithCancel(ctx)
 	defer unfollow()
-	go newReloading(cfg, cfg.Listen, g, nil, level, log).follow(following)
-	err = serveStdio(ctx, g, cfg, project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
+	r := newReloading(cfg, cfg.Listen, g, nil, e, level, log)
+	r.known = known
+	go r.follow(following)
+	err = serveStdio(ctx, g, cfg, e, project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if stopErr := stopGateway(g, 0); stopErr != nil {
 		log.Warn("not everything ended in time", "err", stopErr)
 	}

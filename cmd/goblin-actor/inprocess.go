@@ -28,8 +28,9 @@ func startInProcess(ctx context.Context, path string, o client.Options, errOut i
 	if err := inProject(cfg, o.Project); err != nil {
 		return nil, nil, err
 	}
-	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelError}))
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log})
+	known := knownOf(cfg)
+	log := slog.New(slog.NewTextHandler(known.Writer(errOut), &slog.HandlerOptions{Level: slog.LevelError}))
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, Secrets: known})
 	if err != nil {
 		return nil, nil, err
 	}

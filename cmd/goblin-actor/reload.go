@@ -9,6 +9,7 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
 )
@@ -22,14 +23,17 @@ type reloading struct {
 	listen []string       // of the command line, instead of the file's; empty = none
 	g      *actors.Gateway
 	server *downstream.Server // nil = no listener
+	edge   *edge
+	ill    bool // what the edge was last told could not be read
 	level  *slog.LevelVar
+	known  *secret.Redactor // hears what is secret in the newest configuration; nil = nobody does
 	log    *slog.Logger
 
 	asked chan chan<- error // somebody wants the file read now; the answer has room for one
 }
 
-func newReloading(cfg *config.Config, listen []string, g *actors.Gateway, server *downstream.Server, level *slog.LevelVar, log *slog.Logger) *reloading {
-	return &reloading{cfg, listen, g, server, level, log, make(chan chan<- error)}
+func newReloading(cfg *config.Config, listen []string, g *actors.Gateway, server *downstream.Server, e *edge, level *slog.LevelVar, log *slog.Logger) *reloading {
+	return &reloading{cfg: cfg, listen: listen, g: g, server: server, edge: e, level: level, log: log, asked: make(chan chan<- error)}
 }
 
 // reload reads the file again; a bad file changes nothing, and the error says why.
@@ -46,6 +50,7 @@ func (r *reloading) reload() error {
 		r.g.ReloadFailed(err)
 		return fmt.Errorf("%w: %w", status.ErrNotReloaded, err)
 	}
+	r.known.Replace(fromConfiguration, secretsOf(r.cfg, next)...)
 	if len(r.listen) > 0 {
 		next.Listen = r.listen
 	}
@@ -54,13 +59,32 @@ func (r *reloading) reload() error {
 		r.log.Warn("log.format has changed; it takes effect at the next start")
 	}
 	if r.server != nil {
-		r.server.Allow(next.AllowedOrigins, next.AllowedHosts)
+		r.server.Allow(next.AllowedOrigins, next.Hosts())
 		r.server.Keep(next.Forwarded())
 	}
 	r.cfg = next
+	edgeErr := r.edge.apply(next)
 	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy; it will be in force in a moment"))
 	defer cancel()
-	return r.g.Apply(ctx, next)
+	err := r.g.Apply(ctx, next)
+	if r.ill = edgeErr != nil; r.ill {
+		r.g.ReloadFailed(edgeErr)
+	}
+	return errors.Join(err, edgeErr)
+}
+
+// reloadCredentials reads keys and certificate again. Those that cannot be read stay as they were, which is logged, and shown in the status.
+func (r *reloading) reloadCredentials() {
+	err := r.edge.apply(r.cfg)
+	switch {
+	case err != nil:
+		r.g.ReloadFailed(err)
+	case r.ill:
+		r.g.Reload(r.cfg) // ends what the status says of it
+	default:
+		r.log.Info("keys and certificate were read again")
+	}
+	r.ill = err != nil
 }
 
 // ask has the file read by the goroutine that has r, and returns what became of it.
@@ -81,7 +105,7 @@ func (r *reloading) ask(ctx context.Context) error {
 
 // follow reloads after every change of the file, until ctx ends. The caller starts it as a goroutine.
 func (r *reloading) follow(ctx context.Context) {
-	changed, stop := watchConfig(r.cfg.Files, r.log)
+	changed, stop := watchConfig(r.cfg.Files, false, r.log)
 	defer stop()
 	for {
 		select {

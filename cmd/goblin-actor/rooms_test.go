@@ -16,27 +16,27 @@ const module = "goblin-actor"
 // "*" = every room. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"*"},
-	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/status"},
+	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/secret", "internal/status"},
 	"bench":            {"protocol", "internal/demo", "bench/plot"},
 	"bench/plot":       {},
 	"tui":              {"internal/status"},
 
 	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store", "actors/meta",
-		"protocol/downstream", "protocol/stream"}, actorMayImport...),
+		"protocol/downstream", "protocol/stream", "actors/token", "internal/egress", "internal/grant", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":   {},
-	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/status"},
+	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/filter", "internal/policy", "internal/status"},
 	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/config", "internal/identity", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,
-	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote"}, actorMayImport...), // it spawns backends
-	"actors/backend":  append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                            // it never sees a client's exchange
+	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it spawns backends
+	"actors/backend":  append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // it never sees a client's exchange
 	"actors/edge":     append([]string{"protocol/downstream", "internal/identity"}, actorMayImport...),
 	"actors/session":  append([]string{"actors/edge", "protocol/stream", "protocol/downstream"}, actorMayImport...), // it never sees a server's link
 	"actors/desk":     append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
 	"actors/listener": append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
 	"actors/meta":     actorMayImport,
 	"actors/monitor":  actorMayImport,
-	"actors/store":    actorMayImport,
+	"actors/store":    append([]string{"internal/masterkey"}, actorMayImport...),
 	"actors/token":    append([]string{"internal/grant", "protocol/upstream"}, actorMayImport...), // it never sees a frame
 
 	"protocol":                   {},
@@ -49,15 +49,22 @@ var mayImport = map[string][]string{
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
 	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
 
+	"internal/audit":     {},
 	"internal/pattern":   {},
 	"internal/identity":  {},
 	"internal/egress":    {},
 	"internal/grant":     {"internal/egress"},
 	"internal/authtest":  {}, // imported by tests only
 	"internal/secret":    {"internal/pattern"},
-	"internal/config":    {"protocol", "internal/secret", "internal/pattern"},
+	"internal/filter":    {"internal/config"},
+	"internal/policy":    {"protocol", "internal/config", "internal/filter", "internal/identity"},
+	"internal/masterkey": {},
+	"internal/keyring":   {},
+	"internal/config":    {"protocol", "internal/secret", "internal/pattern", "internal/keyring"},
 	"internal/status":    {"protocol", "internal/pattern"},
-	"internal/admin":     {"internal/status"},
+	"internal/admin":     {"internal/status", "internal/identity"},
+	"internal/auth":      {"protocol", "protocol/downstream", "internal/identity"},
+	"internal/login":     {"internal/identity"},
 	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
 	"internal/desktop":   {"internal/config", "internal/secret", "internal/pattern"},
@@ -71,17 +78,19 @@ var mayImport = map[string][]string{
 	"tests/sim":         {"*"},
 	"tests/rows":        {"*"},
 	"tests/attacks":     {"*"},
+	"tests/logins":      {"*"},
 }
 
 // actorMayImport is what the room of any actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
-	"protocol", "protocol/seal", "internal/config", "internal/identity", "internal/status"}
+	"protocol", "protocol/seal", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"}
 
 // foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
 // except in protocol, which takes the standard library and protocolTakes alone.
 var foreign = map[string][]string{
 	"github.com/asynkron/protoactor-go":       {"actors/kernel"},
 	"github.com/orcaman/concurrent-map":       {"actors/kernel"},
+	"github.com/zalando/go-keyring":           {"internal/keyring"},
 	"github.com/valyala/fasthttp":             {"protocol/downstream", "protocol/upstream/remote"},
 	"github.com/rivo/tview":                   {"tui"},
 	"github.com/gdamore/tcell":                {"tui"},
@@ -93,10 +102,11 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                             // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                             // a foreign peer in tests
-	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/egress", "internal/grant", "internal/authtest"}, // demo: names of statuses
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                                                // a foreign peer in tests
+	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/authtest", "internal/login"}, // demo: names of statuses
 	"golang.org/x/perf":                       {"bench"},
+	"golang.org/x/time":                       {"internal/policy"},
 	"github.com/google/go-cmp":                {},
 	"pgregory.net/rapid":                      {},
 	"github.com/rogpeppe/go-internal":         {},

@@ -3,8 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -35,6 +42,7 @@ func TestMain(m *testing.M) {
 //	                   that it says nothing about it
 //	envsubst FILE      replaces $VAR in the file by the script's variables
 //	retry TEXT args…   runs a command until TEXT is in its output, or with !TEXT no longer is
+//	certify NAME       writes NAME.crt and NAME.key, a certificate for localhost that is its own authority
 //	code N args…       runs goblin-actor and wants exit code N; stdout and stderr can be matched afterwards
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -50,11 +58,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("GOBLIN_CONFIG", "")
 			e.Setenv("GOBLIN_CONNECT", "")
+			e.Setenv("GOBLIN_KEY", "")
 			e.Setenv("GORACE", "atexit_sleep_ms=20") // else every command takes a second under the race detector
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"daemon": daemon, "ended": ended, "forge": forge, "interrupt": interrupt, "code": code, "envsubst": envsubst, "retry": retry,
+			"daemon": daemon, "ended": ended, "forge": forge, "interrupt": interrupt, "code": code, "envsubst": envsubst, "retry": retry, "certify": certify,
 		},
 	})
 }
@@ -70,7 +79,7 @@ func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, key := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "GOBLIN_CONFIG", "GOBLIN_CONNECT", "TMPDIR", "NO_COLOR", "GORACE"} {
+	for _, key := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "GOBLIN_CONFIG", "GOBLIN_CONNECT", "GOBLIN_KEY", "SSL_CERT_FILE", "TMPDIR", "NO_COLOR", "GORACE"} {
 		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
 	}
 	return cmd
@@ -123,7 +132,8 @@ func ended(ts *testscript.TestScript, _ bool, args []string) {
 
 func awaitReady(ts *testscript.TestScript, url string) {
 	for deadline := time.Now().Add(gatetest.Patience); ; time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Get(url)
+		client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+		resp, err := client.Get(url)
 		ts.Check(err)
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
@@ -132,6 +142,20 @@ func awaitReady(ts *testscript.TestScript, url string) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("%s: still %s", url, resp.Status)
 		}
+	}
+}
+
+func certify(ts *testscript.TestScript, _ bool, args []string) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ts.Check(err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	ts.Check(err)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	ts.Check(err)
+	for name, block := range map[string]*pem.Block{".crt": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "PRIVATE KEY", Bytes: secret}} {
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]+name), pem.EncodeToMemory(block), 0o600))
 	}
 }
 

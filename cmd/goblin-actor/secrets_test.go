@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -205,15 +206,25 @@ func (g *plantedGateway) awaitReady(t *testing.T) {
 	}
 }
 
-func (*plantedGateway) page(t *testing.T, page string) string {
+// admin asks the gateway's admin socket for a page.
+func (*plantedGateway) admin(ctx context.Context, page string) (*http.Response, error) {
 	sockets, err := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "goblin-actor", "*.sock"))
 	if err != nil || len(sockets) != 1 {
-		t.Fatalf("sockets %v, %v", sockets, err)
+		return nil, fmt.Errorf("sockets %v, %w", sockets, err)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", sockets[0])
 	}}}
-	resp, err := client.Get("http://admin/" + page)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://admin/"+page, nil)
+	if err != nil {
+		return nil, err
+	}
+	return client.Do(req)
+}
+
+func (g *plantedGateway) page(t *testing.T, page string) string {
+	t.Helper()
+	resp, err := g.admin(t.Context(), page)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/login"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
@@ -81,24 +82,35 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		}
 		errOut = quietOnTerminal(errOut)
 	}
-	events := new(status.Events)
+	known := knownOf(cfg)
+	events := &status.Events{Known: known.Cut}
 	level := new(slog.LevelVar)
-	handler := newLogger(cfg.Log, level, errOut).Handler()
+	handler := newLogger(cfg.Log, level, known.Writer(errOut)).Handler()
 	var lines *terminalLog // nil: nobody sits there
 	if isTerminal(errOut) && cfg.Log.Format == "text" {
 		lines = newTerminalLog(errOut, handler, level, time.Now())
+		lines.known = known.Cut
 		handler = lines
 	}
 	log := slog.New(events.Record(handler))
+	e, err := newEdge(cfg, true, log)
+	if err != nil {
+		return err
+	}
+	defer e.gate.Close()
 	listeners, err := listenAll(cfg.Listen)
 	if err != nil {
 		return err
 	}
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(o.stateDir, log)})
+	pages := loginPages(cfg, listeners, e.gate.Asks)
+	state := statePath(o.stateDir, log)
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
 	if err != nil {
 		return err
 	}
-	server := downstream.NewServer(g.Front(), frontOptions(cfg, g), log)
+	e.gateway.Store(g)
+	pages.Serve(g)
+	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	server.Keep(cfg.Forwarded())
 	failed := make(chan error, len(listeners))
 	addresses := make([]string, len(listeners))
@@ -108,15 +120,16 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	}
 	g.Listening(addresses)
 	ctx, drain := context.WithCancelCause(cmd.Context())
-	r := newReloading(cfg, o.listen, g, server, level, log)
-	source := status.Local{Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }, Reload: r.ask}
-	socket := openSocket(listeners[0], source, user(g, cfg, log), log)
+	r := newReloading(cfg, o.listen, g, server, e, level, log)
+	r.known = known
+	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }, Reload: r.ask}
+	socket := openSocket(listeners[0], source, user(g, cfg, log), log, loginRoutes(pages)...)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}
 	if o.tui {
 		left, stop = console(cmd.Context(), source, look, log)
 	} else {
-		greet(cmd, cfg, addresses[0])
+		greet(cmd, cfg, e, addresses[0])
 	}
 	if lines != nil {
 		go lines.follow(ctx, g.Status)
@@ -128,8 +141,12 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 }
 
 // greet says where the gateway is, on stdout for scripts.
-func greet(cmd *cobra.Command, cfg *config.Config, address string) {
-	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/mcp\n", address)
+func greet(cmd *cobra.Command, cfg *config.Config, e *edge, address string) {
+	scheme := "http"
+	if e.secure {
+		scheme = "https"
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s://%s/mcp\n", scheme, address)
 	if cfg.Path == "" {
 		welcome(cmd.ErrOrStderr(), address)
 	}
@@ -156,8 +173,8 @@ func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 				address = "127.0.0.1:" + address
 				o.listen[i] = address
 			}
-			if err := config.CheckListen(address); err != nil {
-				return nil, &exitError{exitConfig, fmt.Errorf("--listen %s: %w", secret.Text(address), err), ""}
+			if err := cfg.CheckListen(address); err != nil {
+				return nil, &exitError{exitConfig, fmt.Errorf("--listen %s: %w", secret.Text(address), err), config.ListenHint(address, err)}
 			}
 		}
 		cfg.Listen = o.listen
@@ -185,21 +202,21 @@ func listenAll(addresses []string) ([]net.Listener, error) {
 	return listeners, nil
 }
 
-func frontOptions(cfg *config.Config, g *actors.Gateway) downstream.Options {
+func frontOptions(cfg *config.Config, g *actors.Gateway, e *edge, pages *login.Pages) downstream.Options {
 	return downstream.Options{
-		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.AllowedHosts,
+		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.Hosts(),
 		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
-		Other: admin.Public(g, g.Metrics()),
+		Other: pages.Beside(admin.Public(g, g.Metrics())), Admission: e.gate, TLS: e.tls(),
 	}
 }
 
 // openSocket opens the admin socket of the port; a gateway without one works all the same.
-func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger) *admin.Server {
+func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger, more ...admin.Route) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
 	if err == nil {
 		var socket *admin.Server
-		if socket, err = admin.Listen(path, source, user, log); err == nil {
+		if socket, err = admin.Listen(path, source, user, log, more...); err == nil {
 			return socket
 		}
 	}
@@ -228,9 +245,13 @@ var errDrain = errors.New("asked for by goblin-actor drain")
 func waitForEnd(ctx context.Context, r *reloading, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	changed, stop := watchConfig(r.cfg.Files, log)
-	defer stop()
+	files := watchAll(r.cfg, log)
+	defer func() { files.stop() }()
 	for {
+		if !files.of(r.cfg) {
+			files.stop()
+			files = watchAll(r.cfg, log)
+		}
 		select {
 		case s := <-signals:
 			log.Info("draining", "signal", s.String())
@@ -250,8 +271,10 @@ func waitForEnd(ctx context.Context, r *reloading, failed <-chan error, left <-c
 				return fmt.Errorf("serve: %w", err)
 			}
 			return nil
-		case <-changed:
+		case <-files.config:
 			_ = r.reload() // it is logged, and shown in the status
+		case <-files.credentials:
+			r.reloadCredentials()
 		case reply := <-r.asked:
 			reply <- r.reload()
 		}
@@ -280,10 +303,10 @@ func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, sock
 }
 
 // serveStdio serves one client on in and out until EOF or ctx ends; in a project, or with "" whatever it asks for.
-func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, project string, in io.Reader, out io.Writer, log *slog.Logger) error {
+func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, e *edge, project string, in io.Reader, out io.Writer, log *slog.Logger) error {
 	front, err := g.Stdio(ctx, project)
 	if err != nil {
 		return err
 	}
-	return downstream.ServeStdio(ctx, in, out, front, frontOptions(cfg, g), log)
+	return downstream.ServeStdio(ctx, in, out, front, frontOptions(cfg, g, e, nil), log)
 }

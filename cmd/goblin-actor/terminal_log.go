@@ -39,7 +39,8 @@ type terminalLines struct {
 	level slog.Leveler
 	w     io.Writer
 	p     palette
-	ready chan struct{} // a server may be ready, or off; capacity 1
+	known func(string) string // the text without what is known to be secret; nil = as it is
+	ready chan struct{}       // a server may be ready, or off; capacity 1
 
 	mu    sync.Mutex
 	told  map[string]int       // how often each fault came
@@ -160,6 +161,9 @@ func (t *terminalLines) fault(at time.Time, mark, server, text string) {
 
 // line prints one. mu is held.
 func (t *terminalLines) line(at time.Time, mark, server, text string) {
+	if t.known != nil {
+		text = t.known(text)
+	}
 	if server != "" {
 		text = padded(oneLine(server, 0), nameColumns) + "  " + oneLine(text, reasonLength)
 	}

@@ -8,14 +8,41 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"goblin-actor/internal/config"
 )
 
 // settle is how long a file must stay unchanged before it is read: editors write in several steps.
 const settle = 200 * time.Millisecond
 
+// watchedFiles are the files of a gateway that listens.
+type watchedFiles struct {
+	config, credentials <-chan struct{}
+	files               []string // of both
+	stop                func()
+}
+
+// watchAll watches the configuration, and keys and certificate.
+func watchAll(cfg *config.Config, log *slog.Logger) *watchedFiles {
+	w := &watchedFiles{files: filesOf(cfg)}
+	var stops [2]func()
+	w.config, stops[0] = watchConfig(cfg.Files, false, log)
+	w.credentials, stops[1] = watchConfig(credentialFiles(cfg), true, log)
+	w.stop = func() {
+		stops[0]()
+		stops[1]()
+	}
+	return w
+}
+
+// of reports whether it is the files of cfg that are watched.
+func (w *watchedFiles) of(cfg *config.Config) bool { return slices.Equal(w.files, filesOf(cfg)) }
+
+func filesOf(cfg *config.Config) []string { return slices.Concat(cfg.Files, credentialFiles(cfg)) }
+
 // watchConfig tells on the channel when one of the files, the configuration and what it reads, was changed or replaced, or
-// SIGHUP came. Without a file nothing is ever told.
-func watchConfig(files []string, log *slog.Logger) (<-chan struct{}, func()) {
+// SIGHUP came; with modes also when who may read one did. Without a file nothing is ever told.
+func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{}, func()) {
 	changed := make(chan struct{}, 1)
 	if len(files) == 0 {
 		return changed, func() {}
@@ -45,7 +72,7 @@ func watchConfig(files []string, log *slog.Logger) (<-chan struct{}, func()) {
 		log.Warn("the configuration file is not watched; send SIGHUP after a change", "err", err)
 		return changed, stopSignal
 	}
-	go follow(watcher, paths, tell)
+	go follow(watcher, paths, modes, tell)
 	return changed, func() {
 		stopSignal()
 		_ = watcher.Close()
@@ -66,7 +93,7 @@ func namesOf(file string) []string {
 }
 
 // follow tells once the events of the file, or of what it links to, have settled. It ends when the watcher is closed.
-func follow(watcher *fsnotify.Watcher, paths []string, tell func()) {
+func follow(watcher *fsnotify.Watcher, paths []string, modes bool, tell func()) {
 	timer := time.NewTimer(settle)
 	timer.Stop()
 	defer timer.Stop()
@@ -76,7 +103,7 @@ func follow(watcher *fsnotify.Watcher, paths []string, tell func()) {
 			if !ok {
 				return
 			}
-			if slices.Contains(paths, filepath.Clean(event.Name)) && !event.Op.Has(fsnotify.Chmod) {
+			if slices.Contains(paths, filepath.Clean(event.Name)) && (modes || !event.Op.Has(fsnotify.Chmod)) {
 				timer.Reset(settle)
 			}
 		case err := <-watcher.Errors:

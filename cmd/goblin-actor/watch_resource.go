@@ -59,6 +59,9 @@ func watchResource(ctx context.Context, cmd *cobra.Command, gateway *gatewayFlag
 	p := watchPrinter{out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), format: out, uri: uri, left: count}
 	stop := func() {}
 	defer func() { stop() }()
+	if err := gateway.check(cmd); err != nil {
+		return err
+	}
 	w := client.Watcher{URI: uri, Options: gateway.options(ctx), Tell: p.tell}
 	w.Dial = func(ctx context.Context, o client.Options) (*client.Client, error) {
 		if gateway.config == "" {
@@ -70,9 +73,6 @@ func watchResource(ctx context.Context, cmd *cobra.Command, gateway *gatewayFlag
 			w.Dial = func(context.Context, client.Options) (*client.Client, error) { return nil, client.ErrClosed }
 		}
 		return c, err
-	}
-	if err := gateway.check(cmd); err != nil {
-		return err
 	}
 	if err := w.Watch(ctx); err != errEnough {
 		return failed(err)

@@ -24,7 +24,7 @@ func TestFileEventsAreLost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				watcher := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
 				tells := 0
-				go follow(watcher, []string{"goblin.yaml"}, func() { tells++ })
+				go follow(watcher, []string{"goblin.yaml"}, false, func() { tells++ })
 				watcher.Errors <- test.err
 				time.Sleep(settle - 1)
 				synctest.Wait()

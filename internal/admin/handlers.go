@@ -8,6 +8,7 @@ import (
 	"net/http/pprof"
 	"time"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
 )
 
@@ -24,17 +25,17 @@ type Source interface {
 func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 	routes := map[string]http.Handler{
 		"/healthz": get(healthz),
-		"/readyz":  get(readyz(src)),
+		"/readyz":  get(readyz(src, true)),
 		"/metrics": get(metricsPage(src, m)),
 	}
 	return func(path string) http.Handler { return routes[path] }
 }
 
 // private returns the handler of the socket: the public routes and those for its owner.
-func private(src status.Source, user User) http.Handler {
+func private(src status.Source, user User, more ...Route) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/healthz", get(healthz))
-	mux.Handle("/readyz", get(readyz(src)))
+	mux.Handle("/readyz", get(readyz(src, false)))
 	mux.Handle("/metrics", get(metricsz(src)))
 	mux.Handle("/statusz", get(part(src, func(s *status.Snapshot) any { return s })))
 	mux.Handle("/serverz", get(part(src, func(s *status.Snapshot) any { return s.Servers })))
@@ -50,11 +51,14 @@ func private(src status.Source, user User) http.Handler {
 	mux.Handle("POST /actions/{verb}", act(src))
 	mux.Handle("POST /actions/call", use(user, "call"))
 	mux.Handle("POST /actions/read", use(user, "read"))
+	for _, route := range more {
+		mux.Handle(route.Pattern, route.Handler)
+	}
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+	return shown(src, mux)
 }
 
 // get lets only GET and HEAD through.
@@ -85,13 +89,17 @@ type readiness struct {
 }
 
 // readyz: 200 once every eager server is synced, cached, or has failed its first attempt; 503 before that and while draining.
-func readyz(src Source) http.HandlerFunc {
+// On a public listener only who is known hears the names of servers.
+func readyz(src Source, public bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, ok := ask(w, r, src)
 		if !ok {
 			return
 		}
 		body := readiness{s.Ready && !s.Draining, s.Draining, s.Waiting, s.Failed}
+		if public && identity.From(r.Context()) == nil {
+			body.Waiting, body.Failed = nil, nil
+		}
 		code := http.StatusOK
 		if !body.Ready {
 			code = http.StatusServiceUnavailable

@@ -35,13 +35,13 @@ type Server struct {
 
 // Listen opens the socket at path and serves on it until Close. The directory is made, or made private, mode 0700;
 // the socket gets 0600; one that a dead process left behind is removed.
-func Listen(path string, src status.Source, user User, log *slog.Logger) (*Server, error) {
+func Listen(path string, src status.Source, user User, log *slog.Logger, more ...Route) (*Server, error) {
 	l, err := listen(path)
 	if err != nil {
 		return nil, fmt.Errorf("admin socket %s: %w", path, err)
 	}
 	s := &Server{done: make(chan struct{}), http: &http.Server{
-		Handler:           private(src, user),
+		Handler:           private(src, user, more...),
 		ReadHeaderTimeout: 5 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -105,6 +105,20 @@ func removeStale(path string) error {
 		return ErrInUse
 	}
 	return os.Remove(path)
+}
+
+// Route is one more thing that the socket's owner can ask for.
+type Route struct {
+	Pattern string // of http.ServeMux
+	Handler http.Handler
+}
+
+// Client returns an HTTP client whose every connection is the admin socket at path.
+func Client(path string) (*http.Client, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
+	}
+	return client(path), nil
 }
 
 // client returns an HTTP client whose every connection is the socket at path.

@@ -25,17 +25,17 @@ const (
 // EndpointOf), and outlives restarts of the gateway: then it says initialize again in the client's own words, sets
 // the log level and subscribes as the client had, and tells it that every list may have changed. Requests that had
 // been sent are answered with BACKEND_DISCONNECTED, those that had not wait up to 20 s for the next gateway.
-// Messages pass byte for byte both ways. MCP versions with initialize only.
+// key is the API key that is shown; "" = none. Messages pass byte for byte both ways. MCP versions with initialize only.
 //
 // It blocks until the client closes in (then running calls have five seconds), ctx ends, or nobody reads out; in and
 // out are not closed, and a Read that does not end by itself is left behind.
-func Bridge(ctx context.Context, address, project string, in io.Reader, out io.Writer, log *slog.Logger) error {
+func Bridge(ctx context.Context, address, project, key string, in io.Reader, out io.Writer, log *slog.Logger) error {
 	u, err := EndpointOf(address, project)
 	if err != nil {
 		return err
 	}
 	return newBridge(log, func(sink upstream.Sink) upstream.Link {
-		return remote.OpenHTTP(remote.Options{URL: u.String(), MaxMessageBytes: bridgeMaxLine}, sink)
+		return remote.OpenHTTP(remote.Options{URL: u.String(), Headers: keyHeader(key), MaxMessageBytes: bridgeMaxLine}, sink)
 	}).run(ctx, in, out)
 }
 

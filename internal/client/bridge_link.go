@@ -179,8 +179,14 @@ func (s *bridgeState) ended(gen uint64, i *bridgeItem, err error) {
 		s.putBack(i)
 		s.lostOn(gen, ErrSessionLost)
 		return
+	case i.kind == bridgeHello && deniedBy(err) != nil:
+		s.greetedBy(denied(i.frame, deniedBy(err)))
+		return
 	case i.kind == bridgeHello, i.kind == bridgeRejoin, i.kind == bridgePing:
 		s.lostOn(gen, err)
+		return
+	case i.kind == bridgeRequest && !i.over && deniedBy(err) != nil:
+		s.tell(denied(i.frame, deniedBy(err)).Raw)
 		return
 	case i.kind == bridgeRequest && !i.over:
 		s.failed(i.frame, err)
@@ -199,6 +205,17 @@ func (s *bridgeState) failed(f protocol.Frame, err error) {
 		message = fmt.Sprintf("The gateway refused the request with HTTP status %d", status.Code)
 	}
 	s.refuse(f, protocol.BackendDisconnected, message, f.M.Repeatable())
+}
+
+// denied is the gateway's word about who asks as the answer to the request that it has not read.
+func denied(request protocol.Frame, why *RPCError) protocol.Frame {
+	var f protocol.Frame
+	data := why.Data
+	if data == nil {
+		data = json.RawMessage("null")
+	}
+	_ = f.Parse(protocol.AppendError(nil, request.IDBytes(), why.Code, why.Message, data)) // we have just written it
+	return f
 }
 
 // closed handles the end of a link nobody wanted to end.

@@ -31,7 +31,7 @@ func overBridge(t *testing.T, ctx context.Context, url string) *bridged {
 	from, out := io.Pipe()
 	b := &bridged{t, to, make(chan string, 1000), make(chan error, 1)}
 	go func() {
-		b.done <- Bridge(ctx, url, "", in, out, slog.New(slog.NewTextHandler(t.Output(), nil)))
+		b.done <- Bridge(ctx, url, "", "", in, out, slog.New(slog.NewTextHandler(t.Output(), nil)))
 		out.Close()
 	}()
 	go func() {
@@ -158,7 +158,7 @@ func TestBridgeEnds(t *testing.T) {
 		t.Errorf("Bridge = %v", err)
 	}
 	b.to.Close()
-	if err := Bridge(t.Context(), "no such address", "", nil, nil, nil); err == nil {
+	if err := Bridge(t.Context(), "no such address", "", "", nil, nil, nil); err == nil {
 		t.Error("a bad address was taken")
 	}
 

@@ -26,6 +26,7 @@ const (
 type Options struct {
 	Name, Version string // of the program; "" = goblin-actor, devel
 	Project       string // what of the gateway it sees; "" = everything
+	Key           string // the API key it shows; "" = none. Never in an error
 	// OnNotification is told what belongs to no request: list_changed, updated, log lines. Called from the link's
 	// goroutines, in the order of arrival; a slow one stalls the connection.
 	OnNotification func(method string, params json.RawMessage)
@@ -85,8 +86,16 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	c := newClient(o, secret.URL(u.String()))
 	c.http = true
 	return c.open(ctx, func(sink upstream.Sink) upstream.Link {
-		return remote.OpenHTTP(remote.Options{URL: u.String(), MaxMessageBytes: maxMessageBytes}, sink)
+		return remote.OpenHTTP(remote.Options{URL: u.String(), Headers: keyHeader(o.Key), MaxMessageBytes: maxMessageBytes}, sink)
 	})
+}
+
+// keyHeader is how a key is sent; nil without one.
+func keyHeader(key string) map[string]string {
+	if key == "" {
+		return nil
+	}
+	return map[string]string{"Authorization": "Bearer " + key}
 }
 
 // OverPipe shakes hands with a server that reads lines from w and writes lines to r. The client owns both and
@@ -136,7 +145,10 @@ func (c *Client) initialize(ctx context.Context) error {
 	}
 	result, err := c.request(ctx, protocol.MethodInitialize, params, nil)
 	if err != nil {
-		if _, ok := errors.AsType[*upstream.StatusError](err); ok {
+		if status, ok := errors.AsType[*upstream.StatusError](err); ok {
+			if status.Code == 401 {
+				return &RPCError{Code: -31011, Message: c.where + " wants another credential (HTTP 401)", Data: json.RawMessage(`{"code":"UNAUTHENTICATED"}`)}
+			}
 			return fmt.Errorf("%s is no MCP endpoint: %w: %w", c.where, err, ErrUnreachable)
 		}
 		return err

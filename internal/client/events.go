@@ -55,6 +55,22 @@ func (c *Client) refusal(e *upstream.Received) error {
 	return rpc
 }
 
+// deniedBy is what a gateway of ours says of who asks, or how often; nil when it is something else. The status says that it refused
+// the request as a whole, so the link did not take it for an answer.
+func deniedBy(err error) *RPCError {
+	status, ok := errors.AsType[*upstream.StatusError](err)
+	if !ok || status.Code != 401 && status.Code != 429 {
+		return nil
+	}
+	var body struct {
+		Error RPCError `json:"error"`
+	}
+	if json.Unmarshal(status.Body, &body) != nil || body.Error.Name() == "" {
+		return nil
+	}
+	return &body.Error
+}
+
 func (c *Client) lost(err error) {
 	if c.options.OnLost != nil {
 		c.options.OnLost(err)
@@ -76,6 +92,10 @@ func (c *Client) ended(e upstream.Ended) {
 		err = upstream.ErrNoAnswer
 	case errors.Is(err, upstream.ErrClosed):
 		err = ErrClosed
+	}
+	if rpc := deniedBy(err); rpc != nil {
+		c.settle(e.Ticket, outcome{err: rpc})
+		return
 	}
 	c.settle(e.Ticket, outcome{err: fmt.Errorf("%s: %w", c.where, err)})
 }

@@ -34,6 +34,7 @@ func (d *decoder) check(c *Config) {
 	d.checkGroups(c)
 	d.checkProjects(c)
 	d.checkPolicy(c)
+	d.checkIdentity(c)
 }
 
 func (d *decoder) checkAddresses(c *Config) {
@@ -41,8 +42,8 @@ func (d *decoder) checkAddresses(c *Config) {
 		d.complain("listen", "no address", "write listen: "+DefaultListen+", or remove the key")
 	}
 	for i, address := range c.Listen {
-		if err := CheckListen(address); err != nil {
-			d.complain(d.itemPath("listen", i), err.Error(), listenHint(address))
+		if err := c.CheckListen(address); err != nil {
+			d.complain(d.itemPath("listen", i), err.Error(), ListenHint(address, err))
 		}
 	}
 	for i, origin := range c.AllowedOrigins {
@@ -58,12 +59,16 @@ func (d *decoder) checkAddresses(c *Config) {
 	}
 }
 
-// errExposed is behind the error of CheckListen for an address others can reach.
-var errExposed = errors.New("without auth we listen on loopback addresses only")
+// What is behind the error of CheckListen for an address others can reach.
+var (
+	errExposed = errors.New("without auth we listen on loopback addresses only")
+	errPlain   = errors.New("where others can listen in, keys want TLS")
+)
 
 // CheckListen says why we may not listen on address; nil when we may. It takes host:port, where host is localhost or a
-// loopback address, as long as nobody is asked who they are. It does not look anything up.
-func CheckListen(address string) error {
+// loopback address; elsewhere clients are asked who they are, and speak TLS, with us or with a proxy before us, unless the file says
+// that they need not. It does not look anything up.
+func (c *Config) CheckListen(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not host:port", shown(address))
@@ -75,12 +80,29 @@ func CheckListen(address string) error {
 	switch {
 	case strings.EqualFold(host, "localhost"), err == nil && ip.IsLoopback():
 		return nil
+	case !c.Auth.On():
+		return errExposed
+	case !c.TLS.On() && !c.TLS.Off && len(c.TrustedProxies) == 0:
+		return errPlain
 	}
-	return errExposed
+	return nil
 }
 
-// listenHint keeps the port of address, if it has one.
-func listenHint(address string) string {
+// ListenHint says what to write where CheckListen has found err.
+func ListenHint(address string, err error) string {
+	switch {
+	case errors.Is(err, errExposed):
+		return loopbackHint(address) + "; or let others in with an API key each (goblin-actor key new NAME):\n" +
+			"auth: {keys: keys.yaml}\ntls: {cert: tls.crt, key: tls.key}"
+	case errors.Is(err, errPlain):
+		return "write tls: {cert: tls.crt, key: tls.key}\nor, behind a proxy that speaks TLS, its address: trustedProxies: [10.0.0.1]\n" +
+			"or, in a network where nobody listens in: tls: off"
+	}
+	return loopbackHint(address)
+}
+
+// loopbackHint keeps the port of address, if it has one.
+func loopbackHint(address string) string {
 	port := address
 	if i := strings.LastIndexByte(address, ':'); i >= 0 {
 		port = address[i+1:]

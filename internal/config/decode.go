@@ -21,6 +21,7 @@ type decoder struct {
 	read   envReader // nil = no file is read
 	files  []string  // those that were read
 	env    func(string) (string, bool)
+	may    lookups
 	report Report
 	more   [2]int // faults and warnings beyond maxFindings
 
@@ -36,6 +37,8 @@ type decoder struct {
 	server   bool     // inside of an entry of mcpServers
 	entry    string   // its path
 	problems []string // what the environment lacks for it
+
+	secrets map[string]bool // values that are not shown
 }
 
 // place is where the decoder is: as people read it, and as the tables have it (mcpServers.*.timeout).

@@ -151,8 +151,8 @@ func (d *decoder) rootVariables(root *node) {
 	}
 	known := map[string]string{}
 	for _, item := range items {
-		e := expand(item.text, d.env)
-		if !item.scalar() || e.fault != "" || len(e.missing) > 0 {
+		e := expand(item.text, d.sources())
+		if !item.scalar() || e.fault != "" || len(e.missing)+len(e.failed) > 0 {
 			continue // told where the key is read
 		}
 		vars, _, err := d.readVariables(e.text, item, "envFile")
@@ -211,8 +211,10 @@ func Environment(path, text string) func(name string) (string, bool) {
 	return d.env
 }
 
-// Expand is s with the variables that env knows replaced.
-func Expand(s string, env func(string) (string, bool)) string { return expand(s, env).text }
+// Expand is s with the variables that env knows replaced; nothing else is looked up.
+func Expand(s string, env func(string) (string, bool)) string {
+	return expand(s, sources{env: env}).text
+}
 
 // EnvFiles are the files that the root of the configuration text, which stands at path, names as envFile.
 func EnvFiles(path, text string) []string {
@@ -225,7 +227,7 @@ func EnvFiles(path, text string) []string {
 	var files []string
 	for _, written := range append(n.words(), n.text) {
 		if written != "" {
-			files = append(files, d.beside(expand(written, d.env).text))
+			files = append(files, d.beside(expand(written, d.sources()).text))
 		}
 	}
 	return files

@@ -21,6 +21,7 @@ func (d *decoder) tls(to *TLS, n *node, at place) {
 func (d *decoder) roles(to *[]Role, n *node, at place) {
 	d.entries(n, at, func(name string, m member, here place) {
 		r := Role{Name: name, Written: m.key, Admin: "none"}
+		d.report.origins[here.path] = origin{file: d.file, line: m.line, column: m.column}
 		d.fields(reflect.ValueOf(&r).Elem(), "", m.value, here)
 		for key, filter := range map[string]Filter{"tools": r.Tools, "prompts": r.Prompts, "resources": r.Resources} {
 			if len(filter.Rename) > 0 {
@@ -49,11 +50,49 @@ func (d *decoder) bindings(to *[]Binding, n *node, at place) {
 	}
 }
 
-// checkPolicy finds roles that are not there, and bindings that give nobody anything.
+// checkRole finds what of a role means nothing.
+func (d *decoder) checkRole(r *Role, c *Config) {
+	at := join("policy.roles", r.Written)
+	for key, text := range map[string]string{"rate": r.Rate, "toolRate": r.ToolRate} {
+		if _, err := ParseRate(text); err != nil {
+			d.complain(join(at, key), err.Error(), "write 60/min, 5/s or 1000/h")
+		}
+	}
+	if len(r.ReadOnlyTools) > 0 && !r.ReadOnly {
+		d.complain(join(at, "readOnlyTools"), "the role is not read-only, so they narrow nothing", "add readOnly: true, or list them under tools.allow")
+	}
+	projects, _ := c.Project("")
+	for i, name := range r.Projects {
+		if r.Projects[i] = protocol.Slug(name); !slices.Contains(projects, r.Projects[i]) {
+			hint := "projects are named under projects"
+			if near := Nearest(name, projects); near != "" {
+				hint = fmt.Sprintf("did you mean %s?", near)
+			}
+			d.complain(d.itemPath(join(at, "projects"), i), fmt.Sprintf("no project %q", clip(name)), hint)
+		}
+	}
+	for _, key := range []struct {
+		name  string
+		empty bool
+	}{{"servers", len(r.Servers) == 0}, {"projects", len(r.Projects) == 0}} {
+		if path := join(at, key.name); key.empty && d.written(path) {
+			d.complain(path, "empty: it would mean all", "name some, or leave the key out to mean all")
+		}
+	}
+	for key, f := range map[string]Filter{"tools": r.Tools, "prompts": r.Prompts, "resources": r.Resources} {
+		if path := join(join(at, key), "allow"); len(f.Allow) == 0 && d.written(path) {
+			d.complain(path, "empty: it would mean all", "name some, leave the key out to mean all, or write deny: [\"*\"] to mean none")
+		}
+	}
+}
+
+// checkPolicy finds roles that are not there, bindings that give nobody anything, and rates that are none.
 func (d *decoder) checkPolicy(c *Config) {
 	var names []string
-	for _, r := range c.Policy.Roles {
+	for i := range c.Policy.Roles {
+		r := &c.Policy.Roles[i]
 		names = append(names, r.Name)
+		d.checkRole(r, c)
 	}
 	for i := range c.Policy.Bind {
 		b := &c.Policy.Bind[i]

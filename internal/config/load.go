@@ -28,12 +28,13 @@ func Load(path string) (*Config, Report) {
 	}
 	d := newDecoder(path, os.LookupEnv)
 	d.reads(path)
+	d.everything()
 	return d.parse(data)
 }
 
 // reads lets the decoder read what the file at path names, relative to it. What comes out of a pipe has no place.
 func (d *decoder) reads(path string) {
-	d.read = readEnvFile
+	d.read, d.may.files = readEnvFile, true
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return
 	}
@@ -125,6 +126,7 @@ func (d *decoder) whole(data []byte) *Config {
 		d.fields(reflect.ValueOf(&cfg).Elem(), "", root, place{})
 		d.check(&cfg)
 	}
+	cfg.Secrets = d.known(&cfg)
 	if d.read != nil {
 		cfg.Files = append([]string{d.file}, d.files...)
 	}
@@ -140,6 +142,7 @@ func Salvage(path string) (*Config, Report) {
 	}
 	d := newDecoder(path, os.LookupEnv)
 	d.reads(path)
+	d.everything()
 	cfg := d.whole(data)
 	report := d.finish()
 	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s Server) bool {
@@ -220,4 +223,17 @@ func configHome(getenv func(string) string) string {
 // isDesktopFile tells whether name is the config of Claude Desktop, whose other keys are none of our business.
 func isDesktopFile(name string) bool {
 	return strings.EqualFold(filepath.Base(name), desktopFile)
+}
+
+// Peek is Load for those who want to know one thing of a file that may have faults: whatever could be read of it. The Config is nil only
+// when the file cannot be read at all.
+func Peek(path string) (*Config, Report) {
+	data, err := readFile(path)
+	if err != nil {
+		return Load(path)
+	}
+	d := newDecoder(path, os.LookupEnv)
+	d.reads(path)
+	cfg := d.whole(data)
+	return cfg, d.finish()
 }

@@ -68,3 +68,9 @@ type reference struct {
 	name string
 	set  bool // in the environment
 }
+
+// Where says where an effective value was written: file and line. ok = false: the file does not write it.
+func (r Report) Where(path string) (file string, line int, ok bool) {
+	o, ok := r.origins[path]
+	return o.file, o.line, ok && o.line > 0
+}

@@ -35,14 +35,18 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 	if d.foreign {
 		n.text = ownVariables(n.text)
 	}
-	e := expand(n.text, d.env)
+	e := expand(n.text, d.sources())
 	d.record(at.path, n, e.refs)
+	d.noteSecrets(e.values, at)
 	switch {
 	case e.fault != "" && d.foreign:
 		d.complain(at.path, e.fault, "only the program that wrote it knows this; goblin-actor config import says what it can take")
 		return "", false
 	case e.fault != "":
-		d.fault(n.line, n.column, at.path, e.fault, "write ${NAME} or ${NAME:-default}; $$ is a dollar sign")
+		d.fault(n.line, n.column, at.path, e.fault, "write ${NAME}, ${NAME:-default}, ${file:PATH}, ${keyring:NAME} or ${command:PROGRAM ARGUMENTS}; $$ is a dollar sign")
+		return "", false
+	case len(e.failed) > 0:
+		d.complain(at.path, clip(strings.Join(e.failed, "; ")), "")
 		return "", false
 	case len(e.missing) > 0:
 		name := e.missing[0]

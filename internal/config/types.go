@@ -3,6 +3,8 @@ package config
 import (
 	"log/slog"
 	"time"
+
+	"goblin-actor/internal/secret"
 )
 
 // The tags are the schema; decode.go, show.go, diff.go and the page docs/config.md all read them:
@@ -21,8 +23,9 @@ import (
 //
 // Default returns a complete one; Load reads a file over it.
 type Config struct {
-	// Listen holds the addresses we listen on, host:port. A port of 0 takes any free one. As nobody is asked who
-	// they are (no auth), only loopback addresses are allowed. Default: 127.0.0.1:8730. One may stand without brackets.
+	// Listen holds the addresses we listen on, host:port. A port of 0 takes any free one. As long as nobody is asked who
+	// they are (no auth), only loopback addresses are allowed; others want auth, and tls, trustedProxies or `tls: off`.
+	// Default: 127.0.0.1:8730. One may stand without brackets.
 	Listen []string `key:"listen" single:"ok"`
 
 	// AllowedOrigins are the values of the Origin header we answer besides none and our own, e.g.
@@ -62,7 +65,8 @@ type Config struct {
 	PublicURL string `key:"publicUrl"`
 
 	// TrustedProxies are the addresses or networks of proxies in front of us: only their word is taken for who is behind them
-	// (X-Forwarded-For, Forwarded), and they may be on loopback although others are let in. Default: none.
+	// (X-Forwarded-For, Forwarded, else X-Real-IP). It counts with auth only: without, what comes through a proxy or a tunnel is
+	// refused, as it would let anybody in. Default: none.
 	TrustedProxies []string `key:"trustedProxies" single:"ok"`
 
 	// Auth says how clients prove who they are.
@@ -93,6 +97,8 @@ type Config struct {
 
 	Path  string   // the file it came from; "" = none
 	Files []string // all files that were read for it, itself first
+
+	Secrets secret.Values // what people are not to be shown: of what references stand for, and of what is written out
 }
 
 // Server is one entry of mcpServers. It has a command (a program that speaks on stdin and stdout) or URLs, never both.

@@ -158,3 +158,6 @@ type ServerAuth struct {
 	// Issuer is the only authorization server that is believed. Default: none; then the one that the server names.
 	Issuer string `key:"issuer" change:"connection"`
 }
+
+// Path is where the role stands in the file, as origins name it.
+func (r *Role) Path() string { return join("policy.roles", r.Written) }

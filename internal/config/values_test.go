@@ -10,6 +10,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+
+	"goblin-actor/internal/secret"
 )
 
 const fullEnv = "HOME=/home/ada\nTEAM=core\n"
@@ -60,7 +62,7 @@ func TestEveryKey(t *testing.T) {
 		Projects:  []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}}}},
 		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, 1024, time.Minute, 2 * time.Minute, 3, 4, 5, 2_000_000},
 		Policy: Policy{Mode: "enforce"}, Audit: Audit{When: "end", Sync: "1s", Rotate: Rotate{Size: 100 << 20}},
-		Log: Log{"debug", "json"}, EnvFile: []string{"secrets.env"}, Path: "full.yaml",
+		Log: Log{"debug", "json"}, EnvFile: []string{"secrets.env"}, Path: "full.yaml", Secrets: secret.Values{"user:hunter2"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Parse(full.yaml), -want +got:\n%s", diff)
@@ -152,8 +154,15 @@ func TestExpand(t *testing.T) {
 		{"${}", "", "", `"" is not the name of a variable`},
 		{"${A-b}", "", "", `"A-b" is not the name of a variable`},
 		{"${NO:-${A}}", "", "", "a ${…} inside of another's default"},
+		{"${env:A}${env:NO:-d}${env:-e}${file:-f}", "1def", "", ""}, // the last two are variables called env and file
+		{"${env:NO}", "", "NO", ""},
+		{"${env:A b}", "", "", `"A b" is not the name of a variable`},
+		{"${input:A}", "", "", `"input:A" is not the name of a variable`},
+		{"${file:}", "", "", `"file:" is not the name of a variable`},
+		{"${command:echo ${A}}", "", "", "a ${…} inside of another"},
+		{"${file:a}${keyring:b}${command:c d}", "${file:a}${keyring:b}${command:c d}", "", ""}, // nobody looks
 	} {
-		e := expand(c.in, env)
+		e := expand(c.in, sources{env: env})
 		if e.fault != c.fault || strings.Join(e.missing, " ") != c.missing || c.fault == "" && e.text != c.want {
 			t.Errorf("expand(%q) = %q, missing %q, fault %q; want %+v", c.in, e.text, e.missing, e.fault, c)
 		}

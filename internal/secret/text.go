@@ -14,7 +14,7 @@ const (
 )
 
 var (
-	variable = pattern.Lazy(`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`)
+	variable = pattern.Lazy(`\$\{(?:env:)?[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}|\$\{(?:file|keyring|command):[^}]+\}`)
 	address  = pattern.Lazy(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>\\]+`)
 
 	// wholly is a text that is one pair, such as a header; its value may hold anything.
@@ -120,6 +120,9 @@ func (m *mask) variables(s string) string {
 		return Hidden
 	}
 	return variable().ReplaceAllStringFunc(s, func(v string) string {
+		if line, isCommand := strings.CutPrefix(v, "${command:"); isCommand && line[0] != '-' {
+			return m.put('\uE000', "${command:"+strings.Join(Arguments(strings.Fields(strings.TrimSuffix(line, "}"))), " ")+"}")
+		}
 		if name, _, hasDefault := strings.Cut(v, ":-"); hasDefault {
 			v = name + ":-" + Hidden + "}"
 		}

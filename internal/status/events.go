@@ -29,6 +29,9 @@ type Event struct {
 //
 //	log := slog.New(events.Record(slog.NewTextHandler(os.Stderr, nil)))
 type Events struct {
+	// Known is the text without what is known to be secret; set before the first line. nil = as it is.
+	Known func(text string) string
+
 	mu   sync.Mutex
 	ring []Event
 	last uint64
@@ -88,19 +91,19 @@ func (r *recorder) Handle(ctx context.Context, record slog.Record) error {
 	if !shown {
 		return nil
 	}
-	event := Event{Time: record.Time, Level: record.Level.String(), Message: cut(record.Message)}
+	event := Event{Time: record.Time, Level: record.Level.String(), Message: r.events.shown(record.Message)}
 	var fields strings.Builder
 	take := func(a slog.Attr) bool {
 		value := a.Value.Resolve().String() // Resolve: secrets print themselves as [redacted]
 		if a.Key == "server" {
-			event.Server = cut(value)
+			event.Server = r.events.shown(value)
 			return true
 		}
 		if fields.Len() < maxEventText {
 			if fields.Len() > 0 {
 				fields.WriteByte(' ')
 			}
-			fields.WriteString(a.Key + "=" + cut(value))
+			fields.WriteString(a.Key + "=" + r.events.shown(value))
 		}
 		return true
 	}
@@ -118,12 +121,12 @@ func (r *recorder) own(level string, record slog.Record) {
 	event := Event{Time: record.Time, Level: level}
 	for _, a := range r.attrs {
 		if a.Key == "server" {
-			event.Server = cut(a.Value.String())
+			event.Server = r.events.shown(a.Value.String())
 		}
 	}
 	record.Attrs(func(a slog.Attr) bool {
 		if a.Key == LineKey {
-			event.Message = cut(a.Value.Resolve().String())
+			event.Message = r.events.shown(a.Value.Resolve().String())
 		}
 		return true
 	})
@@ -150,6 +153,14 @@ func (r *recorder) WithGroup(name string) slog.Handler {
 	c := *r
 	c.next, c.group = r.next.WithGroup(name), r.group+name+"."
 	return &c
+}
+
+// shown is a text as it is remembered.
+func (e *Events) shown(s string) string {
+	if e.Known != nil {
+		s = e.Known(s)
+	}
+	return cut(s)
 }
 
 func cut(s string) string { return Cut(s, maxEventText) }

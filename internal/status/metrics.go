@@ -33,6 +33,7 @@ type Metrics struct {
 	notifications [maxMethods][deliveries]atomic.Uint64
 	bytes         [sides][directions]atomic.Uint64
 	ended         atomic.Uint64 // calls that ended and are remembered
+	deniedLines   deniedLines
 
 	mu      sync.RWMutex
 	servers map[string]*ServerMetrics
@@ -112,6 +113,7 @@ func (m *Metrics) Write(w io.Writer) error {
 	writeCalls(&b, servers)
 	writeQueueWaits(&b, servers)
 	writeReads(&b, servers)
+	writeDenied(&b, servers)
 	m.writeNotifications(&b)
 	m.writeBytes(&b)
 	metrics.WriteProcessMetrics(&b)

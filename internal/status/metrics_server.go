@@ -39,6 +39,7 @@ type ServerMetrics struct {
 	calls     [maxMethods][outcomes]atomic.Uint64
 	seconds   [maxMethods]histogram
 	queueWait histogram
+	denied    denials
 	finished  finished
 
 	mu    sync.RWMutex

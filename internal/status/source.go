@@ -70,8 +70,11 @@ type Items struct {
 // Item is a tool, prompt, resource or resource template. Its texts are the server's: they may hold anything.
 type Item struct {
 	Server      string `json:"server"`
-	Public      string `json:"public"`   // name, URI or template text that clients see
-	Original    string `json:"original"` // the server's own
+	Public      string `json:"public"`             // name, URI or template text that clients see
+	Original    string `json:"original"`           // the server's own
+	Other       string `json:"other,omitempty"`    // of resources and templates: another URI that clients may use
+	ReadOnly    bool   `json:"readOnly,omitempty"` // of tools: their server says that they only read
+	Internal    bool   `json:"internal,omitempty"` // it is one of the gateway's own
 	Name        string `json:"name,omitempty"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
@@ -100,6 +103,29 @@ type Local struct {
 
 	// Reload reads the configuration again and returns when it is in force; its error says why it is not. nil as with Drain.
 	Reload func(ctx context.Context) error
+
+	// Known is a text without what is known to be secret; what is told goes through it. nil = as it is.
+	Known func(text string) string
+}
+
+// Status implements Source.
+func (l Local) Status(ctx context.Context) (*Snapshot, error) {
+	s, err := l.Gateway.Status(ctx)
+	return without(s, l.Known), err
+}
+
+// Items implements Source.
+func (l Local) Items(ctx context.Context, known uint64) (*Items, error) {
+	items, err := l.Gateway.Items(ctx, known)
+	return without(items, l.Known), err
+}
+
+// Shown is what the admin socket shows of a page.
+func (l Local) Shown(page []byte) []byte {
+	if l.Known == nil {
+		return page
+	}
+	return []byte(l.Known(string(page)))
 }
 
 // Act implements Source.
@@ -137,7 +163,7 @@ func (l Local) Lines(_ context.Context, server string, after uint64) ([]Event, e
 
 // Finished implements Source.
 func (l Local) Finished(_ context.Context, server string, after uint64) ([]FinishedCall, error) {
-	return l.Counters.Finished(server, after), nil
+	return without(l.Counters.Finished(server, after), l.Known), nil
 }
 
 // Metrics implements Source: the counters, then the states of a fresh Snapshot. Without a Snapshot the counters alone:
@@ -151,6 +177,9 @@ func (l Local) Metrics(ctx context.Context) (string, error) {
 		if err := WriteSnapshot(&b, s); err != nil {
 			return "", err
 		}
+	}
+	if l.Known != nil {
+		return l.Known(b.String()), nil
 	}
 	return b.String(), nil
 }

@@ -102,6 +102,7 @@ type Backend struct {
 type Session struct {
 	ID        string    `json:"id"` // first 8 characters only: the whole is a secret
 	Client    string    `json:"client,omitempty"`
+	Who       string    `json:"who,omitempty"`     // the principal's name; empty = nobody was asked
 	Project   string    `json:"project,omitempty"` // it sees no more than that
 	Protocol  string    `json:"protocol"`
 	Transport string    `json:"transport"`
@@ -116,6 +117,7 @@ type Call struct {
 	ID       string    `json:"id,omitempty"`     // names it in an Action
 	Session  string    `json:"session"`          // "desk": of a client without session
 	Client   string    `json:"client,omitempty"` // name and version of a client without session
+	Who      string    `json:"who,omitempty"`    // the principal's name; empty = nobody was asked
 	Server   string    `json:"server"`
 	Method   string    `json:"method"`
 	Item     string    `json:"item,omitempty"`
@@ -127,6 +129,7 @@ type Call struct {
 // Subscription is a resource that a client wants to hear of.
 type Subscription struct {
 	Session string `json:"session"`
+	Who     string `json:"who,omitempty"` // the principal's name; empty = nobody was asked
 	Server  string `json:"server"`
 	URI     string `json:"uri"`      // as the client wrote it
 	OwnURI  string `json:"original"` // the server's own

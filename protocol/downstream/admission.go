@@ -154,3 +154,6 @@ func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 	}
 	s.answer(ctx, r.Status, r.Fault.AppendTo(nil, orNull(nil, era), era))
 }
+
+// NewRequest returns a request with that raw header block, each line with CR LF, for those who want to look into one.
+func NewRequest(block []byte) *Request { return &Request{block: block} }

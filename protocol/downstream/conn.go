@@ -127,6 +127,9 @@ func (c *serverConn) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := c.raw.Read(p)
+	if err != nil && c.secure {
+		correct(err)
+	}
 	c.server.counters.bytesIn.Add(uint64(n))
 	c.ended = err == io.EOF
 	return n, err

@@ -2,6 +2,8 @@ package downstream
 
 import (
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"syscall"
@@ -17,6 +19,23 @@ type pacedConn struct {
 }
 
 func (c *pacedConn) Write(p []byte) (int, error) { return c.server.writePaced(c.Conn, p, &c.deadline) }
+
+// plainAnswer is what a client hears that speaks plain HTTP to us.
+const plainAnswer = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nThis port speaks HTTPS: begin the URL with https://\n"
+
+// correct tells a client so whose first words are plain HTTP.
+func correct(err error) {
+	spoken, ok := errors.AsType[tls.RecordHeaderError](err)
+	if !ok || spoken.Conn == nil {
+		return
+	}
+	for _, verb := range []string{"GET /", "POST ", "OPTIO", "DELET", "HEAD "} {
+		if string(spoken.RecordHeader[:]) == verb {
+			_, _ = io.WriteString(spoken.Conn, plainAnswer)
+			return
+		}
+	}
+}
 
 // beneath is the socket of a connection, below TLS if there is some.
 func beneath(c net.Conn) net.Conn {

@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"strings"
 	"time"
@@ -38,6 +39,8 @@ var (
 type Sealer struct {
 	aead cipher.AEAD // puts a random nonce in front by itself
 	head [headSize]byte
+
+	tasks [32]byte // key of TaskTag
 }
 
 // New returns a Sealer for the key.
@@ -54,7 +57,27 @@ func New(key [32]byte) *Sealer {
 	mac.Write([]byte("goblin-actor requestState key id"))
 	s.head[0] = version
 	copy(s.head[1:], mac.Sum(nil))
+	s.tasks = [32]byte(hashed(key[:], "goblin-actor task ids"))
 	return s
+}
+
+// hashed is a MAC of texts, each with its length: no two lists of texts are hashed as the same bytes.
+func hashed(key []byte, texts ...string) []byte {
+	mac := hmac.New(sha256.New, key)
+	for _, text := range texts {
+		mac.Write(binary.AppendUvarint(nil, uint64(len(text))))
+		mac.Write([]byte(text))
+	}
+	return mac.Sum(nil)
+}
+
+// tagSize is how many bytes of a MAC nobody guesses.
+const tagSize = 16
+
+// TaskTag is what a principal's id of a task of a server ends with: the same each time, and of letters, digits, - and _. Nobody can make it
+// who has not been told.
+func (s *Sealer) TaskTag(principal, server, id string) string {
+	return base64.RawURLEncoding.EncodeToString(hashed(s.tasks[:], principal, server, id)[:tagSize])
 }
 
 // Seal returns the state as text for requestState. ErrTooLarge is the only error.

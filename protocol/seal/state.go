@@ -34,7 +34,7 @@ type State struct {
 // Check reports whether the state belongs to this principal, project and request: nil, ErrPrincipal, ErrProject or ErrRequest.
 func (v *State) Check(principal, project, method string, digest [32]byte) error {
 	switch {
-	case v.Principal != principal:
+	case !v.IsOf(principal):
 		return ErrPrincipal
 	case v.Project != project:
 		return ErrProject
@@ -43,6 +43,9 @@ func (v *State) Check(principal, project, method string, digest [32]byte) error 
 	}
 	return nil
 }
+
+// IsOf reports whether it was sealed for that principal.
+func (v *State) IsOf(principal string) bool { return v.Principal == principal }
 
 // size is room enough for the encoding.
 func (v *State) size() int {

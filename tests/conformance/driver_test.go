@@ -48,6 +48,13 @@ type reply struct {
 func driverMain(scenario, url string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), driverTime)
 	defer cancel()
+	if strings.HasPrefix(scenario, "auth/") {
+		if err := driveAuth(ctx, scenario, url); err != nil {
+			fmt.Fprintln(os.Stderr, driverFailed+err.Error())
+			return 1
+		}
+		return 0
+	}
 	script, ok := scripts[scenario]
 	if !ok {
 		script = calls("test-tool", map[string]any{})

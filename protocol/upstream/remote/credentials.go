@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	refusalsMost  = 3        // so often one request is sent again after 403: each time its login reaches further
+	renewalsMost  = 2        // so often one request is sent again after 401: a renewal may cross the end of what it renews
+	reachesMost   = 3        // and after 403: each time its login reaches further
 	challengesMax = 8        // WWW-Authenticate headers that are read
 	challengeMax  = 4 << 10  // longest of them; a longer one is not read
 	refusalDrain  = 64 << 10 // of the body of a refusal, so that its connection can be used again
@@ -28,7 +29,7 @@ type loginTrip struct {
 
 // send is send of the trip beneath, with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization.
 func (t *loginTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
-	for renewed, reached := false, 0; ; {
+	for renewed, reached := 0, 0; ; {
 		if r.authorization = t.credentials.Authorization(); !stream.IsHeaderValue(r.authorization) { // it came from another server
 			r.authorization = ""
 		}
@@ -46,9 +47,10 @@ func (t *loginTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 		again := verdict.Again
 		switch a.status {
 		case http.StatusUnauthorized:
-			again, renewed = again && !renewed, true
+			again = again && renewed < renewalsMost
+			renewed++
 		default:
-			again = again && reached < refusalsMost
+			again = again && reached < reachesMost
 			reached++
 		}
 		if !again {

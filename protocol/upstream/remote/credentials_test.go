@@ -113,7 +113,7 @@ func TestLoginThatStaysRefusedEndsTheRequest(t *testing.T) {
 		login     bool
 	}{
 		{"no login", 401, `Bearer`, []string{"a"}, 1, true},
-		{"401 again and again", 401, `Bearer error="invalid_token"`, []string{"a", "b", "c", "d"}, 2, true},
+		{"401 again and again", 401, `Bearer error="invalid_token"`, []string{"a", "b", "c", "d"}, 3, true},
 		{"scope lacks again and again", 403, `Bearer error="insufficient_scope", scope="x"`, []string{"a", "b", "c", "d", "e", "f"}, 4, true},
 		{"403 for another reason", 403, `Bearer error="access_denied"`, []string{"a", "b"}, 0, false},
 		{"other status", 400, `Bearer error="insufficient_scope"`, []string{"a", "b"}, 0, false},

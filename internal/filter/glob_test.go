@@ -1,4 +1,4 @@
-package catalog
+package filter
 
 import (
 	"regexp"
@@ -16,14 +16,14 @@ func TestGlob(t *testing.T) {
 		{"??", "ü", false}, {"*?", "ü", true}, {"a**b", "ab", true}, {"[a]", "[a]", true}, {"a.c", "abc", false}, {"*a*b*", "xxaxxbxx", true},
 		{"file:///secret*", "file:///secret/a?b", true}, {"?", "\xff", true}, {"*\xff?", "a\xffb", true},
 	} {
-		if got := glob(tt.pattern, tt.s); got != tt.want {
-			t.Errorf("glob(%q, %q) = %v", tt.pattern, tt.s, got)
+		if got := Glob(tt.pattern, tt.s); got != tt.want {
+			t.Errorf("Glob(%q, %q) = %v", tt.pattern, tt.s, got)
 		}
 	}
-	glob(strings.Repeat("*a", 200)+"b", strings.Repeat("a", 5000)) // would not end if every * were taken back
+	Glob(strings.Repeat("*a", 200)+"b", strings.Repeat("a", 5000)) // would not end if every * were taken back
 }
 
-// glob says what the equivalent regular expression says.
+// Glob says what the equivalent regular expression says.
 func FuzzGlob(f *testing.F) {
 	f.Add("a*?b", "axxb")
 	f.Add("*", "\n")
@@ -34,8 +34,8 @@ func FuzzGlob(f *testing.F) {
 		}
 		quoted := regexp.QuoteMeta(pattern)
 		quoted = strings.ReplaceAll(strings.ReplaceAll(quoted, `\*`, `.*`), `\?`, `.`)
-		if want := regexp.MustCompile(`(?s)\A` + quoted + `\z`).MatchString(s); glob(pattern, s) != want {
-			t.Errorf("glob(%q, %q) = %v", pattern, s, !want)
+		if want := regexp.MustCompile(`(?s)\A` + quoted + `\z`).MatchString(s); Glob(pattern, s) != want {
+			t.Errorf("Glob(%q, %q) = %v", pattern, s, !want)
 		}
 	})
 }

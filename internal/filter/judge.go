@@ -1,26 +1,26 @@
-package catalog
+package filter
 
 import (
 	"slices"
 	"strings"
 
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol"
 )
 
-// judge holds the rules of a server on its resources against URIs. A URI can be spelled in many ways that mean the same
+// Judge holds the rules of a server on its resources against URIs. A URI can be spelled in many ways that mean the same
 // to its server, so what clients write is judged in all of them: as written, percent-decoded (also more than once), with
 // one slash where there are several, without dot segments, scheme and authority in lower case. nil has no rules.
-type judge struct {
+type Judge struct {
 	filter      *config.Filter
 	allow, deny []string // in plain spelling, as written and decoded; deny holds what is disabled too
 }
 
-func newJudge(f *config.Filter) *judge {
+// New returns the judge of the rules; nil when they say nothing.
+func New(f *config.Filter) *Judge {
 	if len(f.Allow)+len(f.Deny)+len(f.Disabled) == 0 {
 		return nil
 	}
-	return &judge{filter: f, allow: plainPatterns(f.Allow), deny: plainPatterns(f.Deny, f.Disabled)}
+	return &Judge{filter: f, allow: plainPatterns(f.Allow), deny: plainPatterns(f.Deny, f.Disabled)}
 }
 
 func plainPatterns(lists ...[]string) (plain []string) {
@@ -32,70 +32,81 @@ func plainPatterns(lists ...[]string) (plain []string) {
 	return plain
 }
 
-// hides reports whether a resource or template that the server lists is kept from clients.
-func (j *judge) hides(own string) bool {
+// Hides reports whether a resource or template that the server lists is kept from clients.
+func (j *Judge) Hides(own string) bool {
 	if j == nil {
 		return false
 	}
-	if hides(j.filter, own) {
+	if Hides(j.filter, own) {
 		return true
 	}
 	forms, _ := spellings(own)
 	return slices.ContainsFunc(forms, j.denies)
 }
 
-// admits reports whether clients may ask for a URI that the server does not list. Which template promises it is given by
+// Admits reports whether clients may ask for a URI that the server does not list. Which template promises it is given by
 // its text, "" = none does. Where rules stand, dot segments and encoded slashes are refused: what they lead to is for the
 // server to say.
-func (j *judge) admits(template, uri string) bool {
+func (j *Judge) Admits(template, uri string) bool {
 	if j == nil {
 		return true
 	}
 	return !j.refuses(uri) && j.allows(template, uri)
 }
 
-// refuses is the part of admits that deny decides.
-func (j *judge) refuses(uri string) bool {
+// refuses is the part of Admits that deny decides.
+func (j *Judge) refuses(uri string) bool {
 	forms, odd := spellings(uri)
-	return odd || blocked(j.filter, uri) || slices.ContainsFunc(forms, j.denies)
+	return odd || Blocked(j.filter, uri) || slices.ContainsFunc(forms, j.denies)
 }
 
-// allows is the part of admits that allow decides.
-func (j *judge) allows(template, uri string) bool {
+// allows is the part of Admits that allow decides.
+func (j *Judge) allows(template, uri string) bool {
 	if len(j.filter.Allow) == 0 || namesTemplate(j.filter.Allow, template) {
 		return true
 	}
 	forms, _ := spellings(uri)
-	return anyGlob(j.filter.Allow, uri) && !slices.ContainsFunc(forms, func(form string) bool { return !anyGlob(j.allow, tidyURI(form, true)) })
+	return Any(j.filter.Allow, uri) && !slices.ContainsFunc(forms, func(form string) bool { return !Any(j.allow, tidyURI(form, true)) })
 }
 
-// admitsAll is admits for something that has several URIs: none may be refused, and one must be allowed, unless all is that is
+// AdmitsAll is Admits for something that has several URIs: none may be refused, and one must be allowed, unless all is that is
 // not denied.
-func (j *judge) admitsAll(template string, uris []string, allowed bool) bool {
+func (j *Judge) AdmitsAll(template string, uris []string, allowed bool) bool {
 	if j == nil {
 		return true
 	}
 	return !slices.ContainsFunc(uris, j.refuses) && (allowed || slices.ContainsFunc(uris, func(uri string) bool { return j.allows(template, uri) }))
 }
 
-// hidesAll is hides for an item that has several URIs.
-func (j *judge) hidesAll(uris []string, allowed bool) bool {
+// HidesAll is Hides for an item that has several URIs.
+func (j *Judge) HidesAll(uris []string, allowed bool) bool {
 	if j == nil {
 		return false
 	}
-	denied := func(uri string) bool {
-		forms, _ := spellings(uri)
-		return blocked(j.filter, uri) || slices.ContainsFunc(forms, j.denies)
-	}
-	if slices.ContainsFunc(uris, denied) {
+	if j.Denies(uris) {
 		return true
 	}
-	return !allowed && len(j.filter.Allow) > 0 && !slices.ContainsFunc(uris, func(uri string) bool { return anyGlob(j.filter.Allow, uri) })
+	return !allowed && len(j.filter.Allow) > 0 && !slices.ContainsFunc(uris, func(uri string) bool { return Any(j.filter.Allow, uri) })
 }
 
-func (j *judge) denies(form string) bool {
+// Denies reports whether deny or disabled mean one of the URIs, in any spelling.
+func (j *Judge) Denies(uris []string) bool {
+	return slices.ContainsFunc(uris, func(uri string) bool {
+		forms, _ := spellings(uri)
+		return Blocked(j.filter, uri) || slices.ContainsFunc(forms, j.denies)
+	})
+}
+
+// Odd reports whether a URI may mean another one to its server: it holds dot segments, control characters, or an encoded slash or
+// backslash.
+func Odd(uri string) bool {
+	_, odd := spellings(uri)
+	return odd
+}
+
+func (j *Judge) denies(form string) bool {
 	tidy := tidyURI(form, true)
-	return anyGlob(j.deny, tidy) || anyGlob(j.deny, strings.TrimSuffix(tidy, "/"))
+	return Any(j.deny, tidy) || Any(j.deny, strings.TrimSuffix(tidy, "/"))
 }
 
 // namesTemplate reports whether one of the patterns means the template itself and not what it expands to: it matches the
@@ -104,7 +115,7 @@ func namesTemplate(patterns []string, text string) bool {
 	if text == "" {
 		return false
 	}
-	return slices.ContainsFunc(patterns, func(p string) bool { return glob(p, text) && !glob(p, withoutExpressions(text)) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return Glob(p, text) && !Glob(p, withoutExpressions(text)) })
 }
 
 // withoutExpressions puts a character that nobody writes in the place of every expression of a template.
@@ -234,14 +245,4 @@ func tidyURI(uri string, dots bool) string {
 		tidy += "/"
 	}
 	return scheme + tidy
-}
-
-// hides reports whether the server's rules keep one of its items from clients.
-func (o *offer) hides(kind protocol.ItemKind, own string) bool {
-	switch kind {
-	case protocol.Tools, protocol.Prompts:
-		return hides(filterOf(o.server, kind), own)
-	default:
-		return o.judge.hides(own)
-	}
 }

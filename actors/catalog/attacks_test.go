@@ -1,0 +1,134 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// veiled is a catalog of which a role permits a little. What it does not is called in many ways like what it does.
+func veiled(t *testing.T) (v, alone *View) {
+	t.Helper()
+	s := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Servers: []string{"files", "other"}, Tools: denies("*delete*"), Prompts: denies("*purge"),
+		Resources: config.Filter{Allow: []string{"resource://files/file:///ok/*"}}}),
+		server(t, "files", 0).tools("read", "delete").prompts("ask", "purge").resources("file:///ok/a", "file:///etc/passwd").templates("file:///ok/{+path}", "file:///{+path}"),
+		server(t, "other", 1).tools("read", "wipe", "delete").prompts("ask"), server(t, "secret", 2).tools("wipe", "read").resources("s://x"))
+	alone, ok := s.View(Key{Rights: "some", Server: "files"})
+	if !ok {
+		t.Fatal("no files alone")
+	}
+	return of(t, s, "some"), alone
+}
+
+// A hidden tool is called by every alias.
+func TestAttack44HiddenToolByAlias(t *testing.T) {
+	v, alone := veiled(t)
+	for _, name := range []string{"files_delete", "files:delete", "files/delete", "files__delete", "files.delete", "secret_wipe", "secret:wipe", "secret/wipe", "secret.read"} {
+		want := protocol.NoTool(name).Error()
+		if e, fault := v.Tool(name); e != nil || fault.Error() != want || len(fault.Candidates) > 0 {
+			t.Errorf("Tool(%q): %v, %v", name, e, fault)
+		}
+	}
+	if e, _ := alone.Tool("delete"); e != nil {
+		t.Error("delete of files alone is found")
+	}
+	if got := tool(v, "files:read"); got != "files read" {
+		t.Errorf("what is permitted is not found: %s", got)
+	}
+}
+
+// A hidden tool is called as that of one replica.
+func TestAttack45HiddenToolOfReplica(t *testing.T) {
+	v, _ := veiled(t)
+	for _, name := range []string{"files:delete@0", "files:delete@1", "secret:wipe@0"} {
+		if e, fault := v.Tool(name); e != nil || fault.Name != protocol.ToolNotFound {
+			t.Errorf("Tool(%q): %v, %v", name, e, fault)
+		}
+	}
+	if got := tool(v, "files:read@0"); got != "files read" {
+		t.Errorf("what is permitted is not found: %s", got)
+	}
+}
+
+// The endpoint of one server shows what the whole hides.
+func TestAttack47ServerEndpoint(t *testing.T) {
+	v, alone := veiled(t)
+	if _, ok := v.Snapshot().View(Key{Rights: "some", Server: "secret"}); ok {
+		t.Error("a server of which nothing is permitted has an endpoint")
+	}
+	if _, ok := v.Snapshot().View(Key{Server: "files"}); ok {
+		t.Error("a server has an endpoint for who says no rights")
+	}
+	if got := strings.Join(listed(t, alone, protocol.Tools), " "); got != "read" {
+		t.Errorf("tools of files alone: %s", got)
+	}
+	for _, uri := range []string{"file:///etc/passwd", "file:///etc/shadow", "file:///ok/../etc/shadow", "resource://files/file:///etc/shadow", "resource://secret/s://x"} {
+		if got := found(alone, uri); got != "RESOURCE_NOT_FOUND" {
+			t.Errorf("files alone: Resource(%q) = %s", uri, got)
+		}
+	}
+	if got := found(alone, "file:///ok/b"); got != "files file:///ok/b" {
+		t.Errorf("what is permitted is not found: %s", got)
+	}
+}
+
+// A completion asks for arguments of a hidden prompt.
+func TestAttack48CompletionOfHiddenPrompt(t *testing.T) {
+	v, alone := veiled(t)
+	for _, name := range []string{"files_purge", "files:purge", "files/purge", "purge"} {
+		for _, view := range []*View{v, alone} {
+			if e, fault := view.Prompt(name); e != nil || fault.Name != protocol.PromptNotFound {
+				t.Errorf("Prompt(%q): %v, %v", name, e, fault)
+			}
+		}
+	}
+	if e, _ := v.Prompt("files:ask"); e == nil {
+		t.Error("what is permitted is not found")
+	}
+}
+
+// An ambiguous name is used to learn who else has it.
+func TestAttack49CandidatesNameHidden(t *testing.T) {
+	v, _ := veiled(t)
+	_, fault := v.Tool("read")
+	if got := strings.Join(fault.Candidates, " "); got != "files_read other_read" {
+		t.Errorf("candidates of read: %s", got)
+	}
+	if _, fault := v.Tool("delete"); len(fault.Candidates) > 0 {
+		t.Errorf("candidates of delete: %s", fault.Candidates)
+	}
+}
+
+// A URI that is allowed is written so that its server takes it for another.
+func TestAttack50DotSegments(t *testing.T) {
+	v, alone := veiled(t)
+	for _, path := range []string{"ok/../etc/passwd", "ok/%2e%2e/etc/passwd", "ok/%2E%2E%2Fetc/passwd", "ok/..%2fetc", "ok/..;/..;/etc/passwd", "ok/x/..%5c..%5cetc", "ok/%252e%252e/etc", `ok/..\etc`, "ok/./a", "ok/a%2fb"} {
+		for _, uri := range []string{"file:///" + path, "resource://files/file:///" + path} {
+			for _, view := range []*View{v, alone} {
+				if got := found(view, uri); got != "RESOURCE_NOT_FOUND" {
+					t.Errorf("Resource(%q) = %s", uri, got)
+				}
+			}
+		}
+	}
+	if got := found(v, "resource://files/file:///ok/b"); got != "files file:///ok/b" {
+		t.Errorf("what is permitted is not found: %s", got)
+	}
+}
+
+// A hidden item changes, and whoever may not see it hears of that.
+func TestAttack55ListChangedOfHidden(t *testing.T) {
+	naming := under(standard(stylePrefix), config.Role{Name: "some", Servers: []string{"files"}, Tools: denies("*_delete")})
+	files, secret := server(t, "files", 0).tools("read", "delete"), server(t, "secret", 1).tools("wipe")
+	first := following(nil, naming, files, secret)
+	hidden := following(first, naming, server(t, "files", 0).tools("read").add(protocol.Tools, `{"name":"delete","description":"new"}`), secret.tools("more"))
+	seen := following(hidden, naming, files.tools("write"), secret)
+	if of(t, first, "some").Generation != of(t, hidden, "some").Generation {
+		t.Error("a change of what is hidden is told")
+	}
+	if of(t, hidden, "some").Generation[protocol.Tools] == of(t, seen, "some").Generation[protocol.Tools] {
+		t.Error("a change of what is shown is not told")
+	}
+}

@@ -1,0 +1,200 @@
+package catalog
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
+	"goblin-actor/protocol"
+)
+
+// The view of some rights is, like that of a project, the whole catalog with some of its items veiled: those that the project does not
+// show or no role permits. So nothing has another name for whoever may see less, and a call that is permitted costs what any call does.
+
+// rights are the roles that decide what a view shows.
+type rights struct {
+	policy *policy.Policy
+	set    policy.Set
+}
+
+// judged are the roles of a policy that permit an entry. It is kept with the entry, and judged anew only for another policy.
+type judged struct {
+	policy  *policy.Policy
+	permits policy.Set
+}
+
+// permits returns the roles that permit an item of the whole catalog. Two who ask at once both judge, and come to the same.
+func (r *rights) permits(it *item) policy.Set {
+	if j := it.entry.judged.Load(); j != nil && j.policy == r.policy {
+		return j.permits
+	}
+	j := &judged{r.policy, r.policy.Permits(&policy.Item{
+		Kind: it.kind, Server: it.server.Name, Internal: it.server.Internal, Public: it.public, Own: it.own, Other: it.other,
+		ReadOnly: it.entry.ReadOnly(),
+	})}
+	it.entry.judged.Store(j)
+	return j.permits
+}
+
+// Spelling is, of a resource or template, another URI that clients may use; "" = there is none.
+func (e *Entry) Spelling() string { return e.item.other }
+
+// ReadOnly reports whether a tool's server says that it only reads.
+func (e *Entry) ReadOnly() bool { return e.Kind == protocol.Tools && readOnly(e.item.item) }
+
+// readOnly reports whether a tool says that it only reads. MCP 2025-11-25, server/tools, annotations. Who says it twice says nothing.
+func readOnly(item protocol.Item) bool {
+	annotations := item.Annotations.Of(item.Raw)
+	if len(annotations) == 0 || annotations[0] != '{' || bytes.Count(annotations, []byte("readOnlyHint")) != 1 {
+		return false
+	}
+	return string(protocol.Member(item.Raw, item.Annotations, "readOnlyHint").Of(item.Raw)) == "true"
+}
+
+// admits reports whether the roles permit a URI that is not listed.
+func (r *rights) admits(server *Server, template string, uris []string) bool {
+	return r == nil || r.policy.Admits(r.set, server.Name, server.Internal, template, uris)
+}
+
+// buildRights makes the view of what of another, that of everything or of a project, the rights of the key permit.
+func (s *Snapshot) buildRights(all *View, k Key) *View {
+	r := &rights{s.naming.Policy, s.naming.Policy.InForce(k.Rights, k.Project)}
+	v := s.Nothing()
+	if !r.set.Empty() {
+		v = s.buildPermitted(all, r, k)
+	}
+	v.beyond = all
+	if !s.naming.Policy.Reports() {
+		return v
+	}
+	reported := *all
+	reported.report = v
+	return &reported
+}
+
+func (s *Snapshot) buildPermitted(all *View, r *rights, k Key) *View {
+	v := &View{
+		snapshot: s, pass: all.pass, scope: &scope{rights: r},
+		ordered: all.ordered, names: all.names, resources: all.resources, templates: all.templates, linked: all.linked,
+	}
+	if all.scope != nil {
+		v.scope.rules, v.scope.judge = all.scope.rules, all.scope.judge
+	}
+	seen := map[*Server]bool{}
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		v.shown[kind] = make(marks, (len(all.ordered[kind])+63)/64)
+		var entries []*Entry
+		for _, it := range all.ordered[kind] {
+			if all.entry(it) != nil && r.permits(it).Meets(r.set) {
+				v.shown[kind].add(it.place)
+				entries = append(entries, it.entry)
+				seen[it.server] = true
+			}
+		}
+		v.lists[kind] = s.derived.lists.following(listKey{k, kind}, entries, !v.pass, s.naming.PageSize)
+		v.listMeta(kind)
+		v.Generation[kind] = v.digest(kind)
+	}
+	v.servers = slices.DeleteFunc(slices.Clone(all.servers), func(server *Server) bool { return !seen[server] && !r.policy.Shows(r.set, server.Name) })
+	v.findSilent()
+	v.instructions = instructions(v.introduction(), v.servers, v.pass)
+	return v
+}
+
+var digestSeed = maphash.MakeSeed()
+
+// digest is the generation of a view of rights: it differs exactly when the list differs in which items there are or in what one of them
+// is to clients, or a server in it has insisted on a change. So it depends on the snapshot alone and not on who asked for the view when:
+// a session that is the first to ask for it in one snapshot hears in the next one of no change that there was none of.
+func (v *View) digest(kind protocol.ItemKind) (sum uint64) {
+	var insists []*Server
+	for _, e := range v.listed(kind).entries {
+		sum = mix(mix(sum, maphash.String(digestSeed, e.Public)), e.since)
+		if n := len(insists); n == 0 || insists[n-1] != e.Server {
+			insists = append(insists, e.Server)
+		}
+	}
+	if v.snapshot.naming.OnlyMeta {
+		return sum
+	}
+	for _, server := range v.snapshot.servers {
+		if slices.Contains(insists, server) {
+			sum = mix(sum, v.snapshot.byName[server.Name].asked[kind])
+		}
+	}
+	return sum
+}
+
+// mix makes one number of two; which of them is which matters.
+func mix(a, b uint64) uint64 { return (a^(b+0x9e3779b97f4a7c15+a<<6+a>>2))*0xff51afd7ed558ccd + 1 }
+
+// changedIn returns the Version in which an item last changed to clients: the snapshot's own, unless previous has the same. What sameEntries
+// says of lists it says of one item.
+func (v *View) changedIn(it *item, previous *Snapshot) uint64 {
+	if v.snapshot.naming.Policy == nil {
+		return 0
+	}
+	if previous == nil {
+		return v.snapshot.Version
+	}
+	old := previous.main.called(it.kind, it.public)
+	if old == nil || old.entry == nil || !sameEntries([]*Entry{old.entry}, []*Entry{it.entry}) {
+		return v.snapshot.Version
+	}
+	return old.entry.since
+}
+
+// called returns the item with that public name.
+func (v *View) called(kind protocol.ItemKind, public string) *item {
+	switch kind {
+	case protocol.Tools, protocol.Prompts:
+		return v.names[kind-protocol.Tools].public[public]
+	case protocol.Resources:
+		return v.resources.public[public]
+	}
+	return v.templates.public[public]
+}
+
+// limited reports whether the view shows less than everything by rule: it is that of a project or of rights. nil is everything.
+func (v *View) limited() bool { return v != nil && v.scope != nil }
+
+// Beyond returns what there would be without rights, nil when the view has none: what is found there and not here is denied.
+func (v *View) Beyond() *View { return v.beyond }
+
+// Reported returns what there would be if the policy, which only reports, were enforced; nil when there is nothing to report.
+func (v *View) Reported() *View { return v.report }
+
+// Trusts reports whether clients of the view may send its server a method that the gateway does not know.
+func (v *View) Trusts(server *Server) bool {
+	switch {
+	case v.scope == nil:
+		return true
+	case v.scope.parts != nil:
+		return slices.ContainsFunc(v.scope.parts, func(part *View) bool { return part.Has(server.Name) && part.Trusts(server) })
+	}
+	return v.scope.rights == nil || v.scope.rights.policy.Trusts(v.scope.rights.set, server.Name)
+}
+
+// ToolRate returns how often one principal with the view's rights may call a tool; zero = as often as it likes.
+func (v *View) ToolRate(e *Entry) (rate config.Rate) {
+	switch {
+	case v.scope == nil || e.Kind != protocol.Tools:
+		return rate
+	case v.scope.parts != nil:
+		for _, part := range v.scope.parts {
+			if its := part.ToolRate(e); rate.Less(its) && part.showsOwn(e.Kind, e.Server.Name, e.Original) {
+				rate = its
+			}
+		}
+		return rate
+	case v.scope.rights == nil || !v.scope.rights.policy.RatesTools(v.scope.rights.set):
+		return rate
+	}
+	it := v.snapshot.main.names[0].owned[ownName{e.Server.Name, e.Original}]
+	if it == nil || it.entry == nil {
+		return rate
+	}
+	return v.scope.rights.policy.ToolRate(v.scope.rights.set, v.scope.rights.permits(it))
+}

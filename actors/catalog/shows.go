@@ -1,0 +1,21 @@
+package catalog
+
+import (
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
+)
+
+// Shows reports whether a project shows an item of a server: for those who have no snapshot to look into, and want to say why somebody
+// sees what.
+func Shows(project config.Project, server config.Server, it *policy.Item) bool {
+	of := &Server{Name: it.Server, Rules: server, Internal: it.Internal}
+	shown := &item{parsed: &parsed{own: it.Own}, kind: it.Kind, public: it.Public, other: it.Other, server: of}
+	s := scopeOf(&project, nil)
+	return s.holds(of) && !s.hides(shown)
+}
+
+// ShowsURI is Shows for a URI that its server does not list, in all of its spellings.
+func ShowsURI(project config.Project, server config.Server, template string, uris []string) bool {
+	s := scopeOf(&project, nil)
+	return s.holds(&Server{Name: server.Name, Rules: server}) && s.judge.AdmitsAll(template, uris, false)
+}

@@ -1,0 +1,72 @@
+package actors
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/pool"
+	"goblin-actor/actors/token"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/egress"
+	"goblin-actor/internal/grant"
+)
+
+// logins are what the actors of logins share: the guard before what servers name, and what is remembered of logins until the store is
+// asked again. It is shared by shells and known to no step.
+type logins struct {
+	guard  *egress.Guard
+	budget token.Budget
+
+	mu    sync.Mutex
+	known map[string]message.Token // by the key in the store; at most message.MaxTokens
+}
+
+// newLogins returns the logins of a gateway.
+func newLogins(allow []string) (*logins, error) {
+	guard, err := egress.New(egress.Options{Allow: allow})
+	if err != nil {
+		return nil, err
+	}
+	return &logins{guard: guard, known: map[string]message.Token{}}, nil
+}
+
+// remember notes what is known under a key; nil forgets it.
+func (l *logins) remember(key string, value message.Token) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if value == nil {
+		delete(l.known, key)
+	} else if _, has := l.known[key]; has || len(l.known) < message.MaxTokens {
+		l.known[key] = value
+	}
+}
+
+func (l *logins) recall(key string) message.Token {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known[key]
+}
+
+// loginName is the key of a login in the store. Entries have no spaces in their names.
+func loginName(key message.LoginKey) string { return key.Entry + " " + key.Lane }
+
+// openLogin starts the actor of a login under its pool. What it has the store keep goes by the gateway.
+func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) string, log *slog.Logger) pool.Logins {
+	return func(self kernel.Self, entry config.Server, key message.LoginKey) pool.Login {
+		auth := entry.Auth
+		name := loginName(key)
+		h := token.Spawn(self, token.Options{
+			Login: key, Key: name, Kept: l.recall(name), Store: gateway, Owner: self.Reference(), LoginURL: url, Budget: &l.budget,
+			Robot: auth.Type == "client" || key.Lane == "" && auth.As == "principal" && auth.CatalogAs == "client",
+			Agent: &grant.Agent{
+				Server: entry.URLs[0], Door: l.guard.Door(entry.URLs[0]), Now: time.Now,
+				Config: grant.Config{ClientID: auth.ClientID, Secret: auth.ClientSecret, MetadataURL: auth.ClientMetadataURL, Scopes: auth.Scopes, Issuer: auth.Issuer},
+			},
+			Seed: seed(), Log: log.With("server", entry.Name),
+		})
+		return pool.Login{Actor: h.Actor(), Credentials: h}
+	}
+}

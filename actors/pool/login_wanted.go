@@ -1,0 +1,112 @@
+package pool
+
+import (
+	"errors"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	who "goblin-actor/internal/identity"
+)
+
+// maxLogins bounds the logins that people begin at a server.
+const maxLogins = 4096
+
+var errTooManyLogins = errors.New("too many people log in at that server at once")
+
+type (
+	// toLogin tells the actor of a login something; it is started if it does not run.
+	toLogin struct {
+		login message.LoginKey
+		entry config.Server
+		named chan<- message.LoginKey // is told which login that is; nil = nobody asks
+		msg   any
+	}
+	// endLogin stops the actor of a login that no connection uses. What it knows is in the state file.
+	endLogin struct{ login message.LoginKey }
+	// refuseLogin answers who may not have it.
+	refuseLogin struct {
+		want message.WantLogin
+		err  error
+	}
+)
+
+// entry is the entry of mcpServers of that name: the server, or the member of a group that it is; nil = there is none.
+func (s *state) entry(name string) *config.Server {
+	for replica := range s.replicas() {
+		if entry, _, runs := s.server.Replica(replica); runs && entry.Name == name {
+			return entry
+		}
+	}
+	return nil
+}
+
+// wantLogin passes a wish on to the login that is meant: the principal's own, or everybody's if it may act for all.
+func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Effect {
+	entry, principal := s.entry(m.Entry), who.Of(m.Who)
+	if entry == nil || !entry.LogsIn() || s.fault != "" {
+		return append(out, kernel.Act(refuseLogin{m, message.ErrNoLogins}))
+	}
+	key := message.LoginKey{Entry: entry.Name}
+	if !m.Catalog {
+		key.Lane = entry.LaneOf(principal.ID)
+	}
+	if key.Lane == "" && principal.Admin != who.AdminAct {
+		return append(out, kernel.Act(refuseLogin{m, message.ErrLoginNotYours}))
+	}
+	if len(s.logins) >= maxLogins && s.logins[key] == nil {
+		return append(out, kernel.Act(refuseLogin{m, errTooManyLogins}))
+	}
+	s.loginAt(key)
+	to := toLogin{login: key, entry: *entry, named: m.Named}
+	if m.Begin != nil {
+		begin := *m.Begin
+		begin.Who = principal.ID
+		to.msg = begin
+	} else {
+		to.msg = *m.End
+	}
+	return append(out, kernel.Act(to))
+}
+
+// toLogin tells the actor of a login something.
+func (p *pool) toLogin(self kernel.Self, a toLogin) {
+	if p.Logins == nil {
+		if m, ok := a.msg.(kernel.Abandoner); ok {
+			m.Abandon(kernel.Gone)
+		}
+		return
+	}
+	if a.named != nil {
+		a.named <- a.login
+	}
+	p.loginActor(self, a.entry, a.login).Actor.Tell(a.msg)
+}
+
+// endLogin has the login of a connection forgotten that has gone, if it was one principal's and no other uses it.
+func (s *state) endLogin(gone *slot, out []kernel.Effect) []kernel.Effect {
+	key, uses := s.loginOf(gone)
+	if !uses || key.Lane == "" {
+		return out
+	}
+	for _, sl := range s.slots {
+		if other, _ := s.loginOf(sl); other == key {
+			return out
+		}
+	}
+	for _, w := range s.loginWaits {
+		if w.login == key {
+			return out
+		}
+	}
+	delete(s.logins, key)
+	return append(out, kernel.Act(endLogin{key}))
+}
+
+// endLogin stops an actor.
+func (p *pool) endLogin(self kernel.Self, a endLogin) {
+	if l, known := p.known[a.login]; known {
+		delete(p.known, a.login)
+		self.StopChild(l.Actor)
+	}
+}

@@ -1,0 +1,88 @@
+package pool
+
+import (
+	"context"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/secret"
+	"goblin-actor/protocol/upstream"
+)
+
+// quiet is open, but what a server's process says on stderr, and why a connection ended, is told without what is known to be
+// secret: both become log lines, reasons and errors. Frames pass as they are.
+func (p *pool) quiet(open func(upstream.Sink) upstream.Link) func(upstream.Sink) upstream.Link {
+	known := p.Secrets
+	if known == nil {
+		return open
+	}
+	return func(sink upstream.Sink) upstream.Link {
+		return open(func(ctx context.Context, e upstream.Event) error { return sink(ctx, hush(known, e)) })
+	}
+}
+
+// hush is an event as it is told on.
+func hush(known *secret.Redactor, e upstream.Event) upstream.Event {
+	switch told := e.(type) {
+	case upstream.Stderr:
+		told.Line = known.Cut(told.Line)
+		return told
+	case upstream.Noise:
+		if line := known.Cut(string(told.Line)); line != string(told.Line) {
+			told.Line = []byte(line)
+		}
+		told.Err = hushedError(known, told.Err)
+		return told
+	case upstream.NotSent:
+		told.Err = hushedError(known, told.Err)
+		return told
+	case upstream.Ended:
+		told.Err = hushedError(known, told.Err)
+		return told
+	case upstream.ListenFailed:
+		told.Err = hushedError(known, told.Err)
+		return told
+	case upstream.Closed:
+		told.Err = hushedError(known, told.Err)
+		for i, line := range told.Stderr {
+			told.Stderr[i] = known.Cut(line)
+		}
+		return told
+	}
+	return e
+}
+
+func hushedError(known *secret.Redactor, err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := known.Cut(err.Error()); text != err.Error() {
+		return hushed{err, text}
+	}
+	return err
+}
+
+// hushed is an error that says less.
+type hushed struct {
+	error
+	text string
+}
+
+func (h hushed) Error() string { return h.text }
+func (h hushed) Unwrap() error { return h.error }
+
+// shown is msg without what is known to be secret in the reasons that it gives: they are a server's words often, and clients
+// and people see them.
+func (p *pool) shown(msg any) any {
+	if p.Secrets == nil {
+		return msg
+	}
+	switch m := msg.(type) {
+	case message.BackendChanged:
+		m.Reason, m.LastLine = p.Secrets.Cut(m.Reason), p.Secrets.Cut(m.LastLine)
+		return m
+	case message.Returned:
+		m.Reason = p.Secrets.Cut(m.Reason)
+		return m
+	}
+	return msg
+}

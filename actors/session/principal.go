@@ -1,0 +1,75 @@
+package session
+
+import (
+	"time"
+
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
+)
+
+// A session belongs to the principal that opened it. To everybody else it does not exist: whoever guesses or steals its id gets the bytes
+// that an id of no session gets, is counted nowhere and keeps nothing alive.
+
+// isTheirs reports whether it is the session's principal who asks.
+func (s *state) isTheirs(who *identity.Principal) bool {
+	return identity.IDOf(who) == identity.IDOf(s.who)
+}
+
+// renew takes a newer value of the session's principal: what it may see from now on, and until when its streams last. What was admitted
+// before a change that the session knows is not newer.
+func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out []kernel.Effect) []kernel.Effect {
+	if who == nil || epoch < s.epoch {
+		return out
+	}
+	s.epoch = epoch
+	if who == s.who {
+		return out
+	}
+	s.who, s.key = who, message.Narrowed(s.key, who)
+	out = s.limitStreams(now, out)
+	if s.snapshot == nil {
+		return out
+	}
+	was := s.view
+	s.look()
+	s.toldGenerations = edge.Retold(s.toldGenerations, was, s.view)
+	return s.looked(now, false, out)
+}
+
+// principals takes what has become of the session's principal. The session of one that is nobody any more ends, with its calls and streams.
+func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
+	newest, ok := m.Of(s.who)
+	if !ok {
+		s.revoked = true
+		return append(out, kernel.Leave())
+	}
+	return s.renew(now, newest, m.Epoch, out)
+}
+
+// limitStreams has the streams looked at when the credential expires. Of several expiries the newest counts; a timer that is on its way looks
+// what that is.
+func (s *state) limitStreams(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.who == nil || s.who.Expires.IsZero() || len(s.streams) == 0 || !s.alarm.IsZero() && !s.who.Expires.Before(s.alarm) {
+		return out
+	}
+	s.alarm = s.who.Expires
+	return append(out, kernel.WakeAfter(max(0, s.alarm.Sub(now)), streamsOver{s.alarm}))
+}
+
+// streamsOver ends the streams of a client whose credential has expired: it comes back with another one. Its calls go on to their end.
+func (s *state) streamsOver(now time.Time, m streamsOver, out []kernel.Effect) []kernel.Effect {
+	if !m.at.Equal(s.alarm) {
+		return out
+	}
+	s.alarm = time.Time{}
+	if s.who.Expires.IsZero() || now.Before(s.who.Expires) {
+		return s.limitStreams(now, out)
+	}
+	for _, stream := range s.streams {
+		out = append(out, kernel.Act(closeStream{stream}))
+	}
+	s.streams = nil
+	return out
+}

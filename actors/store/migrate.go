@@ -1,0 +1,88 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"goblin-actor/actors/message"
+)
+
+// plainFormat is that of the versions before, in which the sealing key stood as it is.
+const plainFormat = 1
+
+// errPlain is returned when the file has that format.
+var errPlain = errors.New("not sealed yet")
+
+// migrate seals what is secret in a file of the format before. Versions of the program that read only that one use the file no more.
+func migrate(path string, v *vault, wait time.Duration) error {
+	if err := v.settle(); err != nil {
+		return err
+	}
+	return withFile(path, false, wait, func(db *bbolt.DB) error {
+		var plain message.SealingKey
+		err := db.Update(func(tx *bbolt.Tx) error {
+			if err := checkFormat(tx, v); !errors.Is(err, errPlain) {
+				return err // another gateway was first
+			}
+			meta := tx.Bucket(bucketMeta)
+			if n := copy(plain[:], meta.Get(keySeal)); n != len(plain) || len(meta.Get(keySeal)) != n || plain == (message.SealingKey{}) {
+				return fmt.Errorf("%w: the sealing key has the wrong length", errDamaged)
+			}
+			err := v.putKey(meta, plain)
+			if err == nil {
+				err = meta.Put(keyFormat, strconv.AppendInt(nil, format, 10))
+			}
+			if err != nil {
+				return fmt.Errorf("seal state file: %w", err)
+			}
+			return nil
+		})
+		if err != nil || plain == (message.SealingKey{}) {
+			return err
+		}
+		// The pages of the state before are free, but hold the key still. Of the two heads of the file one leads to them, until the
+		// next transaction.
+		if err := db.Update(func(*bbolt.Tx) error { return nil }); err != nil {
+			return fmt.Errorf("seal state file: %w", err)
+		}
+		return wipe(path, plain[:])
+	})
+}
+
+// wipe overwrites every place of the file where text stands. The caller has the file to itself.
+func wipe(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("wipe the plain key: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	const piece = 1 << 20
+	buffer := make([]byte, piece+len(text))
+	for from := int64(0); ; from += piece {
+		n, err := f.ReadAt(buffer, from)
+		for at := 0; ; {
+			next := bytes.Index(buffer[at:n], text)
+			if next < 0 {
+				break
+			}
+			at += next
+			if _, err := f.WriteAt(make([]byte, len(text)), from+int64(at)); err != nil {
+				return fmt.Errorf("wipe the plain key: %w", err)
+			}
+			at += len(text)
+		}
+		if errors.Is(err, io.EOF) {
+			return f.Sync()
+		}
+		if err != nil {
+			return fmt.Errorf("wipe the plain key: %w", err)
+		}
+	}
+}

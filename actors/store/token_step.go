@@ -1,0 +1,147 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// maxUnread is how many questions for logins may wait.
+const maxUnread = message.MaxTokens
+
+// What people are told of a login that is not on disk, or cannot be read.
+const (
+	notKept   = "it is kept in memory only: the state file is not in use"
+	overtaken = "a newer one took its place"
+	noRoom    = "the state file holds as many logins as it may"
+	tooLarge  = "its key or its value is too large"
+	tooMany   = "too many ask at once"
+)
+
+// rememberToken notes a login. It is written at once, as its sender may wait.
+func (s *state) rememberToken(m message.RememberToken, out []kernel.Effect) []kernel.Effect {
+	was, waits := s.dirty.tokens[m.Key]
+	switch {
+	case s.phase == memory:
+		return tellKept(m.From, m.Key, notKept, out)
+	case m.Key == "" || len(m.Key) > message.MaxTokenKey || len(m.Value) > message.MaxTokenBytes:
+		return tellKept(m.From, m.Key, tooLarge, out)
+	case !waits && len(s.dirty.tokens) >= message.MaxTokens:
+		return tellKept(m.From, m.Key, noRoom, out)
+	case waits:
+		out = tellKept(was.from, m.Key, overtaken, out)
+	}
+	s.dirty.tokens[m.Key] = keptToken{m.Value, m.From}
+	return s.write(out)
+}
+
+// tokensWritten tells what became of the logins of a write.
+func (s *state) tokensWritten(m written, out []kernel.Effect) []kernel.Effect {
+	failed := ""
+	if m.err != nil {
+		failed = fmt.Sprintf("the state file cannot be written: %v", m.err)
+	}
+	for key, token := range m.batch.tokens {
+		text := failed
+		if text == "" && m.refused[key] {
+			text = noRoom
+		}
+		out = tellKept(token.from, key, text, out)
+	}
+	return out
+}
+
+// tellKept tells somebody, if there is somebody, what became of a login.
+func tellKept(from kernel.Reference, key, failed string, out []kernel.Effect) []kernel.Effect {
+	if from == (kernel.Reference{}) {
+		return out
+	}
+	return append(out, kernel.Tell(from, message.TokenKept{Key: key, Err: failed}))
+}
+
+// readToken answers what waits to be written, or has the file read.
+func (s *state) readToken(m message.ReadToken, out []kernel.Effect) []kernel.Effect {
+	if s.phase == memory {
+		return append(out, kernel.Tell(m.From, message.TokenRead{Key: m.Key, Err: notKept}))
+	}
+	for _, b := range []batch{s.dirty, s.inFlight} {
+		if token, waits := b.tokens[m.Key]; waits {
+			return append(out, kernel.Tell(m.From, message.TokenRead{Key: m.Key, Value: bytes.Clone(token.value)}))
+		}
+	}
+	if len(s.unread) >= maxUnread {
+		return append(out, kernel.Tell(m.From, message.TokenRead{Key: m.Key, Err: tooMany}))
+	}
+	s.unread = append(s.unread, m)
+	return s.readNext(out)
+}
+
+// readNext has read what is asked for, unless something is being read.
+func (s *state) readNext(out []kernel.Effect) []kernel.Effect {
+	if s.phase != kept || len(s.reading) > 0 || len(s.unread) == 0 {
+		return out
+	}
+	s.reading, s.unread = s.unread, nil
+	return append(out, kernel.Act(readTokensAnew{s.path, s.vault, s.reading}))
+}
+
+// tokensRead answers who asked.
+func (s *state) tokensRead(answers []message.TokenRead, out []kernel.Effect) []kernel.Effect {
+	for i, m := range s.reading {
+		if i < len(answers) {
+			out = append(out, kernel.Tell(m.From, answers[i]))
+		}
+	}
+	s.reading = nil
+	return s.readNext(out)
+}
+
+// answerAll answers everybody who waits, as the file is used no more.
+func (s *state) answerAll(out []kernel.Effect) []kernel.Effect {
+	for _, b := range []batch{s.dirty, s.inFlight} {
+		for key, token := range b.tokens {
+			out = tellKept(token.from, key, notKept, out)
+		}
+	}
+	for _, m := range append(s.reading, s.unread...) {
+		out = append(out, kernel.Tell(m.From, message.TokenRead{Key: m.Key, Err: notKept}))
+	}
+	s.inFlight, s.reading, s.unread = newBatch(), nil, nil
+	return out
+}
+
+// readAnew reads what is asked for in one look at the file.
+func readAnew(a readTokensAnew) []message.TokenRead {
+	answers := make([]message.TokenRead, len(a.asked))
+	err := withFile(a.path, true, readWait, func(db *bbolt.DB) error {
+		return db.View(func(tx *bbolt.Tx) error {
+			if err := checkFormat(tx, a.vault); err != nil {
+				return err
+			}
+			for i, m := range a.asked {
+				answers[i].Key = m.Key
+				value, err := readToken(tx, a.vault, m.Key)
+				if err != nil {
+					answers[i].Err = err.Error()
+				}
+				answers[i].Value = value
+			}
+			return nil
+		})
+	})
+	if err == nil {
+		return answers
+	}
+	if errors.Is(err, errPlain) {
+		err = errForeign
+	}
+	for i, m := range a.asked {
+		answers[i] = message.TokenRead{Key: m.Key, Err: fmt.Sprintf("the state file cannot be read: %v", err)}
+	}
+	return answers
+}

@@ -1,0 +1,223 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/masterkey"
+)
+
+var testVault = vaultOf("0123456789abcdef0123456789abcdef")
+
+func vaultOf(secret string) *vault {
+	v, err := newVault(masterkey.Of([]byte(secret)))
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func testMaster() (*masterkey.Master, error) { return testVault.master, nil }
+
+func tokensOf(pairs ...string) map[string]keptToken {
+	tokens := map[string]keptToken{}
+	for i := 0; i < len(pairs); i += 2 {
+		tokens[pairs[i]] = keptToken{value: message.Token(pairs[i+1])}
+	}
+	return tokens
+}
+
+func mustWrite(t *testing.T, path string, key message.SealingKey, b batch) {
+	t.Helper()
+	if _, err := write(path, testVault, key, b, writeWait); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Attack 83: a login that is copied to another key of the file, or to another bucket, does not open there, and costs no other.
+func TestAttack83StateRecordMoved(t *testing.T) {
+	path, key := begin(t)
+	mustWrite(t, path, key, batch{tokens: tokensOf("shared/github", "their token", "shared/linear", "my token")})
+	bolt(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketTokens)
+		return b.Put([]byte("shared/linear"), bytes.Clone(b.Get([]byte("shared/github"))))
+	})(t, path)
+	c := mustRead(t, path)
+	if got := c.tokens["shared/linear"]; got != nil || c.unopened != 1 || string(c.tokens["shared/github"]) != "their token" {
+		t.Errorf("the moved login is %q, %d do not open, that of github is %q", []byte(got), c.unopened, []byte(c.tokens["shared/github"]))
+	}
+	if read := readAnew(readTokensAnew{path, testVault, []message.ReadToken{{Key: "shared/linear"}}})[0]; read.Value != nil || read.Err == "" {
+		t.Errorf("read anew: %q, %q", []byte(read.Value), read.Err)
+	}
+	sealed := testVault.seal([]byte("a"), []byte("bc"), []byte("x"))
+	if _, err := testVault.open([]byte("ab"), []byte("c"), sealed); err == nil {
+		t.Error("it opens in a bucket whose name ends elsewhere")
+	}
+	if _, err := testVault.open([]byte("a"), []byte("bc"), sealed); err != nil {
+		t.Error(err)
+	}
+}
+
+// Nothing that is secret stands in the file as it is.
+func TestSealed(t *testing.T) {
+	path, key := begin(t)
+	mustWrite(t, path, key, batch{tokens: tokensOf("k", "a very secret token")})
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(raw, []byte("a very secret token")) || bytes.Contains(raw, key[:]) {
+		t.Error("the file shows a secret")
+	}
+	if c := mustRead(t, path); string(c.tokens["k"]) != "a very secret token" || c.key != key {
+		t.Errorf("tokens %v", c.tokens)
+	}
+	mustWrite(t, path, key, batch{tokens: map[string]keptToken{"k": {}}})
+	if c := mustRead(t, path); len(c.tokens) != 0 {
+		t.Errorf("it was to be forgotten: %d", len(c.tokens))
+	}
+}
+
+// old makes a file as the versions before wrote it.
+func old(t *testing.T, key message.SealingKey) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	bolt(func(tx *bbolt.Tx) error {
+		meta, err := tx.CreateBucket(bucketMeta)
+		return errors.Join(err, meta.Put(keyFormat, []byte("1")), meta.Put(keySeal, key[:]),
+			putEras(tx, map[string]message.KnownEra{"a": modern}),
+			putCatalogs(tx, map[string]*message.KnownCatalog{"s": catalogOf(now, "x")}))
+	})(t, path)
+	return path
+}
+
+// A file of the format before keeps its key and all it knows, and shows the key no more.
+func TestOldFileIsSealed(t *testing.T) {
+	key := message.SealingKey([]byte("kkkkkkkkkkkkkkkkKKKKKKKKKKKKKKKK"))
+	path := old(t, key)
+	if raw, err := os.ReadFile(path); err != nil || !bytes.Contains(raw, key[:]) {
+		t.Fatalf("the old file does not show the key: %v", err)
+	}
+	for range 2 {
+		o := load(path, testMaster)
+		if o.err != nil || o.aside != "" || o.held.key != key || o.held.eras["a"] != modern || o.held.catalogs["s"] == nil {
+			t.Fatalf("%v, aside %q, eras %v", o.err, o.aside, o.held.eras)
+		}
+		if raw, err := os.ReadFile(path); err != nil || bytes.Contains(raw, key[:]) {
+			t.Errorf("the file still shows the key: %v", err)
+		}
+	}
+	mustWrite(t, path, key, batch{tokens: tokensOf("k", "v")})
+	if c := mustRead(t, path); c.key != key || string(c.tokens["k"]) != "v" {
+		t.Error("it is no file like others")
+	}
+}
+
+// Without its master key a file is set aside with a word that says what is lost; one that is written to meanwhile stays.
+func TestMasterKeyLost(t *testing.T) {
+	path, key := begin(t)
+	mustWrite(t, path, key, batch{tokens: tokensOf("k", "v")})
+	other := vaultOf("another key another key another ")
+	if w := save(writeFile{path: path, vault: other, key: key, batch: batch{tokens: tokensOf("k", "w")}}); !errors.Is(w.err, errLost) || w.aside != "" {
+		t.Errorf("save: %v, aside %q", w.err, w.aside)
+	}
+	o := load(path, func() (*masterkey.Master, error) { return other.master, nil })
+	if o.err != nil || o.aside == "" || !errors.Is(o.why, errLost) || len(o.held.tokens) != 0 || o.held.key == key {
+		t.Errorf("load: %v, aside %q, why %v", o.err, o.aside, o.why)
+	}
+	if o := load(path, func() (*masterkey.Master, error) { return nil, masterkey.ErrUnreachable }); !errors.Is(o.err, masterkey.ErrUnreachable) || o.aside != "" {
+		t.Errorf("a key out of reach: %v, aside %q", o.err, o.aside)
+	}
+}
+
+// Of too many logins those that are there stay.
+func TestTokensAreBounded(t *testing.T) {
+	path, key := begin(t)
+	all := map[string]keptToken{}
+	for i := range message.MaxTokens {
+		all[strings.Repeat("k", 1+i%7)+string(rune('a'+i%26))+time.Duration(i).String()] = keptToken{value: message.Token("v")}
+	}
+	mustWrite(t, path, key, batch{tokens: all})
+	some := "ka0s"
+	refused, err := write(path, testVault, key, batch{tokens: tokensOf("one more", "v", some, "w")}, writeWait)
+	if err != nil || len(refused) != 1 || !refused["one more"] {
+		t.Errorf("refused %v, %v", refused, err)
+	}
+	if c := mustRead(t, path); len(c.tokens) != message.MaxTokens || string(c.tokens[some]) != "w" {
+		t.Errorf("%d tokens", len(c.tokens))
+	}
+}
+
+// until waits until the probe has been told n messages.
+func until(t *testing.T, p actortest.Probe, n int) (got []any) {
+	t.Helper()
+	for range 4000 {
+		if got = append(got, p.Got()...); len(got) >= n {
+			return got
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	t.Fatalf("told %v, want %d", got, n)
+	return nil
+}
+
+// A login is acknowledged when another process would find it, and read anew as that one left it.
+func TestTokensOfTwoGateways(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	asker := actortest.NewProbe(system, "asker")
+	kept := func() {
+		t.Helper()
+		if got := until(t, asker, 1)[0]; got != (message.TokenKept{Key: "k"}) {
+			t.Fatalf("told %+v", got)
+		}
+	}
+	first := run(t, path, func(ref kernel.Reference) {
+		ref.Tell(message.RememberToken{Key: "k", Value: message.Token("one"), From: asker.Reference})
+		kept()
+		second := run(t, path, func(other kernel.Reference) {
+			other.Tell(message.RememberToken{Key: "k", Value: message.Token("two"), From: asker.Reference})
+			kept()
+		})
+		if string(second.Tokens["k"]) != "one" {
+			t.Errorf("the second gateway began with %q", []byte(second.Tokens["k"]))
+		}
+		ref.Tell(message.ReadToken{Key: "k", From: asker.Reference})
+		ref.Tell(message.ReadToken{Key: "none", From: asker.Reference})
+		read := until(t, asker, 2)
+		two, isRead := read[0].(message.TokenRead)
+		if none := read[1]; !isRead || string(two.Value) != "two" || two.Err != "" || !reflect.DeepEqual(none, message.TokenRead{Key: "none"}) {
+			t.Errorf("read %q", read)
+		}
+	})
+	if len(first.Tokens) != 0 {
+		t.Error("the first gateway began with logins")
+	}
+}
+
+// Where there is no file everybody gets an answer all the same.
+func TestTokensWithoutAFile(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	asker := actortest.NewProbe(system, "asker")
+	run(t, "", func(ref kernel.Reference) {
+		ref.Tell(message.RememberToken{Key: "k", Value: message.Token("one"), From: asker.Reference})
+		ref.Tell(message.ReadToken{Key: "k", From: asker.Reference})
+	})
+	got := until(t, asker, 2)
+	if got[0].(message.TokenKept).Err == "" || got[1].(message.TokenRead).Err == "" {
+		t.Errorf("told %v", got)
+	}
+}

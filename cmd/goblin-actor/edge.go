@@ -1,0 +1,123 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/auth"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
+)
+
+// edge is what stands between clients and the gateway: who is let in, and the certificate that they see. One goroutine changes it;
+// listeners read it.
+type edge struct {
+	gate    *auth.Gate
+	rates   policy.Rates // of those who are let in
+	listens bool         // false: there is one client, on stdin, who is asked nothing
+	secure  bool         // listeners speak TLS; that stays as it was at the start
+	pair    atomic.Pointer[tls.Certificate]
+	gateway atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
+	log     *slog.Logger
+}
+
+// newEdge reads keys and certificate, if the gateway listens.
+func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) {
+	e := &edge{listens: listens, secure: listens && cfg.TLS.On(), log: log}
+	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed})
+	if err := e.loadPair(cfg); err != nil {
+		return nil, &exitError{exitConfig, err, "tls: {cert: …, key: …} names a certificate and its private key, both PEM"}
+	}
+	err := e.gate.Configure(e.settingsOf(cfg))
+	if file, ok := errors.AsType[*auth.FileError](err); ok && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &exitError{exitConfig, err, file.Hint}
+	}
+	if err != nil {
+		log.Warn("nobody is let in before there is a key: goblin-actor key new NAME", "keys", cfg.Beside(cfg.Auth.Keys))
+	}
+	return e, nil
+}
+
+// changed tells the gateway, once there is one, of principals that are others now, or nobody any more.
+func (e *edge) changed(principals map[string]*identity.Principal) {
+	if g := e.gateway.Load(); g != nil {
+		g.Principals(principals)
+	}
+}
+
+// settingsOf is what the configuration says about who is let in.
+func (e *edge) settingsOf(cfg *config.Config) auth.Settings {
+	p := policy.Compile(cfg.Policy)
+	e.rates.Use(p)
+	s := auth.Settings{
+		Rights: p.Rights, Admin: p.Admin, Rates: &e.rates,
+		Proxies:  cfg.Proxies(),
+		MaxCalls: cfg.Limits.MaxInFlightPerPrincipal, MaxStreams: cfg.Limits.MaxSessions,
+	}
+	if e.listens {
+		s.Keys = cfg.Beside(cfg.Auth.Keys)
+	}
+	return s
+}
+
+// apply puts a new configuration in force, and reads its files again. What cannot be read stays as it was; the error says why.
+func (e *edge) apply(cfg *config.Config) error {
+	if e.listens && cfg.TLS.On() != e.secure {
+		e.log.Warn("tls has come or gone; that takes effect at the next start")
+	}
+	err := errors.Join(e.gate.Configure(e.settingsOf(cfg)), e.loadPair(cfg))
+	if err != nil {
+		e.log.Error("keys or certificate are not taken over: those before stay in force", "err", err)
+	}
+	return err
+}
+
+// loadPair reads the certificate and its key; a pair that does not fit changes nothing.
+func (e *edge) loadPair(cfg *config.Config) error {
+	if !e.secure || !cfg.TLS.On() {
+		return nil
+	}
+	key := cfg.Beside(cfg.TLS.Key)
+	pair, err := tls.LoadX509KeyPair(cfg.Beside(cfg.TLS.Cert), key)
+	if err != nil {
+		return fmt.Errorf("tls: %w", err)
+	}
+	if leaf := pair.Leaf; leaf != nil && time.Now().After(leaf.NotAfter) {
+		e.log.Warn("the certificate has expired; clients will not believe it", "cert", cfg.TLS.Cert, "until", leaf.NotAfter)
+	}
+	if info, err := os.Stat(key); err == nil && info.Mode().Perm()&0o044 != 0 && runtime.GOOS != "windows" {
+		e.log.Warn("others may read the private key: chmod 600 "+key, "key", cfg.TLS.Key)
+	}
+	e.pair.Store(&pair)
+	return nil
+}
+
+// tls is how listeners speak TLS; nil = they do not.
+func (e *edge) tls() *tls.Config {
+	if !e.secure {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return e.pair.Load(), nil },
+	}
+}
+
+// credentialFiles are the files that apply reads, besides the configuration.
+func credentialFiles(cfg *config.Config) (files []string) {
+	for _, file := range []string{cfg.Auth.Keys, cfg.TLS.Cert, cfg.TLS.Key} {
+		if file != "" {
+			files = append(files, cfg.Beside(file))
+		}
+	}
+	return files
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/login"
+)
+
+// localLogin is a gateway in this process, for whoever has this machine's user.
+type localLogin struct{ *actors.Gateway }
+
+func (g localLogin) Begin(ctx context.Context, w login.Wish) (login.Begun, error) {
+	w.Who = identity.Local
+	return g.BeginLogin(ctx, w)
+}
+
+func (g localLogin) Finish(ctx context.Context, a login.Answer) error {
+	a.Who = identity.Local
+	return g.FinishLogin(ctx, a)
+}
+
+func (g localLogin) Logout(ctx context.Context, w login.Wish) error {
+	w.Who = identity.Local
+	return g.Gateway.Logout(ctx, w)
+}
+
+// startForLogin starts a gateway that has the one server alone, and the state file. stop ends it.
+func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.Writer) (loginGateway, func(), error) {
+	cfg, err := loadConfig(f.config, errOut)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg == nil || !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server }) {
+		return nil, nil, &exitError{exitFailed, login.ErrNoServer, "servers are named under mcpServers"}
+	}
+	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s config.Server) bool { return s.Name != server })
+	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelError}))
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(f.stateDir, log)})
+	if err != nil {
+		return nil, nil, err
+	}
+	end := func() {
+		if err := stopGateway(g, 0); err != nil {
+			log.Warn("not everything ended in time", "err", err)
+		}
+	}
+	if err := waitReady(ctx, g, io.Discard); err != nil { // it says then where to log in
+		end()
+		return nil, nil, err
+	}
+	return localLogin{g}, end, nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/login"
+)
+
+// loginPages are the pages on which a browser on this machine logs in at servers.
+// Where it is asked who somebody is, which a reload can begin, no browser could say so, and there are none.
+func loginPages(cfg *config.Config, listeners []net.Listener, asks func() bool) *login.Pages {
+	base := loginBase(cfg, listeners)
+	return login.New(func() string {
+		if asks() {
+			return ""
+		}
+		return base
+	})
+}
+
+// loginBase is where the login pages stand for a browser on this machine; "" = nowhere.
+func loginBase(cfg *config.Config, listeners []net.Listener) string {
+	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" && isLoopbackHost(u.Hostname()) {
+		return strings.TrimSuffix(cfg.PublicURL, "/")
+	}
+	scheme := "http://"
+	if cfg.TLS.On() {
+		scheme = "https://"
+	}
+	for _, l := range listeners {
+		if address, err := netip.ParseAddrPort(l.Addr().String()); err == nil && address.Addr().IsLoopback() {
+			return scheme + address.String()
+		}
+	}
+	return ""
+}
+
+func isLoopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// loginURL is what the gateway tells clients whose login is missing.
+func loginURL(pages *login.Pages) func(message.LoginKey) string {
+	return func(key message.LoginKey) string { return pages.URL(login.Key(key)) }
+}
+
+// loginRoutes let the owner of the admin socket log in.
+func loginRoutes(pages *login.Pages) []admin.Route {
+	routes := []admin.Route{}
+	for verb, path := range loginActions {
+		routes = append(routes, admin.Route{Pattern: "POST " + path, Handler: pages.For(identity.Local, verb)})
+	}
+	return routes
+}
+
+// loginActions are the paths of what a login can be asked for, on the admin socket.
+var loginActions = map[string]string{"begin": "/actions/login", "finish": "/actions/login-finish", "logout": "/actions/logout"}

@@ -1,0 +1,273 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	tailSize  = 4 << 20 // bytes of a file in which its last whole line has to be found: more than 1000 of our lines
+	maxNumber = 1000    // names tried for a file that is set aside
+)
+
+var (
+	// errForeign is returned for a file that something else has written.
+	errForeign = errors.New("it is no audit log of goblin-actor; move it away, or name another file in audit.file")
+	// ErrHeld is returned when another process writes the log.
+	ErrHeld = errors.New("another gateway writes it: give each its own audit.file, or run one with goblin-actor serve and let clients connect to it")
+)
+
+// file is what a log is written to.
+type file interface {
+	io.Writer
+	Sync() error
+	Truncate(size int64) error
+	Close() error
+}
+
+// opened is a file and how it goes on.
+type opened struct {
+	f      file
+	size   int64
+	number uint64    // of the file
+	key    string    // public, of its signatures, as its first line says
+	began  time.Time // when it was begun
+	chain  chain
+	first  []Record // to be written to it at once
+}
+
+// open opens the log to write to it, and makes it when there is none. What was not finished at its end is cut off.
+func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return next(path, keys, wrap)
+	case err != nil:
+		return opened{}, err
+	case !info.Mode().IsRegular():
+		return opened{}, fmt.Errorf("%s is no file of its own (%s); the audit log does not follow links: name the file itself", path, kind(info.Mode()))
+	case !ours(info):
+		return opened{}, fmt.Errorf("%s belongs to another user, who could write anything into it", path)
+	case info.Size() == 0:
+		if err := os.Remove(path); err != nil {
+			return opened{}, err
+		}
+		return next(path, keys, wrap)
+	}
+	f, err := openLocked(path, os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return opened{}, err
+	}
+	o, err := resume(f, keys)
+	if err == nil {
+		err = repair(f, info, o)
+	}
+	if err != nil || o.key != KeyText(keys.public) {
+		_ = f.Close()
+	}
+	switch {
+	case err != nil:
+		return opened{}, fmt.Errorf("%s: %w", path, err)
+	case o.key != KeyText(keys.public):
+		return replace(path, o, wrap)
+	}
+	if o.f = f; wrap != nil {
+		o.f = wrap(f)
+	}
+	return o, nil
+}
+
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode.IsDir():
+		return "a directory"
+	}
+	return "a device or a pipe"
+}
+
+// repair cuts off what was not finished, and leaves the file to its owner.
+func repair(f *os.File, info fs.FileInfo, o opened) error {
+	if o.size < info.Size() {
+		if err := f.Truncate(o.size); err != nil {
+			return err
+		}
+	}
+	if info.Mode().Perm()&0o077 == 0 || !modes {
+		return nil
+	}
+	return f.Chmod(0o600)
+}
+
+// replace begins a file after one with signatures of another key.
+func replace(path string, was opened, wrap func(file) file) (opened, error) {
+	number, err := setAside(path, was.number)
+	if err != nil {
+		return opened{}, err
+	}
+	return create(path, opened{number: number + 1, chain: was.chain}, wrap)
+}
+
+// next begins a file where there is none: after the newest of those that were rotated away, if there is one.
+func next(path string, keys *Keys, wrap func(file) file) (opened, error) {
+	o := opened{number: 1, chain: newChain(keys)}
+	if old := Rotated(path); len(old) > 0 {
+		f, err := os.Open(old[len(old)-1])
+		if err != nil {
+			return opened{}, err
+		}
+		was, err := resume(f, keys)
+		_ = f.Close()
+		if err != nil {
+			return opened{}, fmt.Errorf("%s, after which the log goes on: %w", old[len(old)-1], err)
+		}
+		o.chain, o.number = was.chain, numberOf(path, old[len(old)-1])+1
+	}
+	return create(path, o, wrap)
+}
+
+// create makes the file of o, which is not there.
+func create(path string, o opened, wrap func(file) file) (opened, error) {
+	f, err := openLocked(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return opened{}, err
+	}
+	o.began, o.size = time.Now(), 0
+	o.first = []Record{{Event: EventFile, Time: o.began, Count: o.number}}
+	if o.f = f; wrap != nil {
+		o.f = wrap(f)
+	}
+	return o, nil
+}
+
+// resume finds where the file ends, before a line that is not whole.
+func resume(f *os.File, keys *Keys) (opened, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return opened{}, err
+	}
+	head, err := firstLine(f)
+	if err != nil {
+		return opened{}, err
+	}
+	from := max(0, info.Size()-tailSize)
+	tail := make([]byte, info.Size()-from)
+	if _, err := f.ReadAt(tail, from); err != nil {
+		return opened{}, err
+	}
+	last, torn := lastLine(tail)
+	if last == nil {
+		return opened{}, errForeign
+	}
+	line, _ := ParseLine(last)
+	o := opened{size: info.Size() - int64(torn), number: head.File, key: head.Key, began: head.Time, chain: newChain(keys)}
+	o.chain.n, o.chain.prev, o.chain.first, o.chain.pending = line.N, sha256.Sum256(last), false, unsigned(tail[:len(tail)-torn])
+	o.first = append(o.first, Record{Event: EventOpen, Count: uint64(o.chain.pending), Detail: "after a restart; count lines were not signed yet"})
+	if torn > 0 {
+		o.first = append(o.first, Record{Event: EventRepair, Count: uint64(torn), Detail: "count bytes of a line that was not finished were cut off"})
+	}
+	return o, nil
+}
+
+// firstLine reads the line that says what the file is.
+func firstLine(f io.ReaderAt) (Line, error) {
+	head := make([]byte, maxLine)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Line{}, err
+	}
+	raw, _, whole := bytes.Cut(head[:n], []byte("\n"))
+	line, err := ParseLine(raw)
+	if !whole || err != nil || line.Event != EventFile {
+		return Line{}, errForeign
+	}
+	if line.Format != format {
+		return Line{}, fmt.Errorf("it is of format %d, written by a later version", line.Format)
+	}
+	return line, nil
+}
+
+// lastLine is the last whole line of what a file ends with, and how many bytes come after it; nil when there is none.
+func lastLine(tail []byte) (last []byte, torn int) {
+	end := bytes.LastIndexByte(tail, '\n')
+	for end >= 0 {
+		start := bytes.LastIndexByte(tail[:end], '\n') + 1
+		if _, err := ParseLine(tail[start:end]); err == nil {
+			return tail[start:end], len(tail) - end - 1
+		}
+		end = start - 1
+	}
+	return nil, 0
+}
+
+// unsigned counts the lines after the last signed one.
+func unsigned(tail []byte) int {
+	count := 0
+	for end := len(tail) - 1; end > 0; {
+		start := bytes.LastIndexByte(tail[:end], '\n') + 1
+		if line, err := ParseLine(tail[start:end]); err == nil && line.Signed() {
+			break
+		}
+		count++
+		end = start - 1
+	}
+	return count
+}
+
+// Rotated lists the files that the log of that path was rotated into, the oldest first.
+func Rotated(path string) []string {
+	stem, ext := stemOf(path)
+	pattern := regexp.MustCompile(`^` + regexp.QuoteMeta(filepath.Base(stem)) + `-(\d{6,18})` + regexp.QuoteMeta(ext) + `$`)
+	entries, _ := os.ReadDir(filepath.Dir(path)) // one that cannot be read has none
+	var found []string
+	for _, e := range entries {
+		if pattern.MatchString(e.Name()) && e.Type().IsRegular() {
+			found = append(found, filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int {
+		if d := int64(numberOf(path, a)) - int64(numberOf(path, b)); d != 0 {
+			return int(max(-1, min(1, d)))
+		}
+		return strings.Compare(a, b)
+	})
+	return found
+}
+
+// Files lists all files of the log of that path, the oldest first.
+func Files(path string) []string {
+	files := Rotated(path)
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		files = append(files, path)
+	}
+	return files
+}
+
+func stemOf(path string) (stem, ext string) {
+	ext = filepath.Ext(path)
+	return strings.TrimSuffix(path, ext), ext
+}
+
+// rotatedName is where the file of that number goes.
+func rotatedName(path string, number uint64) string {
+	stem, ext := stemOf(path)
+	return fmt.Sprintf("%s-%06d%s", stem, number, ext)
+}
+
+func numberOf(path, rotated string) uint64 {
+	stem, ext := stemOf(filepath.Base(path))
+	n, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(rotated), stem+"-"), ext), 10, 64)
+	return n
+}

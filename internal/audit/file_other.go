@@ -1,0 +1,45 @@
+//go:build !unix
+
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// modes: who may read a file is for the system's access lists to say.
+const modes = false
+
+// ours: likewise.
+func ours(fs.FileInfo) bool { return true }
+
+const sharingViolation = syscall.Errno(32)
+
+// openLocked opens the file so that no other process can open it to write.
+func openLocked(path string, flags int) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	how := uint32(syscall.OPEN_EXISTING)
+	if flags&os.O_CREATE != 0 {
+		how = syscall.CREATE_NEW
+	}
+	const share, access = syscall.FILE_SHARE_READ | syscall.FILE_SHARE_DELETE, syscall.GENERIC_READ | syscall.GENERIC_WRITE
+	handle, err := syscall.CreateFile(name, access, share, nil, how, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		if errors.Is(err, sharingViolation) {
+			err = ErrHeld
+		}
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(handle), path)
+	if _, err := f.Seek(0, 2); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,177 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"hash"
+	"strconv"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	format    = 1
+	maxText   = 256      // bytes of a text in a line, before escaping
+	maxItem   = 1024     // likewise of an item or a detail
+	maxLine   = 64 << 10 // bytes of a line at most; none that we write is that long
+	timeForm  = "2006-01-02T15:04:05.000000Z"
+	hiddenLen = 16                       // bytes of the HMAC of arguments
+	signedAs  = "goblin-actor audit 1\n" // stands before what is signed, which is the line up to its signature
+)
+
+// chain makes lines, each of which holds the hash of the one before it.
+type chain struct {
+	n       uint64 // of the last line
+	prev    [sha256.Size]byte
+	first   bool // there is no line yet
+	pending int  // lines since the last signature
+	signed  Mark // the last signature that this process made: N and Sum
+
+	keys *Keys
+	mac  hash.Hash
+	sum  [sha256.Size]byte // scratch
+}
+
+func newChain(keys *Keys) chain {
+	return chain{first: true, keys: keys, mac: hmac.New(sha256.New, keys.hide)}
+}
+
+// append adds the record's line to b.
+func (c *chain) append(b []byte, r *Record) []byte {
+	start := len(b)
+	c.n++
+	b = strconv.AppendUint(append(b, `{"n":`...), c.n, 10)
+	b = r.Time.UTC().AppendFormat(append(b, `,"time":"`...), timeForm)
+	b = append(b, '"')
+	b = c.appendMembers(b, r)
+	b = append(b, `,"prev":"`...)
+	if !c.first {
+		b = hex.AppendEncode(b, c.prev[:])
+	}
+	b = append(b, '"')
+	c.pending++
+	if r.Event == EventFile || r.Event == EventCheckpoint {
+		signature := ed25519.Sign(c.keys.sign, append([]byte(signedAs), b[start:]...))
+		b = base64.StdEncoding.AppendEncode(append(b, `,"sig":"`...), signature)
+		b = append(b, '"')
+		c.pending = 0
+	}
+	b = append(b, '}')
+	c.prev, c.first = sha256.Sum256(b[start:]), false
+	if c.pending == 0 {
+		c.signed = Mark{N: c.n, Sum: hex.EncodeToString(c.prev[:])}
+	}
+	return append(b, '\n')
+}
+
+// appendMembers adds what the record says. What it does not say is left out.
+func (c *chain) appendMembers(b []byte, r *Record) []byte {
+	b = appendMember(b, `,"event":`, r.Event, maxText)
+	if r.Event == EventFile { // Count is the number of the file
+		b = strconv.AppendInt(append(b, `,"format":`...), format, 10)
+		b = strconv.AppendUint(append(b, `,"file":`...), r.Count, 10)
+		return appendMember(b, `,"key":`, KeyText(c.keys.public), maxText)
+	}
+	b = appendMember(b, `,"who":`, r.Who, maxText)
+	b = appendMember(b, `,"via":`, r.Via, maxText)
+	b = appendMember(b, `,"peer":`, r.Peer, maxText)
+	b = appendMember(b, `,"session":`, r.Session, maxText)
+	b = appendMember(b, `,"call":`, r.Call, maxText)
+	b = appendMember(b, `,"project":`, r.Project, maxText)
+	b = appendMember(b, `,"method":`, r.Method, maxText)
+	b = appendMember(b, `,"server":`, r.Server, maxText)
+	b = appendMember(b, `,"item":`, r.Item, maxItem)
+	b = appendMember(b, `,"decision":`, r.Decision, maxText)
+	b = appendMember(b, `,"rule":`, r.Rule, maxText)
+	b = appendMember(b, `,"outcome":`, r.Outcome, maxText)
+	if r.Event == EventCall {
+		b = appendMillis(append(b, `,"ms":`...), r.Took)
+	}
+	b = appendNumber(b, `,"in":`, uint64(max(0, r.In)))
+	b = appendNumber(b, `,"out":`, uint64(max(0, r.Out)))
+	if r.Arguments != nil {
+		c.mac.Reset()
+		c.mac.Write(r.Arguments)
+		b = hex.AppendEncode(append(b, `,"args":"`...), c.mac.Sum(c.sum[:0])[:hiddenLen])
+		b = append(b, '"')
+	}
+	b = appendNumber(b, `,"count":`, r.Count)
+	return appendMember(b, `,"detail":`, r.Detail, maxItem)
+}
+
+func appendMember(b []byte, key, text string, most int) []byte {
+	if text == "" {
+		return b
+	}
+	return appendText(append(b, key...), text, most)
+}
+
+func appendNumber(b []byte, key string, n uint64) []byte {
+	if n == 0 {
+		return b
+	}
+	return strconv.AppendUint(append(b, key...), n, 10)
+}
+
+func appendMillis(b []byte, d time.Duration) []byte {
+	micros := max(0, d.Microseconds())
+	b = append(strconv.AppendInt(b, micros/1000, 10), '.')
+	rest := micros % 1000
+	return append(b, byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+}
+
+// appendText adds a JSON string that holds nothing but what is printed as it is: a name with a newline in it is no new line, one with
+// an escape sequence does nothing to the terminal that shows the file, one with marks of direction does not look like another.
+func appendText(b []byte, text string, most int) []byte {
+	cut := len(text) > most
+	if cut {
+		for most > 0 && !utf8.RuneStart(text[most]) {
+			most--
+		}
+		text = text[:most]
+	}
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		r, size := rune(c), 1
+		if c >= utf8.RuneSelf {
+			if r, size = utf8.DecodeRuneInString(text[i:]); unicode.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+				i += size
+				continue
+			}
+		}
+		b = appendEscaped(append(b, text[from:i]...), r)
+		i += size
+		from = i
+	}
+	b = append(b, text[from:]...)
+	if cut {
+		b = append(b, "…"...)
+	}
+	return append(b, '"')
+}
+
+func appendEscaped(b []byte, r rune) []byte {
+	switch {
+	case r == '"' || r == '\\':
+		return append(b, '\\', byte(r))
+	case r > 0xffff:
+		r -= 0x10000
+		return appendUnit(appendUnit(b, 0xd800+r>>10), 0xdc00+r&0x3ff)
+	}
+	return appendUnit(b, r)
+}
+
+func appendUnit(b []byte, r rune) []byte {
+	const digits = "0123456789abcdef"
+	return append(b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+}

@@ -1,0 +1,99 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// apply puts settings in force.
+func (w *writer) apply(s Settings) error {
+	if s.File != w.s.File {
+		if err := w.move(s); err != nil {
+			return err
+		}
+	}
+	w.s = s
+	w.setFlags()
+	if s.File == "" {
+		w.l.path.Store(nil)
+		w.drop()
+		return nil
+	}
+	w.l.path.Store(&s.File)
+	return nil
+}
+
+// move goes on in another file, or in none. On an error it goes on where it was.
+func (w *writer) move(s Settings) error {
+	w.flush()
+	was, at := *w, w.opened
+	if s.File != "" {
+		o, err := open(s.File, w.l.o.Keys, w.l.wrap)
+		if err != nil {
+			return fmt.Errorf("open audit log: %w", err)
+		}
+		w.s, w.mark, w.told = s, Mark{}, 0
+		if err := w.begin(o); err != nil {
+			w.s, w.mark, w.told, w.opened, w.openedAt, w.unsynced = was.s, was.mark, was.told, at, was.openedAt, was.unsynced
+			return fmt.Errorf("write audit log: %w", err)
+		}
+	}
+	is := *w
+	w.s, w.mark, w.told, w.opened, w.unsynced = was.s, was.mark, was.told, at, was.unsynced
+	if err := w.close(); err != nil {
+		w.l.o.Log.Error("the audit log before could not be completed", "file", was.s.File, "err", err)
+	}
+	w.s, w.mark, w.told, w.opened, w.unsynced = is.s, is.mark, is.told, is.opened, is.unsynced
+	if s.File == "" {
+		w.opened, w.mark = opened{}, Mark{}
+		return nil
+	}
+	w.l.sequence.Store(w.chain.n)
+	w.l.signed.Store(w.mark.N)
+	w.works()
+	return nil
+}
+
+func (w *writer) setFlags() {
+	if w.s.File == "" {
+		w.l.flags.Store(0)
+		return
+	}
+	flags := uint32(On)
+	if w.s.Both {
+		flags |= uint32(Both)
+	}
+	if w.s.Sync == SyncEach {
+		flags |= uint32(Each)
+	}
+	if w.s.Required {
+		flags |= required
+	}
+	w.l.flags.Store(flags)
+	w.l.refuse(w.failing)
+}
+
+// begin goes on with a file that has been opened.
+func (w *writer) begin(o opened) error {
+	w.opened, w.openedAt = o, o.chain.n
+	before := w.chain
+	w.buf = w.buf[:0]
+	for i := range o.first {
+		w.append(&o.first[i])
+	}
+	if o.chain.pending > 0 { // of a gateway that ended hard
+		w.buf = w.chain.append(w.buf, &Record{Event: EventCheckpoint, Time: time.Now()})
+	}
+	w.signedAt = time.Now()
+	err := w.out(before)
+	if err == nil && w.s.Sync != SyncNever {
+		err = w.f.Sync()
+		w.unsynced = err != nil
+	}
+	if err != nil && w.f != nil {
+		err = errors.Join(err, w.f.Close())
+		w.f = nil
+	}
+	return err
+}

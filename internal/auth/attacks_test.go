@@ -1,0 +1,174 @@
+package auth
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// namer answers each message with who has sent it.
+type namer struct{}
+
+func (namer) Post(x *downstream.Exchange) {
+	id := identity.IDOf(x.Origin.Who)
+	x.Answer(protocol.Message{Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"who":%q,"from":%q}}`, id, downstream.HostOf(x.Origin.Remote))})
+}
+func (namer) Open(s *downstream.EventStream) { s.Accept() }
+func (namer) Delete(x *downstream.Exchange)  { x.Accept() }
+
+// house is a door with a server behind it.
+type house struct {
+	*door
+	address string
+}
+
+func newHouse(t *testing.T) *house {
+	h := &house{door: newDoor(t)}
+	server := downstream.NewServer(namer{}, downstream.Options{Admission: h.Gate}, slog.New(slog.DiscardHandler))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(l)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		server.Shutdown(ctx)
+	})
+	h.address = l.Addr().String()
+	return h
+}
+
+// post sends a ping with these header lines, and returns status, challenge and body.
+func (h *house) post(query string, headers ...string) (int, string, string) {
+	h.t.Helper()
+	c, err := net.Dial("tcp", h.address)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer c.Close()
+	return post(h.t, c, bufio.NewReader(c), query, headers...)
+}
+
+func post(t testing.TB, c net.Conn, r *bufio.Reader, query string, headers ...string) (int, string, string) {
+	t.Helper()
+	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "POST /mcp%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: %d\r\n", query, len(body))
+	for _, line := range headers {
+		fmt.Fprintf(&b, "%s\r\n", line)
+	}
+	b.WriteString("\r\n" + body)
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := c.Write(b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, answer.Header.Get("WWW-Authenticate"), string(text)
+}
+
+// wants checks that the request is answered with that status, or by that principal.
+func (h *house) wants(what string, want string, query string, headers ...string) {
+	h.t.Helper()
+	status, challenge, body := h.post(query, headers...)
+	got := fmt.Sprint(status)
+	if status == 200 {
+		_, after, _ := strings.Cut(body, `"who":"`)
+		got, _, _ = strings.Cut(after, `"`)
+	}
+	if got != want {
+		h.t.Errorf("%s: %s (%d %s %s), want %s", what, got, status, challenge, body, want)
+	}
+}
+
+func TestAttack17TokenInQuery(t *testing.T) {
+	h := newHouse(t)
+	key := h.issue(Key{Name: "a"})
+	h.configure(Settings{})
+	h.wants("in the query alone", "400", "?access_token="+key)
+	h.wants("in both places", "400", "?x=1&access_token="+key, "Authorization: Bearer "+key)
+	h.wants("hidden by an escape", "400", "?access%5Ftoken="+key, "Authorization: Bearer "+key)
+	h.wants("in the header", "key:a", "?x=1", "Authorization: Bearer "+key)
+}
+
+func TestAttack18TwoAuthorizations(t *testing.T) {
+	h := newHouse(t)
+	a, b := h.issue(Key{Name: "a"}), h.issue(Key{Name: "b"})
+	h.configure(Settings{})
+	status, challenge, _ := h.post("", "Authorization: Bearer "+a, "AUTHORIZATION: Bearer "+b)
+	if status != 400 || !strings.Contains(challenge, `error="invalid_request"`) {
+		t.Errorf("two lines: %d %s", status, challenge)
+	}
+	h.wants("one and the same twice", "400", "", "Authorization: Bearer "+a, "Authorization: Bearer "+a)
+	h.wants("two in a line", "400", "", "Authorization: Bearer "+a+", Bearer "+b)
+}
+
+func TestAttack19RevokedKey(t *testing.T) {
+	h := newHouse(t)
+	key := h.issue(Key{Name: "a"})
+	h.configure(Settings{})
+	h.wants("before", "key:a", "", "Authorization: Bearer "+key)
+	if err := Revoke(h.path, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	h.wants("revoked", "401", "", "Authorization: Bearer "+key)
+	if got := h.told(); !strings.HasSuffix(got, "-key:a") {
+		t.Errorf("streams hear %q", got)
+	}
+}
+
+func TestAttack20ExpiredKey(t *testing.T) {
+	h := newHouse(t)
+	key := h.issue(Key{Name: "a", Expires: time.Now().Add(-time.Second)})
+	h.configure(Settings{})
+	status, challenge, _ := h.post("", "Authorization: Bearer "+key)
+	if status != 401 || !strings.Contains(challenge, `error="invalid_token", error_description="expired"`) {
+		t.Errorf("%d %s", status, challenge)
+	}
+}
+
+func TestAttack21PrefixOfAKey(t *testing.T) {
+	h := newHouse(t)
+	key := h.issue(Key{Name: "a"})
+	h.configure(Settings{})
+	for n := len(keyPrefix); n < len(key); n++ {
+		if _, ok := sumOf([]byte(key[:n])); ok {
+			t.Errorf("%d characters of a key have a sum", n)
+		}
+	}
+	h.wants("without checksum", "401", "", "Authorization: Bearer "+key[:secretLength])
+	h.wants("with something behind", "401", "", "Authorization: Bearer "+key+"A")
+}
+
+func TestAttack25TunnelToAnOpenLoopback(t *testing.T) {
+	h := newHouse(t)
+	for _, line := range []string{"X-Forwarded-For: 192.0.2.1", "x-forwarded-proto: https", "X-Forwarded-Host: a.example", "Forwarded: for=192.0.2.1", "X-Real-IP: 192.0.2.1", "Via: 1.1 tunnel"} {
+		status, _, body := h.post("", line)
+		if status != 403 || !strings.Contains(body, "auth: {keys: keys.yaml}") || !strings.Contains(body, "trustedProxies") {
+			t.Errorf("%s: %d %s", line, status, body)
+		}
+	}
+	h.wants("a client on this machine", "local", "")
+}

@@ -1,0 +1,152 @@
+package auth
+
+import (
+	"net/netip"
+	"strings"
+
+	"goblin-actor/protocol/downstream"
+)
+
+// maxHops is how many proxies one after the other are looked at.
+const maxHops = 32
+
+// trusts reports whether an address is that of a trusted proxy.
+func trusts(proxies []netip.Prefix, a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	for _, p := range proxies {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// forwardedFor returns for whom a trusted proxy asks: the last address of its list that is no trusted proxy's, as everything before it is
+// the word of a stranger. The zero value: it does not say. False: what it says contradicts itself, or is nothing that a proxy says.
+func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.Addr, ok bool) {
+	var lists, forwarded, real []string
+	r.Values("x-forwarded-for", func(v []byte) { lists = append(lists, string(v)) })
+	r.Values("forwarded", func(v []byte) { forwarded = append(forwarded, string(v)) })
+	r.Values("x-real-ip", func(v []byte) { real = append(real, string(v)) })
+	if len(forwarded) > 1 || len(real) > 1 {
+		return client, false
+	}
+	var found []netip.Addr
+	if lists != nil { // several lines are one list (RFC 9110, section 5.3): some proxies add a line of their own
+		a, ok := lastStranger(strings.Split(strings.Join(lists, ","), ","), proxies)
+		if !ok {
+			return client, false
+		}
+		found = append(found, a)
+	}
+	if forwarded != nil {
+		hops, ok := parseForwarded(forwarded[0])
+		if !ok {
+			return client, false
+		}
+		a, ok := lastStranger(hops, proxies)
+		if !ok {
+			return client, false
+		}
+		found = append(found, a)
+	}
+	if found == nil && real != nil { // many proxies pass on what a client has sent there, so the lists count first
+		a, ok := lastStranger(real, proxies)
+		return a, ok
+	}
+	switch {
+	case len(found) == 0:
+		return client, true
+	case len(found) == 2 && found[0] != found[1]:
+		return client, false
+	}
+	return found[0], true
+}
+
+// lastStranger walks a list of hops from its end. A hop that hides its address ends the way: whoever says so stands for it.
+func lastStranger(hops []string, proxies []netip.Prefix) (last netip.Addr, ok bool) {
+	for n := 0; n < len(hops) && n < maxHops; n++ {
+		hop := strings.TrimSpace(hops[len(hops)-1-n])
+		if strings.EqualFold(hop, "unknown") || strings.HasPrefix(hop, "_") {
+			return last, true
+		}
+		a, ok := parseHop(hop)
+		if !ok {
+			return netip.Addr{}, false
+		}
+		if last = a; !trusts(proxies, a) {
+			break
+		}
+	}
+	return last, true
+}
+
+// parseHop reads an address, with or without port; of version 6 with or without brackets.
+func parseHop(hop string) (netip.Addr, bool) {
+	if a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(hop, "["), "]")); err == nil {
+		return a.Unmap().WithZone(""), true
+	}
+	a, err := netip.ParseAddrPort(hop)
+	return a.Addr().Unmap().WithZone(""), err == nil
+}
+
+// parseForwarded returns the values of for of each element (RFC 7239, section 4); an element without one is unknown.
+func parseForwarded(value string) (hops []string, ok bool) {
+	for {
+		hop := "unknown"
+		for {
+			name, rest, found := strings.Cut(value, "=")
+			name = strings.TrimSpace(name)
+			if !found || name == "" || strings.ContainsAny(name, " \t\";,") {
+				return nil, false
+			}
+			text, rest, ok := cutValue(strings.TrimLeft(rest, " \t"))
+			if !ok {
+				return nil, false
+			}
+			if strings.EqualFold(name, "for") {
+				if hop != "unknown" {
+					return nil, false
+				}
+				hop = text
+			}
+			value = rest
+			if value == "" || value[0] != ';' {
+				break
+			}
+			value = value[1:]
+		}
+		if hops = append(hops, hop); value == "" {
+			return hops, true
+		}
+		value = value[1:] // a comma
+	}
+}
+
+// cutValue cuts a token or a quoted string off; what is left is empty, or begins with a comma or semicolon.
+func cutValue(s string) (value, rest string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		end := strings.IndexAny(s, ";,")
+		if end < 0 {
+			end = len(s)
+		}
+		value = strings.TrimRight(s[:end], " \t")
+		return value, s[end:], value != "" && !strings.ContainsAny(value, "\" \t")
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			rest = strings.TrimLeft(s[i+1:], " \t")
+			return b.String(), rest, rest == "" || rest[0] == ';' || rest[0] == ','
+		case '\\':
+			if i++; i == len(s) {
+				return "", "", false
+			}
+			fallthrough
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,306 @@
+package auth
+
+import (
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol/downstream"
+)
+
+// Settings are what the configuration says about who may use the gateway.
+type Settings struct {
+	Keys    string         // path of the key file; "" = nobody is asked
+	Proxies []netip.Prefix // trusted ones: they are believed for whom they ask
+
+	MaxCalls   int // requests that one principal may have under way; 0 = no limit
+	MaxStreams int // streams, likewise
+
+	// Rights are those of a key, or of who is not asked (local), in the writing of identity.Principal. nil = "" for everybody.
+	Rights func(roles []string, key string, local bool) string
+	Admin  func(rights string) identity.Admin // what those rights permit of what operators do; nil = nothing, but who is not asked may all
+	Rates  Rates                              // nil = none
+}
+
+// Rates say how often somebody may ask. Safe from any goroutine; it does not block.
+type Rates interface {
+	Allow(now time.Time, principal, rights string) (retryAfter time.Duration, ok bool)
+}
+
+// Denial is a request that was refused for who sends it.
+type Denial struct {
+	Who    *identity.Principal // nil = it is not known
+	Peer   netip.Addr          // for whom a trusted proxy asks, or who is connected
+	Path   string
+	Status int
+	Reason string // for the log: a word or two, never the credential
+}
+
+// Options are what a Gate tells the rest of the gateway.
+type Options struct {
+	Log *slog.Logger
+	// Changed is told of principals that have come, or whose rights are others now, and with nil of those that are nobody any more. Calls
+	// do not overlap.
+	Changed func(map[string]*identity.Principal)
+	// Denied is told of denials, of one network or principal no more than some a minute. nil = not asked for.
+	Denied func(Denial)
+}
+
+// Gate decides who is let in. Admit is safe from any goroutine; Configure, Reload and Close may be called from any, and wait for each other.
+type Gate struct {
+	options  Options
+	state    atomic.Pointer[state]
+	failures failures
+	unasked  usage // of those that are not asked; only refusals are counted there
+
+	mu      sync.Mutex
+	timer   *time.Timer // until the next key expires; nil = none does
+	checked time.Time   // until when expired keys were told of
+	closed  bool
+}
+
+// state is what requests read. Immutable.
+type state struct {
+	Settings
+	keys  *keySet             // nil = nobody is asked
+	local *identity.Principal // who is not asked
+}
+
+// NewGate returns a gate that asks nobody, until Configure.
+func NewGate(o Options) *Gate {
+	g := &Gate{options: o}
+	g.state.Store(&state{local: identity.Local})
+	return g
+}
+
+// Configure puts settings in force. A key file that cannot be read leaves the keys that were in force before, and is the error (a *FileError); where
+// there were none, and as long as there is no file, nobody has a key.
+func (g *Gate) Configure(s Settings) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s.Rights == nil {
+		s.Rights = func([]string, string, bool) string { return "" }
+	}
+	return g.install(s)
+}
+
+// Reload reads the key file again. One that cannot be read changes nothing; the error says why.
+func (g *Gate) Reload() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was := g.state.Load()
+	if was.Keys == "" {
+		return nil
+	}
+	return g.install(was.Settings)
+}
+
+// install makes the next state. The caller has the lock.
+func (g *Gate) install(s Settings) error {
+	was := g.state.Load()
+	next := &state{Settings: s, local: identity.Local}
+	if rights := s.rights(nil, "", true); rights != "" {
+		who := *identity.Local
+		who.Rights = rights
+		if s.Admin != nil {
+			who.Admin = s.Admin(rights)
+		}
+		next.local = &who
+	}
+	var err error
+	if s.Keys != "" {
+		var keys []Key
+		if keys, err = Load(s.Keys); err == nil || was.keys == nil || was.Keys != s.Keys {
+			next.keys = newKeySet(keys, s.rights, s.Admin, was.keys)
+		} else {
+			next.keys = was.keys
+		}
+	}
+	gone, come := was.keys.changedTo(next.keys)
+	switch {
+	case was.keys == nil && next.keys != nil:
+		gone[identity.LocalID] = nil // whoever came without being asked
+	case was.keys != nil && next.keys == nil:
+		come[identity.LocalID] = next.local
+	}
+	for id, who := range come {
+		if !who.Expires.IsZero() && !time.Now().Before(who.Expires) {
+			come[id] = nil
+		}
+	}
+	g.state.Store(next)
+	g.tell(gone)
+	g.tell(come)
+	g.expire()
+	return err
+}
+
+func (s *Settings) rights(roles []string, key string, local bool) string {
+	if s.Rights == nil {
+		return ""
+	}
+	return s.Rights(roles, key, local)
+}
+
+func (g *Gate) tell(changed map[string]*identity.Principal) {
+	if len(changed) > 0 && g.options.Changed != nil {
+		g.options.Changed(changed)
+	}
+}
+
+// expiryStep is how long the timer sleeps at most: a machine that was suspended has a clock that has moved on without it.
+const expiryStep = time.Minute
+
+// expire tells whose key has expired, and looks again when the next one does. The caller has the lock.
+func (g *Gate) expire() {
+	if g.timer != nil {
+		g.timer.Stop()
+		g.timer = nil
+	}
+	keys, now := g.state.Load().keys, time.Now()
+	if keys == nil || g.closed {
+		return
+	}
+	expired, next := keys.expiring(g.checked, now)
+	g.checked = now
+	g.tell(expired)
+	if !next.IsZero() {
+		g.timer = time.AfterFunc(min(next.Sub(now), expiryStep), func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.expire()
+		})
+	}
+}
+
+// Close ends the timer. Requests are decided as before.
+func (g *Gate) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed = true; g.timer != nil {
+		g.timer.Stop()
+	}
+}
+
+// Asks reports whether every request has to be admitted: clients say who they are, or what they may is limited although they need not.
+func (g *Gate) Asks() bool {
+	s := g.state.Load()
+	return s.keys != nil || s.local.Rights != ""
+}
+
+// Admit decides about one request.
+func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
+	s, now := g.state.Load(), time.Now()
+	if s.keys == nil {
+		if r.Proxied {
+			return g.denyNetwork(r, now, Denial{Peer: r.Peer.Addr(), Reason: "came through a proxy or tunnel"}, refusedTunnel)
+		}
+		return g.allow(s, r, now, s.local, &g.unasked, netip.Addr{})
+	}
+	peer, client := r.Peer.Addr(), netip.Addr{}
+	if r.Proxied && trusts(s.Proxies, peer) {
+		var ok bool
+		if client, ok = forwardedFor(r, s.Proxies); !ok {
+			return g.denyNetwork(r, now, Denial{Peer: peer, Reason: "contradicting headers of a proxy"}, refusedForwarded)
+		}
+		if client.IsValid() {
+			peer = client
+		}
+	}
+	token, kind := bearerOf(r)
+	switch kind {
+	case presentedNothing:
+		return downstream.Admitted{Refusal: refusedNobody} // how many clients begin; nobody has to know
+	case presentedMalformed:
+		return g.fail(r, now, Denial{Peer: peer, Reason: "malformed credential"}, refusedMalformed)
+	}
+	sum, ok := sumOf(token)
+	if !ok {
+		return g.fail(r, now, Denial{Peer: peer, Reason: "no API key, or a mistyped one"}, refusedInvalid)
+	}
+	e := s.keys.find(&sum)
+	switch {
+	case e == nil:
+		return g.fail(r, now, Denial{Peer: peer, Reason: "unknown or revoked key"}, refusedInvalid)
+	case !e.who.Expires.IsZero() && !now.Before(e.who.Expires):
+		return g.fail(r, now, Denial{Who: e.who, Peer: peer, Reason: "expired key"}, refusedExpired)
+	}
+	return g.allow(s, r, now, e.who, e.use, client)
+}
+
+// allow lets somebody in whose rate and share permit it.
+func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identity.Principal, use *usage, client netip.Addr) downstream.Admitted {
+	denial := Denial{Who: who, Peer: client}
+	if !client.IsValid() {
+		denial.Peer = r.Peer.Addr()
+	}
+	if s.Rates != nil {
+		if after, ok := s.Rates.Allow(now, who.ID, who.Rights); !ok {
+			denial.Reason = "too many requests"
+			return g.denyUse(r, now, use, denial, refusedOften("Too many requests of this principal", after))
+		}
+	}
+	admitted := downstream.Admitted{Who: who, Client: client}
+	if s.keys == nil { // nobody else to be fair to
+		return admitted
+	}
+	if r.Stream {
+		if l := lease((*streamLease)(use), &use.streams, s.MaxStreams); l != nil {
+			admitted.Lease = l
+		}
+	} else if l := lease((*callLease)(use), &use.calls, s.MaxCalls); l != nil {
+		admitted.Lease = l
+	}
+	if admitted.Lease == nil {
+		denial.Reason = "too much under way"
+		return g.denyUse(r, now, use, denial, refusedFull)
+	}
+	return admitted
+}
+
+// fail refuses a credential. A network that has sent too many is told so instead, and nobody hears of it any more.
+func (g *Gate) fail(r *downstream.Request, now time.Time, d Denial, why *downstream.Refusal) downstream.Admitted {
+	count, left := g.failures.add(now, d.Peer)
+	if count > failuresAllowed {
+		return downstream.Admitted{Refusal: refusedOften("Too many wrong credentials", left)}
+	}
+	return g.deny(r, d, why)
+}
+
+// denyNetwork is deny for what comes from a network, told of until it has sent too many.
+func (g *Gate) denyNetwork(r *downstream.Request, now time.Time, d Denial, why *downstream.Refusal) downstream.Admitted {
+	if count, _ := g.failures.add(now, d.Peer); count > failuresAllowed {
+		return downstream.Admitted{Refusal: why}
+	}
+	return g.deny(r, d, why)
+}
+
+// denyUse is deny for somebody known, told of once a second at most.
+func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denial, why *downstream.Refusal) downstream.Admitted {
+	if use.told.Swap(now.Unix()) == now.Unix() {
+		return downstream.Admitted{Refusal: why}
+	}
+	return g.deny(r, d, why)
+}
+
+// deny refuses, and says so to those who keep watch.
+func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal) downstream.Admitted {
+	d.Status, d.Path = why.Status, string(r.Path[:min(len(r.Path), 200)])
+	if g.options.Log != nil {
+		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.Peer.String(), "path", d.Path, "status", d.Status, "reason", d.Reason)
+	}
+	if g.options.Denied != nil {
+		g.options.Denied(d)
+	}
+	return downstream.Admitted{Refusal: why}
+}
+
+func nameOf(who *identity.Principal) string {
+	if who == nil {
+		return "unknown"
+	}
+	return who.ID
+}

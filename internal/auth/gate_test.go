@@ -1,0 +1,391 @@
+package auth
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol/downstream"
+)
+
+// door is a gate with a key file, and what it told.
+type door struct {
+	*Gate
+	t       testing.TB
+	path    string
+	changed []string
+	denied  []Denial
+	log     bytes.Buffer
+}
+
+func newDoor(t testing.TB) *door {
+	d := &door{t: t, path: filepath.Join(t.TempDir(), "keys.yaml")}
+	d.Gate = NewGate(Options{
+		Log: slog.New(slog.NewTextHandler(&d.log, nil)),
+		Changed: func(principals map[string]*identity.Principal) {
+			for id, who := range principals {
+				if who == nil {
+					d.changed = append(d.changed, "-"+id)
+				} else {
+					d.changed = append(d.changed, "+"+id+who.Rights)
+				}
+			}
+		},
+		Denied: func(denial Denial) { d.denied = append(d.denied, denial) },
+	})
+	t.Cleanup(d.Close)
+	return d
+}
+
+// told returns what was told of principals since the last time.
+func (d *door) told() string {
+	text := strings.Join(d.changed, " ")
+	d.changed = nil
+	return text
+}
+
+func (d *door) issue(k Key) string {
+	d.t.Helper()
+	text, sum := NewKey()
+	k.Sum = sum
+	if err := Add(d.path, k); err != nil {
+		d.t.Fatal(err)
+	}
+	return text
+}
+
+func (d *door) configure(s Settings) {
+	d.t.Helper()
+	s.Keys = d.path
+	if err := d.Configure(s); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func request(authorization string) *downstream.Request {
+	r := &downstream.Request{Method: []byte("POST"), Path: []byte("/mcp"), Peer: netip.MustParseAddrPort("127.0.0.1:4000")}
+	if authorization != "" {
+		r.Authorization, r.Authorizations = []byte(authorization), 1
+	}
+	return r
+}
+
+// answer is the verdict in a word: who it is, or the refusal.
+func (d *door) answer(r *downstream.Request) string {
+	a := d.Admit(r)
+	if a.Lease != nil {
+		a.Lease.Release()
+	}
+	if a.Refusal != nil {
+		return strings.TrimSpace(fmt.Sprint(a.Refusal.Status, " ", a.Refusal.Fault.Name, " ", strings.TrimPrefix(a.Refusal.Challenge, challenge)))
+	}
+	return a.Who.ID
+}
+
+func TestAdmit(t *testing.T) {
+	d := newDoor(t)
+	key := d.issue(Key{Name: "ci", Roles: []string{"Reader"}, Projects: []string{"Alpha Beta"[:5]}})
+	old := d.issue(Key{Name: "old", Expires: time.Now().Add(-time.Second)})
+	d.configure(Settings{Rights: func(roles []string, key string, local bool) string { return fmt.Sprint(roles, key, local) }})
+	other, _ := NewKey()
+	const nobody, wrong, malformed = "401 UNAUTHENTICATED", `401 UNAUTHENTICATED , error="invalid_token"`, `400 INVALID_REQUEST , error="invalid_request"`
+	for _, c := range []struct {
+		authorization, query string
+		want                 string
+	}{
+		{"", "", nobody},
+		{"Basic dXNlcjpwYXNz", "", nobody},
+		{"Bearer " + key, "", "key:ci"},
+		{"bearer   " + key, "", "key:ci"},
+		{"BEARER " + key, "x=access_token", "key:ci"},
+		{"Bearer " + other, "", wrong},
+		{"Bearer " + old, "", `401 UNAUTHENTICATED , error="invalid_token", error_description="expired"`},
+		{"Bearer x", "", wrong},
+		{"Bearer", "", malformed},
+		{"Bearer ", "", malformed},
+		{"Bearer a b", "", malformed},
+		{"Bearer " + key + " ", "", malformed},
+		{"Bearer " + key + ",Bearer " + key, "", malformed},
+		{"Bearer ==", "", malformed},
+		{"Bearer " + key, "a=b&access_token=x", malformed},
+		{"", "access%5ftoken=x", malformed},
+	} {
+		r := request(c.authorization)
+		r.Query = []byte(c.query)
+		if got := d.answer(r); got != c.want {
+			t.Errorf("%q ?%s: got %s, want %s", c.authorization, c.query, got, c.want)
+		}
+	}
+	a := d.Admit(request("Bearer " + key))
+	if a.Who.Name != "ci" || a.Who.Via != identity.ViaKey || a.Who.Rights != "[reader]cifalse" || fmt.Sprint(a.Who.Projects) != "[alpha]" {
+		t.Errorf("%+v", a.Who)
+	}
+	for _, secret := range []string{key, other, old, "dXNlcjpwYXNz", key[4:20]} {
+		if strings.Contains(d.log.String(), secret) {
+			t.Errorf("the log holds %q", secret)
+		}
+	}
+	if len(d.denied) == 0 || d.denied[0].Status == 0 || d.denied[0].Peer != netip.MustParseAddr("127.0.0.1") {
+		t.Errorf("denied: %+v", d.denied)
+	}
+}
+
+// What changes in the file changes for requests and is told; what cannot be read changes nothing.
+func TestReload(t *testing.T) {
+	d := newDoor(t)
+	if err := d.Configure(Settings{Keys: d.path}); !errors.Is(err, os.ErrNotExist) || !d.Asks() {
+		t.Fatalf("without a file: %v, asks %v", err, d.Asks())
+	}
+	if got := d.told(); got != "-local" {
+		t.Errorf("told %q", got)
+	}
+	a, b := d.issue(Key{Name: "a"}), d.issue(Key{Name: "b"})
+	if err := d.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.told(); got != "+key:a +key:b" && got != "+key:b +key:a" {
+		t.Errorf("told %q", got)
+	}
+	who := d.Admit(request("Bearer " + a)).Who
+	if err := Revoke(d.path, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Reload(); err != nil || d.told() != "-key:b" {
+		t.Error(err)
+	}
+	if d.Admit(request("Bearer "+a)).Who != who {
+		t.Error("who has not changed is the same")
+	}
+	if err := os.WriteFile(d.path, []byte("oops"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Reload(); err == nil || d.told() != "" {
+		t.Error("a broken file passes")
+	}
+	if got := d.answer(request("Bearer " + a)); got != "key:a" {
+		t.Errorf("after a broken file a is %s", got)
+	}
+	if err := os.Remove(d.path); err != nil {
+		t.Fatal(err)
+	}
+	fresh := d.issue(Key{Name: "a"})
+	if err := d.Reload(); err != nil || d.told() != "-key:a +key:a" {
+		t.Error("the key of the same name is not somebody else", err)
+	}
+	if d.answer(request("Bearer "+fresh)) != "key:a" || d.answer(request("Bearer "+b)) == "key:b" {
+		t.Error("the new file does not count")
+	}
+	if err := d.Configure(Settings{}); err != nil || d.Asks() {
+		t.Error(err)
+	}
+	if got := d.told(); got != "-key:a +local" {
+		t.Errorf("told %q", got)
+	}
+}
+
+func TestNewRightsAreTold(t *testing.T) {
+	d := newDoor(t)
+	d.issue(Key{Name: "a"})
+	rights := "[x]"
+	s := Settings{Rights: func([]string, string, bool) string { return rights }}
+	d.configure(s)
+	d.told()
+	rights = "[y]"
+	d.configure(s)
+	if got := d.told(); got != "+key:a[y]" {
+		t.Errorf("told %q", got)
+	}
+}
+
+// A key counts until its instant; streams hear of it then.
+func TestExpiry(t *testing.T) {
+	d := newDoor(t) // its file takes real time
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		first := d.issue(Key{Name: "first", Expires: now.Add(90 * time.Second)})
+		d.issue(Key{Name: "second", Expires: now.Add(3 * time.Hour)})
+		d.issue(Key{Name: "third"})
+		d.configure(Settings{})
+		defer d.Close()
+		d.told()
+		time.Sleep(90*time.Second - 1)
+		synctest.Wait()
+		if got := d.answer(request("Bearer " + first)); got != "key:first" || d.told() != "" {
+			t.Errorf("a nanosecond before: %s", got)
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if got := d.answer(request("Bearer " + first)); !strings.HasPrefix(got, "401") {
+			t.Errorf("at the instant: %s", got)
+		}
+		if got := d.told(); got != "-key:first" {
+			t.Errorf("told %q", got)
+		}
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		if got := d.told(); got != "-key:second" {
+			t.Errorf("told %q", got)
+		}
+		time.Sleep(time.Hour)
+		if err := d.Reload(); err != nil || d.told() != "" {
+			t.Error("told again", err)
+		}
+	})
+}
+
+// Wrong credentials of one network are counted; a good one is none of them.
+func TestFailuresAreCounted(t *testing.T) {
+	d := newDoor(t)
+	key := d.issue(Key{Name: "a"})
+	d.configure(Settings{})
+	synctest.Test(t, func(t *testing.T) {
+		try := func(from, authorization string) string {
+			r := request(authorization)
+			r.Peer = netip.AddrPortFrom(netip.MustParseAddr(from), 1)
+			return d.answer(r)[:3]
+		}
+		for range failuresAllowed {
+			if got := try("2001:db8::1", "Bearer x"); got != "401" {
+				t.Fatal(got)
+			}
+		}
+		told := len(d.denied)
+		for from, want := range map[string]string{"2001:db8::2": "429", "2001:db8:0:1::2": "401", "192.0.2.1": "401"} {
+			if got := try(from, "Bearer x"); got != want {
+				t.Errorf("from %s: %s", from, got)
+			}
+		}
+		if len(d.denied) != told+2 {
+			t.Errorf("%d denials were told", len(d.denied)-told)
+		}
+		if got := try("2001:db8::1", "Bearer "+key); got != "key" {
+			t.Errorf("a good key: %s", got)
+		}
+		time.Sleep(failureWindow)
+		if got := try("2001:db8::1", "Bearer x"); got != "401" {
+			t.Errorf("a minute later: %s", got)
+		}
+	})
+	var f failures
+	now := time.Now()
+	for i := range 3 * maxNetworks {
+		f.add(now, netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}))
+	}
+	if len(f.of) > maxNetworks {
+		t.Errorf("%d networks are remembered", len(f.of))
+	}
+}
+
+// What one principal has under way is bounded, over all its keys' reloads, and streams do not take the room of calls.
+func TestLeases(t *testing.T) {
+	d := newDoor(t)
+	a, b := d.issue(Key{Name: "a"}), d.issue(Key{Name: "b"})
+	d.configure(Settings{MaxCalls: 2, MaxStreams: 3})
+	stream := func(key string) *downstream.Request {
+		r := request("Bearer " + key)
+		r.Stream = true
+		return r
+	}
+	var held []downstream.Lease
+	hold := func(r *downstream.Request) int {
+		got := d.Admit(r)
+		if got.Refusal != nil {
+			return got.Refusal.Status
+		}
+		held = append(held, got.Lease)
+		return 0
+	}
+	for i, want := range []int{0, 0, 0, 503} {
+		if got := hold(stream(a)); got != want {
+			t.Errorf("stream %d: %d", i, got)
+		}
+	}
+	for i, want := range []int{0, 0, 503} {
+		if got := hold(request("Bearer " + a)); got != want {
+			t.Errorf("call %d: %d", i, got)
+		}
+	}
+	if err := d.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := hold(request("Bearer " + a)); got != 503 {
+		t.Errorf("after a reload: %d", got)
+	}
+	if got := hold(request("Bearer " + b)); got != 0 {
+		t.Errorf("somebody else: %d", got)
+	}
+	for _, lease := range held {
+		lease.Release()
+	}
+	if got := hold(request("Bearer " + a)); got != 0 {
+		t.Errorf("when all is given back: %d", got)
+	}
+	if told := len(d.denied); told < 1 || told > 2 {
+		t.Errorf("%d denials were told in a moment", told)
+	}
+}
+
+type rateOf func(principal, rights string) bool
+
+func (f rateOf) Allow(_ time.Time, principal, rights string) (time.Duration, bool) {
+	return 1500 * time.Millisecond, f(principal, rights)
+}
+
+func TestRates(t *testing.T) {
+	d := newDoor(t)
+	a := d.issue(Key{Name: "a"})
+	d.configure(Settings{
+		Rights: func([]string, string, bool) string { return "r" },
+		Rates:  rateOf(func(principal, rights string) bool { return principal != "key:a" || rights != "r" }),
+	})
+	got := d.Admit(request("Bearer " + a))
+	if got.Refusal == nil || got.Refusal.Status != 429 || got.Refusal.Fault.RetryAfter != 1500*time.Millisecond || got.Refusal.Fault.Name != "RATE_LIMITED" {
+		t.Errorf("%+v", got.Refusal)
+	}
+	if err := d.Configure(Settings{Rights: func(_ []string, _ string, local bool) string { return map[bool]string{true: "l"}[local] },
+		Rates: rateOf(func(principal, rights string) bool { return principal != "local" || rights != "l" })}); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Admit(request("")); !d.Asks() || got.Refusal == nil || got.Refusal.Status != 429 {
+		t.Errorf("who is not asked: %+v", got)
+	}
+}
+
+// 10 000 keys: reload ≤ 50 ms.
+func BenchmarkReload(b *testing.B) {
+	d := newDoor(b)
+	var text strings.Builder
+	for i := range 10_000 {
+		_, sum := NewKey()
+		k := Key{Name: fmt.Sprintf("key-%d", i), Sum: sum, Roles: []string{"reader", "ops"}, Projects: []string{"alpha"}, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
+		text.WriteString(k.line())
+	}
+	if err := os.WriteFile(d.path, []byte(text.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	d.configure(Settings{})
+	for b.Loop() {
+		if err := d.Reload(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAdmit(b *testing.B) {
+	d := newDoor(b)
+	r := request("Bearer " + d.issue(Key{Name: "a"}))
+	d.configure(Settings{MaxCalls: 10})
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Admit(r).Lease.Release()
+	}
+}

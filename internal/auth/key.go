@@ -1,0 +1,64 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"strings"
+)
+
+// A key is gba_, 256 random bits, and a checksum of what stands before it, by which a program that searches for leaked secrets, or a
+// person who copied too little, can tell a key from other words:
+//
+//	gba_ 43 characters of base64url · 6 of CRC-32
+const (
+	keyPrefix    = "gba_"
+	secretLength = len(keyPrefix) + 43
+	keyLength    = secretLength + 6
+)
+
+// Sum is the SHA-256 of a key: all that is kept of it.
+type Sum [sha256.Size]byte
+
+// NewKey returns a new key, and its sum.
+func NewKey() (key string, sum Sum) {
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails: the program ends instead
+	secret := keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+	check := checkOf([]byte(secret))
+	key = secret + string(check[:])
+	return key, sha256.Sum256([]byte(key))
+}
+
+// checkOf is the checksum of what stands before it.
+func checkOf(secret []byte) (check [keyLength - secretLength]byte) {
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], crc32.ChecksumIEEE(secret))
+	base64.RawURLEncoding.Encode(check[:], sum[:])
+	return check
+}
+
+// sumOf is the sum of what a client says is a key; false when it cannot be one: something is missing or mistyped.
+func sumOf(key []byte) (sum Sum, ok bool) {
+	if len(key) < secretLength || string(key[:len(keyPrefix)]) != keyPrefix {
+		return sum, false
+	}
+	check := checkOf(key[:secretLength])
+	if len(key) != keyLength || string(key[secretLength:]) != string(check[:]) {
+		return sum, false
+	}
+	var whole [keyLength]byte
+	copy(whole[copy(whole[:], key[:secretLength]):], check[:])
+	return sha256.Sum256(whole[:]), true
+}
+
+// IsKey reports whether the text has the form of a key.
+func IsKey(text string) bool {
+	_, ok := sumOf([]byte(text))
+	return ok
+}
+
+// LooksLikeKey reports whether somebody meant a key, be it cut or mistyped.
+func LooksLikeKey(text string) bool { return strings.HasPrefix(text, keyPrefix) }

@@ -1,0 +1,43 @@
+//go:build unix
+
+package auth
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock waits until nobody else changes the file at path. Its directory is locked, so that nothing is left beside it; the end of the
+// program unlocks it, too.
+func lock(path string, limit time.Duration) (unlock func(), err error) {
+	f, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, reason(err)
+	}
+	for end := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { _ = f.Close() }, nil
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
+			_ = f.Close()
+			return nil, err
+		case time.Now().After(end):
+			_ = f.Close()
+			return nil, errLocked
+		}
+	}
+}
+
+// keepOwner leaves a file to its owner when root changes it.
+func keepOwner(f *os.File, info fs.FileInfo) {
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
+		_ = f.Chown(int(owner.Uid), int(owner.Gid))
+	}
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/pattern"
+	"goblin-actor/internal/secret"
+)
+
+// plainVariables are those that hold no secret wherever they are used: to cut a user's home directory out of every log would hide
+// what people look for.
+var plainVariables = pattern.Lazy(`^(?:HOME|USERPROFILE|USER|LOGNAME|USERNAME|HOSTNAME|PATH|PWD|SHELL|TERM|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|APPDATA|LOCALAPPDATA|XDG_.*_(?:HOME|DIRS?)|NODE_ENV)$`)
+
+// secretPlaces are the places whose values are secret, whatever they are called: the tag secret says so of their fields.
+var secretPlaces = pattern.Lazy(`^mcpServers\.\*\.(?:env\.|headers\.|auth\.clientSecret$)`)
+
+// noteSecrets remembers what of the values behind references is secret. What comes from a file, the keyring or a command is.
+func (d *decoder) noteSecrets(values []resolved, at place) {
+	for _, v := range values {
+		switch {
+		case v.variable == "":
+			d.noteSecret(v.value)
+		case plainVariables().MatchString(v.variable):
+		case secretPlaces().MatchString(at.schema), secret.Pair(v.variable, v.value) != v.value:
+			d.noteSecret(v.value)
+		}
+	}
+}
+
+func (d *decoder) noteSecret(value string) {
+	if value = strings.TrimSpace(value); len(value) < secret.Shortest {
+		return
+	}
+	if d.secrets == nil {
+		d.secrets = map[string]bool{}
+	}
+	d.secrets[value] = true
+}
+
+// known returns all that is secret, with what stands in the file, or in a file of variables, as it is.
+func (d *decoder) known(cfg *Config) secret.Values {
+	note := func(word, shown string) {
+		secret.Move(word, shown, func(value, _ string) string {
+			d.noteSecret(value)
+			return ""
+		})
+	}
+	for i := range cfg.Servers {
+		s := &cfg.Servers[i]
+		for _, texts := range []map[string]string{s.Env, s.Headers} {
+			for _, name := range sortedKeys(texts) {
+				if !plainVariables().MatchString(name) {
+					note(texts[name], secret.Pair(name, texts[name]))
+				}
+			}
+		}
+		for i, shown := range secret.Arguments(s.Args) {
+			note(s.Args[i], shown)
+		}
+		for _, address := range s.URLs {
+			note(address, secret.URL(address))
+			if u, err := url.Parse(address); err == nil && u.User != nil {
+				password, _ := u.User.Password()
+				d.noteSecret(password)
+			}
+		}
+		d.noteSecret(s.Auth.ClientSecret)
+	}
+	return slices.Sorted(maps.Keys(d.secrets))
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxRate is how many requests a rate may name.
+const maxRate = 1_000_000
+
+// Rate is how many requests may be sent in a time. The zero value is no limit.
+type Rate struct {
+	Requests int
+	Per      time.Duration
+}
+
+// ParseRate reads a rate such as 60/min: a number, a slash, and s, min or h. "" is no limit.
+func ParseRate(text string) (Rate, error) {
+	if text == "" {
+		return Rate{}, nil
+	}
+	number, unit, _ := strings.Cut(text, "/")
+	per, ok := map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour}[unit]
+	if !ok {
+		return Rate{}, fmt.Errorf("got %q, want a number, a slash, and s, min or h", clip(text))
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	if err != nil || n == 0 || n > maxRate || strconv.FormatUint(n, 10) != number {
+		return Rate{}, fmt.Errorf("got %q, want a number from 1 to %d before the slash", clip(text), maxRate)
+	}
+	return Rate{int(n), per}, nil
+}
+
+// String is the rate as ParseRate reads it; "" is no limit.
+func (r Rate) String() string {
+	for unit, per := range map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour} {
+		if r.Per == per {
+			return strconv.Itoa(r.Requests) + "/" + unit
+		}
+	}
+	return ""
+}
+
+// Less reports whether r permits less than other, which says a limit. No limit is less than any: whoever compares looks for a
+// limit.
+func (r Rate) Less(other Rate) bool {
+	if other.Per == 0 || r.Per == 0 {
+		return other.Per != 0
+	}
+	a, b := int64(r.Requests)*int64(other.Per/time.Second), int64(other.Requests)*int64(r.Per/time.Second)
+	if a != b {
+		return a < b
+	}
+	return r.Requests < other.Requests // as often, and more at once
+}

@@ -1,0 +1,46 @@
+package config
+
+import (
+	"errors"
+	"strings"
+)
+
+var errQuote = errors.New("a quote is not closed")
+
+// splitWords splits a command line at blanks. What stands between quotes is one word; between double quotes \" and \\ stand for a
+// quote and a backslash. Nothing else means anything: no shell reads it.
+func splitWords(s string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	inWord, quote := false, byte(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == '"' && c == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
+			i++
+			word.WriteByte(s[i])
+		case quote != 0:
+			word.WriteByte(c)
+		case c == '"' || c == '\'':
+			quote, inWord = c, true
+		case c == ' ' || c == '\t' || c == '\n':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+				inWord = false
+			}
+		default:
+			word.WriteByte(c)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil, errQuote
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

@@ -1,0 +1,106 @@
+package login
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"goblin-actor/internal/identity"
+)
+
+const (
+	maxBody    = 16 << 10
+	deviceWait = 25 * time.Second // a request for the end of a login by device is answered by then, done or not
+)
+
+// Refused is the answer to a request of ours that is refused.
+type Refused struct {
+	Message string `json:"error"`
+	Hint    string `json:"hint,omitempty"`
+	Pending bool   `json:"pending,omitempty"` // it is not over yet: ask again
+}
+
+func (r *Refused) Error() string { return r.Message }
+
+// api is what our own commands ask for, over a connection that says who they are; nil = no such thing.
+func (p *Pages) api(verb string) http.Handler {
+	switch verb {
+	case "begin", "finish", "logout":
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			who := identity.From(r.Context())
+			switch {
+			case r.Method != http.MethodPost:
+				w.Header().Set("Allow", "POST")
+				answer(w, http.StatusMethodNotAllowed, &Refused{Message: "want POST"})
+			case r.Header.Get("Content-Type") != "application/json": // which no page of another site can send unasked
+				answer(w, http.StatusUnsupportedMediaType, &Refused{Message: "want application/json"})
+			case who == nil:
+				answer(w, http.StatusUnauthorized, &Refused{Message: "the gateway does not know who you are", Hint: "name a key: --key-file, or $GOBLIN_KEY"})
+			default:
+				p.act(w, r, verb, who)
+			}
+		})
+	}
+	return nil
+}
+
+// For returns what carries out begin, finish or logout for who, whoever the connection is of: that of an operator.
+func (p *Pages) For(who *identity.Principal, verb string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.act(w, r, verb, who) })
+}
+
+// act carries out begin, finish or logout for who, who is known to ask.
+func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *identity.Principal) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	ctx, cancel := context.WithTimeout(r.Context(), deviceWait)
+	defer cancel()
+	var v any
+	var err error
+	switch verb {
+	case "begin":
+		var wish Wish
+		if err = json.NewDecoder(r.Body).Decode(&wish); err == nil {
+			wish.Who = who
+			v, err = p.to().BeginLogin(ctx, wish)
+		}
+	case "finish":
+		var brought Answer
+		if err = json.NewDecoder(r.Body).Decode(&brought); err == nil {
+			if brought.Who = who; brought.Login.May(who) {
+				v, err = struct{}{}, p.to().FinishLogin(ctx, brought)
+			} else {
+				err = ErrNotYours
+			}
+		}
+	case "logout":
+		var wish Wish
+		if err = json.NewDecoder(r.Body).Decode(&wish); err == nil {
+			wish.Who = who
+			v, err = struct{}{}, p.to().Logout(ctx, wish)
+		}
+	}
+	if err == nil {
+		answer(w, http.StatusOK, v)
+		return
+	}
+	refused := &Refused{Message: err.Error(), Hint: hintOf(err), Pending: errors.Is(err, context.DeadlineExceeded)}
+	status := http.StatusBadGateway
+	switch {
+	case errors.Is(err, ErrNotYours):
+		status = http.StatusForbidden
+	case errors.Is(err, ErrNoServer):
+		status = http.StatusNotFound
+	case refused.Pending:
+		status = http.StatusAccepted
+	}
+	answer(w, status, refused)
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}

@@ -1,0 +1,78 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"goblin-actor/internal/identity"
+)
+
+var (
+	// ErrNotYours is returned when the login is another principal's, or everybody's and the principal is no admin.
+	ErrNotYours = errors.New("that login is not yours")
+	// ErrNoServer is returned when there is no server of the name, or it has no login of ours.
+	ErrNoServer = errors.New("no such server to log in at")
+)
+
+// Key names a login: an entry of mcpServers, and whose it is ("" = everybody's, else a principal's id).
+type Key struct{ Entry, Lane string }
+
+// Wish is a login that somebody wants.
+type Wish struct {
+	Server   string `json:"server"`             // the entry
+	Catalog  bool   `json:"catalog,omitempty"`  // under as: principal: the login that lists what there is, not one's own
+	Redirect string `json:"redirect,omitempty"` // where the browser comes back to; unused with device
+	Device   bool   `json:"device,omitempty"`   // the person has a browser elsewhere
+
+	Who *identity.Principal `json:"-"`
+}
+
+// Begun is a login under way.
+type Begun struct {
+	Login    Key       `json:"login"`
+	URL      string    `json:"url"`                // for a browser
+	Complete string    `json:"complete,omitempty"` // of a device: URL with the code in it
+	State    string    `json:"state"`
+	UserCode string    `json:"userCode,omitempty"` // to be entered there
+	Expires  time.Time `json:"expires,omitzero"`
+}
+
+// Answer is what the browser brings back, or with an empty Code, of a login by device, the wait for its end.
+type Answer struct {
+	Login  Key    `json:"login"`
+	State  string `json:"state"`
+	Code   string `json:"code,omitempty"`
+	Issuer string `json:"iss,omitempty"`
+	Error  string `json:"error,omitempty"` // in place of Code
+	Detail string `json:"detail,omitempty"`
+
+	Who *identity.Principal `json:"-"`
+}
+
+// Gateway logs in. Its methods block until it has answered or ctx ends, and may be called from any goroutine.
+type Gateway interface {
+	BeginLogin(ctx context.Context, w Wish) (Begun, error)
+	FinishLogin(ctx context.Context, a Answer) error
+	Logout(ctx context.Context, w Wish) error
+}
+
+// May reports whether the principal may use the login: its own, and everybody's as an admin.
+func (k Key) May(who *identity.Principal) bool {
+	if who == nil {
+		return false
+	}
+	if k.Lane == "" {
+		return who.Admin == identity.AdminAct
+	}
+	return who.ID == k.Lane
+}
+
+// notYet is a gateway that has not begun.
+type notYet struct{}
+
+var errNotYet = errors.New("the gateway is starting; try again")
+
+func (notYet) BeginLogin(context.Context, Wish) (Begun, error) { return Begun{}, errNotYet }
+func (notYet) FinishLogin(context.Context, Answer) error       { return errNotYet }
+func (notYet) Logout(context.Context, Wish) error              { return errNotYet }

@@ -1,0 +1,60 @@
+package login
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+)
+
+// policy of the pages: no script, no picture, nothing from anywhere. Forms go here, and where the answer to them leads.
+const policy = "default-src 'none'; style-src 'sha256-" + styleHash + "'; form-action 'self' https: http://127.0.0.1:* http://localhost:*; frame-ancestors 'none'; base-uri 'none'"
+
+const (
+	style = `body{font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:15vh auto;padding:0 1em}button{font:inherit;padding:.5em 1.5em}`
+
+	// styleHash is the SHA-256 of style; a test holds it to that.
+	styleHash = "0DBlBUo5oQzO0OJpuPR0Ixh+63LhuznOdhranO2e2tE="
+)
+
+// guard keeps a page out of frames and caches, and its address out of those of others.
+func guard(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin") // no-referrer would have the button's request say that it comes from nowhere
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+}
+
+func write(w http.ResponseWriter, status int, title, body string) {
+	guard(w)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	title = html.EscapeString(title)
+	_, _ = fmt.Fprintf(w, "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>%s</title><style>%s</style>\n<h1>%s</h1>\n%s\n", title, style, title, body)
+}
+
+func show(w http.ResponseWriter, status int, title, text string) {
+	write(w, status, title, "<p>"+html.EscapeString(text)+"</p>")
+}
+
+// showError shows why something went wrong, and what can be done.
+func showError(w http.ResponseWriter, status int, title string, err error) {
+	body := "<p>" + html.EscapeString(err.Error()) + "</p>"
+	if hint := hintOf(err); hint != "" {
+		body += "\n<p>" + html.EscapeString(hint) + "</p>"
+	}
+	write(w, status, title, body)
+}
+
+func showForm(w http.ResponseWriter, key Key, token string) {
+	whose := "Whoever uses this gateway will use the login."
+	if key.Lane != "" {
+		whose = "Only you will use the login."
+	}
+	write(w, http.StatusOK, "Log in at "+key.Entry, fmt.Sprintf(
+		`<p>The gateway sends you to the login page of the server %s. %s</p>
+<form method=post><input type=hidden name=token value="%s"><button>Log in</button></form>`,
+		html.EscapeString(key.Entry), whose, html.EscapeString(token)))
+}

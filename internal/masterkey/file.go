@@ -1,0 +1,201 @@
+package masterkey
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+const (
+	maxFile = 1 << 10    // bytes
+	inRing  = "keyring " // before the name of an entry
+)
+
+// fromFile reads the key's file, and makes one when there is none.
+func fromFile(o Options) (*Master, error) {
+	path := filepath.Join(o.Dir, File)
+	m, err := readFile(path, o.Keyring)
+	if err == nil && o.Move && m.file != "" {
+		return moved(m, o)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make directory of master key: %w", err)
+	}
+	secret := make([]byte, keyLength)
+	_, _ = rand.Read(secret) // never fails
+	written, where := base64.RawStdEncoding.EncodeToString(secret), path
+	if o.Move {
+		entry, err := enter(o.Keyring, written)
+		if err != nil {
+			return nil, err
+		}
+		written, where = inRing+entry, "the user's keyring"
+	}
+	switch err := publish(path, written+"\n"); {
+	case errors.Is(err, fs.ErrExist): // another gateway was first
+	case err != nil:
+		return nil, fmt.Errorf("keep master key: %w", err)
+	default:
+		o.Log.Info("what is secret in the state file is sealed with a new master key", "kept", where)
+	}
+	return readFile(path, o.Keyring)
+}
+
+// enter makes an entry for a key and returns its name.
+func enter(ring Keyring, written string) (entry string, err error) {
+	if ring == nil {
+		return "", fmt.Errorf("%w: there is no keyring", ErrUnreachable)
+	}
+	name := make([]byte, 8)
+	_, _ = rand.Read(name)
+	entry = "master-" + hex.EncodeToString(name)
+	if err := ring.Set(entry, written); err != nil {
+		return "", fmt.Errorf("%w: put it into the user's keyring: %w", ErrUnreachable, err)
+	}
+	return entry, nil
+}
+
+// moved puts a key that is in its file into the keyring. It stays the same, so that all it has sealed opens.
+func moved(m *Master, o Options) (*Master, error) {
+	entry, err := enter(o.Keyring, base64.RawStdEncoding.EncodeToString(m.secret))
+	if err != nil {
+		return nil, err
+	}
+	temporary, err := temporaryFile(m.file, inRing+entry+"\n")
+	if err == nil {
+		err = os.Rename(temporary, m.file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: put it into the user's keyring: %w", ErrUnreachable, err)
+	}
+	o.Log.Info("the master key of the state file is in the user's keyring now")
+	return &Master{secret: m.secret}, nil
+}
+
+// readFile returns what the file says. An entry that the keyring has lost is one that nobody will find again: the file goes, and
+// the next key is a new one.
+func readFile(path string, ring Keyring) (*Master, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: %s is no file", ErrUnreachable, path)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("%w: others can read or write %s; chmod 600 it, or remove it if they may have read it", ErrUnreachable, path)
+	}
+	raw, err := readSmall(path, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	text := string(bytes.TrimSpace(raw))
+	entry, ringed := strings.CutPrefix(text, inRing)
+	if ringed {
+		if ring == nil {
+			return nil, fmt.Errorf("%w: it is in the user's keyring, which this process does not have", ErrUnreachable)
+		}
+		if text, err = ring.Get(entry); err != nil {
+			return nil, lost(path, err)
+		}
+	}
+	secret, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil || len(secret) != keyLength {
+		return nil, fmt.Errorf("%w: %s holds no key; remove it to begin with a new one, and log in again", ErrUnreachable, path)
+	}
+	m := &Master{secret: secret}
+	if !ringed {
+		m.file = path
+	}
+	return m, nil
+}
+
+// lost is the error of a keyring. With fs.ErrNotExist in it a new key is made.
+func lost(path string, err error) error {
+	if !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w: it is in the user's keyring: %w", ErrUnreachable, err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: the keyring has lost it: %w", ErrUnreachable, err)
+	}
+	return fs.ErrNotExist
+}
+
+// publish makes the file, whole, unless it is there.
+func publish(path, text string) error {
+	temporary, err := temporaryFile(path, text)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temporary) }()
+	if err := os.Link(temporary, path); err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // a file system without links
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// temporaryFile is a new file beside path.
+func temporaryFile(path, text string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), File+".*") // 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+func readSmall(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(raw)) > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
+	}
+	return raw, err
+}
+
+// syncFile has the file and its name on disk when it returns.
+func syncFile(path string) error {
+	for _, name := range []string{path, filepath.Dir(path)} {
+		if name != path && runtime.GOOS == "windows" { // directories cannot be synced there
+			return nil
+		}
+		f, err := os.OpenFile(name, os.O_RDONLY, 0)
+		if runtime.GOOS == "windows" {
+			f, err = os.OpenFile(name, os.O_RDWR, 0)
+		}
+		if err != nil {
+			return err
+		}
+		err = f.Sync()
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			return fmt.Errorf("sync master key: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"goblin-actor/internal/config"
+)
+
+// maxBuckets is how many principals are counted at once. Those that have sent nothing for so long that their bucket is full again are not
+// among them.
+const maxBuckets = 16384
+
+// busy is after what time whoever finds no room among them comes back.
+const busy = time.Second
+
+// Rates count the requests of each principal: a bucket that holds as many as its rate says and fills up evenly. They are counted for the
+// principal and for nothing else: whoever has a hundred connections has one bucket. Safe from any goroutine. The zero value counts nothing until
+// there is a policy.
+type Rates struct {
+	mu      sync.Mutex
+	policy  *Policy
+	buckets Buckets[string]
+}
+
+// Use takes the policy that is in force from now on. What has been counted stays counted.
+func (r *Rates) Use(p *Policy) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.policy = p
+}
+
+// Allow counts a request of a principal that has the rights. When it is one too many it says after what time there is room again.
+func (r *Rates) Allow(now time.Time, principal, rights string) (retryAfter time.Duration, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.policy == nil {
+		return 0, true
+	}
+	limit := r.policy.Rate(rights)
+	if limit.Requests == 0 {
+		return 0, true
+	}
+	return r.buckets.Take(now, principal, limit)
+}
+
+// Buckets are a bounded number of buckets. Not safe from several goroutines: its owner is an actor, or holds a lock. The zero value is ready.
+type Buckets[K comparable] struct {
+	buckets map[K]*bucket
+	sweep   time.Time // not before then full ones are looked for again
+}
+
+type bucket struct {
+	limiter *rate.Limiter
+	limit   config.Rate
+}
+
+// Take takes one out of the key's bucket; when it is empty, it says after what time it is not.
+func (b *Buckets[K]) Take(now time.Time, key K, limit config.Rate) (retryAfter time.Duration, ok bool) {
+	of := b.buckets[key]
+	if of == nil {
+		if of = b.add(now, key, limit); of == nil {
+			return busy, false
+		}
+	}
+	if of.limit != limit { // a reload, or another role
+		of.limiter.SetLimitAt(now, perSecond(limit))
+		of.limiter.SetBurstAt(now, limit.Requests)
+		of.limit = limit
+	}
+	if of.limiter.AllowN(now, 1) {
+		return 0, true
+	}
+	missing := 1 - of.limiter.TokensAt(now)
+	return max(time.Millisecond, time.Duration(missing/float64(perSecond(limit))*float64(time.Second))), false
+}
+
+// add makes a bucket; nil when there are too many that are not full.
+func (b *Buckets[K]) add(now time.Time, key K, limit config.Rate) *bucket {
+	if b.buckets == nil {
+		b.buckets = map[K]*bucket{}
+	}
+	if len(b.buckets) >= maxBuckets {
+		b.drop(now)
+	}
+	if len(b.buckets) >= maxBuckets {
+		return nil
+	}
+	of := &bucket{rate.NewLimiter(perSecond(limit), limit.Requests), limit}
+	b.buckets[key] = of
+	return of
+}
+
+// drop throws away the full ones, as those that are made anew are full, too. It looks at most once a second: a flood of new keys is
+// not to cost a look at all each.
+func (b *Buckets[K]) drop(now time.Time) {
+	if now.Before(b.sweep) && now.After(b.sweep.Add(-2*busy)) {
+		return
+	}
+	b.sweep = now.Add(busy)
+	for key, of := range b.buckets {
+		if of.limiter.TokensAt(now) >= float64(of.limit.Requests) {
+			delete(b.buckets, key)
+		}
+	}
+}
+
+func perSecond(r config.Rate) rate.Limit { return rate.Limit(float64(r.Requests) / r.Per.Seconds()) }

@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/config"
+)
+
+func rated(rates map[string]string) *Policy {
+	c := config.Policy{Present: true}
+	for name, rate := range rates {
+		c.Roles = append(c.Roles, config.Role{Name: name, Rate: rate})
+	}
+	return Compile(c)
+}
+
+// Of several rates the most generous counts; a role without one says nothing.
+func TestRatesOfRoles(t *testing.T) {
+	p := rated(map[string]string{"slow": "10/min", "fast": "2/s", "same": "120/min", "none": ""})
+	for rights, want := range map[string]string{"slow": "10/min", "fast": "2/s", "fast,slow": "2/s", "none": "", "none,slow": "10/min", "-": "", "fast,same": "120/min"} {
+		if got := p.Rate(rights).String(); got != want {
+			t.Errorf("Rate(%s) = %s, want %s", rights, got, want)
+		}
+	}
+	if got := (*Policy)(nil).Rate(""); got != (config.Rate{}) {
+		t.Errorf("without a policy: %v", got)
+	}
+}
+
+// A bucket is empty after as many as the rate says, and says when there is room again; a reload changes it without filling it.
+func TestRatesAllow(t *testing.T) {
+	var r Rates
+	now := time.Unix(1000, 0)
+	if _, ok := r.Allow(now, "key:a", ""); !ok {
+		t.Fatal("refused without a policy")
+	}
+	r.Use(rated(map[string]string{"r": "2/min", "free": ""}))
+	allow := func(who, rights string, want bool, wantAfter time.Duration) {
+		t.Helper()
+		if after, ok := r.Allow(now, who, rights); ok != want || after.Round(time.Millisecond) != wantAfter {
+			t.Fatalf("Allow(%s, %s) = %v, %v; want %v, %v", who, rights, after, ok, wantAfter, want)
+		}
+	}
+	allow("key:a", "r", true, 0)
+	allow("key:a", "r", true, 0)
+	allow("key:a", "r", false, 30*time.Second)
+	allow("key:b", "r", true, 0)
+	allow("key:a", "free", true, 0)
+	now = now.Add(10 * time.Second)
+	allow("key:a", "r", false, 20*time.Second)
+	now = now.Add(20 * time.Second)
+	allow("key:a", "r", true, 0)
+	allow("key:a", "r", false, 30*time.Second)
+	r.Use(rated(map[string]string{"r": "1/s"}))
+	allow("key:a", "r", false, time.Second)
+	now = now.Add(time.Hour)
+	allow("key:a", "r", true, 0)
+	allow("key:a", "r", false, time.Second)
+}
+
+// A hundred connections of one principal at once get what one would.
+func TestAttack56RateOverManyGoroutines(t *testing.T) {
+	var r Rates
+	r.Use(rated(map[string]string{"r": "7/min"}))
+	now := time.Unix(1000, 0)
+	var through atomic.Int64
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			for range 10 {
+				if _, ok := r.Allow(now, "key:a", "r"); ok {
+					through.Add(1)
+				}
+			}
+		})
+	}
+	if wg.Wait(); through.Load() != 7 {
+		t.Errorf("%d requests, want 7", through.Load())
+	}
+}
+
+// The table is bounded: of those that are full nothing is remembered, as they would be made full again; whoever finds no room waits.
+func TestBucketsAreBounded(t *testing.T) {
+	var b Buckets[int]
+	now, limit := time.Unix(1000, 0), config.Rate{Requests: 1, Per: time.Minute}
+	for i := range maxBuckets {
+		b.Take(now, i, limit)
+	}
+	if after, ok := b.Take(now, -1, limit); ok || after != busy {
+		t.Fatalf("one more than may be: %v, %v", after, ok)
+	}
+	if _, ok := b.Take(now, 1, limit); ok {
+		t.Fatal("a bucket was forgotten")
+	}
+	now = now.Add(time.Minute)
+	if _, ok := b.Take(now, -1, limit); !ok || len(b.buckets) != 1 {
+		t.Fatalf("%d buckets are left", len(b.buckets))
+	}
+}
+
+// Counting a request allocates nothing.
+func TestAllowAllocates(t *testing.T) {
+	var r Rates
+	r.Use(rated(map[string]string{"a": "1000000/s", "b": "60/min", "c": ""}))
+	now := time.Now()
+	r.Allow(now, "key:a", "a,b,c")
+	if n := testing.AllocsPerRun(100, func() { r.Allow(now, "key:a", "a,b,c") }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkAllow(b *testing.B) {
+	var r Rates
+	roles := map[string]string{}
+	for i := range 10 {
+		roles[fmt.Sprintf("r%d", i)] = "1000000/s"
+	}
+	r.Use(rated(roles))
+	now := time.Now()
+	for b.Loop() {
+		r.Allow(now, "key:a", "r1,r5,r9")
+	}
+}

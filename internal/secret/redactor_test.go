@@ -1,0 +1,148 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestCut(t *testing.T) {
+	var known Redactor
+	if got := known.Cut("nothing is known"); got != "nothing is known" {
+		t.Error(got)
+	}
+	const s, quoted = "hunter2+hunter/2", "a \"quoted\"\nsecret <&> é"
+	known.Replace("configuration", s, "short", quoted, "hunter2+hunter/2 and more")
+	var nobody *Redactor
+	if nobody.Cut(s) != s {
+		t.Error("a nil redactor cuts")
+	}
+	raw, _ := json.Marshal(quoted)
+	twice, _ := json.Marshal(string(raw))
+	for _, c := range []struct{ in, want string }{
+		{"", ""},
+		{s, Hidden},
+		{"x" + s + s + "y", "x" + Hidden + Hidden + "y"},
+		{s + " and more", Hidden},
+		{"short hunter2 hunter", "short hunter2 hunter"},
+		{base64.StdEncoding.EncodeToString([]byte(s)), Hidden},
+		{base64.RawURLEncoding.EncodeToString([]byte(s)), Hidden},
+		{url.QueryEscape(s), Hidden},
+		{"?a=" + strings.ToLower(url.QueryEscape(s)), "?a=" + Hidden},
+		{string(raw), `"` + Hidden + `"`},
+		{string(twice), `"\"` + Hidden + `\""`},
+		{quoted, Hidden},
+	} {
+		if got := known.Cut(c.in); got != c.want {
+			t.Errorf("Cut(%q)\n got %q\nwant %q", c.in, got, c.want)
+		}
+		var b bytes.Buffer
+		if n, err := known.Writer(&b).Write([]byte(c.in)); n != len(c.in) || err != nil || b.String() != c.want {
+			t.Errorf("Write(%q): %d, %v, %q", c.in, n, err, b.String())
+		}
+	}
+	for i := range 3 { // with something before it, as in Basic
+		text := base64.StdEncoding.EncodeToString([]byte("user:"[i:] + s))
+		if got := known.Cut(text); strings.Contains(got, base64.StdEncoding.EncodeToString([]byte(s[3:9]))[:6]) || len(got) > 24 {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	known.Replace("configuration", "abcdefgh", "efghijklmnop")
+	if got := known.Cut("abcdefghijklmnop-abcdefgh"); got != Hidden+"-"+Hidden { // one begins in the other
+		t.Error(got)
+	}
+	known.Add("another secret")
+	known.Replace("configuration", "a third secret")
+	if got := known.Cut(s + ", another secret, a third secret"); got != s+", "+Hidden+", "+Hidden {
+		t.Error(got)
+	}
+}
+
+// The lines of a key are not shown one by one either.
+func TestCutLines(t *testing.T) {
+	var known Redactor
+	known.Replace("configuration", "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAo\n-----END KEY-----\n")
+	if got := known.Cut("key: BAQEFAASCBKcwggSjAgEAAo, -----BEGIN KEY-----"); got != "key: "+Hidden+", -----BEGIN KEY-----" {
+		t.Error(got)
+	}
+}
+
+func TestAddIsBounded(t *testing.T) {
+	var known Redactor
+	values := make([]string, maxAdded+1)
+	for i := range values {
+		values[i] = fmt.Sprintf("secret number %d.", i)
+	}
+	known.Add(values...)
+	if got := known.Cut(values[0] + values[1] + values[maxAdded]); got != values[0]+Hidden+Hidden {
+		t.Error(got)
+	}
+}
+
+// Whatever the value and the text around it: no way of writing it is left, and a text without it stays as it is.
+func FuzzCut(f *testing.F) {
+	f.Add("hunter2hunter2", "before ", " after")
+	f.Add("pa ss\"wo\\rd\n/é<>", "{\"a\":\"", "\"}")
+	f.Add("AAAAAAAAAAAA", "AAA", "A")
+	f.Fuzz(func(t *testing.T, value, before, after string) {
+		value = strings.TrimSpace(value)
+		if len(value) < Shortest || strings.Contains(Hidden, value) {
+			return
+		}
+		var known Redactor
+		known.Replace("x", value)
+		written := append(forms(value), slogged(value)...)
+		for _, form := range written {
+			got := known.Cut(before + form + after)
+			for _, other := range forms(value) {
+				if len(other) >= Shortest && !strings.Contains(Hidden, other) && strings.Contains(strings.ReplaceAll(got, Hidden, "\x00"), other) {
+					t.Fatalf("%q written as %q leaves %q", value, form, got)
+				}
+			}
+		}
+		clear := before + after
+		for _, other := range forms(value) {
+			if len(other) >= Shortest && strings.Contains(clear, other) {
+				return
+			}
+		}
+		if got := known.Cut(clear); got != clear {
+			t.Fatalf("%q became %q, though %q is not in it", clear, got, value)
+		}
+	})
+}
+
+// slogged is how our logs write the value.
+func slogged(value string) []string {
+	var text, inJSON bytes.Buffer
+	slog.New(slog.NewTextHandler(&text, nil)).Info(value, "k", value)
+	slog.New(slog.NewJSONHandler(&inJSON, nil)).Info(value, "k", value)
+	return []string{text.String(), inJSON.String()}
+}
+
+// A line of a log, with as many secrets known as a large configuration has.
+func BenchmarkCut(b *testing.B) {
+	line := `time=2026-11-25T21:00:00.000Z level=INFO msg="server is ready" server=github tools=37 prompts=0 resources=2 took=231ms version=2025-11-25 pid=12345`
+	for _, n := range []int{1, 100, 4000} {
+		var known Redactor
+		values := make([]string, n)
+		for i := range values {
+			values[i] = fmt.Sprintf("ghp_%032x", i*7919)
+		}
+		known.Replace("x", values...)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.SetBytes(int64(len(line)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if known.Cut(line) != line {
+					b.Fatal("it was cut")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"goblin-actor/protocol"
+)
+
+// maxDeniedLines is how many lines a second are logged of what the policy denies. All of it is counted.
+const maxDeniedLines = 10
+
+// What is denied, in a label.
+const (
+	deniedTools = iota
+	deniedPrompts
+	deniedResources
+	deniedOther
+	deniedKinds
+)
+
+var (
+	deniedNames = [deniedKinds]string{"tools", "prompts", "resources", other}
+	modeNames   = [2]string{"enforce", "report"}
+)
+
+// denials of one server, by kind and by whether the policy only reports.
+type denials [deniedKinds][2]atomic.Uint64
+
+// deniedLines bounds how many are logged.
+type deniedLines struct{ second, lines atomic.Int64 }
+
+// Denied counts a request that the policy denies, or would. It says whether it may be logged.
+func (s *ServerMetrics) Denied(method protocol.Method, report bool) bool {
+	kind, mode := deniedOther, 0
+	switch method.Names() {
+	case protocol.SubjectTool:
+		kind = deniedTools
+	case protocol.SubjectPrompt:
+		kind = deniedPrompts
+	case protocol.SubjectResource:
+		kind = deniedResources
+	}
+	if report {
+		mode = 1
+	}
+	s.denied[kind][mode].Add(1)
+	return s.all.deniedLines.take(time.Now().Unix())
+}
+
+// take reports whether there may be one more line in that second. Two who come at its begin may both begin it: then there are a few more.
+func (l *deniedLines) take(second int64) bool {
+	if l.second.Swap(second) != second {
+		l.lines.Store(0)
+	}
+	return l.lines.Add(1) <= maxDeniedLines
+}
+
+func writeDenied(b *strings.Builder, servers []*ServerMetrics) {
+	family(b, "goblin_policy_denied_total", "counter")
+	for _, s := range servers {
+		for kind := range s.denied {
+			for mode := range s.denied[kind] {
+				if n := s.denied[kind][mode].Load(); n > 0 {
+					fmt.Fprintf(b, "goblin_policy_denied_total{server=%q,kind=%q,mode=%q} %d\n", s.name, deniedNames[kind], modeNames[mode], n)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package downstream
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+)
+
+// doorkeeper is an Admission that lets in whoever names himself: Authorization: Bearer NAME.
+type doorkeeper struct {
+	asks  atomic.Bool
+	full  atomic.Bool  // refuses everybody known
+	calls atomic.Int64 // of Admit
+	held  atomic.Int64 // leases
+}
+
+func newDoorkeeper() *doorkeeper {
+	d := &doorkeeper{}
+	d.asks.Store(true)
+	return d
+}
+
+type testLease struct {
+	once sync.Once
+	of   *doorkeeper
+}
+
+func (l *testLease) Release() {
+	again := true
+	l.once.Do(func() { l.of.held.Add(-1); again = false })
+	if again {
+		panic("released twice")
+	}
+}
+
+func (d *doorkeeper) Asks() bool { return d.asks.Load() }
+
+func (d *doorkeeper) Admit(r *Request) Admitted {
+	d.calls.Add(1)
+	name, ok := strings.CutPrefix(string(r.Authorization), "Bearer ")
+	switch {
+	case !d.Asks() && r.Proxied:
+		return Admitted{Refusal: &Refusal{Status: 403, Fault: &protocol.Fault{Name: protocol.InvalidRequest, Message: "a tunnel"}}}
+	case !ok:
+		return Admitted{Refusal: &Refusal{Status: 401, Challenge: `Bearer realm="x"`, Fault: &protocol.Fault{Name: protocol.Unauthenticated}}}
+	case d.full.Load():
+		return Admitted{Refusal: &Refusal{Status: 503, Fault: &protocol.Fault{Name: protocol.Overloaded, RetryAfter: 1200 * time.Millisecond}}}
+	}
+	d.held.Add(1)
+	return Admitted{Who: &identity.Principal{ID: name}, Lease: &testLease{of: d}}
+}
+
+// whoAnswers says who asks.
+func whoAnswers(x *Exchange) {
+	x.Answer(protocol.Message{Frame: resultOf(x, fmt.Appendf(nil, "%q", identity.IDOf(x.Origin.Who)))})
+}
+
+func result(who string) string { return `{"jsonrpc":"2.0","id":1,"result":"` + who + `"}` }
+
+// Every route is behind the door but those for everybody, and nobody's request gets as far as a handler.
+func TestAdmissionOfEveryRoute(t *testing.T) {
+	keeper, reached := newDoorkeeper(), atomic.Int64{}
+	handler := handlerFunc{
+		post:   func(x *Exchange) { reached.Add(1); whoAnswers(x) },
+		open:   func(s *EventStream) { reached.Add(1); s.Refuse(404, nil, 0) },
+		delete: func(x *Exchange) { reached.Add(1); x.Accept() },
+	}
+	other := func(path string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			reached.Add(1)
+			fmt.Fprint(w, identity.From(r.Context()))
+		})
+	}
+	_, address := serve(t, handler, Options{Admission: keeper, Other: other, AllowedOrigins: []string{"https://app.example"}}, testLimits)
+	for _, c := range []struct {
+		request string
+		free    bool
+	}{
+		{"POST /mcp", false}, {"GET /mcp", false}, {"DELETE /mcp", false}, {"PUT /mcp", false}, {"HEAD /mcp", false},
+		{"POST /p/a/mcp", false}, {"POST /s/a/mcp", false}, {"GET /sse", false}, {"POST /messages?sessionId=1", false},
+		{"GET /metrics", false}, {"GET /", false}, {"GET /healthzz", false}, {"GET /login", false}, {"POST /x/healthz/mcp", false},
+		{"GET /healthz", true}, {"GET /readyz", true}, {"GET /login/x", true}, {"POST /login/x/mcp", true}, {"GET /.well-known/x/mcp", true},
+		{"OPTIONS /mcp", true},
+	} {
+		reached.Store(0)
+		text := c.request + " HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\nOrigin: https://app.example\r\n"
+		if strings.HasPrefix(c.request, "P") {
+			text += fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(ping), ping)
+		} else {
+			text += "\r\n"
+		}
+		conn := dial(t, address)
+		conn.send(text)
+		r, err := http.ReadResponse(conn.r, &http.Request{Method: strings.Fields(c.request)[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.free != (r.StatusCode < 400) || !c.free && (r.StatusCode != 401 || r.Header.Get("WWW-Authenticate") != `Bearer realm="x"` || reached.Load() != 0) {
+			t.Errorf("%s: %d, reached %d", c.request, r.StatusCode, reached.Load())
+		}
+		if r.Header.Get("Access-Control-Allow-Origin") != "https://app.example" || !strings.Contains(r.Header.Get("Access-Control-Expose-Headers"), "WWW-Authenticate") {
+			t.Errorf("%s: CORS headers %v", c.request, r.Header)
+		}
+	}
+	for path, want := range map[string]string{"/readyz": "<nil>", "/metrics": "a"} {
+		conn := dial(t, address)
+		head := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n"
+		if path == "/metrics" {
+			head += "Authorization: Bearer a\r\n"
+		}
+		if _, body := conn.send(head + "\r\n").body(); !strings.Contains(body, want) {
+			t.Errorf("%s is of %s, want %s", path, body, want)
+		}
+	}
+	if n := keeper.held.Load(); n != 0 {
+		t.Errorf("%d leases are left", n)
+	}
+}
+
+// A stranger's body is not read: the answer is there before it was sent, and the connection ends.
+func TestRefusedBeforeTheBody(t *testing.T) {
+	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
+	c := dial(t, address)
+	c.send(postHead + "Content-Length: 60000000\r\n\r\n" + strings.Repeat("x", 9000))
+	r, body := c.body()
+	if r.StatusCode != 401 || !strings.Contains(body, "-31011") || !strings.Contains(body, `"id":null`) {
+		t.Errorf("%d %s", r.StatusCode, body)
+	}
+	c.closed()
+	c = dial(t, address) // a small one is here already: the connection goes on
+	if r, _ := c.send(postText(ping)).body(); r.StatusCode != 401 {
+		t.Errorf("%d", r.StatusCode)
+	}
+	if _, body := c.send(postText(ping, "Authorization: Bearer a")).body(); body != result("a") {
+		t.Error(body)
+	}
+	if r, body := c.send(postText(ping, "Mcp-Protocol-Version: 2026-07-28")).body(); r.StatusCode != 401 || strings.Contains(body, `"id"`) {
+		t.Errorf("modern: %d %s", r.StatusCode, body)
+	}
+}
+
+// Two users behind one proxy come over one connection, one after the other.
+func TestAttack24TwoUsersOnOneConnection(t *testing.T) {
+	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
+	c := dial(t, address)
+	for i := range 3 {
+		for _, name := range []string{"alice", "bob"} {
+			if _, body := c.send(postText(ping, "Authorization: Bearer "+name)).body(); body != result(name) {
+				t.Fatalf("turn %d: %s hears %s", i, name, body)
+			}
+		}
+		if r, body := c.send(postText(ping)).body(); r.StatusCode != 401 {
+			t.Fatalf("turn %d: nobody hears %s", i, body)
+		}
+	}
+	c.send(postText(ping, "Authorization: Bearer alice") + postText(ping, "Authorization: Bearer bob") + postText(ping)) // at once
+	for i, want := range []string{result("alice"), result("bob"), "401"} {
+		if r, body := c.body(); body != want && fmt.Sprint(r.StatusCode) != want {
+			t.Errorf("pipelined %d: %s", i, body)
+		}
+	}
+}
+
+// Without auth nobody is asked, unless a proxy is there.
+func TestNobodyIsAsked(t *testing.T) {
+	keeper := newDoorkeeper()
+	keeper.asks.Store(false)
+	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: keeper}, testLimits)
+	c := dial(t, address)
+	if _, body := c.send(postText(ping)).body(); body != result("local") || keeper.calls.Load() != 0 {
+		t.Errorf("%s after %d questions", body, keeper.calls.Load())
+	}
+	for _, line := range []string{"Via: 1.1 x", "FORWARDED: for=1.2.3.4", "X-Forwarded-For: 1.2.3.4", "x-forwarded-anything: x", "X-Real-Ip: x"} {
+		if r, _ := c.send(postText(ping, line)).body(); r.StatusCode != 403 {
+			t.Errorf("%s: %d", line, r.StatusCode)
+		}
+	}
+	if r, _ := dial(t, address).send(postText(ping, "Authorization: a", "Authorization: b")).body(); r.StatusCode != 400 {
+		t.Errorf("two credentials for nobody: %d", r.StatusCode)
+	}
+}
+
+// What a request holds goes back when it is over, however it ends; what it opened holds it as long as it is open.
+func TestLeasesGoBack(t *testing.T) {
+	keeper := newDoorkeeper()
+	var streams collect[*EventStream]
+	var exchanges collect[*Exchange]
+	handler := handlerFunc{
+		post: func(x *Exchange) {
+			switch x.Frame.MethodText() {
+			case "wait":
+				exchanges.Add(x)
+			case "panic":
+				panic("as asked for")
+			case "away":
+				x.Redirect(streams.All()[0])
+				exchanges.Add(x)
+			default:
+				whoAnswers(x)
+			}
+		},
+		open: func(s *EventStream) { streams.Add(s); s.Accept() },
+	}
+	_, address := serve(t, handler, Options{Admission: keeper, Other: func(string) http.Handler { return http.NotFoundHandler() }}, testLimits)
+	wants := func(what string, want int64) {
+		t.Helper()
+		for end := time.Now().Add(5 * time.Second); keeper.held.Load() != want; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: %d leases are held, want %d", what, keeper.held.Load(), want)
+			}
+		}
+	}
+	const me = "Authorization: Bearer a"
+	c := dial(t, address)
+	for what, text := range map[string]string{
+		"answered": postText(ping, me), "no JSON-RPC": postText("{}", me), "a path that is not there": strings.Replace(postText(ping, me), "/mcp", "/none", 1),
+		"media type": strings.Replace(postText(ping, me), "application/json\r\nAccept", "text/plain\r\nAccept", 1),
+		"deleted":    "DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n" + me + "\r\n\r\n",
+	} {
+		c.send(text).body()
+		wants(what, 0)
+	}
+	dial(t, address).send(postText(`{"jsonrpc":"2.0","id":1,"method":"panic"}`, me)).body()
+	wants("panicked", 0)
+
+	stream := dial(t, address).send("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n" + me + "\r\n\r\n")
+	stream.response()
+	wants("stream", 1)
+	gone := dial(t, address).send(postText(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, me))
+	wants("waiting", 2)
+	exchanges.All()[0].OnGone(func() {})
+	gone.Close()
+	wants("left", 1)
+	if r, _ := c.send(postText(`{"jsonrpc":"2.0","id":1,"method":"away"}`, me)).body(); r.StatusCode != 202 {
+		t.Errorf("%d", r.StatusCode)
+	}
+	wants("answered elsewhere", 2)
+	exchanges.All()[1].Answer(protocol.Message{Frame: []byte(pong)})
+	wants("answered there", 1)
+	stream.Close()
+	wants("stream left", 0)
+
+	keeper.full.Store(true)
+	r, body := c.send(postText(ping, me)).body()
+	if r.StatusCode != 503 || r.Header.Get("Retry-After") != "2" || !strings.Contains(body, "OVERLOADED") {
+		t.Errorf("%d %v %s", r.StatusCode, r.Header, body)
+	}
+}
+
+// Whoever connects and says nothing makes room for others.
+func TestStrangersMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		few := testLimits
+		few.unknown = 3
+		connect, s := servePipes(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, few)
+		known := connect()
+		known.send(postText(ping, "Authorization: Bearer a")).body()
+		var silent []*rawClient
+		for range 10 {
+			silent = append(silent, connect())
+			synctest.Wait()
+		}
+		if open, _ := s.Connections(); open != 4 {
+			t.Errorf("%d connections are open, want 3 strangers and one that is known", open)
+		}
+		for _, c := range silent[:7] {
+			c.closed()
+		}
+		if _, body := silent[9].send(postText(ping, "Authorization: Bearer b")).body(); body != result("b") {
+			t.Error(body)
+		}
+		if _, body := known.send(postText(ping, "Authorization: Bearer a")).body(); body != result("a") {
+			t.Error(body)
+		}
+	})
+}
+
+func TestAttack93ReboundHost(t *testing.T) {
+	_, address := serve(t, handlerFunc{post: echo}, Options{}, testLimits)
+	for host, want := range map[string]int{"localhost": 200, address: 200, "evil.example": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example:80": 403, "192.0.2.1": 403} {
+		if r, _ := dial(t, address).send(strings.Replace(postText(ping), "Host: localhost", "Host: "+host, 1)).body(); r.StatusCode != want {
+			t.Errorf("Host %s: %d, want %d", host, r.StatusCode, want)
+		}
+	}
+}
+
+func TestAttack94OriginNullOrSuffix(t *testing.T) {
+	_, address := serve(t, handlerFunc{post: echo}, Options{AllowedOrigins: []string{"https://app.example"}}, testLimits)
+	_, port, _ := strings.Cut(address, ":")
+	for origin, want := range map[string]int{
+		"https://app.example": 200, "http://localhost:" + port: 200,
+		"null": 403, "": 403, "https://app.example.evil": 403, "https://evilapp.example": 403, "https://app.example:444": 403,
+		"http://localhost:" + port + ".evil.example": 403, "http://evil-localhost": 403, "http://evil.localhost": 403, "file://localhost": 403,
+	} {
+		if r, _ := dial(t, address).send(postText(ping, "Origin: "+origin)).body(); r.StatusCode != want {
+			t.Errorf("Origin %q: %d, want %d", origin, r.StatusCode, want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+//go:build unix
+
+package downstream
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestAttack97HalfOpenTLS: ten thousand begin a handshake, or a request, and say no more. Who is there already hardly feels it, who comes finds room,
+// and of the silent ones no more are kept than maxUnknown.
+func TestAttack97HalfOpenTLS(t *testing.T) {
+	attackers := 10_000
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if most := int(limit.Cur) - maxUnknown - 500; attackers > most { // both sides are in this process
+		t.Logf("%d attackers instead of %d: there may be %d open files", most, attackers, limit.Cur)
+		attackers = most
+	}
+	if attackers <= 2*maxUnknown {
+		t.Skipf("SKIPPED: %d open files are too few for this attack; raise ulimit -n", limit.Cur)
+	}
+	long := testLimits
+	long.header = time.Minute
+	s, address, connect := serveTLS(t, handlerFunc{post: echo}, Options{Admission: newDoorkeeper()}, long)
+	good := connect()
+	call := func(c *rawClient) time.Duration {
+		began := time.Now()
+		if _, body := c.send(postText(ping, "Authorization: Bearer a")).body(); body != pong {
+			t.Fatal(body)
+		}
+		return time.Since(began)
+	}
+	call(good)
+	quiet := percentile99(500, func() time.Duration { return call(good) })
+
+	hello, first := clientHello(t), make([]net.Conn, 0, attackers)
+	defer func() {
+		for _, c := range first {
+			c.Close()
+		}
+	}()
+	for i := range attackers {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatalf("attacker %d: %v", i, err)
+		}
+		first = append(first, c)
+		switch i % 3 {
+		case 0: // not a word
+		case 1:
+			io.WriteString(c, string(hello[:len(hello)/2]))
+		case 2: // the server does its part of the handshake, and waits
+			io.WriteString(c, string(hello))
+		}
+	}
+	attacked := percentile99(500, func() time.Duration { return call(good) })
+	fresh := call(connect())
+	open, _ := s.Connections()
+	t.Logf("p99 of a good client: %v, with %d attackers %v (× %.2f); a new client's first call %v; %d connections are kept",
+		quiet, attackers, attacked, float64(attacked)/float64(quiet), fresh, open)
+	if open > maxUnknown+10 {
+		t.Errorf("%d connections are kept, want at most %d silent ones", open, maxUnknown)
+	}
+	if attacked > quiet*3/2+5*time.Millisecond { // what other tests do at the same time must not fail this one
+		t.Errorf("p99 was %v and is %v", quiet, attacked)
+	}
+}
+
+func percentile99(n int, measure func() time.Duration) time.Duration {
+	times := make([]time.Duration, n)
+	for i := range times {
+		times[i] = measure()
+	}
+	slices.Sort(times)
+	return times[n*99/100]
+}
+
+// clientHello is what a client says first.
+func clientHello(t *testing.T) []byte {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	go tls.Client(theirs, &tls.Config{ServerName: "localhost"}).Handshake()
+	buffer := make([]byte, 4096)
+	n, err := ours.Read(buffer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return buffer[:n]
+}
