@@ -38,12 +38,12 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	// The same record for a server elsewhere is not used.
 	elsewhere := again
 	elsewhere.Login.Lane, elsewhere.Agent = "elsewhere", agentOf(t, "https://other.example/mcp", grant.Config{})
-	if h = w.spawn(elsewhere); w.settled(h) != "none" || h.Authorization() != "" {
+	if h = w.spawn(elsewhere); settled(h) != "none" || h.Authorization() != "" {
 		t.Error("a token is sent to a server that it is not for")
 	}
 }
 
-func (w *world) settled(h *Handle) string {
+func settled(h *Handle) string {
 	reply := make(chan any, 1)
 	h.Actor().Tell(message.Inspect{Reply: func(part any) { reply <- part }})
 	r, _ := (<-reply).(message.LoginReport)
@@ -82,7 +82,7 @@ func TestLoginOfAnotherProcessIsTakenOver(t *testing.T) {
 	other := w.opts
 	other.Login.Lane, other.Kept = "other", kept
 	h := w.spawn(other)
-	w.settled(h)
+	settled(h)
 	w.issuer.Revoke(false)
 	if status, v := w.get(w.handle); status != http.StatusOK {
 		t.Fatalf("%d, %+v", status, v)

@@ -101,7 +101,7 @@ func (e *NetworkError) Error() string { return e.Op + ": " + e.Err.Error() }
 
 func (e *NetworkError) Unwrap() error { return e.Err }
 
-// Temporary: nothing was said that would count.
+// Temporary reports that the same may succeed later: nothing was said that would count.
 func (*NetworkError) Temporary() bool { return true }
 
 // Temporary reports whether the same may succeed later without anybody doing anything.

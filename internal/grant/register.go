@@ -30,7 +30,7 @@ const noClientHint = "register a client there by hand, and set auth.clientId (an
 // Register says who we are at an authorization server: what the operator registered, else the document that describes us where such are read,
 // else a client that is registered now for that redirect URI. known are clients that were registered before; one that fits is used again.
 func (a *Agent) Register(ctx context.Context, site *Site, redirectURI string, known ...Client) (Client, error) {
-	if c, ok := a.ownClient(site, redirectURI); ok {
+	if c, ok := a.ownClient(site); ok {
 		return c, nil
 	}
 	for _, c := range known {
@@ -45,7 +45,7 @@ func (a *Agent) Register(ctx context.Context, site *Site, redirectURI string, kn
 }
 
 // ownClient is who we are without asking anybody.
-func (a *Agent) ownClient(site *Site, redirectURI string) (Client, bool) {
+func (a *Agent) ownClient(site *Site) (Client, bool) {
 	switch c := a.Config; {
 	case c.ClientID != "":
 		return Client{Issuer: site.Issuer, ID: c.ClientID, Secret: c.Secret, Method: methodOf(site, c.Secret)}, true

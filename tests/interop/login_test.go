@@ -140,7 +140,7 @@ func agentFor(t *testing.T, serverURL string, c grant.Config) *grant.Agent {
 // audience says for which resource an access token is: of a JWT its aud, of an opaque one what the issuer says of it.
 func audience(t *testing.T, issuer, token string) string {
 	t.Helper()
-	raw := []byte{}
+	var raw []byte
 	if parts := strings.Split(token, "."); len(parts) == 3 {
 		raw, _ = base64.RawURLEncoding.DecodeString(parts[1])
 	} else {
