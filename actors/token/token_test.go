@@ -261,3 +261,19 @@ func TestStoppingAnswers(t *testing.T) {
 }
 
 var _ kernel.Logic = (*shell)(nil)
+
+// An authorization server that has forgotten us is registered at anew.
+func TestForgottenRegistration(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	began := w.begin("ada")
+	answer := w.issuer.Approve(t, began.URL)
+	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "invalid_client" })
+	if done := w.finish("ada", answer); done.Err == nil || done.Hint == "" {
+		t.Fatalf("got %v", done.Err)
+	}
+	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "" })
+	w.logIn()
+	if n := len(w.issuer.Seen("/register")); n != 2 {
+		t.Errorf("registered %d times", n)
+	}
+}
