@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring
+.PHONY: help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ lint: ## staticcheck, revive and errcheck, in the versions go.mod pins
 	go tool staticcheck ./...
 	go tool revive -set_exit_status -config revive.toml ./...
 	go tool errcheck -ignoretests -exclude errcheck.txt ./...
+
+proxy: ## the gateway behind nginx, whose connections several users share (needs nginx, or NGINX_PROGRAM=path)
+	PROXY=needed go test -count=1 -v ./tests/proxy
 
 cross: ## builds and vets for darwin and windows
 	GOOS=darwin go build -o /dev/null ./cmd/goblin-actor

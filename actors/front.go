@@ -27,6 +27,7 @@ func (f front) Post(x *downstream.Exchange) {
 	}
 	admitted, refusal := f.entrance.Load().Admit(&x.Origin, x)
 	if refusal != nil {
+		f.recordRefusal(&x.Origin, x.Frame.MethodText(), refusal)
 		if messages { // HTTP+SSE: what is refused here is never answered on the stream
 			refusal.Status = max(refusal.Status, 400)
 		}
@@ -63,6 +64,7 @@ func (f front) Post(x *downstream.Exchange) {
 func (f front) Open(stream *downstream.EventStream) {
 	admitted, refusal := f.entrance.Load().Admit(&stream.Origin, nil)
 	if refusal != nil {
+		f.recordRefusal(&stream.Origin, "stream", refusal)
 		refusal.RefuseStream(stream)
 		return
 	}
@@ -87,6 +89,7 @@ func (f front) Open(stream *downstream.EventStream) {
 func (f front) Delete(x *downstream.Exchange) {
 	admitted, refusal := f.entrance.Load().Admit(&x.Origin, nil)
 	if refusal != nil {
+		f.recordRefusal(&x.Origin, "end", refusal)
 		refusal.Refuse(x, protocol.EraLegacy)
 		return
 	}
@@ -147,6 +150,7 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 	}
 	admitted, refusal := f.admit(&x.Origin, x)
 	if refusal != nil {
+		f.recordRefusal(&x.Origin, x.Frame.MethodText(), refusal)
 		refusal.Refuse(x, era)
 		return
 	}

@@ -28,6 +28,7 @@ import (
 	"goblin-actor/actors/registry"
 	"goblin-actor/actors/session"
 	"goblin-actor/actors/store"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/masterkey"
@@ -67,6 +68,8 @@ type Gateway struct {
 	metrics *status.Metrics
 	changes *status.CatalogChanges
 	budget  *stream.Budget
+	audit   *audit.Log
+	state   string // path of the state file
 	links   *backend.Links
 	logins  *logins
 
@@ -95,10 +98,14 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		changes: status.NewCatalogChanges(),
 		budget:  stream.NewBudget(cfg.Limits.MaxBufferedBytes),
 		links:   &backend.Links{},
+		state:   o.State,
 		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
 		node:    rand.Text(),
 	}
 	g.entrance.Store(&edge.Entrance{})
+	if err := g.startAudit(cfg, o); err != nil {
+		return nil, err
+	}
 	names, _ := cfg.Project("")
 	g.admitTo(names)
 	g.admitLocal(policy.Compile(cfg.Policy))
@@ -108,8 +115,9 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		return &gateway{Options: o, Gateway: g, state: newState(cfg, self.Reference())}
 	})
 	if g.self.IsZero() {
-		return nil, ErrStopped
+		return nil, errors.Join(ErrStopped, g.audit.Close())
 	}
+	g.audit.Notify(func(m audit.Mark) { g.self.Tell(message.RememberAudit{Mark: m}) })
 	return g, nil
 }
 
@@ -142,7 +150,10 @@ func (g *Gateway) Apply(ctx context.Context, cfg *config.Config) error {
 }
 
 // ReloadFailed tells the status why a newer configuration is not in force. The next Reload ends that.
-func (g *Gateway) ReloadFailed(err error) { g.self.Tell(message.ReloadFailed{Reason: err.Error()}) }
+func (g *Gateway) ReloadFailed(err error) {
+	g.self.Tell(message.ReloadFailed{Reason: err.Error()})
+	g.audit.Record(audit.Record{Event: audit.EventReload, Outcome: "failed", Detail: err.Error()})
+}
 
 // Listening tells the status where the gateway is reached.
 func (g *Gateway) Listening(addresses []string) {
@@ -158,7 +169,7 @@ func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 		if s == nil {
 			return nil, ErrStopped
 		}
-		return s, nil
+		return g.withAudit(s), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -180,7 +191,7 @@ func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 	if waitErr := g.links.Wait(ctx); waitErr != nil {
 		err = errors.Join(err, fmt.Errorf("wait for servers to end: %w", waitErr))
 	}
-	return err
+	return errors.Join(err, g.endAudit())
 }
 
 // gateway is the shell of the gateway actor: it spawns what step wants spawned.
@@ -295,6 +306,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		g.logins.remember(a.key, a.value)
 	case abandonLogin:
 		a.do()
+	case auditSettings, auditRemembered, auditReloaded:
+		g.auditAct(self, a)
 	case admitTo:
 		g.admitTo(a.projects)
 	case admitLocal:
@@ -341,6 +354,7 @@ func (g *Gateway) Principals(changed map[string]*identity.Principal) {
 		maps.Copy(newest, changed)
 		e.Newest, e.Epoch = newest, e.Epoch+1
 	})
+	g.recordPrincipals(changed)
 	g.self.Tell(message.Principals{Newest: e.Newest, Epoch: e.Epoch})
 }
 
@@ -357,7 +371,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 	g.sealer.Store(sealer)
 	for number := range g.desks {
 		ref := desk.Spawn(self, desk.Options{
-			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Version: g.Version, Sealer: sealer, Registry: g.state.registry,
+			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Version: g.Version, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})
 		self.Next(deskStarted{ref})
@@ -368,7 +382,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
 		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect, Version: g.Version,
-		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Log: g.Log,
+		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Audit: g.audit, Log: g.Log,
 	}
 	switch {
 	case a.stdio != nil:

@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
 )
@@ -33,14 +34,18 @@ func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 	g.self.Tell(message.AnswerLogin{Login: message.LoginKey(a.Login), Finish: message.FinishLogin{
 		Who: identity.IDOf(a.Who), State: a.State, Code: a.Code, Issuer: a.Issuer, Error: a.Error, Description: a.Detail, Reply: reply,
 	}})
-	return loginFinished(ctx, reply)
+	err := loginFinished(ctx, reply)
+	g.recordLogin(audit.EventLogin, a.Who, a.Login.Entry, err)
+	return err
 }
 
 // Logout implements login.Gateway.
 func (g *Gateway) Logout(ctx context.Context, w login.Wish) error {
 	reply := make(chan message.LoginFinished, 1)
 	g.self.Tell(message.WantLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, End: &message.EndLogin{Reply: reply}})
-	return loginFinished(ctx, reply)
+	err := loginFinished(ctx, reply)
+	g.recordLogin(audit.EventLogout, w.Who, w.Server, err)
+	return err
 }
 
 func loginFinished(ctx context.Context, reply <-chan message.LoginFinished) error {

@@ -34,6 +34,25 @@ func projects(names ...string) func(*identity.Principal) {
 	return func(p *identity.Principal) { p.Projects = append([]string{}, names...) }
 }
 
+// soon is the next event that has data; "" when none comes in a while.
+func (s *events) soon() string {
+	said := make(chan string, 1)
+	go func() {
+		for {
+			if e := s.next(); e.data != "" || !e.ok {
+				said <- e.data
+				return
+			}
+		}
+	}()
+	select {
+	case data := <-said:
+		return data
+	case <-time.After(5 * time.Second):
+		return ""
+	}
+}
+
 // What a token loses is lost to its sessions and streams too: with its next message, and at once where it is known before.
 func TestAttack41DemotedTokenKeepsNothing(t *testing.T) {
 	for what, tells := range map[string]bool{"with the next message": false, "at once": true} {
@@ -56,7 +75,7 @@ func TestAttack41DemotedTokenKeepsNothing(t *testing.T) {
 		if tells {
 			w.changed(who)
 			for name, s := range map[string]*events{"session": stream, "listen": modernStream} {
-				if got := s.data(); !strings.Contains(got, "notifications/tools/list_changed") {
+				if got := s.soon(); !strings.Contains(got, "notifications/tools/list_changed") {
 					t.Errorf("%s, the %s stream: %s", what, name, got)
 				}
 			}
@@ -72,7 +91,7 @@ func TestAttack41DemotedTokenKeepsNothing(t *testing.T) {
 			t.Errorf("%s, modern: %s", what, got.body)
 		}
 		if got := stream; !tells {
-			if data := got.data(); !strings.Contains(data, "notifications/tools/list_changed") {
+			if data := got.soon(); !strings.Contains(data, "notifications/tools/list_changed") {
 				t.Errorf("%s, its stream: %s", what, data)
 			}
 		}
@@ -319,4 +338,29 @@ func TestStatusTellsWho(t *testing.T) {
 	close(say)
 	<-done
 	<-done
+}
+
+// What a server says on a principal's own connection is for the sessions of that principal.
+func TestLogsOnAPrincipalsConnection(t *testing.T) {
+	server := &actortest.Server{Tools: []string{"a"}, Logging: true}
+	w := serveWeb(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
+		withAuth(c)
+		c.Servers[0].Isolation, c.Servers[0].MaxBackends = "principal", 4
+	})
+	streams := map[string]*events{}
+	for _, name := range []string{"alice", "bob"} {
+		id := w.opens(name, "/mcp")
+		streams[name], _ = w.listen("/mcp", by(name, "Mcp-Session-Id", id)...)
+		if name == "alice" {
+			w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_a"}}`, by(name, "Mcp-Session-Id", id)...)
+		}
+	}
+	_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"of alice's files"}}`))
+	if got := streams["alice"].soon(); !strings.Contains(got, "of alice's files") {
+		t.Errorf("alice is told %q", got)
+	}
+	server.SetTools(true, "a", "b")
+	for got := streams["bob"].data(); !strings.Contains(got, "list_changed"); got = streams["bob"].data() {
+		t.Errorf("bob is told %s", got)
+	}
 }

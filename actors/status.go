@@ -99,13 +99,17 @@ func short(s string) string {
 // Act does what an operator asks for and returns at once: status.ErrNotThere when there is no such server or call,
 // status.ErrUnknownVerb for another verb.
 func (g *Gateway) Act(ctx context.Context, a status.Action) error {
+	var err error
 	switch a.Verb {
 	case status.Restart:
-		return g.restart(ctx, a.Server)
+		err = g.restart(ctx, a.Server)
 	case status.Cancel:
-		return g.abort(a.Call)
+		err = g.abort(a.Call)
+	default:
+		return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
 	}
-	return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
+	g.recordAct(string(a.Verb), a.Server, a.Call, err)
+	return err
 }
 
 // restart makes the connections of a server anew, or those of one member of a group.

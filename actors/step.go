@@ -105,13 +105,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		for _, ref := range s.sessions.All() {
 			out = append(out, kernel.Tell(ref, m))
 		}
-	case message.ServerLog: // it may be about anybody's calls
-		if s.config.Auth.On() {
-			return out
-		}
-		for _, ref := range s.sessions.All() {
-			out = append(out, kernel.Tell(ref, m))
-		}
+	case message.ServerLog:
+		return s.serverLog(m, out)
 	case message.Published:
 		was := s.snapshot
 		s.snapshot = m.Snapshot
@@ -128,7 +123,11 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		for key, value := range m.Tokens {
 			out = append(out, kernel.Act(rememberToken{key, value}))
 		}
-		return s.begin(out)
+		return s.begin(s.remembered(m, out))
+	case message.RememberAudit:
+		return append(out, kernel.Tell(s.store, m))
+	case auditFailed:
+		return s.auditFailed(m, out)
 	case message.RememberCatalog:
 		return s.rememberCatalog(m, out)
 	case registryStarted:

@@ -22,6 +22,17 @@ func nothing() *Picture {
 	return &Picture{Snapshot: &status.Snapshot{}, Items: &status.Items{}}
 }
 
+// whose is a client with whoever uses it, where clients are asked who they are.
+func whose(who, client string) string {
+	switch {
+	case who == "":
+		return client
+	case client == "":
+		return who
+	}
+	return who + ": " + client
+}
+
 // client names the client behind a session for people.
 func (p *Picture) client(session string) string {
 	for i := range p.Sessions {

@@ -27,7 +27,7 @@ var callsKind = &Kind{
 
 func callRow(p *Picture, c status.Call, i int) Row {
 	health := callHealth(c, p.Now)
-	client := cmp.Or(c.Client, p.client(c.Session), c.Session)
+	client := whose(c.Who, cmp.Or(c.Client, p.client(c.Session), c.Session))
 	waits := waitsFor(c, client)
 	left := until(c.Deadline, p.Now)
 	if c.State == "parked" {

@@ -32,10 +32,10 @@ func sessionRow(p *Picture, s status.Session, id string) Row {
 	}
 	return Row{
 		ID: id, Session: s.ID, Health: health,
-		Cells: []Cell{text(id), text(s.Client), text(s.Protocol), text(via(s)), count(s.InFlight), count(s.Streams), ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
+		Cells: []Cell{text(id), text(whose(s.Who, s.Client)), text(s.Protocol), text(via(s)), count(s.InFlight), count(s.Streams), ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
 		Detail: func() []Field {
 			return fields(
-				Field{"session", s.ID + " (the first characters; the whole is a secret)"}, Field{"client", s.Client}, Field{"project", s.Project}, Field{"protocol", s.Protocol},
+				Field{"session", s.ID + " (the first characters; the whole is a secret)"}, Field{"client", s.Client}, Field{"who", s.Who}, Field{"project", s.Project}, Field{"protocol", s.Protocol},
 				Field{"transport", s.Transport}, Field{"since", instant(s.Since)}, Field{"last heard", instant(s.LastSeen)},
 				Field{"calls running", strconv.Itoa(s.InFlight)}, Field{"streams open", strconv.Itoa(s.Streams)},
 			)

@@ -180,6 +180,8 @@ func (v *View) Trusts(server *Server) bool {
 // ToolRate returns how often one principal with the view's rights may call a tool; zero = as often as it likes.
 func (v *View) ToolRate(e *Entry) (rate config.Rate) {
 	switch {
+	case v.report != nil: // whoever asks knows that it is only reported
+		return v.report.ToolRate(e)
 	case v.scope == nil || e.Kind != protocol.Tools:
 		return rate
 	case v.scope.parts != nil:

@@ -40,11 +40,11 @@ func (q *search) affords(server *Server, effort int) bool {
 
 // matches reports whether the URI is an expansion of the template, and one its server's rules and the view let through.
 func (q *search) matches(it *item, original string) bool {
-	if q.view.entry(it) == nil || !q.view.admits(it.server, it.own, original) {
+	if q.view.entry(it) == nil {
 		return false
 	}
 	effort := it.template.Effort(original)
-	return effort > 0 && q.affords(it.server, effort) && it.template.Match(original) && it.judge.Admits(it.own, original)
+	return effort > 0 && q.affords(it.server, effort) && it.template.Match(original) && it.judge.Admits(it.own, original) && q.view.admits(it.server, it.own, original)
 }
 
 // veil is the fault when what the URI means is not for clients of the view: it means nothing else then.

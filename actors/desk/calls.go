@@ -121,10 +121,11 @@ func (s *state) done(now time.Time, m message.Done, out []kernel.Effect) []kerne
 
 // effect carries out what a call's step wants done.
 func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
+	first := len(out)
 	switch e.Kind {
 	case call.Deliver:
 		out = s.deliver(now, v, &e.Frame, out)
-		return append(edge.ReadRefused(&v.Call, &e.Frame, out), edge.CountAnswered(now, &v.Call, &e.Frame))
+		return s.noted(v, nil, first, append(edge.ReadRefused(&v.Call, &e.Frame, out), edge.CountAnswered(now, &v.Call, &e.Frame)))
 	case call.Fail:
 		e.Fault = edge.NamingTool(e.Fault, &v.Call)
 		for _, x := range v.exchanges {
@@ -133,14 +134,14 @@ func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.
 		if len(v.exchanges) == 0 && v.round > 0 {
 			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, fault: e.Fault}, out)
 		}
-		return append(out, edge.CountUnanswered(now, &v.Call, edge.OutcomeOf(e.Fault)))
+		return s.noted(v, e.Fault, first, append(out, edge.CountUnanswered(now, &v.Call, edge.OutcomeOf(e.Fault))))
 	case call.Cancel:
 		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
 	case call.Forget:
 		for _, x := range v.exchanges {
 			out = append(out, kernel.Act(edge.Accept{X: x}))
 		}
-		return append(out, edge.CountUnanswered(now, &v.Call, status.OutcomeCancelled))
+		return s.noted(v, nil, first, append(out, edge.CountUnanswered(now, &v.Call, status.OutcomeCancelled)))
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
@@ -27,6 +28,7 @@ type Options struct {
 	Registry kernel.Reference
 	Gateway  kernel.Reference
 	Metrics  *status.Metrics
+	Audit    *audit.Log // nil = there is none
 	Log      *slog.Logger
 }
 
@@ -55,6 +57,7 @@ func (d *desk) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	if in, ok := msg.(message.Visit); ok {
 		d.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw))
 	}
+	d.state.audit = d.Audit.Flags()
 	return step(d.state, now, msg, out)
 }
 
@@ -72,16 +75,21 @@ type (
 	windowOver struct{ seq, gen uint64 } // questions that belong together have come
 	graceOver  struct{ seq, gen uint64 } // nobody came back for a call whose clients left
 	tidy       struct{}                  // old outcomes may go
+	replied    struct{}                  // replies that waited for the audit log have been sent
 )
+
+// Class: a desk that drains waits for it.
+func (replied) Class() kernel.Class { return kernel.Outcome }
+
+// ReplySize is that of the frame.
+func (r relayError) ReplySize() int { return len(r.frame) }
 
 func (d *desk) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case edge.Answer, edge.AnswerPieces, edge.Ahead, edge.Accept:
-		edge.Perform(d.Metrics, a)
-	case relayError:
-		a.x.Refuse(a.status, a.frame, 0)
-	case edge.Refuse:
-		message.RefuseModern(a.X, a.Fault)
+	case edge.Answer, edge.AnswerPieces, edge.Ahead, edge.Accept, relayError, edge.Refuse:
+		reply(d.Metrics, a)
+	case edge.Audited:
+		d.note(self, a)
 	case edge.Watch:
 		me := self.Reference()
 		a.X.OnGone(func() { me.Tell(edge.Departed{Seq: a.Seq, X: a.X}) })

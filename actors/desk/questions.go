@@ -89,14 +89,14 @@ func (s *state) comeBack(now time.Time, m message.Visit, out []kernel.Effect) []
 	caller := s.callerOf(m)
 	digest := digestOf(&x.Frame, &x.Params)
 	if state.Node != s.node || state.Check(caller.Principal, caller.View.Project, x.Frame.M.String(), digest) != nil {
-		return append(out, kernel.Act(edge.Refuse{X: x, Fault: badStateFault()}))
+		return s.refused(m, badStateFault(), out)
 	}
 	v := s.calls[state.Call]
 	if v == nil {
 		return s.replayOutcome(state, digest, &caller, x, out)
 	}
 	if v.digest != digest || v.caller.Principal != caller.Principal || v.caller.View.Project != caller.View.Project {
-		return append(out, kernel.Act(edge.Refuse{X: x, Fault: badStateFault()}))
+		return s.refused(m, badStateFault(), out)
 	}
 	v.exchanges = append(v.exchanges, x)
 	v.ID = x.Frame.IDBytes()

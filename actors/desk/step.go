@@ -2,7 +2,6 @@ package desk
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -10,6 +9,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
@@ -33,6 +33,8 @@ type state struct {
 	gatewayVersion string
 	info           []byte // ServerInfo, raw JSON
 	sealer         *seal.Sealer
+	audit          audit.Flags // what the audit log wants now
+	unsent         int         // answers that wait for it
 	registry       kernel.Reference
 	owner          kernel.Reference
 	self           kernel.Reference
@@ -73,8 +75,9 @@ type heldCall struct {
 	server    *catalog.Server
 	who       *identity.Principal // whose it is; nil = identity.Local
 	caller    message.Caller
-	client    string   // name of the client for people; made when somebody looks first
-	digest    [32]byte // of what it asks; made when the first state is sealed
+	record    *audit.Record // for the audit log; nil = it wants none
+	client    string        // name of the client for people; made when somebody looks first
+	digest    [32]byte      // of what it asks; made when the first state is sealed
 
 	round       uint32                 // of the state that was given out last; 0 = none
 	questions   map[string]message.Ask // open questions by the key the client knows them by
@@ -156,6 +159,8 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 		return edge.Fired(&s.clock, now, m, s.calls, tick, out)
 	case levelDue:
 		return s.levelDue(out)
+	case replied:
+		s.unsent--
 	case tidy:
 		return s.tidy(now, out)
 	case message.Principals:
@@ -184,8 +189,11 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
-// waitedFor reports whether somebody waits for the answer to a call. A parked call waits for its client, who may never come.
+// waitedFor reports whether somebody waits for the answer to a call, or it for the audit log. A parked call waits for its client, who may never come.
 func (s *state) waitedFor() bool {
+	if s.unsent > 0 {
+		return true
+	}
 	for _, v := range s.calls {
 		if len(v.exchanges) > 0 {
 			return true
@@ -234,7 +242,7 @@ func (s *state) report() message.SessionReport {
 			v.client = cmp.Or(edge.ClientName(v.caller.ClientInfo), "client without name")
 		}
 		r.Calls = append(r.Calls, status.Call{
-			ID: fmt.Sprintf("desk/%d/%d", s.number, message.NumberAtDesk(seq)), Session: "desk", Client: v.client, Who: message.NameOf(v.who), Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Ends(),
+			ID: s.shown(seq), Session: "desk", Client: v.client, Who: message.NameOf(v.who), Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Ends(),
 		})
 	}
 	return r

@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -41,7 +42,7 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 	case protocol.OwnerTasks:
 		t, fault := taskTarget(view, x, edge.TaskIDs{Sealer: s.sealer, Principal: m.Principal()})
 		if fault != nil {
-			return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
+			return s.refused(m, fault, out)
 		}
 		return s.call(now, m, view, t, out)
 	}
@@ -80,7 +81,7 @@ func (s *state) callItem(now time.Time, m message.Visit, view *catalog.View, out
 		fault = s.checkHeaders(t, m.Exchange)
 	}
 	if fault != nil {
-		return append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: fault}))
+		return s.refused(m, fault, out)
 	}
 	return s.call(now, m, view, t, out)
 }
@@ -154,11 +155,14 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 	caller := s.callerOf(m)
 	use := s.clients[caller.ClientKey] // nil = it has no call
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
-		return append(out, kernel.Act(edge.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}}))
+		return s.refused(m, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
+	}
+	if fault := edge.Unaudited(s.audit); fault != nil {
+		return s.refused(m, fault, out)
 	}
 	r, fault := t.Request(x, caller)
 	if fault != nil {
-		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
+		return s.refused(m, fault, out)
 	}
 	r.Modern = true
 	if m.State != nil {
@@ -170,7 +174,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 	var places []byte
 	if m.State != nil {
 		if fault := s.unwrap(m.State, r); fault != nil {
-			return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault}))
+			return s.refused(m, fault, out)
 		}
 		places = visitedIn(m.State)
 	}
@@ -189,6 +193,10 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 	s.calls[seq] = v
 	s.byID[v.requester(x)] = seq
 	out = append(out, kernel.Act(edge.Watch{X: x, Seq: seq}))
+	v.record = edge.RecordOf(s.audit, x, &v.Call, m.View.Project, t.Denied)
+	if v.record != nil && s.audit.Has(audit.Both) {
+		out = edge.AuditBegin(v.record, s.shown(seq), out)
+	}
 	out = s.clock.By(now, v.Deadline(), out)
 	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
 }

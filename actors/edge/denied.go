@@ -47,6 +47,11 @@ func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *p
 	return &Denied{Server: there.Server.Name, Item: there.Original, Method: x.Frame.M}
 }
 
+// DeniedIn says what of a resource that was looked for in the view, and found or not (fault), is a matter of policy; nil = nothing.
+func DeniedIn(view *catalog.View, x *downstream.Exchange, found catalog.Found, fault *protocol.Fault) *Denied {
+	return deniedIn(view, x, Target{Server: found.Server, Original: found.Original}, fault)
+}
+
 // CountDenied counts what was denied, and has it logged; nil = nothing was.
 func CountDenied(d *Denied, who *identity.Principal, key catalog.Key, out []kernel.Effect) []kernel.Effect {
 	if d == nil {

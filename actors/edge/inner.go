@@ -22,7 +22,7 @@ func Aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Targ
 	x, t, fault := aim(view, x)
 	t.Denied = deniedIn(view, x, t, fault)
 	if fault == nil && t.Entry != nil && !t.Server.Internal {
-		t.Rate = view.ToolRate(t.Entry)
+		t.Rate, t.reports = view.ToolRate(t.Entry), view.Reported() != nil
 	}
 	return x, t, fault
 }

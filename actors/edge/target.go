@@ -21,6 +21,7 @@ type Target struct {
 	Unlisted bool           // it is found only if its server has mentioned it
 	replica  int            // counted from 1; 0 = any
 	Rate     config.Rate    // how many calls of it one principal may make; zero = as many as it likes
+	reports  bool           // the policy only reports: a call too many is let through
 	Denied   *Denied        // what the policy has to do with what was found, or was not; nil = nothing
 	Home     *message.Home  // where the task that the request is about was made; nil = it is about none
 }
@@ -31,7 +32,7 @@ func (t *Target) Request(x *downstream.Exchange, caller message.Caller) (*messag
 	if fault != nil {
 		return nil, fault
 	}
-	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer, Rate: t.Rate,
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer, Rate: t.Rate, RateReports: t.reports,
 		Tenant: tenantOf(&t.Server.Rules, x, &caller)}
 	if original := protocol.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original

@@ -56,7 +56,8 @@ type Request struct {
 	Tenant *Tenant // whose connections it uses; nil = those that are for everybody
 	Prefer *Prefer // which replicas its client would rather have; nil = it does not say
 
-	Rate config.Rate // how many calls of the item one principal may make; zero = as many as it likes
+	Rate        config.Rate // how many calls of the item one principal may make; zero = as many as it likes
+	RateReports bool        // one too many is logged, and let through
 
 	Definition []byte // of the tool that is called, as its server gave it, where it matters whether it may be called twice
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -46,7 +47,13 @@ func mix[T string | []byte](sum uint64, text T) uint64 {
 	return sum
 }
 
-func laneFrom(sum uint64) uint32 { return max(1, uint32(sum>>laneShift)) }
+// laneFrom takes of a sum what every byte of the text has a say in: of FNV-1a alone the last ones hardly have one in the highest bits, and
+// principals may differ in nothing else.
+func laneFrom(sum uint64) uint32 {
+	sum = (sum ^ sum>>33) * 0xff51afd7ed558ccd // MurmurHash3, finalization
+	sum = (sum ^ sum>>33) * 0xc4ceb9fe1a85ec53
+	return max(1, uint32((sum^sum>>33)>>laneShift))
+}
 
 // maxClientInfo is how many bytes of what a client says of itself tell it from others.
 const maxClientInfo = 256
@@ -56,6 +63,9 @@ const maxClientInfo = 256
 func ClientOf(x *downstream.Exchange) (address string, info []byte) {
 	address = downstream.HostOf(x.Origin.Remote)
 	info = x.Params.MetaClientInfo.Of(x.Frame.Raw)
+	if x.Frame.M == protocol.MethodInitialize {
+		info = x.Params.ClientInfo.Of(x.Frame.Raw)
+	}
 	if len(info) == 0 || !onLoopback(address) {
 		return address, nil
 	}

@@ -180,9 +180,10 @@ func (u ResourcesUpdated) Key() any { return u }
 
 // ServerLog is a log line of a server that belongs to no call.
 type ServerLog struct {
-	Backend kernel.Reference // that has heard it
-	Server  string
-	Frame   protocol.Frame
+	Backend   kernel.Reference // that has heard it
+	Server    string
+	Frame     protocol.Frame
+	Principal string // whose connection it is; "" = one for everybody
 }
 
 func (ServerLog) Class() kernel.Class { return kernel.LogLine }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/audit"
 	"goblin-actor/protocol"
 )
 
@@ -46,6 +47,7 @@ type StateLoaded struct {
 	Catalogs map[string]*KnownCatalog // by a server's identity; immutable
 
 	Tokens map[string]Token // by the keys of RememberToken; whoever it is told to gives nothing of it to two
+	Audit  audit.Mark       // the newest signed line of the audit log; zero = none is known
 }
 
 func (StateLoaded) Class() kernel.Class { return kernel.Urgent }
@@ -66,3 +68,8 @@ type RememberCatalog struct {
 }
 
 func (RememberCatalog) Class() kernel.Class { return kernel.Outcome }
+
+// RememberAudit notes the newest signed line of the audit log: what the file has lost later, it had.
+type RememberAudit struct{ Mark audit.Mark }
+
+func (RememberAudit) Class() kernel.Class { return kernel.Outcome }

@@ -60,6 +60,7 @@ type state struct {
 	tenants      map[string]*tenant // by their keys; those that have connections
 	tending      bool               // a clock runs for their connections
 	mentions     mentions
+	rateTold     time.Time               // when it was last logged that somebody calls too often
 	rates        policy.Buckets[rateKey] // of the tools that someone's calls are limited of
 	logins       map[message.LoginKey]*login
 	loginWaits   map[message.CallRef]*waitsForLogin

@@ -17,8 +17,13 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	s.now = now
 	switch m := msg.(type) {
 	case message.Dispatch:
-		if fault := s.tooOften(now, m.Request); fault != nil {
+		switch fault := s.tooOften(now, m.Request); {
+		case fault == nil:
+		case !m.Request.RateReports:
 			return append(out, s.answer(m, fault))
+		case now.Sub(s.rateTold) >= time.Second:
+			s.rateTold = now
+			out = append(out, kernel.Log(slog.LevelInfo, "policy would refuse a call: too many", "who", m.Request.Caller.Principal, "item", m.Request.Item, "rate", m.Request.Rate.String()))
 		}
 		return s.dispatch(now, queued{Dispatch: m, since: now}, out)
 	case message.Ended:

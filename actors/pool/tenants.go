@@ -186,7 +186,7 @@ func (s *state) levelFor(sl *slot) protocol.Level {
 	return protocol.LevelNone
 }
 
-// logged passes on a line that belongs to no call: from a tenant's connection to its session alone.
+// logged passes on a line that belongs to no call: from a tenant's connection to its session, or its principal's sessions, alone.
 func (s *state) logged(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Backend)
 	switch {
@@ -196,7 +196,10 @@ func (s *state) logged(m message.ServerLog, out []kernel.Effect) []kernel.Effect
 		return append(out, kernel.Tell(s.gateway, m))
 	}
 	if t := s.tenants[sl.tenant.Key]; t != nil && !t.holder.IsZero() {
-		out = append(out, kernel.Tell(t.holder, m))
+		return append(out, kernel.Tell(t.holder, m))
+	}
+	if m.Principal = sl.tenant.Who; m.Principal != "" {
+		out = append(out, kernel.Tell(s.gateway, m))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	principals "goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 )
 
@@ -246,5 +247,23 @@ func TestForwardedHeadersOfAConnection(t *testing.T) {
 	}
 	if other[0].entry.Headers["Authorization"] != "bob" || w.s.server.Headers["authorization"] != "ours" {
 		t.Error("the second sends something else")
+	}
+}
+
+// The connections of who is revoked end, and nobody else's: neither another principal's nor those for everybody.
+func TestConnectionsOfTheRevokedEnd(t *testing.T) {
+	w := isolated(t, 8)
+	for seq, who := range []string{"key:a", "key:b", ""} {
+		w.own("client of "+who, uint64(seq+1), func(r *message.Request) { r.Tenant.Who = who })
+	}
+	w.allReady()
+	w.step(message.Principals{Newest: map[string]*principals.Principal{"key:a": nil, "key:c": nil, "": nil}, Epoch: 1})
+	for who, want := range map[string]int{"key:a": 0, "key:b": 1, "": 1} {
+		if n := len(w.slotsOf("client of " + who)); n != want {
+			t.Errorf("%q has %d connections, want %d", who, n, want)
+		}
+	}
+	if w.s.leader() == nil {
+		t.Error("the one that lists for everybody has ended")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -31,7 +32,7 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 func (s *state) seek(x *downstream.Exchange, fault *protocol.Fault, out []kernel.Effect) ([]kernel.Effect, bool) {
 	out, fault, waits := s.seekers.Seek(x, s.view, x, fault, s.self, &s.seq, out)
 	if fault != nil {
-		return s.fault(x, fault, out), true
+		return s.refused(x, fault, out), true
 	}
 	return out, waits
 }
@@ -50,11 +51,14 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + edge.Printable(string(id), 100) + " is in use by a call in flight"}}))
 	}
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
-		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
+		return s.refused(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
+	}
+	if fault := edge.Unaudited(s.audit); fault != nil {
+		return s.refused(x, fault, out)
 	}
 	r, fault := t.Request(x, s.caller())
 	if fault != nil {
-		return s.fault(x, fault, out)
+		return s.refused(x, fault, out)
 	}
 	s.seq++
 	h := &heldCall{x: x, view: s.view, server: t.Server, Call: t.Call(s.seq, x, now, s.limits.ParkedCall)}
@@ -64,6 +68,10 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 	h.asTask, h.Limits.Patient = r.AsTask, r.Waits()
 	put(&s.calls, s.seq, h)
 	put(&s.byID, string(id), s.seq)
+	h.record = edge.RecordOf(s.audit, x, &h.Call, s.key.Project, t.Denied)
+	if h.record != nil && s.audit.Has(audit.Both) {
+		out = edge.AuditBegin(h.record, s.shown(h.Seq), out)
+	}
 	out = s.clock.By(now, h.Deadline(), out)
 	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }
@@ -107,6 +115,7 @@ func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.
 	if h.listing != nil {
 		return s.taskAnswered(h, e, out)
 	}
+	first := len(out)
 	switch e.Kind {
 	case call.Deliver:
 		frame, edits := &e.Frame, make([]protocol.Edit, 1, 2)
@@ -116,16 +125,16 @@ func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.
 			edits = edge.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
 		}
 		out = append(out, edge.AnswerEdited(h.x, frame, edits, frame.Memory))
-		return append(edge.ReadRefused(&h.Call, frame, out), edge.CountAnswered(now, &h.Call, frame))
+		return s.noted(h, nil, first, append(edge.ReadRefused(&h.Call, frame, out), edge.CountAnswered(now, &h.Call, frame)))
 	case call.Fail:
 		e.Fault = edge.NamingTool(e.Fault, &h.Call)
 		out = s.fault(h.x, e.Fault, out)
-		return append(out, edge.CountUnanswered(now, &h.Call, edge.OutcomeOf(e.Fault)))
+		return s.noted(h, e.Fault, first, append(out, edge.CountUnanswered(now, &h.Call, edge.OutcomeOf(e.Fault))))
 	case call.Cancel:
 		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
 	case call.Forget:
 		out = s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
-		return append(out, edge.CountUnanswered(now, &h.Call, status.OutcomeCancelled))
+		return s.noted(h, nil, first, append(out, edge.CountUnanswered(now, &h.Call, status.OutcomeCancelled)))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -27,6 +28,7 @@ type Options struct {
 	Gateway   kernel.Reference
 	Metrics   *status.Metrics
 	Budget    *stream.Budget // what is kept for a client that is away counts
+	Audit     *audit.Log     // nil = there is none
 	Log       *slog.Logger
 }
 
@@ -59,6 +61,7 @@ func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	if m, ok := msg.(message.Inbound); ok && s.state.isTheirs(m.Who) && !s.prepare(m.Exchange) {
 		return out
 	}
+	s.state.audit = s.Audit.Flags()
 	return step(s.state, now, msg, out)
 }
 
@@ -99,10 +102,12 @@ type (
 	openOver    struct{}               // sse: the client has had its time to initialize
 	streamsOver struct{ at time.Time } // of the client's streams: its credential may have expired
 	streamReady struct{ stream *downstream.EventStream }
+	replied     struct{}           // a reply that waited for the audit log has been sent
 	undelivered struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
 )
 
 func (undelivered) Class() kernel.Class { return kernel.Outcome }
+func (replied) Class() kernel.Class     { return kernel.Outcome }
 func (streamReady) Class() kernel.Class { return kernel.Outcome }
 
 func (s *session) Act(self kernel.Self, act any) {
@@ -119,6 +124,8 @@ func (s *session) Act(self kernel.Self, act any) {
 		a.Count(s.Metrics, s.Log)
 	case edge.CallOutcome:
 		a.Count(s.meter(a.Server), shortID(s.ID))
+	case edge.Audited:
+		s.note(self, a)
 	case push:
 		s.push(self, a)
 	case coalesced:
@@ -130,6 +137,22 @@ func (s *session) Act(self kernel.Self, act any) {
 	case endReplay:
 		s.endReplay()
 	}
+}
+
+// note hands a record to the audit log. Replies that wait for it are sent by the log: also when the session has ended meanwhile.
+func (s *session) note(self kernel.Self, a edge.Audited) {
+	if a.Replies == nil {
+		a.Note(s.Audit, shortID(s.ID), nil)
+		return
+	}
+	metrics, me := s.Metrics, self.Reference()
+	left := len(a.Replies)
+	a.Note(s.Audit, shortID(s.ID), func(reply any) {
+		edge.Perform(metrics, reply)
+		if left--; left == 0 {
+			me.Tell(replied{})
+		}
+	})
 }
 
 func (s *session) meter(server string) *status.ServerMetrics {

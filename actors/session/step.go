@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"time"
 
 	"goblin-actor/actors/call"
@@ -9,6 +8,7 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
@@ -29,6 +29,8 @@ type state struct {
 	revoked        bool                // it is nobody any more
 	alarm          time.Time           // when a streamsOver comes; zero = none does
 	key            catalog.Key
+	audit          audit.Flags // what the audit log wants now
+	unsent         int         // replies that wait for it
 	limits         config.Limits
 	gatewayVersion string
 	registry       kernel.Reference
@@ -87,6 +89,7 @@ type heldCall struct {
 	asTask  bool            // a tools/call that is to be done as a task
 	listing *taskListing    // it asks about a task on behalf of this; nil = the client's own call
 	row     int             // of the listing
+	record  *audit.Record   // for the audit log; nil = it wants none
 }
 
 func newState(o Options, self kernel.Reference) *state {
@@ -109,7 +112,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	switch m := msg.(type) {
 	case message.Inbound:
 		if !s.isTheirs(m.Who) {
-			return append(out, kernel.Act(notFound{m.Exchange}))
+			x := m.Exchange
+			return edge.AuditStranger(s.audit, m.Who, &x.Origin, x.Frame.MethodText(), append(out, kernel.Act(notFound{x})))
 		}
 		s.lastSeen = now
 		return s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out))
@@ -153,7 +157,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.published(now, m, out)
 	case message.StreamOpened:
 		if !s.isTheirs(m.Who) {
-			return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404}))
+			return edge.AuditStranger(s.audit, m.Who, &m.Stream.Origin, "stream", append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404})))
 		}
 		s.lastSeen = now
 		return s.streamOpened(now, m, s.renew(now, m.Who, m.Epoch, out))
@@ -164,11 +168,15 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.StreamClosed:
 		s.lastSeen = now
 		return s.streamClosed(m, out)
+	case replied:
+		s.unsent--
+		return s.leaveWhenDrained(out)
 	case undelivered:
 		return s.undelivered(m, out)
 	case message.EndSession:
 		if !s.isTheirs(m.Who) {
-			return append(out, kernel.Act(notFound{m.Exchange}))
+			x := m.Exchange
+			return edge.AuditStranger(s.audit, m.Who, &x.Origin, "end", append(out, kernel.Act(notFound{x})))
 		}
 		if refusal := edge.Belongs(m.Admitted, s.key, nil); refusal != nil {
 			return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
@@ -251,7 +259,7 @@ func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
-	if s.draining && len(s.calls) == 0 {
+	if s.draining && len(s.calls)+s.unsent == 0 {
 		return append(out, kernel.Leave())
 	}
 	return out
@@ -293,7 +301,7 @@ func (s *state) report() message.SessionReport {
 	for _, seq := range edge.SortedKeys(s.calls) {
 		h := s.calls[seq]
 		r.Calls = append(r.Calls, status.Call{
-			ID: fmt.Sprintf("session/%s/%d", shortID(s.id), seq), Session: shortID(s.id), Who: r.Session.Who, Server: h.Server, Method: h.Method.String(), Item: h.Item,
+			ID: s.shown(seq), Session: shortID(s.id), Who: r.Session.Who, Server: h.Server, Method: h.Method.String(), Item: h.Item,
 			State: string(h.State), Began: h.Began, Deadline: h.Ends(),
 		})
 	}

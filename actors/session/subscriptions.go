@@ -24,6 +24,9 @@ type subscribing struct {
 // means that somebody listens. Of an unknown URI no server is asked.
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
+	if !s.seekers.Again {
+		out = edge.CountDenied(edge.DeniedIn(s.view, x, found, fault), s.who, s.key, out)
+	}
 	if fault != nil {
 		out, _ = s.seek(x, fault, out)
 		return out

@@ -47,7 +47,7 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 	id, _ := protocol.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
 	t := s.tasks[id]
 	if t == nil || s.serverOf(t) == nil {
-		return s.fault(x, protocol.BadParams("Unknown task: "+edge.Printable(id, 300)), out)
+		return s.refused(x, protocol.BadParams("Unknown task: "+edge.Printable(id, 300)), out)
 	}
 	return s.call(now, x, edge.Target{Server: s.serverOf(t), Original: t.own, Span: x.Params.TaskID, Home: &t.home}, out)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
 )
 
 // batch is what is to be written. What is unknown, or nil, is deleted.
@@ -10,6 +11,7 @@ type batch struct {
 	eras     map[string]message.KnownEra
 	catalogs map[string]*message.KnownCatalog
 	tokens   map[string]keptToken
+	audit    audit.Mark // zero = nothing new is known
 }
 
 // keptToken is a login on its way to the file, and who hears of it.
@@ -19,13 +21,16 @@ type keptToken struct {
 }
 
 func newBatch() batch {
-	return batch{map[string]message.KnownEra{}, map[string]*message.KnownCatalog{}, map[string]keptToken{}}
+	return batch{eras: map[string]message.KnownEra{}, catalogs: map[string]*message.KnownCatalog{}, tokens: map[string]keptToken{}}
 }
 
-func (b batch) empty() bool { return len(b.eras)+len(b.catalogs)+len(b.tokens) == 0 }
+func (b batch) empty() bool { return len(b.eras)+len(b.catalogs)+len(b.tokens) == 0 && b.audit.N == 0 }
 
 // under adds what an earlier batch has and this one has not.
-func (b batch) under(earlier batch) {
+func (b *batch) under(earlier batch) {
+	if b.audit.N == 0 {
+		b.audit = earlier.audit
+	}
 	lay(b.eras, earlier.eras)
 	lay(b.catalogs, earlier.catalogs)
 	lay(b.tokens, earlier.tokens)

@@ -17,6 +17,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
 )
 
 const (
@@ -60,6 +61,7 @@ type contents struct {
 	eras     map[string]message.KnownEra
 	catalogs map[string]*message.KnownCatalog
 	tokens   map[string]message.Token
+	audit    audit.Mark
 	spoiled  int // catalogs that are damaged, each for itself
 	unopened int // tokens, likewise
 }
@@ -146,6 +148,9 @@ func write(path string, v *vault, key message.SealingKey, b batch, wait time.Dur
 			}
 			if err == nil {
 				refused, err = putTokens(tx, v, b.tokens)
+			}
+			if err == nil {
+				err = putAudit(tx, b.audit)
 			}
 			if err == nil {
 				err = prune(tx, time.Now())
@@ -271,7 +276,7 @@ func (c *contents) read(tx *bbolt.Tx, v *vault) error {
 	if c.key, err = v.key(tx.Bucket(bucketMeta)); err != nil {
 		return err
 	}
-	c.eras = readEras(tx, time.Now())
+	c.eras, c.audit = readEras(tx, time.Now()), readAudit(tx)
 	c.tokens, c.unopened = readTokens(tx, v)
 	c.catalogs, c.spoiled, err = readCatalogs(tx, time.Now())
 	return err

@@ -218,6 +218,11 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 		return s.readToken(m, out)
 	case tokensRead:
 		return s.tokensRead(m.answers, out)
+	case message.RememberAudit:
+		if s.phase != memory {
+			s.dirty.audit = m.Mark
+		}
+		return s.writeSoon(writeSoon, out)
 	case writeDue:
 		s.due = false
 		return s.write(out)
@@ -283,7 +288,7 @@ func (s *state) tell(c contents, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	s.told = true
-	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: c.eras, Catalogs: c.catalogs, Tokens: c.tokens}))
+	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: c.eras, Catalogs: c.catalogs, Tokens: c.tokens, Audit: c.audit}))
 }
 
 // writeSoon has what waits written after a pause in which more may come.

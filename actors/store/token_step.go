@@ -41,7 +41,7 @@ func (s *state) rememberToken(m message.RememberToken, out []kernel.Effect) []ke
 }
 
 // tokensWritten tells what became of the logins of a write.
-func (s *state) tokensWritten(m written, out []kernel.Effect) []kernel.Effect {
+func (*state) tokensWritten(m written, out []kernel.Effect) []kernel.Effect {
 	failed := ""
 	if m.err != nil {
 		failed = fmt.Sprintf("the state file cannot be written: %v", m.err)

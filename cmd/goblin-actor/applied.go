@@ -93,7 +93,7 @@ func (a *applying) follow(cmd *cobra.Command, path string, w wish) error {
 
 // know looks up in the file what a server that is to run is called there, and whether it runs before somebody calls it.
 func (w *wish) know(path string) {
-	cfg, _ := config.Load(path)
+	cfg, _ := config.Outline(path)
 	if cfg == nil || !w.runs {
 		return
 	}

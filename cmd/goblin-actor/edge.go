@@ -33,6 +33,9 @@ type edge struct {
 // newEdge reads keys and certificate, if the gateway listens.
 func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) {
 	e := &edge{listens: listens, secure: listens && cfg.TLS.On(), log: log}
+	e.rates.Reported = func(principal string) {
+		log.Info("policy would refuse: too many requests", "who", principal)
+	}
 	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed})
 	if err := e.loadPair(cfg); err != nil {
 		return nil, &exitError{exitConfig, err, "tls: {cert: …, key: …} names a certificate and its private key, both PEM"}

@@ -47,7 +47,7 @@ type keyFile struct {
 }
 
 // find returns the file. A configuration that has faults still names it: often the lack of a key is one of them.
-func (f *keyFlags) find(getenv func(string) string) (keyFile, error) {
+func (f *keyFlags) find() (keyFile, error) {
 	if f.file != "" {
 		return keyFile{path: f.file}, nil
 	}
@@ -100,7 +100,7 @@ Authorization: Bearer KEY; goblin-actor itself takes it from --key-file or $GOBL
 }
 
 func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
-	file, err := of.find(os.Getenv)
+	file, err := of.find()
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func newKeyList() *cobra.Command {
 		Short: "List the keys: names, roles, projects, and until when they count",
 		Args:  takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			file, err := of.find(os.Getenv)
+			file, err := of.find()
 			if err != nil {
 				return err
 			}
@@ -279,7 +279,7 @@ func newKeyRevoke() *cobra.Command {
 		Short: "Revoke a key: whoever has it is nobody any more, open sessions and streams included",
 		Args:  takes(1, 1, "the name of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := of.find(os.Getenv)
+			file, err := of.find()
 			if err != nil {
 				return err
 			}

@@ -38,6 +38,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		newStatus(),
 		newLogs(),
 		newCalls(),
+		newAudit(),
 		newTUI(),
 		newDoctor(),
 		newKeyCommand(),

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/keyring"
@@ -29,7 +30,7 @@ func secretsOf(was, next *config.Config) []string { return slices.Concat(was.Sec
 
 // masterOf finds the master key of the state file at path; "" = none is needed.
 func masterOf(path string, log *slog.Logger) func() (*masterkey.Master, error) {
-	return func() (*masterkey.Master, error) {
+	return sync.OnceValues(func() (*masterkey.Master, error) { // the state file and the audit log ask
 		o := masterkey.Options{Dir: filepath.Dir(path), Getenv: os.Getenv, Keyring: userKeyring{}, Log: log}
 		switch where := os.Getenv(masterkey.Variable); where {
 		case "":
@@ -39,7 +40,7 @@ func masterOf(path string, log *slog.Logger) func() (*masterkey.Master, error) {
 			return nil, fmt.Errorf("%s is %q, want keyring or nothing", masterkey.Variable, where)
 		}
 		return masterkey.Load(o)
-	}
+	})
 }
 
 // userKeyring is the keyring of this session.

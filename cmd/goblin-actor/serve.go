@@ -122,7 +122,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := newReloading(cfg, o.listen, g, server, e, level, log)
 	r.known = known
-	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { drain(errDrain) }, Reload: r.ask}
+	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.ask}
 	socket := openSocket(listeners[0], source, user(g, cfg, log), log, loginRoutes(pages)...)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}

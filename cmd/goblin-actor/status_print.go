@@ -29,6 +29,7 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 			count(p.Templates, "template"), projectServers(p)), plainly)
 	}
 	fmt.Fprintf(&b, "%s, %s in flight\n", count(len(s.Sessions), "session"), count(len(s.Calls), "call"))
+	printAudit(&b, s.Audit, p)
 	if f := s.ConfigFault; f != nil {
 		paragraph(&b, "", "configuration: not in force since "+f.Since.Local().Format(time.TimeOnly)+", the one before it is", p.bad)
 		for line := range strings.Lines(f.Reason) {
@@ -52,6 +53,24 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printAudit says how far the audit log is, and what is wrong with it.
+func printAudit(b *strings.Builder, a *status.Audit, p palette) {
+	if a == nil {
+		return
+	}
+	paragraph(b, "audit log: ", fmt.Sprintf("%s, line n=%d, signed up to n=%d with %s", oneLine(a.File, 0), a.Sequence, a.Signed, a.Key), plainly)
+	if a.Fault != "" {
+		what := "records are dropped"
+		if a.Refusing {
+			what = "calls are refused"
+		}
+		paragraph(b, "audit log: ", "it cannot be written, and "+what+": "+oneLine(a.Fault, 0), p.bad)
+	}
+	if a.Dropped > 0 {
+		paragraph(b, "audit log: ", count(int(a.Dropped), "record")+" dropped since the start", p.bad)
+	}
 }
 
 // printMembers says how the members of a group are, and what is not as it should be although the server works.

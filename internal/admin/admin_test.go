@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -60,11 +61,19 @@ func TestPublicRoutes(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			w := httptest.NewRecorder()
-			Public(c.src, m)(c.path).ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
+			r := httptest.NewRequest(c.method, c.path, nil)
+			Public(c.src, m)(c.path).ServeHTTP(w, r.WithContext(identity.In(r.Context(), identity.Local)))
 			if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
 				t.Errorf("%s %s: %d %q, want %d with %q", c.method, c.path, w.Code, w.Body, c.code, c.want)
 			}
 		})
+	}
+	for _, src := range []told{{s: ready}, {s: &status.Snapshot{Waiting: []string{"slow"}}}} {
+		w := httptest.NewRecorder()
+		Public(src, m)("/readyz").ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+		if body := w.Body.String(); strings.Contains(body, "broken") || strings.Contains(body, "slow") || !strings.Contains(body, `"ready":`) {
+			t.Errorf("a stranger hears %s", body)
+		}
 	}
 	for _, path := range []string{"/statusz", "/debug/pprof/", "/", "/mcp"} {
 		if Public(told{s: ready}, m)(path) != nil {

@@ -10,7 +10,7 @@
 // says so. Where the log is required, calls are refused meanwhile (Refusing). Invariants: the numbers of lines rise by one, or a line
 // says why not; what Commit was given is called exactly once; a file is never written by two processes.
 //
-//	log, err := audit.Open(audit.Settings{File: "audit.jsonl"}, audit.Options{Keys: audit.NewKeys(seed), Log: slog})
+//	log, err := audit.Open(audit.Settings{File: "audit.jsonl"}, audit.Options{Keys: keys, Log: slog})
 //	log.Record(audit.Record{Event: audit.EventCall, Who: "key:ci", Server: "files", Item: "read_file", Outcome: "ok"})
 //	report, err := audit.Verify("audit.jsonl", audit.Trust{Key: public})
 package audit

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -174,7 +175,11 @@ func resume(f *os.File, keys *Keys) (opened, error) {
 	line, _ := ParseLine(last)
 	o := opened{size: info.Size() - int64(torn), number: head.File, key: head.Key, began: head.Time, chain: newChain(keys)}
 	o.chain.n, o.chain.prev, o.chain.first, o.chain.pending = line.N, sha256.Sum256(last), false, unsigned(tail[:len(tail)-torn])
-	o.first = append(o.first, Record{Event: EventOpen, Count: uint64(o.chain.pending), Detail: "after a restart; count lines were not signed yet"})
+	again := Record{Event: EventOpen, Count: uint64(o.chain.pending), Detail: "after a restart"}
+	if again.Count > 0 {
+		again.Detail += "; count lines were not signed yet"
+	}
+	o.first = append(o.first, again)
 	if torn > 0 {
 		o.first = append(o.first, Record{Event: EventRepair, Count: uint64(torn), Detail: "count bytes of a line that was not finished were cut off"})
 	}
@@ -197,6 +202,15 @@ func firstLine(f io.ReaderAt) (Line, error) {
 		return Line{}, fmt.Errorf("it is of format %d, written by a later version", line.Format)
 	}
 	return line, nil
+}
+
+// KeyOf is the key that a file of a log names as that of its signatures.
+func KeyOf(f io.ReaderAt) (ed25519.PublicKey, error) {
+	line, err := firstLine(f)
+	if err != nil {
+		return nil, err
+	}
+	return ParseKey(line.Key)
 }
 
 // lastLine is the last whole line of what a file ends with, and how many bytes come after it; nil when there is none.

@@ -88,7 +88,7 @@ func (c *chain) appendMembers(b []byte, r *Record) []byte {
 	b = appendMember(b, `,"decision":`, r.Decision, maxText)
 	b = appendMember(b, `,"rule":`, r.Rule, maxText)
 	b = appendMember(b, `,"outcome":`, r.Outcome, maxText)
-	if r.Event == EventCall {
+	if r.Took > 0 {
 		b = appendMillis(append(b, `,"ms":`...), r.Took)
 	}
 	b = appendNumber(b, `,"in":`, uint64(max(0, r.In)))

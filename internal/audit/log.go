@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -45,28 +46,31 @@ type Mark struct {
 
 // Options are what a log needs beside its settings.
 type Options struct {
-	Keys *Keys
+	Keys func() (*Keys, error) // finds the keys, when there is a file for the first time
 	Log  *slog.Logger
-	Mark func(Mark) // is told of signed lines, at most once a second; nil = nobody remembers them. It must not block.
 }
 
 // Log is an audit log, or none where Settings name no file. Its methods may be called from any goroutine.
 type Log struct {
 	o     Options
+	keys  *Keys // set before the writer runs
 	flags atomic.Uint32
 
 	sequence, signed, dropped atomic.Uint64
 	fault                     atomic.Pointer[string] // why it cannot be written; nil = it can
 	path                      atomic.Pointer[string] // of the file; nil = there is no log
+	mark                      atomic.Pointer[Mark]   // the newest signed line that is on disk; nil = none is yet
 
 	mu      sync.Mutex // guards what follows
 	waiting []entry
 	held    int // bytes of their arguments
 	lost    uint64
 	denials denials
+	notify  func(Mark)
 	running bool // the goroutine of the writer is there
 	closed  bool
 
+	applying  sync.Mutex
 	soon, now chan struct{} // there is something to write; there is much, or somebody waits for it
 	control   chan request
 	ended     chan struct{}   // closed when the writer's goroutine has ended
@@ -186,16 +190,24 @@ const required = 1 << 16
 // Apply puts settings in force: another file begins with a chain of its own. It blocks while files are opened. On an error those
 // before stay in force.
 func (l *Log) Apply(s Settings) error {
+	l.applying.Lock() // two may not look for the keys at once
+	defer l.applying.Unlock()
 	l.mu.Lock()
-	if l.closed || !l.running && s.File == "" {
-		l.mu.Unlock()
+	running, closed := l.running, l.closed
+	l.mu.Unlock()
+	if closed || !running && s.File == "" {
 		return nil
 	}
-	if !l.running {
-		l.running = true
+	if !running {
+		keys, err := l.o.Keys()
+		if err != nil {
+			return fmt.Errorf("open audit log: %w", err)
+		}
+		l.mu.Lock()
+		l.keys, l.running = keys, true
+		l.mu.Unlock()
 		go newWriter(l).run()
 	}
-	l.mu.Unlock()
 	return l.ask(request{settings: &s})
 }
 
@@ -207,6 +219,24 @@ func (l *Log) Remembered(m Mark) {
 	if running {
 		_ = l.ask(request{mark: &m})
 	}
+}
+
+// Notify has f told of signed lines that are on disk, at most once a second. f must not block.
+func (l *Log) Notify(f func(Mark)) {
+	l.mu.Lock()
+	l.notify = f
+	l.mu.Unlock()
+	if m := l.Mark(); m.N > 0 {
+		f(m)
+	}
+}
+
+// Mark is the newest signed line that is on disk; zero when none is yet.
+func (l *Log) Mark() Mark {
+	if m := l.mark.Load(); m != nil {
+		return *m
+	}
+	return Mark{}
 }
 
 func (l *Log) ask(r request) error {
@@ -222,6 +252,8 @@ func (l *Log) ask(r request) error {
 
 // Close writes what waits, signs it, and closes the file. It blocks until then. Later records are not taken.
 func (l *Log) Close() error {
+	l.applying.Lock()
+	defer l.applying.Unlock()
 	l.mu.Lock()
 	running := l.running && !l.closed
 	l.closed = true
@@ -253,7 +285,7 @@ func (l *Log) State() *State {
 	if path == nil {
 		return nil
 	}
-	s := &State{File: *path, Key: KeyText(l.o.Keys.Public()), Sequence: l.sequence.Load(), Signed: l.signed.Load(), Dropped: l.dropped.Load(), Refusing: l.Flags().Has(Refusing)}
+	s := &State{File: *path, Key: KeyText(l.keys.Public()), Sequence: l.sequence.Load(), Signed: l.signed.Load(), Dropped: l.dropped.Load(), Refusing: l.Flags().Has(Refusing)}
 	if fault := l.fault.Load(); fault != nil {
 		s.Fault = *fault
 	}

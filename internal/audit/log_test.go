@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"encoding/hex"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func options(t *testing.T) Options { return Options{Keys: testKeys, Log: quiet(t)} }
+func options(t *testing.T) Options { return Options{Keys: found(testKeys), Log: quiet(t)} }
 
 // writeLog writes a log with n calls and returns its path.
 func writeLog(t *testing.T, n int, change func(*Settings)) string {
@@ -114,4 +115,14 @@ func TestFilesAreOneChain(t *testing.T) {
 	if r.Fault != nil || r.Files != 4 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "begins at line") {
 		t.Errorf("pruned: got %+v %v", r, r.Fault)
 	}
+}
+
+func found(keys *Keys) func() (*Keys, error) { return func() (*Keys, error) { return keys, nil } }
+
+var now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+
+func sumOf(line []byte) (sum [32]byte) {
+	raw, _ := hex.DecodeString(SumOf(line))
+	copy(sum[:], raw)
+	return sum
 }

@@ -29,7 +29,7 @@ func (w *writer) move(s Settings) error {
 	w.flush()
 	was, at := *w, w.opened
 	if s.File != "" {
-		o, err := open(s.File, w.l.o.Keys, w.l.wrap)
+		o, err := open(s.File, w.l.keys, w.l.wrap)
 		if err != nil {
 			return fmt.Errorf("open audit log: %w", err)
 		}
@@ -47,6 +47,7 @@ func (w *writer) move(s Settings) error {
 	w.s, w.mark, w.told, w.opened, w.unsynced = is.s, is.mark, is.told, is.opened, is.unsynced
 	if s.File == "" {
 		w.opened, w.mark = opened{}, Mark{}
+		w.l.mark.Store(nil)
 		return nil
 	}
 	w.l.sequence.Store(w.chain.n)

@@ -51,13 +51,12 @@ const maxNotes = 100
 // verifier goes over the lines of all files.
 type verifier struct {
 	Report
-	trust   Trust
-	key     ed25519.PublicKey
-	prev    string // hash of the line before; "" = there was none
-	file    string
-	line    int
-	number  uint64 // of the file
-	markHit bool
+	trust  Trust
+	key    ed25519.PublicKey
+	prev   string // hash of the line before; "" = there was none
+	file   string
+	line   int
+	number uint64 // of the file
 }
 
 // errFault ends the reading: what is wrong stands in the report.
@@ -211,7 +210,6 @@ func (v *verifier) remembered(line *Line) error {
 	if m == nil || line.N != m.N {
 		return nil
 	}
-	v.markHit = true
 	if m.Sum != "" && m.Sum != v.prev {
 		return v.wrong(line.N, "it is not the line that the gateway remembers: it, or one before it, was written anew")
 	}
@@ -256,7 +254,5 @@ func (v *verifier) end() {
 		_ = v.wrong(0, "there is no line at all")
 	case m != nil && m.N > v.Last:
 		_ = v.wrong(v.Last, fmt.Sprintf("it ends with line n=%d, and the gateway remembers line n=%d: the tail is cut off", v.Last, m.N))
-	case m != nil && !v.markHit && m.N >= v.First:
-		_ = v.wrong(v.Last, fmt.Sprintf("line n=%d, which the gateway remembers, is not there", m.N))
 	}
 }

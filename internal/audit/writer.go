@@ -160,7 +160,7 @@ func (w *writer) ensure() error {
 	if w.f != nil {
 		return nil
 	}
-	o, err := open(w.s.File, w.l.o.Keys, w.l.wrap)
+	o, err := open(w.s.File, w.l.keys, w.l.wrap)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (w *writer) shift(done int) {
 func (w *writer) forget() {
 	clear(w.batch)
 	w.batch = w.batch[:0]
-	if cap(w.batch) > 4*batch {
+	if cap(w.batch) > 8*batch {
 		w.batch = nil
 	}
 	if cap(w.buf) > maxSpare {
@@ -257,7 +257,7 @@ func (w *writer) out(before chain) error {
 	w.l.sequence.Store(w.chain.n)
 	if w.chain.signed.N > w.mark.N {
 		w.mark = w.chain.signed
-		w.mark.File, w.mark.Key = w.s.File, KeyText(w.l.o.Keys.public)
+		w.mark.File, w.mark.Key = w.s.File, KeyText(w.l.keys.public)
 		w.signedAt = time.Now()
 		w.l.signed.Store(w.mark.N)
 	}
@@ -340,8 +340,13 @@ func (w *writer) tell(now time.Time) {
 		w.logged = now
 		w.l.o.Log.Info("audit checkpoint", "n", w.mark.N, "sum", w.mark.Sum)
 	}
-	if w.l.o.Mark != nil {
-		w.l.o.Mark(w.mark)
+	mark := w.mark
+	w.l.mark.Store(&mark)
+	w.l.mu.Lock()
+	notify := w.l.notify
+	w.l.mu.Unlock()
+	if notify != nil {
+		notify(mark)
 	}
 }
 

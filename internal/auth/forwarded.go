@@ -24,11 +24,11 @@ func trusts(proxies []netip.Prefix, a netip.Addr) bool {
 // forwardedFor returns for whom a trusted proxy asks: the last address of its list that is no trusted proxy's, as everything before it is
 // the word of a stranger. The zero value: it does not say. False: what it says contradicts itself, or is nothing that a proxy says.
 func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.Addr, ok bool) {
-	var lists, forwarded, real []string
+	var lists, forwarded, realIP []string
 	r.Values("x-forwarded-for", func(v []byte) { lists = append(lists, string(v)) })
 	r.Values("forwarded", func(v []byte) { forwarded = append(forwarded, string(v)) })
-	r.Values("x-real-ip", func(v []byte) { real = append(real, string(v)) })
-	if len(forwarded) > 1 || len(real) > 1 {
+	r.Values("x-real-ip", func(v []byte) { realIP = append(realIP, string(v)) })
+	if len(forwarded) > 1 || len(realIP) > 1 {
 		return client, false
 	}
 	var found []netip.Addr
@@ -50,8 +50,8 @@ func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.A
 		}
 		found = append(found, a)
 	}
-	if found == nil && real != nil { // many proxies pass on what a client has sent there, so the lists count first
-		a, ok := lastStranger(real, proxies)
+	if found == nil && realIP != nil { // many proxies pass on what a client has sent there, so the lists count first
+		a, ok := lastStranger(realIP, proxies)
 		return a, ok
 	}
 	switch {

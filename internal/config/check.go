@@ -35,6 +35,7 @@ func (d *decoder) check(c *Config) {
 	d.checkProjects(c)
 	d.checkPolicy(c)
 	d.checkIdentity(c)
+	d.checkAudit(c)
 }
 
 func (d *decoder) checkAddresses(c *Config) {

@@ -179,6 +179,7 @@ func edit(name, text string, change func(*editor) error, want func(*node) *node)
 func parseAt(path, text string) (*Config, Report) {
 	d := newDecoder(path, os.LookupEnv)
 	d.reads(path)
+	d.may.outline = true
 	return d.parse([]byte(text))
 }
 

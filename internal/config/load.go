@@ -32,6 +32,15 @@ func Load(path string) (*Config, Report) {
 	return d.parse(data)
 }
 
+// Outline is Load for those who do not go by values: no command is run, and the keyring is not asked.
+func Outline(path string) (*Config, Report) {
+	data, err := readFile(path)
+	if err != nil {
+		return Load(path)
+	}
+	return parseAt(path, string(data))
+}
+
 // reads lets the decoder read what the file at path names, relative to it. What comes out of a pipe has no place.
 func (d *decoder) reads(path string) {
 	d.read, d.may.files = readEnvFile, true

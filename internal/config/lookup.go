@@ -31,6 +31,7 @@ var (
 type lookups struct {
 	files    bool // may be read
 	others   bool // the keyring may be asked, and commands may be run
+	outline  bool // what is not looked up is no fault: nobody goes by the values
 	answers  map[string]answer
 	deadline time.Time
 }

@@ -230,7 +230,7 @@ func TestForeignFilesLookNothingUp(t *testing.T) {
 		if cfg, report := Parse("x", []byte(ours), os.LookupEnv); cfg == nil || cfg.Servers[0].Fault == "" {
 			t.Errorf("%s: Parse: %v", ref, report.Err())
 		}
-		if _, err := AddServer(filepath.Join(dir, "goblin.yaml"), "log: {level: info}\n", Entry{Name: "s", Command: "x", Env: []Variable{{"A", ref}}}); err != nil {
+		if _, err := AddServer(filepath.Join(dir, "goblin.yaml"), fmt.Sprintf("publicUrl: %q\n", ref), Entry{Name: "s", Command: "x", Env: []Variable{{"A", ref}}}); err != nil {
 			t.Error(err)
 		}
 	}

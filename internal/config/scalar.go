@@ -45,6 +45,8 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 	case e.fault != "":
 		d.fault(n.line, n.column, at.path, e.fault, "write ${NAME}, ${NAME:-default}, ${file:PATH}, ${keyring:NAME} or ${command:PROGRAM ARGUMENTS}; $$ is a dollar sign")
 		return "", false
+	case len(e.failed) > 0 && d.may.outline && !d.server:
+		return "", false
 	case len(e.failed) > 0:
 		d.complain(at.path, clip(strings.Join(e.failed, "; ")), "")
 		return "", false

@@ -7,6 +7,9 @@ import (
 	"goblin-actor/internal/config"
 )
 
+// maxJudged is how long a URI may be that clients ask for, where rules stand: it is held against each of them in each spelling.
+const maxJudged = 16 << 10
+
 // Judge holds the rules of a server on its resources against URIs. A URI can be spelled in many ways that mean the same
 // to its server, so what clients write is judged in all of them: as written, percent-decoded (also more than once), with
 // one slash where there are several, without dot segments, scheme and authority in lower case. nil has no rules.
@@ -56,6 +59,9 @@ func (j *Judge) Admits(template, uri string) bool {
 
 // refuses is the part of Admits that deny decides.
 func (j *Judge) refuses(uri string) bool {
+	if len(uri) > maxJudged {
+		return true
+	}
 	forms, odd := spellings(uri)
 	return odd || Blocked(j.filter, uri) || slices.ContainsFunc(forms, j.denies)
 }

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"strings"
 	"testing"
 
 	"goblin-actor/internal/config"
@@ -33,6 +34,28 @@ func FuzzDeniedBySpelling(f *testing.F) {
 		}
 		if j.Admits("file:///{+path}", string(spelled)) {
 			t.Errorf("%q is denied, %q is not", uri, spelled)
+		}
+	})
+}
+
+// Whatever a URI is, writing it in the one way in which it is compared ends and stays as it is; one that is not odd means itself.
+func FuzzNormalForm(f *testing.F) {
+	f.Add("file:///a/../b")
+	f.Add("HTTP://Host\\..;/%2e%2E//x?y=%2f")
+	f.Fuzz(func(t *testing.T, uri string) {
+		if len(uri) > 2000 {
+			return
+		}
+		tidy := tidyURI(uri, true)
+		if again := tidyURI(tidy, true); again != tidy {
+			t.Fatalf("%q is tidied to %q and that to %q", uri, tidy, again)
+		}
+		forms, odd := spellings(uri)
+		if len(forms) > maxDecodings+1 {
+			t.Fatalf("%d spellings of %q", len(forms), uri)
+		}
+		if !odd && strings.Contains(tidy+"/", "/../") {
+			t.Fatalf("%q is not odd, and %q leads upwards", uri, tidy)
 		}
 	})
 }

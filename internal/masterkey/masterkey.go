@@ -113,10 +113,10 @@ func (m *Master) Settle() error {
 }
 
 // String keeps the key out of logs.
-func (m *Master) String() string { return "[redacted]" }
+func (*Master) String() string { return "[redacted]" }
 
 // GoString likewise.
-func (m *Master) GoString() string { return "[redacted]" }
+func (*Master) GoString() string { return "[redacted]" }
 
 // fromCredential is nil when there is no such credential.
 func fromCredential(path string) (*Master, error) {

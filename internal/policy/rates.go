@@ -13,6 +13,9 @@ import (
 // among them.
 const maxBuckets = 16384
 
+// maxLimits is of how many different rights it is remembered what the policy says.
+const maxLimits = 1024
+
 // busy is after what time whoever finds no room among them comes back.
 const busy = time.Second
 
@@ -20,8 +23,13 @@ const busy = time.Second
 // principal and for nothing else: whoever has a hundred connections has one bucket. Safe from any goroutine. The zero value counts nothing until
 // there is a policy.
 type Rates struct {
+	// Reported is told of who sends too much, once a second, where the policy only reports. nil = nobody is. Set before Rates are used.
+	Reported func(principal string)
+
 	mu      sync.Mutex
+	told    time.Time
 	policy  *Policy
+	limits  map[string]config.Rate // by rights: what the policy says of them
 	buckets Buckets[string]
 }
 
@@ -29,7 +37,7 @@ type Rates struct {
 func (r *Rates) Use(p *Policy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.policy = p
+	r.policy, r.limits = p, map[string]config.Rate{}
 }
 
 // Allow counts a request of a principal that has the rights. When it is one too many it says after what time there is room again.
@@ -39,11 +47,26 @@ func (r *Rates) Allow(now time.Time, principal, rights string) (retryAfter time.
 	if r.policy == nil {
 		return 0, true
 	}
-	limit := r.policy.Rate(rights)
+	limit, known := r.limits[rights]
+	if !known {
+		if len(r.limits) >= maxLimits {
+			clear(r.limits)
+		}
+		limit = r.policy.Rate(rights)
+		r.limits[rights] = limit
+	}
 	if limit.Requests == 0 {
 		return 0, true
 	}
-	return r.buckets.Take(now, principal, limit)
+	retryAfter, ok = r.buckets.Take(now, principal, limit)
+	if !ok && r.policy.report {
+		if now.Sub(r.told) >= time.Second && r.Reported != nil {
+			r.told = now
+			r.Reported(principal)
+		}
+		return 0, true
+	}
+	return retryAfter, ok
 }
 
 // Buckets are a bounded number of buckets. Not safe from several goroutines: its owner is an actor, or holds a lock. The zero value is ready.

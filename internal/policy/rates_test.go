@@ -62,6 +62,22 @@ func TestRatesAllow(t *testing.T) {
 	allow("key:a", "r", false, time.Second)
 }
 
+// A policy that only reports lets all through, and says once a second that it does.
+func TestRatesReported(t *testing.T) {
+	told := 0
+	r := Rates{Reported: func(string) { told++ }}
+	r.Use(Compile(config.Policy{Present: true, Mode: "report", Roles: []config.Role{{Name: "r", Rate: "1/h"}}}))
+	now := time.Unix(1000, 0)
+	for i := range 10 {
+		if _, ok := r.Allow(now.Add(time.Duration(i)*300*time.Millisecond), "key:a", "r"); !ok {
+			t.Fatal("refused")
+		}
+	}
+	if told != 3 {
+		t.Errorf("told %d times, want 3", told)
+	}
+}
+
 // A hundred connections of one principal at once get what one would.
 func TestAttack56RateOverManyGoroutines(t *testing.T) {
 	var r Rates

@@ -105,14 +105,14 @@ func FuzzCut(f *testing.F) {
 				}
 			}
 		}
-		clear := before + after
+		plain := before + after
 		for _, other := range forms(value) {
-			if len(other) >= Shortest && strings.Contains(clear, other) {
+			if len(other) >= Shortest && strings.Contains(plain, other) {
 				return
 			}
 		}
-		if got := known.Cut(clear); got != clear {
-			t.Fatalf("%q became %q, though %q is not in it", clear, got, value)
+		if got := known.Cut(plain); got != plain {
+			t.Fatalf("%q became %q, though %q is not in it", plain, got, value)
 		}
 	})
 }

@@ -32,8 +32,24 @@ func WriteSnapshot(w io.Writer, s *Snapshot) error {
 	}
 	sample(&b, "goblin_config_reload_failed", "gauge", "", failed)
 	sample(&b, "goblin_catalog_version", "gauge", "", float64(s.Catalog.Version))
+	writeAudit(&b, s.Audit)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeAudit tells how far the audit log is, if there is one: what it has lost later, somebody has seen.
+func writeAudit(b *strings.Builder, a *Audit) {
+	if a == nil {
+		return
+	}
+	sample(b, "goblin_audit_sequence", "gauge", "", float64(a.Sequence))
+	sample(b, "goblin_audit_signed_sequence", "gauge", "", float64(a.Signed))
+	sample(b, "goblin_audit_dropped_total", "counter", "", float64(a.Dropped))
+	failing := 0.
+	if a.Fault != "" {
+		failing = 1
+	}
+	sample(b, "goblin_audit_failing", "gauge", "", failing)
 }
 
 func writeServerStates(b *strings.Builder, servers []Server) {

@@ -24,6 +24,7 @@ type Snapshot struct {
 
 	Subscriptions []Subscription `json:"subscriptions,omitempty"`
 
+	Audit       *Audit       `json:"audit,omitempty"`       // nil = there is no audit log
 	ConfigFault *ConfigFault `json:"configFault,omitempty"` // nil = the file in force is the newest
 }
 
@@ -31,6 +32,17 @@ type Snapshot struct {
 type ConfigFault struct {
 	Since  time.Time `json:"since"`
 	Reason string    `json:"reason"` // every fault, a line each; never the value of a variable
+}
+
+// Audit is how the audit log is.
+type Audit struct {
+	File     string `json:"file"`
+	Key      string `json:"key"`             // public, of its signatures
+	Sequence uint64 `json:"sequence"`        // number of the newest line
+	Signed   uint64 `json:"signed"`          // of the newest that is signed
+	Dropped  uint64 `json:"dropped"`         // records that found no room
+	Refusing bool   `json:"refusing"`        // calls are refused meanwhile
+	Fault    string `json:"fault,omitempty"` // why it cannot be written
 }
 
 // Catalog counts what clients are offered.

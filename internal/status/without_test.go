@@ -31,7 +31,7 @@ func TestWithout(t *testing.T) {
 	if !reflect.DeepEqual(was, of()) {
 		t.Errorf("it was written to: %+v", was)
 	}
-	if clear := (&outer{A: "nothing"}); without(clear, known) != clear || without(was, nil) != was || without[*outer](nil, known) != nil {
+	if plain := (&outer{A: "nothing"}); without(plain, known) != plain || without(was, nil) != was || without[*outer](nil, known) != nil {
 		t.Error("what has nothing to hide is copied")
 	}
 }

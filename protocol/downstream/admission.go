@@ -119,7 +119,7 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 }
 
 // requestOf fills in the connection's Request: one for all of its requests costs no allocation.
-func (s *Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) *Request {
+func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) *Request {
 	if c.asked == nil {
 		c.asked = new(Request)
 	}
@@ -133,6 +133,21 @@ func (s *Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 		block: ctx.Request.Header.RawHeaders(),
 	}
 	return c.asked
+}
+
+// mayContinue is false, and the request answered, for who shows no credential where one is wanted. All else is for handle to find.
+func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
+	a := s.options.Admission
+	if a == nil || !a.Asks() {
+		return true
+	}
+	var h knownHeader
+	c := ctx.Conn().(*serverConn)
+	path, query, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte("?"))
+	if h.scan(ctx.Request.Header.RawHeaders()) != refusedNothing || h.authorization != nil || h.host == nil || isOpen(path) || s.welcome(ctx, c, &h) != refusedNothing {
+		return true
+	}
+	return s.admit(ctx, c, &h, path, query)
 }
 
 // refuseWho answers who is not admitted. Like refuse it reads nothing of a body that is not here.

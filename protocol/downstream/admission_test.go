@@ -73,7 +73,7 @@ func TestAdmissionOfEveryRoute(t *testing.T) {
 		open:   func(s *EventStream) { reached.Add(1); s.Refuse(404, nil, 0) },
 		delete: func(x *Exchange) { reached.Add(1); x.Accept() },
 	}
-	other := func(path string) http.Handler {
+	other := func(string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			reached.Add(1)
 			fmt.Fprint(w, identity.From(r.Context()))
@@ -135,6 +135,14 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 		t.Errorf("%d %s", r.StatusCode, body)
 	}
 	c.closed()
+	c = dial(t, address) // and it is not asked for
+	if r, body := c.send(postHead + "Content-Length: 5000\r\nExpect: 100-continue\r\n\r\n").body(); r.StatusCode != 401 || r.Header.Get("WWW-Authenticate") == "" || !strings.Contains(body, "-31011") {
+		t.Errorf("before the body: %d %s", r.StatusCode, body)
+	}
+	c = dial(t, address)
+	if r := c.send(postHead + "Authorization: Bearer a\r\nContent-Length: 56\r\nExpect: 100-continue\r\n\r\n").response(); r.StatusCode != 100 {
+		t.Errorf("who is known: %d", r.StatusCode)
+	}
 	c = dial(t, address) // a small one is here already: the connection goes on
 	if r, _ := c.send(postText(ping)).body(); r.StatusCode != 401 {
 		t.Errorf("%d", r.StatusCode)

@@ -264,11 +264,14 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	return bodies
 }()
 
-// expect answers Expect: 100-continue: a body that is too large is refused before it is sent.
+// expect answers Expect: 100-continue: a body that is too large, or a stranger's, is refused before it is sent.
 func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	if ctx.Request.Header.ContentLength() > s.maxMessage {
 		s.counters.refused[refusedSize].Add(1)
 		return http.StatusRequestEntityTooLarge
+	}
+	if !s.mayContinue(ctx) {
+		return ctx.Response.StatusCode()
 	}
 	return http.StatusContinue
 }

@@ -197,3 +197,21 @@ func BenchmarkOpen(b *testing.B) {
 		}
 	}
 }
+
+// What a principal's ids of tasks end with is the same each time, and another for whatever differs, wherever the texts are cut.
+func TestTaskTag(t *testing.T) {
+	s, seen := New(testKey), map[string]string{}
+	for _, texts := range [][3]string{{"a", "b", "c"}, {"ab", "", "c"}, {"a", "bc", ""}, {"", "ab", "c"}, {"b", "a", "c"}} {
+		tag := s.TaskTag(texts[0], texts[1], texts[2])
+		if tag != s.TaskTag(texts[0], texts[1], texts[2]) || len(tag) != 22 || strings.ContainsAny(tag, "~/+=") {
+			t.Errorf("%q: %q", texts, tag)
+		}
+		if other, taken := seen[tag]; taken {
+			t.Errorf("%q has the tag of %s", texts, other)
+		}
+		seen[tag] = fmt.Sprintf("%q", texts)
+	}
+	if New([32]byte{9}).TaskTag("a", "b", "c") == s.TaskTag("a", "b", "c") {
+		t.Error("two keys, one tag")
+	}
+}

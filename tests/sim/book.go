@@ -78,6 +78,7 @@ type ask struct {
 	wire      wire   // where its answer comes
 	session   string // it was sent in
 	token     string // it was sent with
+	who       string // it was sent by
 	event     string // the last event id of its stream
 	streams   bool   // it is a stream that has no answer: subscriptions/listen
 	answers   int

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -22,7 +23,9 @@ type client struct {
 	project *config.Project // it is in; nil = none
 	carrier string          // how it says so
 	token   string          // its value of the header that is forwarded
-	verbose bool            // modern: it wants to hear of each call
+	who     *identity.Principal
+	sealed  *sealedState // modern: the newest that it was given
+	verbose bool         // modern: it wants to hear of each call
 	pipe    *downstream.PipeClient
 
 	session string
@@ -49,6 +52,12 @@ type client struct {
 	list        []string
 	cached      []string // of these, what the gateway only remembers
 	changed     int      // moment it was last told that the list changed
+}
+
+// sealedState is what a client has been given to come back with.
+type sealedState struct {
+	state string
+	nonce int
 }
 
 // subscribed is what a client knows of a resource it wants to hear of.
@@ -85,7 +94,7 @@ func (c *client) origin(method, name string) downstream.Origin {
 // send posts a request; members are those of params, each with a comma before it.
 func (c *client) send(method, name, members string) *ask {
 	c.lastID++
-	a := &ask{client: c, id: c.lastID, method: method, session: c.session, token: c.token, began: c.w.book.moment(), sent: time.Now()}
+	a := &ask{client: c, id: c.lastID, method: method, session: c.session, token: c.token, who: c.whoID(), began: c.w.book.moment(), sent: time.Now()}
 	c.w.book.asks = append(c.w.book.asks, a)
 	meta := ""
 	if c.modern {

@@ -143,6 +143,9 @@ func (c *client) comeBack(a *ask, e *envelope) {
 		members = append(members, fmt.Sprintf(`%q:{"action":"accept","content":{}}`, key))
 	}
 	state := e.Result.RequestState
+	if state != "" {
+		c.sealed = &sealedState{state, a.nonce}
+	}
 	rest := fmt.Sprintf(`,"inputResponses":{%s}`, strings.Join(members, ","))
 	if state != "" {
 		rest += fmt.Sprintf(`,"requestState":%q`, state)

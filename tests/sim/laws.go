@@ -50,6 +50,7 @@ func (w *world) law(when string) {
 	for _, call := range s.Calls {
 		w.broken("%s: a call is left: %+v", when, call)
 	}
+	w.nothingLeft(when)
 }
 
 // books must be empty when all have left.

@@ -25,6 +25,7 @@ var markOf = regexp.MustCompile(`of (s[0-9]+#[0-9]+)`)
 
 // admitted says in which project the client is, and what it has of the header that is forwarded.
 func (c *client) admitted(o *downstream.Origin) {
+	o.Who = c.who
 	if c.token != "" {
 		o.Kept = map[string][]string{tokenHeader: {c.token}}
 	}
@@ -86,11 +87,11 @@ func passes(f config.Filter, name string) bool {
 
 // tenantOf is whose connection a request has to use; "" = one of those for everybody.
 func (s *server) tenantOf(a *ask) (tenant string) {
-	if s.Isolation == "session" {
+	switch {
+	case s.Isolation == "session" && a.client.modern && a.who != "", s.Isolation == "principal": // who has no session is a principal, where somebody is asked
+		tenant = "principal " + a.who
+	case s.Isolation == "session":
 		tenant = a.client.name + " " + a.session
-	}
-	if s.Isolation == "principal" {
-		tenant = "anybody"
 	}
 	if s.Forwards && a.token != "" {
 		tenant += " with " + a.token
@@ -153,6 +154,9 @@ func (c *client) overhears(a *ask, frame []byte) {
 		}
 		if !c.seesServer(x.s) {
 			c.w.broken("%s is in project %s, and was told %s", c.name, c.project.Name, frame)
+		}
+		if shared := !x.s.isolates(); shared && a == nil && c.who != nil && strings.Contains(string(frame), `"idle`) {
+			c.w.broken("%s was told what %s, a connection for everybody, has said outside of calls: %s", c.name, x, frame)
 		}
 		if !x.carried || x.tenant == "" {
 			continue // it is for everybody

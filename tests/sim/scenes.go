@@ -267,7 +267,7 @@ func (w *world) unread() {
 
 // inTurn: one client asks much at once, and another one little, a moment later.
 func (w *world) inTurn() {
-	two := w.someone(func(c *client) bool { return c.modern })
+	two := strangers(w.someone(func(c *client) bool { return c.modern }))
 	if len(two) < 2 {
 		return
 	}
@@ -293,7 +293,7 @@ func (w *world) inTurn() {
 
 // oneMachine: what one client has under way is not counted as another's, though they have the same address.
 func (w *world) oneMachine() {
-	two := w.someone(func(c *client) bool { return c.modern })
+	two := strangers(w.someone(func(c *client) bool { return c.modern }))
 	if len(two) < 2 {
 		return
 	}

@@ -89,7 +89,7 @@ func (w *world) others() {
 // turns: one client asks much of a server at once, and another one little, a moment later, when the queue is full. The second has
 // its turn when the next slot is free.
 func (w *world) turns() {
-	two := w.someone(func(c *client) bool { return !c.honest })
+	two := strangers(w.someone(func(c *client) bool { return !c.honest }))
 	if len(two) < 2 {
 		return
 	}
@@ -173,6 +173,7 @@ func (w *world) restarted() {
 	w.open()
 	for _, c := range w.clients {
 		c.pipe.Handler, c.pipe.Budget = w.gateway.Front(), w.gateway.Budget()
+		c.sealed = nil
 		if !c.modern {
 			c.begin("")
 		}

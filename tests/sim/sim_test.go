@@ -55,7 +55,8 @@ var happens = []string{
 var happensWide = []string{
 	"a call of what a project does not show", "a call that was repeated, as it may be", "a client that sends another header",
 	"a connection of a tenant's", "a message on a tenant's connection that reached its client", "a scene: a call as its server goes to rest",
-	"a scene: a change outside of a project", "a scene: the gateway is restarted", "a scene: turns in a queue",
+	"a principal revoked", "a scene: a change outside of a project", "a session that was stolen", "a state that was stolen", "a story in which clients are asked who they are",
+	"a scene: the gateway is restarted", "a scene: turns in a queue",
 }
 
 // TestSeeds tells some stories that are always the same, and some that are the commit's own.

@@ -30,6 +30,10 @@ func (w *world) storm() {
 			}
 		}
 	}
+	if w.p.Asked {
+		w.again(end, w.revoke)
+		w.again(end, w.intrude)
+	}
 	for _, s := range w.hostile() {
 		w.again(end, s.act)
 	}

@@ -47,6 +47,7 @@ type Params struct {
 	Projects  []config.Project `json:",omitempty"`
 	OnlyMeta  bool             `json:",omitempty"` // metaTools: only
 	Remembers bool             `json:",omitempty"` // there is a state file
+	Asked     bool             `json:",omitempty"` // clients are asked who they are: see who.go
 }
 
 // ServerParams say what a server is.
@@ -68,6 +69,7 @@ type ClientParams struct {
 
 	Project, Carrier string `json:",omitempty"` // the project it is in, and how it says so: path, header or meta
 	Token            string `json:",omitempty"` // what it has of the header that is forwarded
+	Who              string `json:",omitempty"` // its principal; "" = nobody is asked
 }
 
 // NewParams draws the parameters of a story.
@@ -102,6 +104,7 @@ func NewParams(seed uint64) Params {
 	}
 	p.addHonest()
 	p.widen()
+	p.drawPrincipals()
 	return p
 }
 
@@ -131,7 +134,9 @@ type world struct {
 	counts     map[string]int   // situations
 	dropped    map[string]bool  // by URI: nobody wants to hear of it any more
 	marks      map[string]*conn // connections by what their messages are marked with
-	state      string           // path of the state file; "" = there is none
+	revoked    map[string]bool  // principals that are nobody any more, by name
+	intruder   *downstream.PipeClient
+	state      string // path of the state file; "" = there is none
 	digest     hash.Hash
 	tell       bool // print the story
 	failures   []string
@@ -152,7 +157,7 @@ type Outcome struct {
 // Run tells the story of the parameters, inside a synctest bubble. tell prints it.
 func Run(t testing.TB, p Params, tell bool) Outcome {
 	w := &world{
-		t: t, p: p, tell: tell, digest: sha256.New(), book: newBook(), toolOf: map[int]string{}, wordOf: map[int]string{}, wanted: map[string]bool{}, counts: map[string]int{}, marks: map[string]*conn{}, dropped: map[string]bool{},
+		t: t, p: p, tell: tell, digest: sha256.New(), book: newBook(), toolOf: map[int]string{}, wordOf: map[int]string{}, wanted: map[string]bool{}, counts: map[string]int{}, marks: map[string]*conn{}, revoked: map[string]bool{}, dropped: map[string]bool{},
 		srng: rand.New(rand.NewPCG(p.Seed, 2)), crng: rand.New(rand.NewPCG(p.Seed, 3)),
 	}
 	w.fate = newFate(rand.New(rand.NewPCG(p.Seed, 4)))
@@ -182,6 +187,10 @@ func (w *world) begin() {
 		w.config.MetaTools = "false"
 	}
 	w.config.Projects = w.p.Projects
+	if w.p.Asked {
+		w.config.Auth.Keys = "keys.yaml"
+		w.count("a story in which clients are asked who they are")
+	}
 	for i, sp := range w.p.Servers {
 		s := &server{w: w, name: nameOf(i), Traits: sp.Traits, modern: sp.Modern, dual: sp.Dual, http: sp.HTTP, replicas: sp.Replicas, silent: sp.Silent, honest: sp.Honest, changed: map[string]int{},
 			tools: []string{"a", "b"}, uris: []string{fmt.Sprintf("x://s%d/1", i), fmt.Sprintf("x://s%d/2", i)}, quiet: fmt.Sprintf("x://s%d/quiet", i)}
@@ -230,6 +239,9 @@ func (w *world) begin() {
 			if w.p.Projects[j].Name == cp.Project {
 				c.project = &w.p.Projects[j]
 			}
+		}
+		if cp.Who != "" {
+			c.who = principal(cp.Who)
 		}
 		c.pipe = &downstream.PipeClient{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10, More: c.wake}
 		w.clients = append(w.clients, c)

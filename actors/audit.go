@@ -1,0 +1,138 @@
+package actors
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/store"
+	"goblin-actor/internal/audit"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/masterkey"
+	"goblin-actor/internal/status"
+)
+
+// Audit is the audit log; what is recorded while there is none goes nowhere.
+func (g *Gateway) Audit() *audit.Log { return g.audit }
+
+// startAudit opens the audit log, if there is to be one.
+func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: log})
+	if err := g.audit.Apply(settingsOf(cfg)); err != nil {
+		return err
+	}
+	g.audit.Record(audit.Record{Event: audit.EventStart, Detail: o.Version})
+	return nil
+}
+
+// auditKeys are made from the master key. Without a place for one they are those of this life of the process.
+func auditKeys(o Options) (*audit.Keys, error) {
+	find := o.Master
+	switch {
+	case find != nil:
+	case o.State == "":
+		var secret [32]byte
+		_, _ = rand.Read(secret[:]) // never fails
+		return audit.NewKeys(secret), nil
+	default:
+		find = func() (*masterkey.Master, error) {
+			return masterkey.Load(masterkey.Options{Dir: filepath.Dir(o.State), Log: o.Log})
+		}
+	}
+	master, err := find()
+	if err != nil {
+		return nil, fmt.Errorf("find the key of its signatures: %w", err)
+	}
+	return audit.NewKeys(master.Key(masterkey.Audit)), nil
+}
+
+// endAudit completes the audit log, after everybody who tells it something has ended.
+func (g *Gateway) endAudit() error {
+	g.audit.Record(audit.Record{Event: audit.EventStop})
+	err := g.audit.Close()
+	if markErr := store.NoteAuditMark(g.state, g.audit.Mark()); markErr != nil && err == nil {
+		err = markErr
+	}
+	if err != nil {
+		return fmt.Errorf("complete audit log: %w", err)
+	}
+	return nil
+}
+
+// withAudit is the picture with how the audit log is. Others may have the same picture.
+func (g *Gateway) withAudit(s *status.Snapshot) *status.Snapshot {
+	state := g.audit.State()
+	if state == nil {
+		return s
+	}
+	with := *s
+	with.Audit = (*status.Audit)(state)
+	return &with
+}
+
+// settingsOf are the settings of the audit log.
+func settingsOf(cfg *config.Config) audit.Settings {
+	a := cfg.Audit
+	return audit.Settings{File: cfg.AuditPath(), Both: a.When == "both", Sync: a.Sync, Required: a.Required, Size: a.Rotate.Size, Age: a.Rotate.Age, Keep: a.Rotate.Keep}
+}
+
+// Acts about the audit log.
+type (
+	auditSettings   struct{ settings audit.Settings }
+	auditRemembered struct{ mark audit.Mark }
+	auditReloaded   struct{ detail string }
+)
+
+// auditFailed: the new settings cannot be had; those before stay in force.
+type auditFailed struct{ err error }
+
+func (g *gateway) auditAct(self kernel.Self, act any) {
+	log := g.audit
+	switch a := act.(type) {
+	case auditSettings:
+		self.Go(func(context.Context) any {
+			if err := log.Apply(a.settings); err != nil {
+				return auditFailed{err}
+			}
+			return nil
+		})
+	case auditRemembered:
+		self.Go(func(context.Context) any {
+			log.Remembered(a.mark)
+			return nil
+		})
+	case auditReloaded:
+		log.Record(audit.Record{Event: audit.EventReload, Outcome: "ok", Detail: a.detail})
+	}
+}
+
+// reloadAudit puts the settings of next in force, and records what a reload has changed.
+func (s *state) reloadAudit(was, next *config.Config, told []string, out []kernel.Effect) []kernel.Effect {
+	out = append(out, kernel.Act(auditReloaded{strings.Join(told, "; ")}))
+	if settingsOf(was) == settingsOf(next) {
+		return out
+	}
+	return append(out, kernel.Act(auditSettings{settingsOf(next)}))
+}
+
+// auditFailed says that an audit log cannot be had.
+func (s *state) auditFailed(m auditFailed, out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.Log(slog.LevelError, "the audit log stays as it was before the reload", "err", m.err))
+}
+
+// remembered tells the audit log which of its lines the state file knows of.
+func (s *state) remembered(m message.StateLoaded, out []kernel.Effect) []kernel.Effect {
+	if m.Audit.N == 0 {
+		return out
+	}
+	return append(out, kernel.Act(auditRemembered{m.Audit}))
+}

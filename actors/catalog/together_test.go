@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+func TestTogether(t *testing.T) {
+	for _, c := range []struct {
+		projects []string
+		want     string
+	}{
+		{nil, ""}, {[]string{}, none}, {[]string{"b"}, "b"}, {[]string{"b", "a"}, "a,b"}, {[]string{"a", "b", "a"}, "a,b"},
+	} {
+		was := fmt.Sprint(c.projects)
+		if got := Together(c.projects); got != c.want || fmt.Sprint(c.projects) != was {
+			t.Errorf("Together(%v): %q, want %q; it is %v afterwards", was, got, c.want, c.projects)
+		}
+	}
+}
+
+// Several projects together show what any of them does, find it by every spelling, and nothing else; they tell of a change when one does.
+func TestSeveralProjectsTogether(t *testing.T) {
+	files := server(t, "files", 0).tools("read", "write").resources("file:///a", "file:///secret/b").templates("file:///{+path}")
+	forge := server(t, "github", 1).tools("search", "delete")
+	docs := server(t, "docs", 2).tools("search")
+	list := []config.Project{
+		{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"files_write"}}, Resources: config.Filter{Deny: []string{"*secret*"}}},
+		{Name: "beta", Servers: []string{"github"}, Tools: config.Filter{Deny: []string{"github_delete"}}},
+	}
+	s := projects(nil, standard(stylePrefix), []*offered{files, forge, docs}, list...)
+	for names, want := range map[string]string{
+		"alpha,beta": "files_read github_search", "beta": "github_search", "alpha,omega": "files_read", "omega": "", none: "", "omega,psi": "",
+	} {
+		v, ok := s.View(Key{Projects: names})
+		if !ok {
+			t.Fatalf("%s: no view", names)
+		}
+		if got := strings.Join(listed(t, v, protocol.Tools), " "); got != want {
+			t.Errorf("%s: %s, want %s", names, got, want)
+		}
+	}
+	both, _ := s.View(Key{Projects: "alpha,beta"})
+	for _, name := range []string{"files_read", "files:read", "github/search"} {
+		if _, fault := both.Tool(name); fault != nil {
+			t.Errorf("%s: %v", name, fault)
+		}
+	}
+	for _, name := range []string{"files_write", "files:write", "write", "github_delete", "docs_search", "docs:search"} {
+		if _, fault := both.Tool(name); fault == nil || len(fault.Candidates) > 0 {
+			t.Errorf("%s is found: %v", name, fault)
+		}
+	}
+	for uri, found := range map[string]bool{"resource://files/file:///a": true, "resource://files/file:///other": true, "resource://files/file:///secret/b": false, "resource://files/file:///secret/c": false} {
+		if _, fault := both.Resource(uri); (fault == nil) != found {
+			t.Errorf("%s: %v", uri, fault)
+		}
+	}
+	if _, ok := s.View(Key{Projects: "alpha,beta", Server: "docs"}); ok {
+		t.Error("a server of neither is there")
+	}
+	if v, ok := s.View(Key{Projects: "alpha,beta", Server: "github"}); !ok || strings.Join(listed(t, v, protocol.Tools), " ") != "search" {
+		t.Error("a server of one of them is not there, or shows more than they do")
+	}
+	if again, _ := s.View(Key{Projects: "alpha,beta"}); again != both {
+		t.Error("the view is made again for the same snapshot")
+	}
+	elsewhere := projects(s, standard(stylePrefix), []*offered{files, forge, server(t, "docs", 2).tools("search", "more")}, list...)
+	if v, _ := elsewhere.View(Key{Projects: "alpha,beta"}); v.Generation[protocol.Tools] != both.Generation[protocol.Tools] || !v.Lists(protocol.Tools, both) {
+		t.Error("what changes in neither is told")
+	}
+	here := projects(elsewhere, standard(stylePrefix), []*offered{files, server(t, "github", 1).tools("search", "delete", "push"), docs}, list...)
+	if v, _ := here.View(Key{Projects: "alpha,beta"}); v.Generation[protocol.Tools] == both.Generation[protocol.Tools] || v.Lists(protocol.Tools, both) {
+		t.Error("what changes in one of them is not told")
+	}
+}
+
+// However many principals have other projects, what is kept for them is bounded.
+func TestManyUnions(t *testing.T) {
+	var list []config.Project
+	for i := range 40 {
+		list = append(list, config.Project{Name: fmt.Sprintf("p%02d", i)})
+	}
+	s := projects(nil, standard(stylePrefix), []*offered{server(t, "files", 0).tools("read")}, list...)
+	for i := range 39 {
+		for j := range i {
+			if v, ok := s.View(Key{Projects: list[j].Name + "," + list[i+1].Name}); !ok || len(v.Entries(protocol.Tools)) != 1 {
+				t.Fatal(i, j)
+			}
+		}
+	}
+	if n := len(*s.derived.views.Load()); n > maxDerived {
+		t.Errorf("%d views are kept", n)
+	}
+}

@@ -1,0 +1,184 @@
+package edge
+
+import (
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/audit"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// Audited is a record for the audit log. Where the log wants it (sync: each), the replies that belong to it are sent only when it is on
+// disk.
+type Audited struct {
+	Record  *audit.Record
+	Replies []any // acts; nil = they are sent already
+}
+
+// Note hands it to the log. session is the holder of the call as people are shown it; perform sends a reply, from any goroutine.
+func (a Audited) Note(log *audit.Log, session string, perform func(reply any)) {
+	a.Record.Session = session
+	if a.Replies == nil {
+		log.Record(*a.Record)
+		return
+	}
+	log.Commit(*a.Record, func() {
+		for _, reply := range a.Replies {
+			perform(reply)
+		}
+	})
+}
+
+// What decided, where it was no single rule.
+const (
+	ruleNone   = "no role permits it"
+	ruleReport = "no role permits it; the policy only reports"
+	ruleOwner  = "it is another principal's"
+)
+
+// RecordOf is what the audit log is told of a call; nil when there is no log.
+func RecordOf(log audit.Flags, x *downstream.Exchange, c *call.Call, project string, denied *Denied) *audit.Record {
+	if !log.Has(audit.On) {
+		return nil
+	}
+	r := recordOf(x, project)
+	r.Server, r.Item = c.Server, c.Item
+	if denied != nil {
+		r.Rule = ruleReport
+	}
+	return r
+}
+
+func recordOf(x *downstream.Exchange, project string) *audit.Record {
+	who := identity.Of(x.Origin.Who)
+	return &audit.Record{
+		Event: audit.EventCall, Who: who.ID, Via: who.Via, Peer: downstream.HostOf(x.Origin.Remote), Project: project, Method: x.Frame.MethodText(),
+		Decision: audit.Allow, In: len(x.Frame.Raw), Arguments: x.Params.Arguments.Of(x.Frame.Raw),
+	}
+}
+
+// AuditBegin tells the log that a call begins. call names it, as people are shown it.
+func AuditBegin(r *audit.Record, call string, out []kernel.Effect) []kernel.Effect {
+	r.Call = call
+	begin := *r
+	begin.Event = audit.EventBegin
+	return append(out, kernel.Act(Audited{Record: &begin}))
+}
+
+// AuditEnd tells the log how a call has ended. The effects from first on are what its end has come to; a fault is ours.
+func AuditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
+	if r == nil {
+		return out
+	}
+	end := *r
+	for _, e := range out[first:] {
+		if counted, ok := e.Act.(CallOutcome); ok {
+			end.Outcome, end.Took = counted.ended.Outcome.String(), counted.ended.Took
+			end.Time = counted.ended.Began.Add(end.Took)
+		}
+	}
+	judge(&end, fault)
+	return audited(log, &end, first, out)
+}
+
+// AuditRefused tells the log of a request that never became a call. The effects from first on are its answer.
+func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
+	if !log.Has(audit.On) {
+		return out
+	}
+	r := recordOf(x, project)
+	if name, ok := protocol.Unquote(nameIn(x).Of(x.Frame.Raw)); ok {
+		r.Item = name
+	}
+	r.Server = fault.Server
+	judge(r, fault)
+	if first > 0 {
+		if denied, ok := out[first-1].Act.(Denied); ok && !denied.Report && denied.Method == x.Frame.M { // its client is told that it is not there
+			r.Outcome, r.Rule, r.Server, r.Item = string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
+		}
+	}
+	return audited(log, r, first, out)
+}
+
+// AuditStranger tells the log of a principal who wants something of a session that is not theirs; to them it does not exist.
+func AuditStranger(log audit.Flags, who *identity.Principal, o *downstream.Origin, what string, out []kernel.Effect) []kernel.Effect {
+	if !log.Has(audit.On) {
+		return out
+	}
+	who = identity.Of(who)
+	return append(out, kernel.Act(Audited{Record: &audit.Record{
+		Event: audit.EventDenied, Who: who.ID, Via: who.Via, Peer: downstream.HostOf(o.Remote), Method: what, Decision: audit.Deny, Rule: ruleOwner,
+		Outcome: "SESSION_OF_ANOTHER",
+	}}))
+}
+
+// judge notes how a fault of ours is called, and whether it means that somebody may not.
+func judge(r *audit.Record, fault *protocol.Fault) {
+	if fault == nil {
+		return
+	}
+	r.Outcome = string(fault.Name)
+	switch fault.Name {
+	case protocol.PolicyDenied, protocol.InsufficientScope, protocol.RateLimited, protocol.RequestStateInvalid,
+		protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound, protocol.UnknownProject: // or it is there, and not for them
+		r.Decision = audit.Deny
+	}
+}
+
+// audited appends the effect that tells the log. Under sync each it takes the replies out of those from first on.
+func audited(log audit.Flags, r *audit.Record, first int, out []kernel.Effect) []kernel.Effect {
+	var replies []any
+	rest := out[:first]
+	for _, e := range out[first:] {
+		size, reply := replySize(e.Act)
+		r.Out = max(r.Out, size)
+		if reply && log.Has(audit.Each) {
+			replies = append(replies, e.Act)
+			continue
+		}
+		rest = append(rest, e)
+	}
+	clear(out[len(rest):])
+	return append(rest, kernel.Act(Audited{r, replies}))
+}
+
+// replySize reports whether an act ends an exchange, and with how many bytes.
+func replySize(act any) (size int, reply bool) {
+	switch a := act.(type) {
+	case Answer:
+		return len(a.Frame), true
+	case AnswerPieces:
+		for _, piece := range a.Pieces {
+			size += len(piece)
+		}
+		return size, true
+	case interface{ ReplySize() int }:
+		return a.ReplySize(), true
+	}
+	return 0, false
+}
+
+// ReplySize is unknown: the era decides how it is written.
+func (Refuse) ReplySize() int { return 0 }
+
+// ReplySize is nothing.
+func (Accept) ReplySize() int { return 0 }
+
+// nameIn is where a request names its item.
+func nameIn(x *downstream.Exchange) protocol.Span {
+	for _, span := range []protocol.Span{x.Params.Name, x.Params.URI, x.Params.RefName, x.Params.RefURI, x.Params.TaskID} {
+		if span.Present() {
+			return span
+		}
+	}
+	return protocol.Span{}
+}
+
+// Unaudited is why a call may not begin now; nil when it may.
+func Unaudited(log audit.Flags) *protocol.Fault {
+	if !log.Has(audit.Refusing) {
+		return nil
+	}
+	return &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "the audit log cannot be written, and no call may go without it (audit.required)"}
+}

@@ -1,0 +1,154 @@
+package actors
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/audit"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+)
+
+const callModern = `,"name":"one_add","arguments":{"secret":"hush"}`
+
+func audited(t *testing.T, change func(*config.Audit)) (path string, set func(*config.Config)) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "audit.jsonl")
+	return path, func(c *config.Config) {
+		c.Audit.File = path
+		if change != nil {
+			change(&c.Audit)
+		}
+	}
+}
+
+// auditLines reads the log and holds it against the key that it names.
+func auditLines(t *testing.T, path string) (lines []audit.Line) {
+	t.Helper()
+	report, err := audit.Verify(audit.Files(path), audit.Trust{})
+	if err != nil || report.Fault != nil {
+		t.Errorf("verify: %v %v", report.Fault, err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		l, err := audit.ParseLine([]byte(strings.TrimSuffix(line, "\n")))
+		if err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		lines = append(lines, l)
+	}
+	if strings.Contains(string(raw), "hush") {
+		t.Error("the log holds an argument")
+	}
+	return lines
+}
+
+// told are the events of the lines with what each is about.
+func told(lines []audit.Line) (list []string) {
+	for _, l := range lines {
+		switch l.Event {
+		case audit.EventFile, audit.EventCheckpoint:
+		default:
+			list = append(list, strings.Join(slices.DeleteFunc([]string{l.Event, l.Who, l.Method, l.Server, l.Item, l.Decision, l.Outcome}, func(s string) bool { return s == "" }), " "))
+		}
+	}
+	return list
+}
+
+func TestTheAuditLogHasEveryCall(t *testing.T) {
+	for _, sync := range []string{audit.SyncSecond, audit.SyncEach, audit.SyncNever} {
+		t.Run(sync, func(t *testing.T) {
+			path, set := audited(t, func(a *config.Audit) { a.Sync, a.When = sync, "both" })
+			t.Run("while it runs", func(t *testing.T) {
+				w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"add"}}}, set)
+				session := w.open("/mcp")
+				w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_add","arguments":{"secret":"hush"}}}`, "Mcp-Session-Id", session)
+				w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_rm","arguments":{}}}`, "Mcp-Session-Id", session)
+				status, answer := w.raw("/mcp", modern(3, "tools/call", "{}", callModern), "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: one_add")
+				if status != 200 || !strings.Contains(string(answer), "echo") {
+					t.Errorf("modern call: %d %s", status, answer)
+				}
+			})
+			lines := auditLines(t, path)
+			want := []string{"start",
+				"begin local tools/call one add allow", "call local tools/call one add allow ok",
+				"call local tools/call one_rm deny TOOL_NOT_FOUND",
+				"begin local tools/call one add allow", "call local tools/call one add allow ok",
+				"stop"}
+			if got := told(lines); !slices.Equal(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			begin, end := lines[2], lines[3]
+			if begin.Call == "" || begin.Call != end.Call || len(end.Args) != 32 || end.In == 0 || end.Out == 0 || end.Millis <= 0 || end.Peer != "127.0.0.1" || len(end.Session) != 8 {
+				t.Errorf("got %+v", end)
+			}
+			if lines[len(lines)-1].Event != audit.EventCheckpoint {
+				t.Errorf("it ends with %+v", lines[len(lines)-1])
+			}
+		})
+	}
+}
+
+// A required log that cannot be had stops the start; while it cannot be written, no call begins.
+func TestARequiredAuditLogIsRequired(t *testing.T) {
+	cfg := config.Default()
+	cfg.Audit.File = filepath.Join(t.TempDir(), "no", "audit.jsonl")
+	if _, err := Start(&cfg, Options{}); err == nil || !strings.Contains(err.Error(), "open audit log") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReloadMovesTheAuditLog(t *testing.T) {
+	path, set := audited(t, nil)
+	other := filepath.Join(t.TempDir(), "other.jsonl")
+	t.Run("while it runs", func(t *testing.T) {
+		w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"add"}}}, set)
+		cfg := config.Default()
+		cfg.MetaTools = "false"
+		cfg.Audit.File = other
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := w.gateway.Apply(ctx, &cfg); err != nil {
+			t.Fatal(err)
+		}
+		for s := w.gateway.Audit().State(); s.File != other; s = w.gateway.Audit().State() {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	if got := told(auditLines(t, path)); len(got) != 2 || !strings.HasPrefix(got[1], "reload ok") && got[1] != "reload ok" {
+		t.Errorf("before: got %q", got)
+	}
+	if got := told(auditLines(t, other)); !slices.Equal(got, []string{"stop"}) {
+		t.Errorf("after: got %q", got)
+	}
+}
+
+// Who takes another's session is told nothing; the log is told who it was.
+func TestAStolenSessionTellsItsStory(t *testing.T) {
+	path, set := audited(t, nil)
+	t.Run("while it runs", func(t *testing.T) {
+		w := serveWeb(t, oneTool(), func(c *config.Config) { withAuth(c); set(c) })
+		session := w.opens("alice", "/mcp")
+		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_ask","arguments":{}}}`
+		w.do("POST", "/mcp", call, by("alice", "Mcp-Session-Id", session)...)
+		if r := w.do("POST", "/mcp", call, by("mallory", "Mcp-Session-Id", session)...); r.status != 404 {
+			t.Errorf("got %d", r.status)
+		}
+		w.do("DELETE", "/mcp", "", by("mallory", "Mcp-Session-Id", session)...)
+		w.gateway.Principals(map[string]*identity.Principal{"key:alice": nil})
+	})
+	want := []string{"start", "call key:alice tools/call one ask allow ok", "denied key:mallory tools/call deny SESSION_OF_ANOTHER", "key key:alice revoked",
+		"stop", "denied key:mallory tools/call deny SESSION_OF_ANOTHER"} // the second attempt is counted
+	if got := told(auditLines(t, path)); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

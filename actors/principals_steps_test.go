@@ -1,0 +1,91 @@
+package actors
+
+import (
+	"testing"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+var inAlpha = catalog.Key{Project: "alpha"}
+
+// visitor is a client's initialize.
+func visitor(t *testing.T) *downstream.Exchange {
+	t.Helper()
+	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:5"}}
+	x.Frame, x.Params = actortest.Request(t, initializeFrame)
+	return x
+}
+
+func key(name string, names ...string) *identity.Principal {
+	return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Projects: names}
+}
+
+// What was found out before a principal has changed counts no more when its request has come: its body may have come slowly.
+func TestARequestThatCameSlowly(t *testing.T) {
+	e := edge.Entrance{Projects: map[string]bool{"alpha": true, "beta": true}, Epoch: 3,
+		Newest: map[string]*identity.Principal{"key:alice": key("alice", "beta"), "key:bob": nil}}
+	x := visitor(t)
+	x.Origin.Who = key("alice", "alpha")
+	if a, refusal := e.Admit(&x.Origin, x); refusal != nil || a.View.Projects != "beta" || a.Epoch != 3 {
+		t.Errorf("whose projects are others now: %+v %+v", a, refusal)
+	}
+	x.Origin.Who = key("bob")
+	if _, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 || refusal.Fault.Name != protocol.Unauthenticated {
+		t.Errorf("who is nobody any more: %+v", refusal)
+	}
+}
+
+// Who is revoked between the door and the gateway's actor gets no session, and who has lost a project none in it.
+func TestWhatWasAdmittedBeforeTheChange(t *testing.T) {
+	changes := message.Principals{Epoch: 5, Newest: map[string]*identity.Principal{"key:alice": key("alice", "beta"), "key:bob": nil}}
+	for _, test := range []struct {
+		name     string
+		admitted message.Admitted
+		fault    protocol.FaultName
+		projects string
+	}{
+		{"revoked", message.Admitted{Who: key("bob"), Epoch: 4}, protocol.Unauthenticated, ""},
+		{"revoked, and made anew since", message.Admitted{Who: key("bob"), Epoch: 5}, "", ""},
+		{"with other projects", message.Admitted{Who: key("alice", "alpha"), Epoch: 4}, "", "beta"},
+		{"of a project that is lost", message.Admitted{Who: key("alice", "alpha"), Epoch: 4, View: message.Narrowed(inAlpha, key("alice", "alpha"))}, protocol.UnknownProject, ""},
+		{"of whom nothing was said", message.Admitted{Who: key("carol"), Epoch: 4}, "", ""},
+		{"of nobody in particular", message.Admitted{Epoch: 4}, "", ""},
+	} {
+		name := protocol.FaultName("")
+		if fault := changes.Settle(&test.admitted); fault != nil {
+			name = fault.Name
+		}
+		if name != test.fault || test.fault == "" && test.admitted.View.Projects != test.projects {
+			t.Errorf("%s: %q, %+v", test.name, name, test.admitted)
+		}
+	}
+	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
+	s.registry = children(t, 1)[0]
+	s.principals(changes, nil)
+	for _, e := range s.open(sessionGuest(message.OpenSession{Exchange: visitor(t), Admitted: message.Admitted{Who: key("bob"), Epoch: 4}}), nil) {
+		if _, starts := e.Act.(startSession); starts {
+			t.Error("a session was opened for who is nobody any more")
+		}
+	}
+}
+
+// A session that is told nothing of changes before it began is told when it has.
+func TestAChangeWhileASessionBegins(t *testing.T) {
+	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
+	s.principals(message.Principals{Epoch: 1, Newest: map[string]*identity.Principal{"key:bob": nil}}, nil)
+	out := s.started(sessionStarted{ref: children(t, 1)[0]}, nil)
+	if len(out) != 1 {
+		t.Fatalf("%+v", out)
+	}
+	if m, ok := out[0].Msg.(message.Principals); !ok || !m.Revoked("key:bob") {
+		t.Errorf("%+v", out[0].Msg)
+	}
+}

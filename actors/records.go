@@ -1,0 +1,58 @@
+package actors
+
+import (
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol/downstream"
+)
+
+// What the gateway itself tells the audit log; sessions and desks tell it of calls.
+
+// RecordAct tells the audit log of something that an operator has done, or tried to.
+func (g *Gateway) RecordAct(verb, server string) { g.recordAct(verb, server, "", nil) }
+
+func (g *Gateway) recordAct(verb, server, call string, err error) {
+	g.audit.Record(failing(audit.Record{Event: audit.EventAdmin, Who: identity.LocalID, Via: identity.ViaLocal, Method: verb, Server: server, Item: call}, err))
+}
+
+// recordLogin tells it of a login at a server, or of its end.
+func (g *Gateway) recordLogin(event string, who *identity.Principal, server string, err error) {
+	who = identity.Of(who)
+	g.audit.Record(failing(audit.Record{Event: event, Who: who.ID, Via: who.Via, Server: server}, err))
+}
+
+func failing(r audit.Record, err error) audit.Record {
+	if r.Outcome = "ok"; err != nil {
+		r.Outcome, r.Detail = "failed", err.Error()
+	}
+	return r
+}
+
+// recordPrincipals tells it of keys that have changed, or are no more: revoked, or expired.
+func (g *Gateway) recordPrincipals(changed map[string]*identity.Principal) {
+	for _, id := range slices.Sorted(maps.Keys(changed)) {
+		if id == identity.LocalID {
+			continue
+		}
+		r := audit.Record{Event: audit.EventKey, Who: id, Outcome: "changed"}
+		if who := changed[id]; who == nil {
+			r.Outcome = "revoked"
+		} else {
+			r.Via, r.Detail = who.Via, who.Rights
+		}
+		g.audit.Record(r)
+	}
+}
+
+// recordRefusal tells it of a request that may see nothing.
+func (g *Gateway) recordRefusal(o *downstream.Origin, what string, refusal *message.Refusal) {
+	who := identity.Of(o.Who)
+	g.audit.Record(audit.Record{
+		Event: audit.EventDenied, Who: who.ID, Via: who.Via, Peer: downstream.HostOf(o.Remote), Method: what, Decision: audit.Deny,
+		Outcome: string(refusal.Fault.Name), Detail: refusal.Fault.Message,
+	})
+}

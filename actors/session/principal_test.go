@@ -1,0 +1,192 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+func key(name string, change func(*identity.Principal)) *identity.Principal {
+	p := &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+// ofAlice is a session of alice's with a catalog of two projects, which has been initialized.
+func ofAlice(t *testing.T, who *identity.Principal) *state {
+	t.Helper()
+	s := newState(Options{ID: "x", Transport: "http", Opened: message.Admitted{Who: who, Epoch: 7, View: message.Narrowed(catalog.Key{}, who)}}, kernel.Reference{})
+	var sources []catalog.Source
+	for i, name := range []string{"one", "two"} {
+		source := catalog.Source{Server: &catalog.Server{Name: name, Order: i}}
+		source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"t","inputSchema":{"type":"object"}}`)}
+		sources = append(sources, source)
+	}
+	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10}
+	snapshot := catalog.Build(nil, sources, naming, config.Project{Name: "alpha", Servers: []string{"one"}}, config.Project{Name: "beta", Servers: []string{"two"}})
+	step(s, time.Now(), message.Published{Snapshot: snapshot}, nil)
+	s.initialized, s.ready, s.path, s.version, s.toldGenerations = true, true, "/mcp", protocol.Version20251125, s.view.Generation
+	return s
+}
+
+func tools(s *state) int { return len(s.view.Entries(protocol.Tools)) }
+
+// sends has somebody send a ping, as it was admitted, and reports whether the session is there for them.
+func sends(t *testing.T, s *state, who *identity.Principal, epoch uint64) (found bool, out []kernel.Effect) {
+	t.Helper()
+	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
+	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	out = step(s, time.Unix(5000, 0), message.Inbound{Exchange: x, Admitted: message.Admitted{Who: who, Epoch: epoch}}, nil)
+	for _, e := range out {
+		if _, ok := e.Act.(notFound); ok {
+			return false, out
+		}
+	}
+	return true, out
+}
+
+// A stranger's message keeps nothing alive.
+func TestAStrangerIsNotHeard(t *testing.T) {
+	s := ofAlice(t, key("alice", nil))
+	s.lastSeen = time.Unix(1, 0)
+	for _, who := range []*identity.Principal{key("mallory", nil), nil, identity.Local} {
+		if found, out := sends(t, s, who, 7); found || len(out) != 1 || s.lastSeen != time.Unix(1, 0) {
+			t.Errorf("%+v: found %v, %d effects, last seen %v", who, found, len(out), s.lastSeen)
+		}
+	}
+	if found, _ := sends(t, s, key("alice", nil), 7); !found || s.lastSeen == time.Unix(1, 0) {
+		t.Error("alice does not find her session")
+	}
+	nobodys := ofAlice(t, nil)
+	if found, _ := sends(t, nobodys, identity.Local, 0); !found {
+		t.Error("who is not asked does not find the session")
+	}
+	if found, _ := sends(t, nobodys, key("mallory", nil), 0); found {
+		t.Error("a session of nobody in particular is mallory's")
+	}
+}
+
+// What was admitted before a change that the session has heard of gives nothing back that was taken.
+func TestAnOlderRequestGivesNothingBack(t *testing.T) {
+	both := key("alice", func(p *identity.Principal) { p.Projects = []string{"alpha", "beta"} })
+	one := key("alice", func(p *identity.Principal) { p.Projects = []string{"alpha"} })
+	s := ofAlice(t, both)
+	if tools(s) != 2 {
+		t.Fatalf("%d tools", tools(s))
+	}
+	step(s, time.Now(), message.Principals{Newest: map[string]*identity.Principal{one.ID: one}, Epoch: 9}, nil)
+	if tools(s) != 1 {
+		t.Errorf("%d tools after the change", tools(s))
+	}
+	if found, _ := sends(t, s, both, 8); !found || tools(s) != 1 {
+		t.Errorf("an older request: found %v, %d tools", found, tools(s))
+	}
+	if found, _ := sends(t, s, both, 9); !found || tools(s) != 2 {
+		t.Errorf("a newer one: found %v, %d tools", found, tools(s))
+	}
+}
+
+// The client is told of lists that differ when its principal changes, and of no others.
+func TestWhatANewPrincipalIsTold(t *testing.T) {
+	in := func(names ...string) *identity.Principal {
+		return key("alice", func(p *identity.Principal) { p.Projects = names })
+	}
+	for _, test := range []struct {
+		name string
+		next *identity.Principal
+		told int
+	}{
+		{"the same", in("alpha"), 0},
+		{"of a project that is not there, too", in("alpha", "omega"), 0},
+		{"of another", in("beta"), 1},
+		{"of both", in("alpha", "beta"), 1},
+		{"of none", in("omega"), 1},
+	} {
+		s := ofAlice(t, in("alpha"))
+		s.streams = []*downstream.EventStream{{}}
+		told := 0
+		for _, e := range step(s, time.Now(), message.Principals{Newest: map[string]*identity.Principal{test.next.ID: test.next}, Epoch: 9}, nil) {
+			if p, ok := e.Act.(push); ok && p.method == protocol.Tools.ChangedMethod() {
+				told++
+			}
+		}
+		if told != test.told {
+			t.Errorf("%s: told %d times, want %d", test.name, told, test.told)
+		}
+	}
+}
+
+// Streams end at the newest expiry that was seen, at that instant and not before; a client cannot have timers set without end.
+func TestUntilWhenStreamsLast(t *testing.T) {
+	until := func(seconds int64) *identity.Principal {
+		return key("alice", func(p *identity.Principal) { p.Expires = time.Unix(seconds, 0) })
+	}
+	s := ofAlice(t, until(100))
+	timers := map[time.Time]int{}
+	now := time.Unix(10, 0)
+	do := func(msg any) (closed int) {
+		for _, e := range step(s, now, msg, nil) {
+			switch a := e.Act.(type) {
+			case kernel.Wake:
+				if m, ok := a.Msg.(streamsOver); ok {
+					timers[m.at]++
+					if got := now.Add(a.After); got != m.at {
+						t.Errorf("a timer for %v rings at %v", m.at, got)
+					}
+				}
+			case closeStream:
+				closed++
+			}
+		}
+		return closed
+	}
+	do(streamReady{&downstream.EventStream{}})
+	do(streamReady{&downstream.EventStream{}})
+	for range 50 { // two tokens in turn
+		do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(200)}, Epoch: s.epoch + 1})
+		do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(100)}, Epoch: s.epoch + 1})
+	}
+	do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(200)}, Epoch: s.epoch + 1})
+	if len(timers) != 1 || timers[time.Unix(100, 0)] != 1 {
+		t.Errorf("timers: %v", timers)
+	}
+	now = time.Unix(100, 0)
+	if closed := do(streamsOver{now}); closed != 0 || timers[time.Unix(200, 0)] != 1 {
+		t.Errorf("at the old expiry %d streams end; timers %v", closed, timers)
+	}
+	now = time.Unix(200, 0)
+	if closed := do(streamsOver{time.Unix(100, 0)}); closed != 0 {
+		t.Error("a timer of before ends streams")
+	}
+	if closed := do(streamsOver{now}); closed != 2 || len(s.streams) != 0 {
+		t.Errorf("at the newest %d streams end, %d are left", closed, len(s.streams))
+	}
+}
+
+// The session of who is revoked leaves, and its calls are told why.
+func TestARevokedSessionLeaves(t *testing.T) {
+	s := ofAlice(t, key("alice", nil))
+	leaves := false
+	for _, e := range step(s, time.Now(), message.Principals{Newest: map[string]*identity.Principal{"key:alice": nil}, Epoch: 9}, nil) {
+		_, left := e.Act.(kernel.Leaving)
+		leaves = leaves || left
+	}
+	if !leaves || !s.revoked {
+		t.Error("it stays")
+	}
+	for _, e := range step(ofAlice(t, key("bob", nil)), time.Now(), message.Principals{Newest: map[string]*identity.Principal{"key:alice": nil}, Epoch: 9}, nil) {
+		if _, left := e.Act.(kernel.Leaving); left {
+			t.Error("bob's leaves too")
+		}
+	}
+}

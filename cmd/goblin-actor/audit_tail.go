@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"goblin-actor/internal/audit"
+)
+
+// auditPrinter prints lines of the audit log.
+type auditPrinter struct {
+	path   string
+	filter audit.Filter
+	out    io.Writer
+	format format
+	p      palette
+}
+
+func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
+	found, end, err := audit.Newest(t.path, t.filter, last)
+	if err != nil && !follow {
+		return noAudit(t.path, err)
+	}
+	switch {
+	case t.format != formatTable:
+		for _, e := range found {
+			if err := t.one(e); err != nil {
+				return err
+			}
+		}
+	case len(found) > 0 || follow:
+		if err := t.all(found, follow); err != nil {
+			return err
+		}
+	default:
+		_, err := io.WriteString(t.out, "nothing of the kind\n")
+		return err
+	}
+	if !follow {
+		return nil
+	}
+	return audit.Follow(ctx, t.path, end, t.filter, t.one)
+}
+
+// auditHead are the columns; those of what comes while one watches are as wide as here.
+var auditHead = []string{"WHEN               ", "WHO         ", "WHAT          ", "SERVER      ", "ITEM                      ", "OUTCOME       ", "TOOK  ", "MORE"}
+
+func auditCells(l *audit.Line) []string {
+	what, took := l.Method, ""
+	if l.Event != audit.EventCall {
+		if what = l.Event; l.Method != "" {
+			what += " " + l.Method
+		}
+	} else if l.Millis > 0 {
+		took = time.Duration(l.Millis * float64(time.Millisecond)).Round(10 * time.Microsecond).String()
+	}
+	var more []string
+	for _, part := range []struct{ key, value string }{{"project", l.Project}, {"rule", l.Rule}, {"from", elsewhere(l.Peer)}, {"", l.Detail}} {
+		switch {
+		case part.value == "":
+		case part.key == "":
+			more = append(more, part.value)
+		default:
+			more = append(more, part.key+" "+part.value)
+		}
+	}
+	if l.Count > 0 {
+		more = append(more, fmt.Sprintf("count %d", l.Count))
+	}
+	return []string{l.Time.Local().Format(time.DateTime), oneLine(l.Who, 40), oneLine(what, 40), oneLine(l.Server, 0), oneLine(l.Item, maxCell), outcomeOf(l), took,
+		oneLine(strings.Join(more, "; "), 200)}
+}
+
+// outcomeOf is how it ended, and that it was not allowed.
+func outcomeOf(l *audit.Line) string {
+	if l.Decision == audit.Deny && l.Outcome == "" {
+		return "denied"
+	}
+	return oneLine(l.Outcome, 40)
+}
+
+// elsewhere is the address of somebody who is not on this machine.
+func elsewhere(peer string) string {
+	switch peer {
+	case "stdio", "127.0.0.1", "[::1]", "::1":
+		return ""
+	}
+	return peer
+}
+
+// all prints what there is, in columns that fit it; while one watches, in those of what is to come.
+func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
+	if follow {
+		if _, err := io.WriteString(t.out, strings.TrimRight(strings.Join(auditHead, "  "), " ")+"\n"); err != nil {
+			return err
+		}
+		for _, e := range found {
+			if err := t.one(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	head := make([]string, len(auditHead))
+	for i, title := range auditHead {
+		head[i] = strings.TrimSpace(title)
+	}
+	rows := make([][]string, len(found))
+	for i := range found {
+		rows[i] = auditCells(&found[i].Line)
+	}
+	return table(t.out, head, rows)
+}
+
+// one prints a line.
+func (t *auditPrinter) one(e audit.Entry) error {
+	switch t.format {
+	case formatJSON:
+		_, err := fmt.Fprintln(t.out, escaped(string(e.Raw)))
+		return err
+	case formatYAML:
+		if _, err := io.WriteString(t.out, "---\n"); err != nil {
+			return err
+		}
+		return t.format.raw(t.out, e.Raw)
+	}
+	var b strings.Builder
+	for i, cell := range auditCells(&e.Line) {
+		b.WriteString(padded(cell, len(auditHead[i])) + "  ")
+	}
+	line := strings.TrimRight(b.String(), " ")
+	if e.Decision == audit.Deny {
+		line = t.p.bad(line)
+	}
+	_, err := fmt.Fprintln(t.out, line)
+	return err
+}

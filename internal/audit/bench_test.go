@@ -1,0 +1,61 @@
+package audit
+
+import (
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// What a record costs whoever makes it and the writer together: the queue never fills.
+func BenchmarkRecord(b *testing.B) {
+	l, err := Open(settings(filepath.Join(b.TempDir(), "audit.jsonl")), Options{Keys: found(testKeys), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := callRecord(1)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		l.Record(r)
+		if i%batch == 0 {
+			for uint64(i) > l.sequence.Load()+2*batch { // the disk is not what is measured
+				runtime.Gosched()
+			}
+		}
+	}
+	if err := l.Close(); err != nil {
+		b.Fatal(err)
+	}
+	if n := l.dropped.Load(); n > 0 {
+		b.Errorf("%d dropped", n)
+	}
+}
+
+func BenchmarkLine(b *testing.B) {
+	c := newChain(testKeys)
+	r := callRecord(1)
+	r.Time = now
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = c.append(buf[:0], &r)
+	}
+	b.SetBytes(int64(len(buf)))
+}
+
+// Nobody who records allocates, once the queue has grown.
+func TestARecordAllocatesNothing(t *testing.T) {
+	c := newChain(testKeys)
+	r := callRecord(1)
+	r.Time = now
+	buf := make([]byte, 0, 4096)
+	if n := testing.AllocsPerRun(1000, func() { buf = c.append(buf[:0], &r) }); n > 0 {
+		t.Errorf("a line takes %v allocations", n)
+	}
+	l := New(options(t))
+	l.flags.Store(uint32(On))
+	l.waiting = make([]entry, 0, 4096)
+	if n := testing.AllocsPerRun(1000, func() { l.Record(r) }); n > 0 {
+		t.Errorf("a record takes %v allocations", n)
+	}
+}

@@ -1,0 +1,470 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// faulty is a file that a test makes fail, or wait.
+type faulty struct {
+	file
+	full   *atomic.Bool  // no space is left: half of what is written is
+	gate   chan struct{} // Sync waits for it; nil = it does not
+	synced *atomic.Int32
+}
+
+func (f *faulty) Write(b []byte) (int, error) {
+	if f.full != nil && f.full.Load() {
+		n, _ := f.file.Write(b[:len(b)/2])
+		return n, syscall.ENOSPC
+	}
+	return f.file.Write(b)
+}
+
+func (f *faulty) Sync() error {
+	if f.gate != nil {
+		<-f.gate
+	}
+	if f.synced != nil {
+		f.synced.Add(1)
+	}
+	return f.file.Sync()
+}
+
+// openFaulty opens a log on such a file.
+func openFaulty(t *testing.T, s Settings, with faulty) *Log {
+	t.Helper()
+	l := New(options(t))
+	l.wrap = func(f file) file {
+		own := with
+		own.file = f
+		return &own
+	}
+	if err := l.Apply(s); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never came about that %s", what)
+		}
+	}
+}
+
+func closed(t *testing.T, l *Log) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// countOf counts the lines of an event, and what they count.
+func countOf(t *testing.T, path, event string) (lines int, sum uint64) {
+	t.Helper()
+	for _, file := range Files(path) {
+		for _, raw := range linesOf(t, file) {
+			if l, err := ParseLine(bytes.TrimSuffix(raw, []byte("\n"))); err == nil && l.Event == event {
+				lines++
+				sum += l.Count
+			}
+		}
+	}
+	return lines, sum
+}
+
+func TestAFullDiskDropsAndTheLogSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		var full atomic.Bool
+		l := openFaulty(t, settings(path), faulty{full: &full})
+		l.Record(callRecord(1))
+		eventually(t, "the first is written", func() bool { return l.State().Sequence == 2 })
+		full.Store(true)
+		for i := range 17 {
+			l.Record(callRecord(i))
+		}
+		eventually(t, "they are dropped", func() bool { return l.State().Dropped == 17 })
+		if s := l.State(); s.Refusing || !strings.Contains(s.Fault, "no space left") || l.Flags().Has(Refusing) {
+			t.Errorf("got %+v", s)
+		}
+		full.Store(false)
+		eventually(t, "it is written again", func() bool { return l.State().Fault == "" })
+		l.Record(callRecord(2))
+		closed(t, l)
+		r := verified(t, path, Trust{Key: testKeys.Public()})
+		if r.Fault != nil || r.Dropped != 17 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "17 records were dropped") {
+			t.Errorf("got %+v %v", r, r.Fault)
+		}
+		if calls, _ := countOf(t, path, EventCall); calls != 2 {
+			t.Errorf("got %d calls, want 2", calls)
+		}
+	})
+}
+
+func TestARequiredLogRefusesAndLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		var full atomic.Bool
+		s := settings(path)
+		s.Required, s.Sync = true, SyncEach
+		l := openFaulty(t, s, faulty{full: &full})
+		full.Store(true)
+		var answered atomic.Int32
+		l.Commit(callRecord(1), func() { answered.Add(1) })
+		eventually(t, "calls are refused", func() bool { return l.Flags().Has(Refusing) })
+		l.Commit(callRecord(2), func() { answered.Add(1) }) // one that ran already
+		time.Sleep(20 * time.Millisecond)
+		if n := answered.Load(); n != 0 {
+			t.Errorf("%d were answered without a record", n)
+		}
+		full.Store(false)
+		eventually(t, "both are answered", func() bool { return answered.Load() == 2 })
+		if l.Flags().Has(Refusing) || l.State().Dropped != 0 {
+			t.Errorf("got %+v", l.State())
+		}
+		closed(t, l)
+		if r := verified(t, path, Trust{}); r.Fault != nil || r.Dropped != 0 {
+			t.Errorf("got %+v %v", r, r.Fault)
+		}
+		if calls, _ := countOf(t, path, EventCall); calls != 2 {
+			t.Errorf("got %d calls, want 2", calls)
+		}
+	})
+}
+
+// A required log refuses before its queue is full: what runs already still finds room.
+func TestABacklogRefusesAndThenDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, required := range []bool{true, false} {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			gate := make(chan struct{}, 1)
+			gate <- struct{}{} // for the first line
+			s := settings(path)
+			s.Required, s.Sync = required, SyncEach
+			l := openFaulty(t, s, faulty{gate: gate})
+			l.Record(callRecord(0))
+			eventually(t, "the writer waits for the disk", func() bool { return l.sequence.Load() == 2 })
+			for i := range maxBacklog / 2 {
+				l.Record(callRecord(i))
+			}
+			if got := l.Flags().Has(Refusing); got != required {
+				t.Errorf("required %v: refusing %v", required, got)
+			}
+			for i := range maxBacklog {
+				l.Record(callRecord(i))
+			}
+			if got := l.State().Dropped; got != maxBacklog/2 {
+				t.Errorf("dropped %d, want %d", got, maxBacklog/2)
+			}
+			close(gate)
+			closed(t, l)
+			if r := verified(t, path, Trust{}); r.Fault != nil || r.Dropped != maxBacklog/2 {
+				t.Errorf("got %+v %v", r, r.Fault)
+			}
+		}
+	})
+}
+
+// Arguments that wait take memory: they are bounded too.
+func TestArgumentsThatWaitAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{}, 1)
+		gate <- struct{}{}
+		s := settings(filepath.Join(t.TempDir(), "audit.jsonl"))
+		s.Sync = SyncEach
+		l := openFaulty(t, s, faulty{gate: gate})
+		r := callRecord(0)
+		r.Arguments = bytes.Repeat([]byte("x"), 1<<20)
+		l.Record(r)
+		eventually(t, "the writer waits for the disk", func() bool { return l.sequence.Load() == 2 })
+		for range maxHeld>>20 + 3 {
+			l.Record(r)
+		}
+		if got := l.State().Dropped; got != 3 {
+			t.Errorf("dropped %d, want 3", got)
+		}
+		close(gate)
+		closed(t, l)
+	})
+}
+
+// Those who come together share a sync, and nobody goes on before it.
+func TestCommitsShareASync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var synced atomic.Int32
+		gate := make(chan struct{}, 1)
+		gate <- struct{}{}
+		s := settings(filepath.Join(t.TempDir(), "audit.jsonl"))
+		s.Sync = SyncEach
+		l := openFaulty(t, s, faulty{gate: gate, synced: &synced})
+		var done sync.WaitGroup
+		var answered atomic.Int32
+		for i := range 100 {
+			done.Add(1)
+			l.Commit(callRecord(i), func() {
+				answered.Add(1)
+				done.Done()
+			})
+		}
+		eventually(t, "the first are written", func() bool { return l.sequence.Load() > 1 })
+		time.Sleep(10 * time.Millisecond)
+		if n := answered.Load(); n != 0 {
+			t.Errorf("%d went on before the disk had them", n)
+		}
+		close(gate)
+		done.Wait()
+		if n := synced.Load(); n > 10 {
+			t.Errorf("%d syncs for 100 records", n)
+		}
+		closed(t, l)
+	})
+}
+
+func TestWhatMayNotBeALog(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	foreign := write("keys.yaml", "keys:\n  - name: ci\n")
+	newer := write("newer.jsonl", strings.Replace(string(linesOf(t, writeLog(t, 0, nil))[0]), `"format":1`, `"format":2`, 1)+"\n")
+	link := filepath.Join(dir, "link.jsonl")
+	if err := os.Symlink(writeLog(t, 1, nil), link); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		foreign: "no audit log of goblin-actor", newer: "written by a later version", link: "a symbolic link", dir: "a directory",
+		filepath.Join(dir, "no", "audit.jsonl"): "no such file or directory",
+	} {
+		before, _ := os.ReadFile(path)
+		_, err := Open(settings(path), options(t))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want …%s…", filepath.Base(path), err, want)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("%s was changed", filepath.Base(path))
+		}
+	}
+	path := filepath.Join(dir, "audit.jsonl")
+	first, err := Open(settings(path), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(settings(path), options(t)); !errors.Is(err, ErrHeld) {
+		t.Errorf("a second writer: got %v", err)
+	}
+	closed(t, first)
+	addTo(t, path, 1, nil)
+}
+
+func TestAnUnfinishedLineIsCutOffAndMarked(t *testing.T) {
+	for _, torn := range []string{`{"n":12,"ti`, "\x00\x00\x00\x00\n\x00\x00", "{\"n\":7}\n"} {
+		path := writeLog(t, 5, nil)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, writeErr := f.WriteString(torn)
+		if err := errors.Join(writeErr, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		addTo(t, path, 5, nil)
+		r := verified(t, path, Trust{Key: testKeys.Public()})
+		if r.Fault != nil || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "bytes of an unfinished line were cut off here") {
+			t.Errorf("%q: got %+v %v", torn, r, r.Fault)
+		}
+		if lines, sum := countOf(t, path, EventRepair); lines != 1 || sum != uint64(len(torn)) {
+			t.Errorf("%q: got %d lines that count %d bytes", torn, lines, sum)
+		}
+	}
+}
+
+// A gateway that cannot rename, or dies between two files, goes on with the chain.
+func TestALogGoesOnAfterTheNewestRotatedFile(t *testing.T) {
+	path := writeLog(t, 5, nil)
+	if err := os.Rename(path, rotatedName(path, 1)); err != nil {
+		t.Fatal(err)
+	}
+	addTo(t, path, 5, nil)
+	if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Files != 2 || len(r.Notes) != 0 {
+		t.Errorf("got %+v %v", r, r.Fault)
+	}
+}
+
+func TestAnotherKeyBeginsAnotherFile(t *testing.T) {
+	path := writeLog(t, 5, nil)
+	l, err := Open(settings(path), Options{Keys: found(NewKeys([32]byte{9})), Log: quiet(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, l)
+	if files := Files(path); len(files) != 2 {
+		t.Fatalf("got %v", files)
+	}
+	r := verified(t, path, Trust{Key: testKeys.Public()})
+	caught(t, r, 1, "is signed with the key "+KeyText(NewKeys([32]byte{9}).Public()))
+}
+
+func TestWhatOthersRememberIsMissed(t *testing.T) {
+	path := writeLog(t, 20, nil)
+	mark := markOf(t, path)
+	mark.File = path
+	if err := os.WriteFile(path, bytes.Join(linesOf(t, path)[:10], nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(settings(path), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Record(callRecord(1))
+	l.Remembered(mark)
+	l.Record(callRecord(2))
+	closed(t, l)
+	r := verified(t, path, Trust{Key: testKeys.Public()})
+	if r.Fault == nil || !strings.Contains(r.Fault.What, "were missing: the tail had been cut off") {
+		t.Errorf("got %+v %v", r, r.Fault)
+	}
+	if lines := linesOf(t, path); !bytes.Contains(lines[len(lines)-1], []byte(`"n":25,`)) { // 22 there were; missing, a call, the signature
+		t.Errorf("the numbers do not go on behind what is missing: %s", lines[len(lines)-1])
+	}
+}
+
+// The clock may be set back: lines keep their order, and files rotate by what they hold.
+func TestAClockThatIsSetBackIsNoted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l, err := Open(settings(path), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := callRecord(1)
+	r.Time = time.Now().Add(-time.Hour)
+	l.Record(r)
+	closed(t, l)
+	report := verified(t, path, Trust{Key: testKeys.Public()})
+	if report.Fault != nil || len(report.Notes) != 1 || !strings.Contains(report.Notes[0].What, "the clock was set back by 1h0m0s") {
+		t.Errorf("got %+v %v", report, report.Fault)
+	}
+}
+
+func TestRotationUnderLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	s := settings(path)
+	s.Size = 64 << 10
+	l, err := Open(s, options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for i := range 1000 {
+				l.Record(callRecord(i))
+			}
+		})
+	}
+	all.Wait()
+	closed(t, l)
+	r := verified(t, path, Trust{Key: testKeys.Public()})
+	if r.Fault != nil || r.Files < 10 {
+		t.Errorf("got %+v %v", r, r.Fault)
+	}
+	if calls, _ := countOf(t, path, EventCall); calls != 8000 || r.Dropped != 0 {
+		t.Errorf("got %d calls, want 8000; %d dropped", calls, r.Dropped)
+	}
+}
+
+func TestRotationByAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		s := settings(path)
+		s.Age = 50 * time.Millisecond
+		l, err := Open(s, options(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			time.Sleep(60 * time.Millisecond)
+			before := l.sequence.Load()
+			l.Record(callRecord(1))
+			eventually(t, "it is written", func() bool { return l.sequence.Load() > before })
+		}
+		closed(t, l)
+		if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Files != 4 {
+			t.Errorf("got %+v %v", r, r.Fault)
+		}
+	})
+}
+
+func TestSettingsMoveTheLog(t *testing.T) {
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one.jsonl"), filepath.Join(dir, "two.jsonl")
+	l := New(options(t))
+	l.Record(callRecord(0)) // goes nowhere
+	for _, step := range []struct {
+		s    Settings
+		want bool
+	}{{settings(one), true}, {settings(two), true}, {settings(filepath.Join(dir, "no", "x.jsonl")), false}, {Settings{}, true}, {settings(one), true}} {
+		err := l.Apply(step.s)
+		if (err == nil) != step.want {
+			t.Fatalf("%s: %v", step.s.File, err)
+		}
+		l.Record(callRecord(0))
+	}
+	closed(t, l)
+	l.Record(callRecord(0)) // likewise
+	if err := l.Apply(settings(two)); err != nil {
+		t.Error(err)
+	}
+	for path, want := range map[string]int{one: 2, two: 2} {
+		if calls, _ := countOf(t, path, EventCall); calls != want {
+			t.Errorf("%s: got %d calls, want %d", filepath.Base(path), calls, want)
+		}
+		if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil {
+			t.Errorf("%s: %v", filepath.Base(path), r.Fault)
+		}
+	}
+}
+
+func TestEqualDenialsAreCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l, err := Open(settings(path), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deny := func(peer string) {
+		l.Record(Record{Event: EventDenied, Peer: peer, Decision: Deny, Outcome: "UNAUTHENTICATED"})
+	}
+	for range 1000 {
+		deny("10.0.0.1")
+	}
+	for i := range 1000 { // one network: anybody has as many such addresses as they like
+		deny("[2001:db8::" + strings.TrimLeft(string("0123456789abcdef"[i%16]), "0") + "1]")
+	}
+	for i := range 5000 {
+		deny("10.1." + string(rune('0'+i/1000)) + "." + string(rune('0'+i%1000/100)) + string(rune('0'+i%100/10)) + string(rune('0'+i%10)))
+	}
+	closed(t, l)
+	lines, sum := countOf(t, path, EventDenied)
+	if lines > 2*maxDenials+2 || uint64(lines)+sum < 7000 || sum > 7000 {
+		t.Errorf("got %d lines that count %d", lines, sum)
+	}
+	if r := verified(t, path, Trust{}); r.Fault != nil {
+		t.Error(r.Fault)
+	}
+}

@@ -1,0 +1,121 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestNewestReadsFromTheEnd(t *testing.T) {
+	path := writeLog(t, 4000, func(s *Settings) { s.Size = 256 << 10 })
+	l, err := Open(settings(path), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []Record{
+		{Event: EventCall, Who: "key:other", Server: "files", Item: "write_file", Time: time.Now().Add(time.Hour)},
+		{Event: EventDenied, Peer: "10.0.0.1", Time: time.Now().Add(2 * time.Hour)},
+		{Event: EventCall, Who: "local", Server: "github", Item: "file:///notes/a.txt", Time: time.Now().Add(3 * time.Hour)},
+	} {
+		l.Record(r)
+	}
+	closed(t, l)
+	for _, c := range []struct {
+		filter      Filter
+		n           int
+		want        int
+		first, last string
+	}{
+		{Filter{}, 20, 20, "read_file", "file:///notes/a.txt"},
+		{Filter{}, 1, 1, "file:///notes/a.txt", "file:///notes/a.txt"},
+		{Filter{Who: "ci"}, 5000, 4000, "read_file", "read_file"},
+		{Filter{Who: "key:ci"}, 10, 10, "read_file", "read_file"},
+		{Filter{Who: "other"}, 10, 1, "write_file", "write_file"},
+		{Filter{Who: "key:*"}, 2, 2, "read_file", "write_file"},
+		{Filter{Item: "*_file", Server: "f*"}, 1, 1, "write_file", "write_file"},
+		{Filter{Item: "file://*.txt"}, 9, 1, "file:///notes/a.txt", "file:///notes/a.txt"},
+		{Filter{Since: time.Now().Add(30 * time.Minute)}, 100, 3, "write_file", "file:///notes/a.txt"},
+		{Filter{Who: "nobody"}, 10, 0, "", ""},
+	} {
+		found, end, err := Newest(path, c.filter, c.n)
+		if err != nil || len(found) != c.want {
+			t.Errorf("%+v: got %d lines %v, want %d", c.filter, len(found), err, c.want)
+			continue
+		}
+		if c.want > 0 && (found[0].Item != c.first || found[len(found)-1].Item != c.last) {
+			t.Errorf("%+v: got from %s to %s", c.filter, found[0].Item, found[len(found)-1].Item)
+		}
+		if end.offset != end.file.Size() {
+			t.Errorf("%+v: the end is at %d of %d", c.filter, end.offset, end.file.Size())
+		}
+	}
+}
+
+func TestLike(t *testing.T) {
+	for _, c := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"a*", "abc", true}, {"*c", "abc", true}, {"a*c", "abc", true}, {"a*c", "ab", false},
+		{"*b*", "abc", true}, {"a*a", "a", false}, {"a*b*c", "a_b_b_c", true}, {"*.txt", "x.txt.gz", false}, {"**", "x", true},
+	} {
+		if got := like(c.pattern, c.text); got != c.want {
+			t.Errorf("like(%q, %q): got %v", c.pattern, c.text, got)
+		}
+	}
+}
+
+// Each line is told once, in order, over rotations, and whether it was there before or comes while one watches.
+func TestFollowGoesOnOverRotations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		s := settings(path)
+		s.Size = 16 << 10
+		l, err := Open(s, options(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := func(i int) {
+			r := callRecord(0)
+			r.Item = fmt.Sprint(i)
+			l.Record(r)
+		}
+		for i := range 5 {
+			record(i)
+		}
+		time.Sleep(time.Second)
+		found, end, err := Newest(path, Filter{}, 3)
+		if err != nil || len(found) != 3 || found[2].Item != "4" {
+			t.Fatalf("got %v %v", found, err)
+		}
+		ctx, stop := context.WithCancelCause(t.Context())
+		next := 5
+		done := make(chan error)
+		go func() {
+			done <- Follow(ctx, path, end, Filter{}, func(e Entry) error {
+				if e.Item != fmt.Sprint(next) {
+					return fmt.Errorf("got %s, want %d", e.Item, next)
+				}
+				next++
+				return nil
+			})
+		}()
+		for i := 5; i < 1000; i++ {
+			record(i)
+			if i%7 == 0 {
+				time.Sleep(130 * time.Millisecond)
+			}
+		}
+		closed(t, l)
+		time.Sleep(time.Minute)
+		enough := errors.New("enough")
+		stop(enough)
+		if err := <-done; !errors.Is(err, enough) || next != 1000 {
+			t.Errorf("got %v after %d", err, next)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package audit
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestVerifyFindsWhatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(lines [][]byte) [][]byte
+		line   int
+		words  string
+	}{
+		{"first line gone", func(l [][]byte) [][]byte { return l[1:] }, 1, "has to say that it is an audit log"},
+		{"one put in", func(l [][]byte) [][]byte { return append(l[:5:5], append([][]byte{l[7]}, l[5:]...)...) }, 6, "lines n=6 to n=7 are gone"},
+		{"one twice", func(l [][]byte) [][]byte { return append(l[:5:5], append([][]byte{l[4]}, l[5:]...)...) }, 6, "does not follow"},
+		{"two exchanged", func(l [][]byte) [][]byte { l[5], l[6] = l[6], l[5]; return l }, 6, "lines n=6 to n=6 are gone"},
+		{"a number changed", func(l [][]byte) [][]byte {
+			l[9] = bytes.Replace(l[9], []byte(`"n":10,`), []byte(`"n":11,`), 1)
+			return l
+		}, 10, "its number is 11, after 9"},
+		{"no JSON", func(l [][]byte) [][]byte { l[9] = []byte("rubbish\n"); return l }, 10, "no line of an audit log"},
+		{"too long", func(l [][]byte) [][]byte { l[9] = append(bytes.Repeat([]byte("x"), 2*maxLine), '\n'); return l }, 10, "longer than"},
+		{"the last newline gone", func(l [][]byte) [][]byte { l[len(l)-1] = bytes.TrimSuffix(l[len(l)-1], []byte("\n")); return l }, 52, "the newline at its end is gone"},
+		{"all gone", func([][]byte) [][]byte { return nil }, 0, "there is no line at all"},
+		{"a signature taken out", func(l [][]byte) [][]byte { return l[:51] }, 0, "the tail is cut off"},
+		{"a second first line", func(l [][]byte) [][]byte { return append(l, l[0]) }, 53, "in the middle of one"},
+		{"signature of another line", func(l [][]byte) [][]byte {
+			at, from := bytes.Index(l[51], []byte(`"sig":"`)), bytes.Index(l[0], []byte(`"sig":"`))
+			l[51] = append(l[51][:at:at], l[0][from:]...)
+			return l
+		}, 52, "its signature is not of the key"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			caught(t, forged(t, func(lines [][]byte) [][]byte {
+				if last := len(lines) - 1; !bytes.HasSuffix(lines[last], []byte("\n")) {
+					lines[last] = append(lines[last], '\n')
+				}
+				return c.change(lines)
+			}), c.line, c.words)
+		})
+	}
+}
+
+func TestVerifyOverFiles(t *testing.T) {
+	rotated := func(t *testing.T) string { return writeLog(t, 1500, func(s *Settings) { s.Size = 64 << 10 }) }
+	t.Run("one is gone", func(t *testing.T) {
+		path := rotated(t)
+		if err := os.Remove(rotatedName(path, 3)); err != nil {
+			t.Fatal(err)
+		}
+		r := verified(t, path, Trust{Key: testKeys.Public()})
+		if r.Fault == nil || r.Fault.File != filepath.Base(rotatedName(path, 4)) || r.Fault.Line != 1 || !strings.Contains(r.Fault.What, "are gone") {
+			t.Errorf("got %v", r.Fault)
+		}
+	})
+	t.Run("two are exchanged", func(t *testing.T) {
+		path := rotated(t)
+		files := Files(path)
+		files[1], files[2] = files[2], files[1]
+		r, err := Verify(files, Trust{})
+		if err != nil || r.Fault == nil || r.Fault.Line != 1 {
+			t.Errorf("got %v %v", r.Fault, err)
+		}
+	})
+	t.Run("an old one was changed", func(t *testing.T) {
+		path := rotated(t)
+		lines := linesOf(t, rotatedName(path, 2))
+		lines[len(lines)-2] = bytes.Replace(lines[len(lines)-2], []byte("key:ci"), []byte("key:me"), 1)
+		if err := os.WriteFile(rotatedName(path, 2), append(bytes.Join(lines, nil), '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := verified(t, path, Trust{Key: testKeys.Public()})
+		if r.Fault == nil || r.Fault.File != filepath.Base(rotatedName(path, 2)) || r.Fault.Line != len(lines) {
+			t.Errorf("got %v, want line %d", r.Fault, len(lines))
+		}
+	})
+}
+
+func TestVerifyReadsAKey(t *testing.T) {
+	text := KeyText(testKeys.Public())
+	for _, c := range []struct {
+		in string
+		ok bool
+	}{{text, true}, {"# goblin-actor\n  " + text + "\n", true}, {"", false}, {"#", false}, {text[1:], false}, {"../../etc/passwd", false}} {
+		if key, err := ParseKey(c.in); (err == nil) != c.ok || c.ok && !key.Equal(testKeys.Public()) {
+			t.Errorf("%q: got %v %v", c.in, key, err)
+		}
+	}
+}
+
+// Whatever a file holds: reading it ends, without a panic, and of what was not written by us something is wrong.
+func FuzzVerify(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "seed.jsonl")
+	c := newChain(testKeys)
+	b := c.append(nil, &Record{Event: EventFile, Time: now, Count: 1})
+	first := len(b)
+	for i := range 3 {
+		r := callRecord(i)
+		r.Time = now
+		b = c.append(b, &r)
+	}
+	b = c.append(b, &Record{Event: EventCheckpoint, Time: now})
+	f.Add(b)
+	f.Add(b[:first])
+	f.Add(b[first:])
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Verify([]string{path}, Trust{Key: testKeys.Public()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Fault == nil && !bytes.HasPrefix(raw, b[:first]) {
+			t.Errorf("nothing is wrong with %q", raw)
+		}
+		found, _, err := Newest(path, Filter{Own: true}, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Fault == nil && uint64(len(found)) != r.Lines {
+			t.Errorf("%d lines are read from the end, %d from the beginning: %q", len(found), r.Lines, raw)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+
+	"pgregory.net/rapid"
+)
+
+// Rights have one writing; what there is no role of is left out; who has none is nobody.
+func TestRights(t *testing.T) {
+	p := Compile(config.Policy{Present: true, Roles: []config.Role{{Name: "ops", Admin: "act"}, {Name: "reader", Admin: "view"}, {Name: "zed", Admin: "none"}},
+		Bind: []config.Binding{{Role: "ops", Keys: []string{"ops-*", "root"}}, {Role: "reader", Local: true, Keys: []string{"*"}}, {Role: "reader", Keys: []string{"ops-?"}}}})
+	for _, c := range []struct {
+		roles []string
+		key   string
+		local bool
+		want  string
+		admin identity.Admin
+	}{
+		{nil, "", false, "-", identity.AdminNone}, {nil, "", true, "reader", identity.AdminView}, {nil, "ci", false, "reader", identity.AdminView},
+		{nil, "ops-1", false, "ops,reader", identity.AdminAct}, {[]string{"zed", "ops", "zed", "gone", ""}, "x", false, "ops,reader,zed", identity.AdminAct},
+		{[]string{"Zed"}, "", false, "zed", identity.AdminNone}, {[]string{"gone"}, "", false, "-", identity.AdminNone}, {[]string{"ops,reader"}, "", false, "-", identity.AdminNone},
+	} {
+		got := p.Rights(c.roles, c.key, c.local)
+		if got != c.want || p.Admin(got) != c.admin {
+			t.Errorf("Rights(%q, %q, %v) = %q, admin %v; want %q, %v", c.roles, c.key, c.local, got, p.Admin(got), c.want, c.admin)
+		}
+	}
+	if got := Compile(config.Policy{}); got != nil || got.Rights([]string{"ops"}, "x", true) != "" || got.Admin("") != identity.AdminAct || got.Reports() {
+		t.Errorf("without a policy: %v", got)
+	}
+}
+
+// A policy of more roles than bits in a word.
+func TestManyRoles(t *testing.T) {
+	c := config.Policy{Present: true}
+	for i := range 130 {
+		c.Roles = append(c.Roles, config.Role{Name: "r" + strings.Repeat("x", i), Servers: []string{"s" + strings.Repeat("x", i)}})
+	}
+	p := Compile(c)
+	for i := range 130 {
+		it := Item{Kind: protocol.Tools, Server: "s" + strings.Repeat("x", i), Public: "a", Own: "a"}
+		for _, j := range []int{i, (i + 64) % 130, (i + 1) % 130} {
+			if got := p.Permits(&it).Meets(p.InForce("r"+strings.Repeat("x", j), "")); got != (i == j) {
+				t.Fatalf("role %d permits what is for %d: %v", j, i, got)
+			}
+		}
+	}
+}
+
+var someGlobs = rapid.SliceOfN(rapid.SampledFrom([]string{"*", "a*", "s/*", "s/a", "?", "*b", "resource://s/*", "f:///*", "*%2e*"}), 0, 3)
+
+func drawRole(t *rapid.T, name string) config.Role {
+	filter := func(kind string) config.Filter {
+		return config.Filter{Allow: someGlobs.Draw(t, kind+" allow"), Deny: someGlobs.Draw(t, kind+" deny")}
+	}
+	return config.Role{Name: name, Tools: filter("tools"), Prompts: filter("prompts"), Resources: filter("resources"), ReadOnly: rapid.Bool().Draw(t, "readOnly"),
+		ReadOnlyTools: someGlobs.Draw(t, "readOnlyTools"), Servers: rapid.SliceOfN(rapid.SampledFrom([]string{"s", "o*", "t"}), 0, 2).Draw(t, "servers"),
+		Projects: rapid.SliceOfN(rapid.SampledFrom([]string{"alpha"}), 0, 1).Draw(t, "projects")}
+}
+
+// What is explained is what is judged, and a rule that is named is there. More roles never permit less.
+func TestExplainIsWhatIsJudged(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := Compile(config.Policy{Present: true, Roles: []config.Role{drawRole(rt, "a"), drawRole(rt, "b")}})
+		name := rapid.SampledFrom([]string{"a", "b", "ab", "f:///x", "f:///a/../b", "f:///%2e"})
+		it := Item{Kind: protocol.ItemKind(rapid.IntRange(0, protocol.ItemKinds-1).Draw(rt, "kind")), Server: rapid.SampledFrom([]string{"s", "other"}).Draw(rt, "server"),
+			Public: name.Draw(rt, "public"), Own: name.Draw(rt, "own"), ReadOnly: rapid.Bool().Draw(rt, "hint"), Internal: rapid.Bool().Draw(rt, "internal")}
+		project := rapid.SampledFrom([]string{"", "alpha", "beta"}).Draw(rt, "project")
+		permits := p.Permits(&it)
+		judged := func(rights string) bool { return permits.Meets(p.InForce(rights, project)) }
+		for _, rights := range []string{"a", "b", "a,b", "-"} {
+			verdicts := p.Explain(rights, project, &it)
+			if Permitted(verdicts) != judged(rights) {
+				rt.Fatalf("rights %s: explained as %v, judged as %v", rights, verdicts, judged(rights))
+			}
+			for _, v := range verdicts {
+				if v.Rule.Index >= 0 && v.Rule.Key == "" && v.Rule.Index > 0 || !v.Permitted && v.Rule.Key == "" {
+					rt.Fatalf("no rule denies it: %+v", v)
+				}
+			}
+		}
+		if judged("a,b") != (judged("a") || judged("b")) {
+			rt.Fatal("two roles are not what either of them is")
+		}
+	})
+}
+
+// A pattern that matches nothing is named; one for what a template may lead to is not.
+func TestUnmatched(t *testing.T) {
+	p := Compile(config.Policy{Present: true, Roles: []config.Role{{Name: "r", Servers: []string{"s*", "none"}, ReadOnlyTools: []string{"s/b", "s/x"}, Tools: config.Filter{Allow: []string{"a", "s/a", "b"}, Deny: []string{"*x", "*a"}},
+		Prompts: config.Filter{Deny: []string{"p"}}, Resources: config.Filter{Allow: []string{"resource://s/f:///ok/*", "resource://o/*", "resource://s/f:///r"}}}}})
+	items := []Item{{Kind: protocol.Tools, Server: "s", Public: "a", Own: "a"}, {Kind: protocol.Tools, Server: "s", Public: "s_b", Own: "b"}, {Kind: protocol.Prompts, Server: "s", Public: "q", Own: "q"},
+		{Kind: protocol.Resources, Server: "s", Public: "resource://s/f:///r", Own: "f:///r"}, {Kind: protocol.Templates, Server: "s", Public: "resource://s/f:///{+path}", Own: "f:///{+path}"}}
+	var got []string
+	for _, rule := range p.Unmatched("r", []string{"s"}, items) {
+		got = append(got, rule.String())
+	}
+	if want := []string{"servers[1]", "tools.allow[2]", "tools.deny[0]", "readOnlyTools[1]", "prompts.deny[0]", "resources.allow[1]"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Whatever stands in a role and in an item, judging ends, an explanation says the same, and a URI that may mean another one is allowed by nothing.
+func FuzzRole(f *testing.F) {
+	f.Add("a*", "*b", "srv*", "file:///ok/*", "file:///ok/../x", "files")
+	f.Add("s/*", "", "", "resource://s/*", "f:///%2e%2e/%5c", "s")
+	f.Fuzz(func(t *testing.T, allow, deny, server, resources, name, of string) {
+		if len(allow)+len(deny)+len(server)+len(resources)+len(name)+len(of) > 2000 {
+			return
+		}
+		p := Compile(config.Policy{Present: true, Roles: []config.Role{{Name: "r", Servers: []string{server}, Tools: config.Filter{Allow: []string{allow}, Deny: []string{deny}},
+			Resources: config.Filter{Allow: []string{resources}}}}})
+		for kind := range protocol.ItemKind(protocol.ItemKinds) {
+			it := Item{Kind: kind, Server: of, Public: name, Own: name}
+			if p.Permits(&it).Meets(p.InForce("r", "")) != Permitted(p.Explain("r", "", &it)) {
+				t.Fatalf("%v is explained otherwise than judged", it)
+			}
+		}
+		if p.Admits(p.InForce("r", ""), of, false, "", []string{name}) && (strings.Contains(name, "/../") || strings.Contains(strings.ToLower(name), "%2e%2e/") || strings.Contains(name, "%5c")) && !strings.Contains(name, "?") {
+			t.Fatalf("%q is admitted", name)
+		}
+	})
+}
