@@ -102,7 +102,7 @@ func (l lane) Authorization() string {
 	return ""
 }
 
-func (l lane) Refused(string, int, []string) <-chan upstream.Verdict {
+func (lane) Refused(string, int, []string) <-chan upstream.Verdict {
 	answer := make(chan upstream.Verdict, 1)
 	answer <- upstream.Verdict{Err: errors.New("nobody is logged in")}
 	return answer

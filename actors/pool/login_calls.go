@@ -51,14 +51,14 @@ type (
 func (s *state) turnAway(now time.Time, q *queued, w wanted, out []kernel.Effect) []kernel.Effect {
 	if sl := s.lacksLogin(w); sl != nil && s.fault == "" {
 		if key, uses := s.loginOf(sl); uses {
-			return s.leadToLogin(now, q, key, sl.failure, out)
+			return s.leadToLogin(q, key, sl.failure, out)
 		}
 	}
 	return append(out, s.refuse(q, s.unavailableFault(now, w)))
 }
 
 // leadToLogin has the user of a call led to a login.
-func (s *state) leadToLogin(now time.Time, q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
+func (s *state) leadToLogin(q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
 	fault := s.loginFault(reason)
 	if q.broken != nil { // it was written once
 		return append(out, s.refuse(q, fault))
@@ -78,7 +78,7 @@ func (s *state) loginRefused(now time.Time, at *slot, q *queued, w wanted, m mes
 	if !uses {
 		return s.turnAway(now, q, w, out)
 	}
-	return s.leadToLogin(now, q, key, m.Reason, out)
+	return s.leadToLogin(q, key, m.Reason, out)
 }
 
 // mostLoginWaits bounds how many calls wait for logins.

@@ -64,7 +64,7 @@ func (s *state) loginChanged(m message.LoginChanged, out []kernel.Effect) []kern
 
 // useLogin has a connection that wants a login use the one that there is. One that the server has refused is not tried again: each time it
 // is renewed it gets one chance.
-func (s *state) useLogin(sl *slot, l *login, out []kernel.Effect) []kernel.Effect {
+func (*state) useLogin(sl *slot, l *login, out []kernel.Effect) []kernel.Effect {
 	if sl.phase != message.NeedsLogin || l.phase != message.LoginPresent || sl.renewal >= l.renewals {
 		return out
 	}

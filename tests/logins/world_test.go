@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -41,7 +40,6 @@ func TestMain(m *testing.M) {
 
 // tools is an MCP server of 2025-11-25 with two tools: echo, and slow, which says something, waits for release and answers.
 type tools struct {
-	mu      sync.Mutex
 	begun   chan struct{}
 	release chan struct{}
 }
