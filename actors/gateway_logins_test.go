@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,7 +102,7 @@ func (l lane) Authorization() string {
 	return ""
 }
 
-func (l lane) Refused(string, int, []string) <-chan upstream.Verdict {
+func (lane) Refused(string, int, []string) <-chan upstream.Verdict {
 	answer := make(chan upstream.Verdict, 1)
 	answer <- upstream.Verdict{Err: errors.New("nobody is logged in")}
 	return answer
@@ -200,6 +201,15 @@ func TestServerThatWantsALogin(t *testing.T) {
 	w := serveVault(t, v, "", nil)
 	w.state("needs-login")
 	session := w.open("/mcp")
+	for deadline := time.Now().Add(time.Minute); ; { // nobody knows what it has, and who asks is led to the login
+		got := w.who(session)
+		if strings.Contains(got, `"code":-31008`) && strings.Contains(got, `"loginUrl":"http://127.0.0.1:1/login/one"`) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("before anybody has logged in: %s", got)
+		}
+	}
 	v.login(sharedLogin, "t1", "all")
 	w.state("ready")
 	if got := w.who(session); !strings.Contains(got, "who=all") {
@@ -316,5 +326,50 @@ func TestCatalogWithoutLogin(t *testing.T) {
 	}
 	if got := again.who(session); !strings.Contains(got, "-31008") {
 		t.Errorf("a call: %s", got)
+	}
+}
+
+// A legacy client that can show its user a page is asked in the middle of its call, which goes on after the login.
+func TestLegacyCallWaitsForALogin(t *testing.T) {
+	v := newVault(t)
+	w := serveVault(t, v, "", nil)
+	v.login(sharedLogin, "t1", "all")
+	w.state("ready")
+	v.login(sharedLogin, "", "")
+	w.state("needs-login")
+	opened := w.do("POST", "/mcp", strings.Replace(initializeFrame, `"capabilities":{}`, `"capabilities":{"elicitation":{"url":{}}}`, 1))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_who"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {opened.session}}
+	resp, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	events := bufio.NewScanner(resp.Body)
+	next := func() string {
+		for events.Scan() {
+			if data, is := strings.CutPrefix(events.Text(), "data: "); is && strings.HasPrefix(data, "{") {
+				return data
+			}
+		}
+		t.Fatalf("the stream has ended: %v", events.Err())
+		return ""
+	}
+	var question struct {
+		ID     json.RawMessage
+		Method string
+		Params struct{ Mode, URL, ElicitationID string }
+	}
+	if raw := next(); json.Unmarshal([]byte(raw), &question) != nil || question.Method != "elicitation/create" || question.Params.Mode != "url" ||
+		question.Params.URL != "http://127.0.0.1:1/login/one" || question.Params.ElicitationID == "" {
+		t.Fatalf("asked: %s", raw)
+	}
+	w.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, question.ID), "Mcp-Session-Id", opened.session)
+	v.login(sharedLogin, "t2", "all")
+	if got := next(); !strings.Contains(got, "who=all") {
+		t.Errorf("after the login: %s", got)
 	}
 }

@@ -22,6 +22,13 @@ type Server struct {
 	Settled      bool             // it has been ready, or its first attempt failed: nobody need wait for it
 	Internal     bool             // one of the gateway's own: part of every project
 	State        string           // "" or Cached: goes into every item's _meta["goblin-actor/state"]
+	Login        *Login           // nobody knows what it has before somebody has logged in; nil = that is not so
+}
+
+// Login is what a client is told of the login that a server wants.
+type Login struct {
+	Command string        // how one logs in from a shell
+	URL     func() string // where one logs in by a browser, now; "" = nowhere. Safe from any goroutine
 }
 
 // Cached is the State of a server whose lists are what it offered when it was last asked, before this start.

@@ -67,17 +67,23 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 		return fault, nil, nil
 	}
 	var starting []string
+	var locked *catalog.Server
 	var silent []*catalog.Server
 	for _, server := range view.Suspects(kinds[0], name) {
 		switch {
 		case !server.Settled:
 			starting = append(starting, server.Name)
+		case server.Login != nil:
+			locked = cmp.Or(locked, server)
 		case view.IsSilent(server, kinds[0]):
 			silent = append(silent, server)
 		}
 	}
 	if len(starting) > 0 {
 		return isStarting(starting, fault), nil, nil
+	}
+	if locked != nil {
+		return isLocked(locked, fault), nil, nil
 	}
 	return fault, silent, kinds
 }
@@ -116,6 +122,18 @@ func isStarting(servers []string, fault *protocol.Fault) *protocol.Fault {
 	}
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: servers[0], Tool: fault.Tool, URI: fault.URI, Retryable: true, RetryAfter: startAgain,
 		Message: text + " is not known yet; try again (" + fault.Error() + ")"}
+}
+
+// isLocked is the answer to a request for what a server may have that shows nothing before somebody has logged in.
+func isLocked(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
+	f := &protocol.Fault{Name: protocol.NeedsLogin, Server: server.Name, Tool: fault.Tool, URI: fault.URI, Retryable: true, LoginURL: server.Login.URL(),
+		Message: "server " + server.Name + " needs a login, and what it has is not known before; log in "}
+	if f.LoginURL != "" {
+		f.Message += "at " + f.LoginURL
+	} else {
+		f.Message += "with: " + server.Login.Command
+	}
+	return f
 }
 
 // begin keeps a request until its lists have come; false when too many wait, or it has waited already.

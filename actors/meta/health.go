@@ -16,6 +16,7 @@ type health struct {
 	State       string     `json:"state"`
 	Reason      string     `json:"reason,omitempty"`
 	NextAttempt *time.Time `json:"nextAttempt,omitempty"`
+	LoginURL    string     `json:"loginUrl,omitempty"` // where its user can log in
 	Description string     `json:"description,omitempty"`
 	Tools       int        `json:"tools,omitempty"`
 	Prompts     int        `json:"prompts,omitempty"`
@@ -51,6 +52,9 @@ func serverStatus(ctx context.Context, a *asked, _ arguments) (any, error) {
 			h.State, h.Reason = p.State, line(p.Public, 2*maxLine)
 			if !p.NextAttempt.IsZero() {
 				h.NextAttempt = &p.NextAttempt
+			}
+			if p.State == string(message.NeedsLogin) && s.Login != nil {
+				h.LoginURL = s.Login.URL()
 			}
 		}
 		list = append(list, h)

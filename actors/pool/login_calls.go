@@ -51,14 +51,14 @@ type (
 func (s *state) turnAway(now time.Time, q *queued, w wanted, out []kernel.Effect) []kernel.Effect {
 	if sl := s.lacksLogin(w); sl != nil && s.fault == "" {
 		if key, uses := s.loginOf(sl); uses {
-			return s.leadToLogin(now, q, key, sl.failure, out)
+			return s.leadToLogin(q, key, sl.failure, out)
 		}
 	}
 	return append(out, s.refuse(q, s.unavailableFault(now, w)))
 }
 
 // leadToLogin has the user of a call led to a login.
-func (s *state) leadToLogin(now time.Time, q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
+func (s *state) leadToLogin(q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
 	fault := s.loginFault(reason)
 	if q.broken != nil { // it was written once
 		return append(out, s.refuse(q, fault))
@@ -78,7 +78,7 @@ func (s *state) loginRefused(now time.Time, at *slot, q *queued, w wanted, m mes
 	if !uses {
 		return s.turnAway(now, q, w, out)
 	}
-	return s.leadToLogin(now, q, key, m.Reason, out)
+	return s.leadToLogin(q, key, m.Reason, out)
 }
 
 // mostLoginWaits bounds how many calls wait for logins.
@@ -179,7 +179,7 @@ func (s *state) failLogins(out []kernel.Effect) []kernel.Effect {
 
 // askLogin has the call's holder ask, as if a server did.
 func (p *pool) askLogin(self kernel.Self, a askLogin) {
-	address := p.loginURL(a.login)
+	address := p.state.loginURL(a.login)
 	if address == "" {
 		self.Next(loginUnasked{a.call})
 		p.failLogin(failLogin{a.call, a.login, a.fault})
@@ -198,7 +198,7 @@ func (p *pool) askLogin(self kernel.Self, a askLogin) {
 // failLogin says where to log in, or by which command.
 func (p *pool) failLogin(a failLogin) {
 	f := *a.fault
-	if f.LoginURL = p.loginURL(a.login); f.LoginURL != "" {
+	if f.LoginURL = p.state.loginURL(a.login); f.LoginURL != "" {
 		f.Message += "; log in at " + f.LoginURL
 	} else {
 		f.Message += "; log in with: goblin-actor login " + a.login.Entry
@@ -206,9 +206,10 @@ func (p *pool) failLogin(a failLogin) {
 	a.call.Holder.Tell(message.Failed{Seq: a.call.Seq, Fault: &f})
 }
 
-func (p *pool) loginURL(key message.LoginKey) string {
-	if p.LoginURL == nil {
-		return ""
+// loginURLOf is where one logs in.
+func loginURLOf(o Options) func(message.LoginKey) string {
+	if o.LoginURL == nil {
+		return func(message.LoginKey) string { return "" }
 	}
-	return p.LoginURL(key)
+	return o.LoginURL
 }

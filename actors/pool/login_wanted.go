@@ -51,7 +51,7 @@ func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Eff
 	if !m.Catalog {
 		key.Lane = entry.LaneOf(principal.ID)
 	}
-	if key.Lane == "" && principal.Admin != who.AdminAct {
+	if key.Lane == "" && !principal.Operates() {
 		return append(out, kernel.Act(refuseLogin{m, message.ErrLoginNotYours}))
 	}
 	if len(s.logins) >= maxLogins && s.logins[key] == nil {

@@ -3,6 +3,7 @@ package pool
 import (
 	"time"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
@@ -63,7 +64,7 @@ func (s *state) loginChanged(m message.LoginChanged, out []kernel.Effect) []kern
 
 // useLogin has a connection that wants a login use the one that there is. One that the server has refused is not tried again: each time it
 // is renewed it gets one chance.
-func (s *state) useLogin(sl *slot, l *login, out []kernel.Effect) []kernel.Effect {
+func (*state) useLogin(sl *slot, l *login, out []kernel.Effect) []kernel.Effect {
 	if sl.phase != message.NeedsLogin || l.phase != message.LoginPresent || sl.renewal >= l.renewals {
 		return out
 	}
@@ -172,4 +173,27 @@ func (p *pool) loginActor(self kernel.Self, entry config.Server, key message.Log
 		p.known[key] = l
 	}
 	return l
+}
+
+// lockedBy is what clients are told of the login without which nobody knows what the server has; nil = that is known, or something else is missing.
+func (s *state) lockedBy() *catalog.Login {
+	if s.info != nil {
+		return nil
+	}
+	for _, sl := range s.slots {
+		if key, uses := s.loginOf(sl); uses && sl.main && !sl.leaving && sl.phase == message.NeedsLogin {
+			where := s.loginURL
+			return &catalog.Login{Command: "goblin-actor login " + key.Entry, URL: func() string { return where(key) }}
+		}
+	}
+	return nil
+}
+
+// announceLocked announces that a login is what is missing, or no longer.
+func (s *state) announceLocked(out []kernel.Effect) []kernel.Effect {
+	if locked := s.lockedBy() != nil; locked != s.locked {
+		s.locked = locked
+		return s.announce(out)
+	}
+	return out
 }

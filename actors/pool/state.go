@@ -64,7 +64,9 @@ type state struct {
 	rates        policy.Buckets[rateKey] // of the tools that someone's calls are limited of
 	logins       map[message.LoginKey]*login
 	loginWaits   map[message.CallRef]*waitsForLogin
-	level        protocol.Level // log level wanted by clients; LevelNone = nobody has said
+	locked       bool                          // clients have been told that it shows nothing before a login
+	loginURL     func(message.LoginKey) string // where one logs in, now; "" = nowhere
+	level        protocol.Level                // log level wanted by clients; LevelNone = nobody has said
 
 	rest    rest
 	settled bool // every replica has been ready or has failed once
@@ -125,6 +127,6 @@ func newState(o Options, self kernel.Reference, life uint64) *state {
 		life: life, remembered: newRemembered(o),
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[subKey]*subscription{}, subscribed: map[string]int{}, queries: map[uint64]query{}, asking: map[string]int{}, turns: map[string][]string{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, logins: map[message.LoginKey]*login{}, loginWaits: map[message.CallRef]*waitsForLogin{}, eras: known(o),
+		running: map[message.CallRef]*run{}, subs: map[subKey]*subscription{}, subscribed: map[string]int{}, queries: map[uint64]query{}, asking: map[string]int{}, turns: map[string][]string{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, logins: map[message.LoginKey]*login{}, loginWaits: map[message.CallRef]*waitsForLogin{}, loginURL: loginURLOf(o), eras: known(o),
 	}
 }

@@ -190,6 +190,7 @@ func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 	if s.cached {
 		server.State = catalog.Cached
 	}
+	server.Login = s.lockedBy()
 	if s.info != nil {
 		server.Instructions, server.Capabilities, server.Protocol = s.info.Instructions, s.info.Capabilities, s.info.Version
 	}
@@ -223,6 +224,7 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 			return s.refusedLegacy(now, sl, out)
 		}
 		out = s.wantsLogin(sl, s.becameUnavailable(now, sl, was, s.relieve(sl, out)))
+		out = s.announceLocked(out)
 	case message.Stopped:
 		return out
 	default:

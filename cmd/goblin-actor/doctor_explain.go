@@ -95,7 +95,8 @@ var programs = []rule{
 var addresses = []rule{
 	on(`html page|http status (?:404|405)|is no event stream|offers no http`, "there is no MCP endpoint at that URL", "{endpoint}"),
 	on(`http status 403`, "the server knows who is calling and refuses, or does not like the Host or Origin", "look at the token in headers, and at the server's list of allowed hosts"),
-	on(`http status 401|wants a login`, "the server wants to know who is calling", `put a token into headers: {Authorization: "Bearer ${TOKEN}"}`),
+	on(`nobody is logged in`, "the server wants a login, and doctor uses none of the gateway's", `goblin-actor login {name}; when that is done, "goblin-actor status" says whether it serves`),
+	on(`http status 401|wants a login`, "the server wants to know who is calling", `goblin-actor login {name}, or a token in headers: {Authorization: "Bearer ${TOKEN}"}`),
 	on(`http status 3\d\d|redirect to another origin`, "it sends us to another address, often that of a login", "write the address it leads to (curl -I tells it), or put a token into headers"),
 	on(`http status 5`, "the server, or a proxy before it, is in trouble", "look at its own log; the gateway goes on trying"),
 	on(`first record does not look like a tls|server gave http response`, "it speaks http there, not https", "write http:// in url, or the port of https"),
@@ -147,7 +148,7 @@ func (s symptom) fill(text string, found []string) string {
 	if unescaped, err := url.PathUnescape(first); err == nil {
 		first = unescaped
 	}
-	replaced := strings.NewReplacer("%1", oneLine(secret.Text(first), 100), "{program}", oneLine(s.command[0], 80), "{run}", s.run(), "{install}", installs(s.server.Command),
+	replaced := strings.NewReplacer("%1", oneLine(secret.Text(first), 100), "{name}", s.server.Name, "{program}", oneLine(s.command[0], 80), "{run}", s.run(), "{install}", installs(s.server.Command),
 		"{cwd}", s.whereFrom(), "{endpoint}", s.endpoint()).Replace(text)
 	return replaced
 }

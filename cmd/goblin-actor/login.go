@@ -20,6 +20,7 @@ import (
 // loginFlags say how to log in, and at which gateway's server.
 type loginFlags struct {
 	connect, config, stateDir string
+	keyFile                   string
 	noBrowser, device         bool
 	catalog                   bool
 	port                      uint16
@@ -32,7 +33,7 @@ func newLogin() *cobra.Command {
 		Use:   "login SERVER",
 		Short: "Log in at a server that wants it",
 		Long: `Log in at a server that wants it: a browser opens where the server sends us, and the running gateway keeps the login and renews it.
-Under "as: principal" the login is that of whoever asks: give your key by $GOBLIN_KEY. Everybody's login is for those who may use the admin
+Under "as: principal" the login is that of whoever asks: name your key. Everybody's login is for those who may use the admin
 socket. With --config no gateway has to run: the login goes into the state file.`,
 		Example: `  goblin-actor login github
   goblin-actor login github --no-browser    # on a machine without one: the URL is printed, and the answer pasted
@@ -79,6 +80,7 @@ func newLogout() *cobra.Command {
 
 func (f *loginFlags) add(cmd *cobra.Command) {
 	connectFlag(cmd, &f.connect)
+	keyFileFlag(cmd, &f.keyFile)
 	cmd.Flags().StringVar(&f.config, "config", "", "no gateway runs: use this file, and the state file that a gateway would use")
 	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "with --config: where the state file is")
 	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `under "as: principal": the login that lists what there is, instead of your own`)
@@ -93,8 +95,8 @@ type loginGateway interface {
 
 // run does something with the gateway that is meant, and gives errors their exit codes.
 func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Context, *cobra.Command, loginGateway, string) error) error {
-	if f.connect != "" && f.config != "" {
-		return usageError("give one of them", "--connect and --config exclude each other")
+	if f.config != "" && (f.connect != "" || f.keyFile != "") {
+		return usageError("without --config the running gateway is asked", "--config excludes --connect and --key-file")
 	}
 	ctx, cancel := interruptible(cmd)
 	defer cancel()
@@ -125,7 +127,11 @@ func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server str
 	if f.config != "" {
 		return startForLogin(ctx, f, server, cmd.ErrOrStderr())
 	}
-	if key := os.Getenv("GOBLIN_KEY"); key != "" {
+	key, err := apiKey(f.keyFile, os.Getenv, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, nil, err
+	}
+	if key != "" {
 		address, err := endpoint(f.connect, os.Getenv)
 		if err != nil {
 			return nil, nil, err

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 
 	"goblin-actor/actors"
+	"goblin-actor/internal/admin"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
@@ -44,6 +48,9 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 	if cfg == nil || !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server }) {
 		return nil, nil, &exitError{exitFailed, login.ErrNoServer, "servers are named under mcpServers"}
 	}
+	if err := notBeside(ctx, cfg.Path, server); err != nil {
+		return nil, nil, err
+	}
 	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s config.Server) bool { return s.Name != server })
 	known := knownOf(cfg)
 	log := slog.New(slog.NewTextHandler(known.Writer(errOut), &slog.HandlerOptions{Level: slog.LevelError}))
@@ -62,4 +69,22 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 		return nil, nil, err
 	}
 	return localLogin{g, known}, end, nil
+}
+
+// notBeside refuses to log in beside a gateway that runs with the file: it would not hear of the login.
+func notBeside(ctx context.Context, path, server string) error {
+	live, err := liveSockets(os.Getenv)
+	if err != nil {
+		return nil // then there is none
+	}
+	for _, socket := range live {
+		ctx, cancel := context.WithTimeout(ctx, statusTime)
+		s, err := admin.Fetch(ctx, socket)
+		cancel()
+		if err == nil && s.Config != "" && s.Config == absolute(path) {
+			return &exitError{exitFailed, errors.New("a gateway runs with that file"),
+				fmt.Sprintf("log in there: goblin-actor login %s --connect %s", clean(server), portOf(socket))}
+		}
+	}
+	return nil
 }

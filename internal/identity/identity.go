@@ -59,3 +59,9 @@ func IDOf(p *Principal) string { return Of(p).ID }
 func (p *Principal) May(project string) bool {
 	return p == nil || p.Projects == nil || project != "" && slices.Contains(p.Projects, project)
 }
+
+// Operates reports whether the principal may act for all: it has this machine's user, or a role says so. Without roles a key is
+// somebody's who uses the gateway, not whose it is.
+func (p *Principal) Operates() bool {
+	return p != nil && p.Admin == AdminAct && (p.ID == LocalID || p.Rights != "")
+}

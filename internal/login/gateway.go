@@ -57,13 +57,13 @@ type Gateway interface {
 	Logout(ctx context.Context, w Wish) error
 }
 
-// May reports whether the principal may use the login: its own, and everybody's as an admin.
+// May reports whether the principal may use the login: its own, and everybody's as an operator.
 func (k Key) May(who *identity.Principal) bool {
 	if who == nil {
 		return false
 	}
 	if k.Lane == "" {
-		return who.Admin == identity.AdminAct
+		return who.Operates()
 	}
 	return who.ID == k.Lane
 }

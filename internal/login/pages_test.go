@@ -45,7 +45,7 @@ func (g *gate) FinishLogin(_ context.Context, a Answer) error {
 	return g.fails
 }
 
-func (g *gate) Logout(context.Context, Wish) error { return nil }
+func (*gate) Logout(context.Context, Wish) error { return nil }
 
 func (g *gate) counts() (begun, finished int) {
 	g.mu.Lock()

@@ -66,3 +66,75 @@ func TestLifeOfALogin(t *testing.T) {
 	w.state("needs-login")
 	contains(t, "list after the end", w.post("tools/list", "", ""), "safe_echo")
 }
+
+// Two people with keys, each with a login of his own, and one for what is listed. Nobody gets a URL that would log in whoever opens it.
+func TestLoginsOfPrincipals(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, "type: oauth, as: principal")
+	keys := map[string]string{}
+	w.append("auth: {keys: keys.yaml}\n")
+	for _, name := range []string{"alice", "bob"} {
+		out, err := w.run("", "key", "new", name, "--config", w.config)
+		if err != nil {
+			t.Fatalf("key new: %v: %s", err, out)
+		}
+		keys[name] = keyIn.FindString(out)
+	}
+	w.serve()
+	w.state("needs-login")
+	if out, err := w.paste(nil, "--connect", w.port(), "--catalog"); err != nil {
+		t.Fatalf("login of the catalog: %v: %s", err, out)
+	}
+	w.state("ready")
+	w.key = keys["alice"]
+	refused := w.call("safe_echo")
+	contains(t, "alice without login", refused, "-31008", "goblin-actor login safe")
+	if strings.Contains(refused, "loginUrl") {
+		t.Errorf("a URL is given that anybody could be made to open: %s", refused)
+	}
+	if out, err := w.paste([]string{"GOBLIN_KEY=" + keys["alice"]}, "--connect", w.port()); err != nil {
+		t.Fatalf("login of alice: %v: %s", err, out)
+	}
+	contains(t, "alice", w.call("safe_echo"), "done")
+	w.key = keys["bob"]
+	contains(t, "bob without login", w.call("safe_echo"), "-31008")
+	if out, err := w.paste([]string{"GOBLIN_KEY=" + keys["bob"]}, "--connect", w.port(), "--catalog"); err == nil || !strings.Contains(out, "not yours") {
+		t.Errorf("bob logs in for all: %v: %s", err, out)
+	}
+	before := w.server.Served()
+	w.key = keys["alice"]
+	contains(t, "alice again", w.call("safe_echo"), "done")
+	after := w.server.Served()
+	if len(after) != len(before)+1 || after[len(after)-1] == before[0] {
+		t.Errorf("alice's call came with the catalog's login, or not once: %d and %d requests", len(before), len(after))
+	}
+}
+
+// A login with no gateway running, a gateway after it, and a login by a browser that opens.
+func TestLoginWithoutGateway(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, "type: auto")
+	if out, err := w.paste(nil, "--config", w.config, "--state-dir", w.dir); err != nil || !strings.Contains(out, "logged in at safe") {
+		t.Fatalf("login: %v: %s", err, out)
+	}
+	w.serve()
+	w.state("ready")
+	contains(t, "call", w.call("safe_echo"), "done")
+	if out, err := w.run("", "logout", "safe", "--connect", w.port()); err != nil {
+		t.Fatalf("logout: %v: %s", err, out)
+	}
+	w.state("needs-login")
+	out, err := w.run("", "login", "safe", "--config", w.config, "--state-dir", w.dir)
+	if err == nil {
+		t.Error("a login beside a gateway, which would not hear of it")
+	}
+	contains(t, "login beside a gateway", out, "a gateway runs with that file", "--connect "+w.port())
+	w.browser()
+	if out, err := w.run("", "login", "safe", "--connect", w.port()); err != nil || !strings.Contains(out, "logged in at safe") {
+		t.Fatalf("login by a browser: %v: %s", err, out)
+	}
+	contains(t, "call after it", w.call("safe_echo"), "done")
+	out, err = w.run("", "login", "nosuch", "--connect", w.port())
+	if err == nil {
+		t.Error("a server that is not there is logged in at")
+	}
+	contains(t, "no such server", out, "error: ", "hint: ")
+}

@@ -1,6 +1,7 @@
 package logins
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -39,7 +40,6 @@ func TestMain(m *testing.M) {
 
 // tools is an MCP server of 2025-11-25 with two tools: echo, and slow, which says something, waits for release and answers.
 type tools struct {
-	mu      sync.Mutex
 	begun   chan struct{}
 	release chan struct{}
 }
@@ -94,6 +94,7 @@ type world struct {
 	config string
 	gate   *gatetest.Process
 	id     int
+	key    string // of the client; "" = it has none
 }
 
 func newWorld(t *testing.T, f authtest.Faults, auth string) *world {
@@ -134,6 +135,9 @@ func (w *world) post(method, name, params string) string {
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}}
 	if name != "" {
 		r.Header.Set("Mcp-Name", name)
+	}
+	if w.key != "" {
+		r.Header.Set("Authorization", "Bearer "+w.key)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -228,3 +232,68 @@ func contains(t *testing.T, what, text string, wants ...string) {
 	}
 }
 
+// paste runs `login … --no-browser`, opens its URL as a browser would, and pastes where that leads.
+func (w *world) paste(env []string, args ...string) (out string, err error) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, append([]string{"login", "safe", "--no-browser"}, args...)...)
+	cmd.Env = append(gatetest.Environment(w.dir), env...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var text gatetest.Output
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cmd.Stderr = &text
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		fmt.Fprintln(&text, lines.Text())
+		if strings.HasPrefix(lines.Text(), "http") {
+			fmt.Fprintln(in, "http://127.0.0.1:1/callback?"+w.issuer.Approve(w.t, lines.Text()).Encode())
+		}
+	}
+	err = cmd.Wait()
+	return text.String(), err
+}
+
+var keyIn = regexp.MustCompile(`gba_[\w-]+`)
+
+// append adds lines to the configuration.
+func (w *world) append(lines string) {
+	w.t.Helper()
+	f, err := os.OpenFile(w.config, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := f.WriteString(lines); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// browser puts a browser on the PATH that opens what it is given, and follows where it leads.
+func (w *world) browser() {
+	w.t.Helper()
+	if runtime.GOOS != "linux" {
+		w.t.Skip("SKIPPED: the browser of this test is a script called xdg-open")
+	}
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		w.t.Skip("SKIPPED: no curl to play the browser")
+	}
+	dir := w.t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nexec %s -sL -o /dev/null \"$1\"\n", curl)
+	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
