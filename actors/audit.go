@@ -26,7 +26,7 @@ func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: log})
+	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: log, Cut: o.Secrets.Cut})
 	if err := g.audit.Apply(settingsOf(cfg)); err != nil {
 		return err
 	}

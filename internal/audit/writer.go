@@ -230,6 +230,9 @@ func (w *writer) append(r *Record) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
+	if cut := w.l.o.Cut; cut != nil {
+		r.Item, r.Detail = cut(r.Item), cut(r.Detail)
+	}
 	w.buf = w.chain.append(w.buf, r)
 	if w.chain.pending >= maxUnsigned {
 		w.buf = w.chain.append(w.buf, &Record{Event: EventCheckpoint, Time: time.Now()})
