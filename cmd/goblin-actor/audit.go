@@ -53,7 +53,7 @@ func noAudit(path string, err error) error {
 	if err == nil || errors.Is(err, os.ErrNotExist) {
 		return &exitError{exitFailed, fmt.Errorf("there is no audit log %s", secret.Argument(path)), "the gateway makes it when it starts: goblin-actor serve"}
 	}
-	return &exitError{exitFailed, errors.New("read audit log: "+secret.Text(err.Error())), ""}
+	return &exitError{exitFailed, errors.New("read audit log: " + secret.Text(err.Error())), ""}
 }
 
 // newAuditTail returns the command that prints what was done.
