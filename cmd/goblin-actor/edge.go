@@ -36,7 +36,7 @@ func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) 
 	e.rates.Reported = func(principal string) {
 		log.Info("policy would refuse: too many requests", "who", principal)
 	}
-	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed})
+	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Denied: e.denied})
 	if err := e.loadPair(cfg); err != nil {
 		return nil, &exitError{exitConfig, err, "tls: {cert: …, key: …} names a certificate and its private key, both PEM"}
 	}

@@ -57,6 +57,8 @@ var exercised = map[string][]string{
 	"watch catalog":   {"watch catalog --connect ftp://h?token=sworDfish", "watch catalog http://h?token=sworDfish"},
 	"logs":            {"logs --connect GATE?token=sworDfish", "logs leaky -o json", "logs nobody --connect ftp://h?token=sworDfish"},
 	"calls":           {"calls", "calls -o json", "calls --server leaky --connect ftp://h?token=sworDfish"},
+	"audit tail":      {"audit tail --file http://h?token=sworDfish", "audit tail --config FILE", "audit tail --since token=sworDfish"},
+	"audit verify":    {"audit verify http://h?token=sworDfish", "audit verify --config FILE", "audit verify --public-key http://h?token=sworDfish http://h?token=sworDfish"},
 	"describe":        {"describe ready_search_notes --connect GATE?token=sworDfish", "describe a:b --connect http://127.0.0.1:9/mcp?token=sworDfish"},
 	"status":          {"status", "status -o json", "status -o yaml", "status --connect GATE?token=sworDfish", "status http://h?token=sworDfish"},
 	"tui":             {"tui", "tui --connect ftp://h?token=sworDfish"},
