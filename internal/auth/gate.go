@@ -120,12 +120,6 @@ func (g *Gate) install(s Settings) error {
 		}
 	}
 	gone, come := was.keys.changedTo(next.keys)
-	switch {
-	case was.keys == nil && next.keys != nil:
-		gone[identity.LocalID] = nil // whoever came without being asked
-	case was.keys != nil && next.keys == nil:
-		come[identity.LocalID] = next.local
-	}
 	for id, who := range come {
 		if !who.Expires.IsZero() && !time.Now().Before(who.Expires) {
 			come[id] = nil
@@ -184,6 +178,9 @@ func (g *Gate) Close() {
 		g.timer.Stop()
 	}
 }
+
+// Locked reports whether clients have to say who they are.
+func (g *Gate) Locked() bool { return g.state.Load().keys != nil }
 
 // Asks reports whether every request has to be admitted: clients say who they are, or what they may is limited although they need not.
 func (g *Gate) Asks() bool {
