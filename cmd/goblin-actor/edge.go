@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"goblin-actor/actors"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/auth"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
@@ -38,7 +39,7 @@ func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) 
 	e.rates.Reported = func(principal string) {
 		log.Info("policy would refuse: too many requests", "who", principal)
 	}
-	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed})
+	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Denied: e.denied})
 	if err := e.loadPair(cfg); err != nil {
 		return nil, &exitError{exitConfig, err, "tls: {cert: …, key: …} names a certificate and its private key, both PEM"}
 	}
@@ -65,6 +66,19 @@ func (e *edge) changed(principals map[string]*identity.Principal) {
 	if g := e.gateway.Load(); g != nil {
 		g.Principals(principals)
 	}
+}
+
+// denied tells the audit log.
+func (e *edge) denied(d auth.Denial) {
+	g := e.gateway.Load()
+	if g == nil {
+		return
+	}
+	r := audit.Record{Event: audit.EventDenied, Peer: d.Peer.String(), Item: d.Path, Decision: audit.Deny, Outcome: d.Error, Detail: d.Reason}
+	if d.Who != nil {
+		r.Who, r.Via = d.Who.ID, d.Who.Via
+	}
+	g.Audit().Record(r)
 }
 
 // settingsOf is what the configuration says about who is let in.

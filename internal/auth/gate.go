@@ -36,6 +36,7 @@ type Denial struct {
 	Peer   netip.Addr          // for whom a trusted proxy asks, or who is connected
 	Path   string
 	Status int
+	Error  string // name of the error that it is answered with
 	Reason string // for the log: a word or two, never the credential
 }
 
@@ -285,7 +286,7 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 
 // deny refuses, and says so to those who keep watch.
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal) downstream.Admitted {
-	d.Status, d.Path = why.Status, string(r.Path[:min(len(r.Path), 200)])
+	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), string(r.Path[:min(len(r.Path), 200)])
 	if g.options.Log != nil {
 		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.Peer.String(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
