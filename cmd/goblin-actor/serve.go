@@ -135,7 +135,10 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if lines != nil {
 		go lines.follow(ctx, g.Status)
 	}
-	err = waitForEnd(ctx, r, failed, left, log)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	err = waitForEnd(ctx, r, signals, failed, left, log)
 	drain(nil)
 	stop()
 	return errors.Join(err, end(r.cfg.Drain, g, server, socket, log))
@@ -243,9 +246,7 @@ To add your own server, write goblin.yaml here and start again:
 var errDrain = errors.New("asked for by goblin-actor drain")
 
 // waitForEnd blocks until a signal, the context or a listener ends the gateway; it reloads the configuration meanwhile.
-func waitForEnd(ctx context.Context, r *reloading, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+func waitForEnd(ctx context.Context, r *reloading, signals <-chan os.Signal, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
 	files := watchAll(r.cfg, log)
 	defer func() { files.stop() }()
 	for {
