@@ -113,13 +113,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	e.hangUp = server.HangUp
 	server.Keep(cfg.Forwarded())
-	failed := make(chan error, len(listeners))
-	addresses := make([]string, len(listeners))
-	for i, l := range listeners {
-		addresses[i] = l.Addr().String()
-		go func() { failed <- server.Serve(l) }()
-	}
-	g.Listening(addresses)
+	failed := answer(server, listeners, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := newReloading(cfg, o.listen, g, server, e, level, log)
 	r.known = known
@@ -130,18 +124,31 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if o.tui {
 		left, stop = console(cmd.Context(), source, look, log)
 	} else {
-		greet(cmd, cfg, e, addresses[0])
+		greet(cmd, cfg, e, listeners[0].Addr().String())
 	}
 	if lines != nil {
 		go lines.follow(ctx, g.Status)
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer close(signals) // whoever waits for another one goes
 	defer signal.Stop(signals)
 	err = waitForEnd(ctx, r, signals, failed, left, log)
 	drain(nil)
 	stop()
 	return errors.Join(err, end(r.cfg.Drain, g, server, socket, log))
+}
+
+// answer serves clients on the listeners; what ends one of them is told.
+func answer(server *downstream.Server, listeners []net.Listener, g *actors.Gateway) (failed <-chan error) {
+	ended := make(chan error, len(listeners))
+	addresses := make([]string, len(listeners))
+	for i, l := range listeners {
+		addresses[i] = l.Addr().String()
+		go func() { ended <- server.Serve(l) }()
+	}
+	g.Listening(addresses)
+	return ended
 }
 
 // greet says where the gateway is, on stdout for scripts.
@@ -283,9 +290,11 @@ func waitForEnd(ctx context.Context, r *reloading, signals <-chan os.Signal, fai
 	}
 }
 
-// secondSignal ends the process and its servers at once.
+// secondSignal ends the process and its servers at once; when there is none any more it does nothing.
 func secondSignal(signals <-chan os.Signal) {
-	<-signals
+	if _, ok := <-signals; !ok {
+		return
+	}
 	process.KillAll()
 	os.Exit(exitInterrupted)
 }
