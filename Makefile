@@ -88,6 +88,7 @@ docs: ## regenerates generated pages
 	go generate ./...
 	go test ./cmd/goblin-actor -run TestRequirementsTable -update-requirements
 	go test ./actors/backend -run TestTransitionsInTheDocs -update
+	go test ./actors/token -run TestPhasesInTheDocs -update
 	go test ./tui -run TestKeysInTheDocs -update
 
 screenshots: ## redraws docs/images from the console's screen

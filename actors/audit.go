@@ -26,7 +26,7 @@ func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: log})
+	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: log, Cut: o.Secrets.Cut})
 	if err := g.audit.Apply(settingsOf(cfg)); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (g *gateway) auditAct(self kernel.Self, act any) {
 }
 
 // reloadAudit puts the settings of next in force, and records what a reload has changed.
-func (s *state) reloadAudit(was, next *config.Config, told []string, out []kernel.Effect) []kernel.Effect {
+func (*state) reloadAudit(was, next *config.Config, told []string, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Act(auditReloaded{strings.Join(told, "; ")}))
 	if settingsOf(was) == settingsOf(next) {
 		return out
@@ -125,12 +125,12 @@ func (s *state) reloadAudit(was, next *config.Config, told []string, out []kerne
 }
 
 // auditFailed says that an audit log cannot be had.
-func (s *state) auditFailed(m auditFailed, out []kernel.Effect) []kernel.Effect {
+func (*state) auditFailed(m auditFailed, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Log(slog.LevelError, "the audit log stays as it was before the reload", "err", m.err))
 }
 
 // remembered tells the audit log which of its lines the state file knows of.
-func (s *state) remembered(m message.StateLoaded, out []kernel.Effect) []kernel.Effect {
+func (*state) remembered(m message.StateLoaded, out []kernel.Effect) []kernel.Effect {
 	if m.Audit.N == 0 {
 		return out
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"goblin-actor/internal/config"
@@ -319,6 +320,66 @@ func TestGenerationsOfRights(t *testing.T) {
 			if rapid.Bool().Draw(rt, "skips") { // nobody asks in between: another snapshot like this one
 				previous = following(next, naming, servers...)
 			}
+		}
+	})
+}
+
+// Views are kept up to a bound, and whoever asks at once gets one view.
+func TestDerivedViews(t *testing.T) {
+	s := snapshot(under(standard(stylePrefix), config.Role{Name: "r"}, config.Role{Name: "q", Tools: denies("*")}), big(t, 2, 50)...)
+	var wg sync.WaitGroup
+	got := make([]*View, 50)
+	for i := range got {
+		wg.Go(func() { got[i], _ = s.View(Key{Rights: "r"}) })
+	}
+	wg.Wait()
+	for _, v := range got {
+		if v != got[0] {
+			t.Fatal("one key has two views")
+		}
+	}
+	for i := range 3 * maxDerived {
+		of(t, s, "q"+strings.Repeat(",q", i))
+	}
+	if n := len(*s.derived.views.Load()); n > maxDerived {
+		t.Errorf("%d views are kept", n)
+	}
+}
+
+// A snapshot after the one whose list a client has read has the pages ready that are the same.
+func TestPagesOfRightsAreKept(t *testing.T) {
+	naming := under(standard(stylePrefix), config.Role{Name: "r", Servers: []string{"server0"}})
+	servers := big(t, 2, 50)
+	first := following(nil, naming, servers...)
+	page, _ := of(t, first, "r").Page(protocol.Tools, false, "")
+	servers[1] = server(t, "server1", 1).tools("other")
+	again, _ := of(t, following(first, naming, servers...), "r").Page(protocol.Tools, false, "")
+	if &page[0] != &again[0] {
+		t.Error("the page was made again")
+	}
+}
+
+// BenchmarkRights: the first view of some rights, of 10 000 tools of 20 servers under five roles, in a snapshot whose predecessor had it, and
+// where one server's list has changed.
+func BenchmarkRights(b *testing.B) {
+	roles := []config.Role{{Name: "a", Tools: allows("server1_*", "server2/*", "*_7")}, {Name: "b", Tools: denies("*_9", "*/tool_1?")}, {Name: "c", ReadOnly: true}, {Name: "d", Servers: []string{"server3"}}, {Name: "e"}}
+	naming, servers := under(standard(stylePrefix), roles...), big(b, 20, 500)
+	previous := following(nil, naming, servers...)
+	of(b, previous, "a,b")
+	b.Run("view", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			s := *previous
+			s.derived = newDerived(previous.derived)
+			of(b, &s, "a,b")
+		}
+	})
+	b.Run("build and view, one changed", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			servers[3].add(protocol.Tools)
+			next := following(previous, naming, servers...)
+			of(b, next, "a,b")
 		}
 	})
 }

@@ -30,19 +30,19 @@ func hush(known *secret.Redactor, e upstream.Event) upstream.Event {
 		if line := known.Cut(string(told.Line)); line != string(told.Line) {
 			told.Line = []byte(line)
 		}
-		told.Err = hushedError(known, told.Err)
+		told.Err = known.Hush(told.Err)
 		return told
 	case upstream.NotSent:
-		told.Err = hushedError(known, told.Err)
+		told.Err = known.Hush(told.Err)
 		return told
 	case upstream.Ended:
-		told.Err = hushedError(known, told.Err)
+		told.Err = known.Hush(told.Err)
 		return told
 	case upstream.ListenFailed:
-		told.Err = hushedError(known, told.Err)
+		told.Err = known.Hush(told.Err)
 		return told
 	case upstream.Closed:
-		told.Err = hushedError(known, told.Err)
+		told.Err = known.Hush(told.Err)
 		for i, line := range told.Stderr {
 			told.Stderr[i] = known.Cut(line)
 		}
@@ -50,25 +50,6 @@ func hush(known *secret.Redactor, e upstream.Event) upstream.Event {
 	}
 	return e
 }
-
-func hushedError(known *secret.Redactor, err error) error {
-	if err == nil {
-		return nil
-	}
-	if text := known.Cut(err.Error()); text != err.Error() {
-		return hushed{err, text}
-	}
-	return err
-}
-
-// hushed is an error that says less.
-type hushed struct {
-	error
-	text string
-}
-
-func (h hushed) Error() string { return h.text }
-func (h hushed) Unwrap() error { return h.error }
 
 // shown is msg without what is known to be secret in the reasons that it gives: they are a server's words often, and clients
 // and people see them.
@@ -79,6 +60,9 @@ func (p *pool) shown(msg any) any {
 	switch m := msg.(type) {
 	case message.BackendChanged:
 		m.Reason, m.LastLine = p.Secrets.Cut(m.Reason), p.Secrets.Cut(m.LastLine)
+		return m
+	case message.LoginChanged:
+		m.Reason = p.Secrets.Cut(m.Reason)
 		return m
 	case message.Returned:
 		m.Reason = p.Secrets.Cut(m.Reason)

@@ -18,5 +18,5 @@
 //   - Only invalid_grant ends a login, and only after the state file was looked at: another process may have renewed it. Anything
 //     else backs off on the old token.
 //   - A login under way is bound to who began it, is over after 10 min, and good for one answer.
-//   - Every Refused, BeginLogin, FinishLogin and Logout gets exactly one answer.
+//   - Every refusal, BeginLogin, FinishLogin and EndLogin gets exactly one answer.
 package token

@@ -130,6 +130,9 @@ func (s *state) redeemed(now time.Time, number uint64, token grant.Token, err er
 		return out // it took too long, or was given up
 	}
 	if err != nil {
+		if grant.Unknown(err) {
+			s.record.forget(p.login.Client)
+		}
 		return s.drop(number, err, out)
 	}
 	next := record{Server: s.server, Site: p.login.Site, Client: p.login.Client, Token: token, Asked: p.login.Scopes, Clients: s.record.Clients}
@@ -181,6 +184,9 @@ func (s *state) loginOver(m loginOver, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[m.number]
 	if p == nil || p.answered && !p.device {
 		return out
+	}
+	if p.login != nil { // whom the authorization server does not know sees a page that says so, and we hear nothing
+		s.record.forget(p.login.Client)
 	}
 	return s.drop(m.number, ErrExpired, out)
 }

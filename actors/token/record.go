@@ -52,6 +52,11 @@ func (r *record) register(c grant.Client) {
 	}
 }
 
+// forget drops a registration that seems to be worth nothing any more: the next login registers anew.
+func (r *record) forget(c grant.Client) {
+	r.Clients = slices.DeleteFunc(slices.Clone(r.Clients), func(known grant.Client) bool { return known == c })
+}
+
 // without is the record when nobody is logged in any more.
 func (r record) without() record {
 	r.Token, r.Asked = grant.Token{}, nil

@@ -156,6 +156,9 @@ func (s *state) ahead(now time.Time, t grant.Token) time.Duration {
 func (s *state) failed(now time.Time, err error, out []kernel.Effect) []kernel.Effect {
 	s.failures++
 	s.phase, s.fault = stale, err
+	if grant.Unknown(err) {
+		s.record.forget(s.record.Client)
+	}
 	s.forced = max(0, s.forced-1) // there was no new token to refuse
 	pause := backoffAtMost
 	if grant.Temporary(err) {

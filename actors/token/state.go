@@ -25,7 +25,7 @@ const (
 // transitions are all that there are.
 var transitions = map[phase][]phase{
 	none:        {discovering, fresh, refreshing, needsLogin},
-	discovering: {needsLogin, refreshing, stale, none},
+	discovering: {needsLogin, refreshing, fresh, stale, none},
 	needsLogin:  {discovering, refreshing, fresh, none},
 	fresh:       {refreshing, needsLogin, none, discovering},
 	refreshing:  {fresh, stale, needsLogin, none},

@@ -17,6 +17,9 @@ import (
 // mailbox is how many requests of people may wait; refusals are bounded by the calls in flight.
 const mailbox = 256
 
+// askAtMost is how long the requests for one thing may take together; each has a bound of its own.
+const askAtMost = 30 * time.Second
+
 // Options are what the actor needs.
 type Options struct {
 	Login    message.LoginKey
@@ -191,6 +194,8 @@ func run(self kernel.Self, f func(ctx context.Context) any, failed func(error) a
 				result = failed(fmt.Errorf("panic: %v", cause))
 			}
 		}()
+		ctx, cancel := context.WithTimeout(ctx, askAtMost)
+		defer cancel()
 		return f(ctx)
 	})
 }

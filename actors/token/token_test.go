@@ -38,12 +38,12 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	// The same record for a server elsewhere is not used.
 	elsewhere := again
 	elsewhere.Login.Lane, elsewhere.Agent = "elsewhere", agentOf(t, "https://other.example/mcp", grant.Config{})
-	if h = w.spawn(elsewhere); w.settled(h) != "none" || h.Authorization() != "" {
+	if h = w.spawn(elsewhere); settled(h) != "none" || h.Authorization() != "" {
 		t.Error("a token is sent to a server that it is not for")
 	}
 }
 
-func (w *world) settled(h *Handle) string {
+func settled(h *Handle) string {
 	reply := make(chan any, 1)
 	h.Actor().Tell(message.Inspect{Reply: func(part any) { reply <- part }})
 	r, _ := (<-reply).(message.LoginReport)
@@ -82,7 +82,7 @@ func TestLoginOfAnotherProcessIsTakenOver(t *testing.T) {
 	other := w.opts
 	other.Login.Lane, other.Kept = "other", kept
 	h := w.spawn(other)
-	w.settled(h)
+	settled(h)
 	w.issuer.Revoke(false)
 	if status, v := w.get(w.handle); status != http.StatusOK {
 		t.Fatalf("%d, %+v", status, v)
@@ -154,7 +154,7 @@ func TestStepUp(t *testing.T) {
 	if _, scopes, _ := w.issuer.Valid(w.handle.Authorization()[len("Bearer "):]); !slices.Equal(scopes, []string{"read", "write"}) {
 		t.Errorf("the login has the scopes %q", scopes)
 	}
-	for _, scope := range []string{"a", "b", "c"} {
+	for _, scope := range []string{"a", "b"} {
 		w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{scope} })
 		w.get(w.handle)
 		w.logIn()
@@ -261,3 +261,19 @@ func TestStoppingAnswers(t *testing.T) {
 }
 
 var _ kernel.Logic = (*shell)(nil)
+
+// An authorization server that has forgotten us is registered at anew.
+func TestForgottenRegistration(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	began := w.begin("ada")
+	answer := w.issuer.Approve(t, began.URL)
+	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "invalid_client" })
+	if done := w.finish("ada", answer); done.Err == nil || done.Hint == "" {
+		t.Fatalf("got %v", done.Err)
+	}
+	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "" })
+	w.logIn()
+	if n := len(w.issuer.Seen("/register")); n != 2 {
+		t.Errorf("registered %d times", n)
+	}
+}

@@ -96,14 +96,22 @@ func newWorld(t *testing.T, f authtest.Faults, change func(*Options)) *world {
 	return w
 }
 
+// spawn starts a token actor under a parent of its own.
 func (w *world) spawn(o Options) *Handle {
-	var h *Handle
-	actortest.Child(w.system, func(self kernel.Self) kernel.Reference {
-		h = Spawn(self, o)
-		return h.Actor()
+	made := make(chan *Handle, 1)
+	kernel.Spawn(w.system, kernel.SpawnOptions{Name: "parent of " + o.Login.Lane}, func(self kernel.Self) kernel.Logic {
+		made <- Spawn(self, o)
+		return idle{}
 	})
-	return h
+	return <-made
 }
+
+// idle is a parent that does nothing.
+type idle struct{}
+
+func (idle) Step(_ time.Time, _ any, out []kernel.Effect) []kernel.Effect { return out }
+
+func (idle) Act(kernel.Self, any) {}
 
 func agentOf(t *testing.T, serverURL string, c grant.Config) *grant.Agent {
 	t.Helper()

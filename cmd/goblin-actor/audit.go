@@ -11,6 +11,7 @@ import (
 
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 )
 
 // newAudit returns the command that holds those that read the audit log.
@@ -50,9 +51,9 @@ func auditFlags(cmd *cobra.Command, configFlag *string) {
 // noAudit is the error of a log that is not there.
 func noAudit(path string, err error) error {
 	if err == nil || errors.Is(err, os.ErrNotExist) {
-		return &exitError{exitFailed, fmt.Errorf("there is no audit log %s", path), "the gateway makes it when it starts: goblin-actor serve"}
+		return &exitError{exitFailed, fmt.Errorf("there is no audit log %s", secret.Argument(path)), "the gateway makes it when it starts: goblin-actor serve"}
 	}
-	return &exitError{exitFailed, fmt.Errorf("read audit log: %w", err), ""}
+	return &exitError{exitFailed, errors.New("read audit log: " + secret.Text(err.Error())), ""}
 }
 
 // newAuditTail returns the command that prints what was done.
@@ -118,7 +119,7 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usageError("write 10m, 24h, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q is no time", oneLine(text, 60))
+	return time.Time{}, usageError("write 10m, 24h, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q is no time", secret.Argument(oneLine(text, 60)))
 }
 
 // newAuditVerify returns the command that says whether the log is as it was written.

@@ -81,7 +81,7 @@ func (v *auditVerifier) remember(ctx context.Context) {
 }
 
 // running is what the gateway that runs says of its log; nil = none runs, or it has none.
-func (v *auditVerifier) running(ctx context.Context) *status.Audit {
+func (*auditVerifier) running(ctx context.Context) *status.Audit {
 	source, err := dialAdmin("")
 	if err != nil {
 		return nil
@@ -136,7 +136,7 @@ func keyNamedBy(path string) (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	return audit.KeyOf(f)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"goblin-actor/actors"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/auth"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
@@ -27,6 +28,8 @@ type edge struct {
 	secure  bool         // listeners speak TLS; that stays as it was at the start
 	pair    atomic.Pointer[tls.Certificate]
 	gateway atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
+	keys    string                         // the file that was named last
+	hangUp  func()                         // ends all connections; nil = there are none
 	log     *slog.Logger
 }
 
@@ -36,18 +39,26 @@ func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) 
 	e.rates.Reported = func(principal string) {
 		log.Info("policy would refuse: too many requests", "who", principal)
 	}
-	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed})
+	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Denied: e.denied})
 	if err := e.loadPair(cfg); err != nil {
 		return nil, &exitError{exitConfig, err, "tls: {cert: …, key: …} names a certificate and its private key, both PEM"}
 	}
-	err := e.gate.Configure(e.settingsOf(cfg))
-	if file, ok := errors.AsType[*auth.FileError](err); ok && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &exitError{exitConfig, err, file.Hint}
-	}
-	if err != nil {
-		log.Warn("nobody is let in before there is a key: goblin-actor key new NAME", "keys", cfg.Beside(cfg.Auth.Keys))
+	if file, ok := errors.AsType[*auth.FileError](e.configure(cfg)); ok {
+		return nil, &exitError{exitConfig, file, file.Hint}
 	}
 	return e, nil
+}
+
+// configure tells the gate what the configuration says. A key file that is named for the first time need not be there yet.
+func (e *edge) configure(cfg *config.Config) error {
+	s := e.settingsOf(cfg)
+	err := e.gate.Configure(s)
+	if known := e.keys == s.Keys; err != nil && !known && errors.Is(err, fs.ErrNotExist) {
+		e.log.Warn("nobody is let in before there is a key: goblin-actor key new NAME", "keys", s.Keys)
+		err = nil
+	}
+	e.keys = s.Keys
+	return err
 }
 
 // changed tells the gateway, once there is one, of principals that are others now, or nobody any more.
@@ -55,6 +66,19 @@ func (e *edge) changed(principals map[string]*identity.Principal) {
 	if g := e.gateway.Load(); g != nil {
 		g.Principals(principals)
 	}
+}
+
+// denied tells the audit log.
+func (e *edge) denied(d auth.Denial) {
+	g := e.gateway.Load()
+	if g == nil {
+		return
+	}
+	r := audit.Record{Event: audit.EventDenied, Peer: d.Peer.String(), Item: d.Path, Decision: audit.Deny, Outcome: d.Error, Detail: d.Reason}
+	if d.Who != nil {
+		r.Who, r.Via = d.Who.ID, d.Who.Via
+	}
+	g.Audit().Record(r)
 }
 
 // settingsOf is what the configuration says about who is let in.
@@ -77,7 +101,11 @@ func (e *edge) apply(cfg *config.Config) error {
 	if e.listens && cfg.TLS.On() != e.secure {
 		e.log.Warn("tls has come or gone; that takes effect at the next start")
 	}
-	err := errors.Join(e.gate.Configure(e.settingsOf(cfg)), e.loadPair(cfg))
+	open := !e.gate.Locked()
+	err := errors.Join(e.configure(cfg), e.loadPair(cfg))
+	if open && e.gate.Locked() && e.hangUp != nil {
+		e.hangUp() // whoever came without being asked is asked now
+	}
 	if err != nil {
 		e.log.Error("keys or certificate are not taken over: those before stay in force", "err", err)
 	}

@@ -14,24 +14,29 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
+	"goblin-actor/internal/secret"
 )
 
 // localLogin is a gateway in this process, for whoever has this machine's user.
-type localLogin struct{ *actors.Gateway }
+type localLogin struct {
+	*actors.Gateway
+	known *secret.Redactor // what its errors do not tell
+}
 
 func (g localLogin) Begin(ctx context.Context, w login.Wish) (login.Begun, error) {
 	w.Who = identity.Local
-	return g.BeginLogin(ctx, w)
+	begun, err := g.BeginLogin(ctx, w)
+	return begun, g.known.Hush(err)
 }
 
 func (g localLogin) Finish(ctx context.Context, a login.Answer) error {
 	a.Who = identity.Local
-	return g.FinishLogin(ctx, a)
+	return g.known.Hush(g.FinishLogin(ctx, a))
 }
 
 func (g localLogin) Logout(ctx context.Context, w login.Wish) error {
 	w.Who = identity.Local
-	return g.Gateway.Logout(ctx, w)
+	return g.known.Hush(g.Gateway.Logout(ctx, w))
 }
 
 // startForLogin starts a gateway that has the one server alone, and the state file. stop ends it.
@@ -47,8 +52,10 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 		return nil, nil, err
 	}
 	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s config.Server) bool { return s.Name != server })
-	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelError}))
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: statePath(f.stateDir, log)})
+	known := knownOf(cfg)
+	log := slog.New(slog.NewTextHandler(known.Writer(errOut), &slog.HandlerOptions{Level: slog.LevelError}))
+	state := statePath(f.stateDir, log)
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +68,7 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 		end()
 		return nil, nil, err
 	}
-	return localLogin{g}, end, nil
+	return localLogin{g, known}, end, nil
 }
 
 // notBeside refuses to log in beside a gateway that runs with the file: it would not hear of the login.

@@ -24,7 +24,8 @@ type reloading struct {
 	g      *actors.Gateway
 	server *downstream.Server // nil = no listener
 	edge   *edge
-	ill    bool // what the edge was last told could not be read
+	bound  []string // what is really listened on, which no reload changes; empty = no listener
+	ill    bool     // what the edge was last told could not be read
 	level  *slog.LevelVar
 	known  *secret.Redactor // hears what is secret in the newest configuration; nil = nobody does
 	log    *slog.Logger
@@ -33,7 +34,11 @@ type reloading struct {
 }
 
 func newReloading(cfg *config.Config, listen []string, g *actors.Gateway, server *downstream.Server, e *edge, level *slog.LevelVar, log *slog.Logger) *reloading {
-	return &reloading{cfg: cfg, listen: listen, g: g, server: server, edge: e, level: level, log: log, asked: make(chan chan<- error)}
+	r := &reloading{cfg: cfg, listen: listen, g: g, server: server, edge: e, level: level, log: log, asked: make(chan chan<- error)}
+	if server != nil {
+		r.bound = cfg.Listen
+	}
+	return r
 }
 
 // reload reads the file again; a bad file changes nothing, and the error says why.
@@ -53,6 +58,11 @@ func (r *reloading) reload() error {
 	r.known.Replace(fromConfiguration, secretsOf(r.cfg, next)...)
 	if len(r.listen) > 0 {
 		next.Listen = r.listen
+	}
+	if err := exposes(next, r.bound); err != nil {
+		r.log.Error("the configuration is not reloaded: the running one stays in force", "err", err)
+		r.g.ReloadFailed(err)
+		return fmt.Errorf("%w: %w", status.ErrNotReloaded, err)
 	}
 	r.level.Set(levelOf(next.Log))
 	if next.Log.Format != r.cfg.Log.Format {
@@ -85,6 +95,17 @@ func (r *reloading) reloadCredentials() {
 		r.log.Info("keys and certificate were read again")
 	}
 	r.ill = err != nil
+}
+
+// exposes says why a configuration may not come into force while these addresses are listened on: it may forbid them, and it may not
+// name them any more.
+func exposes(next *config.Config, bound []string) error {
+	for _, address := range bound {
+		if err := next.CheckListen(address); err != nil {
+			return fmt.Errorf("%s is listened on until the next start: %w", address, err)
+		}
+	}
+	return nil
 }
 
 // ask has the file read by the goroutine that has r, and returns what became of it.

@@ -111,6 +111,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	e.gateway.Store(g)
 	pages.Serve(g)
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
+	e.hangUp = server.HangUp
 	server.Keep(cfg.Forwarded())
 	failed := make(chan error, len(listeners))
 	addresses := make([]string, len(listeners))

@@ -48,6 +48,7 @@ type Mark struct {
 type Options struct {
 	Keys func() (*Keys, error) // finds the keys, when there is a file for the first time
 	Log  *slog.Logger
+	Cut  func(string) string // cuts what is secret out of what others have written; nil = nothing is known to be
 }
 
 // Log is an audit log, or none where Settings name no file. Its methods may be called from any goroutine.

@@ -101,7 +101,7 @@ func newestOf(path string, f *Filter, n int, found *[]Entry) (enough bool, end P
 	if err != nil {
 		return false, end, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	if end.file, err = file.Stat(); err != nil {
 		return false, end, err
 	}

@@ -85,7 +85,7 @@ func (v *verifier) read(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	v.file, v.line = filepath.Base(path), 0
 	r := bufio.NewReaderSize(f, maxLine+1)
 	for {

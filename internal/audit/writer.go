@@ -230,6 +230,9 @@ func (w *writer) append(r *Record) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
+	if cut := w.l.o.Cut; cut != nil {
+		r.Item, r.Detail = cut(r.Item), cut(r.Detail)
+	}
 	w.buf = w.chain.append(w.buf, r)
 	if w.chain.pending >= maxUnsigned {
 		w.buf = w.chain.append(w.buf, &Record{Event: EventCheckpoint, Time: time.Now()})
@@ -328,42 +331,6 @@ func (w *writer) works() {
 	if w.l.Flags().Has(Refusing) {
 		w.l.refuse(false)
 	}
-}
-
-// tell tells others of the newest signed line that is on disk.
-func (w *writer) tell(now time.Time) {
-	if w.mark.N <= w.told || w.failing || w.unsynced && w.s.Sync != SyncNever {
-		return
-	}
-	w.told = w.mark.N
-	if now.Sub(w.logged) >= markLogged {
-		w.logged = now
-		w.l.o.Log.Info("audit checkpoint", "n", w.mark.N, "sum", w.mark.Sum)
-	}
-	mark := w.mark
-	w.l.mark.Store(&mark)
-	w.l.mu.Lock()
-	notify := w.l.notify
-	w.l.mu.Unlock()
-	if notify != nil {
-		notify(mark)
-	}
-}
-
-// remembered writes that lines are missing, if others have seen more of them than there were.
-func (w *writer) remembered(m Mark) {
-	if w.f == nil || m.File != w.s.File || m.N <= w.openedAt {
-		return
-	}
-	w.flush()
-	w.l.o.Log.Error("lines of the audit log are missing: goblin-actor audit verify", "file", w.s.File, "last", w.openedAt, "remembered", m.N)
-	before := w.chain
-	w.chain.n = max(w.chain.n, m.N)
-	w.append(&Record{Event: EventMissing, Count: m.N, Detail: "there were more lines when the gateway last ran"})
-	if err := w.out(before); err != nil {
-		w.failed(err)
-	}
-	w.openedAt = m.N
 }
 
 // end writes, signs and closes.

@@ -36,6 +36,7 @@ type Denial struct {
 	Peer   netip.Addr          // for whom a trusted proxy asks, or who is connected
 	Path   string
 	Status int
+	Error  string // name of the error that it is answered with
 	Reason string // for the log: a word or two, never the credential
 }
 
@@ -120,12 +121,6 @@ func (g *Gate) install(s Settings) error {
 		}
 	}
 	gone, come := was.keys.changedTo(next.keys)
-	switch {
-	case was.keys == nil && next.keys != nil:
-		gone[identity.LocalID] = nil // whoever came without being asked
-	case was.keys != nil && next.keys == nil:
-		come[identity.LocalID] = next.local
-	}
 	for id, who := range come {
 		if !who.Expires.IsZero() && !time.Now().Before(who.Expires) {
 			come[id] = nil
@@ -184,6 +179,9 @@ func (g *Gate) Close() {
 		g.timer.Stop()
 	}
 }
+
+// Locked reports whether clients have to say who they are.
+func (g *Gate) Locked() bool { return g.state.Load().keys != nil }
 
 // Asks reports whether every request has to be admitted: clients say who they are, or what they may is limited although they need not.
 func (g *Gate) Asks() bool {
@@ -288,7 +286,7 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 
 // deny refuses, and says so to those who keep watch.
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal) downstream.Admitted {
-	d.Status, d.Path = why.Status, string(r.Path[:min(len(r.Path), 200)])
+	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), string(r.Path[:min(len(r.Path), 200)])
 	if g.options.Log != nil {
 		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.Peer.String(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}

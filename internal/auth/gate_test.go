@@ -151,9 +151,6 @@ func TestReload(t *testing.T) {
 	if err := d.Configure(Settings{Keys: d.path}); !errors.Is(err, os.ErrNotExist) || !d.Asks() {
 		t.Fatalf("without a file: %v, asks %v", err, d.Asks())
 	}
-	if got := d.told(); got != "-local" {
-		t.Errorf("told %q", got)
-	}
 	a, b := d.issue(Key{Name: "a"}), d.issue(Key{Name: "b"})
 	if err := d.Reload(); err != nil {
 		t.Fatal(err)
@@ -193,7 +190,7 @@ func TestReload(t *testing.T) {
 	if err := d.Configure(Settings{}); err != nil || d.Asks() {
 		t.Error(err)
 	}
-	if got := d.told(); got != "-key:a +local" {
+	if got := d.told(); got != "-key:a" {
 		t.Errorf("told %q", got)
 	}
 }

@@ -166,7 +166,7 @@ func (i *Issuer) Valid(access string) (resource string, scopes []string, ok bool
 }
 
 // Approve does what the browser of a willing person does with a login's URL, and returns what comes to the redirect URI.
-func (i *Issuer) Approve(t testing.TB, login string) url.Values {
+func (*Issuer) Approve(t testing.TB, login string) url.Values {
 	t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Get(login)

@@ -202,6 +202,7 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 // value reads n into v, a field with the tags f.
 func (d *decoder) value(v reflect.Value, f field, one bool, n *node, at place) {
 	if n.kind == brokenly || n.empty() && n.text != "~" {
+		d.meantSomething(n, at)
 		return // a key without value is like no key
 	}
 	d.record(at.path, n, nil)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"goblin-actor/protocol"
 )
@@ -22,6 +23,10 @@ func (d *decoder) roles(to *[]Role, n *node, at place) {
 	d.entries(n, at, func(name string, m member, here place) {
 		r := Role{Name: name, Written: m.key, Admin: "none"}
 		d.report.origins[here.path] = origin{file: d.file, line: m.line, column: m.column}
+		if m.value.empty() {
+			d.meantSomething(m.value, here)
+			return
+		}
 		d.fields(reflect.ValueOf(&r).Elem(), "", m.value, here)
 		for key, filter := range map[string]Filter{"tools": r.Tools, "prompts": r.Prompts, "resources": r.Resources} {
 			if len(filter.Rename) > 0 {
@@ -47,6 +52,15 @@ func (d *decoder) bindings(to *[]Binding, n *node, at place) {
 		d.record(here.path, item, nil)
 		d.fields(reflect.ValueOf(&b).Elem(), "", item, here)
 		*to = append(*to, b)
+	}
+}
+
+// meantSomething refuses a key without value that would narrow something if it had one: somebody has made its lines comments, and would be
+// given everything.
+func (d *decoder) meantSomething(n *node, at place) {
+	hint := "give it one, or remove the key; what a policy does not narrow is permitted"
+	if n.kind != brokenly && (at.path == "policy" || strings.HasPrefix(at.path, "policy.")) {
+		d.fault(n.line, n.column, at.path, "it has no value", hint)
 	}
 }
 

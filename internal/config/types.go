@@ -160,7 +160,7 @@ type Server struct {
 	Protocol string `key:"protocol" oneof:"auto|legacy|modern|2024-11-05|2025-03-26|2025-06-18|2025-11-25|2026-07-28" change:"connection"`
 
 	// Isolation is who shares a connection: shared (all clients), class (clients with the same capabilities),
-	// principal (one user; until anybody logs in, all are the anonymous one), session (one client) or leased (one running call at a
+	// principal (one user; where clients are not asked who they are, all are one), session (one client) or leased (one running call at a
 	// time). What is listed comes from a connection that carries no calls of these; connections of a session end with it, others after
 	// limits.sessionIdle without use: a subscription is use. Default: shared, for URLs class.
 	Isolation string `key:"isolation" oneof:"shared|class|principal|session|leased" change:"connection"`
@@ -386,8 +386,9 @@ type Limits struct {
 	// maxBufferedBytes. Default: 64MiB.
 	MaxMessageBytes int64 `key:"maxMessageBytes" form:"bytes" min:"1KiB" max:"1GiB"`
 
-	// MaxSessions is the number of client sessions. At the limit the least recently used one without call and stream
-	// makes room, else the client gets 503. Default: 10000.
+	// MaxSessions is the number of client sessions and listen streams. At the limit the least recently used one without call and stream
+	// makes room, of whoever has most (a principal; else an address, on this machine a client's name), else the client gets 503. Of a
+	// principal that has more than half of all, one that only a stream holds does. Default: 10000.
 	MaxSessions int `key:"maxSessions" min:"1" max:"10000000"`
 
 	// MaxInFlightPerClient is the number of calls one client may have running; more are refused with OVERLOADED.

@@ -54,7 +54,8 @@ type Role struct {
 	// Projects are the only projects in which it counts. Default: none; then it counts in all, and outside of projects.
 	Projects []string `key:"projects" single:"ok"`
 
-	// Tools are globs over public names of tools, or server/tool; rename is not for roles. Default: all.
+	// Tools are globs over public names of tools, or server/tool; a glob with a slash means the server's own name. rename and disabled
+	// are not for roles. Default: all.
 	Tools Filter `key:"tools"`
 
 	// Prompts are likewise for prompts.
@@ -66,14 +67,15 @@ type Role struct {
 	// ReadOnly permits only tools that say readOnlyHint, or that readOnlyTools names. Default: false.
 	ReadOnly bool `key:"readOnly"`
 
-	// ReadOnlyTools are globs over tools that only read, whatever they say of themselves. Default: none.
+	// ReadOnlyTools are globs over tools that only read, whatever they say of themselves; for a role with readOnly. Default: none.
 	ReadOnlyTools []string `key:"readOnlyTools" single:"ok"`
 
 	// Rate is how many requests one principal with the role may send, such as 60/min (s, min, h); more are refused with
-	// RATE_LIMITED. Of several roles the most generous counts. Default: none.
+	// RATE_LIMITED. Of several roles that say it the most generous counts. Default: none.
 	Rate string `key:"rate"`
 
-	// ToolRate is how many calls of one tool one principal may make, written like rate. Default: none.
+	// ToolRate is how many calls of one tool one principal may make, written like rate. Of several roles that permit the tool and say
+	// it the most generous counts. Default: none.
 	ToolRate string `key:"toolRate"`
 
 	// Admin is what it permits of what operators do: none, view or act. Default: none.

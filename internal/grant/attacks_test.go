@@ -117,7 +117,7 @@ func TestAttack65NoPKCE(t *testing.T) {
 // The token endpoint sends the refresh token on to somebody else.
 func TestAttack69TokenRedirect(t *testing.T) {
 	var stolen atomic.Int32
-	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		stolen.Add(1)
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"access_token":"x","token_type":"Bearer"}`))

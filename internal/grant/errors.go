@@ -77,7 +77,7 @@ func (e *OAuthError) Error() string {
 func (e *OAuthError) Hint() string {
 	switch e.Code {
 	case "invalid_client", "unauthorized_client":
-		return "check auth.clientId and auth.clientSecret of the server, and what the authorization server permits that client"
+		return "check auth.clientId and auth.clientSecret of the server if they are set, else log in again: that registers anew"
 	case "invalid_scope":
 		return "check auth.scopes of the server"
 	case "access_denied":
@@ -101,7 +101,7 @@ func (e *NetworkError) Error() string { return e.Op + ": " + e.Err.Error() }
 
 func (e *NetworkError) Unwrap() error { return e.Err }
 
-// Temporary: nothing was said that would count.
+// Temporary reports that the same may succeed later: nothing was said that would count.
 func (*NetworkError) Temporary() bool { return true }
 
 // Temporary reports whether the same may succeed later without anybody doing anything.
@@ -114,6 +114,12 @@ func Temporary(err error) bool {
 func Ended(err error) bool {
 	var o *OAuthError
 	return errors.As(err, &o) && o.Code == "invalid_grant"
+}
+
+// Unknown reports whether err says that the authorization server does not know us, or no longer.
+func Unknown(err error) bool {
+	var o *OAuthError
+	return errors.As(err, &o) && (o.Code == "invalid_client" || o.Code == "unauthorized_client")
 }
 
 // Hint returns what a person can do about err; "" = nothing is known.

@@ -40,7 +40,7 @@ func (Answer) String() string { return "[redacted]" }
 func (Answer) GoString() string { return "[redacted]" }
 
 // Authorize begins a login by browser. PKCE with S256 always.
-func (a *Agent) Authorize(site *Site, client Client, scopes []string, redirectURI string) (*Login, error) {
+func (*Agent) Authorize(site *Site, client Client, scopes []string, redirectURI string) (*Login, error) {
 	if site.Authorize == "" {
 		return nil, refuse(ErrUnsupported, "try --device", "%s has no page to log in at", shorten(site.Issuer))
 	}

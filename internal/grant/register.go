@@ -22,12 +22,15 @@ const (
 	maxClient  = 4 << 10 // bytes of an id or a secret
 )
 
+// noRedirect is registered where nothing is redirected.
+const noRedirect = "http://127.0.0.1/callback"
+
 const noClientHint = "register a client there by hand, and set auth.clientId (and auth.clientSecret) of the server"
 
 // Register says who we are at an authorization server: what the operator registered, else the document that describes us where such are read,
 // else a client that is registered now for that redirect URI. known are clients that were registered before; one that fits is used again.
 func (a *Agent) Register(ctx context.Context, site *Site, redirectURI string, known ...Client) (Client, error) {
-	if c, ok := a.ownClient(site, redirectURI); ok {
+	if c, ok := a.ownClient(site); ok {
 		return c, nil
 	}
 	for _, c := range known {
@@ -42,7 +45,7 @@ func (a *Agent) Register(ctx context.Context, site *Site, redirectURI string, kn
 }
 
 // ownClient is who we are without asking anybody.
-func (a *Agent) ownClient(site *Site, redirectURI string) (Client, bool) {
+func (a *Agent) ownClient(site *Site) (Client, bool) {
 	switch c := a.Config; {
 	case c.ClientID != "":
 		return Client{Issuer: site.Issuer, ID: c.ClientID, Secret: c.Secret, Method: methodOf(site, c.Secret)}, true
@@ -80,10 +83,9 @@ func (a *Agent) registerNow(ctx context.Context, site *Site, redirectURI string)
 		ClientName: clientName, ApplicationType: applicationType(redirectURI), TokenEndpointAuthMethod: method,
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 	}
-	if redirectURI == "" { // a login by device has none
-		meta.GrantTypes, meta.ResponseTypes, meta.RedirectURIs = []string{deviceGrant, "refresh_token"}, []string{}, []string{}
-	} else {
-		meta.RedirectURIs = []string{redirectURI}
+	meta.RedirectURIs = []string{redirectURI}
+	if redirectURI == "" { // a login by device has none, but to many a client without is none
+		meta.GrantTypes, meta.RedirectURIs = append(meta.GrantTypes, deviceGrant), []string{noRedirect}
 	}
 	answer, err := oauthex.RegisterClient(ctx, site.Register, meta, a.Door.HTTP)
 	if err != nil {

@@ -38,7 +38,7 @@ func (a *Agent) ClientCredentials(ctx context.Context, site *Site, scopes []stri
 	if a.Config.ClientID == "" || a.Config.Secret == "" {
 		return Token{}, refuse(ErrNoClient, "set auth.clientId and auth.clientSecret of the server", "client credentials need both")
 	}
-	client, _ := a.ownClient(site, "")
+	client, _ := a.ownClient(site)
 	form := url.Values{"grant_type": {"client_credentials"}}
 	setScopes(form, scopes)
 	t, err := a.token(ctx, "get a token by client credentials", site, client, form)

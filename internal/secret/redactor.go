@@ -97,6 +97,26 @@ func (r *Redactor) Cut(s string) string {
 	return b.String() + s[last:]
 }
 
+// Hush is err, which says less where it would tell a secret.
+func (r *Redactor) Hush(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := r.Cut(err.Error()); text != err.Error() {
+		return hushed{err, text}
+	}
+	return err
+}
+
+// hushed is an error that says less.
+type hushed struct {
+	error
+	text string
+}
+
+func (h hushed) Error() string { return h.text }
+func (h hushed) Unwrap() error { return h.error }
+
 // Writer cuts what is known to be secret out of each piece that is written; a value that lies across two pieces stays, so
 // it is for those who write lines.
 func (r *Redactor) Writer(w io.Writer) io.Writer { return &cutter{r, w} }

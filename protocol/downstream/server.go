@@ -156,7 +156,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = errors.Join(err, ctx.Err())
 	}
 	if ctx.Err() != nil {
-		s.cutOff()
+		s.HangUp()
 	}
 	return err
 }
@@ -188,7 +188,8 @@ func (s *Server) checkEnded() {
 	}
 }
 
-func (s *Server) cutOff() {
+// HangUp ends every connection and stream there is, whatever is under way on it. New ones may come. Safe from any goroutine.
+func (s *Server) HangUp() {
 	s.mu.Lock()
 	var conns []*serverConn
 	for c := range s.conns {

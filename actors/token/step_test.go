@@ -1,0 +1,351 @@
+package token
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/grant"
+	"goblin-actor/protocol/upstream"
+)
+
+var epoch = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+
+// script plays with a state alone: nothing is carried out, time is what the test says.
+type script struct {
+	t     *testing.T
+	s     *state
+	now   time.Time
+	acts  []any
+	wakes []wake // that are to come
+}
+
+type wake struct {
+	at  time.Time
+	msg any
+}
+
+func newScript(t *testing.T, kept *record, seed uint64) *script {
+	o := Options{Login: message.LoginKey{Entry: "files"}, Key: "files", Agent: &grant.Agent{Server: "https://mcp.example/mcp"}, Seed: seed}
+	if kept != nil {
+		o.Kept = kept.encode()
+	}
+	p := &script{t: t, s: newState(o), now: epoch}
+	p.tell(kernel.Started{})
+	return p
+}
+
+func site() *grant.Site {
+	return &grant.Site{Resource: "https://mcp.example/mcp", Issuer: "https://login.example", Token: "https://login.example/token", Revoke: "https://login.example/revoke"}
+}
+
+func keptRecord(got time.Time, life time.Duration) *record {
+	return &record{Server: "https://mcp.example/mcp", Site: site(), Token: grant.Token{Access: "a0", Refresh: "r0", Got: got, Expires: got.Add(life)}}
+}
+
+// tell applies a message and notes what is to be done.
+func (p *script) tell(msg any) {
+	p.t.Helper()
+	was := p.s.phase
+	for _, e := range step(p.s, p.now, msg, nil) {
+		switch a := e.Act.(type) {
+		case nil:
+			p.acts = append(p.acts, e.Msg)
+		case kernel.Wake:
+			p.wakes = append(p.wakes, wake{p.now.Add(a.After), a.Msg})
+		case kernel.Logged:
+		case verdict:
+			a.to <- a.what
+		case started:
+			a.to <- a.what
+		case finished:
+			if a.to != nil {
+				a.to <- message.LoginFinished{Err: a.err}
+			}
+		default:
+			p.acts = append(p.acts, a)
+		}
+	}
+	if p.s.phase != was && !slices.Contains(transitions[was], p.s.phase) {
+		if _, again := msg.(kernel.Started); !again {
+			p.t.Errorf("%s → %s by %T is in no table", was, p.s.phase, msg)
+		}
+	}
+}
+
+// until lets time pass, and timers run out.
+func (p *script) until(at time.Time) {
+	for {
+		next := -1
+		for i, w := range p.wakes {
+			if !w.at.After(at) && (next < 0 || w.at.Before(p.wakes[next].at)) {
+				next = i
+			}
+		}
+		if next < 0 {
+			break
+		}
+		w := p.wakes[next]
+		p.wakes = slices.Delete(p.wakes, next, next+1)
+		p.now = w.at
+		p.tell(w.msg)
+	}
+	p.now = at
+}
+
+// take returns the last act of a kind, and forgets all acts.
+func take[T any](p *script) (found T, ok bool) {
+	for _, a := range p.acts {
+		if f, is := a.(T); is {
+			found, ok = f, true
+		}
+	}
+	p.acts = nil
+	return found, ok
+}
+
+// At 70 to 80 % of its life a token is renewed, not the same for all; what fails is tried again, later and later.
+func TestRenewedAheadOfTime(t *testing.T) {
+	for seed := range uint64(20) {
+		p := newScript(t, keptRecord(epoch, time.Hour), seed)
+		p.until(epoch.Add(42*time.Minute - 1))
+		if _, early := take[refresh](p); early {
+			t.Fatal("it is renewed before 70 % of its life")
+		}
+		p.until(epoch.Add(48 * time.Minute))
+		r, ok := take[refresh](p)
+		if !ok || r.token.Refresh != "r0" {
+			t.Fatal("it is not renewed at 80 % of its life")
+		}
+		p.tell(granted{number: r.number, err: &grant.OAuthError{Status: 500}})
+		if p.s.phase != stale || p.s.current.authorization != "Bearer a0" {
+			t.Fatalf("after a fault it is %s", p.s.phase)
+		}
+		p.until(p.now.Add(time.Second))
+		if r, ok = take[refresh](p); !ok {
+			t.Fatal("it is not tried again within a second")
+		}
+		p.tell(granted{number: r.number, token: grant.Token{Access: "a1", Refresh: "r1", Got: p.now, Expires: p.now.Add(time.Hour)}})
+		if p.s.current.authorization != "Bearer a0" {
+			t.Fatal("the new token is used before it is on disk")
+		}
+		p.tell(message.TokenKept{Key: "files"})
+		if p.s.phase != fresh || p.s.current.authorization != "Bearer a1" {
+			t.Fatalf("it is %s", p.s.phase)
+		}
+	}
+}
+
+func TestBackoffGrowsAndEnds(t *testing.T) {
+	p := newScript(t, keptRecord(epoch, time.Hour), 1)
+	p.until(epoch.Add(48 * time.Minute))
+	last := time.Duration(0)
+	for range 30 {
+		r, ok := take[refresh](p)
+		if !ok {
+			t.Fatal("it is not tried again")
+		}
+		p.tell(granted{number: r.number, err: &grant.NetworkError{Op: "refresh", Err: errors.New("refused")}})
+		last = p.s.retryAt.Sub(p.now)
+		if last > backoffAtMost {
+			t.Fatalf("a pause of %v", last)
+		}
+		reply := make(chan upstream.Verdict, 1)
+		p.tell(refused{sent: "Bearer a0", status: 401, reply: reply})
+		if v := <-reply; v.Again || v.Err == nil {
+			t.Fatalf("a call in the pause is told %+v", v)
+		}
+		p.until(p.s.retryAt)
+	}
+	if last < backoffAtMost/2 {
+		t.Errorf("the pause is %v after 30 faults", last)
+	}
+}
+
+// A token that had expired while nobody was there is renewed at once, and not sent.
+func TestExpiredAtTheStart(t *testing.T) {
+	p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
+	if _, ok := take[refresh](p); !ok || p.s.current != nil {
+		t.Error("it is not renewed at once, or it is sent")
+	}
+}
+
+func TestStoreThatDoesNotAnswer(t *testing.T) {
+	p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
+	r, _ := take[refresh](p)
+	p.tell(granted{number: r.number, token: grant.Token{Access: "a1", Refresh: "r1", Got: p.now, Expires: p.now.Add(time.Hour)}})
+	p.until(p.now.Add(keepAtMost - 1))
+	if p.s.current != nil {
+		t.Error("it is used too early")
+	}
+	p.until(p.now.Add(1))
+	if p.s.current == nil {
+		t.Error("it is never used")
+	}
+}
+
+// A login that nobody finishes is over after 10 min, and whoever waits for it is told.
+func TestLoginTakesTooLong(t *testing.T) {
+	p := newScript(t, nil, 1)
+	reply, done := make(chan message.LoginStarted, 1), make(chan message.LoginFinished, 1)
+	p.tell(message.BeginLogin{Who: "ada", Device: true, Reply: reply})
+	b, _ := take[begin](p)
+	p.tell(begun{number: b.number, login: &grant.Login{State: "s", Site: site()}, device: &grant.Device{Interval: time.Second}})
+	if l := <-reply; l.State != "s" {
+		t.Fatalf("got %v", l.Err)
+	}
+	p.tell(message.FinishLogin{Who: "ada", State: "s", Reply: done})
+	p.until(epoch.Add(loginLasts - 1))
+	if len(done) != 0 || len(p.s.pending) != 1 {
+		t.Fatal("it is over too early")
+	}
+	p.until(epoch.Add(loginLasts))
+	if l := <-done; !errors.Is(l.Err, ErrExpired) || len(p.s.pending) != 0 {
+		t.Errorf("got %v", l.Err)
+	}
+}
+
+// Whatever comes in whatever order: everybody is answered once, phases follow the table, nothing grows.
+func TestRandomScripts(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p := newScript(t, []*record{nil, keptRecord(epoch, time.Hour)}[r.IntN(2)], seed)
+		p.s.robot = r.IntN(4) == 0
+		f := &faces{t: t, r: r, p: p}
+		for range 200 {
+			f.act()
+		}
+		p.tell(kernel.Stopping{})
+		f.check()
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// faces are all who speak with the actor.
+type faces struct {
+	t        *testing.T
+	r        *rand.Rand
+	p        *script
+	verdicts []chan upstream.Verdict
+	starts   []chan message.LoginStarted
+	ends     []chan message.LoginFinished
+	tokens   int
+}
+
+func (f *faces) token() grant.Token {
+	f.tokens++
+	return grant.Token{Access: "a" + string(rune('A'+f.tokens%26)), Refresh: []string{"", "r0", "r" + string(rune('A'+f.tokens%26))}[f.r.IntN(3)], Got: f.p.now, Expires: f.p.now.Add(time.Hour)}
+}
+
+func (f *faces) err() error {
+	return []error{nil, nil, &grant.OAuthError{Status: 500}, &grant.OAuthError{Status: 400, Code: "invalid_grant"}, &grant.OAuthError{Status: 401, Code: "invalid_client"}, grant.ErrPending}[f.r.IntN(6)]
+}
+
+// act has something happen: somebody asks, an answer comes, time passes.
+func (f *faces) act() {
+	f.t.Helper()
+	if n := len(f.p.acts); n > 0 && f.r.IntN(2) == 0 {
+		i := f.r.IntN(n)
+		a := f.p.acts[i]
+		f.p.acts = slices.Delete(f.p.acts, i, i+1)
+		f.answer(a)
+		return
+	}
+	switch f.r.IntN(8) {
+	case 0, 1:
+		sent := []string{"", "Bearer a0", "Bearer old"}[f.r.IntN(3)]
+		if c := f.p.s.current; c != nil && f.r.IntN(2) == 0 {
+			sent = c.authorization
+		}
+		reply := make(chan upstream.Verdict, 1)
+		f.verdicts = append(f.verdicts, reply)
+		f.p.tell(refused{sent, []int{401, 403}[f.r.IntN(2)], []string{`Bearer error="insufficient_scope", scope="x` + string(rune('a'+f.r.IntN(5))) + `"`}, reply})
+	case 2:
+		reply := make(chan message.LoginStarted, 1)
+		f.starts = append(f.starts, reply)
+		f.p.tell(message.BeginLogin{Who: string(rune('a' + f.r.IntN(3))), Device: f.r.IntN(2) == 0, Reply: reply})
+	case 3:
+		reply := make(chan message.LoginFinished, 1)
+		f.ends = append(f.ends, reply)
+		f.p.tell(message.FinishLogin{Who: string(rune('a' + f.r.IntN(3))), State: string(rune('0' + f.r.IntN(8))), Reply: reply})
+	case 4:
+		if f.r.IntN(10) == 0 {
+			reply := make(chan message.LoginFinished, 1)
+			f.ends = append(f.ends, reply)
+			f.p.tell(message.EndLogin{Reply: reply})
+		}
+	default:
+		f.p.until(f.p.now.Add(time.Duration(f.r.Int64N(int64(20 * time.Minute)))))
+	}
+	if len(f.p.s.pending) > mostOfAll || len(f.p.s.record.Clients) > maxClients {
+		f.t.Errorf("%d logins under way, %d registrations", len(f.p.s.pending), len(f.p.s.record.Clients))
+	}
+}
+
+func (f *faces) answer(a any) {
+	switch a := a.(type) {
+	case discover:
+		if err := f.err(); err != nil {
+			f.p.tell(discovered{a.number, nil, err})
+			return
+		}
+		f.p.tell(discovered{a.number, site(), nil})
+	case refresh:
+		f.p.tell(granted{a.number, f.token(), f.err()})
+	case credentials:
+		f.p.tell(granted{a.number, f.token(), f.err()})
+	case begin:
+		b := begun{number: a.number, err: f.err()}
+		if b.err == nil {
+			b.login = &grant.Login{State: string(rune('0' + a.number%8)), Site: site(), Client: grant.Client{ID: "c", Redirect: string(rune('a' + f.r.IntN(26)))}}
+			if a.device {
+				b.device = &grant.Device{Interval: time.Second}
+			}
+		}
+		f.p.tell(b)
+	case redeem:
+		f.p.tell(redeemed{a.number, f.token(), f.err()})
+	case poll:
+		f.p.tell(polled{a.number, f.token(), f.err()})
+	case revoke:
+		f.p.tell(revoked{a.reply, f.err()})
+	case message.RememberToken:
+		if a.Value != nil { // it has no From here: an actor that is not spawned has no reference
+			f.p.tell(message.TokenKept{Key: "files"})
+		}
+	case message.ReadToken:
+		other := keptRecord(f.p.now, time.Hour)
+		other.Token = f.token()
+		f.p.tell(message.TokenRead{Key: "files", Value: other.encode()})
+	}
+}
+
+// check sees that everybody was answered, once.
+func (f *faces) check() {
+	for _, a := range f.p.acts {
+		if r, ok := a.(revoke); ok {
+			revoked{r.reply, nil}.Abandon(kernel.Gone)
+		}
+	}
+	for i, c := range f.verdicts {
+		if len(c) != 1 {
+			f.t.Errorf("refusal %d has %d answers", i, len(c))
+		}
+	}
+	for i, c := range f.starts {
+		if len(c) != 1 {
+			f.t.Errorf("begin %d has %d answers", i, len(c))
+		}
+	}
+	for i, c := range f.ends {
+		if len(c) != 1 {
+			f.t.Errorf("finish %d has %d answers", i, len(c))
+		}
+	}
+}

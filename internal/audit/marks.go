@@ -1,0 +1,39 @@
+package audit
+
+import "time"
+
+// tell tells others of the newest signed line that is on disk.
+func (w *writer) tell(now time.Time) {
+	if w.mark.N <= w.told || w.failing || w.unsynced && w.s.Sync != SyncNever {
+		return
+	}
+	w.told = w.mark.N
+	if now.Sub(w.logged) >= markLogged {
+		w.logged = now
+		w.l.o.Log.Info("audit checkpoint", "n", w.mark.N, "sum", w.mark.Sum)
+	}
+	mark := w.mark
+	w.l.mark.Store(&mark)
+	w.l.mu.Lock()
+	notify := w.l.notify
+	w.l.mu.Unlock()
+	if notify != nil {
+		notify(mark)
+	}
+}
+
+// remembered writes that lines are missing, if others have seen more of them than there were.
+func (w *writer) remembered(m Mark) {
+	if w.f == nil || m.File != w.s.File || m.N <= w.openedAt {
+		return
+	}
+	w.flush()
+	w.l.o.Log.Error("lines of the audit log are missing: goblin-actor audit verify", "file", w.s.File, "last", w.openedAt, "remembered", m.N)
+	before := w.chain
+	w.chain.n = max(w.chain.n, m.N)
+	w.append(&Record{Event: EventMissing, Count: m.N, Detail: "there were more lines when the gateway last ran"})
+	if err := w.out(before); err != nil {
+		w.failed(err)
+	}
+	w.openedAt = m.N
+}

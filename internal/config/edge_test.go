@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestHowClientsReachUs(t *testing.T) {
+	for file, want := range map[string]string{
+		"publicUrl: https://mcp.example.com":                              "",
+		"publicUrl: https://mcp.example.com:8443/gateway":                 "",
+		"publicUrl: mcp.example.com":                                      "publicUrl: not a URL",
+		"publicUrl: ftp://mcp.example.com":                                "publicUrl: not a URL",
+		"publicUrl: https://user:pw@mcp.example.com":                      "publicUrl: not a URL",
+		"publicUrl: https://mcp.example.com/?x=1":                         "publicUrl: not a URL",
+		"publicUrl: https://*.example.com":                                "publicUrl: not a URL",
+		"tls: {cert: c}":                                                  "tls: a certificate and its key go together",
+		"tls: {key: k}":                                                   "tls: a certificate and its key go together",
+		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 10.0.0.0/8, '::1']": "",
+		"auth: {keys: k}\ntrustedProxies: [proxy.example]":                "trustedProxies[0]: neither an address nor a network",
+		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 0.0.0.0/0]":         "trustedProxies[1]: neither an address nor a network",
+	} {
+		_, report := Parse("goblin.yaml", []byte(file+"\n"), func(string) (string, bool) { return "", false })
+		err := report.Err()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", file, err, want)
+		}
+	}
+	_, report := Parse("goblin.yaml", []byte("trustedProxies: 127.0.0.1\n"), func(string) (string, bool) { return "", false })
+	if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "no effect without auth") {
+		t.Errorf("%v", report.Warnings)
+	}
+	c := Config{PublicURL: "https://mcp.example.com:8443/x", AllowedHosts: []string{"a"}, TrustedProxies: []string{"::ffff:10.0.0.1", "10.1.2.3/8", "::ffff:10.0.0.0/104", "2001:db8::1"}}
+	if got := fmt.Sprint(c.Hosts()); got != "[mcp.example.com:8443 a]" {
+		t.Errorf("Hosts() = %s", got)
+	}
+	if got := fmt.Sprint(c.Proxies()); got != "[10.0.0.1/32 10.0.0.0/8 10.0.0.0/8 2001:db8::1/128]" {
+		t.Errorf("Proxies() = %s", got)
+	}
+}
+
+func TestBeside(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct{ config, file, want string }{
+		{"", "keys.yaml", "keys.yaml"},
+		{"goblin.yaml", "keys.yaml", "keys.yaml"},
+		{filepath.Join("a", "goblin.yaml"), "keys.yaml", filepath.Join("a", "keys.yaml")},
+		{filepath.Join("a", "goblin.yaml"), "~/keys.yaml", filepath.Join(home, "keys.yaml")},
+		{filepath.Join("a", "goblin.yaml"), "~keys.yaml", filepath.Join("a", "~keys.yaml")},
+		{filepath.Join("a", "goblin.yaml"), filepath.Join(home, "k"), filepath.Join(home, "k")},
+		{filepath.Join("a", "goblin.yaml"), "", ""},
+	} {
+		if got := (&Config{Path: c.config}).Beside(c.file); got != c.want {
+			t.Errorf("%q beside %q is %q, want %q", c.file, c.config, got, c.want)
+		}
+	}
+}

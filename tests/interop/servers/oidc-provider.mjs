@@ -1,0 +1,48 @@
+// A foreign authorization server, npm's oidc-provider, on a free port of loopback: it says its issuer in one line. It registers clients, reads
+// client id metadata documents, knows logins by device, and grants whatever resource is asked for.
+//
+//   node servers/oidc-provider.mjs jwt|opaque
+//
+// Whoever comes may log in under any name, on the pages that it has for development.
+import { createServer } from "node:http";
+import Provider from "oidc-provider";
+
+const accessTokenFormat = process.argv[2];
+const document = "https://client.example/goblin.json"; // the one client id metadata document there is
+
+const server = createServer();
+server.listen(0, "127.0.0.1", () => {
+  const issuer = `http://127.0.0.1:${server.address().port}`;
+  const provider = new Provider(issuer, {
+    clients: [
+      { client_id: "resource", client_secret: "resource-secret", redirect_uris: [], response_types: [], grant_types: [] },
+      { client_id: "robot", client_secret: "robot-secret", redirect_uris: [], response_types: [], grant_types: ["client_credentials"] },
+    ],
+    scopes: ["openid", "offline_access", "read", "write"],
+    cookies: { keys: ["only for tests"] },
+    fetch: async (url) => {
+      if (String(url) !== document) return new Response("no", { status: 404 });
+      const client = {
+        client_id: document, client_name: "goblin-actor", redirect_uris: ["http://127.0.0.1:4711/callback"], application_type: "native",
+        token_endpoint_auth_method: "none", grant_types: ["authorization_code", "refresh_token"], response_types: ["code"],
+      };
+      return new Response(JSON.stringify(client), { headers: { "content-type": "application/json" } });
+    },
+    features: {
+      devInteractions: { enabled: true },
+      registration: { enabled: true },
+      revocation: { enabled: true },
+      introspection: { enabled: true, allowedPolicy: async () => true },
+      clientCredentials: { enabled: true },
+      deviceFlow: { enabled: true },
+      clientIdMetadataDocument: { enabled: true, ack: "draft-02" },
+      resourceIndicators: {
+        enabled: true,
+        useGrantedResource: async () => true,
+        getResourceServerInfo: async (_, audience) => ({ audience, scope: "read write", accessTokenFormat, accessTokenTTL: 600 }),
+      },
+    },
+  });
+  server.on("request", provider.callback());
+  console.log(issuer);
+});
