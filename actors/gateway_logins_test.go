@@ -373,3 +373,35 @@ func TestLegacyCallWaitsForALogin(t *testing.T) {
 		t.Errorf("after the login: %s", got)
 	}
 }
+
+// Whoever has a login of his own is served also while nobody has logged in for the catalog: that is the one of before.
+func TestLaneWithoutTheCatalogsLogin(t *testing.T) {
+	v, state := newVault(t), t.TempDir()+"/state"
+	lanes := func(s *config.Server, _ *Options) {
+		s.Isolation, s.Auth.Type, s.Auth.As, s.MaxBackends = "principal", "oauth", "principal", 64
+	}
+	w := serveVault(t, v, state, lanes)
+	v.login(sharedLogin, "catalog", "catalog")
+	w.state("ready")
+	if got := w.modernWho("Authorization", "Bearer alice"); !strings.Contains(got, "-31008") {
+		t.Fatal(got)
+	}
+	v.login(message.LoginKey{Entry: "one", Lane: "key:alice"}, "token of alice", "alice")
+	if got := w.modernWho("Authorization", "Bearer alice"); !strings.Contains(got, "who=alice") {
+		t.Fatal(got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := w.gateway.Stop(ctx, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	v.login(sharedLogin, "", "")
+	again := serveVault(t, v, state, lanes)
+	again.state("needs-login")
+	if got := again.modernWho("Authorization", "Bearer alice"); !strings.Contains(got, "who=alice") {
+		t.Errorf("with a login of her own: %s", got)
+	}
+	if got := again.modernWho("Authorization", "Bearer bob"); !strings.Contains(got, "-31008") {
+		t.Errorf("without: %s", got)
+	}
+}

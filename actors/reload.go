@@ -52,6 +52,9 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 	if changes.Listen && !slices.Equal(next.Listen, s.bound) {
 		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
 	}
+	if !slices.Equal(next.Egress.Allow, s.config.Egress.Allow) {
+		out = append(out, kernel.Log(slog.LevelWarn, "egress has changed; it takes effect at the next start"))
+	}
 	was := s.naming(s.config)
 	if !reflect.DeepEqual(next.Policy, s.config.Policy) { // who only saves the file again changes no view
 		s.policy = policy.Compile(next.Policy)

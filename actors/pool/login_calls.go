@@ -168,8 +168,8 @@ func (s *state) loginUnasked(m loginUnasked, out []kernel.Effect) []kernel.Effec
 }
 
 // failLogins answers all that wait for a login.
-func (s *state) failLogins(out []kernel.Effect) []kernel.Effect {
-	f := &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was switched off, removed or begun anew"}
+func (s *state) failLogins(name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
+	f := &protocol.Fault{Name: name, Server: s.server.Name, Retryable: true, Message: text}
 	for _, call := range s.waitingForLogin() {
 		out = append(out, s.answer(s.loginWaits[call].Dispatch, f))
 	}

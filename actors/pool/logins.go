@@ -41,7 +41,7 @@ func (s *state) loginAt(key message.LoginKey) *login {
 }
 
 // loginChanged has the connections begin or end that use the login.
-func (s *state) loginChanged(m message.LoginChanged, out []kernel.Effect) []kernel.Effect {
+func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel.Effect) []kernel.Effect {
 	l := s.loginAt(m.Login)
 	was := l.phase
 	l.phase, l.reason = m.Phase, m.Reason
@@ -53,6 +53,8 @@ func (s *state) loginChanged(m message.LoginChanged, out []kernel.Effect) []kern
 			continue
 		}
 		switch {
+		case m.Phase == message.LoginPresent && sl.phase == message.Ready: // it reaches further now
+			out = s.resumeLogins(now, sl, out)
 		case m.Phase == message.LoginPresent:
 			out = s.useLogin(sl, l, out)
 		case m.Phase == message.LoginNone && was == message.LoginPresent:
@@ -85,7 +87,7 @@ func (s *state) wantsLogin(sl *slot, out []kernel.Effect) []kernel.Effect {
 func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.LoginChanged:
-		return s.loginChanged(m, out)
+		return s.loginChanged(now, m, out)
 	case message.Answer:
 		return s.loginAnswered(now, m, out)
 	case loginDue:

@@ -163,11 +163,11 @@ func (s *state) ofLife(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 // stopping answers everybody who waits.
 func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect {
 	out = s.failSubscribes(out)
-	out = s.failLogins(out)
+	name, text := protocol.ServerUnavailable, "server "+s.server.Name+" was switched off, removed or begun anew"
 	if m.Why == kernel.WhyShutdown {
-		return s.failQueue(protocol.ShuttingDown, "the gateway is shutting down", out)
+		name, text = protocol.ShuttingDown, "the gateway is shutting down"
 	}
-	return s.failQueue(protocol.ServerUnavailable, "server "+s.server.Name+" was switched off, removed or begun anew", out)
+	return s.failQueue(name, text, s.failLogins(name, text, out))
 }
 
 // start makes the server known and starts its backends.

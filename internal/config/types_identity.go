@@ -128,7 +128,7 @@ type Rotate struct {
 // Egress says where the gateway may connect to on the word of others.
 type Egress struct {
 	// Allow are addresses, networks (10.0.0.0/8) or names of hosts that may be private although a server, not this file, names
-	// them: metadata, login pages, tokens. Default: none.
+	// them: metadata, login pages, tokens. A change takes effect at the next start. Default: none.
 	Allow []string `key:"allow" single:"ok"`
 }
 

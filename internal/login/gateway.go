@@ -10,10 +10,16 @@ import (
 
 var (
 	// ErrNotYours is returned when the login is another principal's, or everybody's and the principal is no admin.
-	ErrNotYours = errors.New("that login is not yours")
+	ErrNotYours error = &hintedError{"that login is not yours", "everybody's is for whoever may use the admin socket, or has a role that says admin: act"}
 	// ErrNoServer is returned when there is no server of the name, or it has no login of ours.
-	ErrNoServer = errors.New("no such server to log in at")
+	ErrNoServer error = &hintedError{"no such server to log in at", "that is one with a url under mcpServers, for which no header Authorization is configured and auth.type is not none"}
 )
+
+// hintedError is an error with what a person can do.
+type hintedError struct{ text, hint string }
+
+func (e *hintedError) Error() string { return e.text }
+func (e *hintedError) Hint() string  { return e.hint }
 
 // Key names a login: an entry of mcpServers, and whose it is ("" = everybody's, else a principal's id).
 type Key struct{ Entry, Lane string }

@@ -1,0 +1,156 @@
+package pool
+
+import (
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// ask is a call of a client that can show its user a page.
+func ask(seq uint64) message.Dispatch {
+	r := &message.Request{Server: "fake", Caller: message.Caller{ClientKey: "c", Can: message.CanURL}}
+	r.Frame.M = protocol.MethodToolsCall
+	return message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r}
+}
+
+// effects are what a message leads to.
+func (w *world) effects(msg any) (acts []any, told []any) {
+	for _, e := range step(w.s, w.now, msg, nil) {
+		if e.Act != nil {
+			acts = append(acts, e.Act)
+		}
+		if e.Msg != nil {
+			told = append(told, e.Msg)
+		}
+	}
+	return acts, told
+}
+
+func has[T any](list []any) (v T, found bool) {
+	for _, e := range list {
+		if v, found = e.(T); found {
+			return v, true
+		}
+	}
+	return v, false
+}
+
+func behindLogin(t *testing.T) *world {
+	w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/"}, Isolation: "shared", Auth: config.ServerAuth{Type: "auto", As: "shared"}, Queue: queue}, 1)
+	w.s.limits.ParkedPerServer = 2
+	return w
+}
+
+var theLogin = message.LoginKey{Entry: "fake"}
+
+func TestLoginIsAskedForAndAwaited(t *testing.T) {
+	w := behindLogin(t)
+	w.phase(0, message.NeedsLogin)
+	acts, _ := w.effects(ask(1))
+	asked, is := has[askLogin](acts)
+	if !is || asked.login != theLogin || asked.call.Seq != 1 {
+		t.Fatalf("got %v, want that the user is asked", acts)
+	}
+	if acts, _ := w.effects(ask(2)); len(acts) == 0 {
+		t.Error("the second is not asked")
+	}
+	acts, _ = w.effects(ask(3)) // as many wait as may
+	if _, is := has[failLogin](acts); !is {
+		t.Errorf("got %v, want the error", acts)
+	}
+	acts, _ = w.effects(message.Answer{Key: asked.key, Result: []byte(`{"action":"accept"}`)})
+	wake, is := has[kernel.Wake](acts)
+	if !is || wake.Msg != any(loginDue{asked.call}) {
+		t.Fatalf("got %v, want a clock", acts)
+	}
+	w.now = w.now.Add(loginPulse)
+	if _, told := w.effects(loginDue{asked.call}); len(told) != 1 {
+		t.Errorf("told %v, want a sign of life", told)
+	}
+	w.now = w.now.Add(loginWait - loginPulse)
+	acts, _ = w.effects(loginDue{asked.call})
+	if failed, is := has[failLogin](acts); !is || failed.fault.Name != protocol.NeedsLogin {
+		t.Errorf("after a minute: %v", acts)
+	}
+	if acts, told := w.effects(loginDue{asked.call}); len(acts)+len(told) != 0 {
+		t.Errorf("answered twice: %v, %v", acts, told)
+	}
+	w.step(message.Cancel{Call: message.CallRef{Seq: 2}})
+	if len(w.s.loginWaits) != 0 {
+		t.Errorf("%d wait still", len(w.s.loginWaits))
+	}
+}
+
+// A login that reaches further lets the call go on for which the last one did not.
+func TestLoginThatReachesFurther(t *testing.T) {
+	w := behindLogin(t)
+	w.phase(0, message.Ready)
+	w.step(ask(1))
+	at := w.sent[1]
+	delete(w.sent, 1)
+	acts, _ := w.effects(message.Returned{Backend: at, Call: message.CallRef{Seq: 1}, Request: ask(1).Request, Login: &message.LoginRefused{Reason: "scope", Scope: true}})
+	if _, is := has[askLogin](acts); !is {
+		t.Fatalf("got %v, want that the user is asked", acts)
+	}
+	w.step(message.LoginChanged{Login: message.LoginKey{Entry: "other"}, Phase: message.LoginPresent})
+	if len(w.sent) != 0 {
+		t.Error("another login is taken for it")
+	}
+	w.step(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent})
+	if _, sent := w.sent[1]; !sent {
+		t.Error("the call does not go on")
+	}
+}
+
+// Each time that a login is renewed a refused connection gets one chance, not more.
+func TestRefusedLoginIsTriedOnce(t *testing.T) {
+	w := behindLogin(t)
+	w.phase(0, message.NeedsLogin)
+	told := func(msg any) bool {
+		_, told := w.effects(msg)
+		_, is := has[message.LoggedIn](told)
+		return is
+	}
+	refused := message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin}
+	if !told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}) {
+		t.Fatal("the connection does not hear of the login")
+	}
+	w.phase(0, message.Connecting)
+	if told(refused) {
+		t.Error("it is told to use the login that was refused")
+	}
+	if !told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}) {
+		t.Error("it does not hear of the next one")
+	}
+	w.phase(0, message.Ready)
+	_, all := w.effects(message.LoginChanged{Login: theLogin, Phase: message.LoginNone, Reason: "logged out"})
+	if _, is := has[message.LoggedOut](all); !is {
+		t.Errorf("told %v, want that it is logged out", all)
+	}
+}
+
+// What waits for a login when the pool goes is answered.
+func TestWaitsForLoginsEndWithThePool(t *testing.T) {
+	w := behindLogin(t)
+	w.phase(0, message.NeedsLogin)
+	w.step(ask(1))
+	w.step(kernel.Stopping{Why: kernel.WhyShutdown})
+	w.fault(1, protocol.ShuttingDown)
+}
+
+func TestLanesCloseAfterTenMinutes(t *testing.T) {
+	w := behindLogin(t)
+	w.s.limits.SessionIdle = time.Hour
+	for _, c := range []struct {
+		of   message.Tenant
+		want time.Duration
+	}{{message.Tenant{Lane: "key:a"}, 10 * time.Minute}, {message.Tenant{Headers: map[string]string{"A": "b"}}, 10 * time.Minute}, {message.Tenant{Client: "c"}, time.Hour}} {
+		if got := w.s.idleAfter(&c.of); got != c.want {
+			t.Errorf("%v: %v, want %v", c.of.Lane, got, c.want)
+		}
+	}
+}
