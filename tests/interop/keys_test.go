@@ -30,7 +30,7 @@ func serveWithKeys(t *testing.T, dir string, servers map[string]any) *gateway {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
 		"mcpServers": servers, "metaTools": false,
-		"auth":       map[string]any{"keys": "keys.yaml"},
+		"auth": map[string]any{"keys": "keys.yaml"},
 		"policy": map[string]any{
 			"roles": map[string]any{"all": map[string]any{}, "echoes": map[string]any{"tools": map[string]any{"allow": []string{"*_echo"}}}},
 			"bind":  []any{map[string]any{"role": "all", "keys": []string{"writer*"}}, map[string]any{"role": "echoes", "keys": []string{"reader*"}}},
