@@ -16,6 +16,7 @@ import (
 
 	"goblin-actor/internal/auth"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 	"goblin-actor/protocol"
 )
 
@@ -80,8 +81,8 @@ Authorization: Bearer KEY; goblin-actor itself takes it from --key-file or $GOBL
 		Args:    takes(1, 1, "the name of who gets it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k.Name, k.Created = args[0], time.Now().UTC().Truncate(time.Second)
-			if !auth.IsName(k.Name) {
-				return usageError("use letters, digits, and . _ - in between", "no key can be called %q", args[0])
+			if !auth.IsName(k.Name) || auth.LooksLikeKey(k.Name) {
+				return usageError("use letters, digits, and . _ - in between", "no key can be called %q", shownWord(args[0]))
 			}
 			var err error
 			if expires != "" {
@@ -161,13 +162,13 @@ func checkKey(k auth.Key, cfg *config.Config) error {
 		for _, name := range c.asked {
 			switch {
 			case !auth.IsName(name):
-				return usageError("use letters, digits, and . _ - in between", "no %s can be called %q", c.what, name)
+				return usageError("use letters, digits, and . _ - in between", "no %s can be called %q", c.what, shownWord(name))
 			case !c.skip && !slices.Contains(c.known, name):
 				hint := "they are named under " + c.where + " of the configuration"
 				if near := config.Nearest(name, c.known); near != "" {
 					hint = "did you mean " + near + "?"
 				}
-				return usageError(hint, "there is no %s %q", c.what, name)
+				return usageError(hint, "there is no %s %q", c.what, shownWord(name))
 			}
 		}
 	}
@@ -193,7 +194,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(d).Truncate(time.Second), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is neither a time to come nor a length of time", text)
+	return time.Time{}, fmt.Errorf("%q is neither a time to come nor a length of time", shownWord(text))
 }
 
 func later(at, now time.Time) (time.Time, error) {
@@ -285,7 +286,7 @@ func newKeyRevoke() *cobra.Command {
 			}
 			switch err := auth.Revoke(file.path, args[0]); {
 			case errors.Is(err, auth.ErrNoKey):
-				return &exitError{exitFailed, fmt.Errorf("%s: there is no key %q", clean(file.path), args[0]), "goblin-actor key list shows them"}
+				return &exitError{exitFailed, fmt.Errorf("%s: there is no key %q", clean(file.path), shownWord(args[0])), "goblin-actor key list shows them"}
 			case err != nil:
 				return keyFileError(err)
 			}
@@ -295,6 +296,14 @@ func newKeyRevoke() *cobra.Command {
 	}
 	of.add(cmd)
 	return cmd
+}
+
+// shownWord is what an error repeats of a word of the command line: of a key, nothing.
+func shownWord(word string) string {
+	if auth.LooksLikeKey(word) {
+		return "[redacted]"
+	}
+	return secret.Argument(word)
 }
 
 // keyFileError gives an error of the key file its hint.

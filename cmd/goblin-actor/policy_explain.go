@@ -56,18 +56,7 @@ Arguments may follow as they would in a call; roles do not look at them. The exi
 			if err != nil {
 				return err
 			}
-			if out != formatTable {
-				var raw []byte
-				if raw, err = json.Marshal(e); err == nil {
-					err = out.raw(cmd.OutOrStdout(), raw)
-				}
-			} else {
-				e.print(cmd.OutOrStdout())
-			}
-			if err == nil && !e.Permitted {
-				return &exitError{code: exitAnswered} // all has been said
-			}
-			return err
+			return e.tell(cmd.OutOrStdout(), out)
 		},
 	}
 	flags.add(cmd)
@@ -170,6 +159,25 @@ func (k *known) explain(who *identity.Principal, project, name string) (*explain
 		e.Reason = who.ID + " has no role"
 	}
 	return e, nil
+}
+
+// tell prints it; what is not permitted is the exit code, too.
+func (e *explained) tell(w io.Writer, out format) error {
+	if out == formatTable {
+		e.print(w)
+	} else {
+		raw, err := json.Marshal(e)
+		if err == nil {
+			err = out.raw(w, raw)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !e.Permitted {
+		return &exitError{code: exitAnswered} // all has been said
+	}
+	return nil
 }
 
 func (e *explained) print(w io.Writer) {

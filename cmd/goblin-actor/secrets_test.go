@@ -64,6 +64,9 @@ var exercised = map[string][]string{
 	"tui":             {"tui", "tui --connect ftp://h?token=sworDfish"},
 	"doctor":          {"doctor --config FILE --timeout 20s", "doctor --config BAD"},
 	"add":             {"add b1 --config FILE -- x --api-key sworDfish", "add b2 ftp://h?token=sworDfish --config FILE", "add leaky http://u:sworDfish@h --config FILE", "add b3 --config BAD --header X:sworDfish http://h?token=sworDfish", "add b4 --env sworDfish http://h", "add b5 --token sworDfish x", "add b6 x --cwd sworDfish --url=sworDfish"},
+	"key new":         {"key new token=sworDfish --file KEYS", "key new gba_sworDfish --file KEYS", "key new a --role token=sworDfish --file KEYS", "key new a --project http://h?token=sworDfish --file KEYS", "key new a --expires token=sworDfish --file KEYS", "key new a b?token=sworDfish", "key new ci --config FILE", "key new ci2 --config BAD"},
+	"key list":        {"key list --file KEYS", "key list token=sworDfish", "key list --config FILE", "key list --config BAD"},
+	"key revoke":      {"key revoke gba_sworDfish --file KEYS", "key revoke token=sworDfish --config FILE", "key revoke nobody --config BAD"},
 	"remove":          {"remove user --config FILE", "remove nobody --config FILE"},
 	"enable":          {"enable path --config FILE", "enable path/x --config FILE"},
 	"disable":         {"disable path --config FILE", "disable dsn/x --config FILE"},
@@ -78,9 +81,6 @@ var exercised = map[string][]string{
 	"config import":   {"config import cursor --file DESKTOP --into FILE --dry-run", "config import cursor --file DESKTOP --into FILE"},
 	"config install":  {"config install cursor --file DESKTOP --url http://h/mcp?token=sworDfish --yes", "config install cursor --file DESKTOP --url ftp://h/mcp?token=sworDfish"},
 	"migrate":         {"migrate cursor --file DESKTOP --into FILE --dry-run", "migrate cursor --file DESKTOP --into FILE --url ftp://h?token=sworDfish", "migrate cursor --file DESKTOP --into FILE --yes"},
-	"key new":         {"key new ci --config FILE", "key new ci --config BAD"},
-	"key list":        {"key list --config FILE", "key list --config BAD"},
-	"key revoke":      {"key revoke nobody --config FILE", "key revoke nobody --config BAD"},
 	"login":           {"login path --connect ftp://h?token=sworDfish", "login nobody --connect http://127.0.0.1:9/mcp?token=sworDfish", "login path --config FILE"},
 	"logout":          {"logout path --connect ftp://h?token=sworDfish", "logout path --config FILE"},
 	"policy check":    {"policy check FILE", "policy check BAD"},
@@ -132,7 +132,7 @@ func TestNothingTellsSecrets(t *testing.T) {
 	}
 	every := func(path string) {
 		for _, line := range exercised[path] {
-			words := strings.Fields(strings.NewReplacer("GATE", gateway.url,
+			words := strings.Fields(strings.NewReplacer("GATE", gateway.url, "KEYS", filepath.Join(dir, "keys.yaml"),
 				"FILE", write("planted.yaml", strings.ReplaceAll(planted, "PROGRAM", "goblin-actor")),
 				"BAD", write("bad.yaml", withFaults), "DESKTOP", write("mcp.json", desktopFile)).Replace(line))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -113,13 +113,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	e.hangUp = server.HangUp
 	server.Keep(cfg.Forwarded())
-	failed := make(chan error, len(listeners))
-	addresses := make([]string, len(listeners))
-	for i, l := range listeners {
-		addresses[i] = l.Addr().String()
-		go func() { failed <- server.Serve(l) }()
-	}
-	g.Listening(addresses)
+	failed := answer(server, listeners, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
 	r := newReloading(cfg, o.listen, g, server, e, level, log)
 	r.known = known
@@ -130,15 +124,31 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if o.tui {
 		left, stop = console(cmd.Context(), source, look, log)
 	} else {
-		greet(cmd, cfg, e, addresses[0])
+		greet(cmd, cfg, e, listeners[0].Addr().String())
 	}
 	if lines != nil {
 		go lines.follow(ctx, g.Status)
 	}
-	err = waitForEnd(ctx, r, failed, left, log)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer close(signals) // whoever waits for another one goes
+	defer signal.Stop(signals)
+	err = waitForEnd(ctx, r, signals, failed, left, log)
 	drain(nil)
 	stop()
 	return errors.Join(err, end(r.cfg.Drain, g, server, socket, log))
+}
+
+// answer serves clients on the listeners; what ends one of them is told.
+func answer(server *downstream.Server, listeners []net.Listener, g *actors.Gateway) (failed <-chan error) {
+	ended := make(chan error, len(listeners))
+	addresses := make([]string, len(listeners))
+	for i, l := range listeners {
+		addresses[i] = l.Addr().String()
+		go func() { ended <- server.Serve(l) }()
+	}
+	g.Listening(addresses)
+	return ended
 }
 
 // greet says where the gateway is, on stdout for scripts.
@@ -243,9 +253,7 @@ To add your own server, write goblin.yaml here and start again:
 var errDrain = errors.New("asked for by goblin-actor drain")
 
 // waitForEnd blocks until a signal, the context or a listener ends the gateway; it reloads the configuration meanwhile.
-func waitForEnd(ctx context.Context, r *reloading, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+func waitForEnd(ctx context.Context, r *reloading, signals <-chan os.Signal, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
 	files := watchAll(r.cfg, log)
 	defer func() { files.stop() }()
 	for {
@@ -282,9 +290,11 @@ func waitForEnd(ctx context.Context, r *reloading, failed <-chan error, left <-c
 	}
 }
 
-// secondSignal ends the process and its servers at once.
+// secondSignal ends the process and its servers at once; when there is none any more it does nothing.
 func secondSignal(signals <-chan os.Signal) {
-	<-signals
+	if _, ok := <-signals; !ok {
+		return
+	}
 	process.KillAll()
 	os.Exit(exitInterrupted)
 }

@@ -108,6 +108,9 @@ func (d *decoder) checkPolicy(c *Config) {
 		names = append(names, r.Name)
 		d.checkRole(r, c)
 	}
+	if o, ok := d.report.origins["policy.reveal"]; ok && c.Policy.Reveal {
+		d.warn(o.line, o.column, "policy.reveal", "nothing is revealed yet: what no role permits is answered as what is not there", "goblin-actor policy explain names the rule")
+	}
 	for i := range c.Policy.Bind {
 		b := &c.Policy.Bind[i]
 		at := place{path: "policy.bind"}.item(i).path
