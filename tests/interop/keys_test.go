@@ -29,7 +29,7 @@ func newKey(t *testing.T, dir, name string, more ...string) string {
 func serveWithKeys(t *testing.T, dir string, servers map[string]any) *gateway {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
-		"mcpServers": servers,
+		"mcpServers": servers, "metaTools": false,
 		"auth":       map[string]any{"keys": "keys.yaml"},
 		"policy": map[string]any{
 			"roles": map[string]any{"all": map[string]any{}, "echoes": map[string]any{"tools": map[string]any{"allow": []string{"*_echo"}}}},
