@@ -52,7 +52,9 @@ func TestAttack59ClientsTokenReachesServer(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		w := serveWeb(t, nil, func(c *config.Config) {
 			forwarding(server.URL, era)(c)
-			c.Servers[len(c.Servers)-1].ForwardHeaders = []config.ForwardHeader{{From: "X-User", To: "X-Who"}}
+			one := &c.Servers[len(c.Servers)-1]
+			one.ForwardHeaders = []config.ForwardHeader{{From: "X-User", To: "X-Who"}}
+			one.Auth.Type = "none"          // where a login of ours could be, a link would refuse to be opened with another one
 			other := config.DefaultServer() // to which it is sent on
 			other.Name, other.Written, other.URLs, other.Order, other.Disabled = "two", "two", []string{"http://127.0.0.1:1/"}, 1, true
 			other.ForwardHeaders = []config.ForwardHeader{{From: "Authorization", To: "Authorization"}}

@@ -64,8 +64,12 @@ func absentOf(s *status.Snapshot, project string) []status.Server {
 // asked for; "" = all.
 func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server string) {
 	var names []string
+	hint := "goblin-actor status says why"
 	for _, v := range f.absent(ctx) {
 		if server == "" || v.Name == server {
+			if v.State == "needs-login" && strings.HasPrefix(v.Hint, "log in: ") {
+				hint = v.Hint
+			}
 			names = append(names, fmt.Sprintf("%s (%s)", oneLine(v.Name, 40), v.State))
 		}
 	}
@@ -73,7 +77,7 @@ func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server strin
 		return
 	}
 	p := paletteFor(w)
-	fmt.Fprintf(w, "%s it is without %s\n%s goblin-actor status says why\n", p.warn("note:"), listed(names), p.good("hint:"))
+	fmt.Fprintf(w, "%s it is without %s\n%s %s\n", p.warn("note:"), listed(names), p.good("hint:"), oneLine(hint, 100))
 }
 
 // absentHint says of a tool or prompt that nobody knows why the server that its name begins with is not there; "" when err is

@@ -140,6 +140,7 @@ func pagesOf(rpc *client.RPCError) string {
 
 // rpcHints are what one can do about an error of the gateway, by its name.
 var rpcHints = map[string]string{
+	"NEEDS_LOGIN":           `"goblin-actor login SERVER" logs in from the shell`,
 	"TOOL_NOT_FOUND":        `"goblin-actor list tools" shows what there is`,
 	"PROMPT_NOT_FOUND":      `"goblin-actor list prompts" shows what there is`,
 	"RESOURCE_NOT_FOUND":    `"goblin-actor list resources" and "goblin-actor list templates" show what there is`,

@@ -138,3 +138,14 @@ func TestLoginWithoutGateway(t *testing.T) {
 	}
 	contains(t, "no such server", out, "error: ", "hint: ")
 }
+
+// What people look at says that a login is missing, and how to log in.
+func TestWhatIsMissingIsSaid(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, "type: auto")
+	w.serve()
+	w.state("needs-login")
+	for _, args := range [][]string{{"status", "--connect", w.port()}, {"list", "servers", "--connect", w.port()}, {"doctor", "--config", w.config}} {
+		out, _ := w.run("", args...)
+		contains(t, strings.Join(args, " "), out, "goblin-actor login safe")
+	}
+}

@@ -28,8 +28,18 @@ func TestHTTPLinkAllocations(t *testing.T) {
 	}, NoDefaultServerHeader: true, NoDefaultDate: true}
 	go server.Serve(listener)
 	defer listener.Close()
+	for name, login := range map[string]upstream.Credentials{"without login": nil, "nobody logged in": &login{}, "logged in": renewing("token")} {
+		t.Run(name, func(t *testing.T) {
+			allocations(t, Options{URL: "http://" + listener.Addr().String() + "/mcp", Credentials: login})
+		})
+	}
+}
+
+// allocations holds an exchange to its number of them, whatever login the server has.
+func allocations(t *testing.T, o Options) {
+	t.Helper()
 	received, closed := make(chan struct{}, 1), make(chan struct{})
-	l := OpenHTTP(Options{URL: "http://" + listener.Addr().String() + "/mcp"}, func(_ context.Context, e upstream.Event) error {
+	l := OpenHTTP(o, func(_ context.Context, e upstream.Event) error {
 		switch e := e.(type) {
 		case upstream.Received:
 			received <- struct{}{}

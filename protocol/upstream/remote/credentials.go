@@ -27,15 +27,41 @@ type loginTrip struct {
 	credentials upstream.Credentials
 }
 
-// send is send of the trip beneath, with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization.
+// send is send of the trip beneath, with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization. On a lent goroutine nothing is
+// waited for: what may have to be, goes on with hear.
 func (t *loginTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
-	for renewed, reached := 0, 0; ; {
-		if r.authorization = t.credentials.Authorization(); !stream.IsHeaderValue(r.authorization) { // it came from another server
-			r.authorization = ""
-		}
-		if err := t.roundTripper.send(c, r, a); err != nil {
+	if err := t.once(c, r, a); err != nil {
+		return err
+	}
+	if c.lent && (a.status == http.StatusUnauthorized || a.status == http.StatusForbidden) {
+		a.refusal = true
+		return errSlow
+	}
+	return t.settle(c, r, a)
+}
+
+// hear is hear of the trip beneath, unless the head of a refusal is here already.
+func (t *loginTrip) hear(c *exchange, r *httpRequest, a *httpAnswer) error {
+	if !a.refusal {
+		if err := t.roundTripper.hear(c, r, a); err != nil {
 			return err
 		}
+	}
+	return t.settle(c, r, a)
+}
+
+// once sends the request with the credentials of now.
+func (t *loginTrip) once(c *exchange, r *httpRequest, a *httpAnswer) error {
+	a.refusal = false
+	if r.authorization = t.credentials.Authorization(); !stream.IsHeaderValue(r.authorization) { // it came from another server
+		r.authorization = ""
+	}
+	return t.roundTripper.send(c, r, a)
+}
+
+// settle looks at an answer, and sends the request again for as long as it is refused and other credentials come of that.
+func (t *loginTrip) settle(c *exchange, r *httpRequest, a *httpAnswer) error {
+	for renewed, reached := 0, 0; ; {
 		challenges, refused := t.refused(c, r, a)
 		if !refused {
 			return nil
@@ -55,6 +81,9 @@ func (t *loginTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 		}
 		if !again {
 			return &upstream.LoginError{Status: a.status, LoginURL: verdict.LoginURL, Err: verdict.Err}
+		}
+		if err := t.once(c, r, a); err != nil {
+			return err
 		}
 	}
 }
@@ -139,3 +168,12 @@ func withLogin(t roundTripper, o Options) roundTripper {
 
 // errTwoLogins: a request has one Authorization header.
 var errTwoLogins = errors.New("header \"Authorization\" is configured, and the server has a login as well")
+
+// isPlain reports whether a trip, with or without credentials, is HTTP/1.1 on connections of ours.
+func isPlain(t roundTripper) bool {
+	if with, is := t.(*loginTrip); is {
+		t = with.roundTripper
+	}
+	_, plain := t.(*plainTrip)
+	return plain
+}

@@ -52,7 +52,7 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	}
 	l.head = newHead(site, "", "")
 	l.trip = newRoundTripper(site, o)
-	_, l.plain = l.trip.(*plainTrip)
+	l.plain = isPlain(l.trip)
 	l.running.Go(func() {
 		_ = l.tell(upstream.Opened{})
 		close(l.opened)
@@ -67,7 +67,7 @@ type httpLink struct {
 	ctx      context.Context // ends when nobody needs what is still being told
 	cancel   context.CancelFunc
 	trip     roundTripper
-	plain    bool           // it is plainTrip
+	plain    bool           // it is plainTrip, maybe with credentials
 	opened   chan struct{}  // closed once Opened was told
 	running  sync.WaitGroup // goroutines that may tell
 	refusals upstream.Refusals

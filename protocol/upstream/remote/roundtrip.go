@@ -61,6 +61,7 @@ type httpAnswer struct {
 	session    string    // Mcp-Session-Id; "" = none, or as the request had it
 	retryAfter string
 	location   string
+	refusal    bool // loginTrip: the head of a refusal is here that nobody has looked at
 
 	response *http.Response // net/http; nil when done
 	cancel   context.CancelFunc
