@@ -40,7 +40,7 @@ func TestServersThatCannotStart(t *testing.T) {
 		"nobody":         {map[string]any{"url": "http://127.0.0.1:1/mcp"}, []string{"127.0.0.1:1", "connection refused"}},
 		"oops":           {map[string]any{"url": web + "/500"}, []string{"http status 500", "oops"}},
 		"busy":           {map[string]any{"url": web + "/503"}, []string{"http status 503", "busy"}},
-		"login":          {map[string]any{"url": web + "/401"}, []string{"login", "401"}},
+		"login":          {map[string]any{"url": web + "/401"}, []string{"nobody is logged in"}},
 		"page":           {map[string]any{"url": web + "/html"}, []string{"not a json-rpc message"}},
 		"silent":         {soon(map[string]any{"url": web + "/hang"}), []string{"startTimeout"}},
 		"nothing":        {map[string]any{"url": web + "/empty"}, []string{"without an answer"}},
