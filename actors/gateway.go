@@ -4,38 +4,26 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"goblin-actor/actors/backend"
-	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/desk"
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
-	"goblin-actor/actors/listener"
 	"goblin-actor/actors/message"
-	"goblin-actor/actors/meta"
 	"goblin-actor/actors/monitor"
 	"goblin-actor/actors/pool"
-	"goblin-actor/actors/registry"
-	"goblin-actor/actors/session"
-	"goblin-actor/actors/store"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/identity"
 	"goblin-actor/internal/masterkey"
 	"goblin-actor/internal/policy"
 	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
-	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
 	"goblin-actor/protocol/stream"
 )
@@ -192,215 +180,4 @@ func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 		err = errors.Join(err, fmt.Errorf("wait for servers to end: %w", waitErr))
 	}
 	return errors.Join(err, g.endAudit())
-}
-
-// gateway is the shell of the gateway actor: it spawns what step wants spawned.
-type gateway struct {
-	Options
-	*Gateway
-	state *state
-}
-
-func (g *gateway) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	return step(g.state, now, msg, out)
-}
-
-type (
-	startStore    struct{}
-	startRegistry struct {
-		naming   catalog.Naming
-		projects []config.Project
-		expect   int // servers that are to be known before clients are told of any
-	}
-	startMeta struct{}
-	startPool struct {
-		server config.Server
-		limits config.Limits
-		eras   map[string]message.KnownEra
-		known  *message.KnownCatalog
-	}
-	startDesks struct {
-		limits config.Limits
-		expect int // servers to wait for
-		key    message.SealingKey
-	}
-	startListener struct {
-		open   message.OpenListen
-		owner  owner
-		number uint64
-		expect int // servers to wait for
-	}
-	refuseListen struct {
-		open message.OpenListen
-		why  *protocol.Fault
-	}
-	stopChild    struct{ child kernel.Reference }
-	startSession struct {
-		first  message.OpenSession // its initialize, or its stream, is the session's first message
-		stdio  chan<- kernel.Reference
-		owner  owner
-		limits config.Limits
-		expect int // servers to wait for
-	}
-	refuseSession struct {
-		open message.OpenSession
-		why  *protocol.Fault
-	}
-	closeDone  struct{ done chan<- struct{} }
-	admitTo    struct{ projects []string }
-	admitLocal struct{ policy *policy.Policy }
-)
-
-// What the shell tells the state of the children it has spawned, before anything else: they may have ended already.
-type (
-	storeStarted    struct{ ref kernel.Reference }
-	registryStarted struct{ ref kernel.Reference }
-	metaStarted     struct{ ref kernel.Reference }
-	poolStarted     struct {
-		server string
-		ref    kernel.Reference
-	}
-	sessionStarted struct {
-		ref   kernel.Reference
-		owner owner
-	}
-	deskStarted struct{ ref kernel.Reference }
-)
-
-func (g *gateway) Act(self kernel.Self, act any) {
-	switch a := act.(type) {
-	case startSession:
-		g.startSession(self, a)
-	case refuseSession:
-		a.open.Refuse(a.why)
-	case startStore:
-		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Master: g.Master, Gateway: self.Reference(), Log: g.Log})})
-	case startRegistry:
-		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Log: g.Log}
-		self.Next(registryStarted{registry.Spawn(self, o)})
-	case startMeta:
-		self.Next(metaStarted{meta.Spawn(self, meta.Options{Registry: g.state.registry, Monitor: g.monitor, Log: g.Log})})
-	case startPool:
-		ref := pool.Spawn(self, pool.Options{
-			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
-			Budget: g.budget, Links: g.links,
-			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
-			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets,
-		})
-		self.Next(poolStarted{a.server.Name, ref})
-	case startDesks:
-		g.startDesks(self, a)
-	case startListener:
-		ref := listener.Spawn(self, listener.Options{
-			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect, Version: g.Version,
-			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
-		})
-		self.Next(sessionStarted{ref, a.owner})
-	case refuseListen:
-		message.RefuseModern(a.open.Exchange, a.why)
-	case stopChild:
-		self.StopChild(a.child)
-	case closeDone:
-		close(a.done)
-	case rememberToken:
-		g.logins.remember(a.key, a.value)
-	case abandonLogin:
-		a.do()
-	case auditSettings, auditRemembered, auditReloaded:
-		g.auditAct(self, a)
-	case admitTo:
-		g.admitTo(a.projects)
-	case admitLocal:
-		g.Principals(map[string]*identity.Principal{identity.LocalID: g.admitLocal(a.policy)})
-	}
-}
-
-// admitTo makes these the projects that clients may name.
-func (g *Gateway) admitTo(projects []string) {
-	known := make(map[string]bool, len(projects))
-	for _, name := range projects {
-		known[name] = true
-	}
-	g.change(func(e *edge.Entrance) { e.Projects = known })
-}
-
-// admitLocal takes the policy, gives whoever is not asked who he is what it says of him, and returns that.
-func (g *Gateway) admitLocal(p *policy.Policy) *identity.Principal {
-	rights := p.Rights(nil, "", true)
-	who := *identity.Local
-	who.Rights, who.Admin = rights, p.Admin(rights)
-	g.change(func(e *edge.Entrance) { e.Policy, e.Local = p, &who })
-	return &who
-}
-
-// change replaces what admit knows by what f makes of a copy, and returns it.
-func (g *Gateway) change(f func(*edge.Entrance)) *edge.Entrance {
-	for {
-		old := g.entrance.Load()
-		next := *old
-		if f(&next); g.entrance.CompareAndSwap(old, &next) {
-			return &next
-		}
-	}
-}
-
-// Principals says what has become of principals: by id the newest value of each that has come, or has changed; nil = it is nobody any more. It
-// counts for every request from now on. Sessions and streams of who is nobody any more end, its calls are cancelled and answered, and the
-// connections of its own are closed; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
-func (g *Gateway) Principals(changed map[string]*identity.Principal) {
-	e := g.change(func(e *edge.Entrance) {
-		newest := make(map[string]*identity.Principal, len(e.Newest)+len(changed))
-		maps.Copy(newest, e.Newest)
-		maps.Copy(newest, changed)
-		e.Newest, e.Epoch = newest, e.Epoch+1
-	})
-	g.recordPrincipals(changed)
-	g.self.Tell(message.Principals{Newest: e.Newest, Epoch: e.Epoch})
-}
-
-// seed returns what a pool's jitter begins with.
-func seed() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return binary.NativeEndian.Uint64(b[:])
-}
-
-// startDesks spawns one desk a core.
-func (g *gateway) startDesks(self kernel.Self, a startDesks) {
-	sealer := seal.New(a.key)
-	g.sealer.Store(sealer)
-	for number := range g.desks {
-		ref := desk.Spawn(self, desk.Options{
-			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Version: g.Version, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
-			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
-		})
-		self.Next(deskStarted{ref})
-	}
-}
-
-// startSession spawns a session and hands it the client's first message.
-func (g *gateway) startSession(self kernel.Self, a startSession) {
-	o := session.Options{
-		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect, Version: g.Version,
-		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Audit: g.audit, Log: g.Log,
-	}
-	switch {
-	case a.stdio != nil:
-		o.Transport = "stdio"
-	case a.first.Stream != nil:
-		o.Transport = "sse"
-	}
-	ref := session.Spawn(self, o)
-	self.Next(sessionStarted{ref, a.owner})
-	if a.stdio != nil {
-		a.stdio <- ref
-		return
-	}
-	if a.first.Stream != nil {
-		ref.Tell(message.StreamOpened{Stream: a.first.Stream, Admitted: a.first.Admitted})
-		return
-	}
-	x := a.first.Exchange
-	x.SetSession(o.ID)
-	ref.Tell(message.Inbound{Exchange: x, Admitted: a.first.Admitted})
 }

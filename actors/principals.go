@@ -4,8 +4,11 @@ import (
 	"maps"
 	"slices"
 
+	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
 )
 
 // serverLog passes a line that belongs to no call on to the sessions of whose connection it came from. What a connection for everybody says may be
@@ -36,4 +39,47 @@ func (s *state) principals(m message.Principals, out []kernel.Effect) []kernel.E
 		out = append(out, kernel.Tell(s.pools[name], m))
 	}
 	return out
+}
+
+// admitTo makes these the projects that clients may name.
+func (g *Gateway) admitTo(projects []string) {
+	known := make(map[string]bool, len(projects))
+	for _, name := range projects {
+		known[name] = true
+	}
+	g.change(func(e *edge.Entrance) { e.Projects = known })
+}
+
+// admitLocal takes the policy, gives whoever is not asked who he is what it says of him, and returns that.
+func (g *Gateway) admitLocal(p *policy.Policy) *identity.Principal {
+	rights := p.Rights(nil, "", true)
+	who := *identity.Local
+	who.Rights, who.Admin = rights, p.Admin(rights)
+	g.change(func(e *edge.Entrance) { e.Policy, e.Local = p, &who })
+	return &who
+}
+
+// change replaces what admit knows by what f makes of a copy, and returns it.
+func (g *Gateway) change(f func(*edge.Entrance)) *edge.Entrance {
+	for {
+		old := g.entrance.Load()
+		next := *old
+		if f(&next); g.entrance.CompareAndSwap(old, &next) {
+			return &next
+		}
+	}
+}
+
+// Principals says what has become of principals: by id the newest value of each that has come, or has changed; nil = it is nobody any more. It
+// counts for every request from now on. Sessions and streams of who is nobody any more end, its calls are cancelled and answered, and the
+// connections of its own are closed; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
+func (g *Gateway) Principals(changed map[string]*identity.Principal) {
+	e := g.change(func(e *edge.Entrance) {
+		newest := make(map[string]*identity.Principal, len(e.Newest)+len(changed))
+		maps.Copy(newest, e.Newest)
+		maps.Copy(newest, changed)
+		e.Newest, e.Epoch = newest, e.Epoch+1
+	})
+	g.recordPrincipals(changed)
+	g.self.Tell(message.Principals{Newest: e.Newest, Epoch: e.Epoch})
 }

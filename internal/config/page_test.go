@@ -77,7 +77,7 @@ func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	comments := map[string]string{}
 	var decls []ast.Decl
-	for _, name := range []string{"types.go", "types_identity.go"} {
+	for _, name := range []string{"types.go", "types_identity.go", "types_limits.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,192 @@
+package actors
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"strconv"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/desk"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/listener"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/meta"
+	"goblin-actor/actors/pool"
+	"goblin-actor/actors/registry"
+	"goblin-actor/actors/session"
+	"goblin-actor/actors/store"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
+)
+
+// gateway is the shell of the gateway actor: it spawns what step wants spawned.
+type gateway struct {
+	Options
+	*Gateway
+	state *state
+}
+
+func (g *gateway) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	return step(g.state, now, msg, out)
+}
+
+type (
+	startStore    struct{}
+	startRegistry struct {
+		naming   catalog.Naming
+		projects []config.Project
+		expect   int // servers that are to be known before clients are told of any
+	}
+	startMeta struct{}
+	startPool struct {
+		server config.Server
+		limits config.Limits
+		eras   map[string]message.KnownEra
+		known  *message.KnownCatalog
+	}
+	startDesks struct {
+		limits config.Limits
+		expect int // servers to wait for
+		key    message.SealingKey
+	}
+	startListener struct {
+		open   message.OpenListen
+		owner  owner
+		number uint64
+		expect int // servers to wait for
+	}
+	refuseListen struct {
+		open message.OpenListen
+		why  *protocol.Fault
+	}
+	stopChild    struct{ child kernel.Reference }
+	startSession struct {
+		first  message.OpenSession // its initialize, or its stream, is the session's first message
+		stdio  chan<- kernel.Reference
+		owner  owner
+		limits config.Limits
+		expect int // servers to wait for
+	}
+	refuseSession struct {
+		open message.OpenSession
+		why  *protocol.Fault
+	}
+	closeDone  struct{ done chan<- struct{} }
+	admitTo    struct{ projects []string }
+	admitLocal struct{ policy *policy.Policy }
+)
+
+// What the shell tells the state of the children it has spawned, before anything else: they may have ended already.
+type (
+	storeStarted    struct{ ref kernel.Reference }
+	registryStarted struct{ ref kernel.Reference }
+	metaStarted     struct{ ref kernel.Reference }
+	poolStarted     struct {
+		server string
+		ref    kernel.Reference
+	}
+	sessionStarted struct {
+		ref   kernel.Reference
+		owner owner
+	}
+	deskStarted struct{ ref kernel.Reference }
+)
+
+func (g *gateway) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
+	case startSession:
+		g.startSession(self, a)
+	case refuseSession:
+		a.open.Refuse(a.why)
+	case startStore:
+		self.Next(storeStarted{store.Spawn(self, store.Options{Path: g.State, Master: g.Master, Gateway: self.Reference(), Log: g.Log})})
+	case startRegistry:
+		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Log: g.Log}
+		self.Next(registryStarted{registry.Spawn(self, o)})
+	case startMeta:
+		self.Next(metaStarted{meta.Spawn(self, meta.Options{Registry: g.state.registry, Monitor: g.monitor, Log: g.Log})})
+	case startPool:
+		ref := pool.Spawn(self, pool.Options{
+			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
+			Budget: g.budget, Links: g.links,
+			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
+			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets,
+		})
+		self.Next(poolStarted{a.server.Name, ref})
+	case startDesks:
+		g.startDesks(self, a)
+	case startListener:
+		ref := listener.Spawn(self, listener.Options{
+			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect, Version: g.Version,
+			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
+		})
+		self.Next(sessionStarted{ref, a.owner})
+	case refuseListen:
+		message.RefuseModern(a.open.Exchange, a.why)
+	case stopChild:
+		self.StopChild(a.child)
+	case closeDone:
+		close(a.done)
+	case rememberToken:
+		g.logins.remember(a.key, a.value)
+	case abandonLogin:
+		a.do()
+	case auditSettings, auditRemembered, auditReloaded:
+		g.auditAct(self, a)
+	case admitTo:
+		g.admitTo(a.projects)
+	case admitLocal:
+		g.Principals(map[string]*identity.Principal{identity.LocalID: g.admitLocal(a.policy)})
+	}
+}
+
+// seed returns what a pool's jitter begins with.
+func seed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.NativeEndian.Uint64(b[:])
+}
+
+// startDesks spawns one desk a core.
+func (g *gateway) startDesks(self kernel.Self, a startDesks) {
+	sealer := seal.New(a.key)
+	g.sealer.Store(sealer)
+	for number := range g.desks {
+		ref := desk.Spawn(self, desk.Options{
+			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Version: g.Version, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
+			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
+		})
+		self.Next(deskStarted{ref})
+	}
+}
+
+// startSession spawns a session and hands it the client's first message.
+func (g *gateway) startSession(self kernel.Self, a startSession) {
+	o := session.Options{
+		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect, Version: g.Version,
+		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Audit: g.audit, Log: g.Log,
+	}
+	switch {
+	case a.stdio != nil:
+		o.Transport = "stdio"
+	case a.first.Stream != nil:
+		o.Transport = "sse"
+	}
+	ref := session.Spawn(self, o)
+	self.Next(sessionStarted{ref, a.owner})
+	if a.stdio != nil {
+		a.stdio <- ref
+		return
+	}
+	if a.first.Stream != nil {
+		ref.Tell(message.StreamOpened{Stream: a.first.Stream, Admitted: a.first.Admitted})
+		return
+	}
+	x := a.first.Exchange
+	x.SetSession(o.ID)
+	ref.Tell(message.Inbound{Exchange: x, Admitted: a.first.Admitted})
+}
