@@ -86,6 +86,34 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
+// Every patch applies to the code as it is, those of the simulated world too: otherwise it is found out when somebody asks for them, long after
+// the code has moved.
+func TestPatchesApply(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		const why = "SKIPPED: there is no git, so nobody knows whether the patches still apply"
+		if os.Getenv("CI") == "true" {
+			t.Fatal(why)
+		}
+		fmt.Println(why)
+		t.Skip(why)
+	}
+	module, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"tests/rows/mutants", "tests/sim/mutants"} {
+		paths, err := filepath.Glob(filepath.Join(module, folder, "*.patch"))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no patches in %s: %v", folder, err)
+		}
+		for _, p := range paths {
+			if out, err := gatetest.Try(module, "git", "apply", "--check", p); err != nil {
+				t.Errorf("%s/%s does not apply: its code has moved, make it anew: %v: %s", folder, filepath.Base(p), err, out)
+			}
+		}
+	}
+}
+
 // TestMutants applies one patch after the other to a copy of the module: the test it names passes without it and has to fail with it. It
 // takes a quarter of an hour, so it is asked for with -mutants.
 func TestMutants(t *testing.T) {
