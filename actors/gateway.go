@@ -302,6 +302,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
+	case findLogins:
+		self.Next(message.EndLogins{Who: a.who, Kept: g.logins.of(a.who)})
 	case rememberToken:
 		g.logins.remember(a.key, a.value)
 	case abandonLogin:
@@ -346,7 +348,7 @@ func (g *Gateway) change(f func(*edge.Entrance)) *edge.Entrance {
 
 // Principals says what has become of principals: by id the newest value of each that has come, or has changed; nil = it is nobody any more. It
 // counts for every request from now on. Sessions and streams of who is nobody any more end, its calls are cancelled and answered, and the
-// connections of its own are closed; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
+// connections and logins of its own end; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
 func (g *Gateway) Principals(changed map[string]*identity.Principal) {
 	e := g.change(func(e *edge.Entrance) {
 		newest := make(map[string]*identity.Principal, len(e.Newest)+len(changed))
@@ -356,6 +358,9 @@ func (g *Gateway) Principals(changed map[string]*identity.Principal) {
 	})
 	g.recordPrincipals(changed)
 	g.self.Tell(message.Principals{Newest: e.Newest, Epoch: e.Epoch})
+	if gone := nobodyAnyMore(changed); len(gone) > 0 {
+		g.self.Tell(message.EndLogins{Who: gone})
+	}
 }
 
 // seed returns what a pool's jitter begins with.

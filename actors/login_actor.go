@@ -2,6 +2,8 @@ package actors
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +50,20 @@ func (l *logins) recall(key string) message.Token {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known[key]
+}
+
+// of are the logins that are remembered of those principals.
+func (l *logins) of(who map[string]bool) []message.LoginKey {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	keys := []message.LoginKey{}
+	for name := range l.known {
+		if entry, lane, _ := strings.Cut(name, " "); lane != "" && who[lane] {
+			keys = append(keys, message.LoginKey{Entry: entry, Lane: lane})
+		}
+	}
+	slices.SortFunc(keys, func(a, b message.LoginKey) int { return strings.Compare(loginName(a), loginName(b)) })
+	return keys
 }
 
 // loginName is the key of a login in the store. Entries have no spaces in their names.
