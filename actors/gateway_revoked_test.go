@@ -27,11 +27,14 @@ func newGuarded(t *testing.T, inner http.HandlerFunc) *guarded {
 	return g
 }
 
-func (g *guarded) serve(state string) *web {
+func (g *guarded) serve(state string, change func(*Options), set ...func(*config.Config)) *web {
 	return serveVault(g.t, newVault(g.t), state, func(s *config.Server, o *Options) {
 		s.Isolation, s.Auth.Type, s.Auth.As, s.MaxBackends = "principal", "oauth", "principal", 64
 		s.URLs, o.Logins = []string{g.server.URL}, nil
-	})
+		if change != nil {
+			change(o)
+		}
+	}, set...)
 }
 
 func person(name string) *identity.Principal {
@@ -62,7 +65,7 @@ func (g *guarded) last() string {
 func TestRevokedPrincipalsLoginEnds(t *testing.T) {
 	for _, inUse := range []bool{true, false} {
 		g, state := newGuarded(t, newTeller(t).serve), filepath.Join(t.TempDir(), "state")
-		w := g.serve(state)
+		w := g.serve(state, nil)
 		g.logIn(w, identity.Local, true)
 		w.state("ready")
 		tokens := map[string]string{}
@@ -79,7 +82,7 @@ func TestRevokedPrincipalsLoginEnds(t *testing.T) {
 			if err := w.gateway.Stop(ctx, time.Second); err != nil {
 				t.Fatal(err)
 			}
-			w = g.serve(state)
+			w = g.serve(state, nil)
 			w.state("ready")
 		}
 		if !inUse {

@@ -14,6 +14,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/egress"
 	"goblin-actor/internal/grant"
+	"goblin-actor/internal/secret"
 )
 
 // logins are what the actors of logins share: the guard before what servers name, and what is remembered of logins until the store is
@@ -70,7 +71,7 @@ func (l *logins) of(who map[string]bool) []message.LoginKey {
 func loginName(key message.LoginKey) string { return key.Entry + " " + key.Lane }
 
 // openLogin starts the actor of a login under its pool. What it has the store keep goes by the gateway.
-func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) string, log *slog.Logger) pool.Logins {
+func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) string, known *secret.Redactor, log *slog.Logger) pool.Logins {
 	return func(self kernel.Self, entry config.Server, key message.LoginKey) pool.Login {
 		auth := entry.Auth
 		name := loginName(key)
@@ -80,6 +81,10 @@ func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) 
 			Agent: &grant.Agent{
 				Server: entry.URLs[0], Door: l.guard.Door(entry.URLs[0]), Now: time.Now,
 				Config: grant.Config{ClientID: auth.ClientID, Secret: auth.ClientSecret, MetadataURL: auth.ClientMetadataURL, Scopes: auth.Scopes, Issuer: auth.Issuer},
+			},
+			Secrets: func(now, before []string) {
+				known.Add(before...) // servers may still have them, and say them; in the end they are let go
+				known.Replace("login "+name, now...)
 			},
 			Seed: seed(), Log: log.With("server", entry.Name),
 		})

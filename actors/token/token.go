@@ -30,6 +30,7 @@ type Options struct {
 	Store    kernel.Reference              // is told RememberToken and ReadToken
 	Owner    kernel.Reference              // is told LoginChanged
 	LoginURL func(message.LoginKey) string // where a person logs in; "" or nil = nowhere
+	Secrets  func(now, before []string)    // is told which values of the login are secret, and which were; nil = nobody wants to know
 	Budget   *Budget                       // of logins under way, shared by all token actors; nil = no bound beside that of each
 	Seed     uint64                        // of jitter
 	Log      *slog.Logger
@@ -117,7 +118,8 @@ type (
 		token  grant.Token
 		reply  chan<- message.LoginFinished
 	}
-	release struct{ logins int } // are no longer under way
+	release     struct{ logins int }           // are no longer under way
+	tellSecrets struct{ now, before []string } // of the login
 )
 
 func (h *shell) Act(self kernel.Self, act any) {
@@ -134,6 +136,10 @@ func (h *shell) Act(self kernel.Self, act any) {
 	case finished:
 		if a.to != nil {
 			a.to <- message.LoginFinished{Err: a.err, Hint: hintOf(a.err)}
+		}
+	case tellSecrets:
+		if h.Secrets != nil {
+			h.Secrets(a.now, a.before)
 		}
 	case release:
 		h.Budget.give(a.logins)
