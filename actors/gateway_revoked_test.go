@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,5 +105,37 @@ func TestRevokedPrincipalsLoginEnds(t *testing.T) {
 		if got := w.modernWho("Authorization", "Bearer bob"); !strings.Contains(got, "who=") || g.last() != tokens["bob"] {
 			t.Errorf("in use %t: bob's login is gone: %s", inUse, got)
 		}
+	}
+}
+
+// A login by device that is finished elsewhere is in the audit log, also when nobody waits for it: the person's command was interrupted.
+func TestALoginThatNobodyWaitsForIsRecorded(t *testing.T) {
+	path, set := audited(t, nil)
+	t.Run("while it runs", func(t *testing.T) {
+		g := newGuarded(t, newTeller(t).serve)
+		g.issuer.Set(func(f *authtest.Faults) { f.Polls = 1 })
+		w := g.serve("", nil, set)
+		for _, waits := range []bool{false, true} {
+			begun, err := w.gateway.BeginLogin(t.Context(), login.Wish{Server: "one", Who: person("alice"), Device: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if waits {
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				if err := w.gateway.FinishLogin(ctx, login.Answer{Login: begun.Login, Who: person("alice"), State: begun.State}); err == nil {
+					t.Error("an interrupted wait has an end")
+				}
+			}
+			want := uint64(3) // the file, the start, the login
+			if waits {
+				want++
+			}
+			w.eventually("the login is recorded", func() bool { return w.gateway.Audit().State().Sequence >= want })
+		}
+	})
+	want := []string{"start", "login key:alice one ok", "login key:alice one ok", "stop"}
+	if got := told(auditLines(t, path)); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

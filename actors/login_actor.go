@@ -71,7 +71,7 @@ func (l *logins) of(who map[string]bool) []message.LoginKey {
 func loginName(key message.LoginKey) string { return key.Entry + " " + key.Lane }
 
 // openLogin starts the actor of a login under its pool. What it has the store keep goes by the gateway.
-func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) string, known *secret.Redactor, log *slog.Logger) pool.Logins {
+func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) string, known *secret.Redactor, recorded func(who, entry string, err error), log *slog.Logger) pool.Logins {
 	return func(self kernel.Self, entry config.Server, key message.LoginKey) pool.Login {
 		auth := entry.Auth
 		name := loginName(key)
@@ -86,7 +86,8 @@ func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) 
 				known.Add(before...) // servers may still have them, and say them; in the end they are let go
 				known.Replace("login "+name, now...)
 			},
-			Seed: seed(), Log: log.With("server", entry.Name),
+			Unawaited: func(who string, err error) { recorded(who, entry.Name, err) },
+			Seed:      seed(), Log: log.With("server", entry.Name),
 		})
 		return pool.Login{Actor: h.Actor(), Credentials: h}
 	}

@@ -36,9 +36,18 @@ func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 	g.self.Tell(message.AnswerLogin{Login: message.LoginKey(a.Login), Finish: message.FinishLogin{
 		Who: identity.IDOf(a.Who), State: a.State, Code: a.Code, Issuer: a.Issuer, Error: a.Error, Description: a.Detail, Reply: reply,
 	}})
-	err := loginFinished(ctx, reply)
-	g.recordLogin(audit.EventLogin, a.Who, a.Login.Entry, err)
-	return err
+	record := func(err error) { g.recordLogin(audit.EventLogin, a.Who, a.Login.Entry, err) }
+	select {
+	case m := <-reply:
+		err := loginError(m.Err, m.Hint)
+		record(err)
+		return err
+	case <-ctx.Done():
+		go func() { // the login may come about yet; it ends in its time, and is answered then or when the gateway goes
+			record((<-reply).Err)
+		}()
+		return ctx.Err()
+	}
 }
 
 // Logout implements login.Gateway.
@@ -177,5 +186,5 @@ func (g *gateway) loginsFor(self kernel.Self) pool.Logins {
 	if g.Logins != nil {
 		return g.Logins
 	}
-	return g.logins.openLogin(self.Reference(), g.LoginURL, g.Secrets, g.Log)
+	return g.logins.openLogin(self.Reference(), g.LoginURL, g.Secrets, g.recordUnawaited, g.Log)
 }

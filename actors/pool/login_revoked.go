@@ -49,10 +49,14 @@ func (p *pool) revokeLogin(self kernel.Self, a revokeLogin) {
 
 // loginRevoked: the actor is not needed any more.
 func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effect {
+	over := s.revoking[m.login]
 	delete(s.revoking, m.login)
 	if m.err != nil {
 		out = append(out, kernel.Log(slog.LevelWarn, "a login was given up, but its authorization server did not hear of it",
 			"who", m.login.Lane, "entry", m.login.Entry, "err", m.err))
+	}
+	if !over { // somebody of that name logs in there already
+		return out
 	}
 	return s.letGo(m.login, out)
 }

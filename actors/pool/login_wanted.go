@@ -68,6 +68,7 @@ func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Eff
 		return append(out, kernel.Act(refuseLogin{m, errTooManyLogins}))
 	}
 	s.loginAt(key)
+	delete(s.revoking, key) // the actor is needed again
 	to := toLogin{login: key, entry: *entry, named: m.Named}
 	if m.Begin != nil {
 		begin := *m.Begin
