@@ -146,7 +146,7 @@ func (byToken) Admit(r *downstream.Request) downstream.Admitted {
 var sharedLogin = message.LoginKey{Entry: "one"}
 
 // serveVault is serveWeb with a server that wants a login.
-func serveVault(t *testing.T, v *vault, state string, change func(*config.Server, *Options)) *web {
+func serveVault(t *testing.T, v *vault, state string, change func(*config.Server, *Options), set ...func(*config.Config)) *web {
 	t.Helper()
 	cfg := config.Default()
 	cfg.MetaTools = "false"
@@ -158,6 +158,9 @@ func serveVault(t *testing.T, v *vault, state string, change func(*config.Server
 		change(&server, &o)
 	}
 	cfg.Servers = []config.Server{server}
+	for _, f := range set {
+		f(&cfg)
+	}
 	g, err := Start(&cfg, o)
 	if err != nil {
 		t.Fatal(err)

@@ -131,6 +131,8 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
+	case findLogins:
+		self.Next(message.EndLogins{Who: a.who, Kept: g.logins.of(a.who)})
 	case rememberToken:
 		g.logins.remember(a.key, a.value)
 	case abandonLogin:

@@ -2,6 +2,8 @@ package actors
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/egress"
 	"goblin-actor/internal/grant"
+	"goblin-actor/internal/secret"
 )
 
 // logins are what the actors of logins share: the guard before what servers name, and what is remembered of logins until the store is
@@ -50,11 +53,25 @@ func (l *logins) recall(key string) message.Token {
 	return l.known[key]
 }
 
+// of are the logins that are remembered of those principals.
+func (l *logins) of(who map[string]bool) []message.LoginKey {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	keys := []message.LoginKey{}
+	for name := range l.known {
+		if entry, lane, _ := strings.Cut(name, " "); lane != "" && who[lane] {
+			keys = append(keys, message.LoginKey{Entry: entry, Lane: lane})
+		}
+	}
+	slices.SortFunc(keys, func(a, b message.LoginKey) int { return strings.Compare(loginName(a), loginName(b)) })
+	return keys
+}
+
 // loginName is the key of a login in the store. Entries have no spaces in their names.
 func loginName(key message.LoginKey) string { return key.Entry + " " + key.Lane }
 
 // openLogin starts the actor of a login under its pool. What it has the store keep goes by the gateway.
-func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) string, log *slog.Logger) pool.Logins {
+func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) string, known *secret.Redactor, recorded func(who, entry string, err error), log *slog.Logger) pool.Logins {
 	return func(self kernel.Self, entry config.Server, key message.LoginKey) pool.Login {
 		auth := entry.Auth
 		name := loginName(key)
@@ -65,7 +82,12 @@ func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) 
 				Server: entry.URLs[0], Door: l.guard.Door(entry.URLs[0]), Now: time.Now,
 				Config: grant.Config{ClientID: auth.ClientID, Secret: auth.ClientSecret, MetadataURL: auth.ClientMetadataURL, Scopes: auth.Scopes, Issuer: auth.Issuer},
 			},
-			Seed: seed(), Log: log.With("server", entry.Name),
+			Secrets: func(now, before []string) {
+				known.Add(before...) // servers may still have them, and say them; in the end they are let go
+				known.Replace("login "+name, now...)
+			},
+			Unawaited: func(who string, err error) { recorded(who, entry.Name, err) },
+			Seed:      seed(), Log: log.With("server", entry.Name),
 		})
 		return pool.Login{Actor: h.Actor(), Credentials: h}
 	}

@@ -3,6 +3,8 @@ package actors
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -34,9 +36,18 @@ func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 	g.self.Tell(message.AnswerLogin{Login: message.LoginKey(a.Login), Finish: message.FinishLogin{
 		Who: identity.IDOf(a.Who), State: a.State, Code: a.Code, Issuer: a.Issuer, Error: a.Error, Description: a.Detail, Reply: reply,
 	}})
-	err := loginFinished(ctx, reply)
-	g.recordLogin(audit.EventLogin, a.Who, a.Login.Entry, err)
-	return err
+	record := func(err error) { g.recordLogin(audit.EventLogin, a.Who, a.Login.Entry, err) }
+	select {
+	case m := <-reply:
+		err := loginError(m.Err, m.Hint)
+		record(err)
+		return err
+	case <-ctx.Done():
+		go func() { // the login may come about yet; it ends in its time, and is answered then or when the gateway goes
+			record((<-reply).Err)
+		}()
+		return ctx.Err()
+	}
 }
 
 // Logout implements login.Gateway.
@@ -103,6 +114,56 @@ func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) [
 	return append(out, kernel.Tell(ref, m))
 }
 
+// nobodyAnyMore are those of changed principals who are nobody.
+func nobodyAnyMore(changed map[string]*identity.Principal) map[string]bool {
+	gone := map[string]bool{}
+	for id, newest := range changed {
+		if newest == nil && id != "" {
+			gone[id] = true
+		}
+	}
+	return gone
+}
+
+// endLogins finds the logins of who is nobody any more, and has their pools end them. Where no server runs that could, they are
+// forgotten only: nobody says any more to whom they could be sent.
+func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
+	if m.Kept == nil {
+		return append(out, kernel.Act(findLogins{m.Who}))
+	}
+	for _, key := range m.Kept {
+		if !s.logsIn(key) {
+			name := loginName(key)
+			out = append(out, kernel.Act(rememberToken{key: name}), kernel.Tell(s.store, message.RememberToken{Key: name}))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
+		out = append(out, kernel.Tell(s.pools[name], m))
+	}
+	return out
+}
+
+// logsIn reports whether a server runs that has such a login.
+func (s *state) logsIn(key message.LoginKey) bool {
+	for _, server := range s.config.Servers {
+		if _, runs := s.pools[server.Name]; !runs || server.Fault != "" {
+			continue
+		}
+		if server.Name == key.Entry && len(server.Members) == 0 {
+			return server.LogsIn()
+		}
+		for _, member := range server.Members {
+			if member.Name == key.Entry {
+				return member.LogsIn()
+			}
+		}
+	}
+	return false
+}
+
+// findLogins looks up which logins of theirs are remembered.
+type findLogins struct{ who map[string]bool }
+
 // abandonLogin answers whoever wants the login of a server that is not there.
 type abandonLogin struct{ msg kernel.Abandoner }
 
@@ -125,5 +186,5 @@ func (g *gateway) loginsFor(self kernel.Self) pool.Logins {
 	if g.Logins != nil {
 		return g.Logins
 	}
-	return g.logins.openLogin(self.Reference(), g.LoginURL, g.Log)
+	return g.logins.openLogin(self.Reference(), g.LoginURL, g.Secrets, g.recordUnawaited, g.Log)
 }

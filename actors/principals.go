@@ -72,14 +72,27 @@ func (g *Gateway) change(f func(*edge.Entrance)) *edge.Entrance {
 
 // Principals says what has become of principals: by id the newest value of each that has come, or has changed; nil = it is nobody any more. It
 // counts for every request from now on. Sessions and streams of who is nobody any more end, its calls are cancelled and answered, and the
-// connections of its own are closed; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
+// connections and logins of its own end; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
 func (g *Gateway) Principals(changed map[string]*identity.Principal) {
+	g.recordPrincipals("changed", changed)
+	g.principals(changed)
+}
+
+// NewPrincipals is Principals of those who have just come.
+func (g *Gateway) NewPrincipals(come map[string]*identity.Principal) {
+	g.recordPrincipals("new", come)
+	g.principals(come)
+}
+
+func (g *Gateway) principals(changed map[string]*identity.Principal) {
 	e := g.change(func(e *edge.Entrance) {
 		newest := make(map[string]*identity.Principal, len(e.Newest)+len(changed))
 		maps.Copy(newest, e.Newest)
 		maps.Copy(newest, changed)
 		e.Newest, e.Epoch = newest, e.Epoch+1
 	})
-	g.recordPrincipals(changed)
 	g.self.Tell(message.Principals{Newest: e.Newest, Epoch: e.Epoch})
+	if gone := nobodyAnyMore(changed); len(gone) > 0 {
+		g.self.Tell(message.EndLogins{Who: gone})
+	}
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/audit"
@@ -25,6 +26,15 @@ func (g *Gateway) recordLogin(event string, who *identity.Principal, server stri
 	g.audit.Record(failing(audit.Record{Event: event, Who: who.ID, Via: who.Via, Server: server}, err))
 }
 
+// recordUnawaited tells it of a login that ended elsewhere, while nobody waited for it any more.
+func (g *Gateway) recordUnawaited(who, server string, err error) {
+	r := audit.Record{Event: audit.EventLogin, Who: who, Server: server}
+	if kind, _, is := strings.Cut(who, ":"); is {
+		r.Via = kind
+	}
+	g.audit.Record(failing(r, err))
+}
+
 func failing(r audit.Record, err error) audit.Record {
 	if r.Outcome = "ok"; err != nil {
 		r.Outcome, r.Detail = "failed", err.Error()
@@ -32,13 +42,13 @@ func failing(r audit.Record, err error) audit.Record {
 	return r
 }
 
-// recordPrincipals tells it of keys that have changed, or are no more: revoked, or expired.
-func (g *Gateway) recordPrincipals(changed map[string]*identity.Principal) {
+// recordPrincipals tells it of keys that are new or have changed, or are no more: revoked, or expired.
+func (g *Gateway) recordPrincipals(how string, changed map[string]*identity.Principal) {
 	for _, id := range slices.Sorted(maps.Keys(changed)) {
 		if id == identity.LocalID {
 			continue
 		}
-		r := audit.Record{Event: audit.EventKey, Who: id, Outcome: "changed"}
+		r := audit.Record{Event: audit.EventKey, Who: id, Outcome: how}
 		if who := changed[id]; who == nil {
 			r.Outcome = "revoked"
 		} else {

@@ -161,6 +161,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return append(out, kernel.Tell(s.store, m))
 	case message.WantLogin:
 		return s.ofLogins(m.Entry, m, out)
+	case message.EndLogins:
+		return s.endLogins(m, out)
 	case message.AnswerLogin:
 		return s.ofLogins(m.Login.Entry, m, out)
 	case message.GetCatalog:

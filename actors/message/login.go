@@ -76,6 +76,15 @@ func (m WantLogin) Refuse(err error) {
 	offer(m.End.Reply, LoginFinished{Err: err})
 }
 
+// EndLogins says who is nobody any more: the logins of its own end, here and at the authorization servers.
+type EndLogins struct {
+	Who  map[string]bool // ids of principals; nobody writes to it
+	Kept []LoginKey      // logins of theirs that are remembered, also without an actor; nobody writes to it
+}
+
+// Class: it is told once.
+func (EndLogins) Class() kernel.Class { return kernel.Outcome }
+
 // AnswerLogin brings a pool the answer to a login.
 type AnswerLogin struct {
 	Login  LoginKey

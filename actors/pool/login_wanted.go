@@ -24,6 +24,16 @@ type (
 	}
 	// endLogin stops the actor of a login that no connection uses. What it knows is in the state file.
 	endLogin struct{ login message.LoginKey }
+	// revokeLogin has the login of somebody end who is nobody any more.
+	revokeLogin struct {
+		login message.LoginKey
+		entry config.Server
+	}
+	// loginRevoked: it has ended, or it is not known whether the authorization server has heard of it.
+	loginRevoked struct {
+		login message.LoginKey
+		err   error
+	}
 	// refuseLogin answers who may not have it.
 	refuseLogin struct {
 		want message.WantLogin
@@ -58,6 +68,7 @@ func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Eff
 		return append(out, kernel.Act(refuseLogin{m, errTooManyLogins}))
 	}
 	s.loginAt(key)
+	delete(s.revoking, key) // the actor is needed again
 	to := toLogin{login: key, entry: *entry, named: m.Named}
 	if m.Begin != nil {
 		begin := *m.Begin
@@ -85,9 +96,16 @@ func (p *pool) toLogin(self kernel.Self, a toLogin) {
 
 // endLogin has the login of a connection forgotten that has gone, if it was one principal's and no other uses it.
 func (s *state) endLogin(gone *slot, out []kernel.Effect) []kernel.Effect {
-	key, uses := s.loginOf(gone)
-	if !uses || key.Lane == "" {
-		return out
+	if key, uses := s.loginOf(gone); uses && key.Lane != "" {
+		return s.letGo(key, out)
+	}
+	return out
+}
+
+// letGo stops the actor of a lane's login when nobody needs it.
+func (s *state) letGo(key message.LoginKey, out []kernel.Effect) []kernel.Effect {
+	if s.revoking[key] {
+		return out // it has to be told to the authorization server
 	}
 	for _, sl := range s.slots {
 		if other, _ := s.loginOf(sl); other == key {

@@ -96,6 +96,10 @@ func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.E
 		return s.loginUnasked(m, out)
 	case message.WantLogin:
 		return s.wantLogin(m, out)
+	case message.EndLogins:
+		return s.revokeLogins(m, out)
+	case loginRevoked:
+		return s.loginRevoked(m, out)
 	case message.AnswerLogin:
 		entry := s.entry(m.Login.Entry)
 		if entry == nil {

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -152,5 +153,36 @@ func TestLanesCloseAfterTenMinutes(t *testing.T) {
 		if got := w.s.idleAfter(&c.of); got != c.want {
 			t.Errorf("%v: %v, want %v", c.of.Lane, got, c.want)
 		}
+	}
+}
+
+// A principal that is revoked loses its logins, those without connections too, and nobody else loses one. The actor stays until the
+// authorization server was told.
+func TestRevokedLosesItsLogins(t *testing.T) {
+	w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/"}, Isolation: "principal", Auth: config.ServerAuth{Type: "auto", As: "principal"}, Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	lane := func(who string) message.LoginKey { return message.LoginKey{Entry: "fake", Lane: who} }
+	for _, who := range []string{"", "key:a", "key:b"} {
+		w.step(message.LoginChanged{Login: lane(who), Phase: message.LoginPresent})
+	}
+	m := message.EndLogins{Who: map[string]bool{"key:a": true, "key:c": true}, Kept: []message.LoginKey{lane("key:a"), lane("key:c"), {Entry: "other", Lane: "key:a"}}}
+	acts, _ := w.effects(m)
+	var ended []message.LoginKey
+	for _, act := range acts {
+		if a, is := act.(revokeLogin); is && a.entry.Name == "fake" {
+			ended = append(ended, a.login)
+		}
+	}
+	if !slices.Equal(ended, []message.LoginKey{lane("key:a"), lane("key:c")}) {
+		t.Fatalf("got %v", acts)
+	}
+	if acts, _ := w.effects(m); len(acts) != 0 {
+		t.Errorf("told again: %v", acts)
+	}
+	if acts, _ := w.effects(loginRevoked{login: lane("key:a")}); len(acts) != 1 || acts[0] != any(endLogin{lane("key:a")}) {
+		t.Errorf("got %v, want that the actor ends", acts)
+	}
+	if len(w.s.logins) != 2 || w.s.logins[lane("key:b")] == nil {
+		t.Errorf("left: %v", w.s.logins)
 	}
 }

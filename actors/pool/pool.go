@@ -123,6 +123,8 @@ func (p *pool) Act(self kernel.Self, act any) {
 		p.toLogin(self, a)
 	case endLogin:
 		p.endLogin(self, a)
+	case revokeLogin:
+		p.revokeLogin(self, a)
 	case refuseLogin:
 		a.want.Refuse(a.err)
 	}

@@ -63,6 +63,7 @@ type state struct {
 	rateTold     time.Time               // when it was last logged that somebody calls too often
 	rates        policy.Buckets[rateKey] // of the tools that someone's calls are limited of
 	logins       map[message.LoginKey]*login
+	revoking     map[message.LoginKey]bool // those that end for good
 	loginWaits   map[message.CallRef]*waitsForLogin
 	locked       bool                          // clients have been told that it shows nothing before a login
 	loginURL     func(message.LoginKey) string // where one logs in, now; "" = nowhere
@@ -127,6 +128,6 @@ func newState(o Options, self kernel.Reference, life uint64) *state {
 		life: life, remembered: newRemembered(o),
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
-		running: map[message.CallRef]*run{}, subs: map[subKey]*subscription{}, subscribed: map[string]int{}, queries: map[uint64]query{}, asking: map[string]int{}, turns: map[string][]string{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, logins: map[message.LoginKey]*login{}, loginWaits: map[message.CallRef]*waitsForLogin{}, loginURL: loginURLOf(o), eras: known(o),
+		running: map[message.CallRef]*run{}, subs: map[subKey]*subscription{}, subscribed: map[string]int{}, queries: map[uint64]query{}, asking: map[string]int{}, turns: map[string][]string{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, logins: map[message.LoginKey]*login{}, revoking: map[message.LoginKey]bool{}, loginWaits: map[message.CallRef]*waitsForLogin{}, loginURL: loginURLOf(o), eras: known(o),
 	}
 }

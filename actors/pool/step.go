@@ -127,7 +127,7 @@ func (s *state) ofGateway(now time.Time, msg any, out []kernel.Effect) []kernel.
 	case message.SetLevel:
 		s.level = m.Level
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil }, out)
-	case message.LoginChanged, message.Answer, message.WantLogin, message.AnswerLogin, loginDue, loginUnasked:
+	case message.LoginChanged, message.Answer, message.WantLogin, message.AnswerLogin, message.EndLogins, loginRevoked, loginDue, loginUnasked:
 		return s.ofLogins(now, m, out)
 	case message.RootsChanged:
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil && sl.tenant.Client != m.Client }, out)

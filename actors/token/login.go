@@ -129,6 +129,9 @@ func (s *state) redeemed(now time.Time, number uint64, token grant.Token, err er
 	if p == nil {
 		return out // it took too long, or was given up
 	}
+	if p.finish == nil {
+		out = append(out, kernel.Act(unawaited{p.who, err}))
+	}
 	if err != nil {
 		if grant.Unknown(err) {
 			s.record.forget(p.login.Client)

@@ -41,6 +41,22 @@ func decode(raw message.Token, server string, c grant.Config) (record, bool) {
 	return r, true
 }
 
+// secrets are the values in it that nobody is to be shown.
+func (r *record) secrets() (values []string) {
+	add := func(value string) {
+		if value != "" && !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	add(r.Token.Access)
+	add(r.Token.Refresh)
+	add(r.Client.Secret)
+	for i := range r.Clients {
+		add(r.Clients[i].Secret)
+	}
+	return values
+}
+
 // register notes who we are at an authorization server, unless the operator said that.
 func (r *record) register(c grant.Client) {
 	if c.Redirect == "" && c.Secret == "" || slices.Contains(r.Clients, c) {

@@ -61,6 +61,7 @@ type state struct {
 	phase   phase
 	told    message.LoginPhase
 	record  record
+	secrets []string // of record, as they were told; nobody writes to them
 	current *current // what links send; nil = nothing
 
 	challenge grant.Challenge // the last that was heard

@@ -3,6 +3,7 @@ package token
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -10,8 +11,21 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// step applies m to s at the time now and appends to out what is to be done about it.
+// step applies m to s at the time now and appends to out what is to be done about it. What has become secret by it is said first: it is known
+// before anything is sent that a server could repeat.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	from := len(out)
+	out = s.handle(now, msg, out)
+	secrets := s.record.secrets()
+	if slices.Equal(secrets, s.secrets) {
+		return out
+	}
+	was := s.secrets
+	s.secrets = secrets
+	return slices.Insert(out, from, kernel.Act(tellSecrets{secrets, was}))
+}
+
+func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
 		return s.start(now, out)

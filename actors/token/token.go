@@ -22,17 +22,19 @@ const askAtMost = 30 * time.Second
 
 // Options are what the actor needs.
 type Options struct {
-	Login    message.LoginKey
-	Key      string                        // under which the store keeps it
-	Kept     message.Token                 // what the store had at the start; nil = nothing
-	Agent    *grant.Agent                  // speaks with authorization servers; its clock is that of the goroutines, not of the steps
-	Robot    bool                          // nobody logs in: client credentials
-	Store    kernel.Reference              // is told RememberToken and ReadToken
-	Owner    kernel.Reference              // is told LoginChanged
-	LoginURL func(message.LoginKey) string // where a person logs in; "" or nil = nowhere
-	Budget   *Budget                       // of logins under way, shared by all token actors; nil = no bound beside that of each
-	Seed     uint64                        // of jitter
-	Log      *slog.Logger
+	Login     message.LoginKey
+	Key       string                        // under which the store keeps it
+	Kept      message.Token                 // what the store had at the start; nil = nothing
+	Agent     *grant.Agent                  // speaks with authorization servers; its clock is that of the goroutines, not of the steps
+	Robot     bool                          // nobody logs in: client credentials
+	Store     kernel.Reference              // is told RememberToken and ReadToken
+	Owner     kernel.Reference              // is told LoginChanged
+	LoginURL  func(message.LoginKey) string // where a person logs in; "" or nil = nowhere
+	Secrets   func(now, before []string)    // is told which values of the login are secret, and which were; nil = nobody wants to know
+	Unawaited func(who string, err error)   // is told how a login has ended that is finished elsewhere, and for which nobody waits; nil = nobody wants to know
+	Budget    *Budget                       // of logins under way, shared by all token actors; nil = no bound beside that of each
+	Seed      uint64                        // of jitter
+	Log       *slog.Logger
 }
 
 // Spawn starts the actor under its owner, on whose goroutine it must be called. What it knows outlives a panic and the restart after it.
@@ -117,7 +119,12 @@ type (
 		token  grant.Token
 		reply  chan<- message.LoginFinished
 	}
-	release struct{ logins int } // are no longer under way
+	unawaited struct { // a login has ended that nobody waits for
+		who string
+		err error
+	}
+	release     struct{ logins int }           // are no longer under way
+	tellSecrets struct{ now, before []string } // of the login
 )
 
 func (h *shell) Act(self kernel.Self, act any) {
@@ -134,6 +141,14 @@ func (h *shell) Act(self kernel.Self, act any) {
 	case finished:
 		if a.to != nil {
 			a.to <- message.LoginFinished{Err: a.err, Hint: hintOf(a.err)}
+		}
+	case tellSecrets:
+		if h.Secrets != nil {
+			h.Secrets(a.now, a.before)
+		}
+	case unawaited:
+		if h.Unawaited != nil {
+			h.Unawaited(a.who, a.err)
 		}
 	case release:
 		h.Budget.give(a.logins)

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -275,5 +277,45 @@ func TestForgottenRegistration(t *testing.T) {
 	w.logIn()
 	if n := len(w.issuer.Seen("/register")); n != 2 {
 		t.Errorf("registered %d times", n)
+	}
+}
+
+// What is secret of a login is told before it is used, what it takes the place of as well, and nothing of it any more when it has ended.
+func TestSecretsOfALoginAreTold(t *testing.T) {
+	var mu sync.Mutex
+	var now, before []string
+	w := newWorld(t, authtest.Faults{}, func(o *Options) {
+		o.Agent.Config = grant.Config{ClientID: "ours", Secret: "the secret of the client"}
+		o.Secrets = func(is, was []string) {
+			mu.Lock()
+			defer mu.Unlock()
+			now, before = is, was
+		}
+	})
+	w.issuer.Client("ours", "the secret of the client")
+	w.logIn()
+	told := func() (is, was []string) {
+		w.report()
+		mu.Lock()
+		defer mu.Unlock()
+		return now, before
+	}
+	first, _ := told()
+	sent := w.handle.Authorization()
+	if len(first) != 3 || "Bearer "+first[0] != sent || first[2] != "the secret of the client" || !strings.Contains(string(w.store.get("files")), first[1]) {
+		t.Fatalf("told %d values", len(first))
+	}
+	w.issuer.Revoke(false)
+	if v := <-w.handle.Refused(sent, http.StatusUnauthorized, nil); !v.Again {
+		t.Fatal(v)
+	}
+	if is, was := told(); len(is) != 3 || "Bearer "+is[0] != w.handle.Authorization() || is[0] == first[0] || !slices.Equal(was, first) {
+		t.Errorf("after the renewal %d values are told, and %d of before", len(is), len(was))
+	}
+	reply := make(chan message.LoginFinished, 1)
+	w.handle.Actor().Tell(message.EndLogin{Reply: reply})
+	<-reply
+	if is, was := told(); len(is) != 0 || len(was) != 3 {
+		t.Errorf("after the end %d values are told, and %d of before", len(is), len(was))
 	}
 }

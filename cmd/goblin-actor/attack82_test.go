@@ -88,6 +88,7 @@ func plantAndSearch(t *testing.T, format string) {
 	path := filepath.Join(dir, "planted.yaml")
 	text := fmt.Sprintf(`listen: 127.0.0.1:0
 log: {level: debug, format: %s}
+audit: {file: audit.jsonl, when: both}
 mcpServers:
   leaky:
     command: sh
@@ -134,7 +135,10 @@ mcpServers:
 		t.Errorf("a secret is cut out of an answer; the note: %s", said)
 	}
 	search("an error of ours", command("call leaky_x --connect "+gateway.url)+command("call refusing_x --connect "+gateway.url))
-	for _, line := range []string{"status", "status -o json", "logs", "logs leaky", "logs leaky -o json", "logs argued", "calls", "calls -o json", "list servers --connect " + gateway.url,
+	for _, secret := range plantedSecrets[:4] { // the log of who did what has the names of what clients ask for
+		search("an error of ours", strings.ReplaceAll(command("read x://t/?key="+secret+" --connect "+gateway.url), "x://t/?key="+secret, ""))
+	}
+	for _, line := range []string{"audit tail --config FILE", "audit tail --config FILE -o json", "audit verify --config FILE", "status", "status -o json", "logs", "logs leaky", "logs leaky -o json", "logs argued", "calls", "calls -o json", "list servers --connect " + gateway.url,
 		"list servers -o json --connect " + gateway.url, "config show FILE", "config check FILE", "doctor --config FILE --timeout 20s", "doctor --config FILE --timeout 20s -o json", "list tools --config FILE"} {
 		search(line, command(line))
 	}
@@ -157,6 +161,11 @@ mcpServers:
 	if searched < 20 {
 		t.Errorf("only %d outputs were searched", searched)
 	}
+	recorded, err := os.ReadFile(filepath.Join(dir, "audit.jsonl"))
+	if err != nil || bytes.Count(recorded, []byte(`x://t/?key=[redacted]`)) < 4 {
+		t.Errorf("what was asked for is not in the audit log, so nothing was searched: %v\n%s", err, recorded)
+	}
+	search("the audit log", string(recorded))
 	entries, err := filepath.Glob(filepath.Join(dir, "goblin-actor", "*"))
 	if err != nil || !slices.ContainsFunc(entries, func(s string) bool { return strings.HasSuffix(s, "state.db") }) {
 		t.Errorf("state: %q, %v", entries, err)

@@ -39,7 +39,7 @@ func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) 
 	e.rates.Reported = func(principal string) {
 		log.Info("policy would refuse: too many requests", "who", principal)
 	}
-	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Denied: e.denied})
+	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Came: e.came, Denied: e.denied})
 	if err := e.loadPair(cfg); err != nil {
 		return nil, &exitError{exitConfig, err, "tls: {cert: …, key: …} names a certificate and its private key, both PEM"}
 	}
@@ -65,6 +65,13 @@ func (e *edge) configure(cfg *config.Config) error {
 func (e *edge) changed(principals map[string]*identity.Principal) {
 	if g := e.gateway.Load(); g != nil {
 		g.Principals(principals)
+	}
+}
+
+// came tells it of new ones.
+func (e *edge) came(principals map[string]*identity.Principal) {
+	if g := e.gateway.Load(); g != nil {
+		g.NewPrincipals(principals)
 	}
 }
 

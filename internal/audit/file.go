@@ -60,15 +60,16 @@ func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
 		return opened{}, fmt.Errorf("%s is no file of its own (%s); the audit log does not follow links: name the file itself", path, kind(info.Mode()))
 	case !ours(info):
 		return opened{}, fmt.Errorf("%s belongs to another user, who could write anything into it", path)
-	case info.Size() == 0:
-		if err := os.Remove(path); err != nil {
-			return opened{}, err
-		}
-		return next(path, keys, wrap)
 	}
 	f, err := openLocked(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return opened{}, err
+	}
+	if info, err = ourOwn(path, f); err != nil {
+		return opened{}, errors.Join(err, f.Close())
+	}
+	if unbegun(f, info.Size()) {
+		return beginAgain(path, f, info.Size(), keys, wrap)
 	}
 	o, err := resume(f, keys)
 	if err == nil {
@@ -99,6 +100,53 @@ func kind(mode fs.FileMode) string {
 	return "a device or a pipe"
 }
 
+// ourOwn describes a file that was just locked, if the log of that path is still it: another gateway may have rotated it away meanwhile.
+func ourOwn(path string, f *os.File) (fs.FileInfo, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if at, err := os.Lstat(path); err != nil || !os.SameFile(at, info) {
+		return nil, fmt.Errorf("%s: %w", path, ErrHeld)
+	}
+	return info, nil
+}
+
+// lineBegins is how each line begins.
+const lineBegins = `{"n":`
+
+// unbegun reports whether a file has not even a first line: it is empty, or whoever began it ended hard before that was on disk.
+func unbegun(f io.ReaderAt, size int64) bool {
+	if size > maxLine {
+		return false
+	}
+	raw := make([]byte, size)
+	if _, err := f.ReadAt(raw, 0); err != nil && !errors.Is(err, io.EOF) {
+		return false
+	}
+	begins := raw[:min(len(raw), len(lineBegins))]
+	return !bytes.ContainsRune(raw, '\n') && (strings.HasPrefix(lineBegins, string(begins)) || len(bytes.Trim(raw, "\x00")) == 0)
+}
+
+// beginAgain begins the log in a file that has no first line.
+func beginAgain(path string, f *os.File, size int64, keys *Keys, wrap func(file) file) (opened, error) {
+	o, err := after(path, keys)
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil && modes {
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		return opened{}, errors.Join(err, f.Close())
+	}
+	o = begin(f, o, wrap)
+	if size > 0 {
+		o.first = append(o.first, repaired(int(size)))
+	}
+	return o, nil
+}
+
 // repair cuts off what was not finished, and leaves the file to its owner.
 func repair(f *os.File, info fs.FileInfo, o opened) error {
 	if o.size < info.Size() {
@@ -121,8 +169,17 @@ func replace(path string, was opened, wrap func(file) file) (opened, error) {
 	return create(path, opened{number: number + 1, chain: was.chain}, wrap)
 }
 
-// next begins a file where there is none: after the newest of those that were rotated away, if there is one.
+// next begins a file where there is none.
 func next(path string, keys *Keys, wrap func(file) file) (opened, error) {
+	o, err := after(path, keys)
+	if err != nil {
+		return opened{}, err
+	}
+	return create(path, o, wrap)
+}
+
+// after is how a new file goes on: after the newest of those that were rotated away, if there is one.
+func after(path string, keys *Keys) (opened, error) {
 	o := opened{number: 1, chain: newChain(keys)}
 	if old := Rotated(path); len(old) > 0 {
 		f, err := os.Open(old[len(old)-1])
@@ -136,7 +193,7 @@ func next(path string, keys *Keys, wrap func(file) file) (opened, error) {
 		}
 		o.chain, o.number = was.chain, numberOf(path, old[len(old)-1])+1
 	}
-	return create(path, o, wrap)
+	return o, nil
 }
 
 // create makes the file of o, which is not there.
@@ -145,12 +202,21 @@ func create(path string, o opened, wrap func(file) file) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
+	return begin(f, o, wrap), nil
+}
+
+// begin has an empty file be that of o.
+func begin(f *os.File, o opened, wrap func(file) file) opened {
 	o.began, o.size = time.Now(), 0
 	o.first = []Record{{Event: EventFile, Time: o.began, Count: o.number}}
 	if o.f = f; wrap != nil {
 		o.f = wrap(f)
 	}
-	return o, nil
+	return o
+}
+
+func repaired(torn int) Record {
+	return Record{Event: EventRepair, Count: uint64(torn), Detail: "count bytes of a line that was not finished were cut off"}
 }
 
 // resume finds where the file ends, before a line that is not whole.
@@ -181,7 +247,7 @@ func resume(f *os.File, keys *Keys) (opened, error) {
 	}
 	o.first = append(o.first, again)
 	if torn > 0 {
-		o.first = append(o.first, Record{Event: EventRepair, Count: uint64(torn), Detail: "count bytes of a line that was not finished were cut off"})
+		o.first = append(o.first, repaired(torn))
 	}
 	return o, nil
 }

@@ -43,9 +43,9 @@ type Denial struct {
 // Options are what a Gate tells the rest of the gateway.
 type Options struct {
 	Log *slog.Logger
-	// Changed is told of principals that have come, or whose rights are others now, and with nil of those that are nobody any more. Calls
-	// do not overlap.
-	Changed func(map[string]*identity.Principal)
+	// Changed is told of principals whose rights are others now, and with nil of those that are nobody any more; Came of those that have come,
+	// nil = Changed is told of them too. Calls do not overlap.
+	Changed, Came func(map[string]*identity.Principal)
 	// Denied is told of denials, of one network or principal no more than some a minute. nil = not asked for.
 	Denied func(Denial)
 }
@@ -72,6 +72,9 @@ type state struct {
 
 // NewGate returns a gate that asks nobody, until Configure.
 func NewGate(o Options) *Gate {
+	if o.Came == nil {
+		o.Came = o.Changed
+	}
 	g := &Gate{options: o}
 	g.state.Store(&state{local: identity.Local})
 	return g
@@ -120,15 +123,18 @@ func (g *Gate) install(s Settings) error {
 			next.keys = was.keys
 		}
 	}
-	gone, come := was.keys.changedTo(next.keys)
-	for id, who := range come {
-		if !who.Expires.IsZero() && !time.Now().Before(who.Expires) {
-			come[id] = nil
+	gone, changed, come := was.keys.changedTo(next.keys)
+	for _, them := range []map[string]*identity.Principal{changed, come} {
+		for id, who := range them {
+			if !who.Expires.IsZero() && !time.Now().Before(who.Expires) {
+				them[id] = nil
+			}
 		}
 	}
 	g.state.Store(next)
-	g.tell(gone)
-	g.tell(come)
+	tell(g.options.Changed, gone)
+	tell(g.options.Changed, changed)
+	tell(g.options.Came, come)
 	g.expire()
 	return err
 }
@@ -140,9 +146,9 @@ func (s *Settings) rights(roles []string, key string, local bool) string {
 	return s.Rights(roles, key, local)
 }
 
-func (g *Gate) tell(changed map[string]*identity.Principal) {
-	if len(changed) > 0 && g.options.Changed != nil {
-		g.options.Changed(changed)
+func tell(who func(map[string]*identity.Principal), news map[string]*identity.Principal) {
+	if len(news) > 0 && who != nil {
+		who(news)
 	}
 }
 
@@ -161,7 +167,7 @@ func (g *Gate) expire() {
 	}
 	expired, next := keys.expiring(g.checked, now)
 	g.checked = now
-	g.tell(expired)
+	tell(g.options.Changed, expired)
 	if !next.IsZero() {
 		g.timer = time.AfterFunc(min(next.Sub(now), expiryStep), func() {
 			g.mu.Lock()

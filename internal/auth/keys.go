@@ -89,10 +89,10 @@ func slugs(names []string) []string {
 	return out
 }
 
-// changedTo says who is gone in next, and which principals have come, or are others. A key of the same name with another sum is
-// both: somebody else, who may not go on with what the first one had.
-func (s *keySet) changedTo(next *keySet) (gone, come map[string]*identity.Principal) {
-	gone, come = map[string]*identity.Principal{}, map[string]*identity.Principal{}
+// changedTo says who is gone in next, which principals are others, and which have come. A key of the same name with another sum has
+// gone and come: somebody else, who may not go on with what the first one had.
+func (s *keySet) changedTo(next *keySet) (gone, changed, come map[string]*identity.Principal) {
+	gone, changed, come = map[string]*identity.Principal{}, map[string]*identity.Principal{}, map[string]*identity.Principal{}
 	before, after := s.byID(), next.byID()
 	for id, e := range before {
 		if now := after[id]; now == nil || now.sum != e.sum {
@@ -100,11 +100,14 @@ func (s *keySet) changedTo(next *keySet) (gone, come map[string]*identity.Princi
 		}
 	}
 	for id, e := range after {
-		if was := before[id]; was == nil || was.sum != e.sum || was.who != e.who {
+		switch was := before[id]; {
+		case was == nil || was.sum != e.sum:
 			come[id] = e.who
+		case was.who != e.who:
+			changed[id] = e.who
 		}
 	}
-	return gone, come
+	return gone, changed, come
 }
 
 // same compares principals of one id.

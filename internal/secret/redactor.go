@@ -30,7 +30,8 @@ type Redactor struct {
 	added  []string            // by Add, oldest first
 }
 
-// Replace makes values all that is secret of what that group has said; what it said before is forgotten.
+// Replace makes values all that is secret of what that group has said; what it said before is forgotten,
+// with no values the group too.
 func (r *Redactor) Replace(group string, values ...string) {
 	if r == nil {
 		return
@@ -40,7 +41,11 @@ func (r *Redactor) Replace(group string, values ...string) {
 	if r.groups == nil {
 		r.groups = map[string][]string{}
 	}
-	r.groups[group] = append([]string(nil), values...)
+	if len(values) == 0 {
+		delete(r.groups, group)
+	} else {
+		r.groups[group] = append([]string(nil), values...)
+	}
 	r.build()
 }
 

@@ -1,0 +1,62 @@
+package pool
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// revokeLogins ends the logins of who is nobody any more: what they are worth, others may have taken with the key that was revoked. Who
+// comes under the same name later finds nothing of them.
+func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
+	keys := slices.Clone(m.Kept)
+	for key := range s.logins {
+		if key.Lane != "" && m.Who[key.Lane] {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b message.LoginKey) int {
+		return cmp.Or(cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.Lane, b.Lane))
+	})
+	for _, key := range slices.Compact(keys) {
+		entry := s.entry(key.Entry)
+		if entry == nil || !entry.LogsIn() || s.fault != "" || s.revoking[key] {
+			continue
+		}
+		s.revoking[key] = true
+		out = append(out, kernel.Act(revokeLogin{key, *entry}))
+	}
+	return out
+}
+
+// revokeLogin has the actor of a login end it, and waits for that elsewhere.
+func (p *pool) revokeLogin(self kernel.Self, a revokeLogin) {
+	reply := make(chan message.LoginFinished, 1)
+	p.toLogin(self, toLogin{login: a.login, entry: a.entry, msg: message.EndLogin{Reply: reply}})
+	self.Go(func(ctx context.Context) any {
+		select { // the actor answers when its request is over, which has a bound, or when it is gone
+		case m := <-reply:
+			return loginRevoked{a.login, m.Err}
+		case <-ctx.Done():
+			return nil
+		}
+	})
+}
+
+// loginRevoked: the actor is not needed any more.
+func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effect {
+	over := s.revoking[m.login]
+	delete(s.revoking, m.login)
+	if m.err != nil {
+		out = append(out, kernel.Log(slog.LevelWarn, "a login was given up, but its authorization server did not hear of it",
+			"who", m.login.Lane, "entry", m.login.Entry, "err", m.err))
+	}
+	if !over { // somebody of that name logs in there already
+		return out
+	}
+	return s.letGo(m.login, out)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/audit"
+	"goblin-actor/internal/gatetest"
+)
+
+// What happens at the door is in the audit log: who was turned away, of a flood no more than a few lines, and which keys have come and gone, by
+// their names.
+func TestTheAuditLogKnowsTheDoor(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, value := range map[string]string{"XDG_RUNTIME_DIR": gatetest.ShortDir(t), "XDG_STATE_HOME": dir, "GOBLIN_CONFIG": "", "GOBLIN_KEY": ""} {
+		t.Setenv(name, value)
+	}
+	path, log := filepath.Join(dir, "goblin.yaml"), filepath.Join(dir, "audit.jsonl")
+	if err := os.WriteFile(path, []byte("listen: 127.0.0.1:0\nauth: {keys: keys.yaml}\naudit: {file: audit.jsonl}\nlog: {level: error}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key := func(args ...string) string {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var out, errOut bytes.Buffer
+		if code := run(ctx, append([]string{"key"}, args...), strings.NewReader(""), &out, &errOut); code != 0 {
+			t.Fatalf("key %v: exit code %d, %s", args, code, errOut.String())
+		}
+		return strings.TrimSpace(out.String())
+	}
+	first := key("new", "ci", "--config", path)
+	gateway := startPlanted(t, path)
+	post := func(key string) int {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, gateway.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer " + key}}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+	for i := range 2000 {
+		if status := post("gbl_stolen"); status != 401 && status != 429 {
+			t.Fatalf("request %d: %d", i, status)
+		}
+	}
+	holds := func(want string) {
+		t.Helper()
+		gatetest.WaitFor(t, want, func() (bool, string) {
+			lines := doorLines(t, log)
+			return slices.Contains(lines, want), strings.Join(lines, "\n")
+		})
+	}
+	late := key("new", "late", "--config", path)
+	holds("key key:late new")
+	key("revoke", "ci", "--config", path)
+	holds("key key:ci revoked")
+	gateway.stop(t)
+	lines := doorLines(t, log)
+	if n := len(slices.DeleteFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "denied") })); n == 0 || n > 2 {
+		t.Errorf("2000 refusals are %d lines", n)
+	}
+	raw, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{first, late, "gbl_stolen"} {
+		if bytes.Contains(raw, []byte(secret)) {
+			t.Error("the log tells a key")
+		}
+	}
+}
+
+// doorLines are the lines about the door: event, who, outcome.
+func doorLines(t *testing.T, path string) (lines []string) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range bytes.Lines(raw) {
+		line, err := audit.ParseLine(bytes.TrimSuffix(text, []byte("\n")))
+		if err != nil { // it is being written
+			continue
+		}
+		if line.Event == audit.EventDenied || line.Event == audit.EventKey {
+			lines = append(lines, strings.Join(strings.Fields(line.Event+" "+line.Who+" "+line.Outcome), " "))
+		}
+	}
+	return lines
+}
