@@ -129,7 +129,7 @@ func unreachableHint(err error) string {
 		return "name it as its certificate does: --connect https://NAME:PORT"
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "a certificate of one's own, or its authority, is believed by this machine's list, on Linux also by SSL_CERT_FILE=FILE"
+		return "have the system trust the certificate or its authority; on Linux SSL_CERT_FILE=FILE does"
 	}
 	if strings.Contains(err.Error(), "speaks HTTPS") { // the gateway's own answer
 		return "name it as its certificate does: --connect https://NAME:PORT, or GOBLIN_CONNECT"
