@@ -103,6 +103,8 @@ the file that the configuration names, and the older ones it was rotated into; n
 	flags.BoolVarP(&follow, "follow", "f", false, "go on with what comes, until interrupted")
 	flags.IntVarP(&last, "lines", "n", 20, "the last so many lines")
 	out.add(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("server", completeServers(new(string))) // there are such flags
+	_ = cmd.RegisterFlagCompletionFunc("who", completeWho(&configFlag))
 	return cmd
 }
 

@@ -150,8 +150,8 @@ func (v *auditVerifier) tell(out io.Writer, r *audit.Report) error {
 	}
 	if r.Fault != nil {
 		hint := "nothing of it can be relied on"
-		if r.Lines > 0 {
-			hint = fmt.Sprintf("the %d lines before it, up to n=%d of %s, are as they were written", r.Lines, r.Last, r.LastTime.Local().Format(time.DateTime))
+		if r.Signed > 0 { // a line after that may have been changed together with those that follow it, up to the fault
+			hint = fmt.Sprintf("up to n=%d, the last signature before that, it is what was written", r.Signed)
 		}
 		return &exitError{exitFailed, fmt.Errorf("%s", oneLine(r.Fault.String(), 0)), hint}
 	}

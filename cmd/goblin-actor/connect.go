@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"os"
@@ -114,12 +116,25 @@ func failed(err error) error {
 	}
 	switch {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, context.DeadlineExceeded):
-		return &exitError{exitUnreachable, err,
-			startHint(os.Getenv) + "\nname another with --connect ADDR, or give --config FILE to start one for this command"}
+		return &exitError{exitUnreachable, err, unreachableHint(err)}
 	case errors.Is(err, client.ErrSessionLost):
 		return &exitError{exitFailed, err, "try again"}
 	}
 	return err
+}
+
+// unreachableHint is what one can do about a gateway that cannot be talked to. One that wants TLS otherwise than it was asked is there.
+func unreachableHint(err error) string {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "name it as its certificate does: --connect https://NAME:PORT"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "have the system trust the certificate or its authority; on Linux SSL_CERT_FILE=FILE does"
+	}
+	if strings.Contains(err.Error(), "speaks HTTPS") { // the gateway's own answer
+		return "name it as its certificate does: --connect https://NAME:PORT, or GOBLIN_CONNECT"
+	}
+	return startHint(os.Getenv) + "\nname another with --connect ADDR, or give --config FILE to start one for this command"
 }
 
 // pagesOf names the pages a server wants visited before it carries out the call, each in a line; "" = it wants none.

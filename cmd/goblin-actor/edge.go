@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -127,6 +128,9 @@ func (e *edge) loadPair(cfg *config.Config) error {
 	key := cfg.Beside(cfg.TLS.Key)
 	pair, err := tls.LoadX509KeyPair(cfg.Beside(cfg.TLS.Cert), key)
 	if err != nil {
+		if strings.HasPrefix(err.Error(), "tls: ") {
+			return err
+		}
 		return fmt.Errorf("tls: %w", err)
 	}
 	if leaf := pair.Leaf; leaf != nil && time.Now().After(leaf.NotAfter) {

@@ -16,6 +16,7 @@ import (
 
 	"goblin-actor/internal/auth"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
 	"goblin-actor/internal/secret"
 	"goblin-actor/protocol"
 )
@@ -97,6 +98,8 @@ Authorization: Bearer KEY; goblin-actor itself takes it from --key-file or $GOBL
 	cmd.Flags().StringArrayVar(&k.Projects, "project", nil, "a project, besides which it sees nothing (may be given several times)")
 	cmd.Flags().StringVar(&expires, "expires", "", "when it ends (default: never)")
 	of.add(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&of.config)) // there are such flags
+	_ = cmd.RegisterFlagCompletionFunc("project", completeProjects(&of.config))
 	return cmd
 }
 
@@ -134,8 +137,12 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	if file.lacking {
 		fmt.Fprintf(errOut, "wrote %s; to have clients asked for a key, add to the configuration:\n\n  auth: {keys: keys.yaml}\n\n", clean(file.path))
 	}
-	if file.cfg != nil && len(k.Roles) > 0 && !file.cfg.Policy.Present {
+	switch {
+	case file.cfg == nil:
+	case len(k.Roles) > 0 && !file.cfg.Policy.Present:
 		fmt.Fprintln(errOut, "there is no section policy in the configuration: as long as there is none, every key may do everything")
+	case file.cfg.Policy.Present && policy.Compile(file.cfg.Policy).Rights(k.Roles, k.Name, false) == policy.Nobody:
+		fmt.Fprintf(errOut, "%s has no role of policy.roles, so it sees nothing: name it under policy.bind, or make it with --role\n", k.Name)
 	}
 	return nil
 }
@@ -279,6 +286,8 @@ func newKeyRevoke() *cobra.Command {
 		Use:   "revoke NAME",
 		Short: "Revoke a key: whoever has it is nobody any more, open sessions and streams included",
 		Args:  takes(1, 1, "the name of a key"),
+
+		ValidArgsFunction: completeKeys(&of),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := of.find()
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
+	"goblin-actor/internal/status"
 )
 
 func newPolicyExplain() *cobra.Command {
@@ -64,6 +65,11 @@ Arguments may follow as they would in a call; roles do not look at them. The exi
 	cmd.Flags().StringVar(&as, "as", "", "local, or the name of an API key")
 	cmd.Flags().StringSliceVar(&roles, "role", nil, "a role besides those that WHO has; may be repeated")
 	projectFlag(cmd, &project)
+	cmd.ValidArgsFunction = completeItems(func(i *status.Items) []status.Item {
+		return slices.Concat(i.Tools, i.Prompts, i.Resources, i.Templates)
+	})
+	_ = cmd.RegisterFlagCompletionFunc("as", completeWho(&flags.config)) // there are such flags
+	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&flags.config))
 	return cmd
 }
 

@@ -80,6 +80,7 @@ var mayImport = map[string][]string{
 	"tests/rows":        {"*"},
 	"tests/attacks":     {"*"},
 	"tests/logins":      {"*"},
+	"tests/team":        {"*"},
 }
 
 // actorMayImport is what the room of any actor may import.

@@ -25,7 +25,8 @@ type Report struct {
 	Last     uint64 // of the last
 	LastTime time.Time
 	Key      string // public, of the signatures
-	Unsigned uint64 // lines after the last signature
+	Signed   uint64 // number of the last line with a good signature: that far a log with a fault is what was written; 0 = none
+	Unsigned uint64 // lines after it
 	Dropped  uint64 // records that the log says it has not
 	Notes    []Finding
 	Fault    *Finding // what is wrong, and where it begins; nil = nothing is
@@ -221,7 +222,7 @@ func (v *verifier) count(line *Line) {
 	v.Last, v.LastTime = line.N, line.Time
 	v.Unsigned++
 	if line.Signed() {
-		v.Unsigned = 0
+		v.Signed, v.Unsigned = line.N, 0
 	}
 }
 

@@ -1,0 +1,258 @@
+package team
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"goblin-actor/internal/authtest"
+	"goblin-actor/internal/gatetest"
+)
+
+// Two people with keys and roles over TLS; a server behind a login whose token is renewed in the middle of a call; a stolen session id; a key that
+// is revoked under load; and the audit log, which tells of all that and is what was written.
+func TestTheWholeFlow(t *testing.T) {
+	p := newPlace(t, authtest.Faults{Life: 4 * time.Second})
+	adaKey, benKey := p.run("key", "new", "ada"), p.run("key", "new", "ben", "--role", "reader", "--expires", "90d")
+	p.serve()
+	ada, ben, thief := p.person(adaKey), p.person(benKey), p.person(benKey)
+	ada.begin()
+	thief.begin()
+	ben.modern = true
+
+	p.loginAtHosted(ada)
+	p.roles(ada, ben)
+	p.renewedInACall(ada, ben)
+	p.stolenSession(ada, thief)
+	answered := p.revokedUnderLoad(ada, ben, thief)
+
+	p.story(answered)
+	if got := p.run("audit", "verify"); !strings.HasPrefix(got, "ok: ") {
+		t.Errorf("audit verify: %s", got)
+	}
+	if err := p.gate.End(); err != nil {
+		t.Errorf("the gateway ends with %v\n%s", err, p.gate.Log)
+	}
+	if got := p.run("audit", "verify"); !strings.HasPrefix(got, "ok: ") || strings.Contains(got, "not signed") {
+		t.Errorf("audit verify after the end: %s", got)
+	}
+}
+
+// The hosted server wants a login; an operator logs in, once for all, and it is there for who has a key, and for nobody else.
+func (p *place) loginAtHosted(ada *person) {
+	p.t.Helper()
+	p.state("needs-login")
+	p.logIn()
+	p.state("ready")
+	gatetest.WaitFor(p.t, "the tools of all servers", func() (bool, string) {
+		names := ada.tools()
+		for _, want := range []string{"clock_now", "hosted_echo", "notes_add_note"} {
+			if !slices.Contains(names, want) {
+				return false, fmt.Sprint(names)
+			}
+		}
+		return true, ""
+	})
+	ada.says("hosted_echo", `{"text":"first"}`, "echo first")
+	nobody := p.person("")
+	a, err := nobody.send(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, nil)
+	if err != nil || a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") == "" {
+		p.t.Fatalf("nobody gets %v, %v", a, err)
+	}
+	if runtime.GOOS == "linux" { // where SSL_CERT_FILE counts
+		p.write("ada.key", []byte(ada.key))
+		port := p.gate.Base[strings.LastIndexByte(p.gate.Base, ':'):]
+		if got := p.run("list", "tools", "--connect", "https://localhost"+port, "--key-file", "ada.key"); !strings.Contains(got, "hosted_echo") {
+			p.t.Errorf("list tools shows %s", got)
+		}
+	}
+}
+
+// What no role permits is not there: neither in lists, nor when it is called.
+func (p *place) roles(ada, ben *person) {
+	p.t.Helper()
+	both := []string{"clock_now", "clock_wait", "hosted_echo", "hosted_slow", "notes_search_notes"}
+	for who, want := range map[*person][]string{
+		ada: slices.Sorted(slices.Values(append([]string{"notes_add_note", "notes_edit_note"}, both...))),
+		ben: both,
+	} {
+		if got := slices.Sorted(slices.Values(who.tools())); !slices.Equal(got, want) {
+			p.t.Errorf("somebody sees %v, want %v", got, want)
+		}
+	}
+	ada.says("notes_add_note", `{"title":"plan","text":"none"}`, "note:///plan")
+	hidden, a, err := ben.call("notes_add_note", `{"title":"no","text":"no"}`)
+	if err != nil || hidden == nil || hidden.Error == nil {
+		p.t.Fatalf("ben adds a note: %v, %v", a, err)
+	}
+	missing, _, err := ben.call("notes_no_such_note", `{}`)
+	if err != nil || missing == nil || missing.Error == nil {
+		p.t.Fatalf("ben calls what is not there: %v", err)
+	}
+	if got, want := hidden.Error.Message, strings.ReplaceAll(missing.Error.Message, "notes_no_such_note", "notes_add_note"); got != want || hidden.Error.Code != missing.Error.Code {
+		p.t.Errorf("what ben may not use says %q, what is not there would say %q", got, want)
+	}
+}
+
+// A call runs for longer than its access token lives. Others go on meanwhile, over a token that is renewed ahead of time and one that is
+// renewed because the server suddenly refuses it.
+func (p *place) renewedInACall(ada, ben *person) {
+	p.t.Helper()
+	slow := make(chan *answer, 1)
+	go func() {
+		_, a, err := ada.call("hosted_slow", `{"text":"slow"}`)
+		if err != nil {
+			p.t.Errorf("the slow call: %v", err)
+		}
+		slow <- a
+	}()
+	<-p.hosted.begun
+	before, tokens := p.issuer.Refreshes(), len(p.server.Served())
+	gatetest.WaitFor(p.t, "the token to be renewed twice", func() (bool, string) {
+		ada.says("hosted_echo", `{"text":"of ada"}`, "echo of ada")
+		ben.says("hosted_echo", `{"text":"of ben"}`, "echo of ben")
+		return p.issuer.Refreshes() >= before+2, fmt.Sprint(p.issuer.Refreshes())
+	})
+	p.issuer.Revoke(false)
+	ada.says("hosted_echo", `{"text":"at once"}`, "echo at once")
+	used := map[string]bool{}
+	for _, token := range p.server.Served()[tokens:] {
+		used[token] = true
+	}
+	if len(used) < 3 {
+		p.t.Errorf("%d tokens were used in the middle of the call, want three", len(used))
+	}
+	p.hosted.release <- struct{}{}
+	if a := <-slow; a == nil || strings.Count(a.body, "notifications/progress") != 2 || !strings.Contains(a.body, "echo slow") {
+		p.t.Errorf("the call in the middle of which the token was renewed got %+v", a)
+	}
+}
+
+// Whoever has another's session id, but not his key, has nothing: it is answered like one that was never given out, and goes on.
+func (p *place) stolenSession(ada, thief *person) {
+	p.t.Helper()
+	own := thief.session
+	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+		body := ""
+		if method == http.MethodPost {
+			body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock_now","arguments":{}}}`
+		}
+		thief.session = ada.session
+		stolen, err := thief.send(method, body, nil)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		thief.session = strings.Repeat("0", len(ada.session))
+		unknown, err := thief.send(method, body, nil)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if stolen.status != http.StatusNotFound || stolen.status != unknown.status || stolen.body != unknown.body {
+			p.t.Errorf("%s with a stolen session id: %d %s; with one that is not there: %d %s", method, stolen.status, stolen.body, unknown.status, unknown.body)
+		}
+	}
+	thief.session = own
+	thief.says("clock_now", `{}`, "text")
+	ada.says("clock_now", `{}`, "text")
+}
+
+// revokedUnderLoad revokes ben's key while he and ada call as fast as they can, and returns how many of ada's calls were answered. Each request gets
+// one answer, which is its own; none of ada's fails.
+func (p *place) revokedUnderLoad(ada, ben, benOnStreams *person) (answered int64) {
+	p.t.Helper()
+	l := &load{t: p.t, stop: make(chan struct{})}
+	stream := make(chan error, 1)
+	go func() {
+		_, err := benOnStreams.send(http.MethodGet, "", nil) // until the stream ends
+		stream <- err
+	}()
+	for i := range 4 {
+		l.Go(func() { l.worker(ada, fmt.Sprintf("ada %d", i), &l.ada, nil) })
+		l.Go(func() { l.worker(ben, fmt.Sprintf("ben %d", i), &l.ben, &l.refused) })
+		l.Go(func() { l.wait(ben) })
+		l.Go(func() { l.wait(benOnStreams) })
+	}
+	gatetest.WaitFor(p.t, "the load", func() (bool, string) {
+		s, err := gatetest.Snapshot(p.t.Context(), p.dir)
+		if err != nil {
+			return false, err.Error()
+		}
+		waiting := 0
+		for _, c := range s.Calls {
+			if c.Item == "wait" && c.State == "written" {
+				waiting++
+			}
+		}
+		return waiting == 8 && l.ada.Load() > 100 && l.ben.Load() > 100, fmt.Sprint(waiting, l.ada.Load(), l.ben.Load())
+	})
+	p.run("key", "revoke", "ben")
+	gatetest.WaitFor(p.t, "each of ben's workers to be refused", func() (bool, string) { return l.refused.Load() == 4, fmt.Sprint(l.refused.Load()) })
+	after := l.ada.Load()
+	gatetest.WaitFor(p.t, "ada to go on", func() (bool, string) { return l.ada.Load() > after+100, fmt.Sprint(l.ada.Load()) })
+	close(l.stop)
+	l.Wait()
+	if err := <-stream; err != nil {
+		p.t.Errorf("the stream of the revoked key: %v", err)
+	}
+	if n := l.ended.Load(); n != 8 {
+		p.t.Errorf("%d of 8 calls that ran when their key was revoked have ended with one error", n)
+	}
+	return l.ada.Load()
+}
+
+// load counts what becomes of calls.
+type load struct {
+	sync.WaitGroup
+	t    *testing.T
+	stop chan struct{}
+
+	ada, ben atomic.Int64 // answers with the text that was asked for
+	refused  atomic.Int64 // workers that were let in no more
+	ended    atomic.Int64 // long calls that were ended by the revocation
+}
+
+// worker calls until it is told to stop or, where refused may be, until it is not let in.
+func (l *load) worker(who *person, name string, good, refused *atomic.Int64) {
+	for i := 0; ; i++ {
+		select {
+		case <-l.stop:
+			return
+		default:
+		}
+		text := fmt.Sprintf("%s %d", name, i)
+		m, a, err := who.call("hosted_echo", fmt.Sprintf(`{"text":"%s"}`, text))
+		switch {
+		case err != nil:
+			l.t.Errorf("%s: %v", text, err)
+			return
+		case m != nil && strings.Contains(string(m.Result), "echo "+text+`"`):
+			good.Add(1)
+		case refused != nil && m == nil:
+			refused.Add(1)
+			return
+		case refused != nil && m.Error != nil: // it ran when the key was revoked
+		default:
+			l.t.Errorf("%s: %s", text, a.body)
+			return
+		}
+	}
+}
+
+// wait calls something that takes far longer than the test.
+func (l *load) wait(who *person) {
+	m, a, err := who.call("clock_wait", `{"seconds":600}`)
+	switch {
+	case err != nil:
+		l.t.Errorf("a long call: %v", err)
+	case m == nil || m.Error == nil:
+		l.t.Errorf("a long call: %d %s, want an error of its own", a.status, a.body)
+	default:
+		l.ended.Add(1)
+	}
+}
