@@ -25,6 +25,19 @@ func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
+// goneWith notes who is nobody any more with the changes of that number. A later change may give the id to somebody else before an actor hears of
+// this one.
+func goneWith(before map[string]uint64, changed map[string]*identity.Principal, epoch uint64) map[string]uint64 {
+	gone := make(map[string]uint64, len(before)+len(changed))
+	maps.Copy(gone, before)
+	for id, who := range changed {
+		if who == nil {
+			gone[id] = epoch
+		}
+	}
+	return gone
+}
+
 // principals tells everybody who holds something for principals what has become of them. Clients that wait for room are settled when they get
 // it.
 func (s *state) principals(m message.Principals, out []kernel.Effect) []kernel.Effect {
@@ -89,9 +102,9 @@ func (g *Gateway) principals(changed map[string]*identity.Principal) {
 		newest := make(map[string]*identity.Principal, len(e.Newest)+len(changed))
 		maps.Copy(newest, e.Newest)
 		maps.Copy(newest, changed)
-		e.Newest, e.Epoch = newest, e.Epoch+1
+		e.Newest, e.Gone, e.Epoch = newest, goneWith(e.Gone, changed, e.Epoch+1), e.Epoch+1
 	})
-	g.self.Tell(message.Principals{Newest: e.Newest, Epoch: e.Epoch})
+	g.self.Tell(message.Principals{Newest: e.Newest, Gone: e.Gone, Epoch: e.Epoch})
 	if gone := nobodyAnyMore(changed); len(gone) > 0 {
 		g.self.Tell(message.EndLogins{Who: gone})
 	}

@@ -302,6 +302,34 @@ func TestARevokedPrincipalEnds(t *testing.T) {
 	w.opens("alice", "/mcp")
 }
 
+// Attack 19: a key is stolen, and its owner gets another one of the same name. Both changes are told so close after each other that nobody hears
+// of the first one alone: what the thief has under way ends all the same.
+func TestAttack19RotatedKey(t *testing.T) {
+	server, _ := slowServer(t)
+	w := serveWeb(t, map[string]*actortest.Server{"one": server}, withAuth)
+	id := w.opens("alice", "/mcp")
+	stream, _ := w.listen("/mcp", by("alice", "Mcp-Session-Id", id)...)
+	listening, _ := w.post("/mcp", modern(9, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true}`), by("alice", modernHeaders("subscriptions/listen", "")...)...)
+	stolen := make(chan reply, 2)
+	go func() { stolen <- w.do("POST", "/mcp", slowCall, by("alice", "Mcp-Session-Id", id)...) }()
+	go func() { stolen <- w.modernly("alice", "tools/call", "{}", `,"name":"one_slow"`) }()
+	w.eventually("the calls reach the server", func() bool { return len(server.Got("tools/call")) == 2 })
+	w.gateway.Principals(map[string]*identity.Principal{"key:alice": w.people.is("alice", func(who *identity.Principal) { who.Credential = 2 })})
+	for range 2 {
+		if got := <-stolen; !strings.Contains(got.body, "UNAUTHENTICATED") {
+			t.Errorf("a call of the thief: %d %s", got.status, got.body)
+		}
+	}
+	for _, s := range []*events{stream, listening} {
+		for e := s.next(); e.ok; e = s.next() {
+		}
+	}
+	if got := w.do("POST", "/mcp", pingFrame, by("alice", "Mcp-Session-Id", id)...); got.status != 404 {
+		t.Errorf("the old session: %d %s", got.status, got.body)
+	}
+	w.lives("alice", w.opens("alice", "/mcp"))
+}
+
 // What a shared server says outside of calls may be about anybody's: where clients are asked who they are nobody is told.
 func TestLogsOutsideCallsAreForNobody(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"a"}, Logging: true}

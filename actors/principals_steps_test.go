@@ -41,6 +41,24 @@ func TestARequestThatCameSlowly(t *testing.T) {
 	if _, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 || refusal.Fault.Name != protocol.Unauthenticated {
 		t.Errorf("who is nobody any more: %+v", refusal)
 	}
+	successor := key("alice", "beta")
+	successor.Credential = 1
+	e.Newest["key:alice"] = successor
+	x.Origin.Who = key("alice", "alpha")
+	if a, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 {
+		t.Errorf("whose name another key has now: %+v", a)
+	}
+}
+
+// Who was nobody for a moment is so for whoever has only his id to go by, although somebody else has it when the change is heard of.
+func TestGoneAndComeInOne(t *testing.T) {
+	changes := message.Principals{Newest: map[string]*identity.Principal{"key:alice": key("alice")}, Epoch: 6,
+		Gone: goneWith(map[string]uint64{"key:bob": 2}, map[string]*identity.Principal{"key:alice": nil, "key:carol": key("carol")}, 5)}
+	for id, want := range map[string][2]bool{"key:alice": {true, false}, "key:bob": {false, false}, "key:carol": {false, false}, "": {false, false}} {
+		if got := [2]bool{changes.Revoked(id, 4), changes.Revoked(id, 5)}; got != want {
+			t.Errorf("%q: gone since 4 and since 5: %v, want %v", id, got, want)
+		}
+	}
 }
 
 // Who is revoked between the door and the gateway's actor gets no session, and who has lost a project none in it.
@@ -85,7 +103,7 @@ func TestAChangeWhileASessionBegins(t *testing.T) {
 	if len(out) != 1 {
 		t.Fatalf("%+v", out)
 	}
-	if m, ok := out[0].Msg.(message.Principals); !ok || !m.Revoked("key:bob") {
+	if m, ok := out[0].Msg.(message.Principals); !ok || !m.Revoked("key:bob", 0) {
 		t.Errorf("%+v", out[0].Msg)
 	}
 }

@@ -15,7 +15,10 @@ func (s *state) principalsChanged(now time.Time, m message.Principals, out []ker
 	s.principals = m
 	for _, seq := range edge.SortedKeys(s.calls) {
 		v := s.calls[seq]
-		if v == nil || !m.Revoked(v.caller.Principal) {
+		if v == nil {
+			continue
+		}
+		if _, known := m.Of(v.who); known {
 			continue
 		}
 		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: message.Revoked.Message}))

@@ -22,6 +22,7 @@ type Entrance struct {
 	Local  *identity.Principal // whoever is not asked who he is; nil = identity.Local
 
 	Newest map[string]*identity.Principal // by id: principals that have changed since the start; nil = it is nobody any more
+	Gone   map[string]uint64              // message.Principals.Gone
 	Epoch  uint64                         // counts these changes
 }
 
@@ -80,12 +81,12 @@ func (e *Entrance) known(who *identity.Principal) (message.Admitted, *message.Re
 	if identity.IDOf(who) == identity.LocalID {
 		return message.Admitted{Who: cmp.Or(e.Local, who), Epoch: e.Epoch}, nil
 	}
-	if newest, changed := e.Newest[who.ID]; changed {
-		if who = newest; who == nil {
-			return message.Admitted{}, &message.Refusal{Status: 401, Fault: message.Revoked}
-		}
+	changes := message.Principals{Newest: e.Newest}
+	newest, ok := changes.Of(who)
+	if !ok {
+		return message.Admitted{}, &message.Refusal{Status: 401, Fault: message.Revoked}
 	}
-	return message.Admitted{Who: who, Epoch: e.Epoch}, nil
+	return message.Admitted{Who: newest, Epoch: e.Epoch}, nil
 }
 
 // AdmitMember decides for a message of a batch, of which path and headers have been admitted.

@@ -10,6 +10,7 @@ import (
 // it, those of one with other rights show it what it may see now. It holds all changes, so that a newer one replaces one that still waits.
 type Principals struct {
 	Newest map[string]*identity.Principal // by id; nil = it is nobody any more. Nobody writes to it
+	Gone   map[string]uint64              // by id: the change by which it was last nobody any more, whoever has the id now. Nobody writes to it
 	Epoch  uint64                         // counts the changes: what was admitted with an older one may not know them
 }
 
@@ -20,10 +21,10 @@ func (Principals) Key() any { return principalsKey{} }
 
 type principalsKey struct{}
 
-// Of is the newest value of a principal; false when it is nobody any more.
+// Of is the newest value of a principal; false when it is nobody any more, also where somebody else has its id now: a key's name has a new key.
 func (p *Principals) Of(who *identity.Principal) (*identity.Principal, bool) {
 	if newest, changed := p.Newest[identity.IDOf(who)]; changed {
-		return newest, newest != nil
+		return newest, newest != nil && identity.Same(newest, who)
 	}
 	return who, true
 }
@@ -48,8 +49,8 @@ func (p *Principals) Settle(a *Admitted) *protocol.Fault {
 // Revoked is what is told to who is nobody any more. Nobody writes to it.
 var Revoked = &protocol.Fault{Name: protocol.Unauthenticated, Message: "the credential of this client counts no more"}
 
-// Revoked reports whether who has that id, as PrincipalOf gives it, is nobody any more.
-func (p *Principals) Revoked(id string) bool {
+// Revoked reports whether who had that id, as PrincipalOf gives it, when the change known was the newest is nobody any more.
+func (p *Principals) Revoked(id string, known uint64) bool {
 	newest, changed := p.Newest[id]
-	return changed && newest == nil && id != ""
+	return id != "" && (changed && newest == nil || p.Gone[id] > known)
 }

@@ -217,10 +217,11 @@ func (s *state) clientGone(m message.ClientGone, out []kernel.Effect) []kernel.E
 // principals ends the connections of those who are nobody any more: their calls have been cancelled, and what their credentials opened closes.
 func (s *state) principals(m message.Principals, out []kernel.Effect) []kernel.Effect {
 	for _, sl := range s.slots {
-		if sl.tenant != nil && m.Revoked(sl.tenant.Who) && !sl.leaving {
+		if sl.tenant != nil && m.Revoked(sl.tenant.Who, s.epoch) && !sl.leaving {
 			out = s.dismiss(sl, out)
 		}
 	}
+	s.epoch = m.Epoch
 	return out
 }
 

@@ -14,7 +14,7 @@ import (
 
 // isTheirs reports whether it is the session's principal who asks.
 func (s *state) isTheirs(who *identity.Principal) bool {
-	return identity.IDOf(who) == identity.IDOf(s.who)
+	return identity.Same(who, s.who)
 }
 
 // renew takes a newer value of the session's principal: what it may see from now on, and until when its streams last. What was admitted

@@ -75,6 +75,16 @@ func TestPublicRoutes(t *testing.T) {
 			t.Errorf("a stranger hears %s", body)
 		}
 	}
+	reader, viewer := &identity.Principal{ID: "key:a", Rights: "reader"}, &identity.Principal{ID: "key:b", Rights: "watch", Admin: identity.AdminView}
+	for who, sees := range map[*identity.Principal]bool{nil: false, reader: false, viewer: true} {
+		for _, path := range []string{"/metrics", "/readyz"} {
+			w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+			Public(told{s: ready}, m)(path).ServeHTTP(w, r.WithContext(identity.In(r.Context(), who)))
+			if body := w.Body.String(); (strings.Contains(body, "files") || strings.Contains(body, "broken")) != sees || path == "/metrics" && (w.Code == http.StatusForbidden) == sees {
+				t.Errorf("%s names servers to %+v: %d %s", path, who, w.Code, body)
+			}
+		}
+	}
 	for _, path := range []string{"/statusz", "/debug/pprof/", "/", "/mcp"} {
 		if Public(told{s: ready}, m)(path) != nil {
 			t.Errorf("%s is public", path)

@@ -26,7 +26,7 @@ func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 	routes := map[string]http.Handler{
 		"/healthz": get(healthz),
 		"/readyz":  get(readyz(src, true)),
-		"/metrics": get(metricsPage(src, m)),
+		"/metrics": get(forViewers(metricsPage(src, m))),
 	}
 	return func(path string) http.Handler { return routes[path] }
 }
@@ -74,6 +74,24 @@ func get(next http.HandlerFunc) http.Handler {
 	})
 }
 
+// views reports whether whoever asks may know of all servers, also of those that its roles hide: it looks at what operators look at, or there are
+// no roles.
+func views(r *http.Request) bool {
+	who := identity.From(r.Context())
+	return who != nil && who.Admin >= identity.AdminView
+}
+
+// forViewers lets only those through who may know of all servers.
+func forViewers(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !views(r) {
+			http.Error(w, "this names all servers: it is for roles that say admin: view (or act)", http.StatusForbidden)
+			return
+		}
+		next(w, r)
+	}
+}
+
 // healthz: the process is alive and its listener answers. It asks nobody.
 func healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -89,7 +107,7 @@ type readiness struct {
 }
 
 // readyz: 200 once every eager server is synced, cached, or has failed its first attempt; 503 before that and while draining.
-// On a public listener only who is known hears the names of servers.
+// On a public listener only who may know of all servers hears their names.
 func readyz(src Source, public bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, ok := ask(w, r, src)
@@ -97,7 +115,7 @@ func readyz(src Source, public bool) http.HandlerFunc {
 			return
 		}
 		body := readiness{s.Ready && !s.Draining, s.Draining, s.Waiting, s.Failed}
-		if public && identity.From(r.Context()) == nil {
+		if public && !views(r) {
 			body.Waiting, body.Failed = nil, nil
 		}
 		code := http.StatusOK

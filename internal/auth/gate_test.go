@@ -184,6 +184,9 @@ func TestReload(t *testing.T) {
 	if err := d.Reload(); err != nil || d.told() != "-key:a +key:a" {
 		t.Error("the key of the same name is not somebody else", err)
 	}
+	if identity.Same(who, d.Admit(request("Bearer "+fresh)).Who) {
+		t.Error("whoever had the name before is taken for whoever has it now")
+	}
 	if d.answer(request("Bearer "+fresh)) != "key:a" || d.answer(request("Bearer "+b)) == "key:b" {
 		t.Error("the new file does not count")
 	}

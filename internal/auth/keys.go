@@ -35,6 +35,7 @@ func newKeySet(keys []Key, rights rightsOf, admin func(string) identity.Admin, b
 		who := &identity.Principal{
 			ID: identity.ViaKey + ":" + k.Name, Name: k.Name, Via: identity.ViaKey,
 			Projects: slugs(k.Projects), Expires: k.Expires, Rights: rights(slugs(k.Roles), k.Name, false),
+			Credential: firstOf(&k.Sum),
 		}
 		if admin != nil {
 			who.Admin = admin(who.Rights)
@@ -112,7 +113,7 @@ func (s *keySet) changedTo(next *keySet) (gone, changed, come map[string]*identi
 
 // same compares principals of one id.
 func same(a, b *identity.Principal) bool {
-	return a.Rights == b.Rights && a.Name == b.Name && a.Expires.Equal(b.Expires) && a.Admin == b.Admin &&
+	return identity.Same(a, b) && a.Rights == b.Rights && a.Name == b.Name && a.Expires.Equal(b.Expires) && a.Admin == b.Admin &&
 		(a.Projects == nil) == (b.Projects == nil) && slices.Equal(a.Projects, b.Projects)
 }
 

@@ -29,6 +29,9 @@ type Principal struct {
 	Projects []string  // the only projects it may use; nil = all, and none at all
 	Expires  time.Time // when it is nobody any more; zero = never
 	Admin    Admin     // what it may do on an admin listener
+
+	// Credential tells the credentials of one id apart: whoever has shown another one was somebody else, who had the name before. 0 = there is none.
+	Credential uint64
 }
 
 // Admin is what a principal may do of what operators do.
@@ -54,6 +57,12 @@ func Of(p *Principal) *Principal {
 
 // IDOf is the id of Of(p).
 func IDOf(p *Principal) string { return Of(p).ID }
+
+// Same reports whether two principals are one: they have the same id, and have shown the same credential.
+func Same(a, b *Principal) bool {
+	a, b = Of(a), Of(b)
+	return a.ID == b.ID && a.Credential == b.Credential
+}
 
 // May reports whether the principal may use the project; "" = no project.
 func (p *Principal) May(project string) bool {

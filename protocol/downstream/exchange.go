@@ -65,7 +65,7 @@ type httpExchange struct {
 func (s *Server) newExchange(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) *httpExchange {
 	x := &httpExchange{server: s, conn: c, eventsOnly: !h.accept.admitsJSON()}
 	x.Origin = s.originOf(ctx, c, h, path)
-	x.Began = time.Now() // a long body may have taken its time
+	x.Began = time.Now()
 	x.port = x
 	x.body.budget = s.options.Budget
 	x.queue.limit = s.maxMessage + stream.Slack

@@ -46,3 +46,23 @@ func TestKeptHeaders(t *testing.T) {
 		})
 	}
 }
+
+// Attack 96: nothing of a request's trailers is taken for one of its headers: these were checked before there were any, and a proxy in front of us that takes
+// a header away, or writes it, does so where headers stand.
+func TestAttack96HeaderInTrailers(t *testing.T) {
+	var got Origin
+	handler := handlerFunc{post: func(x *Exchange) { got = x.Origin; echo(x) }}
+	s, address := serve(t, handler, Options{}, testLimits)
+	s.Keep([]string{"X-Token"})
+	for _, declared := range []string{"", "Trailer: X-Token, Mcp-Name\r\n"} {
+		client := dial(t, address)
+		client.send(fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\nTransfer-Encoding: chunked\r\n%s\r\n%x\r\n%s\r\n0\r\nX-Token: a\r\nMcp-Name: b\r\n\r\n",
+			declared, len(ping), ping))
+		if r, body := client.body(); r.StatusCode != http.StatusOK {
+			t.Fatalf("answered %d %.200s", r.StatusCode, body)
+		}
+		if len(got.Kept) != 0 || got.Header.Get("Mcp-Name") != "" {
+			t.Errorf("taken out of trailers: %v %v", got.Kept, got.Header)
+		}
+	}
+}

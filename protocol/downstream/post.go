@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -23,13 +24,13 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, p
 		s.refuse(ctx, c, why)
 		return
 	}
+	x := s.newExchange(ctx, c, h, path) // before the body: what stands in trailers behind it is no header that anybody has checked
 	b, why := s.readBody(ctx, c, s.maxMessage)
 	if why != refusedNothing {
 		s.refuseBody(ctx, c, why)
 		return
 	}
-	x := s.newExchange(ctx, c, h, path)
-	x.body = b
+	x.body, x.Began = b, time.Now() // a long body may have taken its time
 	if answer, status := x.parse(b.bytes); answer != nil {
 		b.release()
 		s.counters.refused[refusedMessage].Add(1)
