@@ -36,7 +36,7 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	@set -euo pipefail; grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
 	  grep -oE '^func Fuzz[A-Za-z0-9_]*' "$$file" | cut -c6- | while read -r target; do \
 	    echo "fuzz $$(dirname "$$file") $$target"; \
-	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$$(dirname "$$file")" </dev/null; \
 	  done; done
 
 bench: build ## bench BENCH (calls, big, list, idle, cells, cold, fanout, faults, growth) against direct and a reverse proxy; report in bench/results

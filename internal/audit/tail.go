@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -105,7 +106,12 @@ func newestOf(path string, f *Filter, n int, found *[]Entry) (enough bool, end P
 	if end.file, err = file.Stat(); err != nil {
 		return false, end, err
 	}
-	at := end.file.Size()
+	enough, end.offset, err = newestIn(file, end.file.Size(), f, n, found)
+	return enough, end, err
+}
+
+// newestIn does that with the bytes of a file; end is where its last whole line ends.
+func newestIn(file io.ReaderAt, at int64, f *Filter, n int, found *[]Entry) (enough bool, end int64, err error) {
 	var rest []byte // what of a line has been read already: its end
 	whole := false  // the last newline has been passed
 	for at > 0 {
@@ -122,7 +128,7 @@ func newestOf(path string, f *Filter, n int, found *[]Entry) (enough bool, end P
 				break
 			}
 			if !whole { // what stands after it is not finished
-				whole, end.offset = true, at+int64(newline)+1
+				whole, end = true, at+int64(newline)+1
 			} else if done := f.add(block[newline+1:], n, found); done {
 				return true, end, nil
 			}

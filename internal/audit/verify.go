@@ -87,7 +87,12 @@ func (v *verifier) read(path string) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	v.file, v.line = filepath.Base(path), 0
+	return v.readFrom(filepath.Base(path), f)
+}
+
+// readFrom reads a file of that name.
+func (v *verifier) readFrom(name string, f io.Reader) error {
+	v.file, v.line = name, 0
 	r := bufio.NewReaderSize(f, maxLine+1)
 	for {
 		raw, err := r.ReadSlice('\n')
