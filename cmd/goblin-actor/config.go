@@ -68,6 +68,9 @@ func checkConfig(cmd *cobra.Command, path string) error {
 	if cfg == nil {
 		return &exitError{code: exitConfig} // all has been said
 	}
+	if err := checkEdgeFiles(cfg); err != nil {
+		return err
+	}
 	ill := ""
 	for _, server := range cfg.Servers {
 		if server.Fault != "" {

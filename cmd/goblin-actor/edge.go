@@ -20,6 +20,8 @@ import (
 	"goblin-actor/internal/policy"
 )
 
+const tlsHint = "tls: {cert: …, key: …} names a certificate and its private key, both PEM"
+
 // edge is what stands between clients and the gateway: who is let in, and the certificate that they see. One goroutine changes it;
 // listeners read it.
 type edge struct {
@@ -42,7 +44,7 @@ func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) 
 	}
 	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Came: e.came, Denied: e.denied})
 	if err := e.loadPair(cfg); err != nil {
-		return nil, &exitError{exitConfig, err, "tls: {cert: …, key: …} names a certificate and its private key, both PEM"}
+		return nil, &exitError{exitConfig, err, tlsHint}
 	}
 	if file, ok := errors.AsType[*auth.FileError](e.configure(cfg)); ok {
 		return nil, &exitError{exitConfig, file, file.Hint}
@@ -118,6 +120,26 @@ func (e *edge) apply(cfg *config.Config) error {
 		e.log.Error("keys or certificate are not taken over: those before stay in force", "err", err)
 	}
 	return err
+}
+
+// checkEdgeFiles says what is wrong with the files beside the configuration without which the gateway does not start. Those that are missing
+// are among the findings of the configuration.
+func checkEdgeFiles(cfg *config.Config) error {
+	if cfg.Auth.On() {
+		if _, err := auth.Load(cfg.Beside(cfg.Auth.Keys)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			hint := ""
+			if file, ok := errors.AsType[*auth.FileError](err); ok {
+				hint = file.Hint
+			}
+			return &exitError{exitConfig, err, hint}
+		}
+	}
+	if cfg.TLS.On() {
+		if _, err := tls.LoadX509KeyPair(cfg.Beside(cfg.TLS.Cert), cfg.Beside(cfg.TLS.Key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &exitError{exitConfig, fmt.Errorf("tls: %w", err), tlsHint}
+		}
+	}
+	return nil
 }
 
 // loadPair reads the certificate and its key; a pair that does not fit changes nothing.

@@ -26,9 +26,12 @@ func (p *place) story(echoes int64) {
 	chapters := []chapter{
 		{"the gateway started", 1, func(l line) bool { return l.Event == "start" }},
 		{"the operator logged in at the hosted server", 1, func(l line) bool { return l.Event == "login" && l.Server == "hosted" }},
-		{"somebody without a key was turned away", 1, func(l line) bool { return l.Event == "denied" && l.Outcome == "UNAUTHENTICATED" && l.Who == "" }},
+		{"a key that counts no more was turned away", 1, func(l line) bool { return l.Event == "denied" && l.Outcome == "UNAUTHENTICATED" && l.Who == "" }},
 		{"ada added a note", 1, call("ada", "add_note")},
 		{"ben was not permitted to", 1, call("ben", "add_note", "POLICY_DENIED")},
+		{"ben tried ada's session", 1, func(l line) bool {
+			return l.Event == "denied" && l.Who == "key:ben" && l.Outcome == "SESSION_OF_ANOTHER"
+		}},
 		{"the slow call ended well", 1, call("ada", "slow")},
 		{"the key of ben was revoked", 1, func(l line) bool { return l.Event == "key" && l.Who == "key:ben" }},
 		{"the calls of ben ended with his key", 8, call("ben", "wait", "")},
