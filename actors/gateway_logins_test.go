@@ -408,3 +408,28 @@ func TestLaneWithoutTheCatalogsLogin(t *testing.T) {
 		t.Errorf("without: %s", got)
 	}
 }
+
+// A server that somebody's roles keep from him is not there for him to log in at either: he gets what he gets for one that is not configured.
+func TestAttack44LoginAtAHiddenServer(t *testing.T) {
+	s := newState(&config.Config{
+		Servers: []config.Server{{Name: "files"}, {Name: "vault"}},
+		Policy:  config.Policy{Present: true, Roles: []config.Role{{Name: "reader", Servers: []string{"files"}}, {Name: "boss", Servers: []string{"files"}, Admin: "act"}}},
+	}, kernel.Reference{})
+	refs := children(t, 2)
+	s.pools["files"], s.pools["vault"] = refs[0], refs[1]
+	for _, c := range []struct {
+		rights, server string
+		admin          identity.Admin
+		there          bool
+	}{
+		{"reader", "files", identity.AdminNone, true}, {"reader", "vault", identity.AdminNone, false}, {"reader", "gone", identity.AdminNone, false},
+		{"-", "files", identity.AdminNone, false}, {"boss", "vault", identity.AdminAct, true},
+	} {
+		who := &identity.Principal{ID: "key:a", Via: identity.ViaKey, Rights: c.rights, Admin: c.admin}
+		want := message.WantLogin{Entry: c.server, Who: who, Begin: &message.BeginLogin{Reply: make(chan message.LoginStarted, 1)}}
+		out := step(s, time.Now(), want, nil)
+		if _, refused := out[0].Act.(abandonLogin); len(out) != 1 || refused == c.there {
+			t.Errorf("%s at %s: %+v", c.rights, c.server, out)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
 	"goblin-actor/internal/audit"
+	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
 )
@@ -94,16 +95,23 @@ var _ login.Gateway = (*Gateway)(nil)
 // ofLogins passes on what is about a login of an entry of mcpServers.
 func (s *state) ofLogins(entry string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {
 	for _, server := range s.config.Servers {
-		if server.Name == entry && len(server.Members) == 0 {
-			return s.toPool(server.Name, m, out)
+		named := server.Name == entry && len(server.Members) == 0
+		if named = named || slices.ContainsFunc(server.Members, func(member config.Server) bool { return member.Name == entry }); !named {
+			continue
 		}
-		for _, member := range server.Members {
-			if member.Name == entry {
-				return s.toPool(server.Name, m, out)
-			}
+		if want, is := m.(message.WantLogin); is && !s.isThere(server.Name, want.Who) {
+			break
 		}
+		return s.toPool(server.Name, m, out)
 	}
 	return append(out, kernel.Act(abandonLogin{m}))
+}
+
+// isThere reports whether a server is one that there is for whoever asks: it is nobody's to log in at what his roles keep from him, nor to learn
+// that it is there.
+func (s *state) isThere(server string, who *identity.Principal) bool {
+	who = identity.Of(who)
+	return who.Operates() || s.policy.Covers(who.Rights, server)
 }
 
 func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {

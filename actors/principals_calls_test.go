@@ -66,6 +66,25 @@ func TestAttack35RequestStateOfAnother(t *testing.T) {
 	}
 }
 
+// Attack 41: a call asks something, and before the answer comes, who has made it loses the right to.
+func TestAttack41DemotedWithAParkedCall(t *testing.T) {
+	w := serveWeb(t, map[string]*actortest.Server{"one": askingOnce(), "two": askingOnce()}, threeProjects)
+	w.people.is("alice", projects("alpha", "beta"))
+	const call, accept = `,"name":"one_ask","arguments":{"a":1}`, `,"inputResponses":{"q1":{"action":"accept","content":{}}}`
+	first := parseModern(t, w.modernly("alice", "tools/call", allCapabilities, call).body)
+	if first.Result.RequestState == "" {
+		t.Fatalf("%+v", first)
+	}
+	w.changed(w.people.is("alice", projects("beta")))
+	if got := w.modernly("alice", "tools/call", allCapabilities, fmt.Sprintf(`%s%s,"requestState":%q`, call, accept, first.Result.RequestState)); !strings.Contains(got.body, "Tool not found: one_ask") {
+		t.Errorf("it goes on: %s", got.body)
+	}
+	w.changed(w.people.is("alice", projects("alpha")))
+	if got := parseModern(t, w.modernly("alice", "tools/call", allCapabilities, fmt.Sprintf(`%s%s,"requestState":%q`, call, accept, first.Result.RequestState)).body); got.Result.ResultType != "complete" {
+		t.Errorf("with other rights that show it: %+v", got)
+	}
+}
+
 // A state goes with the request that it was given for, and with no other.
 func TestAttack36RequestStateWithOtherArguments(t *testing.T) {
 	server := relaying()

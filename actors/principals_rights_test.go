@@ -316,8 +316,13 @@ func TestAttack19RotatedKey(t *testing.T) {
 	w.eventually("the calls reach the server", func() bool { return len(server.Got("tools/call")) == 2 })
 	w.gateway.Principals(map[string]*identity.Principal{"key:alice": w.people.is("alice", func(who *identity.Principal) { who.Credential = 2 })})
 	for range 2 {
-		if got := <-stolen; !strings.Contains(got.body, "UNAUTHENTICATED") {
-			t.Errorf("a call of the thief: %d %s", got.status, got.body)
+		select {
+		case got := <-stolen:
+			if !strings.Contains(got.body, "UNAUTHENTICATED") {
+				t.Errorf("a call of the thief: %d %s", got.status, got.body)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("a call of the thief goes on")
 		}
 	}
 	for _, s := range []*events{stream, listening} {

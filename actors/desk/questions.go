@@ -83,8 +83,9 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 }
 
 // comeBack attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets
-// the same outcome; a question is answered once.
-func (s *state) comeBack(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
+// the same outcome; a question is answered once. gone is why what it calls is not there, nil = it is: that ends nothing, unless who calls
+// has other rights than before, which do not show it.
+func (s *state) comeBack(now time.Time, m message.Visit, gone *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	x, state := m.Exchange, m.State
 	caller := s.callerOf(m)
 	digest := digestOf(&x.Frame, &x.Params)
@@ -97,6 +98,9 @@ func (s *state) comeBack(now time.Time, m message.Visit, out []kernel.Effect) []
 	}
 	if v.digest != digest || v.caller.Principal != caller.Principal || v.caller.View.Project != caller.View.Project {
 		return s.refused(m, badStateFault(), out)
+	}
+	if gone != nil && v.caller.View != caller.View {
+		return s.refused(m, gone, out)
 	}
 	v.exchanges = append(v.exchanges, x)
 	v.ID = x.Frame.IDBytes()

@@ -61,7 +61,7 @@ func (s *state) retry(now time.Time, m message.Visit, view *catalog.View, out []
 			return append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: fault}))
 		}
 	}
-	return s.comeBack(now, m, out)
+	return s.comeBack(now, m, fault, out)
 }
 
 // callItem looks up what the request names, and hands the call to the pool of its server.

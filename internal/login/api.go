@@ -62,6 +62,9 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 	case "begin":
 		var wish Wish
 		if err = json.NewDecoder(r.Body).Decode(&wish); err == nil {
+			err = wish.check()
+		}
+		if err == nil {
 			wish.Who = who
 			v, err = p.to().BeginLogin(ctx, wish)
 		}
@@ -88,6 +91,8 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 	refused := &Refused{Message: err.Error(), Hint: hintOf(err), Pending: errors.Is(err, context.DeadlineExceeded)}
 	status := http.StatusBadGateway
 	switch {
+	case errors.Is(err, ErrRedirect):
+		status = http.StatusBadRequest
 	case errors.Is(err, ErrNotYours):
 		status = http.StatusForbidden
 	case errors.Is(err, ErrNoServer):

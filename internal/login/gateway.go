@@ -3,6 +3,8 @@ package login
 import (
 	"context"
 	"errors"
+	"net/netip"
+	"net/url"
 	"time"
 
 	"goblin-actor/internal/identity"
@@ -14,6 +16,9 @@ var (
 	// ErrNoServer is returned when there is no server of the name, or it has no login of ours.
 	ErrNoServer error = &hintedError{"no such server to log in at", "that is one with a url under mcpServers, for which no header Authorization is configured and auth.type is not none"}
 )
+
+// ErrRedirect is returned for a login whose answer would go elsewhere than to the machine of whoever begins it.
+var ErrRedirect error = &hintedError{"the browser has to come back to the machine where the login is begun", "redirect is like http://127.0.0.1:12345/callback"}
 
 // hintedError is an error with what a person can do.
 type hintedError struct{ text, hint string }
@@ -32,6 +37,22 @@ type Wish struct {
 	Device   bool   `json:"device,omitempty"`   // the person has a browser elsewhere
 
 	Who *identity.Principal `json:"-"`
+}
+
+// check says what is wrong with where the browser is to come back to. Whoever begins a login must not be brought the answer of somebody else, whom
+// he has made log in by sending him the URL: the answer stays on the machine whose browser it is.
+func (w *Wish) check() error {
+	u, err := url.Parse(w.Redirect)
+	switch {
+	case w.Redirect == "" && w.Device:
+		return nil
+	case err != nil || u.Scheme != "http" || u.User != nil || u.Fragment != "":
+		return ErrRedirect
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return ErrRedirect
+	}
+	return nil
 }
 
 // Begun is a login under way.

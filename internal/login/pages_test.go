@@ -282,6 +282,29 @@ func TestStyleHash(t *testing.T) {
 	}
 }
 
+// Attack 64: somebody begins a login of his own whose answer is to be brought to him, and makes a victim log in there.
+func TestAttack64AnswerBroughtElsewhere(t *testing.T) {
+	g := new(gate)
+	_, base := stand(t, g, &identity.Principal{ID: "key:mallory"})
+	c := &Client{HTTP: http.DefaultClient, URL: func(verb string) string { return base + "/login/api/" + verb }}
+	for _, redirect := range []string{
+		"", "https://mallory.test/callback", "http://mallory.test/", "http://127.0.0.1.mallory.test/", "http://127.0.0.1@mallory.test/", "http://localhost.mallory.test/",
+		"//mallory.test", "javascript:alert(1)", "http://0.0.0.0/", "http://[::]/", "http://10.0.0.1/", "http://2130706433/", "http://127.0.0.1/#x", "goblin:callback", "http:127.0.0.1", "https://127.0.0.1/",
+	} {
+		if _, err := c.Begin(t.Context(), Wish{Server: "github", Redirect: redirect}); err == nil || !strings.Contains(err.Error(), ErrRedirect.Error()) {
+			t.Errorf("%q: %v", redirect, err)
+		}
+	}
+	if begun, _ := g.counts(); begun != 0 {
+		t.Errorf("%d logins have begun", begun)
+	}
+	for _, wish := range []Wish{{Redirect: "http://127.0.0.1:1/callback"}, {Redirect: "http://[::1]:1/callback"}, {Redirect: "http://localhost:1/"}, {Device: true}} {
+		if _, err := c.Begin(t.Context(), wish); err != nil {
+			t.Errorf("%+v: %v", wish, err)
+		}
+	}
+}
+
 func TestAPI(t *testing.T) {
 	g := new(gate)
 	_, base := stand(t, g, &identity.Principal{ID: "key:alice"})

@@ -37,6 +37,21 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// A server is there for whoever has a role that is about it, whatever that permits; without a policy, and where one only reports, all are.
+func TestCovers(t *testing.T) {
+	c := config.Policy{Present: true, Roles: []config.Role{{Name: "all"}, {Name: "k8s", Servers: []string{"k8s-*"}, Projects: []string{"alpha"}}}}
+	p := Compile(c)
+	c.Mode = "report"
+	for rights, want := range map[string][2]bool{"": {}, "-": {}, "k8s": {true, false}, "all": {true, true}, "all,k8s": {true, true}, "gone": {}} {
+		if got := [2]bool{p.Covers(rights, "k8s-1"), p.Covers(rights, "files")}; got != want {
+			t.Errorf("%q: %v, want %v", rights, got, want)
+		}
+		if !Compile(c).Covers(rights, "files") || !Compile(config.Policy{}).Covers(rights, "files") {
+			t.Errorf("%q: a server is hidden although no policy hides it", rights)
+		}
+	}
+}
+
 // A policy of more roles than bits in a word.
 func TestManyRoles(t *testing.T) {
 	c := config.Policy{Present: true}
