@@ -76,7 +76,7 @@ func TestAttack59ClientsTokenReachesServer(t *testing.T) {
 	}
 }
 
-// Attack 57: of two principals who are logged in at a server, each as himself, one is served with the other's login.
+// S5.4.3: Attack 57: of two principals who are logged in at a server, each as himself, one is served with the other's login.
 func TestAttack57PrincipalsCrossed(t *testing.T) {
 	v := newVault(t)
 	w := serveVault(t, v, "", func(s *config.Server, _ *Options) {

@@ -64,6 +64,7 @@ func told(lines []audit.Line) (list []string) {
 	return list
 }
 
+// S5.5.1.
 func TestTheAuditLogHasEveryCall(t *testing.T) {
 	for _, sync := range []string{audit.SyncSecond, audit.SyncEach, audit.SyncNever} {
 		t.Run(sync, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// Attack 82: a server repeats the token that it was sent in what it says of its faults: no log, picture, audit log or error of ours tells it.
+// S5.3.1: Attack 82: a server repeats the token that it was sent in what it says of its faults: no log, picture, audit log or error of ours tells it.
 func TestAttack82IssuedTokens(t *testing.T) {
 	teller := newTeller(t)
 	echoes := func(w http.ResponseWriter, r *http.Request) {

@@ -199,6 +199,7 @@ func (w *web) state(want string) {
 	}
 }
 
+// S5.4.1.
 func TestServerThatWantsALogin(t *testing.T) {
 	v := newVault(t)
 	w := serveVault(t, v, "", nil)
@@ -246,7 +247,7 @@ func TestServerThatWantsALogin(t *testing.T) {
 	}
 }
 
-// A call of a client that can show its user a page waits for the login and goes on.
+// S5.4.1: A call of a client that can show its user a page waits for the login and goes on.
 func TestCallWaitsForALogin(t *testing.T) {
 	v := newVault(t)
 	w := serveVault(t, v, "", nil)
@@ -305,7 +306,7 @@ func TestCallWaitsForALogin(t *testing.T) {
 	}
 }
 
-// What a server offered is listed also when the gateway begins without a login.
+// S5.4.1: What a server offered is listed also when the gateway begins without a login.
 func TestCatalogWithoutLogin(t *testing.T) {
 	v, state := newVault(t), t.TempDir()+"/state"
 	w := serveVault(t, v, state, nil)
@@ -332,7 +333,7 @@ func TestCatalogWithoutLogin(t *testing.T) {
 	}
 }
 
-// A legacy client that can show its user a page is asked in the middle of its call, which goes on after the login.
+// S5.4.1: A legacy client that can show its user a page is asked in the middle of its call, which goes on after the login.
 func TestLegacyCallWaitsForALogin(t *testing.T) {
 	v := newVault(t)
 	w := serveVault(t, v, "", nil)

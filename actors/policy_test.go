@@ -67,7 +67,7 @@ func TestHiddenIsAsWhatIsNot(t *testing.T) {
 	}
 }
 
-// Calls of a tool are limited for each principal over all of its connections, in both eras; HTTP says so to modern clients.
+// S5.2.2: Calls of a tool are limited for each principal over all of its connections, in both eras; HTTP says so to modern clients.
 func TestToolRateOverHTTP(t *testing.T) {
 	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"read"}}}, func(c *config.Config) { withAuth(c); roles(c) })
 	w.as("ann", "reader")
@@ -87,7 +87,7 @@ func TestToolRateOverHTTP(t *testing.T) {
 	}
 }
 
-// A policy that comes, changes and goes is seen by who is connected at once: the lists change, each client is told once, and who
+// S5.2.4: A policy that comes, changes and goes is seen by who is connected at once: the lists change, each client is told once, and who
 // may not see what has changed is told nothing.
 func TestPolicyReload(t *testing.T) {
 	within(func(t *testing.T) {

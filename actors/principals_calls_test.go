@@ -37,7 +37,7 @@ func askingOnce() *actortest.Server {
 	}}
 }
 
-// Another's state is as one that was made up, whichever kind it is, and its call goes on.
+// S5.1.3: Another's state is as one that was made up, whichever kind it is, and its call goes on.
 func TestAttack35RequestStateOfAnother(t *testing.T) {
 	modernServer := relaying()
 	for name, w := range map[string]*web{
@@ -176,10 +176,11 @@ func tries(t *testing.T, method string) {
 	}
 }
 
+// S5.1.3.
 func TestAttack38TaskGetOfAnothers(t *testing.T)    { tries(t, "tasks/get") }
 func TestAttack39TaskCancelOfAnothers(t *testing.T) { tries(t, "tasks/cancel") }
 
-// Of another's task nobody hears: listening to it is as listening to one that is not.
+// S5.1.3: Of another's task nobody hears: listening to it is as listening to one that is not.
 func TestAttack40ListenToAnothersTask(t *testing.T) {
 	w, _, id := digs(t)
 	hears := func(who, task string) string {

@@ -100,7 +100,7 @@ func TestAttack41DemotedTokenKeepsNothing(t *testing.T) {
 	}
 }
 
-// A stream ends with the credential it was opened with, or the newest that its client has brought since; calls go on.
+// S5.1.4: A stream ends with the credential it was opened with, or the newest that its client has brought since; calls go on.
 func TestAttack42StreamAfterExpiry(t *testing.T) {
 	server, say := slowServer(t)
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, withAuth)
@@ -260,7 +260,7 @@ func TestASessionLosesItsProject(t *testing.T) {
 	}
 }
 
-// Who is revoked has nothing any more, in the middle of whatever it does, and nobody else loses anything.
+// S5.1.4: Who is revoked has nothing any more, in the middle of whatever it does, and nobody else loses anything.
 func TestARevokedPrincipalEnds(t *testing.T) {
 	server, say := slowServer(t)
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, withAuth)
@@ -302,7 +302,7 @@ func TestARevokedPrincipalEnds(t *testing.T) {
 	w.opens("alice", "/mcp")
 }
 
-// Attack 19: a key is stolen, and its owner gets another one of the same name. Both changes are told so close after each other that nobody hears
+// S5.1.4: Attack 19: a key is stolen, and its owner gets another one of the same name. Both changes are told so close after each other that nobody hears
 // of the first one alone: what the thief has under way ends all the same.
 func TestAttack19RotatedKey(t *testing.T) {
 	server, _ := slowServer(t)

@@ -137,7 +137,7 @@ func oneTool() map[string]*actortest.Server {
 	return map[string]*actortest.Server{"one": {Tools: []string{"ask"}}}
 }
 
-// Whoever has stolen the id of a session gets the bytes that an id of none gets, whatever they send.
+// S5.1.3: Whoever has stolen the id of a session gets the bytes that an id of none gets, whatever they send.
 func TestAttack28StolenSessionID(t *testing.T) {
 	w := serveWeb(t, oneTool(), withAuth)
 	id := w.opens("alice", "/mcp")
@@ -172,7 +172,7 @@ func TestAttack29ChosenSessionID(t *testing.T) {
 	}
 }
 
-// Nobody ends the session of another.
+// S5.1.3: Nobody ends the session of another.
 func TestAttack30DeleteOfAnothersSession(t *testing.T) {
 	w := serveWeb(t, oneTool(), withAuth)
 	id := w.opens("alice", "/mcp")
@@ -183,7 +183,7 @@ func TestAttack30DeleteOfAnothersSession(t *testing.T) {
 	}
 }
 
-// Nobody listens on the session of another.
+// S5.1.3: Nobody listens on the session of another.
 func TestAttack31StreamOfAnothersSession(t *testing.T) {
 	w := serveWeb(t, oneTool(), withAuth)
 	id := w.opens("alice", "/mcp")
@@ -198,7 +198,7 @@ func TestAttack31StreamOfAnothersSession(t *testing.T) {
 	}
 }
 
-// What a session has said is replayed to nobody else, whatever event they name.
+// S5.1.3: What a session has said is replayed to nobody else, whatever event they name.
 func TestAttack32ResumptionOfAnothersStream(t *testing.T) {
 	server, say := slowServer(t)
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, withAuth)
@@ -215,7 +215,7 @@ func TestAttack32ResumptionOfAnothersStream(t *testing.T) {
 	}
 }
 
-// Nobody sends messages into a session of HTTP+SSE of another, nor has anything said on its stream.
+// S5.1.3: Nobody sends messages into a session of HTTP+SSE of another, nor has anything said on its stream.
 func TestAttack33MessagesToAnothersStream(t *testing.T) {
 	w := serveWeb(t, oneTool(), withAuth)
 	s, _ := w.listen("/sse", by("alice")...)
@@ -237,7 +237,7 @@ func TestAttack33MessagesToAnothersStream(t *testing.T) {
 	}
 }
 
-// Nobody cancels the call of another: not in its session, not by its id from elsewhere.
+// S5.1.3: Nobody cancels the call of another: not in its session, not by its id from elsewhere.
 func TestAttack34CancelOfAnothersCall(t *testing.T) {
 	server, say := slowServer(t)
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, withAuth)

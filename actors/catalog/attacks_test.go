@@ -22,7 +22,7 @@ func veiled(t *testing.T) (v, alone *View) {
 	return of(t, s, "some"), alone
 }
 
-// A hidden tool is called by every alias.
+// S5.2.1: A hidden tool is called by every alias.
 func TestAttack44HiddenToolByAlias(t *testing.T) {
 	v, alone := veiled(t)
 	for _, name := range []string{"files_delete", "files:delete", "files/delete", "files__delete", "files.delete", "secret_wipe", "secret:wipe", "secret/wipe", "secret.read"} {
@@ -52,7 +52,7 @@ func TestAttack45HiddenToolOfReplica(t *testing.T) {
 	}
 }
 
-// The endpoint of one server shows what the whole hides.
+// S5.2.1: The endpoint of one server shows what the whole hides.
 func TestAttack47ServerEndpoint(t *testing.T) {
 	v, alone := veiled(t)
 	if _, ok := v.Snapshot().View(Key{Rights: "some", Server: "secret"}); ok {
@@ -74,7 +74,7 @@ func TestAttack47ServerEndpoint(t *testing.T) {
 	}
 }
 
-// A completion asks for arguments of a hidden prompt.
+// S5.2.1: A completion asks for arguments of a hidden prompt.
 func TestAttack48CompletionOfHiddenPrompt(t *testing.T) {
 	v, alone := veiled(t)
 	for _, name := range []string{"files_purge", "files:purge", "files/purge", "purge"} {

@@ -42,7 +42,7 @@ func asking(t *testing.T, method, params string) *downstream.Exchange {
 	return x
 }
 
-// A hidden tool is called, or a hidden resource read, by way of the gateway's own tools.
+// S5.2.1: A hidden tool is called, or a hidden resource read, by way of the gateway's own tools.
 func TestAttack46MetaTool(t *testing.T) {
 	view := seenBy(t, "enforce")
 	for _, c := range []struct {

@@ -45,7 +45,7 @@ func mustWrite(t *testing.T, path string, key message.SealingKey, b batch) {
 	}
 }
 
-// Attack 83: a login that is copied to another key of the file, or to another bucket, does not open there, and costs no other.
+// S5.3.2: Attack 83: a login that is copied to another key of the file, or to another bucket, does not open there, and costs no other.
 func TestAttack83StateRecordMoved(t *testing.T) {
 	path, key := begin(t)
 	mustWrite(t, path, key, batch{tokens: tokensOf("shared/github", "their token", "shared/linear", "my token")})

@@ -52,6 +52,7 @@ func settled(h *Handle) string {
 	return r.Phase
 }
 
+// S5.4.2.
 func TestRefusedTokenIsRenewed(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()

@@ -53,7 +53,7 @@ func writings(s string) []string {
 		base64.StdEncoding.EncodeToString([]byte("user:" + s)), url.QueryEscape(s), strings.Trim(string(raw), `"`), s[:len(s)-3]}
 }
 
-// Attack 82: secrets are planted wherever a configuration may have them, and servers tell them in every way: no log, page, command
+// S5.3.1: Attack 82: secrets are planted wherever a configuration may have them, and servers tell them in every way: no log, page, command
 // or error shows one. What a server says to its client passes as it is.
 func TestAttack82PlantedSecrets(t *testing.T) {
 	if runtime.GOOS == "windows" {

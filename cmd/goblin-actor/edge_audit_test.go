@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// What happens at the door is in the audit log: who was turned away, of a flood no more than a few lines, and which keys have come and gone, by
+// S5.5.1: What happens at the door is in the audit log: who was turned away, of a flood no more than a few lines, and which keys have come and gone, by
 // their names.
 func TestTheAuditLogKnowsTheDoor(t *testing.T) {
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// What docs/policy.md shows is what the program does: its files have no fault, and its commands print what stands below them.
+// S5.2.3: What docs/policy.md shows is what the program does: its files have no fault, and its commands print what stands below them.
 func TestPolicyPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/policy.md")
 	if err != nil {

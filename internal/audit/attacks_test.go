@@ -38,6 +38,7 @@ func caught(t *testing.T, r Report, line int, words string) {
 	}
 }
 
+// S5.5.2.
 func TestAttack84AuditLineChanged(t *testing.T) {
 	r := forged(t, func(lines [][]byte) [][]byte {
 		lines[9] = bytes.Replace(lines[9], []byte("read_file"), []byte("list_dirs"), 1)
@@ -46,17 +47,19 @@ func TestAttack84AuditLineChanged(t *testing.T) {
 	caught(t, r, 11, "does not follow the line before it")
 }
 
+// S5.5.2.
 func TestAttack85AuditLineRemoved(t *testing.T) {
 	r := forged(t, func(lines [][]byte) [][]byte { return append(lines[:20], lines[22:]...) })
 	caught(t, r, 21, "lines n=21 to n=22 are gone")
 }
 
+// S5.5.2.
 func TestAttack86AuditTailCut(t *testing.T) {
 	r := forged(t, func(lines [][]byte) [][]byte { return lines[:30] })
 	caught(t, r, 0, "the tail is cut off")
 }
 
-// Whoever may write the file can make a chain of his own, and sign it with a key of his own.
+// S5.5.2: Whoever may write the file can make a chain of his own, and sign it with a key of his own.
 func TestAttack87AuditRewritten(t *testing.T) {
 	path := writeLog(t, 50, nil)
 	mine := NewKeys([32]byte{2})

@@ -100,6 +100,7 @@ func (h *house) wants(what string, want string, query string, headers ...string)
 	}
 }
 
+// S5.1.2.
 func TestAttack17TokenInQuery(t *testing.T) {
 	h := newHouse(t)
 	key := h.issue(Key{Name: "a"})
@@ -110,6 +111,7 @@ func TestAttack17TokenInQuery(t *testing.T) {
 	h.wants("in the header", "key:a", "?x=1", "Authorization: Bearer "+key)
 }
 
+// S5.1.2.
 func TestAttack18TwoAuthorizations(t *testing.T) {
 	h := newHouse(t)
 	a, b := h.issue(Key{Name: "a"}), h.issue(Key{Name: "b"})
@@ -122,6 +124,7 @@ func TestAttack18TwoAuthorizations(t *testing.T) {
 	h.wants("two in a line", "400", "", "Authorization: Bearer "+a+", Bearer "+b)
 }
 
+// S5.1.2.
 func TestAttack19RevokedKey(t *testing.T) {
 	h := newHouse(t)
 	key := h.issue(Key{Name: "a"})
@@ -139,6 +142,7 @@ func TestAttack19RevokedKey(t *testing.T) {
 	}
 }
 
+// S5.1.2.
 func TestAttack20ExpiredKey(t *testing.T) {
 	h := newHouse(t)
 	key := h.issue(Key{Name: "a", Expires: time.Now().Add(-time.Second)})
@@ -149,6 +153,7 @@ func TestAttack20ExpiredKey(t *testing.T) {
 	}
 }
 
+// S5.1.2.
 func TestAttack21PrefixOfAKey(t *testing.T) {
 	h := newHouse(t)
 	key := h.issue(Key{Name: "a"})
@@ -162,6 +167,7 @@ func TestAttack21PrefixOfAKey(t *testing.T) {
 	h.wants("with something behind", "401", "", "Authorization: Bearer "+key+"A")
 }
 
+// S5.1.5.
 func TestAttack25TunnelToAnOpenLoopback(t *testing.T) {
 	h := newHouse(t)
 	for _, line := range []string{"X-Forwarded-For: 192.0.2.1", "x-forwarded-proto: https", "X-Forwarded-Host: a.example", "Forwarded: for=192.0.2.1", "X-Real-IP: 192.0.2.1", "Via: 1.1 tunnel"} {

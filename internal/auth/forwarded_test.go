@@ -11,6 +11,7 @@ import (
 
 var testProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")}
 
+// S5.1.7.
 func TestForwardedFor(t *testing.T) {
 	for _, c := range []struct{ header, want string }{
 		{"", "-"},

@@ -346,6 +346,7 @@ func (f rateOf) Allow(_ time.Time, principal, rights string) (time.Duration, boo
 	return 1500 * time.Millisecond, f(principal, rights)
 }
 
+// S5.2.2.
 func TestRates(t *testing.T) {
 	d := newDoor(t)
 	a := d.issue(Key{Name: "a"})

@@ -11,6 +11,7 @@ import (
 	"time"
 )
 
+// S5.1.1.
 func TestKeys(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
@@ -94,7 +95,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What Add writes is read again, comments stay, and nobody else may read it.
+// S5.1.1: What Add writes is read again, comments stay, and nobody else may read it.
 func TestAddAndRevoke(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.yaml")
 	_, sum := NewKey()

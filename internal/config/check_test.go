@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Nobody but this machine is listened to as long as nobody is asked, and keys do not go over wires that others listen to.
+// S5.1.5: Nobody but this machine is listened to as long as nobody is asked, and keys do not go over wires that others listen to.
 func TestAttack26OpenListenWithoutAuth(t *testing.T) {
 	const exposed, plain = "without auth", "want TLS"
 	for more, want := range map[string]string{

@@ -80,7 +80,7 @@ func drawRole(t *rapid.T, name string) config.Role {
 		Projects: rapid.SliceOfN(rapid.SampledFrom([]string{"alpha"}), 0, 1).Draw(t, "projects")}
 }
 
-// What is explained is what is judged, and a rule that is named is there. More roles never permit less.
+// S5.2.3: What is explained is what is judged, and a rule that is named is there. More roles never permit less.
 func TestExplainIsWhatIsJudged(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := Compile(config.Policy{Present: true, Roles: []config.Role{drawRole(rt, "a"), drawRole(rt, "b")}})

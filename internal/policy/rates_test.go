@@ -31,7 +31,7 @@ func TestRatesOfRoles(t *testing.T) {
 	}
 }
 
-// A bucket is empty after as many as the rate says, and says when there is room again; a reload changes it without filling it.
+// S5.2.2: A bucket is empty after as many as the rate says, and says when there is room again; a reload changes it without filling it.
 func TestRatesAllow(t *testing.T) {
 	var r Rates
 	now := time.Unix(1000, 0)

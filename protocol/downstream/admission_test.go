@@ -155,7 +155,7 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	}
 }
 
-// Two users behind one proxy come over one connection, one after the other.
+// S5.1.7: Two users behind one proxy come over one connection, one after the other.
 func TestAttack24TwoUsersOnOneConnection(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
 	c := dial(t, address)

@@ -55,7 +55,7 @@ func serveTLS(t testing.TB, handler Handler, o Options, limits limits) (s *Serve
 	}
 }
 
-// Messages, large answers, refusals and slow calls are over TLS as they are without.
+// S5.1.6: Messages, large answers, refusals and slow calls are over TLS as they are without.
 func TestTLS(t *testing.T) {
 	large := strings.Repeat("x", 3<<20)
 	gone := make(chan struct{})
@@ -167,7 +167,7 @@ func TestSlowReadersOverTLS(t *testing.T) {
 	}
 }
 
-// Plain HTTP is told what is spoken here; half a handshake has no longer than half a header.
+// S5.1.6: Plain HTTP is told what is spoken here; half a handshake has no longer than half a header.
 func TestNoTLS(t *testing.T) {
 	short := testLimits
 	short.header = 200 * time.Millisecond

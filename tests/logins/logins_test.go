@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/authtest"
 )
 
-// The whole life of a login: none, by the page, through expiry in the middle of a call, over a restart, revoked.
+// S5.4.2: The whole life of a login: none, by the page, through expiry in the middle of a call, over a restart, revoked.
 func TestLifeOfALogin(t *testing.T) {
 	w := newWorld(t, authtest.Faults{Life: 4 * time.Second}, "type: auto")
 	w.serve()
@@ -67,7 +67,7 @@ func TestLifeOfALogin(t *testing.T) {
 	contains(t, "list after the end", w.post("tools/list", "", ""), "safe_echo")
 }
 
-// Two people with keys, each with a login of his own, and one for what is listed. Nobody gets a URL that would log in whoever opens it.
+// S5.4.3: Two people with keys, each with a login of his own, and one for what is listed. Nobody gets a URL that would log in whoever opens it.
 func TestLoginsOfPrincipals(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, "type: oauth, as: principal")
 	keys := map[string]string{}

@@ -223,7 +223,7 @@ func (u *user) tools() []string {
 	return names
 }
 
-// Two users take turns on one connection of nginx's, and nobody with them: each sees what is his.
+// S5.1.7: Two users take turns on one connection of nginx's, and nobody with them: each sees what is his.
 func TestTwoUsersOnOneConnection(t *testing.T) {
 	p := newPlace(t, gatewayConfig)
 	alice := &user{name: "alice", key: p.run("key", "new", "alice", "--role", "tells"), at: p}

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Two people with keys and roles over TLS; a server behind a login whose token is renewed in the middle of a call; a stolen session id; a key that
+// S5.6: Two people with keys and roles over TLS; a server behind a login whose token is renewed in the middle of a call; a stolen session id; a key that
 // is revoked under load; and the audit log, which tells of all that and is what was written.
 func TestTheWholeFlow(t *testing.T) {
 	p := newPlace(t, authtest.Faults{Life: 4 * time.Second})
