@@ -98,11 +98,13 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 	return k, nil
 }
 
-// startedItems starts a gateway in this process, without the policy, and returns what its servers offer.
+// startedItems starts a gateway in this process, without the policy and the audit log, and returns what its servers offer. Nobody calls anything,
+// and the gateway that writes the log may run.
 func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*status.Items, error) {
-	cfg.Policy = config.Policy{}
-	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelError}))
-	g, err := actors.Start(&cfg, actors.Options{Version: buildVersion(), Log: log})
+	cfg.Policy, cfg.Audit = config.Policy{}, config.Audit{}
+	known := knownOf(&cfg)
+	log := slog.New(slog.NewTextHandler(known.Writer(cmd.ErrOrStderr()), &slog.HandlerOptions{Level: slog.LevelError}))
+	g, err := actors.Start(&cfg, actors.Options{Version: buildVersion(), Log: log, Secrets: known})
 	if err != nil {
 		return nil, err
 	}
