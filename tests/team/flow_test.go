@@ -154,7 +154,7 @@ func (p *place) stolenSession(ada, thief *person) {
 			p.t.Fatal(err)
 		}
 		if stolen.status != http.StatusNotFound || stolen.status != unknown.status || stolen.body != unknown.body {
-			p.t.Errorf("%s with a stolen session id: %d %s; with one that is not there: %d %s", method, stolen.status, stolen.body, unknown.status, unknown.body)
+			p.t.Fatalf("%s with a stolen session id: %d %s; with one that is not there: %d %s", method, stolen.status, stolen.body, unknown.status, unknown.body)
 		}
 	}
 	thief.session = own
