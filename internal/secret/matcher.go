@@ -1,43 +1,103 @@
 package secret
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 )
 
 // matcher finds any of many texts in another, as Wu and Manber did it: it looks at the last two bytes of a window that is as long as the
 // shortest text, and where no text has these two it moves on by as many bytes as none can have them. So most of what it
-// reads it does not look at. Immutable.
+// reads it does not look at. Texts come and go one by one: a token that is renewed costs as much as it is long, however many there are.
 type matcher struct {
 	shift [1 << 16]uint8      // by two bytes: how far the window may move; 0 = a text may be here
-	texts map[uint16][]string // by the last two bytes of the window, longest first
+	texts map[uint16][]wanted // by the last two bytes of the window, longest first
+	count int                 // texts
+	gone  int                 // texts that left since shift was made: the window could move further
 }
 
-// newMatcher is nil when there is nothing to find.
-func newMatcher(values []string) *matcher {
-	var all []string
-	for _, value := range values {
-		all = append(all, forms(value)...)
-	}
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
-	all = slices.DeleteFunc(all, func(s string) bool { return len(s) < Shortest })
-	if len(all) == 0 {
-		return nil
-	}
-	m := &matcher{texts: map[uint16][]string{}}
+// wanted is a text, and how often it was added.
+type wanted struct {
+	text  string
+	times int
+}
+
+func newMatcher() *matcher {
+	m := &matcher{texts: map[uint16][]wanted{}}
+	m.reset()
+	return m
+}
+
+func (m *matcher) reset() {
 	for i := range m.shift {
 		m.shift[i] = Shortest - 1
 	}
-	for _, text := range all {
-		for end := 1; end < Shortest; end++ {
-			pair := pairAt(text, end)
-			m.shift[pair] = min(m.shift[pair], uint8(Shortest-1-end))
+}
+
+// add has all forms of a value found.
+func (m *matcher) add(value string) {
+	for _, text := range forms(value) {
+		if len(text) < Shortest {
+			continue
+		}
+		bucket, at, known := m.place(text)
+		if known {
+			bucket[at].times++
+			continue
+		}
+		m.texts[pairAt(text, Shortest-1)] = slices.Insert(bucket, at, wanted{text, 1})
+		m.count++
+		m.note(text)
+	}
+}
+
+// note has the window stop at a text.
+func (m *matcher) note(text string) {
+	for end := 1; end < Shortest; end++ {
+		pair := pairAt(text, end)
+		m.shift[pair] = min(m.shift[pair], uint8(Shortest-1-end))
+	}
+}
+
+// remove undoes add.
+func (m *matcher) remove(value string) {
+	for _, text := range forms(value) {
+		if len(text) < Shortest {
+			continue
+		}
+		bucket, at, known := m.place(text)
+		if !known {
+			continue
+		}
+		if bucket[at].times--; bucket[at].times > 0 {
+			continue
 		}
 		pair := pairAt(text, Shortest-1)
-		if !slices.Contains(m.texts[pair], text) {
-			m.texts[pair] = append(m.texts[pair], text)
+		if m.texts[pair] = slices.Delete(bucket, at, at+1); len(m.texts[pair]) == 0 {
+			delete(m.texts, pair)
+		}
+		m.count--
+		m.gone++
+	}
+	if m.gone <= m.count {
+		return
+	}
+	m.gone = 0
+	m.reset()
+	for _, bucket := range m.texts {
+		for i := range bucket {
+			m.note(bucket[i].text)
 		}
 	}
-	return m
+}
+
+// place is where a text stands among those with the same two bytes, or would.
+func (m *matcher) place(text string) (bucket []wanted, at int, known bool) {
+	bucket = m.texts[pairAt(text, Shortest-1)]
+	at, known = slices.BinarySearchFunc(bucket, text, func(w wanted, text string) int {
+		return cmp.Or(len(text)-len(w.text), strings.Compare(w.text, text))
+	})
+	return bucket, at, known
 }
 
 func pairAt[T string | []byte](s T, end int) uint16 { return uint16(s[end-1])<<8 | uint16(s[end]) }
@@ -51,7 +111,8 @@ func findIn[T string | []byte](m *matcher, s T, from int) (start, end int) {
 			continue
 		}
 		begin := at - (Shortest - 1)
-		for _, text := range m.texts[pair] {
+		for i := range m.texts[pair] {
+			text := m.texts[pair][i].text
 			if len(text) <= len(s)-begin && string(s[begin:begin+len(text)]) == text {
 				return begin, begin + len(text)
 			}

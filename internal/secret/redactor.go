@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 const (
@@ -23,9 +22,9 @@ const (
 //	known.Replace("configuration", cfg.Secrets...)
 //	known.Cut("refused: bad token hunter2hunter2") // refused: bad token [redacted]
 type Redactor struct {
-	now atomic.Pointer[matcher]
-
-	mu     sync.Mutex
+	mu     sync.RWMutex
+	find   *matcher            // nil = nothing is known
+	values map[string]int      // all that is known, and how often it was told
 	groups map[string][]string // what is secret by whom it was told
 	added  []string            // by Add, oldest first
 }
@@ -41,12 +40,18 @@ func (r *Redactor) Replace(group string, values ...string) {
 	if r.groups == nil {
 		r.groups = map[string][]string{}
 	}
+	before := r.groups[group]
 	if len(values) == 0 {
 		delete(r.groups, group)
 	} else {
-		r.groups[group] = append([]string(nil), values...)
+		r.groups[group] = slices.Clone(values)
 	}
-	r.build()
+	for _, value := range values {
+		r.know(value)
+	}
+	for _, value := range before {
+		r.forget(value)
+	}
 }
 
 // Add makes values secret besides, such as a token that was just issued. Of very many the oldest are forgotten.
@@ -56,34 +61,46 @@ func (r *Redactor) Add(values ...string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fresh := false
 	for _, value := range values {
 		if len(value) >= Shortest && !slices.Contains(r.added, value) {
-			r.added, fresh = append(r.added, value), true
+			r.added = append(r.added, value)
+			r.know(value)
 		}
 	}
 	if over := len(r.added) - maxAdded; over > 0 {
-		r.added = append([]string(nil), r.added[over:]...)
-	}
-	if fresh {
-		r.build()
+		for _, value := range r.added[:over] {
+			r.forget(value)
+		}
+		r.added = slices.Clone(r.added[over:])
 	}
 }
 
-func (r *Redactor) build() {
-	all := append([]string(nil), r.added...)
-	for _, group := range r.groups {
-		all = append(all, group...)
+// know has a value found. The caller has the lock.
+func (r *Redactor) know(value string) {
+	if r.find == nil {
+		r.find, r.values = newMatcher(), map[string]int{}
 	}
-	r.now.Store(newMatcher(all))
+	if r.values[value]++; r.values[value] == 1 {
+		r.find.add(value)
+	}
+}
+
+// forget undoes know.
+func (r *Redactor) forget(value string) {
+	if r.values[value]--; r.values[value] <= 0 {
+		delete(r.values, value)
+		r.find.remove(value)
+	}
 }
 
 // Cut is s without what is known to be secret. A text that holds nothing of it is returned as it is.
 func (r *Redactor) Cut(s string) string {
-	if r == nil {
+	if r == nil || len(s) < Shortest {
 		return s
 	}
-	m := r.now.Load()
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	m := r.find
 	if m == nil {
 		return s
 	}
@@ -126,6 +143,17 @@ func (h hushed) Unwrap() error { return h.error }
 // it is for those who write lines.
 func (r *Redactor) Writer(w io.Writer) io.Writer { return &cutter{r, w} }
 
+// holds reports whether there is something to cut out of p.
+func (r *Redactor) holds(p []byte) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.find == nil {
+		return false
+	}
+	from, _ := findIn(r.find, p, 0)
+	return from >= 0
+}
+
 type cutter struct {
 	known *Redactor
 	w     io.Writer
@@ -133,11 +161,7 @@ type cutter struct {
 
 // Write reports all of p as written, whatever became of it.
 func (c *cutter) Write(p []byte) (int, error) {
-	m := c.known.now.Load()
-	if m == nil {
-		return c.w.Write(p)
-	}
-	if from, _ := findIn(m, p, 0); from < 0 {
+	if !c.known.holds(p) {
 		return c.w.Write(p)
 	}
 	if _, err := io.WriteString(c.w, c.known.Cut(string(p))); err != nil {

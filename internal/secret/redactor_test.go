@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -142,6 +144,52 @@ func BenchmarkCut(b *testing.B) {
 				if known.Cut(line) != line {
 					b.Fatal("it was cut")
 				}
+			}
+		})
+	}
+}
+
+// Whatever has come and gone, what is cut is what a redactor cuts that has heard of the rest only.
+func TestValuesComeAndGo(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	value := func() string { return fmt.Sprintf("secret+of/%02d", rng.IntN(30)) }
+	var r Redactor
+	groups := map[string][]string{}
+	for range 2000 {
+		group := fmt.Sprint(rng.IntN(8))
+		values := []string{value(), value()}[:rng.IntN(3)]
+		r.Replace(group, values...)
+		groups[group] = values
+		var fresh Redactor
+		fresh.Replace("all", slices.Concat(groups["0"], groups["1"], groups["2"], groups["3"], groups["4"], groups["5"], groups["6"], groups["7"])...)
+		said := value() + " " + base64.StdEncoding.EncodeToString([]byte("x"+value())) + " " + url.QueryEscape(value())
+		if got, want := r.Cut(said), fresh.Cut(said); got != want {
+			t.Fatalf("Cut(%q)\n got %q\nwant %q", said, got, want)
+		}
+	}
+	for group := range groups {
+		r.Replace(group)
+	}
+	if r.find.count != 0 || len(r.find.texts) != 0 || len(r.values) != 0 || len(r.groups) != 0 {
+		t.Errorf("%d texts, %d values are left", r.find.count, len(r.values))
+	}
+}
+
+// A token that is renewed costs the same however many others there are.
+func BenchmarkReplaceAmongMany(b *testing.B) {
+	for _, logins := range []int{10, 1000} {
+		b.Run(fmt.Sprint(logins), func(b *testing.B) {
+			var r Redactor
+			n := 0
+			token := func() string {
+				n++
+				return strings.Repeat(fmt.Sprintf("%08d.", n), 100)
+			}
+			for i := range logins {
+				r.Replace(fmt.Sprint(i), token(), token())
+			}
+			for b.Loop() {
+				r.Replace("0", token(), token())
 			}
 		})
 	}
