@@ -56,6 +56,7 @@ type Gate struct {
 	state    atomic.Pointer[state]
 	failures failures
 	unasked  usage // of those that are not asked; only refusals are counted there
+	lines    lines // of the log
 
 	mu      sync.Mutex
 	timer   *time.Timer // until the next key expires; nil = none does
@@ -293,7 +294,7 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 // deny refuses, and says so to those who keep watch.
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal) downstream.Admitted {
 	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), string(r.Path[:min(len(r.Path), 200)])
-	if g.options.Log != nil {
+	if g.options.Log != nil && g.lines.take(time.Now()) {
 		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.Peer.String(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
 	if g.options.Denied != nil {

@@ -395,3 +395,23 @@ func BenchmarkAdmit(b *testing.B) {
 		d.Admit(r).Lease.Release()
 	}
 }
+
+// Who has many networks fails a few times from each: the log hears of some a second, whatever they are.
+func TestManyNetworksDoNotFillTheLog(t *testing.T) {
+	d := newDoor(t)
+	d.issue(Key{Name: "a"})
+	d.configure(Settings{Keys: d.path})
+	for i := range 5000 {
+		r := request("Bearer gba_no")
+		r.Peer = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 1)
+		if d.Admit(r).Refusal != refusedInvalid {
+			t.Fatal("admitted")
+		}
+	}
+	if n := strings.Count(d.log.String(), "\n"); n < linesAllowed || n > 10*linesAllowed { // it may take some seconds
+		t.Errorf("%d lines", n)
+	}
+	if len(d.denied) != 5000 {
+		t.Errorf("%d denials were told of: the audit log counts them itself", len(d.denied))
+	}
+}
