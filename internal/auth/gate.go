@@ -236,6 +236,20 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	return g.allow(s, r, now, e.who, e.use, client)
 }
 
+// AdmitBatch counts the messages of a batch as so many requests: else one would stand for a thousand.
+func (g *Gate) AdmitBatch(who *identity.Principal, more int) *downstream.Refusal {
+	s, now := g.state.Load(), time.Now()
+	if s.Rates == nil {
+		return nil
+	}
+	for range more {
+		if after, ok := s.Rates.Allow(now, who.ID, who.Rights); !ok {
+			return refusedOften("Too many requests of this principal in a batch", after)
+		}
+	}
+	return nil
+}
+
 // allow lets somebody in whose rate and share permit it.
 func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identity.Principal, use *usage, client netip.Addr) downstream.Admitted {
 	denial := Denial{Who: who, Peer: client}

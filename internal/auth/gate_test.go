@@ -366,6 +366,24 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// Each message of a batch counts as one request; without rates none does.
+func TestRatesOfABatch(t *testing.T) {
+	d, left := newDoor(t), 5
+	a := d.issue(Key{Name: "a"})
+	d.configure(Settings{Rates: rateOf(func(principal, _ string) bool { left--; return principal == "key:a" && left >= 0 })})
+	who := d.Admit(request("Bearer " + a)).Who
+	if got := d.AdmitBatch(who, 4); got != nil {
+		t.Errorf("as many as may be: %+v", got)
+	}
+	if got := d.AdmitBatch(who, 1023); got == nil || got.Status != 429 || left != -1 {
+		t.Errorf("one too many: %+v, %d left", got, left)
+	}
+	d.configure(Settings{})
+	if got := d.AdmitBatch(who, 1023); got != nil {
+		t.Errorf("without rates: %+v", got)
+	}
+}
+
 // 10 000 keys: reload ≤ 50 ms.
 func BenchmarkReload(b *testing.B) {
 	d := newDoor(b)
