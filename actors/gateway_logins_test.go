@@ -135,6 +135,7 @@ type byToken struct{}
 
 func (byToken) Asks() bool { return true }
 
+func (byToken) AdmitBatch(*identity.Principal, int) *downstream.Refusal { return nil }
 func (byToken) Admit(r *downstream.Request) downstream.Admitted {
 	name, named := strings.CutPrefix(string(r.Authorization), "Bearer ")
 	if !named {

@@ -6,6 +6,27 @@ import (
 	"time"
 )
 
+// linesAllowed is how many refusals a second the log hears of: who has many networks has a few failures of each.
+const linesAllowed = 20
+
+// lines counts lines of the log. Safe from any goroutine.
+type lines struct {
+	mu     sync.Mutex
+	second int64
+	count  int
+}
+
+// take reports whether there may be one more.
+func (l *lines) take(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if second := now.Unix(); second != l.second {
+		l.second, l.count = second, 0
+	}
+	l.count++
+	return l.count <= linesAllowed
+}
+
 const (
 	failuresAllowed = 20          // of one network in failureWindow; more are answered with 429
 	failureWindow   = time.Minute // from the first of them

@@ -56,6 +56,7 @@ type Gate struct {
 	state    atomic.Pointer[state]
 	failures failures
 	unasked  usage // of those that are not asked; only refusals are counted there
+	lines    lines // of the log
 
 	mu      sync.Mutex
 	timer   *time.Timer // until the next key expires; nil = none does
@@ -235,6 +236,20 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	return g.allow(s, r, now, e.who, e.use, client)
 }
 
+// AdmitBatch counts the messages of a batch as so many requests: else one would stand for a thousand.
+func (g *Gate) AdmitBatch(who *identity.Principal, more int) *downstream.Refusal {
+	s, now := g.state.Load(), time.Now()
+	if s.Rates == nil {
+		return nil
+	}
+	for range more {
+		if after, ok := s.Rates.Allow(now, who.ID, who.Rights); !ok {
+			return refusedOften("Too many requests of this principal in a batch", after)
+		}
+	}
+	return nil
+}
+
 // allow lets somebody in whose rate and share permit it.
 func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identity.Principal, use *usage, client netip.Addr) downstream.Admitted {
 	denial := Denial{Who: who, Peer: client}
@@ -293,7 +308,7 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 // deny refuses, and says so to those who keep watch.
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal) downstream.Admitted {
 	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), string(r.Path[:min(len(r.Path), 200)])
-	if g.options.Log != nil {
+	if g.options.Log != nil && g.lines.take(time.Now()) {
 		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.Peer.String(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
 	if g.options.Denied != nil {

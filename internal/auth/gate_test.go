@@ -367,6 +367,24 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// Each message of a batch counts as one request; without rates none does.
+func TestRatesOfABatch(t *testing.T) {
+	d, left := newDoor(t), 5
+	a := d.issue(Key{Name: "a"})
+	d.configure(Settings{Rates: rateOf(func(principal, _ string) bool { left--; return principal == "key:a" && left >= 0 })})
+	who := d.Admit(request("Bearer " + a)).Who
+	if got := d.AdmitBatch(who, 4); got != nil {
+		t.Errorf("as many as may be: %+v", got)
+	}
+	if got := d.AdmitBatch(who, 1023); got == nil || got.Status != 429 || left != -1 {
+		t.Errorf("one too many: %+v, %d left", got, left)
+	}
+	d.configure(Settings{})
+	if got := d.AdmitBatch(who, 1023); got != nil {
+		t.Errorf("without rates: %+v", got)
+	}
+}
+
 // 10 000 keys: reload ≤ 50 ms.
 func BenchmarkReload(b *testing.B) {
 	d := newDoor(b)
@@ -394,5 +412,25 @@ func BenchmarkAdmit(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		d.Admit(r).Lease.Release()
+	}
+}
+
+// Who has many networks fails a few times from each: the log hears of some a second, whatever they are.
+func TestManyNetworksDoNotFillTheLog(t *testing.T) {
+	d := newDoor(t)
+	d.issue(Key{Name: "a"})
+	d.configure(Settings{Keys: d.path})
+	for i := range 5000 {
+		r := request("Bearer gba_no")
+		r.Peer = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 1)
+		if d.Admit(r).Refusal != refusedInvalid {
+			t.Fatal("admitted")
+		}
+	}
+	if n := strings.Count(d.log.String(), "\n"); n < linesAllowed || n > 10*linesAllowed { // it may take some seconds
+		t.Errorf("%d lines", n)
+	}
+	if len(d.denied) != 5000 {
+		t.Errorf("%d denials were told of: the audit log counts them itself", len(d.denied))
 	}
 }

@@ -18,6 +18,8 @@ type Admission interface {
 	Asks() bool
 	// Admit decides about one request. It does not block.
 	Admit(r *Request) Admitted
+	// AdmitBatch decides about what an admitted request holds besides one message: so many more. nil = they are admitted, too.
+	AdmitBatch(who *identity.Principal, more int) *Refusal
 }
 
 // Request is what is known of a request before its body. Its slices are valid until Admit returns.
@@ -116,6 +118,23 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 	}
 	c.lease = verdict.Lease
 	return identity.Of(verdict.Who)
+}
+
+// admitBatch is false, and the request answered, when it holds more messages than whoever asks may send. What is no batch is for others to say.
+func (s *Server) admitBatch(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, batch []byte) bool {
+	if c.who == nil {
+		return true
+	}
+	members := 0
+	if err := protocol.ParseBatch(batch, func(*protocol.Frame) error { members++; return nil }); err != nil || members < 2 {
+		return true
+	}
+	refusal := s.options.Admission.AdmitBatch(c.who, members-1)
+	if refusal == nil {
+		return true
+	}
+	s.refuseWho(ctx, c, h, refusal)
+	return false
 }
 
 // requestOf fills in the connection's Request: one for all of its requests costs no allocation.

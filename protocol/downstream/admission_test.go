@@ -20,6 +20,7 @@ type doorkeeper struct {
 	full  atomic.Bool  // refuses everybody known
 	calls atomic.Int64 // of Admit
 	held  atomic.Int64 // leases
+	most  atomic.Int64 // messages that a batch may have besides one
 }
 
 func newDoorkeeper() *doorkeeper {
@@ -42,6 +43,13 @@ func (l *testLease) Release() {
 }
 
 func (d *doorkeeper) Asks() bool { return d.asks.Load() }
+
+func (d *doorkeeper) AdmitBatch(_ *identity.Principal, more int) *Refusal {
+	if int64(more) > d.most.Load() {
+		return &Refusal{Status: 429, Fault: &protocol.Fault{Name: protocol.RateLimited}}
+	}
+	return nil
+}
 
 func (d *doorkeeper) Admit(r *Request) Admitted {
 	d.calls.Add(1)
@@ -312,4 +320,34 @@ func TestAttack94OriginNullOrSuffix(t *testing.T) {
 			t.Errorf("Origin %q: %d, want %d", origin, r.StatusCode, want)
 		}
 	}
+}
+
+// Attack 56: the messages of a batch count as so many requests; one that is refused gives back what it holds.
+func TestAttack56RateOfABatch(t *testing.T) {
+	keeper, reached := newDoorkeeper(), atomic.Int64{}
+	handler := handlerFunc{post: func(x *Exchange) { reached.Add(1); x.Accept() }}
+	_, address := serve(t, handler, Options{Admission: keeper}, testLimits)
+	keeper.most.Store(2)
+	client := dial(t, address)
+	for _, c := range []struct {
+		members, status int
+	}{{1, 202}, {3, 202}, {4, 429}, {1000, 429}, {2, 202}} {
+		client.send(postText("["+strings.Repeat(ping+",", c.members-1)+ping+"]", "Authorization: Bearer a"))
+		if r, body := client.body(); r.StatusCode != c.status || c.status == 429 && !strings.Contains(body, "RATE_LIMITED") {
+			t.Fatalf("%d messages: %d %.200s, want %d", c.members, r.StatusCode, body, c.status)
+		}
+		if c.members == 1000 {
+			client = dial(t, address) // whose body was not here with its head is not gone on with
+		}
+	}
+	if got := reached.Load(); got != 3 {
+		t.Errorf("%d requests were handled", got)
+	}
+	for range 100 {
+		if keeper.held.Load() == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d leases are held", keeper.held.Load())
 }

@@ -37,6 +37,10 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, p
 		s.answer(ctx, status, answer)
 		return
 	}
+	if x.Batch != nil && !s.admitBatch(ctx, c, h, x.Batch) {
+		b.release()
+		return
+	}
 	x.noEarlyStream = x.Frame.M == protocol.MethodInitialize
 	if bytes.HasSuffix(path, []byte(RouteMessages)) { // answered on another stream, whatever this one accepts
 		x.noEarlyStream, x.Origin.JSONOnly = true, false
