@@ -1,8 +1,6 @@
 package secret
 
-import (
-	"slices"
-)
+import "slices"
 
 // matcher finds any of many texts in another, as Wu and Manber did it: it looks at the last two bytes of a window that is as long as the
 // shortest text, and where no text has these two it moves on by as many bytes as none can have them. So most of what it
@@ -23,19 +21,21 @@ func newMatcher(values []string) *matcher {
 	if len(all) == 0 {
 		return nil
 	}
-	m := &matcher{texts: map[uint16][]string{}}
+	m, known := &matcher{texts: map[uint16][]string{}}, make(map[string]bool, len(all))
 	for i := range m.shift {
 		m.shift[i] = Shortest - 1
 	}
 	for _, text := range all {
+		if known[text] { // many forms are alike; thousands of tokens that begin alike stand at one place, which is too long to look through
+			continue
+		}
+		known[text] = true
 		for end := 1; end < Shortest; end++ {
 			pair := pairAt(text, end)
 			m.shift[pair] = min(m.shift[pair], uint8(Shortest-1-end))
 		}
 		pair := pairAt(text, Shortest-1)
-		if !slices.Contains(m.texts[pair], text) {
-			m.texts[pair] = append(m.texts[pair], text)
-		}
+		m.texts[pair] = append(m.texts[pair], text)
 	}
 	return m
 }
