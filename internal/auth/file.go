@@ -29,6 +29,8 @@ const fileHead = `# Who may use this goblin-actor: one API key a line, of which 
 // ErrShared is behind the error of Load when others than its owner may read the file.
 var ErrShared = errors.New("others may read it")
 
+var errNotRegular = errors.New("it is no regular file")
+
 // Key is one line of a key file.
 type Key struct {
 	Name     string // unique
@@ -75,6 +77,9 @@ func Load(path string) ([]Key, error) {
 }
 
 func readFile(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait
+		return nil, errNotRegular
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, reason(err)
@@ -85,7 +90,7 @@ func readFile(path string) ([]byte, error) {
 	case err != nil:
 		return nil, reason(err)
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errNotRegular
 	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows": // there the directory says who may read
 		return nil, fmt.Errorf("%w (mode %04o)", ErrShared, info.Mode().Perm())
 	}
