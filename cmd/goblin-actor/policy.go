@@ -72,8 +72,11 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 			return nil, unreachable(err)
 		}
 	}
-	k := &known{}
-	k.cfg, k.report = config.Load(path)
+	k, load := &known{}, config.Load
+	if items != nil { // no server is started, so no value is needed
+		load = config.Outline
+	}
+	k.cfg, k.report = load(path)
 	tellFindings(cmd.ErrOrStderr(), k.report)
 	if k.cfg == nil {
 		return nil, &exitError{code: exitConfig} // all has been said
@@ -98,11 +101,14 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 	return k, nil
 }
 
-// startedItems starts a gateway in this process, without the policy, and returns what its servers offer.
+// startedItems starts a gateway in this process, without the policy and the audit log, which another one may be writing, and returns what its
+// servers offer.
 func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*status.Items, error) {
-	cfg.Policy = config.Policy{}
-	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelError}))
-	g, err := actors.Start(&cfg, actors.Options{Version: buildVersion(), Log: log})
+	cfg.Policy, cfg.Audit = config.Policy{}, config.Audit{}
+	secrets := knownOf(&cfg)
+	errOut := secrets.Writer(cmd.ErrOrStderr())
+	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelError}))
+	g, err := actors.Start(&cfg, actors.Options{Version: buildVersion(), Log: log, Secrets: secrets})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +117,7 @@ func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*
 			log.Warn("not everything ended in time", "err", err)
 		}
 	}()
-	if err := waitReady(ctx, g, cmd.ErrOrStderr()); err != nil {
+	if err := waitReady(ctx, g, errOut); err != nil {
 		return nil, err
 	}
 	return g.Items(ctx, 0)
