@@ -25,15 +25,16 @@ const tlsHint = "tls: {cert: …, key: …} names a certificate and its private 
 // edge is what stands between clients and the gateway: who is let in, and the certificate that they see. One goroutine changes it;
 // listeners read it.
 type edge struct {
-	gate    *auth.Gate
-	rates   policy.Rates // of those who are let in
-	listens bool         // false: there is one client, on stdin, who is asked nothing
-	secure  bool         // listeners speak TLS; that stays as it was at the start
-	pair    atomic.Pointer[tls.Certificate]
-	gateway atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
-	keys    string                         // the file that was named last
-	hangUp  func()                         // ends all connections; nil = there are none
-	log     *slog.Logger
+	gate      *auth.Gate
+	rates     policy.Rates // of those who are let in
+	listens   bool         // false: there is one client, on stdin, who is asked nothing
+	secure    bool         // listeners speak TLS; that stays as it was at the start
+	pair      atomic.Pointer[tls.Certificate]
+	gateway   atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
+	keys      string                         // the file that was named last
+	publicURL atomic.Pointer[string]         // the newest, for the login pages
+	hangUp    func()                         // ends all connections; nil = there are none
+	log       *slog.Logger
 }
 
 // newEdge reads keys and certificate, if the gateway listens.
@@ -54,6 +55,7 @@ func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) 
 
 // configure tells the gate what the configuration says. A key file that is named for the first time need not be there yet.
 func (e *edge) configure(cfg *config.Config) error {
+	e.publicURL.Store(&cfg.PublicURL)
 	s := e.settingsOf(cfg)
 	err := e.gate.Configure(s)
 	if known := e.keys == s.Keys; err != nil && !known && errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +86,7 @@ func (e *edge) denied(d auth.Denial) {
 	if g == nil {
 		return
 	}
-	r := audit.Record{Event: audit.EventDenied, Peer: d.Peer.String(), Item: d.Path, Decision: audit.Deny, Outcome: d.Error, Detail: d.Reason}
+	r := audit.Record{Event: audit.EventDenied, Peer: d.From(), Item: d.Path, Decision: audit.Deny, Outcome: d.Error, Detail: d.Reason}
 	if d.Who != nil {
 		r.Who, r.Via = d.Who.ID, d.Who.Via
 	}
@@ -177,7 +179,10 @@ func (e *edge) tls() *tls.Config {
 }
 
 // credentialFiles are the files that apply reads, besides the configuration.
-func credentialFiles(cfg *config.Config) (files []string) {
+func credentialFiles(cfg *config.Config, listens bool) (files []string) {
+	if !listens {
+		return nil
+	}
 	for _, file := range []string{cfg.Auth.Keys, cfg.TLS.Cert, cfg.TLS.Key} {
 		if file != "" {
 			files = append(files, cfg.Beside(file))

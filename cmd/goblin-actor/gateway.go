@@ -148,12 +148,13 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	if err != nil {
 		return err
 	}
+	e.gateway.Store(g)
 	pages.Serve(g)
 	following, unfollow := context.WithCancel(ctx)
 	defer unfollow()
 	r := newReloading(cfg, cfg.Listen, g, nil, e, level, log)
 	r.known = known
-	go r.follow(following)
+	r.begin(following)
 	err = serveStdio(ctx, g, cfg, e, project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if stopErr := stopGateway(g, 0); stopErr != nil {
 		log.Warn("not everything ended in time", "err", stopErr)

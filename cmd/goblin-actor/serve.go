@@ -83,16 +83,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		errOut = quietOnTerminal(errOut)
 	}
 	known := knownOf(cfg)
-	events := &status.Events{Known: known.Cut}
-	level := new(slog.LevelVar)
-	handler := newLogger(cfg.Log, level, known.Writer(errOut)).Handler()
-	var lines *terminalLog // nil: nobody sits there
-	if isTerminal(errOut) && cfg.Log.Format == "text" {
-		lines = newTerminalLog(errOut, handler, level, time.Now())
-		lines.known = known.Cut
-		handler = lines
-	}
-	log := slog.New(events.Record(handler))
+	logs := newServeLogs(cfg.Log, known, errOut)
+	log := logs.log
 	e, err := newEdge(cfg, true, log)
 	if err != nil {
 		return err
@@ -102,7 +94,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	pages := loginPages(cfg, listeners, e.gate.Asks)
+	pages := loginPages(e, listeners)
 	state := statePath(o.stateDir, log)
 	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
 	if err != nil {
@@ -115,9 +107,9 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	server.Keep(cfg.Forwarded())
 	failed := answer(server, listeners, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
-	r := newReloading(cfg, o.listen, g, server, e, level, log)
+	r := newReloading(cfg, o.listen, g, server, e, logs.level, log)
 	r.known = known
-	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.ask}
+	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.ask}
 	socket := openSocket(listeners[0], source, user(g, cfg, log), log, loginRoutes(pages)...)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}
@@ -126,17 +118,36 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	} else {
 		greet(cmd, cfg, e, listeners[0].Addr().String())
 	}
-	if lines != nil {
-		go lines.follow(ctx, g.Status)
+	if logs.lines != nil {
+		go logs.lines.follow(ctx, g.Status)
 	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer close(signals) // whoever waits for another one goes
-	defer signal.Stop(signals)
-	err = waitForEnd(ctx, r, signals, failed, left, log)
+	signals, handBack := endSignals()
+	defer handBack()
+	defer r.begin(ctx)()
+	err = waitForEnd(ctx, signals, failed, left, log)
 	drain(nil)
 	stop()
-	return errors.Join(err, end(r.cfg.Drain, g, server, socket, log))
+	return errors.Join(err, end(time.Duration(r.drain.Load()), g, server, socket, log))
+}
+
+// serveLogs are where serve logs to.
+type serveLogs struct {
+	log    *slog.Logger
+	level  *slog.LevelVar // of what is written; a reload changes it
+	events *status.Events // what the console and the admin socket show
+	lines  *terminalLog   // what a person at the terminal sees; nil = nobody sits there
+}
+
+func newServeLogs(c config.Log, known *secret.Redactor, errOut io.Writer) serveLogs {
+	l := serveLogs{level: new(slog.LevelVar), events: &status.Events{Known: known.Cut}}
+	handler := newLogger(c, l.level, known.Writer(errOut)).Handler()
+	if isTerminal(errOut) && c.Format == "text" {
+		l.lines = newTerminalLog(errOut, handler, l.level, time.Now())
+		l.lines.known = known.Cut
+		handler = l.lines
+	}
+	l.log = slog.New(l.events.Record(handler))
+	return l
 }
 
 // answer serves clients on the listeners; what ends one of them is told.
@@ -252,42 +263,35 @@ To add your own server, write goblin.yaml here and start again:
 // errDrain is the cause of a context that an operator ended.
 var errDrain = errors.New("asked for by goblin-actor drain")
 
-// waitForEnd blocks until a signal, the context or a listener ends the gateway; it reloads the configuration meanwhile.
-func waitForEnd(ctx context.Context, r *reloading, signals <-chan os.Signal, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
-	files := watchAll(r.cfg, log)
-	defer func() { files.stop() }()
-	for {
-		if !files.of(r.cfg) {
-			files.stop()
-			files = watchAll(r.cfg, log)
-		}
-		select {
-		case s := <-signals:
-			log.Info("draining", "signal", s.String())
-			go secondSignal(signals)
-			return nil
-		case <-ctx.Done():
-			log.Info("draining", "cause", context.Cause(ctx))
-			go func() {
-				<-signals // the first one asks for what is under way already
-				secondSignal(signals)
-			}()
-			return nil
-		case <-left:
-			return nil
-		case err := <-failed:
-			if err != nil {
-				return fmt.Errorf("serve: %w", err)
-			}
-			return nil
-		case <-files.config:
-			_ = r.reload() // it is logged, and shown in the status
-		case <-files.credentials:
-			r.reloadCredentials()
-		case reply := <-r.asked:
-			reply <- r.reload()
+// endSignals returns the signals that end the gateway. After handBack they are the program's again, and whoever waits for another one goes.
+func endSignals() (signals <-chan os.Signal, handBack func()) {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	return c, func() {
+		signal.Stop(c)
+		close(c)
+	}
+}
+
+// waitForEnd blocks until a signal, the context or a listener ends the gateway.
+func waitForEnd(ctx context.Context, signals <-chan os.Signal, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
+	select {
+	case s := <-signals:
+		log.Info("draining", "signal", s.String())
+		go secondSignal(signals)
+	case <-ctx.Done():
+		log.Info("draining", "cause", context.Cause(ctx))
+		go func() {
+			<-signals // the first one asks for what is under way already
+			secondSignal(signals)
+		}()
+	case <-left:
+	case err := <-failed:
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
 		}
 	}
+	return nil
 }
 
 // secondSignal ends the process and its servers at once; when there is none any more it does nothing.

@@ -33,11 +33,19 @@ type Rates interface {
 // Denial is a request that was refused for who sends it.
 type Denial struct {
 	Who    *identity.Principal // nil = it is not known
-	Peer   netip.Addr          // for whom a trusted proxy asks, or who is connected
+	Peer   netip.Addr          // for whom a trusted proxy asks, or who is connected; the zero value = who is on stdin
 	Path   string
 	Status int
 	Error  string // name of the error that it is answered with
 	Reason string // for the log: a word or two, never the credential
+}
+
+// From is where it came from, for people.
+func (d *Denial) From() string {
+	if !d.Peer.IsValid() {
+		return "stdio"
+	}
+	return d.Peer.String()
 }
 
 // Options are what a Gate tells the rest of the gateway.
@@ -118,11 +126,10 @@ func (g *Gate) install(s Settings) error {
 	var err error
 	if s.Keys != "" {
 		var keys []Key
-		if keys, err = Load(s.Keys); err == nil || was.keys == nil || was.Keys != s.Keys {
-			next.keys = newKeySet(keys, s.rights, s.Admin, was.keys)
-		} else {
-			next.keys = was.keys
+		if keys, err = Load(s.Keys); err != nil && was.keys != nil && was.Keys == s.Keys {
+			keys = was.keys.keys // with the rights that they have now
 		}
+		next.keys = newKeySet(keys, s.rights, s.Admin, was.keys)
 	}
 	gone, changed, come := was.keys.changedTo(next.keys)
 	for _, them := range []map[string]*identity.Principal{changed, come} {
@@ -309,7 +316,7 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal) downstream.Admitted {
 	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), string(r.Path[:min(len(r.Path), 200)])
 	if g.options.Log != nil && g.lines.take(time.Now()) {
-		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.Peer.String(), "path", d.Path, "status", d.Status, "reason", d.Reason)
+		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
 	if g.options.Denied != nil {
 		g.options.Denied(d)

@@ -11,7 +11,7 @@ const (
 	// Shortest is how many bytes a value has at least that is cut out of texts: shorter ones stand in texts by chance.
 	Shortest = 8
 
-	maxAdded  = 4096     // values of Add; the oldest go
+	maxAdded  = 256      // values of Add; the oldest go: each new one has all of them learned again
 	maxLength = 64 << 10 // bytes of a value; longer ones are looked for line by line
 )
 

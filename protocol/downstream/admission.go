@@ -27,7 +27,7 @@ type Request struct {
 	Method, Path, Query []byte
 	Authorization       []byte         // nil = there is none
 	Authorizations      int            // how many such lines there are
-	Peer                netip.AddrPort // who is connected; the zero value where there are no addresses
+	Peer                netip.AddrPort // who is connected; the zero value on stdin
 	TLS                 bool
 	Proxied             bool // it has Forwarded, X-Forwarded-*, X-Real-IP or Via
 	Stream              bool // it opens a stream that may be idle for long
@@ -187,6 +187,23 @@ func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 		era = protocol.EraModern
 	}
 	s.answer(ctx, r.Status, r.Fault.AppendTo(nil, orNull(nil, era), era))
+}
+
+// admit returns what a request on stdin is refused with; nil = it is let in. Nobody is asked who he is there, so all that can be wrong is that
+// there are too many. What wants no answer is not counted: nothing could tell its sender.
+func (s *stdioServer) admit(x *stdioExchange) []byte {
+	a := s.o.Admission
+	if a == nil || !a.Asks() || x.Batch == nil && x.Frame.Kind != protocol.KindRequest {
+		return nil
+	}
+	r := a.Admit(new(Request)).Refusal
+	if r == nil {
+		return nil
+	}
+	if x.Batch != nil {
+		return r.Fault.AppendTo(nil, rawNull, protocol.EraLegacy)
+	}
+	return r.Fault.AppendTo(nil, x.Frame.IDBytes(), protocol.EraOf(nil, &x.Frame, &x.Params))
 }
 
 // NewRequest returns a request with that raw header block, each line with CR LF, for those who want to look into one.
