@@ -79,6 +79,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.principals(m, out)
 	case deskStarted:
 		s.desks = append(s.desks, m.ref)
+		return s.tellChanged(m.ref, out)
 	case message.OpenStdio:
 		if s.registry.IsZero() {
 			s.early = append(s.early, m)
