@@ -125,8 +125,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.begin(out)
 	case message.StateLoaded:
 		s.loaded, s.known = &m, maps.Clone(m.Catalogs)
-		for key, value := range m.Tokens {
-			out = append(out, kernel.Act(rememberToken{key, value}))
+		for _, key := range slices.Sorted(maps.Keys(m.Tokens)) {
+			out = append(out, kernel.Act(rememberToken{key, m.Tokens[key]}))
 		}
 		return s.begin(s.remembered(m, out))
 	case message.RememberAudit:
