@@ -16,8 +16,9 @@ type Audited struct {
 	Replies []any // acts; nil = they are sent already
 }
 
-// Note hands it to the log. session is the holder of the call as people are shown it; perform sends a reply, from any goroutine.
-func (a Audited) Note(log *audit.Log, session string, perform func(reply any)) {
+// Note hands it to the log. session is the holder of the call as people are shown it; perform sends a reply, and sent is called when all that
+// had to wait are sent: both from any goroutine, and also when the holder has ended meanwhile.
+func (a Audited) Note(log *audit.Log, session string, perform func(reply any), sent func()) {
 	a.Record.Session = session
 	if a.Replies == nil {
 		log.Record(*a.Record)
@@ -27,7 +28,19 @@ func (a Audited) Note(log *audit.Log, session string, perform func(reply any)) {
 		for _, reply := range a.Replies {
 			perform(reply)
 		}
+		sent()
 	})
+}
+
+// Unsent is 1 if the newest effect is a record whose replies wait for the log, else 0: their holder, when it drains, waits until they are sent.
+func Unsent(log audit.Flags, out []kernel.Effect) int {
+	if !log.Has(audit.Each) || len(out) == 0 {
+		return 0
+	}
+	if a, ok := out[len(out)-1].Act.(Audited); ok && a.Replies != nil {
+		return 1
+	}
+	return 0
 }
 
 // What decided, where it was no single rule.
