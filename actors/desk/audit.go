@@ -19,9 +19,14 @@ func (s *state) noted(v *heldCall, fault *protocol.Fault, first int, out []kerne
 
 // refused answers a request that is to be no call, and tells the audit log.
 func (s *state) refused(m message.Visit, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	return s.refusedItem(m, f, nil, out)
+}
+
+// refusedItem is refused for what the policy may have denied (nil = it has not).
+func (s *state) refusedItem(m message.Visit, f *protocol.Fault, denied *edge.Denied, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
 	out = append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: f}))
-	out = edge.AuditRefused(s.audit, m.Exchange, m.View.Project, f, first, out)
+	out = edge.AuditRefused(s.audit, m.Exchange, m.View.Project, f, denied, first, out)
 	s.unsent += edge.Unsent(s.audit, out)
 	return out
 }

@@ -95,8 +95,9 @@ func AuditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 	return audited(log, &end, first, out)
 }
 
-// AuditRefused tells the log of a request that never became a call. The effects from first on are its answer.
-func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
+// AuditRefused tells the log of a request that never became a call, and of what the policy had to do with that (nil = nothing). The effects from first
+// on are its answer.
+func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *Denied, first int, out []kernel.Effect) []kernel.Effect {
 	if !log.Has(audit.On) {
 		return out
 	}
@@ -106,10 +107,8 @@ func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	}
 	r.Server = fault.Server
 	judge(r, fault)
-	if first > 0 {
-		if denied, ok := out[first-1].Act.(Denied); ok && !denied.Report && denied.Method == x.Frame.M { // its client is told that it is not there
-			r.Outcome, r.Rule, r.Server, r.Item = string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
-		}
+	if denied != nil && !denied.Report { // its client is told that it is not there
+		r.Decision, r.Outcome, r.Rule, r.Server, r.Item = audit.Deny, string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
 	}
 	return audited(log, r, first, out)
 }

@@ -18,8 +18,13 @@ func (s *state) noted(h *heldCall, fault *protocol.Fault, first int, out []kerne
 
 // refused answers a request that is to be no call, and tells the audit log.
 func (s *state) refused(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	return s.refusedItem(x, f, nil, out)
+}
+
+// refusedItem is refused for what the policy may have denied (nil = it has not).
+func (s *state) refusedItem(x *downstream.Exchange, f *protocol.Fault, denied *edge.Denied, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
-	out = edge.AuditRefused(s.audit, x, s.key.Project, f, first, s.fault(x, f, out))
+	out = edge.AuditRefused(s.audit, x, s.key.Project, f, denied, first, s.fault(x, f, out))
 	s.unsent += edge.Unsent(s.audit, out)
 	return out
 }
