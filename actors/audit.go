@@ -92,19 +92,14 @@ type (
 	auditReloaded   struct{ detail string }
 )
 
-// auditFailed: the new settings cannot be had; those before stay in force.
-type auditFailed struct{ err error }
+// auditApplied: new settings are in force, or cannot be had; those before stay in force then.
+type auditApplied struct{ err error }
 
 func (g *gateway) auditAct(self kernel.Self, act any) {
 	log := g.audit
 	switch a := act.(type) {
 	case auditSettings:
-		self.Go(func(context.Context) any {
-			if err := log.Apply(a.settings); err != nil {
-				return auditFailed{err}
-			}
-			return nil
-		})
+		self.Go(func(context.Context) any { return auditApplied{log.Apply(a.settings)} })
 	case auditRemembered:
 		self.Go(func(context.Context) any {
 			log.Remembered(a.mark)
@@ -115,18 +110,28 @@ func (g *gateway) auditAct(self kernel.Self, act any) {
 	}
 }
 
-// reloadAudit puts the settings of next in force, and records what a reload has changed.
-func (*state) reloadAudit(was, next *config.Config, told []string, out []kernel.Effect) []kernel.Effect {
-	out = append(out, kernel.Act(auditReloaded{strings.Join(told, "; ")}))
-	if settingsOf(was) == settingsOf(next) {
-		return out
-	}
-	return append(out, kernel.Act(auditSettings{settingsOf(next)}))
+// reloadAudit records what a reload has changed, and puts the new settings in force.
+func (s *state) reloadAudit(told []string, out []kernel.Effect) []kernel.Effect {
+	return s.applyAudit(append(out, kernel.Act(auditReloaded{strings.Join(told, "; ")})))
 }
 
-// auditFailed says that an audit log cannot be had.
-func (*state) auditFailed(m auditFailed, out []kernel.Effect) []kernel.Effect {
-	return append(out, kernel.Log(slog.LevelError, "the audit log stays as it was before the reload", "err", m.err))
+// applyAudit puts the settings of the configuration in force, unless others are being put in force: then it is their turn after those.
+func (s *state) applyAudit(out []kernel.Effect) []kernel.Effect {
+	next := settingsOf(s.config)
+	if s.auditing || next == s.audit {
+		return out
+	}
+	s.auditing, s.audit = true, next
+	return append(out, kernel.Act(auditSettings{next}))
+}
+
+// auditApplied says when an audit log cannot be had, and goes on with what has been reloaded meanwhile.
+func (s *state) auditApplied(m auditApplied, out []kernel.Effect) []kernel.Effect {
+	s.auditing = false
+	if m.err != nil {
+		out = append(out, kernel.Log(slog.LevelError, "the audit log stays as it was before the reload", "err", m.err))
+	}
+	return s.applyAudit(out)
 }
 
 // remembered tells the audit log which of its lines the state file knows of.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,6 +63,7 @@ type Gateway struct {
 	logins  *logins
 
 	entrance atomic.Pointer[edge.Entrance] // what admit knows; replaced when projects, policy or principals change
+	telling  sync.Mutex                    // of whoever changes principals, until the gateway's actor has been told
 
 	desks  int // how many
 	turn   atomic.Uint64

@@ -2,6 +2,8 @@ package actors
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
@@ -105,6 +109,33 @@ func TestARequiredAuditLogIsRequired(t *testing.T) {
 	cfg.Audit.File = filepath.Join(t.TempDir(), "no", "audit.jsonl")
 	if _, err := Start(&cfg, Options{}); err == nil || !strings.Contains(err.Error(), "open audit log") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Of two reloads, one right after the other, the settings of the last one are in force in the end: they are put in force one after the other.
+func TestReloadsOfTheAuditLogInOrder(t *testing.T) {
+	s := newState(&config.Config{}, kernel.Reference{})
+	applied := func(msg any) (files []string) {
+		for _, e := range step(s, time.Time{}, msg, nil) {
+			if a, is := e.Act.(auditSettings); is {
+				files = append(files, filepath.Base(a.settings.File))
+			}
+		}
+		return files
+	}
+	reload := func(file string) message.Reload {
+		return message.Reload{Config: &config.Config{Audit: config.Audit{File: filepath.Join(t.TempDir(), file)}}}
+	}
+	for i, test := range []struct {
+		msg  any
+		want string
+	}{
+		{reload("a"), "[a]"}, {reload("b"), "[]"}, {reload("c"), "[]"}, {auditApplied{}, "[c]"}, {auditApplied{errors.New("no room")}, "[]"}, {auditApplied{}, "[]"},
+		{reload("d"), "[d]"},
+	} {
+		if got := fmt.Sprint(applied(test.msg)); got != test.want {
+			t.Errorf("%d: %T puts %s in force, want %s", i, test.msg, got, test.want)
+		}
 	}
 }
 

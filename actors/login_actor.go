@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -22,6 +23,7 @@ import (
 type logins struct {
 	guard  *egress.Guard
 	budget token.Budget
+	lives  atomic.Uint64 // actors that there were
 
 	mu    sync.Mutex
 	known map[string]message.Token // by the key in the store; at most message.MaxTokens
@@ -87,7 +89,7 @@ func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) 
 				known.Replace("login "+name, now...)
 			},
 			Unawaited: func(who string, err error) { recorded(who, entry.Name, err) },
-			Seed:      seed(), Log: log.With("server", entry.Name),
+			Life:      l.lives.Add(1), Seed: seed(), Log: log.With("server", entry.Name),
 		})
 		return pool.Login{Actor: h.Actor(), Credentials: h}
 	}

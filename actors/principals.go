@@ -54,6 +54,14 @@ func (s *state) principals(m message.Principals, out []kernel.Effect) []kernel.E
 	return out
 }
 
+// tellChanged tells somebody who was spawned meanwhile.
+func (s *state) tellChanged(who kernel.Reference, out []kernel.Effect) []kernel.Effect {
+	if s.changed.Epoch > 0 {
+		out = append(out, kernel.Tell(who, s.changed))
+	}
+	return out
+}
+
 // admitTo makes these the projects that clients may name.
 func (g *Gateway) admitTo(projects []string) {
 	known := make(map[string]bool, len(projects))
@@ -97,7 +105,11 @@ func (g *Gateway) NewPrincipals(come map[string]*identity.Principal) {
 	g.principals(come)
 }
 
+// principals lets changes count, and tells the actor. Of two changes at once the one that counts first is told first: a message holds all changes, and
+// must not take the place of one that holds more.
 func (g *Gateway) principals(changed map[string]*identity.Principal) {
+	g.telling.Lock()
+	defer g.telling.Unlock()
 	e := g.change(func(e *edge.Entrance) {
 		newest := make(map[string]*identity.Principal, len(e.Newest)+len(changed))
 		maps.Copy(newest, e.Newest)

@@ -1,7 +1,10 @@
 package actors
 
 import (
+	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/edge"
@@ -95,15 +98,61 @@ func TestWhatWasAdmittedBeforeTheChange(t *testing.T) {
 	}
 }
 
-// A session that is told nothing of changes before it began is told when it has.
+// A session or a desk that is told nothing of changes before it began is told when it has.
 func TestAChangeWhileASessionBegins(t *testing.T) {
-	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
-	s.principals(message.Principals{Epoch: 1, Newest: map[string]*identity.Principal{"key:bob": nil}}, nil)
-	out := s.started(sessionStarted{ref: children(t, 1)[0]}, nil)
-	if len(out) != 1 {
-		t.Fatalf("%+v", out)
+	child := children(t, 1)[0]
+	for _, started := range []any{sessionStarted{ref: child}, deskStarted{child}} {
+		s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
+		s.principals(message.Principals{Epoch: 1, Newest: map[string]*identity.Principal{"key:bob": nil}}, nil)
+		out := step(s, time.Time{}, started, nil)
+		if len(out) != 1 || out[0].To != child {
+			t.Fatalf("%T: %+v", started, out)
+		}
+		if m, ok := out[0].Msg.(message.Principals); !ok || !m.Revoked("key:bob", 0) {
+			t.Errorf("%T: %+v", started, out[0].Msg)
+		}
 	}
-	if m, ok := out[0].Msg.(message.Principals); !ok || !m.Revoked("key:bob", 0) {
-		t.Errorf("%+v", out[0].Msg)
+}
+
+// toldOf keeps the changes of principals in the order in which it is told of them.
+type toldOf struct{ epochs chan uint64 }
+
+func (o toldOf) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	if m, is := msg.(message.Principals); is {
+		o.epochs <- m.Epoch
+	}
+	return out
+}
+
+func (toldOf) Act(kernel.Self, any) {}
+
+// Changes that come from several goroutines at once, of keys and of the configuration, are told in the order in which they count: the last one
+// that is told holds all of them.
+func TestChangesAreToldInOrder(t *testing.T) {
+	const goroutines, each = 4, 50
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	epochs := make(chan uint64, goroutines*each)
+	g := &Gateway{self: kernel.Spawn(system, kernel.SpawnOptions{Name: "gateway"}, func(kernel.Self) kernel.Logic { return toldOf{epochs} })}
+	g.entrance.Store(&edge.Entrance{})
+	changed := map[string]*identity.Principal{} // so many that goroutines meet
+	for n := range 2000 {
+		changed[fmt.Sprintf("key:%d", n)] = nil
+	}
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for range each {
+				g.Principals(changed)
+			}
+		})
+	}
+	all.Wait()
+	for last := uint64(0); last < goroutines*each; {
+		next := <-epochs // one that waits is replaced by a newer one
+		if next <= last {
+			t.Fatalf("change %d is told after %d", next, last)
+		}
+		last = next
 	}
 }

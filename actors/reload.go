@@ -64,7 +64,6 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: now, Projects: next.Projects}))
 	}
 	out = s.limit(next.Limits, out)
-	before := s.config
 	s.config, s.written = next, m.Config
 	out = s.nextStarts(out)
 	for _, server := range changes.Removed {
@@ -79,7 +78,7 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 	for _, server := range changes.CatalogOnly {
 		out = s.changeServer(server, false, out)
 	}
-	out = s.reloaded(changes, told, s.reloadAudit(before, next, told, out))
+	out = s.reloaded(changes, told, s.reloadAudit(told, out))
 	if m.Done != nil {
 		out = append(out, kernel.Act(closeDone{m.Done}))
 	}

@@ -59,10 +59,7 @@ func (s *state) started(m sessionStarted, out []kernel.Effect) []kernel.Effect {
 	}
 	s.sessions.Add(m.ref)
 	s.owners.of[m.ref] = m.owner
-	if s.changed.Epoch > 0 {
-		return append(out, kernel.Tell(m.ref, s.changed))
-	}
-	return out
+	return s.tellChanged(m.ref, out)
 }
 
 // ask starts a survey: which sessions could leave (the least recently used makes room).

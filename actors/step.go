@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
@@ -53,6 +54,9 @@ type state struct {
 	gen     uint64              // of the survey's timer; 0 = none runs
 	polling bool
 
+	audit    audit.Settings // of the audit log, that were put in force last, or are being
+	auditing bool           // they are being put in force
+
 	starts starts
 
 	draining bool
@@ -65,7 +69,7 @@ type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
 	return &state{config: config.Gather(cfg), written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{},
-		owners: owners{map[kernel.Reference]owner{}, map[owner]int{}}}
+		audit: settingsOf(cfg), owners: owners{map[kernel.Reference]owner{}, map[owner]int{}}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -79,6 +83,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.principals(m, out)
 	case deskStarted:
 		s.desks = append(s.desks, m.ref)
+		return s.tellChanged(m.ref, out)
 	case message.OpenStdio:
 		if s.registry.IsZero() {
 			s.early = append(s.early, m)
@@ -120,14 +125,14 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.begin(out)
 	case message.StateLoaded:
 		s.loaded, s.known = &m, maps.Clone(m.Catalogs)
-		for key, value := range m.Tokens {
-			out = append(out, kernel.Act(rememberToken{key, value}))
+		for _, key := range slices.Sorted(maps.Keys(m.Tokens)) {
+			out = append(out, kernel.Act(rememberToken{key, m.Tokens[key]}))
 		}
 		return s.begin(s.remembered(m, out))
 	case message.RememberAudit:
 		return append(out, kernel.Tell(s.store, m))
-	case auditFailed:
-		return s.auditFailed(m, out)
+	case auditApplied:
+		return s.auditApplied(m, out)
 	case message.RememberCatalog:
 		return s.rememberCatalog(m, out)
 	case registryStarted:

@@ -8,7 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxDerived is how many views one snapshot keeps that it was asked for.
+// maxDerived is how many views one snapshot keeps that it was asked for; where there are many servers two for each, so that all of their own
+// views find room.
 const maxDerived = 64
 
 // derived keeps the views that somebody has asked for. It is a memo and nothing else: a view is a function of its snapshot and its key, so
@@ -16,13 +17,14 @@ const maxDerived = 64
 // Looking up waits for nobody.
 type derived struct {
 	views atomic.Pointer[map[Key]*View] // never written to: replaced
+	most  int                           // views
 	mu    sync.Mutex                    // of whoever replaces it
 	lists *keptLists
 }
 
-// newDerived is the memo of the snapshot after the one that previous is of; nil = of the first.
-func newDerived(previous *derived) *derived {
-	d := &derived{}
+// newDerived is the memo of the snapshot, with that many servers, after the one that previous is of; nil = of the first.
+func newDerived(previous *derived, servers int) *derived {
+	d := &derived{most: max(maxDerived, 2*servers)}
 	if d.views.Store(&map[Key]*View{}); previous != nil {
 		d.lists = previous.lists
 		return d
@@ -48,7 +50,7 @@ func (d *derived) view(k Key, build func() *View) *View {
 	v := build()
 	views := maps.Clone(old)
 	for other := range views { // any of them: whoever uses it keeps it himself, or has it made again
-		if len(views) < maxDerived {
+		if len(views) < d.most {
 			break
 		}
 		delete(views, other)

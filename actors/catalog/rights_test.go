@@ -346,6 +346,21 @@ func TestDerivedViews(t *testing.T) {
 	}
 }
 
+// Of many servers each one's own view is made once, as whoever uses all of them asks for all, again and again.
+func TestViewsOfManyServersAreKept(t *testing.T) {
+	const servers = 2 * maxDerived
+	s := snapshot(standard(stylePrefix), big(t, servers, 1)...)
+	var first [servers]*View
+	for i := range 2 * servers {
+		name := s.servers[i%servers].Name
+		v, ok := s.View(Key{Server: name})
+		if !ok || i >= servers && v != first[i%servers] {
+			t.Fatalf("the view of %s alone: %v, made anew", name, ok)
+		}
+		first[i%servers] = v
+	}
+}
+
 // A snapshot after the one whose list a client has read has the pages ready that are the same.
 func TestPagesOfRightsAreKept(t *testing.T) {
 	naming := under(standard(stylePrefix), config.Role{Name: "r", Servers: []string{"server0"}})
@@ -370,7 +385,7 @@ func BenchmarkRights(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			s := *previous
-			s.derived = newDerived(previous.derived)
+			s.derived = newDerived(previous.derived, len(servers))
 			of(b, &s, "a,b")
 		}
 	})

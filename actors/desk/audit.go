@@ -6,42 +6,35 @@ import (
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/audit"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
 
 // noted tells the audit log how a call has ended; the effects from first on are what its client is told.
 func (s *state) noted(v *heldCall, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
-	return s.unsentIn(edge.AuditEnd(s.audit, v.record, fault, first, out))
+	out = edge.AuditEnd(s.audit, v.record, fault, first, out)
+	s.unsent += edge.Unsent(s.audit, out)
+	return out
 }
 
 // refused answers a request that is to be no call, and tells the audit log.
 func (s *state) refused(m message.Visit, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
-	first := len(out)
-	out = append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: f}))
-	return s.unsentIn(edge.AuditRefused(s.audit, m.Exchange, m.View.Project, f, first, out))
+	return s.refusedItem(m, f, nil, out)
 }
 
-// unsentIn counts the replies of the newest effect that wait for the audit log: a desk that drains waits until they are sent.
-func (s *state) unsentIn(out []kernel.Effect) []kernel.Effect {
-	if s.audit.Has(audit.Each) && len(out) > 0 {
-		if a, ok := out[len(out)-1].Act.(edge.Audited); ok && a.Replies != nil {
-			s.unsent++
-		}
-	}
+// refusedItem is refused for what the policy may have denied (nil = it has not).
+func (s *state) refusedItem(m message.Visit, f *protocol.Fault, denied *edge.Denied, out []kernel.Effect) []kernel.Effect {
+	first := len(out)
+	out = append(out, kernel.Act(edge.Refuse{X: m.Exchange, Fault: f}))
+	out = edge.AuditRefused(s.audit, m.Exchange, m.View.Project, f, denied, first, out)
+	s.unsent += edge.Unsent(s.audit, out)
 	return out
 }
 
 // note hands a record to the audit log. Replies that wait for it are sent by the log.
 func (d *desk) note(self kernel.Self, a edge.Audited) {
-	metrics, me, left := d.Metrics, self.Reference(), len(a.Replies)
-	a.Note(d.Audit, "desk", func(act any) {
-		reply(metrics, act)
-		if left--; left == 0 {
-			me.Tell(replied{})
-		}
-	})
+	metrics, me := d.Metrics, self.Reference()
+	a.Note(d.Audit, "desk", func(act any) { reply(metrics, act) }, func() { me.Tell(replied{}) })
 }
 
 // reply carries out the effects that write to an exchange; from any goroutine.

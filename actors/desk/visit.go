@@ -81,7 +81,7 @@ func (s *state) callItem(now time.Time, m message.Visit, view *catalog.View, out
 		fault = s.checkHeaders(t, m.Exchange)
 	}
 	if fault != nil {
-		return s.refused(m, fault, out)
+		return s.refusedItem(m, fault, t.Denied, out)
 	}
 	return s.call(now, m, view, t, out)
 }

@@ -16,8 +16,9 @@ type Audited struct {
 	Replies []any // acts; nil = they are sent already
 }
 
-// Note hands it to the log. session is the holder of the call as people are shown it; perform sends a reply, from any goroutine.
-func (a Audited) Note(log *audit.Log, session string, perform func(reply any)) {
+// Note hands it to the log. session is the holder of the call as people are shown it; perform sends a reply, and sent is called when all that
+// had to wait are sent: both from any goroutine, and also when the holder has ended meanwhile.
+func (a Audited) Note(log *audit.Log, session string, perform func(reply any), sent func()) {
 	a.Record.Session = session
 	if a.Replies == nil {
 		log.Record(*a.Record)
@@ -27,7 +28,19 @@ func (a Audited) Note(log *audit.Log, session string, perform func(reply any)) {
 		for _, reply := range a.Replies {
 			perform(reply)
 		}
+		sent()
 	})
+}
+
+// Unsent is 1 if the newest effect is a record whose replies wait for the log, else 0: their holder, when it drains, waits until they are sent.
+func Unsent(log audit.Flags, out []kernel.Effect) int {
+	if !log.Has(audit.Each) || len(out) == 0 {
+		return 0
+	}
+	if a, ok := out[len(out)-1].Act.(Audited); ok && a.Replies != nil {
+		return 1
+	}
+	return 0
 }
 
 // What decided, where it was no single rule.
@@ -82,8 +95,9 @@ func AuditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 	return audited(log, &end, first, out)
 }
 
-// AuditRefused tells the log of a request that never became a call. The effects from first on are its answer.
-func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
+// AuditRefused tells the log of a request that never became a call, and of what the policy had to do with that (nil = nothing). The effects from first
+// on are its answer.
+func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *Denied, first int, out []kernel.Effect) []kernel.Effect {
 	if !log.Has(audit.On) {
 		return out
 	}
@@ -93,10 +107,8 @@ func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	}
 	r.Server = fault.Server
 	judge(r, fault)
-	if first > 0 {
-		if denied, ok := out[first-1].Act.(Denied); ok && !denied.Report && denied.Method == x.Frame.M { // its client is told that it is not there
-			r.Outcome, r.Rule, r.Server, r.Item = string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
-		}
+	if denied != nil && !denied.Report { // its client is told that it is not there
+		r.Decision, r.Outcome, r.Rule, r.Server, r.Item = audit.Deny, string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
 	}
 	return audited(log, r, first, out)
 }

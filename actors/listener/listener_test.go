@@ -12,6 +12,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -190,6 +191,18 @@ func TestAStreamEndsWithItsConnections(t *testing.T) {
 		}
 		if words := lastWords(out); leaves != c.ends || (words == string(protocol.ServerUnavailable)) != (c.ends && !c.acked) {
 			t.Errorf("%s, then %s: it leaves: %v, with %s", c.before, c.after, leaves, words)
+		}
+	}
+}
+
+// A stream whose client was admitted after a change takes no notice of that, and ends with the next one that makes its principal nobody.
+func TestAStreamKnowsWhoWasAdmittedSince(t *testing.T) {
+	x := &downstream.Exchange{}
+	s := newState(Options{Exchange: x, Admitted: message.Admitted{Who: &identity.Principal{ID: "key:alice"}, Epoch: 7}}, kernel.Reference{})
+	for epoch, leaves := range map[uint64]bool{6: false, 8: true} {
+		out := step(s, time.Time{}, message.Principals{Newest: map[string]*identity.Principal{"key:alice": nil}, Epoch: epoch}, nil)
+		if left := len(out) > 0; left != leaves {
+			t.Errorf("change %d: %v", epoch, out)
 		}
 	}
 }

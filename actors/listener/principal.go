@@ -15,11 +15,13 @@ type expiryDue struct{}
 func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	newest, ok := m.Of(s.who)
 	switch {
+	case m.Epoch < s.epoch: // whoever was admitted since is known better
+		return out
 	case !ok && !s.begun:
 		return s.refuse(message.Revoked, out)
 	case !ok:
 		return append(out, kernel.Leave())
-	case newest == s.who || m.Epoch < s.epoch:
+	case newest == s.who:
 		return out
 	}
 	s.who, s.epoch, s.key = newest, m.Epoch, message.Narrowed(s.key, newest)

@@ -13,7 +13,6 @@ import (
 )
 
 // Caller is who asks, as far as routing, limits and the server's edge need to know.
-// Zero values until authentication, projects and the modern era fill them in.
 type Caller struct {
 	Principal    string         // PrincipalOf who asks; "" = nobody was asked
 	ClientKey    string         // who is counted: session id (legacy); principal, else address, on this machine with the client's name (modern)
@@ -25,6 +24,9 @@ type Caller struct {
 	Can          Can            // what Capabilities say about questions
 	Extras       Extras         // legacy: what else Capabilities tell modern servers
 }
+
+// Line names in whose line a call waits where clients take turns: a principal waits in one, whatever the number of its sessions.
+func (c *Caller) Line() string { return cmp.Or(c.Principal, c.ClientKey) }
 
 // CallRef names a call: the actor that holds it and its number there.
 type CallRef struct {

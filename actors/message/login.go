@@ -50,6 +50,8 @@ var (
 	ErrLoginNotYours = errors.New("that login is not yours")
 	// ErrNoLogins is the answer where there is no such server, or it has no login of ours.
 	ErrNoLogins = errors.New("there is no login of ours at that server")
+	// ErrNotUnderWay is the answer to who brings what came of a login that nobody has begun, or that is over.
+	ErrNotUnderWay = errors.New("no such login is under way; begin it again")
 )
 
 // WantLogin asks a pool for the login of a principal, to begin or to end. Exactly one of Begin and End is set.

@@ -45,9 +45,10 @@ type FinishLogin struct {
 func (FinishLogin) String() string { return "[redacted]" }
 
 // Abandon answers when there is nobody to finish it.
-func (m FinishLogin) Abandon(why kernel.Why) {
-	offer(m.Reply, LoginFinished{Err: abandoned(why)})
-}
+func (m FinishLogin) Abandon(why kernel.Why) { m.Refuse(abandoned(why)) }
+
+// Refuse answers whoever brings it.
+func (m FinishLogin) Refuse(err error) { offer(m.Reply, LoginFinished{Err: err}) }
 
 // LoginFinished answers FinishLogin and EndLogin.
 type LoginFinished struct {

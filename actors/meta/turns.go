@@ -1,7 +1,6 @@
 package meta
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -29,7 +28,7 @@ type clientLine struct {
 // add has a call wait. When there is no more room, one has to go, whose it is: the newest of the client that has most, or the call
 // itself.
 func (t *turns) add(w waiting) (refused message.Dispatch, full bool) {
-	client := cmp.Or(w.Request.Caller.Principal, w.Request.Caller.ClientKey)
+	client := w.Request.Caller.Line()
 	its := slices.IndexFunc(t.lines, func(l *clientLine) bool { return l.client == client })
 	if t.count >= maxWaiting {
 		most := slices.MaxFunc(t.lines, func(a, b *clientLine) int { return len(a.calls) - len(b.calls) })

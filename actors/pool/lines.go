@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"cmp"
 	"container/list"
 	"time"
 
@@ -19,10 +18,8 @@ type queued struct {
 	byAge, inLine *list.Element
 }
 
-// client is who waits for the call: a principal waits in one line, whatever the number of its sessions.
-func (q *queued) client() string {
-	return cmp.Or(q.Request.Caller.Principal, q.Request.Caller.ClientKey)
-}
+// client is who waits for the call.
+func (q *queued) client() string { return q.Request.Caller.Line() }
 
 // lines are the calls that wait for a free slot: one line for each client, so that whoever asks much waits for himself. Calls cost the
 // same, so taking turns is fair. What is done to one call costs the same however many wait.

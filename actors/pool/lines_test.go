@@ -54,6 +54,28 @@ func TestAGreedyClientWaitsForItself(t *testing.T) {
 	}
 }
 
+// A principal waits in one line, however many sessions it has.
+func TestAPrincipalHasOneLine(t *testing.T) {
+	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)
+	w.phase(0, message.Ready)
+	from := func(principal, session string, seq uint64) {
+		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: message.Caller{Principal: principal, ClientKey: session}}})
+	}
+	from("key:greedy", "", 0)
+	for i := range uint64(4) {
+		from("key:greedy", string('a'+rune(i)), 10+i)
+	}
+	from("key:modest", "z", 20)
+	from("key:modest", "y", 21)
+	var order []uint64
+	for range 6 {
+		order = append(order, w.next())
+	}
+	if want := []uint64{20, 10, 21, 11, 12, 13}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
 // Clients take turns, and each one's calls keep their order.
 func TestClientsTakeTurns(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)

@@ -102,8 +102,8 @@ func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.E
 		return s.loginRevoked(m, out)
 	case message.AnswerLogin:
 		entry := s.entry(m.Login.Entry)
-		if entry == nil {
-			m.Abandon(kernel.Gone)
+		if entry == nil || s.logins[m.Login] == nil { // whoever begins one is known: nobody has actors made by naming lanes
+			m.Finish.Refuse(message.ErrNotUnderWay)
 			return out
 		}
 		return append(out, kernel.Act(toLogin{login: m.Login, entry: *entry, msg: m.Finish}))

@@ -186,3 +186,18 @@ func TestRevokedLosesItsLogins(t *testing.T) {
 		t.Errorf("left: %v", w.s.logins)
 	}
 }
+
+// An answer to a login that nobody has begun makes no actor for it.
+func TestAnswerToNoLogin(t *testing.T) {
+	w := behindLogin(t)
+	reply := make(chan message.LoginFinished, 1)
+	answer := message.AnswerLogin{Login: message.LoginKey{Entry: "fake", Lane: "key:anna"}, Finish: message.FinishLogin{Who: "key:anna", Reply: reply}}
+	if acts, _ := w.effects(answer); len(acts) != 0 || len(reply) != 1 || (<-reply).Err != message.ErrNotUnderWay {
+		t.Errorf("got %v, want that it is refused", acts)
+	}
+	w.step(message.WantLogin{Entry: "fake", Begin: &message.BeginLogin{}})
+	answer.Login = theLogin
+	if acts, _ := w.effects(answer); len(acts) != 1 {
+		t.Errorf("got %v, want that the login is told", acts)
+	}
+}

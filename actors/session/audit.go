@@ -5,30 +5,34 @@ import (
 
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
-	"goblin-actor/internal/audit"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
 // noted tells the audit log how a call has ended; the effects from first on are what its client is told.
 func (s *state) noted(h *heldCall, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
-	return s.unsentIn(edge.AuditEnd(s.audit, h.record, fault, first, out))
+	out = edge.AuditEnd(s.audit, h.record, fault, first, out)
+	s.unsent += edge.Unsent(s.audit, out)
+	return out
 }
 
 // refused answers a request that is to be no call, and tells the audit log.
 func (s *state) refused(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
-	first := len(out)
-	return s.unsentIn(edge.AuditRefused(s.audit, x, s.key.Project, f, first, s.fault(x, f, out)))
+	return s.refusedItem(x, f, nil, out)
 }
 
-// unsentIn counts the replies of the newest effect that wait for the audit log: a session that drains stays until they are sent.
-func (s *state) unsentIn(out []kernel.Effect) []kernel.Effect {
-	if s.audit.Has(audit.Each) && len(out) > 0 {
-		if a, ok := out[len(out)-1].Act.(edge.Audited); ok && a.Replies != nil {
-			s.unsent++
-		}
-	}
+// refusedItem is refused for what the policy may have denied (nil = it has not).
+func (s *state) refusedItem(x *downstream.Exchange, f *protocol.Fault, denied *edge.Denied, out []kernel.Effect) []kernel.Effect {
+	first := len(out)
+	out = edge.AuditRefused(s.audit, x, s.key.Project, f, denied, first, s.fault(x, f, out))
+	s.unsent += edge.Unsent(s.audit, out)
 	return out
+}
+
+// note hands a record to the audit log. Replies that wait for it are sent by the log.
+func (s *session) note(self kernel.Self, a edge.Audited) {
+	metrics, me := s.Metrics, self.Reference()
+	a.Note(s.Audit, shortID(s.ID), func(reply any) { edge.Perform(metrics, reply) }, func() { me.Tell(replied{}) })
 }
 
 // shown names a call as people are shown it.

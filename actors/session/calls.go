@@ -21,7 +21,7 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 		out = edge.CountDenied(t.Denied, s.who, s.key, out)
 	}
 	if fault != nil || t.Unlisted {
-		if out, done := s.seek(x, fault, out); done {
+		if out, done := s.seek(x, fault, t.Denied, out); done {
 			return out
 		}
 	}
@@ -29,10 +29,10 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 }
 
 // seek has lists fetched anew that may hold what the request names, or refuses it. It reports whether that is all to be done now.
-func (s *state) seek(x *downstream.Exchange, fault *protocol.Fault, out []kernel.Effect) ([]kernel.Effect, bool) {
+func (s *state) seek(x *downstream.Exchange, fault *protocol.Fault, denied *edge.Denied, out []kernel.Effect) ([]kernel.Effect, bool) {
 	out, fault, waits := s.seekers.Seek(x, s.view, x, fault, s.self, &s.seq, out)
 	if fault != nil {
-		return s.refused(x, fault, out), true
+		return s.refusedItem(x, fault, denied, out), true
 	}
 	return out, waits
 }

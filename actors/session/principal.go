@@ -40,6 +40,9 @@ func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out 
 
 // principals takes what has become of the session's principal. The session of one that is nobody any more ends, with its calls and streams.
 func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
+	if m.Epoch < s.epoch {
+		return out // whoever was admitted since is known better
+	}
 	newest, ok := m.Of(s.who)
 	if !ok {
 		s.revoked = true

@@ -189,4 +189,8 @@ func TestARevokedSessionLeaves(t *testing.T) {
 			t.Error("bob's leaves too")
 		}
 	}
+	since := ofAlice(t, key("alice", nil)) // with a key that was made after that one was revoked, and before everybody was told
+	if out := step(since, time.Now(), message.Principals{Newest: map[string]*identity.Principal{"key:alice": nil}, Epoch: since.epoch - 1}, nil); len(out) != 0 {
+		t.Errorf("the session of a newer key: %v", out)
+	}
 }

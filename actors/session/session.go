@@ -102,7 +102,7 @@ type (
 	openOver    struct{}               // sse: the client has had its time to initialize
 	streamsOver struct{ at time.Time } // of the client's streams: its credential may have expired
 	streamReady struct{ stream *downstream.EventStream }
-	replied     struct{}           // a reply that waited for the audit log has been sent
+	replied     struct{}           // what waited for the audit log has been sent
 	undelivered struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
 )
 
@@ -137,22 +137,6 @@ func (s *session) Act(self kernel.Self, act any) {
 	case endReplay:
 		s.endReplay()
 	}
-}
-
-// note hands a record to the audit log. Replies that wait for it are sent by the log: also when the session has ended meanwhile.
-func (s *session) note(self kernel.Self, a edge.Audited) {
-	if a.Replies == nil {
-		a.Note(s.Audit, shortID(s.ID), nil)
-		return
-	}
-	metrics, me := s.Metrics, self.Reference()
-	left := len(a.Replies)
-	a.Note(s.Audit, shortID(s.ID), func(reply any) {
-		edge.Perform(metrics, reply)
-		if left--; left == 0 {
-			me.Tell(replied{})
-		}
-	})
 }
 
 func (s *session) meter(server string) *status.ServerMetrics {

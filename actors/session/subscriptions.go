@@ -24,11 +24,12 @@ type subscribing struct {
 // means that somebody listens. Of an unknown URI no server is asked.
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
+	denied := edge.DeniedIn(s.view, x, found, fault)
 	if !s.seekers.Again {
-		out = edge.CountDenied(edge.DeniedIn(s.view, x, found, fault), s.who, s.key, out)
+		out = edge.CountDenied(denied, s.who, s.key, out)
 	}
 	if fault != nil {
-		out, _ = s.seek(x, fault, out)
+		out, _ = s.seek(x, fault, denied, out)
 		return out
 	}
 	if len(s.subs)+len(s.subscribing) >= edge.MaxSubscriptions {
@@ -56,7 +57,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	_, found, fault := s.resourceOf(x)
 	if fault != nil {
-		out, _ = s.seek(x, fault, out)
+		out, _ = s.seek(x, fault, nil, out)
 		return out
 	}
 	r := edge.Resource{Server: found.Server.Name, URI: found.Original}

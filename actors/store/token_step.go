@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -46,12 +48,12 @@ func (*state) tokensWritten(m written, out []kernel.Effect) []kernel.Effect {
 	if m.err != nil {
 		failed = fmt.Sprintf("the state file cannot be written: %v", m.err)
 	}
-	for key, token := range m.batch.tokens {
+	for _, key := range slices.Sorted(maps.Keys(m.batch.tokens)) {
 		text := failed
 		if text == "" && m.refused[key] {
 			text = noRoom
 		}
-		out = tellKept(token.from, key, text, out)
+		out = tellKept(m.batch.tokens[key].from, key, text, out)
 	}
 	return out
 }
@@ -104,8 +106,8 @@ func (s *state) tokensRead(answers []message.TokenRead, out []kernel.Effect) []k
 // answerAll answers everybody who waits, as the file is used no more.
 func (s *state) answerAll(out []kernel.Effect) []kernel.Effect {
 	for _, b := range []batch{s.dirty, s.inFlight} {
-		for key, token := range b.tokens {
-			out = tellKept(token.from, key, notKept, out)
+		for _, key := range slices.Sorted(maps.Keys(b.tokens)) {
+			out = tellKept(b.tokens[key].from, key, notKept, out)
 		}
 	}
 	for _, m := range append(s.reading, s.unread...) {

@@ -33,6 +33,7 @@ type Options struct {
 	Secrets   func(now, before []string)    // is told which values of the login are secret, and which were; nil = nobody wants to know
 	Unawaited func(who string, err error)   // is told how a login has ended that is finished elsewhere, and for which nobody waits; nil = nobody wants to know
 	Budget    *Budget                       // of logins under way, shared by all token actors; nil = no bound beside that of each
+	Life      uint64                        // tells it from an actor of the same login that is still ending: its name is taken
 	Seed      uint64                        // of jitter
 	Log       *slog.Logger
 }
@@ -45,6 +46,7 @@ func Spawn(parent kernel.Self, o Options) *Handle {
 	if o.Login.Lane != "" {
 		name += "/" + o.Login.Lane
 	}
+	name = fmt.Sprintf("%s.%d", name, o.Life)
 	options := kernel.SpawnOptions{Name: name, Kind: "token", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
 	h.actor = kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		s.self = self.Reference()

@@ -45,6 +45,23 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	}
 }
 
+// A lane whose connections have just gone may be wanted again at once.
+func TestALoginBeginsWhileItsLastLifeEnds(t *testing.T) {
+	w := newWorld(t, authtest.Faults{}, nil)
+	lives := make(chan *Handle, 2)
+	actortest.Child(w.system, func(self kernel.Self) kernel.Reference {
+		o := w.opts
+		lives <- Spawn(self, o)
+		self.StopChild((<-lives).Actor())
+		o.Life++
+		lives <- Spawn(self, o)
+		return kernel.Reference{}
+	})
+	if h := <-lives; h.Actor().IsZero() || settled(h) != "none" {
+		t.Error("it does not begin")
+	}
+}
+
 func settled(h *Handle) string {
 	reply := make(chan any, 1)
 	h.Actor().Tell(message.Inspect{Reply: func(part any) { reply <- part }})

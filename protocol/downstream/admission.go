@@ -166,7 +166,9 @@ func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
 	if h.scan(ctx.Request.Header.RawHeaders()) != refusedNothing || h.authorization != nil || h.host == nil || isOpen(path) || s.welcome(ctx, c, &h) != refusedNothing {
 		return true
 	}
-	return s.admit(ctx, c, &h, path, query)
+	admitted := s.admit(ctx, c, &h, path, query)
+	c.giveLease() // handle asks again, and takes its own
+	return admitted
 }
 
 // refuseWho answers who is not admitted. Like refuse it reads nothing of a body that is not here.

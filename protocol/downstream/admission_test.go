@@ -17,6 +17,7 @@ import (
 // doorkeeper is an Admission that lets in whoever names himself: Authorization: Bearer NAME.
 type doorkeeper struct {
 	asks  atomic.Bool
+	open  atomic.Bool  // who says nothing is known, too
 	full  atomic.Bool  // refuses everybody known
 	calls atomic.Int64 // of Admit
 	held  atomic.Int64 // leases
@@ -57,7 +58,7 @@ func (d *doorkeeper) Admit(r *Request) Admitted {
 	switch {
 	case !d.Asks() && r.Proxied:
 		return Admitted{Refusal: &Refusal{Status: 403, Fault: &protocol.Fault{Name: protocol.InvalidRequest, Message: "a tunnel"}}}
-	case !ok:
+	case !ok && !d.open.Load():
 		return Admitted{Refusal: &Refusal{Status: 401, Challenge: `Bearer realm="x"`, Fault: &protocol.Fault{Name: protocol.Unauthenticated}}}
 	case d.full.Load():
 		return Admitted{Refusal: &Refusal{Status: 503, Fault: &protocol.Fault{Name: protocol.Overloaded, RetryAfter: 1200 * time.Millisecond}}}
@@ -263,6 +264,16 @@ func TestLeasesGoBack(t *testing.T) {
 	wants("answered there", 1)
 	stream.Close()
 	wants("stream left", 0)
+
+	keeper.open.Store(true) // who may come without a credential is asked about before the body, and after it
+	expecting := dial(t, address).send(postHead + "Content-Length: " + itoa(len(ping)) + "\r\nExpect: 100-continue\r\n\r\n")
+	if r := expecting.response(); r.StatusCode != 100 {
+		t.Errorf("before the body: %d", r.StatusCode)
+	}
+	if r, _ := expecting.send(ping).body(); r.StatusCode != 200 {
+		t.Errorf("behind the body: %d", r.StatusCode)
+	}
+	wants("asked about twice", 0)
 
 	keeper.full.Store(true)
 	r, body := c.send(postText(ping, me)).body()

@@ -297,6 +297,13 @@ func (c *serverConn) takeLease() Lease {
 	return lease
 }
 
+// giveLease gives it back, if there is one.
+func (c *serverConn) giveLease() {
+	if lease := c.takeLease(); lease != nil {
+		lease.Release()
+	}
+}
+
 // remoteOf is who asks, as Origin.Remote has it: the peer, or for whom it asks if it is a trusted proxy.
 func (c *serverConn) remoteOf() string {
 	if !c.client.IsValid() {

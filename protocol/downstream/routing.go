@@ -297,9 +297,7 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 // message must not end the process.
 func (s *Server) recovered(ctx *fasthttp.RequestCtx, c *serverConn) {
 	cause := recover()
-	if lease := c.takeLease(); lease != nil {
-		lease.Release()
-	}
+	c.giveLease()
 	if cause == nil {
 		return
 	}
