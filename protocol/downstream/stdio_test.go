@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
@@ -317,6 +318,8 @@ func (f *few) Admit(r *Request) Admitted {
 	}
 	return Admitted{}
 }
+
+func (*few) AdmitBatch(*identity.Principal, int) *Refusal { return nil }
 
 // A rate counts for the client on stdin, too; what it sends and expects no answer to is not counted.
 func TestStdioAdmission(t *testing.T) {
