@@ -310,9 +310,9 @@ func FuzzStdioLines(f *testing.F) {
 // few lets so many requests in, and asks nobody who he is.
 type few struct{ left int }
 
-func (f *few) Asks() bool { return true }
+func (*few) Asks() bool { return true }
 
-func (f *few) Admit(r *Request) Admitted {
+func (f *few) Admit(*Request) Admitted {
 	if f.left--; f.left < 0 {
 		return Admitted{Refusal: &Refusal{Status: 429, Fault: &protocol.Fault{Name: protocol.RateLimited, Message: "Too many requests", Retryable: true}}}
 	}
