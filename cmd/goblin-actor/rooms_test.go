@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"internal/policy":    {"protocol", "internal/config", "internal/filter", "internal/identity"},
 	"internal/masterkey": {},
 	"internal/keyring":   {},
-	"internal/config":    {"protocol", "internal/secret", "internal/pattern", "internal/keyring"},
+	"internal/config":    {"protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/egress"},
 	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/admin":     {"internal/status", "internal/identity"},
 	"internal/auth":      {"protocol", "protocol/downstream", "internal/identity"},
