@@ -126,11 +126,12 @@ func (r *reloading) ask(ctx context.Context) error {
 
 // follow reloads after every change of the file, until ctx ends. The caller starts it as a goroutine.
 func (r *reloading) follow(ctx context.Context) {
-	changed, stop := watchConfig(r.cfg.Files, false, r.log)
-	defer stop()
+	files := watchAll(r.cfg, r.log)
+	defer func() { files.stop() }()
 	for {
+		files = files.renewed(r.cfg, r.log)
 		select {
-		case <-changed:
+		case <-files.config:
 			_ = r.reload() // it is logged, and shown in the status
 		case <-ctx.Done():
 			return

@@ -257,10 +257,7 @@ func waitForEnd(ctx context.Context, r *reloading, signals <-chan os.Signal, fai
 	files := watchAll(r.cfg, log)
 	defer func() { files.stop() }()
 	for {
-		if !files.of(r.cfg) {
-			files.stop()
-			files = watchAll(r.cfg, log)
-		}
+		files = files.renewed(r.cfg, log)
 		select {
 		case s := <-signals:
 			log.Info("draining", "signal", s.String())

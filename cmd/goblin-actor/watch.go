@@ -15,7 +15,7 @@ import (
 // settle is how long a file must stay unchanged before it is read: editors write in several steps.
 const settle = 200 * time.Millisecond
 
-// watchedFiles are the files of a gateway that listens.
+// watchedFiles are the files of a gateway: what it reads its configuration from, and for whoever listens the keys and the certificate.
 type watchedFiles struct {
 	config, credentials <-chan struct{}
 	files               []string // of both
@@ -35,8 +35,14 @@ func watchAll(cfg *config.Config, log *slog.Logger) *watchedFiles {
 	return w
 }
 
-// of reports whether it is the files of cfg that are watched.
-func (w *watchedFiles) of(cfg *config.Config) bool { return slices.Equal(w.files, filesOf(cfg)) }
+// renewed watches the files of cfg, should they be others than those that are watched.
+func (w *watchedFiles) renewed(cfg *config.Config, log *slog.Logger) *watchedFiles {
+	if slices.Equal(w.files, filesOf(cfg)) {
+		return w
+	}
+	w.stop()
+	return watchAll(cfg, log)
+}
 
 func filesOf(cfg *config.Config) []string { return slices.Concat(cfg.Files, credentialFiles(cfg)) }
 

@@ -2,11 +2,18 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // Events that the system had no room for are lost, that of the configuration file among them perhaps: it is looked at.
@@ -38,5 +45,47 @@ func TestFileEventsAreLost(t *testing.T) {
 				close(watcher.Events)
 			})
 		})
+	}
+}
+
+// A gateway on stdin and stdout, too, watches the files that its newest configuration reads, not those of the first one.
+func TestStdioWatchesWhatTheNewestConfigurationReads(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	path := filepath.Join(first, "goblin.yaml")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reads := func(dir string) string {
+		return fmt.Sprintf("mcpServers: {a: {url: 'http://127.0.0.1:1/mcp', startup: lazy, headers: {X-Token: '${file:%s}'}}}\n", filepath.Join(dir, "token"))
+	}
+	write(filepath.Join(first, "token"), "hunter2hunter2")
+	write(filepath.Join(second, "token"), "hunter3hunter3")
+	write(path, reads(first))
+
+	in, end := io.Pipe()
+	log, done := &lockedBuffer{}, make(chan int, 1)
+	go func() {
+		done <- run(t.Context(), []string{"stdio", "--config", path, "--state-dir", t.TempDir()}, in, io.Discard, log)
+	}()
+	reloads := func(wanted int, change func()) {
+		t.Helper()
+		for deadline := time.Now().Add(gatetest.Patience); strings.Count(log.String(), "configuration reloaded") < wanted; time.Sleep(4 * settle) {
+			if time.Now().After(deadline) {
+				t.Fatalf("want %d reloads\n%s", wanted, log.String())
+			}
+			if log.String() == "" { // it has not read the file yet
+				continue
+			}
+			change() // again, as it may not have been watched yet
+		}
+	}
+	reloads(1, func() { write(path, reads(second)) })
+	reloads(2, func() { write(filepath.Join(second, "token"), "hunter4hunter4") })
+	end.Close()
+	if code := <-done; code != 0 {
+		t.Errorf("exit code %d\n%s", code, log.String())
 	}
 }
