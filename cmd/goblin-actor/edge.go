@@ -84,7 +84,7 @@ func (e *edge) denied(d auth.Denial) {
 	if g == nil {
 		return
 	}
-	r := audit.Record{Event: audit.EventDenied, Peer: d.Peer.String(), Item: d.Path, Decision: audit.Deny, Outcome: d.Error, Detail: d.Reason}
+	r := audit.Record{Event: audit.EventDenied, Peer: d.From(), Item: d.Path, Decision: audit.Deny, Outcome: d.Error, Detail: d.Reason}
 	if d.Who != nil {
 		r.Who, r.Via = d.Who.ID, d.Who.Via
 	}

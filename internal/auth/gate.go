@@ -33,11 +33,19 @@ type Rates interface {
 // Denial is a request that was refused for who sends it.
 type Denial struct {
 	Who    *identity.Principal // nil = it is not known
-	Peer   netip.Addr          // for whom a trusted proxy asks, or who is connected
+	Peer   netip.Addr          // for whom a trusted proxy asks, or who is connected; the zero value = who is on stdin
 	Path   string
 	Status int
 	Error  string // name of the error that it is answered with
 	Reason string // for the log: a word or two, never the credential
+}
+
+// From is where it came from, for people.
+func (d *Denial) From() string {
+	if !d.Peer.IsValid() {
+		return "stdio"
+	}
+	return d.Peer.String()
 }
 
 // Options are what a Gate tells the rest of the gateway.
@@ -309,7 +317,7 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal) downstream.Admitted {
 	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), string(r.Path[:min(len(r.Path), 200)])
 	if g.options.Log != nil && g.lines.take(time.Now()) {
-		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.Peer.String(), "path", d.Path, "status", d.Status, "reason", d.Reason)
+		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
 	if g.options.Denied != nil {
 		g.options.Denied(d)

@@ -27,7 +27,7 @@ type Request struct {
 	Method, Path, Query []byte
 	Authorization       []byte         // nil = there is none
 	Authorizations      int            // how many such lines there are
-	Peer                netip.AddrPort // who is connected; the zero value where there are no addresses
+	Peer                netip.AddrPort // who is connected; the zero value on stdin
 	TLS                 bool
 	Proxied             bool // it has Forwarded, X-Forwarded-*, X-Real-IP or Via
 	Stream              bool // it opens a stream that may be idle for long
@@ -125,8 +125,8 @@ func (s *Server) admitBatch(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHea
 	if c.who == nil {
 		return true
 	}
-	members := 0
-	if err := protocol.ParseBatch(batch, func(*protocol.Frame) error { members++; return nil }); err != nil || members < 2 {
+	members := membersOf(batch)
+	if members < 2 {
 		return true
 	}
 	refusal := s.options.Admission.AdmitBatch(c.who, members-1)
@@ -135,6 +135,14 @@ func (s *Server) admitBatch(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHea
 	}
 	s.refuseWho(ctx, c, h, refusal)
 	return false
+}
+
+// membersOf counts the messages of a batch; 0 = it is none.
+func membersOf(batch []byte) (members int) {
+	if batch == nil || protocol.ParseBatch(batch, func(*protocol.Frame) error { members++; return nil }) != nil {
+		return 0
+	}
+	return members
 }
 
 // requestOf fills in the connection's Request: one for all of its requests costs no allocation.
@@ -187,6 +195,27 @@ func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 		era = protocol.EraModern
 	}
 	s.answer(ctx, r.Status, r.Fault.AppendTo(nil, orNull(nil, era), era))
+}
+
+// admit returns what a request on stdin is refused with; nil = it is let in. Nobody is asked who he is there, so all that can be wrong is that
+// there are too many. What wants no answer is not counted: nothing could tell its sender.
+func (s *stdioServer) admit(x *stdioExchange) []byte {
+	a := s.o.Admission
+	if a == nil || !a.Asks() || x.Batch == nil && x.Frame.Kind != protocol.KindRequest {
+		return nil
+	}
+	admitted := a.Admit(new(Request))
+	r := admitted.Refusal
+	if members := membersOf(x.Batch); r == nil && members > 1 {
+		r = a.AdmitBatch(identity.Of(admitted.Who), members-1)
+	}
+	switch {
+	case r == nil:
+		return nil
+	case x.Batch != nil:
+		return r.Fault.AppendTo(nil, rawNull, protocol.EraLegacy)
+	}
+	return r.Fault.AppendTo(nil, x.Frame.IDBytes(), protocol.EraOf(nil, &x.Frame, &x.Params))
 }
 
 // NewRequest returns a request with that raw header block, each line with CR LF, for those who want to look into one.

@@ -242,6 +242,11 @@ func (s *stdioServer) Take(line body) {
 		s.say(protocol.Message{Frame: answer})
 		return
 	}
+	if answer := s.admit(x); answer != nil {
+		line.release()
+		s.say(protocol.Message{Frame: answer})
+		return
+	}
 	s.mu.Lock()
 	if s.over {
 		s.mu.Unlock()

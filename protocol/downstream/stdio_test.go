@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
@@ -302,6 +303,55 @@ func FuzzStdioLines(f *testing.F) {
 			if !strings.HasPrefix(line, `{"jsonrpc":"2.0",`) || !strings.HasSuffix(line, "}\n") {
 				t.Fatalf("said %q to %q", line, in)
 			}
+		}
+	})
+}
+
+// few lets so many requests in, and asks nobody who he is.
+type few struct{ left int }
+
+func (*few) Asks() bool { return true }
+
+func (f *few) Admit(*Request) Admitted {
+	if f.left--; f.left < 0 {
+		return Admitted{Refusal: &Refusal{Status: 429, Fault: &protocol.Fault{Name: protocol.RateLimited, Message: "Too many requests", Retryable: true}}}
+	}
+	return Admitted{}
+}
+
+func (f *few) AdmitBatch(_ *identity.Principal, more int) *Refusal {
+	var r *Refusal
+	for range more {
+		r = f.Admit(nil).Refusal
+	}
+	return r
+}
+
+// A rate counts for the client on stdin, too, each message of a batch; what it sends and expects no answer to is not counted.
+func TestStdioAdmission(t *testing.T) {
+	const note = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+	synctest.Test(t, func(t *testing.T) {
+		notes := 0
+		run := startStdio(t, handlerFunc{post: func(x *Exchange) {
+			if x.Frame.Kind == protocol.KindNotification {
+				notes++
+			}
+			echo(x)
+		}}, Options{Admission: &few{left: 3}})
+		go func() {
+			io.WriteString(run.in, note+ping+"\n"+note+ping+"\n["+ping+","+ping+"]\n"+note+ping+"\n")
+			run.in.Close()
+		}()
+		for _, want := range []string{pong, pong, `{"jsonrpc":"2.0","id":null,"error":{"code":-31014,`, `{"jsonrpc":"2.0","id":1,"error":{"code":-31014,`} {
+			if got := run.line(t); !strings.HasPrefix(got, want) {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		if rest, _ := io.ReadAll(run.out); len(rest) > 0 {
+			t.Errorf("and %q", rest)
+		}
+		if <-run.done; notes != 3 {
+			t.Errorf("%d notifications came through, want 3", notes)
 		}
 	})
 }
