@@ -126,11 +126,10 @@ func (g *Gate) install(s Settings) error {
 	var err error
 	if s.Keys != "" {
 		var keys []Key
-		if keys, err = Load(s.Keys); err == nil || was.keys == nil || was.Keys != s.Keys {
-			next.keys = newKeySet(keys, s.rights, s.Admin, was.keys)
-		} else {
-			next.keys = was.keys
+		if keys, err = Load(s.Keys); err != nil && was.keys != nil && was.Keys == s.Keys {
+			keys = was.keys.keys // with the rights that they have now
 		}
+		next.keys = newKeySet(keys, s.rights, s.Admin, was.keys)
 	}
 	gone, changed, come := was.keys.changedTo(next.keys)
 	for _, them := range []map[string]*identity.Principal{changed, come} {

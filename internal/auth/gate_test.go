@@ -210,6 +210,16 @@ func TestNewRightsAreTold(t *testing.T) {
 	if got := d.told(); got != "+key:a[y]" {
 		t.Errorf("told %q", got)
 	}
+	if err := os.WriteFile(d.path, []byte("oops"), 0o600); err != nil { // the keys before stay, and not what they had been allowed
+		t.Fatal(err)
+	}
+	rights, s.Keys = "[z]", d.path
+	if err := d.Configure(s); err == nil {
+		t.Error("a broken file passes")
+	}
+	if got := d.told(); got != "+key:a[z]" {
+		t.Errorf("with a file that is broken now, told %q", got)
+	}
 }
 
 // A key counts until its instant; streams hear of it then.

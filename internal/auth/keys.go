@@ -12,6 +12,7 @@ import (
 
 // keySet is the keys in force. Immutable, but for what its entries count.
 type keySet struct {
+	keys []Key             // what it was made of
 	of   map[uint64]*entry // by the first bytes of their sum
 	list []*entry          // as the file has them
 }
@@ -30,7 +31,7 @@ type rightsOf func(roles []string, key string, local bool) string
 // newKeySet makes a set. What before had of the same principals goes on: what they have under way, and unchanged principals as they are.
 func newKeySet(keys []Key, rights rightsOf, admin func(string) identity.Admin, before *keySet) *keySet {
 	old := before.byID()
-	set := &keySet{of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
+	set := &keySet{keys: keys, of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
 	for _, k := range keys {
 		who := &identity.Principal{
 			ID: identity.ViaKey + ":" + k.Name, Name: k.Name, Via: identity.ViaKey,
