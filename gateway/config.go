@@ -17,7 +17,7 @@ import (
 // Config says what a gateway is to be. The zero value is one without servers.
 type Config struct {
 	// File is a configuration file as "goblin-actor serve" takes it; "" = none. It is read once: later changes of it count for nothing.
-	// What is about listeners in it counts for nothing either.
+	// What is about listeners in it counts for nothing either; its policy counts as for whoever is not asked who he is.
 	File string
 	// YAML is the same as text, instead of a file. Without either everything is as by default, except that there are no meta tools.
 	YAML []byte
