@@ -83,16 +83,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		errOut = quietOnTerminal(errOut)
 	}
 	known := knownOf(cfg)
-	events := &status.Events{Known: known.Cut}
-	level := new(slog.LevelVar)
-	handler := newLogger(cfg.Log, level, known.Writer(errOut)).Handler()
-	var lines *terminalLog // nil: nobody sits there
-	if isTerminal(errOut) && cfg.Log.Format == "text" {
-		lines = newTerminalLog(errOut, handler, level, time.Now())
-		lines.known = known.Cut
-		handler = lines
-	}
-	log := slog.New(events.Record(handler))
+	logs := newServeLogs(cfg.Log, known, errOut)
+	log := logs.log
 	e, err := newEdge(cfg, true, log)
 	if err != nil {
 		return err
@@ -115,9 +107,9 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	server.Keep(cfg.Forwarded())
 	failed := answer(server, listeners, g)
 	ctx, drain := context.WithCancelCause(cmd.Context())
-	r := newReloading(cfg, o.listen, g, server, e, level, log)
+	r := newReloading(cfg, o.listen, g, server, e, logs.level, log)
 	r.known = known
-	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: events, Changes: g.Changes(), Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.ask}
+	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.ask}
 	socket := openSocket(listeners[0], source, user(g, cfg, log), log, loginRoutes(pages)...)
 	var left <-chan struct{} // nil: nobody can leave
 	stop := func() {}
@@ -126,8 +118,8 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	} else {
 		greet(cmd, cfg, e, listeners[0].Addr().String())
 	}
-	if lines != nil {
-		go lines.follow(ctx, g.Status)
+	if logs.lines != nil {
+		go logs.lines.follow(ctx, g.Status)
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -137,6 +129,26 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	drain(nil)
 	stop()
 	return errors.Join(err, end(r.cfg.Drain, g, server, socket, log))
+}
+
+// serveLogs are where serve logs to.
+type serveLogs struct {
+	log    *slog.Logger
+	level  *slog.LevelVar // of what is written; a reload changes it
+	events *status.Events // what the console and the admin socket show
+	lines  *terminalLog   // what a person at the terminal sees; nil = nobody sits there
+}
+
+func newServeLogs(c config.Log, known *secret.Redactor, errOut io.Writer) serveLogs {
+	l := serveLogs{level: new(slog.LevelVar), events: &status.Events{Known: known.Cut}}
+	handler := newLogger(c, l.level, known.Writer(errOut)).Handler()
+	if isTerminal(errOut) && c.Format == "text" {
+		l.lines = newTerminalLog(errOut, handler, l.level, time.Now())
+		l.lines.known = known.Cut
+		handler = l.lines
+	}
+	l.log = slog.New(l.events.Record(handler))
+	return l
 }
 
 // answer serves clients on the listeners; what ends one of them is told.
