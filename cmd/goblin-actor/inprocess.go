@@ -39,7 +39,7 @@ func startInProcess(ctx context.Context, path string, o client.Options, errOut i
 			log.Warn("not everything ended in time", "err", err)
 		}
 	}
-	if err := waitReady(ctx, g, errOut); err != nil {
+	if err := waitReady(ctx, g, known.Writer(errOut)); err != nil {
 		end()
 		return nil, nil, err
 	}

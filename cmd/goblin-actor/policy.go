@@ -72,8 +72,11 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 			return nil, unreachable(err)
 		}
 	}
-	k := &known{}
-	k.cfg, k.report = config.Load(path)
+	k, load := &known{}, config.Load
+	if items != nil { // no server is started, so no value is needed
+		load = config.Outline
+	}
+	k.cfg, k.report = load(path)
 	tellFindings(cmd.ErrOrStderr(), k.report)
 	if k.cfg == nil {
 		return nil, &exitError{code: exitConfig} // all has been said
@@ -103,7 +106,8 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*status.Items, error) {
 	cfg.Policy, cfg.Audit = config.Policy{}, config.Audit{}
 	known := knownOf(&cfg)
-	log := slog.New(slog.NewTextHandler(known.Writer(cmd.ErrOrStderr()), &slog.HandlerOptions{Level: slog.LevelError}))
+	errOut := known.Writer(cmd.ErrOrStderr())
+	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelError}))
 	g, err := actors.Start(&cfg, actors.Options{Version: buildVersion(), Log: log, Secrets: known})
 	if err != nil {
 		return nil, err
@@ -113,7 +117,7 @@ func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*
 			log.Warn("not everything ended in time", "err", err)
 		}
 	}()
-	if err := waitReady(ctx, g, cmd.ErrOrStderr()); err != nil {
+	if err := waitReady(ctx, g, errOut); err != nil {
 		return nil, err
 	}
 	return g.Items(ctx, 0)
