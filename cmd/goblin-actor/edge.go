@@ -25,15 +25,16 @@ const tlsHint = "tls: {cert: …, key: …} names a certificate and its private 
 // edge is what stands between clients and the gateway: who is let in, and the certificate that they see. One goroutine changes it;
 // listeners read it.
 type edge struct {
-	gate    *auth.Gate
-	rates   policy.Rates // of those who are let in
-	listens bool         // false: there is one client, on stdin, who is asked nothing
-	secure  bool         // listeners speak TLS; that stays as it was at the start
-	pair    atomic.Pointer[tls.Certificate]
-	gateway atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
-	keys    string                         // the file that was named last
-	hangUp  func()                         // ends all connections; nil = there are none
-	log     *slog.Logger
+	gate      *auth.Gate
+	rates     policy.Rates // of those who are let in
+	listens   bool         // false: there is one client, on stdin, who is asked nothing
+	secure    bool         // listeners speak TLS; that stays as it was at the start
+	pair      atomic.Pointer[tls.Certificate]
+	gateway   atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
+	keys      string                         // the file that was named last
+	publicURL atomic.Pointer[string]         // the newest, for the login pages
+	hangUp    func()                         // ends all connections; nil = there are none
+	log       *slog.Logger
 }
 
 // newEdge reads keys and certificate, if the gateway listens.
@@ -54,6 +55,7 @@ func newEdge(cfg *config.Config, listens bool, log *slog.Logger) (*edge, error) 
 
 // configure tells the gate what the configuration says. A key file that is named for the first time need not be there yet.
 func (e *edge) configure(cfg *config.Config) error {
+	e.publicURL.Store(&cfg.PublicURL)
 	s := e.settingsOf(cfg)
 	err := e.gate.Configure(s)
 	if known := e.keys == s.Keys; err != nil && !known && errors.Is(err, fs.ErrNotExist) {

@@ -8,30 +8,29 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/admin"
-	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
 )
 
 // loginPages are the pages on which a browser on this machine logs in at servers.
 // Where it is asked who somebody is, which a reload can begin, no browser could say so, and there are none.
-func loginPages(cfg *config.Config, listeners []net.Listener, asks func() bool) *login.Pages {
-	base := loginBase(cfg, listeners)
+func loginPages(e *edge, listeners []net.Listener) *login.Pages {
 	return login.New(func() string {
-		if asks() {
+		if e.gate.Asks() {
 			return ""
 		}
-		return base
+		return loginBase(*e.publicURL.Load(), e.secure, listeners)
 	})
 }
 
-// loginBase is where the login pages stand for a browser on this machine; "" = nowhere.
-func loginBase(cfg *config.Config, listeners []net.Listener) string {
-	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" && isLoopbackHost(u.Hostname()) {
-		return strings.TrimSuffix(cfg.PublicURL, "/")
+// loginBase is where the login pages stand for a browser on this machine; "" = nowhere. publicURL is the configuration's, secure says what the
+// listeners speak.
+func loginBase(publicURL string, secure bool, listeners []net.Listener) string {
+	if u, err := url.Parse(publicURL); err == nil && u.Host != "" && isLoopbackHost(u.Hostname()) {
+		return strings.TrimSuffix(publicURL, "/")
 	}
 	scheme := "http://"
-	if cfg.TLS.On() {
+	if secure {
 		scheme = "https://"
 	}
 	for _, l := range listeners {

@@ -94,7 +94,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	pages := loginPages(cfg, listeners, e.gate.Asks)
+	pages := loginPages(e, listeners)
 	state := statePath(o.stateDir, log)
 	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
 	if err != nil {
