@@ -61,7 +61,7 @@ type Config struct {
 	Limits Limits `key:"limits"`
 
 	// PublicURL is how clients reach us, scheme://host[:port][/path], where that is not an address we listen on: its host is
-	// answered besides allowedHosts, and pages to log in at servers are there. Default: none.
+	// answered besides allowedHosts. With localhost or a loopback address in it, pages to log in at servers are there. Default: none.
 	PublicURL string `key:"publicUrl"`
 
 	// TrustedProxies are the addresses or networks of proxies in front of us: only their word is taken for who is behind them
