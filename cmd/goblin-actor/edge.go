@@ -179,7 +179,10 @@ func (e *edge) tls() *tls.Config {
 }
 
 // credentialFiles are the files that apply reads, besides the configuration.
-func credentialFiles(cfg *config.Config) (files []string) {
+func credentialFiles(cfg *config.Config, listens bool) (files []string) {
+	if !listens {
+		return nil
+	}
 	for _, file := range []string{cfg.Auth.Keys, cfg.TLS.Cert, cfg.TLS.Key} {
 		if file != "" {
 			files = append(files, cfg.Beside(file))

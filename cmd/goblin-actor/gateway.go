@@ -154,7 +154,7 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	defer unfollow()
 	r := newReloading(cfg, cfg.Listen, g, nil, e, level, log)
 	r.known = known
-	go r.follow(following)
+	r.begin(following)
 	err = serveStdio(ctx, g, cfg, e, project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if stopErr := stopGateway(g, 0); stopErr != nil {
 		log.Warn("not everything ended in time", "err", stopErr)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"goblin-actor/actors"
@@ -30,11 +31,13 @@ type reloading struct {
 	known  *secret.Redactor // hears what is secret in the newest configuration; nil = nobody does
 	log    *slog.Logger
 
+	drain atomic.Int64      // shutdown.drain of cfg, for whoever ends the gateway
 	asked chan chan<- error // somebody wants the file read now; the answer has room for one
 }
 
 func newReloading(cfg *config.Config, listen []string, g *actors.Gateway, server *downstream.Server, e *edge, level *slog.LevelVar, log *slog.Logger) *reloading {
 	r := &reloading{cfg: cfg, listen: listen, g: g, server: server, edge: e, level: level, log: log, asked: make(chan chan<- error)}
+	r.drain.Store(int64(cfg.Drain))
 	if server != nil {
 		r.bound = cfg.Listen
 	}
@@ -73,6 +76,7 @@ func (r *reloading) reload() error {
 		r.server.Keep(next.Forwarded())
 	}
 	r.cfg = next
+	r.drain.Store(int64(next.Drain))
 	edgeErr := r.edge.apply(next)
 	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy; it will be in force in a moment"))
 	defer cancel()
@@ -124,15 +128,38 @@ func (r *reloading) ask(ctx context.Context) error {
 	}
 }
 
-// follow reloads after every change of the file, until ctx ends. The caller starts it as a goroutine.
+// begin starts follow: what a configuration refers to may take its time to answer, and whoever waits for signals has none. What it returns waits
+// for the end of that, for a second at most.
+func (r *reloading) begin(ctx context.Context) (await func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.follow(ctx)
+	}()
+	return func() {
+		timer := time.NewTimer(time.Second)
+		defer timer.Stop()
+		select {
+		case <-ended:
+		case <-timer.C:
+		}
+	}
+}
+
+// follow reloads after every change of a file, and when it is asked to, until ctx ends.
 func (r *reloading) follow(ctx context.Context) {
-	files := watchAll(r.cfg, r.log)
+	listens := r.server != nil
+	files := watchAll(r.cfg, listens, r.log)
 	defer func() { files.stop() }()
 	for {
-		files = files.renewed(r.cfg, r.log)
+		files = files.renewed(r.cfg, listens, r.log)
 		select {
 		case <-files.config:
 			_ = r.reload() // it is logged, and shown in the status
+		case <-files.credentials:
+			r.reloadCredentials()
+		case reply := <-r.asked:
+			reply <- r.reload()
 		case <-ctx.Done():
 			return
 		}

@@ -121,14 +121,13 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if logs.lines != nil {
 		go logs.lines.follow(ctx, g.Status)
 	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer close(signals) // whoever waits for another one goes
-	defer signal.Stop(signals)
-	err = waitForEnd(ctx, r, signals, failed, left, log)
+	signals, handBack := endSignals()
+	defer handBack()
+	defer r.begin(ctx)()
+	err = waitForEnd(ctx, signals, failed, left, log)
 	drain(nil)
 	stop()
-	return errors.Join(err, end(r.cfg.Drain, g, server, socket, log))
+	return errors.Join(err, end(time.Duration(r.drain.Load()), g, server, socket, log))
 }
 
 // serveLogs are where serve logs to.
@@ -264,39 +263,35 @@ To add your own server, write goblin.yaml here and start again:
 // errDrain is the cause of a context that an operator ended.
 var errDrain = errors.New("asked for by goblin-actor drain")
 
-// waitForEnd blocks until a signal, the context or a listener ends the gateway; it reloads the configuration meanwhile.
-func waitForEnd(ctx context.Context, r *reloading, signals <-chan os.Signal, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
-	files := watchAll(r.cfg, log)
-	defer func() { files.stop() }()
-	for {
-		files = files.renewed(r.cfg, log)
-		select {
-		case s := <-signals:
-			log.Info("draining", "signal", s.String())
-			go secondSignal(signals)
-			return nil
-		case <-ctx.Done():
-			log.Info("draining", "cause", context.Cause(ctx))
-			go func() {
-				<-signals // the first one asks for what is under way already
-				secondSignal(signals)
-			}()
-			return nil
-		case <-left:
-			return nil
-		case err := <-failed:
-			if err != nil {
-				return fmt.Errorf("serve: %w", err)
-			}
-			return nil
-		case <-files.config:
-			_ = r.reload() // it is logged, and shown in the status
-		case <-files.credentials:
-			r.reloadCredentials()
-		case reply := <-r.asked:
-			reply <- r.reload()
+// endSignals returns the signals that end the gateway. After handBack they are the program's again, and whoever waits for another one goes.
+func endSignals() (signals <-chan os.Signal, handBack func()) {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	return c, func() {
+		signal.Stop(c)
+		close(c)
+	}
+}
+
+// waitForEnd blocks until a signal, the context or a listener ends the gateway.
+func waitForEnd(ctx context.Context, signals <-chan os.Signal, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
+	select {
+	case s := <-signals:
+		log.Info("draining", "signal", s.String())
+		go secondSignal(signals)
+	case <-ctx.Done():
+		log.Info("draining", "cause", context.Cause(ctx))
+		go func() {
+			<-signals // the first one asks for what is under way already
+			secondSignal(signals)
+		}()
+	case <-left:
+	case err := <-failed:
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
 		}
 	}
+	return nil
 }
 
 // secondSignal ends the process and its servers at once; when there is none any more it does nothing.

@@ -22,12 +22,13 @@ type watchedFiles struct {
 	stop                func()
 }
 
-// watchAll watches the configuration, and keys and certificate.
-func watchAll(cfg *config.Config, log *slog.Logger) *watchedFiles {
-	w := &watchedFiles{files: filesOf(cfg)}
+// watchAll watches the configuration, and for whoever listens keys and certificate.
+func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
+	credentials := credentialFiles(cfg, listens)
+	w := &watchedFiles{files: slices.Concat(cfg.Files, credentials)}
 	var stops [2]func()
 	w.config, stops[0] = watchConfig(cfg.Files, false, log)
-	w.credentials, stops[1] = watchConfig(credentialFiles(cfg), true, log)
+	w.credentials, stops[1] = watchConfig(credentials, true, log)
 	w.stop = func() {
 		stops[0]()
 		stops[1]()
@@ -36,15 +37,13 @@ func watchAll(cfg *config.Config, log *slog.Logger) *watchedFiles {
 }
 
 // renewed watches the files of cfg, should they be others than those that are watched.
-func (w *watchedFiles) renewed(cfg *config.Config, log *slog.Logger) *watchedFiles {
-	if slices.Equal(w.files, filesOf(cfg)) {
+func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
+	if slices.Equal(w.files, slices.Concat(cfg.Files, credentialFiles(cfg, listens))) {
 		return w
 	}
 	w.stop()
-	return watchAll(cfg, log)
+	return watchAll(cfg, listens, log)
 }
-
-func filesOf(cfg *config.Config) []string { return slices.Concat(cfg.Files, credentialFiles(cfg)) }
 
 // watchConfig tells on the channel when one of the files, the configuration and what it reads, was changed or replaced, or
 // SIGHUP came; with modes also when who may read one did. Without a file nothing is ever told.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,5 +88,39 @@ func TestStdioWatchesWhatTheNewestConfigurationReads(t *testing.T) {
 	end.Close()
 	if code := <-done; code != 0 {
 		t.Errorf("exit code %d\n%s", code, log.String())
+	}
+}
+
+// A reload may wait for a program that the configuration names; whoever ends the gateway meanwhile does not wait for it.
+func TestTheEndDoesNotWaitForAReload(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: needs sh")
+	}
+	t.Setenv("XDG_RUNTIME_DIR", gatetest.ShortDir(t))
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := t.TempDir()
+	path, begun := filepath.Join(dir, "goblin.yaml"), filepath.Join(dir, "begun")
+	for name, text := range map[string]string{path: "listen: 127.0.0.1:0\nmcpServers: {}\n", filepath.Join(dir, "slow.sh"): "echo >begun\nexec sleep 9\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := startPlanted(t, path)
+	gatetest.WaitFor(t, "the program of the new configuration", func() (bool, string) {
+		text := "listen: 127.0.0.1:0\nmcpServers: {a: {url: 'http://127.0.0.1:1/mcp', startup: lazy, headers: {X-Token: '${command:sh slow.sh}'}}}\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * settle)
+		_, err := os.Stat(begun)
+		return err == nil, g.log.String()
+	})
+	started := time.Now()
+	g.cancel()
+	if code := <-g.done; code != 0 {
+		t.Errorf("exit code %d\n%s", code, g.log.String())
+	}
+	if took := time.Since(started); took > 6*time.Second {
+		t.Errorf("the end took %v\n%s", took, g.log.String())
 	}
 }
