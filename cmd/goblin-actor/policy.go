@@ -105,10 +105,10 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 // and the gateway that writes the log may run.
 func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*status.Items, error) {
 	cfg.Policy, cfg.Audit = config.Policy{}, config.Audit{}
-	secrets := knownOf(&cfg)
-	errOut := secrets.Writer(cmd.ErrOrStderr())
+	known := knownOf(&cfg)
+	errOut := known.Writer(cmd.ErrOrStderr())
 	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelError}))
-	g, err := actors.Start(&cfg, actors.Options{Version: buildVersion(), Log: log, Secrets: secrets})
+	g, err := actors.Start(&cfg, actors.Options{Version: buildVersion(), Log: log, Secrets: known})
 	if err != nil {
 		return nil, err
 	}

@@ -125,8 +125,8 @@ func (s *Server) admitBatch(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHea
 	if c.who == nil {
 		return true
 	}
-	members := 0
-	if err := protocol.ParseBatch(batch, func(*protocol.Frame) error { members++; return nil }); err != nil || members < 2 {
+	members := membersOf(batch)
+	if members < 2 {
 		return true
 	}
 	refusal := s.options.Admission.AdmitBatch(c.who, members-1)
@@ -135,6 +135,14 @@ func (s *Server) admitBatch(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHea
 	}
 	s.refuseWho(ctx, c, h, refusal)
 	return false
+}
+
+// membersOf counts the messages of a batch; 0 = it is none.
+func membersOf(batch []byte) (members int) {
+	if batch == nil || protocol.ParseBatch(batch, func(*protocol.Frame) error { members++; return nil }) != nil {
+		return 0
+	}
+	return members
 }
 
 // requestOf fills in the connection's Request: one for all of its requests costs no allocation.
@@ -198,11 +206,15 @@ func (s *stdioServer) admit(x *stdioExchange) []byte {
 	if a == nil || !a.Asks() || x.Batch == nil && x.Frame.Kind != protocol.KindRequest {
 		return nil
 	}
-	r := a.Admit(new(Request)).Refusal
-	if r == nil {
-		return nil
+	admitted := a.Admit(new(Request))
+	r := admitted.Refusal
+	if members := membersOf(x.Batch); r == nil && members > 1 {
+		r = a.AdmitBatch(identity.Of(admitted.Who), members-1)
 	}
-	if x.Batch != nil {
+	switch {
+	case r == nil:
+		return nil
+	case x.Batch != nil:
 		return r.Fault.AppendTo(nil, rawNull, protocol.EraLegacy)
 	}
 	return r.Fault.AppendTo(nil, x.Frame.IDBytes(), protocol.EraOf(nil, &x.Frame, &x.Params))

@@ -319,9 +319,15 @@ func (f *few) Admit(*Request) Admitted {
 	return Admitted{}
 }
 
-func (*few) AdmitBatch(*identity.Principal, int) *Refusal { return nil }
+func (f *few) AdmitBatch(_ *identity.Principal, more int) *Refusal {
+	var r *Refusal
+	for range more {
+		r = f.Admit(nil).Refusal
+	}
+	return r
+}
 
-// A rate counts for the client on stdin, too; what it sends and expects no answer to is not counted.
+// A rate counts for the client on stdin, too, each message of a batch; what it sends and expects no answer to is not counted.
 func TestStdioAdmission(t *testing.T) {
 	const note = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 	synctest.Test(t, func(t *testing.T) {
@@ -331,12 +337,12 @@ func TestStdioAdmission(t *testing.T) {
 				notes++
 			}
 			echo(x)
-		}}, Options{Admission: &few{left: 2}})
+		}}, Options{Admission: &few{left: 3}})
 		go func() {
-			io.WriteString(run.in, note+ping+"\n"+note+ping+"\n"+note+ping+"\n["+ping+"]\n"+note)
+			io.WriteString(run.in, note+ping+"\n"+note+ping+"\n["+ping+","+ping+"]\n"+note+ping+"\n")
 			run.in.Close()
 		}()
-		for _, want := range []string{pong, pong, `{"jsonrpc":"2.0","id":1,"error":{"code":-31014,`, `{"jsonrpc":"2.0","id":null,"error":{"code":-31014,`} {
+		for _, want := range []string{pong, pong, `{"jsonrpc":"2.0","id":null,"error":{"code":-31014,`, `{"jsonrpc":"2.0","id":1,"error":{"code":-31014,`} {
 			if got := run.line(t); !strings.HasPrefix(got, want) {
 				t.Errorf("got %s, want %s", got, want)
 			}
@@ -344,8 +350,8 @@ func TestStdioAdmission(t *testing.T) {
 		if rest, _ := io.ReadAll(run.out); len(rest) > 0 {
 			t.Errorf("and %q", rest)
 		}
-		if <-run.done; notes != 4 {
-			t.Errorf("%d notifications came through, want 4", notes)
+		if <-run.done; notes != 3 {
+			t.Errorf("%d notifications came through, want 3", notes)
 		}
 	})
 }
