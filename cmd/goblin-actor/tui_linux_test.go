@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // consoleConfig has a server that works, one that fails and says why in colours, and one with a hostile description.
@@ -97,10 +98,16 @@ func TestConsoleOutlivesItsGateway(t *testing.T) {
 	consoleHome(t)
 	config := consoleConfig(t)
 	gate := newPTY(t)
+	listen := "127.0.0.1:0" // and then where that was
 	start := func() (stop func()) {
 		address := make(chan string, 1)
-		cmd := gate.start(&firstLine{ch: address}, "serve", "--listen", "127.0.0.1:18733", "--config", config)
-		<-address
+		cmd := gate.start(&firstLine{ch: address}, "serve", "--listen", listen, "--config", config)
+		select {
+		case url := <-address:
+			listen = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(url), "http://"), "/mcp")
+		case <-time.After(5 * time.Minute):
+			t.Fatal("the gateway does not say where it listens")
+		}
 		return func() { cmd.Process.Kill(); cmd.Wait() }
 	}
 	kill := start()
