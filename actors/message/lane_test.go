@@ -3,6 +3,9 @@ package message
 import (
 	"fmt"
 	"testing"
+
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol/downstream"
 )
 
 // Those who differ in one character have lanes of their own, wherever it stands: else they would wait for each other.
@@ -16,5 +19,23 @@ func TestLanesOfNamesThatAreAlike(t *testing.T) {
 			}
 			lanes[lane] = key
 		}
+	}
+}
+
+// At a desk a principal waits for himself, from wherever he comes; others at his address do not.
+func TestAPrincipalHasOneLane(t *testing.T) {
+	visit := func(id, remote string) Visit {
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: remote}}
+		return Visit{Exchange: x, Admitted: Admitted{Who: &identity.Principal{ID: id}}}
+	}
+	a := visit("key:a", "192.0.2.1:1").Lane()
+	if other := visit("key:a", "192.0.2.2:2").Lane(); other != a {
+		t.Errorf("from two addresses: lanes %d and %d", a, other)
+	}
+	if other := visit("key:b", "192.0.2.1:1").Lane(); other == a {
+		t.Errorf("two principals at one address: lane %d", a)
+	}
+	if w := (Withdrawal{Principal: "key:a", Remote: "192.0.2.3:3"}); w.Lane() != a {
+		t.Errorf("what is taken back: lane %d, not %d", w.Lane(), a)
 	}
 }

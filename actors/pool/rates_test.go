@@ -45,6 +45,20 @@ func TestToolRates(t *testing.T) {
 	}
 }
 
+// A policy that only reports lets calls through that are too many.
+func TestToolRatesThatAreReported(t *testing.T) {
+	w := newWorld(t, config.Server{Queue: wide}, 1)
+	w.phase(0, message.Ready)
+	for seq := range uint64(5) {
+		r := &message.Request{Server: "fake", Item: "x", Rate: config.Rate{Requests: 2, Per: time.Minute}, RateReports: true, Caller: message.Caller{Principal: "key:a"}}
+		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
+		if _, sent := w.sent[seq]; !sent || w.failed[seq] != nil {
+			t.Fatalf("call %d is not let through: %v", seq, w.failed[seq])
+		}
+		w.end(seq)
+	}
+}
+
 // Somebody opens many connections, so that each has a rate of its own.
 func TestAttack56RateOverManyConnections(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: wide}, 1)
