@@ -104,8 +104,9 @@ func TestStreamsOverTLS(t *testing.T) {
 	}}
 	s, _, connect := serveTLS(t, handler, Options{KeepAlive: 50 * time.Millisecond}, testLimits)
 	const get = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
-	one, two := connect().send(get), connect().send(get)
+	one := connect().send(get)
 	events := bufio.NewReader(one.response().Body)
+	two := connect().send(get) // only now, as the first of streams has to be the first one's
 	two.response()
 	if _, n := s.Connections(); n != 2 {
 		t.Fatalf("%d streams", n)
