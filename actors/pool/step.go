@@ -223,7 +223,8 @@ func (s *state) changed(now time.Time, m message.BackendChanged, out []kernel.Ef
 		if m.Refused && sl.legacy {
 			return s.refusedLegacy(now, sl, out)
 		}
-		out = s.wantsLogin(sl, s.becameUnavailable(now, sl, was, s.relieve(sl, out)))
+		// First what is to come of it: calls that wait are not turned away for a login that has come meanwhile.
+		out = s.becameUnavailable(now, sl, was, s.wantsLogin(sl, s.relieve(sl, out)))
 		out = s.announceLocked(out)
 	case message.Stopped:
 		return out
