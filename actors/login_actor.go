@@ -73,12 +73,12 @@ func (l *logins) of(who map[string]bool) []message.LoginKey {
 func loginName(key message.LoginKey) string { return key.Entry + " " + key.Lane }
 
 // openLogin starts the actor of a login under its pool. What it has the store keep goes by the gateway.
-func (l *logins) openLogin(gateway kernel.Reference, url func(message.LoginKey) string, known *secret.Redactor, recorded func(who, entry string, err error), log *slog.Logger) pool.Logins {
+func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, recorded func(who, entry string, err error), log *slog.Logger) pool.Logins {
 	return func(self kernel.Self, entry config.Server, key message.LoginKey) pool.Login {
 		auth := entry.Auth
 		name := loginName(key)
 		h := token.Spawn(self, token.Options{
-			Login: key, Key: name, Kept: l.recall(name), Store: gateway, Owner: self.Reference(), LoginURL: url, Budget: &l.budget,
+			Login: key, Key: name, Kept: l.recall(name), Store: gateway, Owner: self.Reference(), Budget: &l.budget,
 			Robot: auth.Type == "client" || key.Lane == "" && auth.As == "principal" && auth.CatalogAs == "client",
 			Agent: &grant.Agent{
 				Server: entry.URLs[0], Door: l.guard.Door(entry.URLs[0]), Now: time.Now,

@@ -194,5 +194,5 @@ func (g *gateway) loginsFor(self kernel.Self) pool.Logins {
 	if g.Logins != nil {
 		return g.Logins
 	}
-	return g.logins.openLogin(self.Reference(), g.LoginURL, g.Secrets, g.recordUnawaited, g.Log)
+	return g.logins.openLogin(self.Reference(), g.Secrets, g.recordUnawaited, g.Log)
 }

@@ -203,7 +203,7 @@ func (s *state) endLogin(m message.EndLogin, out []kernel.Effect) []kernel.Effec
 	s.flight, s.reading, s.keeps, s.forced, s.steps, s.more, s.retryAt = 0, false, 0, 0, 0, nil, time.Time{}
 	s.timer++
 	out = append(out, kernel.Act(publish{}), kernel.Tell(s.store, message.RememberToken{Key: s.key}))
-	out = s.denyAll(errLoggedOut, true, out)
+	out = s.denyAll(errLoggedOut, out)
 	out = s.tell(message.LoginNone, "", out)
 	if was.Token.Access == "" || was.Site == nil || was.Site.Revoke == "" {
 		return append(out, kernel.Act(finished{m.Reply, nil}))

@@ -28,11 +28,11 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 	case s.busy():
 		return s.await(m.reply, out)
 	case s.phase == needsLogin && (s.retryAt.IsZero() || now.Before(s.retryAt)):
-		return s.deny(m.reply, s.fault, true, out)
+		return s.deny(m.reply, s.fault, out)
 	case s.phase == none || s.phase == needsLogin:
 		return s.first(m, out)
 	case s.phase == stale && now.Before(s.retryAt):
-		return s.deny(m.reply, &Error{"renew the login", s.fault, ""}, false, out)
+		return s.deny(m.reply, &Error{"renew the login", s.fault, ""}, out)
 	}
 	return s.force(now, m, out)
 }
@@ -61,7 +61,7 @@ func (s *state) force(now time.Time, m refused, out []kernel.Effect) []kernel.Ef
 			s.looped = true
 			out = s.wakeAfter(forcedWithin, out)
 		}
-		return s.deny(m.reply, errLoop, true, out)
+		return s.deny(m.reply, errLoop, out)
 	}
 	s.forced++
 	return s.renew(s.await(m.reply, out))
@@ -76,13 +76,13 @@ func (s *state) insufficient(m refused, c grant.Challenge, out []kernel.Effect) 
 	wider := further(s.record.Asked, c.Scopes) && s.steps < stepsAtMost
 	switch {
 	case s.current == nil:
-		return s.deny(m.reply, errNoRefresh, true, out)
+		return s.deny(m.reply, errNoRefresh, out)
 	case !wider:
-		return s.deny(m.reply, err, false, out)
+		return s.deny(m.reply, err, out)
 	case !s.robot:
 		s.more = grant.Union(s.more, c.Scopes)
 		err.hint = "goblin-actor login " + s.login.Entry + ", and agree to the further scopes"
-		return s.deny(m.reply, err, true, out)
+		return s.deny(m.reply, err, out)
 	}
 	out = s.await(m.reply, out)
 	if !s.busy() {

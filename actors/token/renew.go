@@ -169,7 +169,7 @@ func (s *state) failed(now time.Time, err error, out []kernel.Effect) []kernel.E
 	if s.failures == 1 || pause >= backoffAtMost/2 {
 		out = append(out, s.log(slog.LevelWarn, "a login could not be renewed; it is tried again", err))
 	}
-	out = s.denyAll(&Error{"renew the login", err, ""}, false, out)
+	out = s.denyAll(&Error{"renew the login", err, ""}, out)
 	return s.wakeAfter(pause, out)
 }
 
@@ -201,7 +201,7 @@ func (s *state) needLogin(why *Error, out []kernel.Effect) []kernel.Effect {
 	s.phase, s.fault, s.current, s.adopted, s.forced = needsLogin, why, nil, 0, 0
 	s.timer++
 	out = append(out, kernel.Act(publish{}))
-	out = s.denyAll(why, true, out)
+	out = s.denyAll(why, out)
 	return s.tell(message.LoginNeeded, why.Error(), out)
 }
 

@@ -109,16 +109,16 @@ func (s *state) tell(p message.LoginPhase, reason string, out []kernel.Effect) [
 	return append(out, kernel.Tell(s.owner, message.LoginChanged{Login: s.login, Phase: p, Reason: reason}))
 }
 
-// deny answers a refused request that it is not worth sending again. login: a person could change that.
-func (s *state) deny(to chan<- upstream.Verdict, why error, login bool, out []kernel.Effect) []kernel.Effect {
+// deny answers a refused request that it is not worth sending again.
+func (s *state) deny(to chan<- upstream.Verdict, why error, out []kernel.Effect) []kernel.Effect {
 	s.denied = true
-	return append(out, kernel.Act(verdict{to, upstream.Verdict{Err: why}, login}))
+	return append(out, kernel.Act(verdict{to, upstream.Verdict{Err: why}}))
 }
 
 // denyAll denies the requests that wait for a renewal.
-func (s *state) denyAll(why error, login bool, out []kernel.Effect) []kernel.Effect {
+func (s *state) denyAll(why error, out []kernel.Effect) []kernel.Effect {
 	for _, to := range s.waiting {
-		out = s.deny(to, why, login, out)
+		out = s.deny(to, why, out)
 	}
 	s.waiting = nil
 	return out
@@ -127,7 +127,7 @@ func (s *state) denyAll(why error, login bool, out []kernel.Effect) []kernel.Eff
 // await has a refused request wait for the renewal.
 func (s *state) await(to chan<- upstream.Verdict, out []kernel.Effect) []kernel.Effect {
 	if len(s.waiting) >= waitAtMost {
-		return s.deny(to, &Error{"renew the login", errors.New("too many requests wait for it"), ""}, false, out)
+		return s.deny(to, &Error{"renew the login", errors.New("too many requests wait for it"), ""}, out)
 	}
 	s.waiting = append(s.waiting, to)
 	return out
@@ -135,7 +135,7 @@ func (s *state) await(to chan<- upstream.Verdict, out []kernel.Effect) []kernel.
 
 // stopping answers everybody who waits.
 func (s *state) stopping(out []kernel.Effect) []kernel.Effect {
-	out = s.denyAll(&Error{"renew the login", errGone, ""}, false, out)
+	out = s.denyAll(&Error{"renew the login", errGone, ""}, out)
 	out = s.answerFinishing(errGone, out)
 	return s.dropLogins(errGone, out)
 }

@@ -23,18 +23,17 @@ const askAtMost = 30 * time.Second
 // Options are what the actor needs.
 type Options struct {
 	Login     message.LoginKey
-	Key       string                        // under which the store keeps it
-	Kept      message.Token                 // what the store had at the start; nil = nothing
-	Agent     *grant.Agent                  // speaks with authorization servers; its clock is that of the goroutines, not of the steps
-	Robot     bool                          // nobody logs in: client credentials
-	Store     kernel.Reference              // is told RememberToken and ReadToken
-	Owner     kernel.Reference              // is told LoginChanged
-	LoginURL  func(message.LoginKey) string // where a person logs in; "" or nil = nowhere
-	Secrets   func(now, before []string)    // is told which values of the login are secret, and which were; nil = nobody wants to know
-	Unawaited func(who string, err error)   // is told how a login has ended that is finished elsewhere, and for which nobody waits; nil = nobody wants to know
-	Budget    *Budget                       // of logins under way, shared by all token actors; nil = no bound beside that of each
-	Life      uint64                        // tells it from an actor of the same login that is still ending: its name is taken
-	Seed      uint64                        // of jitter
+	Key       string                      // under which the store keeps it
+	Kept      message.Token               // what the store had at the start; nil = nothing
+	Agent     *grant.Agent                // speaks with authorization servers; its clock is that of the goroutines, not of the steps
+	Robot     bool                        // nobody logs in: client credentials
+	Store     kernel.Reference            // is told RememberToken and ReadToken
+	Owner     kernel.Reference            // is told LoginChanged
+	Secrets   func(now, before []string)  // is told which values of the login are secret, and which were; nil = nobody wants to know
+	Unawaited func(who string, err error) // is told how a login has ended that is finished elsewhere, and for which nobody waits; nil = nobody wants to know
+	Budget    *Budget                     // of logins under way, shared by all token actors; nil = no bound beside that of each
+	Life      uint64                      // tells it from an actor of the same login that is still ending: its name is taken
+	Seed      uint64                      // of jitter
 	Log       *slog.Logger
 }
 
@@ -70,9 +69,8 @@ func (h *shell) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 type (
 	publish struct{ now *current } // nil = there is no token any more
 	verdict struct {
-		to    chan<- upstream.Verdict
-		what  upstream.Verdict
-		login bool // a person could log in
+		to   chan<- upstream.Verdict
+		what upstream.Verdict
 	}
 	started struct {
 		to   chan<- message.LoginStarted
@@ -134,9 +132,6 @@ func (h *shell) Act(self kernel.Self, act any) {
 	case publish:
 		h.handle.now.Store(a.now)
 	case verdict:
-		if a.login && h.LoginURL != nil {
-			a.what.LoginURL = h.LoginURL(h.Login)
-		}
 		a.to <- a.what
 	case started:
 		a.to <- a.what

@@ -86,7 +86,7 @@ func newWorld(t *testing.T, f authtest.Faults, change func(*Options)) *world {
 	t.Cleanup(func() { actortest.Stop(t, w.system) })
 	w.opts = Options{
 		Login: message.LoginKey{Entry: "files"}, Key: "files", Agent: agentOf(t, w.server.URL, grant.Config{}),
-		Store: store.Reference, Owner: w.owner.Reference, LoginURL: func(message.LoginKey) string { return "https://us.example/login" },
+		Store: store.Reference, Owner: w.owner.Reference,
 		Budget: &Budget{}, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {

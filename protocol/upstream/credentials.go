@@ -13,17 +13,15 @@ type Credentials interface {
 
 // Verdict is what becomes of a request that was refused for its credentials.
 type Verdict struct {
-	Again    bool   // send it once more, with the credentials of now
-	Err      error  // why not; nil = the server's refusal says it all
-	LoginURL string // where a person logs in; "" = nowhere that could be named
+	Again bool  // send it once more, with the credentials of now
+	Err   error // why not; nil = the server's refusal says it all
 }
 
 // LoginError is told in Ended of a request that was refused for its credentials, and not executed. What the server said of that is in none
 // of its words: a challenge is for us, never for a client.
 type LoginError struct {
-	Status   int    // 401: there is no login, or no longer; 403: the login does not reach as far
-	LoginURL string // where a person logs in; "" = nowhere that could be named
-	Err      error  // why the login could not be had or renewed; nil = nothing more is known
+	Status int   // 401: there is no login, or no longer; 403: the login does not reach as far
+	Err    error // why the login could not be had or renewed; nil = nothing more is known
 }
 
 var errLogin = errors.New("the server wants a login")

@@ -80,7 +80,7 @@ func (t *loginTrip) settle(c *exchange, r *httpRequest, a *httpAnswer) error {
 			reached++
 		}
 		if !again {
-			return &upstream.LoginError{Status: a.status, LoginURL: verdict.LoginURL, Err: verdict.Err}
+			return &upstream.LoginError{Status: a.status, Err: verdict.Err}
 		}
 		if err := t.once(c, r, a); err != nil {
 			return err
