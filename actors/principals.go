@@ -12,13 +12,12 @@ import (
 )
 
 // serverLog passes a line that belongs to no call on to the sessions of whose connection it came from. What a connection for everybody says may be
-// about anybody's calls: it is for all sessions where nobody is asked who he is, else for none.
+// about anybody's calls: where clients are asked who they are it is only for those who are not, on stdin or in the same program.
 func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
-	if m.Principal == "" && s.config.Auth.On() {
-		return out
-	}
 	for _, ref := range s.sessions.All() {
-		if m.Principal == "" || s.owners.of[ref] == (owner{m.Principal, true}) {
+		of := s.owners.of[ref]
+		forAll := m.Principal == "" && !(s.config.Auth.On() && of.asked)
+		if forAll || m.Principal != "" && of == (owner{m.Principal, true}) {
 			out = append(out, kernel.Tell(ref, m))
 		}
 	}

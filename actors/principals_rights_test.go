@@ -335,13 +335,18 @@ func TestAttack19RotatedKey(t *testing.T) {
 	w.lives("alice", w.opens("alice", "/mcp"))
 }
 
-// What a shared server says outside of calls may be about anybody's: where clients are asked who they are nobody is told.
+// What a shared server says outside of calls may be about anybody's: where clients are asked who they are nobody is told but whoever is not asked,
+// as the gateway's own user on stdin.
 func TestLogsOutsideCallsAreForNobody(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"a"}, Logging: true}
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, withAuth)
 	id := w.opens("alice", "/mcp")
 	stream, _ := w.listen("/mcp", by("alice", "Mcp-Session-Id", id)...)
+	own, _ := w.listen("/mcp", by("", "Mcp-Session-Id", w.opens("", "/mcp"))...)
 	_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"of bob's files"}}`))
+	if got := own.soon(); !strings.Contains(got, "of bob's files") {
+		t.Errorf("whoever is not asked is told %q", got)
+	}
 	server.SetTools(true, "a", "b")
 	for got := stream.data(); !strings.Contains(got, "list_changed"); got = stream.data() {
 		t.Errorf("told %s", got)
