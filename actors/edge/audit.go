@@ -79,20 +79,19 @@ func AuditBegin(r *audit.Record, call string, out []kernel.Effect) []kernel.Effe
 	return append(out, kernel.Act(Audited{Record: &begin}))
 }
 
-// AuditEnd tells the log how a call has ended. The effects from first on are what its end has come to; a fault is ours.
+// AuditEnd tells the log how a call has ended, and takes r. The effects from first on are what its end has come to; a fault is ours.
 func AuditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
 	if r == nil {
 		return out
 	}
-	end := *r
 	for _, e := range out[first:] {
 		if counted, ok := e.Act.(CallOutcome); ok {
-			end.Outcome, end.Took = counted.ended.Outcome.String(), counted.ended.Took
-			end.Time = counted.ended.Began.Add(end.Took)
+			r.Outcome, r.Took = counted.ended.Outcome.String(), counted.ended.Took
+			r.Time = counted.ended.Began.Add(r.Took)
 		}
 	}
-	judge(&end, fault)
-	return audited(log, &end, first, out)
+	judge(r, fault)
+	return audited(log, r, first, out)
 }
 
 // AuditRefused tells the log of a request that never became a call, and of what the policy had to do with that (nil = nothing). The effects from first
