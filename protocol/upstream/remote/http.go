@@ -76,6 +76,7 @@ type httpLink struct {
 	head     *head                // what requests begin with; replaced, never changed
 	calls    map[uint64]*exchange // running exchanges by ticket
 	listener *exchange            // of the GET stream; nil = none
+	level    level                // what is sent waits for
 	idle     []*worker            // the last one is the warmest
 	guests   []*worker            // without goroutine, for those that are lent
 	unlent   int                  // so many exchanges are made without those, as the last one took too long
@@ -102,6 +103,7 @@ func (l *httpLink) Send(o upstream.Outgoing) {
 	}
 	c := &exchange{Outgoing: o, link: l}
 	l.calls[o.Ticket] = c
+	l.order(c)
 	if l.lent(c) {
 		l.mu.Unlock()
 		return
@@ -296,12 +298,13 @@ func (l *httpLink) sweepIdle() {
 
 // exchange is a running exchange.
 type exchange struct {
-	upstream.Outgoing        // zero for GET and DELETE
-	link              teller // nil likewise
-	session           string // what its request carried
-	written           bool   // Written was told
-	lent              bool   // its goroutine was lent: it cannot wait for long
-	ended             bool   // Received{Last}, Ended or NotSent was told
+	upstream.Outgoing                 // zero for GET and DELETE
+	link              teller          // nil likewise
+	session           string          // what its request carried
+	written           bool            // Written was told
+	lent              bool            // its goroutine was lent: it cannot wait for long
+	ended             bool            // Received{Last}, Ended or NotSent was told
+	after             <-chan struct{} // closed when it may begin; nil = at once
 
 	mu    sync.Mutex
 	cause error     // canceled

@@ -30,7 +30,7 @@ const (
 
 // lent has the exchange made on the goroutine that its call came on, if that can be had. With mu held.
 func (l *httpLink) lent(c *exchange) bool {
-	if c.Lend == nil || !l.plain || !c.Request || len(c.Frame) > oneWriteBytes { // a larger one may take its time to be written
+	if c.Lend == nil || !l.plain || !c.Request || c.after != nil || len(c.Frame) > oneWriteBytes { // a larger one may take its time to be written
 		return false
 	}
 	if l.unlent > 0 {

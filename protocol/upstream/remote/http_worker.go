@@ -59,10 +59,16 @@ func (w *worker) exchange(c *exchange) (done bool) {
 		late := time.AfterFunc(unansweredFor, func() { c.cancel(fmt.Errorf("no answer within %v", unansweredFor)) })
 		defer late.Stop()
 	}
+	if c.after != nil {
+		c.await()
+	}
 	clean := false
 	err := w.post(c)
 	if c.lent && w.mustWait(err) {
 		return false
+	}
+	if c.Method == setLevel {
+		defer w.link.levelSet(c)
 	}
 	sent := err == nil
 	if sent {

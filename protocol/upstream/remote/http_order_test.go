@@ -1,0 +1,72 @@
+package remote
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"goblin-actor/protocol/upstream"
+)
+
+// What is called after the log level was set reaches the server after that: not before the answer, which a server may take its time for. A call that is
+// cancelled meanwhile is not sent, and a server that never answers keeps nobody for long.
+func TestCallsWaitForTheLevel(t *testing.T) {
+	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
+		var mu sync.Mutex
+		var seen []string
+		note := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, what)
+		}
+		first, second := make(chan struct{}), make(chan struct{})
+		l, r := testOpen(t, Options{URL: serve(func(w http.ResponseWriter, q *http.Request) {
+			body, _ := io.ReadAll(q.Body)
+			w.Header().Set("Content-Type", "application/json")
+			if strings.Contains(string(body), setLevel) {
+				answer := first
+				if strings.Contains(string(body), `"id":4`) {
+					answer = second
+				}
+				<-answer
+				note("level")
+			} else {
+				note("call")
+			}
+			_, _ = w.Write(testResult(body, `{}`))
+		})})
+		send := func(ticket uint64, method string) {
+			o := testRequest(ticket)
+			o.Method, o.Frame = method, []byte(strings.Replace(string(o.Frame), `"method":"`, `"method":"`+method+`/`, 1))
+			l.Send(o)
+		}
+		send(1, setLevel)
+		send(2, "tools/call")
+		send(3, "tools/call")
+		l.Cancel(3)
+		if e, ok := testEnd(r, 3).(upstream.NotSent); !ok || e.Err != context.Canceled {
+			t.Errorf("a call that was cancelled while it waited: %#v", e)
+		}
+		close(first)
+		testEnd(r, 2)
+		mu.Lock()
+		if want := []string{"level", "call"}; !slices.Equal(seen, want) {
+			t.Errorf("the server has seen %q, want %q", seen, want)
+		}
+		mu.Unlock()
+
+		send(4, setLevel)
+		began := time.Now()
+		send(5, "tools/call")
+		if testEnd(r, 5); time.Since(began) < orderFor {
+			t.Errorf("it waited %v for a level that is not answered, want %v", time.Since(began), orderFor)
+		}
+		close(second)
+		testEnd(r, 4)
+	})
+}
