@@ -283,3 +283,15 @@ func (g *gateway) goroutines() int {
 	n, _ := strconv.Atoi(found[1])
 	return n
 }
+
+// stopped waits until the process of a server does nothing any more: its answer that it will comes a moment before. Where the system does not tell
+// (Linux does), it is believed.
+func (g *gateway) stopped(t *testing.T, name string) {
+	t.Helper()
+	path := fmt.Sprintf("/proc/%d/stat", g.server(t, name).PID)
+	waitFor(t, name+" to be stopped", func() (bool, string) {
+		text, err := os.ReadFile(path)
+		_, state, _ := strings.Cut(string(text), ") ")
+		return err != nil || strings.HasPrefix(state, "T"), state
+	})
+}

@@ -260,6 +260,7 @@ func TestDeafChild(t *testing.T) {
 	g.ready(t, "odd", "good")
 	c, healthy := connect(t, g, ""), connect(t, g, "")
 	c.call(t, "odd", "stopped", 0)
+	g.stopped(t, "odd")
 	ballast := strings.Repeat("x", 100_000)
 	var all sync.WaitGroup
 	for i := range 60 {
