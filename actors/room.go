@@ -107,6 +107,14 @@ func (s *state) makeRoom(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
+// stays forgets that a session was asked to leave, as it does not: others are asked for the client that waits.
+func (s *state) stays(m message.Stays, out []kernel.Effect) []kernel.Effect {
+	if delete(s.asked, m.Session); len(s.waiting) <= len(s.asked) {
+		return out
+	}
+	return s.ask(out)
+}
+
 // candidates are the sessions that may be asked to leave, by whose they are.
 func (s *state) candidates() *candidates {
 	c := &candidates{count: map[owner]int{}, by: map[owner]*leaving{}}

@@ -82,6 +82,49 @@ func TestWhoMakesRoomForASession(t *testing.T) {
 	}
 }
 
+// A session that was asked to leave and has got something to do says so, and another one is asked: the client it was to make room for would wait for
+// ever. Simulated story 10161222306623.
+func TestASessionThatStaysMakesNoRoom(t *testing.T) {
+	refs := children(t, 3)
+	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 2}}, kernel.Reference{})
+	s.registry = refs[2]
+	for _, ref := range refs[:2] {
+		s.opening++
+		s.owners.opening(owner{name: "a"})
+		s.started(sessionStarted{ref, owner{name: "a"}}, nil)
+	}
+	asks := func(out []kernel.Effect) (asked []kernel.Reference, surveyed int) {
+		for _, e := range out {
+			switch e.Msg.(type) {
+			case message.CloseIfIdle:
+				asked = append(asked, e.To)
+			case message.SinceWhen:
+				surveyed++
+			}
+		}
+		return asked, surveyed
+	}
+	since := func(busy kernel.Reference) (out []kernel.Effect) {
+		for i, ref := range refs[:2] {
+			out = step(s, time.Unix(9, 0), message.IdleSince{Session: ref, At: time.Unix(int64(i), 0), Calls: ref == busy}, out)
+		}
+		return out
+	}
+	g := sessionGuest(message.OpenSession{Exchange: visitor(t)})
+	if _, surveyed := asks(s.open(g, nil)); surveyed != 2 {
+		t.Fatalf("%d sessions were looked at, want 2", surveyed)
+	}
+	if asked, _ := asks(since(kernel.Reference{})); len(asked) != 1 || asked[0] != refs[0] {
+		t.Fatalf("asked to leave: %v, want the first", asked)
+	}
+	if _, surveyed := asks(step(s, time.Unix(10, 0), message.Stays{Session: refs[0]}, nil)); surveyed != 2 {
+		t.Fatalf("when it stays %d sessions are looked at, want 2", surveyed)
+	}
+	if asked, _ := asks(since(refs[0])); len(asked) != 1 || asked[0] != refs[1] {
+		t.Errorf("asked then: %v, want the other", asked)
+	}
+}
+
 // Those who wait for room are many at most, and whoever sends most of them gives way to one who has sent few.
 func TestNobodyFillsTheWaitingRoom(t *testing.T) {
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 0}}, kernel.Reference{})

@@ -95,6 +95,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return append(out, kernel.Act(startSession{first: message.OpenSession{Admitted: m.Admitted}, stdio: m.Reply, owner: who, limits: s.config.Limits, expect: s.awaited()}))
 	case sessionStarted:
 		return s.started(m, out)
+	case message.Stays:
+		return s.stays(m, out)
 	case message.IdleSince:
 		s.survey = append(s.survey, m)
 		if len(s.survey) >= s.sessions.Len() {

@@ -53,6 +53,11 @@ type CloseIfIdle struct {
 
 func (CloseIfIdle) Class() kernel.Class { return kernel.Urgent }
 
+// Stays answers CloseIfIdle when the session has got something to do meanwhile: it makes room for nobody.
+type Stays struct{ Session kernel.Reference }
+
+func (Stays) Class() kernel.Class { return kernel.Outcome }
+
 // RefuseNoSession answers 404: the client must initialize again (MCP 2025-11-25, basic/transports, session management).
 func RefuseNoSession(x *downstream.Exchange) {
 	RefuseFault(x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it ended or never was; send initialize to begin a new one"})

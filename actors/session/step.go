@@ -188,6 +188,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if len(s.calls) == 0 && (len(s.streams) == 0 || m.Streams) {
 			return append(out, kernel.Leave())
 		}
+		return append(out, kernel.Tell(s.owner, message.Stays{Session: s.self}))
 	case message.SinceWhen:
 		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Calls: len(s.calls) > 0, Streams: len(s.streams) > 0}))
 	case message.DrainSession:
