@@ -21,7 +21,7 @@ const (
 	// serverProgress is how much of a chunk a reader must take within WriteTimeout to be given another one: a slow but
 	// living reader of a large answer keeps its connection, one that takes (next to) nothing loses it.
 	serverProgress = 8 << 10
-	// lingerTime is how long a client that was told 413 may go on sending before the connection is closed under it.
+	// lingerTime is how long a client that was refused, 413 for one, may go on sending before the connection is closed under it.
 	lingerTime = 5 * time.Second
 	// lingerBytes is how much it may send in that time.
 	lingerBytes = 128 << 20
@@ -182,7 +182,7 @@ func (s *Server) writePaced(raw net.Conn, p []byte, deadline *time.Time) (sent i
 // Close is called by fasthttp when it is done with the connection. An exchange that has no answer yet, or whose answer
 // could not be written, learns that its client has left.
 func (c *serverConn) Close() error {
-	c.server.unregister(c)
+	defer c.server.unregister(c) // not before: as long as it lingers it counts, as a stranger if it is one, and Shutdown and HangUp know it
 	c.mu.Lock()
 	again, x := c.closed, c.exchange
 	c.closed, c.exchange = true, nil
@@ -220,6 +220,10 @@ func (c *serverConn) poke() {
 // drain lets the client finish sending, so that it reads our 413 instead of a reset (the kernel resets a connection
 // that is closed with unread data).
 func (c *serverConn) drain() {
+	c.busy.Store(false) // Shutdown ends it from here on
+	if c.server.stopping.Load() {
+		return
+	}
 	if half, ok := c.raw.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}

@@ -290,6 +290,7 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 		why = refusedSize
 	}
 	s.counters.refused[why].Add(1)
+	ctx.Conn().(*serverConn).linger.Store(why != refusedTimeout) // who still sends is to read the answer, no reset
 	s.answer(ctx, refusals[why].status, refusalBodies[why])
 }
 
