@@ -90,7 +90,9 @@ const ops = {
     if (progress) calls.newest = id;
     const params = { name, arguments: args };
     if (level) params._meta = { "io.modelcontextprotocol/logLevel": level };
-    const options = { signal, ...progress && { onprogress: (p) => say({ of: id, progress: p.progress }) } };
+    // v2 also reports, as progress of the call, each round of questions it answers: 1 for the first, whatever the server had reached.
+    const rounds = (p) => p.message?.startsWith("Fulfilling input required by");
+    const options = { signal, ...progress && { onprogress: (p) => rounds(p) || say({ of: id, progress: p.progress }) } };
     return v2 ? client.callTool(params, options) : client.callTool(params, undefined, options);
   },
   // A call as a task of 2025-11-25, v1 only: what the stream of the SDK says, then its task as a list has it.
