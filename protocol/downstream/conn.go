@@ -182,7 +182,6 @@ func (s *Server) writePaced(raw net.Conn, p []byte, deadline *time.Time) (sent i
 // Close is called by fasthttp when it is done with the connection. An exchange that has no answer yet, or whose answer
 // could not be written, learns that its client has left.
 func (c *serverConn) Close() error {
-	defer c.server.unregister(c) // not before: as long as it lingers it counts, as a stranger if it is one, and Shutdown and HangUp know it
 	c.mu.Lock()
 	again, x := c.closed, c.exchange
 	c.closed, c.exchange = true, nil
@@ -193,11 +192,13 @@ func (c *serverConn) Close() error {
 	if x != nil {
 		x.end(c.failed.Load() || c.killed.Load())
 	}
-	if c.taken.Load() {
-		return nil
-	}
-	if c.linger.Load() && !c.killed.Load() {
+	taken := c.taken.Load()
+	if !taken && c.linger.Load() && !c.killed.Load() {
 		c.drain()
+	}
+	c.server.unregister(c) // not before: who lingers counts, as a stranger if it is one, and Shutdown and HangUp know it
+	if taken {
+		return nil
 	}
 	return c.raw.Close()
 }
