@@ -85,9 +85,10 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 	if status, v := w.get(w.handle); status != http.StatusUnauthorized || !errors.Is(v.Err, ErrNeedsLogin) || w.handle.Authorization() != "" {
 		t.Fatalf("the login was revoked: %d, %+v", status, v)
 	}
-	if r, ok := decode(w.store.get("files"), w.server.URL, grant.Config{}); !ok || r.Token.Access != "" || len(r.Clients) != 1 {
-		t.Errorf("the store keeps %+v", r)
-	}
+	w.store.until(t, "the store has forgotten the token, and no more", func() bool {
+		r, ok := decode(w.store.values["files"], w.server.URL, grant.Config{})
+		return ok && r.Token.Access == "" && len(r.Clients) == 1
+	})
 	w.logIn()
 	if n := len(w.issuer.Seen("/register")); n != 1 {
 		t.Errorf("registered %d times", n)

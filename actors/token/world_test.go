@@ -70,6 +70,20 @@ func (s *shelf) set(change func()) {
 	change()
 }
 
+// until waits for the store where nobody else does: who is refused is told so before the store has forgotten a token.
+func (s *shelf) until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline, tick := time.After(2*time.Minute), time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for met := false; !met; s.set(func() { met = ok() }) {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
 func (s *shelf) get(key string) message.Token {
 	s.mu.Lock()
 	defer s.mu.Unlock()
