@@ -73,7 +73,7 @@ func cfg() config.Server {
 // request is a tools/call as a session would dispatch it.
 func request(t *testing.T, raw string) *message.Request {
 	t.Helper()
-	r := &message.Request{Server: "fake"}
+	r := &message.Request{Caller: &message.Caller{}, Server: "fake"}
 	r.Frame, r.Params = actortest.Request(t, raw)
 	r.Target, r.Original = r.Params.Name, []byte(`"add"`)
 	return r

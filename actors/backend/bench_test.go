@@ -23,7 +23,7 @@ func BenchmarkQuestion(b *testing.B) {
 		b.Run(fmt.Sprint(parked), func(b *testing.B) {
 			s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
 			s.life.phase, s.conn.era, s.conn.open = message.Ready, protocol.EraLegacy, true
-			r := &message.Request{Server: "fake", Item: "add", Caller: message.Caller{Can: message.CanAll}}
+			r := &message.Request{Server: "fake", Item: "add", Caller: &message.Caller{Can: message.CanAll}}
 			r.Frame = actortest.Frame(b, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)
 			now := time.Unix(0, 0)
 			var out []kernel.Effect
@@ -67,10 +67,10 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(cell.name, func(b *testing.B) {
 			s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
 			s.life.phase, s.conn.era, s.conn.open = message.Ready, cell.era, true
-			r := &message.Request{Server: "fake", Item: "add", Modern: cell.modern, Original: []byte(`"add"`)}
+			r := &message.Request{Caller: &message.Caller{}, Server: "fake", Item: "add", Modern: cell.modern, Original: []byte(`"add"`)}
 			r.Frame, r.Params = actortest.Request(b, cell.request)
 			r.Target = r.Params.Name
-			r.Caller = message.Caller{Capabilities: r.Params.MetaCapabilities.Of(r.Frame.Raw), ClientInfo: r.Params.MetaClientInfo.Of(r.Frame.Raw)}
+			r.Caller = &message.Caller{Capabilities: r.Params.MetaCapabilities.Of(r.Frame.Raw), ClientInfo: r.Params.MetaClientInfo.Of(r.Frame.Raw)}
 			var out []kernel.Effect
 			now := time.Unix(0, 0)
 			b.ReportAllocs()

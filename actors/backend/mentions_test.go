@@ -36,7 +36,7 @@ func TestMentions(t *testing.T) {
 		{protocol.MethodToolsCall, `{"content":[` + many + `]}`, slices.Repeat([]string{"a:link"}, maxMentioned)},
 	} {
 		f := actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"result":`+tt.result+`}`)
-		r := &message.Request{Item: "a:asked", Original: []byte(`"a:asked"`)}
+		r := &message.Request{Caller: &message.Caller{}, Item: "a:asked", Original: []byte(`"a:asked"`)}
 		r.Frame.M = tt.method
 		s := newState(Options{}, kernel.Reference{}, new(uint64))
 		var got []string

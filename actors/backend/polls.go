@@ -87,7 +87,7 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own answ
 	id := s.nextID()
 	s.conn.pending[id] = &pending{own: own}
 	meta := s.modernMeta(q.request, nil)
-	caller := &q.request.Caller
+	caller := q.request.Caller
 	meta.Capabilities = caller.Extras.With(modernCapabilities(caller.Can), true)
 	params := append(meta.AppendMeta([]byte(`{"_meta":`)), `,"taskId":`...)
 	params = append(append(append(params, q.poll.id...), more...), '}')

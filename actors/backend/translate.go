@@ -27,7 +27,7 @@ func modernCapabilities(can message.Can) []byte { return canSets[can&message.Can
 // modernMeta is what a request says of its caller: of a modern client what it said itself, word for word, never a
 // union with others'; of a legacy one what it declared when it initialized.
 func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta {
-	c := &r.Caller
+	c := r.Caller
 	if r.Modern {
 		return protocol.ModernMeta{ClientInfo: c.ClientInfo, Capabilities: c.Capabilities, LogLevel: c.LogLevel, Token: token}
 	}

@@ -60,7 +60,7 @@ func modernRequest(t *testing.T, members string) *message.Request {
 		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"x":1},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"3"},"vendor/k":2}`+members+`}}`)
 	raw := r.Frame.Raw
 	r.Modern, r.Item = true, "add"
-	r.Caller = message.Caller{Capabilities: r.Params.MetaCapabilities.Of(raw), ClientInfo: r.Params.MetaClientInfo.Of(raw), Can: message.CanForm}
+	r.Caller = &message.Caller{Capabilities: r.Params.MetaCapabilities.Of(raw), ClientInfo: r.Params.MetaClientInfo.Of(raw), Can: message.CanForm}
 	return r
 }
 
@@ -68,7 +68,7 @@ func modernRequest(t *testing.T, members string) *message.Request {
 func legacyRequest(t *testing.T, can message.Can) *message.Request {
 	r := request(t, callFrame)
 	r.Item = "add"
-	r.Caller = message.Caller{Can: can, ClientInfo: []byte(`{"name":"old","version":"1"}`)}
+	r.Caller = &message.Caller{Can: can, ClientInfo: []byte(`{"name":"old","version":"1"}`)}
 	return r
 }
 

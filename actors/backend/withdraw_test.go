@@ -104,10 +104,10 @@ func TestTasksThatAreDropped(t *testing.T) {
 func TestOrphansAreBounded(t *testing.T) {
 	s := &state{conn: conn{era: protocol.EraLegacy}}
 	for id := range uint32(maxOrphans + 2) {
-		r := &message.Request{AsTask: true}
+		r := &message.Request{Caller: &message.Caller{}, AsTask: true}
 		r.Frame.M = protocol.MethodToolsCall
 		s.orphan(id, &pending{request: r})
-		s.orphan(1000, &pending{request: &message.Request{}})
+		s.orphan(1000, &pending{request: &message.Request{Caller: &message.Caller{}}})
 		s.orphan(1001, &pending{request: r, followed: &followed{}})
 	}
 	if len(s.conn.orphans) != maxOrphans || s.conn.orphans[0] != 2 {

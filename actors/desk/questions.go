@@ -94,7 +94,7 @@ func (s *state) comeBack(now time.Time, m message.Visit, gone *protocol.Fault, o
 	}
 	v := s.calls[state.Call]
 	if v == nil {
-		return s.replayOutcome(state, digest, &caller, x, out)
+		return s.replayOutcome(state, digest, caller, x, out)
 	}
 	if v.digest != digest || v.caller.Principal != caller.Principal || v.caller.View.Project != caller.View.Project {
 		return s.refused(m, badStateFault(), out)

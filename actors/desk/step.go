@@ -74,7 +74,7 @@ type heldCall struct {
 	view      *catalog.View
 	server    *catalog.Server
 	who       *identity.Principal // whose it is; nil = identity.Local
-	caller    message.Caller
+	caller    *message.Caller
 	record    *audit.Record // for the audit log; nil = it wants none
 	client    string        // name of the client for people; made when somebody looks first
 	digest    [32]byte      // of what it asks; made when the first state is sealed

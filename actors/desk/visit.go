@@ -235,10 +235,10 @@ func badStateFault() *protocol.Fault {
 }
 
 // callerOf reads who asks from the request itself: a modern request carries everything with it.
-func (s *state) callerOf(m message.Visit) message.Caller {
+func (s *state) callerOf(m message.Visit) *message.Caller {
 	x := m.Exchange
 	raw := x.Frame.Raw
-	c := message.Caller{
+	c := &message.Caller{
 		Principal: m.Principal(), ClientKey: s.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
 	}

@@ -27,13 +27,13 @@ type Target struct {
 }
 
 // Request is what the pool of the target's server hands on; a fault says what is wrong with what its client wants of the gateway.
-func (t *Target) Request(x *downstream.Exchange, caller message.Caller) (*message.Request, *protocol.Fault) {
+func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*message.Request, *protocol.Fault) {
 	prefer, fault := preferOf(x)
 	if fault != nil {
 		return nil, fault
 	}
 	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer, Rate: t.Rate, RateReports: t.reports,
-		Tenant: tenantOf(&t.Server.Rules, x, &caller)}
+		Tenant: tenantOf(&t.Server.Rules, x, caller)}
 	if original := protocol.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original
 	}

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Caller is who asks, as far as routing, limits and the server's edge need to know.
+// Caller is who asks, as far as routing, limits and the server's edge need to know. It is immutable: all requests of a session have the same one.
 type Caller struct {
 	Principal    string         // PrincipalOf who asks; "" = nobody was asked
 	ClientKey    string         // who is counted: session id (legacy); principal, else address, on this machine with the client's name (modern)
@@ -45,10 +45,10 @@ type Request struct {
 	Params   protocol.Params // spans of Frame.Raw
 	Target   protocol.Span   // the value inside Frame.Raw that names the item (params.name, params.uri, params.ref.…); absent = none
 	Original []byte          // raw JSON string that replaces Target: the server's own name or URI
-	Caller   Caller
-	Server   string // name of the server it goes to
-	Replica  int    // the replica that has to carry it out, counted from 1; 0 = any
-	Item     string // tool, prompt or URI as the server calls it; for logs, errors and metrics
+	Caller   *Caller         // never nil
+	Server   string          // name of the server it goes to
+	Replica  int             // the replica that has to carry it out, counted from 1; 0 = any
+	Item     string          // tool, prompt or URI as the server calls it; for logs, errors and metrics
 
 	// Modern says which era the frame is written in, and how questions come back. False: a legacy frame; every
 	// question is an Ask. True: a frame with the modern _meta members; what a modern server answers with

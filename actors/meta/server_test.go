@@ -67,7 +67,7 @@ func (d *desk) publish() {
 
 // raw answers a call in a project.
 func (d *desk) raw(project, tool, arguments string) (protocol.Frame, *protocol.Fault) {
-	var r message.Request
+	r := message.Request{Caller: &message.Caller{}}
 	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"x","arguments":%s}}`, arguments)
 	if err := r.Frame.Parse(raw); err != nil {
 		d.t.Fatalf("%v: %s", err, raw)

@@ -52,7 +52,7 @@ func (q *queue) step(msg any) {
 
 func (q *queue) call(client string) uint64 {
 	q.seq++
-	q.step(message.Dispatch{Call: message.CallRef{Seq: q.seq}, Request: &message.Request{Item: searchCatalog, Caller: message.Caller{ClientKey: client}}})
+	q.step(message.Dispatch{Call: message.CallRef{Seq: q.seq}, Request: &message.Request{Item: searchCatalog, Caller: &message.Caller{ClientKey: client}}})
 	return q.seq
 }
 

@@ -73,7 +73,7 @@ func TestAModernServerNeedsNoClassesAndNoLeases(t *testing.T) {
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Syncing, Info: info})
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: info})
 	call := func(seq uint64, can message.Can) {
-		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: message.Caller{Can: can}}})
+		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: &message.Caller{Can: can}}})
 	}
 	call(1, 0)
 	call(2, message.CanForm)
@@ -94,7 +94,7 @@ func TestWhatAModernReplicaAskedGoesBackToOne(t *testing.T) {
 		w.step(message.BackendChanged{Backend: w.backends[i], Phase: message.Ready, Info: &message.ServerInfo{Version: version}})
 	}
 	for seq := range uint64(4) {
-		r := &message.Request{Server: "fake", Modern: true}
+		r := &message.Request{Caller: &message.Caller{}, Server: "fake", Modern: true}
 		r.Params.RequestState = protocol.Span{Off: 1, End: 2}
 		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 		if w.sent[seq] != w.backends[1] {
@@ -107,7 +107,7 @@ func TestWhatAModernReplicaAskedGoesBackToOne(t *testing.T) {
 func TestClassesEndWhenAServerBecomesModern(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 1)
 	w.phase(0, message.Ready)
-	w.step(message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: message.Caller{Can: message.CanForm}}})
+	w.step(message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: &message.Caller{Can: message.CanForm}}})
 	system := kernel.New(kernel.Options{})
 	t.Cleanup(func() { actortest.Stop(t, system) })
 	class := actortest.NewProbe(system, "class")

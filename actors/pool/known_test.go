@@ -110,7 +110,7 @@ func TestShowsWhatIsRemembered(t *testing.T) {
 				t.Errorf("clients have had their time: %s", got)
 			}
 		case "call":
-			if got := w.said(message.Dispatch{Request: &message.Request{Server: "fake"}}); got != "start" {
+			if got := w.said(message.Dispatch{Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}}); got != "start" {
 				t.Errorf("a call: %s", got)
 			}
 		}

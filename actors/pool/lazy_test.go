@@ -60,7 +60,7 @@ func (w *resting) did(want ...string) {
 func (w *resting) due() { w.does(restDue{w.s.rest.clock}) }
 
 func (w *resting) call(seq uint64) {
-	w.does(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake"}})
+	w.does(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}})
 }
 
 // A call that comes while a lazy server is being stopped is not lost: before the backend has said that it has nothing to do it keeps the

@@ -14,7 +14,7 @@ import (
 
 // dispatchFor is dispatch for one of several clients.
 func (w *world) dispatchFor(client string, seq uint64) {
-	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: message.Caller{ClientKey: client}}})
+	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: &message.Caller{ClientKey: client}}})
 }
 
 // next ends the only running call and returns the one that follows.
@@ -59,7 +59,7 @@ func TestAPrincipalHasOneLine(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)
 	w.phase(0, message.Ready)
 	from := func(principal, session string, seq uint64) {
-		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: message.Caller{Principal: principal, ClientKey: session}}})
+		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: &message.Caller{Principal: principal, ClientKey: session}}})
 	}
 	from("key:greedy", "", 0)
 	for i := range uint64(4) {
@@ -173,7 +173,7 @@ func TestLinesAgree(t *testing.T) {
 		for n := range uint64(300) {
 			switch r.IntN(3) {
 			case 0, 1:
-				l.add(&queued{Dispatch: message.Dispatch{Call: message.CallRef{Seq: n}, Request: &message.Request{Caller: message.Caller{ClientKey: clients[r.IntN(len(clients))]}}}})
+				l.add(&queued{Dispatch: message.Dispatch{Call: message.CallRef{Seq: n}, Request: &message.Request{Caller: &message.Caller{ClientKey: clients[r.IntN(len(clients))]}}}})
 			case 2:
 				if q := l.oldest(); q != nil {
 					if r.IntN(2) == 0 {
@@ -208,7 +208,7 @@ func BenchmarkTurn(b *testing.B) {
 			add := func() {
 				seq++
 				client := string(rune('a' + seq%26))
-				step(s, now, message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: message.Caller{ClientKey: client}}}, nil)
+				step(s, now, message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{ClientKey: client}}}, nil)
 			}
 			for range waiting + 1 {
 				add()

@@ -13,7 +13,7 @@ import (
 
 // ask is a call of a client that can show its user a page.
 func ask(seq uint64) message.Dispatch {
-	r := &message.Request{Server: "fake", Caller: message.Caller{ClientKey: "c", Can: message.CanURL}}
+	r := &message.Request{Server: "fake", Caller: &message.Caller{ClientKey: "c", Can: message.CanURL}}
 	r.Frame.M = protocol.MethodToolsCall
 	return message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r}
 }

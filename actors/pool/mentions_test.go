@@ -37,7 +37,7 @@ func TestMentionsAreBounded(t *testing.T) {
 }
 
 func (w *world) read(seq uint64, uri string, can message.Can) {
-	r := &message.Request{Server: "fake", Item: uri, Unlisted: true, Caller: message.Caller{Can: can}}
+	r := &message.Request{Server: "fake", Item: uri, Unlisted: true, Caller: &message.Caller{Can: can}}
 	r.Frame.M = protocol.MethodResourcesRead
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 }
@@ -46,7 +46,7 @@ func (w *world) read(seq uint64, uri string, can message.Can) {
 func TestMentionsOfAClass(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 1)
 	w.phase(0, message.Ready)
-	w.step(message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: message.Caller{Can: message.CanForm}}})
+	w.step(message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: &message.Caller{Can: message.CanForm}}})
 	system := kernel.New(kernel.Options{})
 	t.Cleanup(func() { actortest.Stop(t, system) })
 	class := actortest.NewProbe(system, "class").Reference

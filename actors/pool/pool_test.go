@@ -83,7 +83,7 @@ func (w *world) spawned() {
 }
 
 func (w *world) dispatch(seq uint64) {
-	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake"}})
+	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}})
 }
 
 func (w *world) end(seq uint64) {
@@ -95,7 +95,7 @@ func (w *world) end(seq uint64) {
 func (w *world) giveBack(seq uint64) {
 	at := w.sent[seq]
 	delete(w.sent, seq)
-	w.step(message.Returned{Backend: at, Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake"}, Reason: "refused"})
+	w.step(message.Returned{Backend: at, Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "refused"})
 }
 
 func (w *world) fault(seq uint64, want protocol.FaultName) *protocol.Fault {
@@ -195,7 +195,7 @@ func TestOneReplicaAlone(t *testing.T) {
 			w.phase(i, message.Ready)
 		}
 		ask := func(seq uint64) {
-			w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Replica: 2}})
+			w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake", Replica: 2}})
 		}
 		for seq := range uint64(10) {
 			ask(seq)

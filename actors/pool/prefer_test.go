@@ -12,7 +12,7 @@ import (
 
 func (w *world) prefer(seq uint64, required bool, key, value string) {
 	p := &message.Prefer{Labels: map[string]string{key: value}, Required: required}
-	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Prefer: p}})
+	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake", Prefer: p}})
 }
 
 // regions are three ready replicas, two of which are in one region.

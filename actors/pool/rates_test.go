@@ -13,7 +13,7 @@ import (
 func (w *world) called(seq uint64, principal, client, item string) bool {
 	w.t.Helper()
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Item: item, Rate: config.Rate{Requests: 2, Per: time.Minute},
-		Caller: message.Caller{Principal: principal, ClientKey: client}}})
+		Caller: &message.Caller{Principal: principal, ClientKey: client}}})
 	f := w.failed[seq]
 	if f == nil {
 		w.end(seq)
@@ -50,7 +50,7 @@ func TestToolRatesThatAreReported(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: wide}, 1)
 	w.phase(0, message.Ready)
 	for seq := range uint64(5) {
-		r := &message.Request{Server: "fake", Item: "x", Rate: config.Rate{Requests: 2, Per: time.Minute}, RateReports: true, Caller: message.Caller{Principal: "key:a"}}
+		r := &message.Request{Server: "fake", Item: "x", Rate: config.Rate{Requests: 2, Per: time.Minute}, RateReports: true, Caller: &message.Caller{Principal: "key:a"}}
 		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 		if _, sent := w.sent[seq]; !sent || w.failed[seq] != nil {
 			t.Fatalf("call %d is not let through: %v", seq, w.failed[seq])

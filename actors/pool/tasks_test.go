@@ -10,7 +10,7 @@ import (
 )
 
 func (w *world) about(seq uint64, m protocol.Method, home *message.Home) {
-	r := &message.Request{Server: "fake", Home: home}
+	r := &message.Request{Caller: &message.Caller{}, Server: "fake", Home: home}
 	r.Frame.M = m
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 }

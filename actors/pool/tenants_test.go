@@ -15,7 +15,7 @@ import (
 
 // own dispatches a call of a client with connections of its own.
 func (w *world) own(client string, seq uint64, change ...func(*message.Request)) {
-	r := &message.Request{Server: "fake", Caller: message.Caller{ClientKey: client}, Tenant: &message.Tenant{Key: "session " + client, Client: client}}
+	r := &message.Request{Server: "fake", Caller: &message.Caller{ClientKey: client}, Tenant: &message.Tenant{Key: "session " + client, Client: client}}
 	for _, c := range change {
 		c(r)
 	}
@@ -167,7 +167,7 @@ func TestNothingOfATenantReachesAnother(t *testing.T) {
 	w := isolated(t, 8)
 	holder := w.backends[0] // any actor
 	r := func(client string) *message.Request {
-		return &message.Request{Server: "fake", Caller: message.Caller{ClientKey: client}, Tenant: &message.Tenant{Key: "session " + client, Client: client, Level: "debug"}}
+		return &message.Request{Server: "fake", Caller: &message.Caller{ClientKey: client}, Tenant: &message.Tenant{Key: "session " + client, Client: client, Level: "debug"}}
 	}
 	w.step(message.Dispatch{Call: message.CallRef{Seq: 1, Holder: holder}, Request: r("a")})
 	w.spawned()
@@ -234,7 +234,7 @@ func TestForwardedHeadersOfAConnection(t *testing.T) {
 	w := newWorld(t, server, 1)
 	w.phase(0, message.Ready)
 	spawnsOf := func(seq uint64, key, value string) []spawn {
-		r := &message.Request{Server: "fake", Tenant: &message.Tenant{Key: key, Headers: map[string]string{"Authorization": value}}}
+		r := &message.Request{Caller: &message.Caller{}, Server: "fake", Tenant: &message.Tenant{Key: key, Headers: map[string]string{"Authorization": value}}}
 		_, spawns := told[message.Failed, spawn](w, message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 		return spawns
 	}

@@ -33,7 +33,7 @@ func TestOthersLookWhenOneIsLost(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 2)
 	w.phase(0, message.Ready)
 	w.phase(1, message.Ready)
-	_, made := told[message.Look, spawn](w, message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: message.Caller{Can: message.CanForm}}})
+	_, made := told[message.Look, spawn](w, message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: &message.Caller{Can: message.CanForm}}})
 	if len(made) != 2 {
 		t.Fatalf("%d connections for a class, want one for each replica", len(made))
 	}

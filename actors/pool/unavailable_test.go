@@ -88,7 +88,7 @@ func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue, MaxConcurrent: 1}, 1)
 	lose := func(seq uint64) {
 		delete(w.sent, seq)
-		w.step(message.Returned{Backend: w.backends[0], Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake"}, Reason: "closed", Lost: true})
+		w.step(message.Returned{Backend: w.backends[0], Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "closed", Lost: true})
 	}
 	w.phase(0, message.Ready)
 	w.dispatch(0)
@@ -119,7 +119,7 @@ func TestUnwrittenCallFailsWithTheRest(t *testing.T) {
 	w.phase(0, message.Ready)
 	w.dispatch(0)
 	delete(w.sent, 0)
-	w.step(message.Returned{Backend: w.backends[0], Call: message.CallRef{}, Request: &message.Request{Server: "fake"}, Reason: "closed", Lost: true})
+	w.step(message.Returned{Backend: w.backends[0], Call: message.CallRef{}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "closed", Lost: true})
 	w.lost(0, time.Second, "closed")
 	w.fault(0, protocol.ServerUnavailable)
 }

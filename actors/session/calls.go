@@ -76,8 +76,12 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
 }
 
-func (s *state) caller() message.Caller {
-	return message.Caller{Principal: message.PrincipalOf(s.who), ClientKey: s.id, View: s.key, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
+// caller is who asks, for all requests until something of it changes.
+func (s *state) caller() *message.Caller {
+	if s.asks == nil {
+		s.asks = &message.Caller{Principal: message.PrincipalOf(s.who), ClientKey: s.id, View: s.key, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
+	}
+	return s.asks
 }
 
 func (s *state) ref(seq uint64) message.CallRef { return message.CallRef{Holder: s.self, Seq: seq} }

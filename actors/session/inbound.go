@@ -174,6 +174,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	s.capabilities = slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw))
 	s.can, s.extras = message.CanOf(s.capabilities).In(s.version), message.ExtrasOf(s.capabilities)
 	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
+	s.asks = nil
 	s.client = edge.ClientName(s.clientInfo)
 	s.toldGenerations = s.view.Generation
 	out = s.result(x, s.initializeResult(peer != ""), out)

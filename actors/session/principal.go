@@ -27,7 +27,7 @@ func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out 
 	if who == s.who {
 		return out
 	}
-	s.who, s.key = who, message.Narrowed(s.key, who)
+	s.who, s.key, s.asks = who, message.Narrowed(s.key, who), nil
 	out = s.limitStreams(now, out)
 	if s.snapshot == nil {
 		return out

@@ -46,9 +46,10 @@ type state struct {
 	capabilities []byte      // raw JSON, as declared
 	can          message.Can // what they say about questions
 	extras       message.Extras
-	clientInfo   []byte         // raw JSON
-	client       string         // name and version, for people
-	level        protocol.Level // log lines below it are not passed on; LevelNone = all are
+	clientInfo   []byte          // raw JSON
+	asks         *message.Caller // who asks, for its requests; nil = to be made anew, as something of it has changed
+	client       string          // name and version, for people
+	level        protocol.Level  // log lines below it are not passed on; LevelNone = all are
 	since        time.Time
 	lastSeen     time.Time
 

@@ -212,7 +212,7 @@ func TestPrepareTask(t *testing.T) {
 		{"likewise, the tool is nothing else", protocol.Version20250618, has, required, asks, `{"task":{},"name":"a"}`, false, true},
 		{"of a server that has none", protocol.Version20251125, none, required, asks, asks, false, false},
 	} {
-		r := &message.Request{}
+		r := &message.Request{Caller: &message.Caller{}}
 		r.Frame, r.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+c.params+`}`)
 		r.Target = r.Params.Name
 		s := &state{version: c.version}

@@ -16,7 +16,7 @@ func (s *state) bind(m message.Inbound) *message.Refusal {
 	opens := !s.initialized && s.earlyInitialize == nil && m.Exchange.Batch == nil && m.Exchange.Frame.M == protocol.MethodInitialize
 	if opens && s.key.Project == "" && m.View.Project != "" {
 		s.key.Project = m.View.Project
-		s.key = message.Narrowed(s.key, s.who)
+		s.key, s.asks = message.Narrowed(s.key, s.who), nil
 		if s.snapshot != nil {
 			s.look()
 		}
