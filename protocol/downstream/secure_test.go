@@ -146,7 +146,7 @@ func TestSlowReadersOverTLS(t *testing.T) {
 	handler := handlerFunc{post: func(x *Exchange) {
 		x.Answer(protocol.Message{Frame: resultOf(x, []byte(`"`+large+`"`))})
 	}}
-	_, _, connect := serveTLS(t, handler, Options{WriteTimeout: 200 * time.Millisecond}, testLimits)
+	_, _, connect := serveTLS(t, handler, Options{WriteTimeout: time.Second}, testLimits)
 	c := connect().send(postText(ping))
 	r := c.response()
 	buffer, total := make([]byte, 4<<20), 0
@@ -155,14 +155,14 @@ func TestSlowReadersOverTLS(t *testing.T) {
 		if total += n; err != nil {
 			break
 		}
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(250 * time.Millisecond)
 	}
 	if total < len(large) {
 		t.Errorf("%d bytes have come", total)
 	}
 	c = connect().send(postText(ping))
 	r = c.response()
-	time.Sleep(time.Second)
+	time.Sleep(2500 * time.Millisecond)
 	if n, err := io.Copy(io.Discard, r.Body); err == nil {
 		t.Errorf("who takes nothing has all %d bytes", n)
 	}
