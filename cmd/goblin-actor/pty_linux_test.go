@@ -95,6 +95,13 @@ func (p *pty) await(text string) {
 	}
 }
 
+// rewind has await begin anew at the first thing that was shown.
+func (p *pty) rewind() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.from = 0
+}
+
 // line waits until the line is over of which a part was awaited, and returns its rest.
 func (p *pty) line() string {
 	p.t.Helper()

@@ -48,6 +48,7 @@ func TestServeOnATerminal(t *testing.T) {
 	if got := p.line(); !strings.Contains(got, `\x1b[31mno [red]token`) || strings.Contains(got, "level=") {
 		t.Errorf("of the broken server it says %q", got)
 	}
+	p.rewind() // either may come first
 	p.await("✓ notes")
 	if got := p.line(); !strings.Contains(got, "ready  4 tools, 1 prompt") || !strings.Contains(got, "1 of 2 ready") {
 		t.Errorf("of the server that works it says %q", got)
