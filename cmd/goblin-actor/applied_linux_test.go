@@ -20,7 +20,7 @@ func TestAddOnATerminal(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer
 	cmd := p.start(&out, "add", "hang", "--config", config, "--", "sleep", "1000")
-	p.await("\r\x1b[Khang: handshaking, 1 s")
+	p.await("\r\x1b[Khang: handshaking, ") // 1 s, or on a busy machine more
 	p.enter("\x03")
 	err := cmd.Wait()
 	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != exitInterrupted {
