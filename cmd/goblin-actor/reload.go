@@ -155,8 +155,10 @@ func (r *reloading) follow(ctx context.Context) {
 		files = files.renewed(r.cfg, listens, r.log)
 		select {
 		case <-files.config:
+			awaitSettled(ctx, files.files)
 			_ = r.reload() // it is logged, and shown in the status
 		case <-files.credentials:
+			awaitSettled(ctx, files.files)
 			r.reloadCredentials()
 		case reply := <-r.asked:
 			reply <- r.reload()

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -81,6 +83,32 @@ func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{},
 	return changed, func() {
 		stopSignal()
 		_ = watcher.Close()
+	}
+}
+
+// awaitSettled waits until none of the files is being written: what was heard of one, a SIGHUP perhaps, may be of a change before this
+// one, and a file that is just being written is empty for a moment, which would be read as no servers, or no keys. A file that never settles
+// is read as it is after a while.
+func awaitSettled(ctx context.Context, files []string) {
+	for range 10 {
+		var left time.Duration
+		for _, file := range files {
+			if info, err := os.Stat(file); err == nil {
+				if age := time.Since(info.ModTime()); age >= 0 { // else its clock is another one
+					left = max(left, settle-age)
+				}
+			}
+		}
+		if left <= 0 {
+			return
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
 	}
 }
 

@@ -49,6 +49,66 @@ func TestFileEventsAreLost(t *testing.T) {
 	}
 }
 
+// Whoever is told of a change while the file is being written again waits until that is over: in the middle it may be empty.
+func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
+	const step = settle / 2
+	for name, test := range map[string]struct {
+		writes []time.Duration // when, from the beginning
+		want   time.Duration   // waited
+	}{
+		"long ago":         {[]time.Duration{-time.Hour}, 0},
+		"another's clock":  {[]time.Duration{time.Hour}, 0},
+		"just now":         {[]time.Duration{0}, settle},
+		"a moment ago":     {[]time.Duration{-step}, step},
+		"in several steps": {[]time.Duration{0, step, 2 * step}, 2*step + settle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "goblin.yaml")
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				written := func(at time.Duration) {
+					if err := os.Chtimes(path, time.Time{}, began.Add(at)); err != nil {
+						t.Error(err)
+					}
+				}
+				written(test.writes[0])
+				for _, at := range test.writes[1:] {
+					time.AfterFunc(at, func() { written(at) })
+				}
+				awaitSettled(t.Context(), []string{path, path + ".gone"})
+				if took := time.Since(began); took != test.want {
+					t.Errorf("waited %v, want %v", took, test.want)
+				}
+			})
+		})
+	}
+	path := filepath.Join(t.TempDir(), "goblin.yaml")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began, done := time.Now(), make(chan struct{})
+		go func() {
+			for now := began; ; now = time.Now() {
+				_ = os.Chtimes(path, time.Time{}, now)
+				select {
+				case <-time.After(settle / 4):
+				case <-done:
+					return
+				}
+			}
+		}()
+		awaitSettled(t.Context(), []string{path})
+		close(done)
+		if took := time.Since(began); took > 10*settle {
+			t.Errorf("waited %v for a file that never settles", took)
+		}
+	})
+}
+
 // A gateway on stdin and stdout, too, watches the files that its newest configuration reads, not those of the first one.
 func TestStdioWatchesWhatTheNewestConfigurationReads(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
