@@ -54,3 +54,20 @@ func TestPolicyAndAudit(t *testing.T) {
 		t.Errorf("the audit log: %s, %v", text, err)
 	}
 }
+
+// How often a program asks is its own affair; how often it calls a tool is that of the policy.
+func TestRatesOfAPolicy(t *testing.T) {
+	yaml := `{metaTools: false, policy: {roles: {own: {rate: 1/h, toolRate: 2/h}}, bind: [{role: own, local: true}]}}`
+	ctx, g := within(t), start(t, gateway.Config{YAML: []byte(yaml)}, "clock")
+	for range 4 {
+		if _, err := g.ListTools(ctx, true); err != nil {
+			t.Fatalf("a list: %v", err)
+		}
+	}
+	for n := range 3 {
+		_, err := g.CallTool(ctx, "clock_now", nil, nil)
+		if n < 2 && err != nil || n == 2 && codeOf(err) != "RATE_LIMITED" {
+			t.Errorf("call %d: %v", n, err)
+		}
+	}
+}
