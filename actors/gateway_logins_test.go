@@ -135,6 +135,8 @@ type byToken struct{}
 
 func (byToken) Asks() bool { return true }
 
+func (byToken) Unasked() *identity.Principal { return nil }
+
 func (byToken) AdmitBatch(*identity.Principal, int) *downstream.Refusal { return nil }
 func (byToken) Admit(r *downstream.Request) downstream.Admitted {
 	name, named := strings.CutPrefix(string(r.Authorization), "Bearer ")

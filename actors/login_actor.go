@@ -31,7 +31,7 @@ type logins struct {
 
 // newLogins returns the logins of a gateway.
 func newLogins(allow []string) (*logins, error) {
-	guard, err := egress.New(egress.Options{Allow: allow})
+	guard, err := egress.New(egress.Options{Allow: allow, Proxy: egress.Environment})
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (g *Gateway) admitTo(projects []string) {
 func (g *Gateway) admitLocal(p *policy.Policy) *identity.Principal {
 	rights := p.Rights(nil, "", true)
 	who := *identity.Local
-	who.Rights, who.Admin = rights, p.Admin(rights)
+	who.Rights, who.Admin = rights, p.Admin(rights, true)
 	g.change(func(e *edge.Entrance) { e.Policy, e.Local = p, &who })
 	return &who
 }

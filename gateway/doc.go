@@ -13,7 +13,8 @@
 //	result, err := g.CallTool(ctx, "files_read_file", map[string]any{"path": "notes.md"}, nil)
 //
 // The program is a client of the gateway like any other: it is bound by the same limits, names, queues and time-outs, which
-// docs/config.md explains. Methods may be called from any goroutine; each blocks until it is
+// docs/config.md explains. Of a configuration's policy it is whoever is not asked (local: true), with one exception: a role's rate does not count
+// for it, as it is trusted to ask as often as it wants (toolRate does, as that spares the tool). Methods may be called from any goroutine; each blocks until it is
 // answered or its context ends, and then the server is told to cancel. What the gateway and its servers answer with instead of a result is an
 // *Error. Nothing is left behind by Close or Stop: no goroutine, no process.
 //

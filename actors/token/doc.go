@@ -18,5 +18,6 @@
 //   - Only invalid_grant ends a login, and only after the state file was looked at: another process may have renewed it. Anything
 //     else backs off on the old token.
 //   - A login under way is bound to who began it, is over after 10 min, and good for one answer.
+//   - A token that comes after its login was given up is revoked, and whoever gave it up is told when the authorization server has heard of all there was.
 //   - Every refusal, BeginLogin, FinishLogin and EndLogin gets exactly one answer.
 package token

@@ -20,7 +20,8 @@ var (
 	// ErrOvertaken is returned to who waited for a login that was given up for another one.
 	ErrOvertaken = errors.New("the login was given up")
 
-	errGone = errors.New("the gateway is going, or the server is no longer configured")
+	errGone    = errors.New("the gateway is going, or the server is no longer configured")
+	errUnheard = errors.New("the login is forgotten here; whether the authorization server has heard of it is not known")
 )
 
 // What requests are told.

@@ -119,6 +119,7 @@ func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel
 	if p.device {
 		return out
 	}
+	p.asked = true
 	answer := grant.Answer{State: m.State, Code: m.Code, Issuer: m.Issuer, Error: m.Error, Description: m.Description}
 	return append(out, kernel.Act(redeem{number, p.login, answer}))
 }
@@ -126,8 +127,8 @@ func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel
 // redeemed: the login is there, or it is known why not.
 func (s *state) redeemed(now time.Time, number uint64, token grant.Token, err error, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[number]
-	if p == nil {
-		return out // it took too long, or was given up
+	if p == nil { // it took too long, or was given up
+		return s.cameLate(number, token, err, out)
 	}
 	if p.finish == nil {
 		out = append(out, kernel.Act(unawaited{p.who, err}))
@@ -166,14 +167,17 @@ func (s *state) pollDue(m pollDue, out []kernel.Effect) []kernel.Effect {
 	if p == nil || p.login == nil {
 		return out
 	}
+	p.asked = true
 	return append(out, kernel.Act(poll{m.number, p.login}))
 }
 
 func (s *state) polled(now time.Time, m polled, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[m.number]
+	if p == nil {
+		return s.cameLate(m.number, m.token, m.err, out)
+	}
+	p.asked = false
 	switch {
-	case p == nil:
-		return out
 	case errors.Is(m.err, grant.ErrSlowDown):
 		p.interval += 5 * time.Second
 	case !errors.Is(m.err, grant.ErrPending) && !grant.Temporary(m.err):
@@ -192,21 +196,4 @@ func (s *state) loginOver(m loginOver, out []kernel.Effect) []kernel.Effect {
 		s.record.forget(p.login.Client)
 	}
 	return s.drop(m.number, ErrExpired, out)
-}
-
-// endLogin forgets the login, here and at the authorization server.
-func (s *state) endLogin(m message.EndLogin, out []kernel.Effect) []kernel.Effect {
-	was := s.record
-	out = s.dropLogins(ErrOvertaken, out)
-	out = s.answerFinishing(ErrOvertaken, out)
-	s.record, s.current, s.fault, s.phase = record{}, nil, nil, none
-	s.flight, s.reading, s.keeps, s.forced, s.steps, s.more, s.retryAt = 0, false, 0, 0, 0, nil, time.Time{}
-	s.timer++
-	out = append(out, kernel.Act(publish{}), kernel.Tell(s.store, message.RememberToken{Key: s.key}))
-	out = s.denyAll(errLoggedOut, out)
-	out = s.tell(message.LoginNone, "", out)
-	if was.Token.Access == "" || was.Site == nil || was.Site.Revoke == "" {
-		return append(out, kernel.Act(finished{m.Reply, nil}))
-	}
-	return append(out, kernel.Act(revoke{was.Site, was.Client, was.Token, m.Reply}))
 }

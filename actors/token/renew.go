@@ -71,7 +71,7 @@ func (s *state) discovered(now time.Time, m discovered, out []kernel.Effect) []k
 // granted: the authorization server has answered.
 func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.Effect {
 	if m.number != s.flight {
-		return out
+		return s.cameLate(m.number, m.token, m.err, out)
 	}
 	s.flight = 0
 	switch {

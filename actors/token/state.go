@@ -79,6 +79,10 @@ type state struct {
 	finishing []chan<- message.LoginFinished // people whose login is there as soon as it is on disk
 	pending   map[uint64]*pending            // logins under way, by number
 
+	endings  []*ending          // logins that were given up, and whose authorization server has not heard of everything yet
+	late     map[uint64]late    // requests for tokens of these, by number
+	revoking map[uint64]*ending // requests to forget tokens, by number
+
 	since    time.Time // the token of now came
 	failures int       // in a row
 	fault    error     // the last
@@ -98,6 +102,7 @@ type pending struct {
 	login    *grant.Login                 // nil = it has not begun yet
 	device   bool
 	interval time.Duration
+	asked    bool // a request for its token is under way
 	answered bool // its answer is being looked at: there is no second one
 	taken    bool // of the budget
 	step     bool // it is to reach further than the login there is
@@ -134,8 +139,8 @@ type (
 		err    error
 	}
 	revoked struct {
-		reply chan<- message.LoginFinished
-		err   error
+		number uint64
+		err    error
 	}
 	due       struct{ timer uint64 }
 	keptLate  struct{ number uint64 }
@@ -147,12 +152,5 @@ type (
 func (m begun) Abandon(kernel.Why) {
 	if m.taken {
 		m.budget.give(1)
-	}
-}
-
-// Abandon ends the wait of a person.
-func (m revoked) Abandon(kernel.Why) {
-	if m.reply != nil {
-		m.reply <- message.LoginFinished{Err: m.err}
 	}
 }

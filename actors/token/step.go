@@ -60,7 +60,7 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case message.EndLogin:
 		return s.endLogin(m, out)
 	case revoked:
-		return append(out, kernel.Act(finished{m.reply, m.err}))
+		return s.revoked(m, out)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Stopping:
@@ -79,6 +79,10 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 		s.record, s.kept = known, nil
 	}
 	s.phase, s.flight, s.reading, s.keeps = none, 0, false, 0
+	out = s.forgetEndings(out)
+	for _, p := range s.pending {
+		p.asked = false
+	}
 	if s.record.Token.Access == "" {
 		return out
 	}
@@ -137,6 +141,7 @@ func (s *state) await(to chan<- upstream.Verdict, out []kernel.Effect) []kernel.
 func (s *state) stopping(out []kernel.Effect) []kernel.Effect {
 	out = s.denyAll(&Error{"renew the login", errGone, ""}, out)
 	out = s.answerFinishing(errGone, out)
+	out = s.forgetEndings(out)
 	return s.dropLogins(errGone, out)
 }
 

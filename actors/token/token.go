@@ -114,10 +114,10 @@ type (
 		login  *grant.Login
 	}
 	revoke struct {
+		number uint64
 		site   *grant.Site
 		client grant.Client
 		token  grant.Token
-		reply  chan<- message.LoginFinished
 	}
 	unawaited struct { // a login has ended that nobody waits for
 		who string
@@ -192,8 +192,8 @@ func (h *shell) ask(self kernel.Self, act any) {
 		}, func(err error) any { return polled{a.number, grant.Token{}, err} })
 	case revoke:
 		run(self, func(ctx context.Context) any {
-			return revoked{a.reply, agent.Revoke(ctx, a.site, a.client, a.token)}
-		}, func(err error) any { return revoked{a.reply, err} })
+			return revoked{a.number, agent.Revoke(ctx, a.site, a.client, a.token)}
+		}, func(err error) any { return revoked{a.number, err} })
 	}
 }
 
@@ -248,7 +248,7 @@ func hintOf(err error) string {
 func newState(o Options) *state {
 	s := &state{
 		store: o.Store, owner: o.Owner, login: o.Login, key: o.Key, server: o.Agent.Server, config: o.Agent.Config, robot: o.Robot,
-		rng: rand.New(rand.NewPCG(o.Seed, 0)), pending: map[uint64]*pending{},
+		rng: rand.New(rand.NewPCG(o.Seed, 0)), pending: map[uint64]*pending{}, late: map[uint64]late{}, revoking: map[uint64]*ending{},
 	}
 	s.kept = o.Kept
 	return s

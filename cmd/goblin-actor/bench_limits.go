@@ -22,7 +22,7 @@ import (
 type limitFlags struct {
 	bench.LimitOptions
 	target string
-	key    string // file of it
+	key    keyFlag
 	self   bool
 	output benchOutput
 	format format
@@ -55,7 +55,7 @@ it: --tool NAME --args JSON. It is then called some ten thousand times.`,
 	flags.StringVar(&f.target, "target", "", "any MCP endpoint, also another gateway's: URL, host:port or port")
 	flags.BoolVar(&f.self, "self", false, "measure raw servers, whatever configuration there is")
 	flags.StringArrayVar(&f.Headers, "header", nil, "\"Name: value\" sent with every request to --target (may be given several times)")
-	keyFileFlag(cmd, &f.key)
+	f.key.add(cmd)
 	flags.StringVar(&f.Tool, "tool", "", "the tool to call, by its public name")
 	flags.StringVar(&f.Args, "args", "", "its arguments, a JSON object")
 	flags.StringSliceVar(&f.Only, "server", nil, "measure these servers only")
@@ -151,8 +151,8 @@ func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
 	if n := len(o.Headers); n > 0 && f.target == "" {
 		return usageError("add --target URL", "--header is for --target")
 	}
-	if f.key != "" && f.target == "" {
-		return usageError("add --target URL", "--key-file is for --target")
+	if f.key.given() && f.target == "" {
+		return usageError("add --target URL", "--key-file and --plain-http are for --target")
 	}
 	if f.target != "" && (f.self || f.Config != "") || f.self && f.Config != "" {
 		return usageError("give one of them", "--target, --config and --self exclude each other")
@@ -164,19 +164,19 @@ func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
 		}
 	}
 	if f.target != "" {
-		key, err := apiKey(f.key, os.Getenv, cmd.ErrOrStderr())
-		if err != nil {
-			return err
-		}
-		if key != "" && !slices.ContainsFunc(o.Headers, func(h string) bool { return strings.HasPrefix(strings.ToLower(h), "authorization:") }) {
-			o.Headers = append(o.Headers, "Authorization: Bearer "+key)
-		}
 		u, err := client.ParseAddress(f.target)
 		if err != nil {
 			return usageError(helpHint(cmd), "%w", err)
 		}
 		o.Target = u
-		return nil
+		if slices.ContainsFunc(o.Headers, func(h string) bool { return strings.HasPrefix(strings.ToLower(h), "authorization:") }) {
+			return nil
+		}
+		key, err := f.key.forGateway(u, os.Getenv, cmd.ErrOrStderr())
+		if key != "" {
+			o.Headers = append(o.Headers, "Authorization: Bearer "+key)
+		}
+		return err
 	}
 	if f.self {
 		return nil

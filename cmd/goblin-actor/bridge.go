@@ -11,12 +11,16 @@ import (
 )
 
 // bridgeFlags say that stdio has its gateway elsewhere.
-type bridgeFlags struct{ connect, project, keyFile, key string }
+type bridgeFlags struct {
+	connect, project string
+	shown            keyFlag
+	key              string // of shown; check reads it
+}
 
 func (f *bridgeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.connect, "connect", "", "bridge to the running gateway: URL, host:port or port")
 	projectFlag(cmd, &f.project)
-	keyFileFlag(cmd, &f.keyFile)
+	f.shown.add(cmd)
 }
 
 // check says what is wrong with the flags; path is that of --config.
@@ -26,18 +30,18 @@ func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
 	}
 	switch {
 	case f.connect == "":
-		if f.keyFile != "" {
-			return usageError("add --connect, or leave it out", "--key-file is for a gateway elsewhere")
+		if f.shown.given() {
+			return usageError("add --connect, or leave it out", "--key-file and --plain-http are for a gateway elsewhere")
 		}
 		return nil
 	case path != "":
 		return usageError("give one of them", "--connect and --config exclude each other")
 	}
-	if _, err := client.EndpointOf(f.connect, f.project); err != nil {
+	at, err := client.EndpointOf(f.connect, f.project)
+	if err != nil {
 		return usageError("like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "--connect: %w", err)
 	}
-	var err error
-	f.key, err = apiKey(f.keyFile, os.Getenv, cmd.ErrOrStderr())
+	f.key, err = f.shown.forGateway(at, os.Getenv, cmd.ErrOrStderr())
 	return err
 }
 

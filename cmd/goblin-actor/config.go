@@ -64,6 +64,9 @@ func checkConfig(cmd *cobra.Command, path string) error {
 		return &exitError{exitFailed, errors.New("no configuration found"), "name a file: " + cmd.CommandPath() + " FILE"}
 	}
 	cfg, report := config.Load(path)
+	if cfg != nil && !metricsAreSeen(cfg) {
+		report.Warnings = append(report.Warnings, unseenMetrics(cfg))
+	}
 	tellFindings(cmd.ErrOrStderr(), report)
 	if cfg == nil {
 		return &exitError{code: exitConfig} // all has been said

@@ -21,8 +21,8 @@ type gatewayFlags struct {
 	config  string // file to start one from, in this process
 	project string // what of it is meant; "" = everything
 	address string // of the running one that is meant: check finds it
-	keyFile string // holds the API key; "" = $GOBLIN_KEY does, if anything
-	key     string // check reads it
+	shown   keyFlag
+	key     string // of shown; check reads it
 
 	asked *answerer // nil = the command answers no questions
 }
@@ -31,7 +31,7 @@ func (f *gatewayFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.connect, "connect", "", "the running gateway: URL, host:port or port"+whichHelp)
 	cmd.Flags().StringVar(&f.config, "config", "", "start a gateway from this file for the length of the command instead")
 	projectFlag(cmd, &f.project)
-	keyFileFlag(cmd, &f.keyFile)
+	f.shown.add(cmd)
 }
 
 // check finds the gateway, and says what is wrong with the flags.
@@ -49,10 +49,11 @@ func (f *gatewayFlags) check(cmd *cobra.Command) error {
 	if f.address = address; err != nil {
 		return err
 	}
-	if _, err := client.EndpointOf(address, f.project); err != nil {
+	at, err := client.EndpointOf(address, f.project)
+	if err != nil {
 		return usageError("leave --project or the path out", "%w", err)
 	}
-	f.key, err = apiKey(f.keyFile, os.Getenv, cmd.ErrOrStderr())
+	f.key, err = f.shown.forGateway(at, os.Getenv, cmd.ErrOrStderr())
 	return err
 }
 

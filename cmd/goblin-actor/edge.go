@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -142,6 +143,29 @@ func checkEdgeFiles(cfg *config.Config) error {
 		}
 	}
 	return nil
+}
+
+// metricsAreSeen reports whether there is anybody whom /metrics is shown to: a policy shows it only to roles that say so, which is easily
+// forgotten until a scrape fails.
+func metricsAreSeen(cfg *config.Config) bool {
+	p := policy.Compile(cfg.Policy)
+	if !cfg.Auth.On() {
+		return p.Admin(p.Rights(nil, "", true), true) >= identity.AdminView
+	}
+	keys, err := auth.Load(cfg.Beside(cfg.Auth.Keys))
+	return err != nil || p == nil || slices.ContainsFunc(keys, func(k auth.Key) bool {
+		return p.Admin(p.Rights(k.Roles, k.Name, false), false) >= identity.AdminView
+	})
+}
+
+// unseenMetrics says that there is nobody.
+func unseenMetrics(cfg *config.Config) *config.Finding {
+	f := &config.Finding{File: cfg.Path, Path: "policy", Message: "nobody may see /metrics: that takes a role that says admin: view",
+		Hint: "write admin: view into a role that is bound with local: true, unless the admin socket's /metrics is enough"}
+	if cfg.Auth.On() {
+		f.Hint = "write admin: view into a role, and have a key with it scrape: goblin-actor key new prometheus --role ROLE"
+	}
+	return f
 }
 
 // loadPair reads the certificate and its key; a pair that does not fit changes nothing.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"runtime"
 	"strings"
@@ -20,32 +21,60 @@ const keyVariable = "GOBLIN_KEY"
 // maxKeyBytes is how long a credential may be: a gateway before ours may want another than our keys.
 const maxKeyBytes = 8 << 10
 
-func keyFileFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "key-file", "", "file that holds the API key for the gateway (default: the key in $"+keyVariable+")")
+// keyFlag says which API key a command shows to the gateway.
+type keyFlag struct {
+	file  string // holds it; "" = $GOBLIN_KEY does, if anything
+	plain bool   // it may go unencrypted to another machine
 }
 
-// apiKey returns what is sent as Authorization: Bearer; "" = nothing. No error repeats any of it.
-func apiKey(file string, getenv func(string) string, errOut io.Writer) (string, error) {
-	from, key := "$"+keyVariable, getenv(keyVariable)
-	if file != "" {
-		from = "--key-file " + clean(file)
-		var err error
-		if key, err = readKey(file, errOut); err != nil {
-			return "", &exitError{exitUsage, fmt.Errorf("%s: %w", from, err), "it holds the key alone, as goblin-actor key new prints it"}
+func (f *keyFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "key-file", "", "file that holds the API key for the gateway (default: the key in $"+keyVariable+")")
+	cmd.Flags().BoolVar(&f.plain, "plain-http", false, "send the key also to another machine's http://, where whoever is on the way reads it")
+}
+
+// given reports whether anything was said on the command line.
+func (f *keyFlag) given() bool { return f.file != "" || f.plain }
+
+// forGateway returns the key that is sent to the gateway at an address; "" = none is.
+func (f *keyFlag) forGateway(at *url.URL, getenv func(string) string, errOut io.Writer) (string, error) {
+	key, from, err := f.read(getenv, errOut)
+	if err != nil || key == "" {
+		return "", err
+	}
+	return key, f.mayGo(from, at)
+}
+
+// mayGo refuses to send a key to another machine by http, where whoever is on the way could use it from then on. A name that only
+// resolves to loopback is another machine's: it may resolve elsewhere tomorrow.
+func (f *keyFlag) mayGo(from string, at *url.URL) error {
+	if f.plain || at.Scheme == "https" || isLoopbackHost(at.Hostname()) {
+		return nil
+	}
+	return usageError("name it by https:// if it has TLS; in a network in which nobody listens in, --plain-http",
+		"%s: the key would go to http://%s, where others can read it on the way", from, clean(at.Host))
+}
+
+// read returns what is sent as Authorization: Bearer, and where it is from; "" = nothing. No error repeats any of it.
+func (f *keyFlag) read(getenv func(string) string, errOut io.Writer) (key, from string, err error) {
+	from, key = "$"+keyVariable, getenv(keyVariable)
+	if f.file != "" {
+		from = "--key-file " + clean(f.file)
+		if key, err = readKey(f.file, errOut); err != nil {
+			return "", "", &exitError{exitUsage, fmt.Errorf("%s: %w", from, err), "it holds the key alone, as goblin-actor key new prints it"}
 		}
 	}
 	key = strings.TrimSpace(key)
 	switch {
-	case key == "" && file == "":
-		return "", nil
+	case key == "" && f.file == "":
+		return "", "", nil
 	case key == "":
-		return "", usageError("goblin-actor key new NAME >FILE fills it", "%s: it is empty", from)
+		return "", "", usageError("goblin-actor key new NAME >FILE fills it", "%s: it is empty", from)
 	case auth.LooksLikeKey(key) && !auth.IsKey(key):
-		return "", usageError("copy all of it: gba_ and 49 characters", "%s: the key is cut or mistyped", from)
+		return "", "", usageError("copy all of it: gba_ and 49 characters", "%s: the key is cut or mistyped", from)
 	case len(key) > maxKeyBytes, strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", usageError("it is one word, as goblin-actor key new prints it", "%s: that is no key", from)
+		return "", "", usageError("it is one word, as goblin-actor key new prints it", "%s: that is no key", from)
 	}
-	return key, nil
+	return key, from, nil
 }
 
 // readKey reads a file of one key. Others should not be able to.

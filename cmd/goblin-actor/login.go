@@ -20,7 +20,7 @@ import (
 // loginFlags say how to log in, and at which gateway's server.
 type loginFlags struct {
 	connect, config, stateDir string
-	keyFile                   string
+	shown                     keyFlag
 	noBrowser, device         bool
 	catalog                   bool
 	port                      uint16
@@ -80,7 +80,7 @@ func newLogout() *cobra.Command {
 
 func (f *loginFlags) add(cmd *cobra.Command) {
 	connectFlag(cmd, &f.connect)
-	keyFileFlag(cmd, &f.keyFile)
+	f.shown.add(cmd)
 	cmd.Flags().StringVar(&f.config, "config", "", "no gateway runs: use this file, and the state file that a gateway would use")
 	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "with --config: where the state file is")
 	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `under "as: principal": the login that lists what there is, instead of your own`)
@@ -95,8 +95,8 @@ type loginGateway interface {
 
 // run does something with the gateway that is meant, and gives errors their exit codes.
 func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Context, *cobra.Command, loginGateway, string) error) error {
-	if f.config != "" && (f.connect != "" || f.keyFile != "") {
-		return usageError("without --config the running gateway is asked", "--config excludes --connect and --key-file")
+	if f.config != "" && (f.connect != "" || f.shown.given()) {
+		return usageError("without --config the running gateway is asked", "--config excludes --connect, --key-file and --plain-http")
 	}
 	ctx, cancel := interruptible(cmd)
 	defer cancel()
@@ -127,7 +127,7 @@ func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server str
 	if f.config != "" {
 		return startForLogin(ctx, f, server, cmd.ErrOrStderr())
 	}
-	key, err := apiKey(f.keyFile, os.Getenv, cmd.ErrOrStderr())
+	key, from, err := f.shown.read(os.Getenv, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,6 +138,9 @@ func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server str
 		}
 		u, err := client.ParseAddress(address)
 		if err != nil {
+			return nil, nil, err
+		}
+		if err := f.shown.mayGo(from, u); err != nil {
 			return nil, nil, err
 		}
 		base := u.Scheme + "://" + u.Host + "/login/api/"

@@ -13,10 +13,10 @@ import (
 )
 
 // loginPages are the pages on which a browser on this machine logs in at servers.
-// Where it is asked who somebody is, which a reload can begin, no browser could say so, and there are none.
+// Where everybody has to show a key, which a reload can begin, no browser could, and there are none.
 func loginPages(e *edge, listeners []net.Listener) *login.Pages {
 	return login.New(func() string {
-		if e.gate.Asks() {
+		if e.gate.Locked() {
 			return ""
 		}
 		return loginBase(*e.publicURL.Load(), e.secure, listeners)
@@ -46,7 +46,18 @@ func isLoopbackHost(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// loginURL is what the gateway tells clients whose login is missing.
+// loginURL is what the gateway tells clients whose login is missing. Where whoever opens it may not log in, as no role of a policy lets him act for
+// all, there is none.
+func (e *edge) loginURL(pages *login.Pages) func(message.LoginKey) string {
+	return func(key message.LoginKey) string {
+		if !login.Key(key).May(e.gate.Unasked()) {
+			return ""
+		}
+		return pages.URL(login.Key(key))
+	}
+}
+
+// loginURL is that of pages which are for whoever started us.
 func loginURL(pages *login.Pages) func(message.LoginKey) string {
 	return func(key message.LoginKey) string { return pages.URL(login.Key(key)) }
 }

@@ -96,7 +96,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	}
 	pages := loginPages(e, listeners)
 	state := statePath(o.stateDir, log)
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: loginURL(pages)})
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, State: state, Master: masterOf(state, log), Secrets: known, LoginURL: e.loginURL(pages)})
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,13 @@ func TestPublicRoutes(t *testing.T) {
 			}
 		}
 	}
+	for who, hint := range map[*identity.Principal]string{{ID: "key:a", Name: "a", Rights: "reader"}: "a role of the key a", {ID: identity.LocalID, Rights: "-"}: "a role that is bound with local: true"} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+		Public(told{s: ready}, m)("/metrics").ServeHTTP(w, r.WithContext(identity.In(r.Context(), who)))
+		if body := w.Body.String(); !strings.Contains(body, "\nhint: write admin: view into "+hint+"\n") {
+			t.Errorf("%s is told %s", who.ID, body)
+		}
+	}
 	for _, path := range []string{"/statusz", "/debug/pprof/", "/", "/mcp"} {
 		if Public(told{s: ready}, m)(path) != nil {
 			t.Errorf("%s is public", path)

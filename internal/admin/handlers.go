@@ -85,7 +85,11 @@ func views(r *http.Request) bool {
 func forViewers(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !views(r) {
-			http.Error(w, "this names all servers: it is for roles that say admin: view (or act)", http.StatusForbidden)
+			where := "that is bound with local: true"
+			if who := identity.From(r.Context()); who != nil && who.ID != identity.LocalID {
+				where = "of the key " + who.Name
+			}
+			http.Error(w, "error: this names all servers, and takes a role that says admin: view\nhint: write admin: view into a role "+where, http.StatusForbidden)
 			return
 		}
 		next(w, r)

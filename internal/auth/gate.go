@@ -21,8 +21,8 @@ type Settings struct {
 
 	// Rights are those of a key, or of who is not asked (local), in the writing of identity.Principal. nil = "" for everybody.
 	Rights func(roles []string, key string, local bool) string
-	Admin  func(rights string) identity.Admin // what those rights permit of what operators do; nil = nothing, but who is not asked may all
-	Rates  Rates                              // nil = none
+	Admin  func(rights string, local bool) identity.Admin // what those rights permit of what operators do; nil = nothing, but who is not asked may all
+	Rates  Rates                                          // nil = none
 }
 
 // Rates say how often somebody may ask. Safe from any goroutine; it does not block.
@@ -119,7 +119,7 @@ func (g *Gate) install(s Settings) error {
 		who := *identity.Local
 		who.Rights = rights
 		if s.Admin != nil {
-			who.Admin = s.Admin(rights)
+			who.Admin = s.Admin(rights, true)
 		}
 		next.local = &who
 	}
@@ -201,6 +201,14 @@ func (g *Gate) Locked() bool { return g.state.Load().keys != nil }
 func (g *Gate) Asks() bool {
 	s := g.state.Load()
 	return s.keys != nil || s.local.Rights != ""
+}
+
+// Unasked is whoever shows no credential, as long as none is wanted; nil = one is. A proxy or tunnel makes a request that of nobody known.
+func (g *Gate) Unasked() *identity.Principal {
+	if s := g.state.Load(); s.keys == nil {
+		return s.local
+	}
+	return nil
 }
 
 // Admit decides about one request.

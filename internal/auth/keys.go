@@ -29,7 +29,7 @@ type entry struct {
 type rightsOf func(roles []string, key string, local bool) string
 
 // newKeySet makes a set. What before had of the same principals goes on: what they have under way, and unchanged principals as they are.
-func newKeySet(keys []Key, rights rightsOf, admin func(string) identity.Admin, before *keySet) *keySet {
+func newKeySet(keys []Key, rights rightsOf, admin func(string, bool) identity.Admin, before *keySet) *keySet {
 	old := before.byID()
 	set := &keySet{keys: keys, of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
 	for _, k := range keys {
@@ -39,7 +39,7 @@ func newKeySet(keys []Key, rights rightsOf, admin func(string) identity.Admin, b
 			Credential: firstOf(&k.Sum),
 		}
 		if admin != nil {
-			who.Admin = admin(who.Rights)
+			who.Admin = admin(who.Rights, false)
 		}
 		e := &entry{sum: k.Sum, who: who}
 		if was := old[who.ID]; was != nil {

@@ -157,6 +157,10 @@ func (i *Issuer) deviceCode(w http.ResponseWriter, r *http.Request) {
 func (i *Issuer) revoke(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if !i.proves(r) {
+		fail(w, http.StatusUnauthorized, "invalid_client")
+		return
+	}
 	if g := i.fresh[r.Form.Get("token")]; g != nil {
 		g.family.revoked = true
 	}

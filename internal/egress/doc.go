@@ -19,6 +19,14 @@
 //     whoever tries a server on this machine has its authorization server there as well.
 //
 // Of an answer 1 MiB are read, in 10 s from the first byte of the request to the last of the answer. At most three redirects are
-// followed, of GET only: what is sent (a code, a token, a secret) goes where it was meant to or nowhere. No proxy of the environment is
-// used; it would dial in our place.
+// followed, of GET only: what is sent (a code, a token, a secret) goes where it was meant to or nowhere.
+//
+// # Behind a proxy
+//
+// Where the operator's environment names a proxy (Options.Proxy), it dials in our place, and nobody here sees which address. Then a host that
+// is written as an address goes by the rules above; one that may be an address to somebody else (127.1, 0x7f000001, digits that are not
+// those of ASCII) is refused; a name is looked up here, and refused if it leads where we would not go. What cannot be guaranteed: a name
+// that only the proxy knows, or that leads elsewhere there, is reached if the proxy reaches it. It is asked for by CONNECT, and nothing is
+// said over the tunnel before the other end has shown a certificate for that name, so plain services inside hear the beginning of TLS
+// and no more. This machine, and what the environment takes from the proxy (NO_PROXY), is dialled and seen as ever.
 package egress

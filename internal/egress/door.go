@@ -50,23 +50,30 @@ type Door struct {
 	// HTTP is a client that goes by the rules of this package.
 	HTTP *http.Client
 
-	guard *Guard
-	own   own
+	guard   *Guard
+	own     own
+	direct  *http.Transport // sees where names lead
+	proxied *http.Transport // sees the proxy
 }
 
 // Door returns the way to what the server behind a URL names. The URL is as the operator wrote it.
 func (g *Guard) Door(serverURL string) *Door {
 	d := &Door{guard: g, own: ownOf(serverURL)}
-	transport := &http.Transport{
-		DialContext:            d.dial,
+	d.direct, d.proxied = transport(d.dial), transport((&net.Dialer{Timeout: dialAtMost}).DialContext)
+	d.proxied.Proxy = d.certainProxy
+	d.HTTP = &http.Client{Transport: checked{d}, CheckRedirect: redirect, Timeout: timeAtMost}
+	return d
+}
+
+func transport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+	return &http.Transport{
+		DialContext:            dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    dialAtMost,
 		MaxResponseHeaderBytes: headerAtMost,
 		DisableCompression:     true, // what is counted is what is read
 		DisableKeepAlives:      true, // requests are rare, and none is sent again because a connection had grown old
 	}
-	d.HTTP = &http.Client{Transport: &checked{d, transport}, CheckRedirect: redirect, Timeout: timeAtMost}
-	return d
 }
 
 // Check says what is wrong with a URL that the server names, as far as it shows without resolving names.
@@ -132,17 +139,18 @@ func redirect(_ *http.Request, via []*http.Request) error {
 }
 
 // checked checks each request, redirected ones too, and bounds its answer.
-type checked struct {
-	door  *Door
-	inner *http.Transport
-}
+type checked struct{ door *Door }
 
 // RoundTrip implements http.RoundTripper.
-func (c *checked) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := c.door.check(r.URL); err != nil {
 		return nil, err
 	}
-	answer, err := c.inner.RoundTrip(r)
+	way, err := c.door.way(r)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := way.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package egress
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -15,6 +16,9 @@ type Options struct {
 
 	// Resolver finds the addresses of names; nil = the system's.
 	Resolver *net.Resolver
+
+	// Proxy says through which proxy a request goes, as Environment does: nil = directly. Without it all do.
+	Proxy func(*http.Request) (*url.URL, error)
 }
 
 // Guard knows what the operator allows. Immutable.
@@ -22,11 +26,12 @@ type Guard struct {
 	networks []netip.Prefix
 	hosts    map[string]bool // lower case, without a final dot
 	resolver *net.Resolver
+	proxy    func(*http.Request) (*url.URL, error)
 }
 
 // New makes a Guard. An entry that is no address, network or name is an error.
 func New(o Options) (*Guard, error) {
-	g := &Guard{hosts: map[string]bool{}, resolver: o.Resolver}
+	g := &Guard{hosts: map[string]bool{}, resolver: o.Resolver, proxy: o.Proxy}
 	for _, written := range o.Allow {
 		if err := g.allow(written); err != nil {
 			return nil, err

@@ -214,6 +214,12 @@ func TestClientCredentials(t *testing.T) {
 		if _, _, ok := issuer.Valid(token.Access); err != nil || !ok || token.Refresh != "" {
 			t.Errorf("%v: got no token, %v", methods, err)
 		}
+		if err := a.Revoke(t.Context(), site, grant.Client{}, token); err != nil {
+			t.Errorf("%v: revoke: %v", methods, err)
+		}
+		if _, _, ok := issuer.Valid(token.Access); ok {
+			t.Errorf("%v: the token is still good", methods)
+		}
 	}
 	site.Issuer = "https://other.example"
 	if _, err := agentOf(t, server.URL, grant.Config{}).ClientCredentials(t.Context(), site, nil); !errors.Is(err, grant.ErrNoClient) || grant.Hint(err) == "" {

@@ -179,6 +179,9 @@ func (a *Agent) Revoke(ctx context.Context, site *Site, client Client, t Token) 
 	if site.Revoke == "" {
 		return refuse(ErrUnsupported, "", "%s revokes nothing", shorten(site.Issuer))
 	}
+	if client.ID == "" { // of client credentials, which are ours in any case
+		client, _ = a.ownClient(site)
+	}
 	form := url.Values{"token": {t.Access}, "token_type_hint": {"access_token"}}
 	if t.Refresh != "" {
 		form = url.Values{"token": {t.Refresh}, "token_type_hint": {"refresh_token"}}

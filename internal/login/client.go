@@ -18,7 +18,15 @@ type Client struct {
 
 // NewClient returns a client of the pages below base, such as http://127.0.0.1:8730/login/api/, with an API key.
 func NewClient(base, key string) *Client {
-	return &Client{HTTP: http.DefaultClient, URL: func(verb string) string { return base + verb }, Authorization: "Bearer " + key}
+	return &Client{HTTP: &http.Client{CheckRedirect: withinOrigin}, URL: func(verb string) string { return base + verb }, Authorization: "Bearer " + key}
+}
+
+// withinOrigin has no redirect take the key elsewhere. net/http alone would take it from https to http, too.
+func withinOrigin(r *http.Request, via []*http.Request) error {
+	if first := via[0].URL; r.URL.Scheme != first.Scheme || r.URL.Host != first.Host || len(via) > 3 {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // Begin begins a login.

@@ -66,10 +66,14 @@ func binds(b *config.Binding, key string, local bool) bool {
 	return local && b.Local || key != "" && filter.Any(b.Keys, key)
 }
 
-// Admin returns the most that the roles of the rights permit of what operators do. Projects do not narrow it: operators see all of them.
-func (p *Policy) Admin(rights string) (most identity.Admin) {
-	if p == nil {
+// Admin returns the most that the roles of the rights permit of what operators do. Projects do not narrow it: operators see all of them. local
+// is whoever is not asked who he is. A policy that only reports keeps nothing back: he may act then, and whoever has a key look.
+func (p *Policy) Admin(rights string, local bool) (most identity.Admin) {
+	switch {
+	case p == nil, p.report && local:
 		return identity.AdminAct
+	case p.report:
+		most = identity.AdminView
 	}
 	for name := range strings.SplitSeq(rights, separator) {
 		i := p.find(name)

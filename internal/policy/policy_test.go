@@ -28,12 +28,22 @@ func TestRights(t *testing.T) {
 		{[]string{"Zed"}, "", false, "zed", identity.AdminNone}, {[]string{"gone"}, "", false, "-", identity.AdminNone}, {[]string{"ops,reader"}, "", false, "-", identity.AdminNone},
 	} {
 		got := p.Rights(c.roles, c.key, c.local)
-		if got != c.want || p.Admin(got) != c.admin {
-			t.Errorf("Rights(%q, %q, %v) = %q, admin %v; want %q, %v", c.roles, c.key, c.local, got, p.Admin(got), c.want, c.admin)
+		if got != c.want || p.Admin(got, c.local) != c.admin {
+			t.Errorf("Rights(%q, %q, %v) = %q, admin %v; want %q, %v", c.roles, c.key, c.local, got, p.Admin(got, c.local), c.want, c.admin)
 		}
 	}
-	if got := Compile(config.Policy{}); got != nil || got.Rights([]string{"ops"}, "x", true) != "" || got.Admin("") != identity.AdminAct || got.Reports() {
+	if got := Compile(config.Policy{}); got != nil || got.Rights([]string{"ops"}, "x", true) != "" || got.Admin("", false) != identity.AdminAct || got.Reports() {
 		t.Errorf("without a policy: %v", got)
+	}
+	p.report = true
+	for _, c := range []struct {
+		rights string
+		local  bool
+		want   identity.Admin
+	}{{"-", true, identity.AdminAct}, {"-", false, identity.AdminView}, {"zed", false, identity.AdminView}, {"ops", false, identity.AdminAct}} {
+		if got := p.Admin(c.rights, c.local); got != c.want {
+			t.Errorf("a policy that only reports leaves %q (local: %t) %v, want %v", c.rights, c.local, got, c.want)
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 type Admission interface {
 	// Asks reports whether every request is asked about; otherwise only those are that a proxy or tunnel has had.
 	Asks() bool
+	// Unasked is whoever shows no credential, as long as none is wanted; nil = one is.
+	Unasked() *identity.Principal
 	// Admit decides about one request. It does not block.
 	Admit(r *Request) Admitted
 	// AdmitBatch decides about what an admitted request holds besides one message: so many more. nil = they are admitted, too.
@@ -106,8 +108,13 @@ func (s *Server) admit(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 // recognize finds out who asks on a path that is for everybody; nil = nobody who is known.
 func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) *identity.Principal {
 	a := s.options.Admission
-	if a == nil || !h.proxied && !a.Asks() {
+	if a == nil {
 		return identity.Local
+	}
+	if !h.proxied {
+		if who := a.Unasked(); who != nil { // counted against no rate: it is probes that ask here
+			return who
+		}
 	}
 	if h.authorization == nil {
 		return nil

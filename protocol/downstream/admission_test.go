@@ -45,6 +45,13 @@ func (l *testLease) Release() {
 
 func (d *doorkeeper) Asks() bool { return d.asks.Load() }
 
+func (d *doorkeeper) Unasked() *identity.Principal {
+	if d.open.Load() || !d.Asks() {
+		return identity.Local
+	}
+	return nil
+}
+
 func (d *doorkeeper) AdmitBatch(_ *identity.Principal, more int) *Refusal {
 	if int64(more) > d.most.Load() {
 		return &Refusal{Status: 429, Fault: &protocol.Fault{Name: protocol.RateLimited}}
@@ -127,6 +134,12 @@ func TestAdmissionOfEveryRoute(t *testing.T) {
 		}
 		if _, body := conn.send(head + "\r\n").body(); !strings.Contains(body, want) {
 			t.Errorf("%s is of %s, want %s", path, body, want)
+		}
+	}
+	keeper.open.Store(true) // a policy, and no keys: somebody known, unless a proxy had the request
+	for header, want := range map[string]string{"": "local", "X-Forwarded-For: 192.0.2.1\r\n": "<nil>"} {
+		if _, body := dial(t, address).send("GET /readyz HTTP/1.1\r\nHost: localhost\r\n" + header + "\r\n").body(); !strings.Contains(body, want) {
+			t.Errorf("with %q /readyz is of %s, want %s", header, body, want)
 		}
 	}
 	if n := keeper.held.Load(); n != 0 {

@@ -312,6 +312,8 @@ type few struct{ left int }
 
 func (*few) Asks() bool { return true }
 
+func (*few) Unasked() *identity.Principal { return identity.Local }
+
 func (f *few) Admit(*Request) Admitted {
 	if f.left--; f.left < 0 {
 		return Admitted{Refusal: &Refusal{Status: 429, Fault: &protocol.Fault{Name: protocol.RateLimited, Message: "Too many requests", Retryable: true}}}

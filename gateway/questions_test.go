@@ -1,0 +1,39 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"goblin-actor/gateway"
+)
+
+// The questions of a call go to whom the call names, else to whom the gateway was started with, else they are refused.
+func TestQuestions(t *testing.T) {
+	answers := func(name string) *gateway.Questions {
+		return &gateway.Questions{Elicit: func(context.Context, gateway.Elicitation) (gateway.Answer, error) {
+			return gateway.Answer{Action: "accept", Content: map[string]any{"name": name, "topic": "war"}}, nil
+		}}
+	}
+	ctx := within(t)
+	for _, tt := range []struct {
+		of, call *gateway.Questions
+		want     string
+	}{
+		{answers("Ugg"), nil, "Ugg"},
+		{answers("Ugg"), answers("Mog"), "Mog"},
+		{nil, answers("Mog"), "Mog"},
+		{nil, nil, "elicitation"},
+	} {
+		g := start(t, gateway.Config{Questions: tt.of}, "oracle")
+		result, err := g.CallTool(ctx, "oracle_consult", nil, &gateway.CallOptions{Questions: tt.call})
+		text := fmt.Sprint(err)
+		if err == nil {
+			text = result.Text()
+		}
+		if !strings.Contains(text, tt.want) {
+			t.Errorf("got %q, want %q in it", text, tt.want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package gateway_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"goblin-actor/gateway"
+)
+
+// S2.1.1, S2.1.2: what AddServer has added can be called when it returns, and what RemoveServer has removed cannot.
+func TestServersComeAndGo(t *testing.T) {
+	ctx, g := within(t), start(t, gateway.Config{}, "notes")
+	for range 5 {
+		if err := g.AddServer(ctx, "clock", demoServer("clock")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.CallTool(ctx, "clock_now", nil, nil); err != nil {
+			t.Fatalf("just added: %v", err)
+		}
+		if err := g.RemoveServer(ctx, "clock"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.CallTool(ctx, "clock_now", nil, nil); codeOf(err) != "TOOL_NOT_FOUND" {
+			t.Fatalf("just removed: %v", err)
+		}
+	}
+	if err := g.RemoveServer(ctx, "clock"); err == nil {
+		t.Error("removed twice")
+	}
+	if err := g.AddServer(ctx, "notes", demoServer("notes")); err == nil {
+		t.Error("added twice")
+	}
+	if err := g.AddServer(ctx, "No Name!", demoServer("notes")); err == nil || !strings.Contains(err.Error(), "want [a-z0-9]") {
+		t.Errorf("a bad name: %v", err)
+	}
+	if err := g.AddServer(ctx, "nothing", gateway.Server{}); err == nil {
+		t.Error("a server that is neither command nor URL")
+	}
+	err := g.AddServer(ctx, "broken", gateway.Server{Command: "/nowhere/at/all"})
+	e, ok := errors.AsType[*gateway.Error](err)
+	if !ok || e.Code != "SERVER_UNAVAILABLE" || e.Server != "broken" || !e.Retryable || e.Message == "" {
+		t.Errorf("a program that is not there: %#v", err)
+	}
+	if err := g.RemoveServer(ctx, "broken"); err != nil {
+		t.Errorf("the broken one is not there: %v", err)
+	}
+	if tools, err := g.ListTools(ctx, true); err != nil || slices.ContainsFunc(tools, func(t gateway.Tool) bool { return t.Server != "notes" }) {
+		t.Errorf("in the end: %v, %v", tools, err)
+	}
+}
+
+// Members of a group come and go under its name; a server that is started when it is wanted is there all the same.
+func TestGroupsAndLazyServers(t *testing.T) {
+	ctx, g := within(t), start(t, gateway.Config{})
+	member := demoServer("notes")
+	member.Settings = map[string]any{"group": "both"}
+	for _, name := range []string{"a", "b"} {
+		if err := g.AddServer(ctx, name, member); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists := func(tool string) bool {
+		_, err := g.GetTool(ctx, tool)
+		return err == nil
+	}
+	if err := g.AddServer(ctx, "both", demoServer("clock")); err == nil {
+		t.Error("a server is called like a group")
+	}
+	if err := g.RemoveServer(ctx, "a"); err != nil || !lists("both_add_note") {
+		t.Errorf("one has gone: %v, listed %v", err, lists("both_add_note"))
+	}
+	if err := g.RemoveServer(ctx, "b"); err != nil || lists("both_add_note") {
+		t.Errorf("both have gone: %v, listed %v", err, lists("both_add_note"))
+	}
+	lazy := demoServer("clock")
+	lazy.Settings = map[string]any{"startup": "lazy"}
+	if err := g.AddServer(ctx, "clock", lazy); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := g.CallTool(ctx, "clock_now", nil, nil); err != nil || result.IsError {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// What a program says is meant to the letter: $ is no variable. Settings are what a file would have.
+func TestServerIsTakenLiterally(t *testing.T) {
+	s := demoServer("shapes")
+	dir := filepath.Join(t.TempDir(), "$HOME ${PATH} $$")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Env["CANCELLED_FILE"], s.Dir, s.Settings = filepath.Join(dir, "f"), dir, map[string]any{"timeout": "1s", "prefix": "s"}
+	ctx, g := within(t), start(t, gateway.Config{Servers: map[string]gateway.Server{"shapes": s}})
+	if _, err := g.CallTool(ctx, "s_hang", nil, nil); codeOf(err) != "TIMEOUT" {
+		t.Fatalf("hang: %v", err)
+	}
+	waitForFile(t, s.Env["CANCELLED_FILE"])
+}

@@ -1,0 +1,41 @@
+package auth
+
+import (
+	"testing"
+
+	"goblin-actor/internal/identity"
+)
+
+// As long as there are no keys, whoever shows none is known, and is what the policy makes of him.
+func TestUnasked(t *testing.T) {
+	d := newDoor(t)
+	limited := Settings{
+		Rights: func(_ []string, _ string, local bool) string { return map[bool]string{true: "l", false: "k"}[local] },
+		Admin: func(rights string, local bool) identity.Admin {
+			if rights == "l" && local {
+				return identity.AdminView
+			}
+			return identity.AdminNone
+		},
+	}
+	for _, c := range []struct {
+		name string
+		s    Settings
+		want *identity.Principal
+	}{
+		{"nothing", Settings{}, identity.Local},
+		{"a policy", limited, &identity.Principal{ID: identity.LocalID, Rights: "l", Admin: identity.AdminView}},
+	} {
+		if err := d.Configure(c.s); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Unasked(); got == nil || got.ID != c.want.ID || got.Rights != c.want.Rights || got.Admin != c.want.Admin {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+	d.issue(Key{Name: "a"})
+	d.configure(limited)
+	if got := d.Unasked(); got != nil {
+		t.Errorf("with keys: %+v", got)
+	}
+}

@@ -1,0 +1,37 @@
+package logins
+
+import (
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/authtest"
+)
+
+// A policy without keys leaves the person on this machine the login page if a role lets him act for all; else no link is given that he could not use.
+func TestLoginUnderAPolicy(t *testing.T) {
+	for _, acts := range []bool{true, false} {
+		w := newWorld(t, authtest.Faults{}, "type: auto")
+		role := map[bool]string{true: "admin: act", false: "admin: view"}[acts]
+		w.append("policy: {roles: {own: {" + role + "}}, bind: [{role: own, local: true}]}\n")
+		w.serve()
+		w.state("needs-login")
+		if out, err := w.run("", "login", "safe", "--connect", w.port(), "--device"); err != nil { // until now nobody knows what it has
+			t.Fatalf("login: %v: %s", err, out)
+		}
+		w.state("ready")
+		if out, err := w.run("", "logout", "safe", "--connect", w.port()); err != nil {
+			t.Fatalf("logout: %v: %s", err, out)
+		}
+		w.state("needs-login")
+		refused := w.call("safe_echo")
+		if !acts {
+			contains(t, "without a role", refused, "-31008", "goblin-actor login safe")
+			if strings.Contains(refused, "loginUrl") {
+				t.Errorf("a link that nobody here may use: %s", refused)
+			}
+			continue
+		}
+		contains(t, "the page", w.logIn(w.loginURL(refused)), "You are logged in at safe")
+		contains(t, "call", w.call("safe_echo"), "done")
+	}
+}

@@ -1,0 +1,104 @@
+package logins
+
+import (
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"goblin-actor/internal/gatetest"
+)
+
+// company is a network that only a proxy leads out of: to a server that wants a login, and to where one logs in.
+type company struct {
+	tools   *tools
+	outside *httptest.Server // both hosts
+	mu      sync.Mutex
+	tunnels []string // host:port
+}
+
+func (c *company) host(w http.ResponseWriter, r *http.Request) {
+	document := ""
+	switch r.Host + r.URL.Path {
+	case "mcp.example.com/mcp":
+		if r.Header.Get("Authorization") != "Bearer granted-outside" {
+			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://mcp.example.com/about"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		c.tools.ServeHTTP(w, r)
+		return
+	case "mcp.example.com/about":
+		document = `{"resource":"https://mcp.example.com/mcp","authorization_servers":["https://login.example.com"]}`
+	case "login.example.com/.well-known/oauth-authorization-server":
+		document = `{"issuer":"https://login.example.com","token_endpoint":"https://login.example.com/token"}`
+	case "login.example.com/token":
+		document = `{"access_token":"granted-outside","token_type":"Bearer","expires_in":3600}`
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, document)
+}
+
+// proxy tunnels to the outside, whatever it is asked for.
+func (c *company) proxy(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	if !slices.Contains(c.tunnels, r.Host) {
+		c.tunnels = append(c.tunnels, r.Host)
+	}
+	c.mu.Unlock()
+	there, err := net.Dial("tcp", c.outside.Listener.Addr().String())
+	if r.Method != http.MethodConnect || err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer there.Close()
+	here, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer here.Close()
+	_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() { _, _ = io.Copy(there, here) }()
+	_, _ = io.Copy(here, there)
+}
+
+// Behind a proxy a server is logged in at as it is talked to: its metadata, its authorization server and the tokens come that way, too.
+func TestLoginThroughAProxy(t *testing.T) {
+	c := &company{tools: &tools{}}
+	c.outside = httptest.NewTLSServer(http.HandlerFunc(c.host))
+	defer c.outside.Close()
+	proxy := httptest.NewServer(http.HandlerFunc(c.proxy))
+	defer proxy.Close()
+	w := &world{t: t, dir: gatetest.ShortDir(t)}
+	w.config = filepath.Join(w.dir, "goblin.yaml")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.outside.Certificate().Raw})
+	for name, text := range map[string][]byte{
+		"tls.crt":     certificate,
+		"goblin.yaml": []byte("mcpServers:\n  safe: {url: https://mcp.example.com/mcp, auth: {type: client, clientId: us, clientSecret: of-ours}}\n"),
+	} {
+		if err := os.WriteFile(filepath.Join(w.dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, value := range map[string]string{"HTTPS_PROXY": proxy.URL, "NO_PROXY": "", "no_proxy": "", "SSL_CERT_FILE": filepath.Join(w.dir, "tls.crt")} {
+		t.Setenv(name, value)
+	}
+	w.serve()
+	w.state("ready")
+	contains(t, "call", w.call("safe_echo"), "done")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.Sort(c.tunnels); fmt.Sprint(c.tunnels) != "[login.example.com:443 mcp.example.com:443]" {
+		t.Errorf("the proxy was asked for %v", c.tunnels)
+	}
+}
