@@ -45,11 +45,11 @@ func newReloading(cfg *config.Config, listen []string, g *actors.Gateway, server
 }
 
 // reload reads the file again; a bad file changes nothing, and the error says why.
-func (r *reloading) reload() error {
+func (r *reloading) reload(ctx context.Context) error {
 	if r.cfg.Path == "" {
 		return fmt.Errorf("%w: this gateway was started without a file", status.ErrNotReloaded)
 	}
-	next, report := config.Load(r.cfg.Path)
+	next, report := r.load(ctx)
 	for _, warning := range report.Warnings {
 		r.log.Warn("configuration", "warning", warning.Error())
 	}
@@ -85,6 +85,22 @@ func (r *reloading) reload() error {
 		r.g.ReloadFailed(edgeErr)
 	}
 	return errors.Join(err, edgeErr)
+}
+
+// load reads the file, and once more if it was written to just now: in the middle of that it may be empty, or only the first half of what is meant.
+// One that is written to all the time is taken as it is after a while.
+func (r *reloading) load(ctx context.Context) (next *config.Config, report config.Report) {
+	for look := range looks {
+		next, report = config.Load(r.cfg.Path)
+		files := r.cfg.Files
+		if next != nil {
+			files = next.Files
+		}
+		if left := unsettled(files, look); left <= 0 || !waited(ctx, left) {
+			break
+		}
+	}
+	return next, report
 }
 
 // reloadCredentials reads keys and certificate again. Those that cannot be read stay as they were, which is logged, and shown in the status.
@@ -155,13 +171,12 @@ func (r *reloading) follow(ctx context.Context) {
 		files = files.renewed(r.cfg, listens, r.log)
 		select {
 		case <-files.config:
-			awaitSettled(ctx, files.files)
-			_ = r.reload() // it is logged, and shown in the status
+			_ = r.reload(ctx) // it is logged, and shown in the status
 		case <-files.credentials:
 			awaitSettled(ctx, files.files)
 			r.reloadCredentials()
 		case reply := <-r.asked:
-			reply <- r.reload()
+			reply <- r.reload(ctx)
 		case <-ctx.Done():
 			return
 		}

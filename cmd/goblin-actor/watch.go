@@ -17,6 +17,9 @@ import (
 // settle is how long a file must stay unchanged before it is read: editors write in several steps.
 const settle = 200 * time.Millisecond
 
+// looks is how often one looks whether a file has settled before it is taken as it is.
+const looks = 10
+
 // watchedFiles are the files of a gateway: what it reads its configuration from, and for whoever listens the keys and the certificate.
 type watchedFiles struct {
 	config, credentials <-chan struct{}
@@ -86,29 +89,44 @@ func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{},
 	}
 }
 
-// awaitSettled waits until none of the files is being written: what was heard of one, a SIGHUP perhaps, may be of a change before this
-// one, and a file that is just being written is empty for a moment, which would be read as no servers, or no keys. A file that never settles
-// is read as it is after a while.
+// unsettled is how long it takes at least until all of the files have settled; 0 = they have. What was heard of one, a SIGHUP perhaps, may be of
+// a change before the one that is just being made.
+// look counts the looks at them from zero: an empty one is looked at twice, as in the middle of the system's call that empties it its time is still the old one.
+func unsettled(files []string, look int) (left time.Duration) {
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			continue
+		}
+		if age := time.Since(info.ModTime()); age >= 0 { // else its clock is another one
+			left = max(left, settle-age)
+		}
+		if info.Size() == 0 && look == 0 {
+			left = max(left, settle)
+		}
+	}
+	return left
+}
+
+// awaitSettled waits until all of the files have settled, or for a while: a file that is just being written is empty for a moment, which would
+// be read as no keys.
 func awaitSettled(ctx context.Context, files []string) {
-	for range 10 {
-		var left time.Duration
-		for _, file := range files {
-			if info, err := os.Stat(file); err == nil {
-				if age := time.Since(info.ModTime()); age >= 0 { // else its clock is another one
-					left = max(left, settle-age)
-				}
-			}
-		}
-		if left <= 0 {
+	for look := range looks {
+		if left := unsettled(files, look); left <= 0 || !waited(ctx, left) {
 			return
 		}
-		timer := time.NewTimer(left)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
+	}
+}
+
+// waited reports whether d has passed before ctx ended.
+func waited(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

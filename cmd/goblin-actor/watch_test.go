@@ -53,18 +53,21 @@ func TestFileEventsAreLost(t *testing.T) {
 func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
 	const step = settle / 2
 	for name, test := range map[string]struct {
+		text   string
 		writes []time.Duration // when, from the beginning
 		want   time.Duration   // waited
 	}{
-		"long ago":         {[]time.Duration{-time.Hour}, 0},
-		"another's clock":  {[]time.Duration{time.Hour}, 0},
-		"just now":         {[]time.Duration{0}, settle},
-		"a moment ago":     {[]time.Duration{-step}, step},
-		"in several steps": {[]time.Duration{0, step, 2 * step}, 2*step + settle},
+		"long ago":         {"a", []time.Duration{-time.Hour}, 0},
+		"another's clock":  {"a", []time.Duration{time.Hour}, 0},
+		"just now":         {"a", []time.Duration{0}, settle},
+		"a moment ago":     {"a", []time.Duration{-step}, step},
+		"in several steps": {"a", []time.Duration{0, step, 2 * step}, 2*step + settle},
+		"empty":            {"", []time.Duration{-time.Hour}, settle},
+		"empty for now":    {"", []time.Duration{-time.Hour, step}, step + settle},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "goblin.yaml")
-			if err := os.WriteFile(path, nil, 0o600); err != nil {
+			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {
