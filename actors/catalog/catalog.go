@@ -29,6 +29,7 @@ type Server struct {
 type Login struct {
 	Command string        // how one logs in from a shell
 	URL     func() string // where one logs in by a browser, now; "" = nowhere. Safe from any goroutine
+	Done    bool          // somebody has: what the server has is being asked for
 }
 
 // Cached is the State of a server whose lists are what it offered when it was last asked, before this start.

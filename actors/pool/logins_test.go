@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
@@ -199,5 +200,56 @@ func TestAnswerToNoLogin(t *testing.T) {
 	answer.Login = theLogin
 	if acts, _ := w.effects(answer); len(acts) != 1 {
 		t.Errorf("got %v, want that the login is told", acts)
+	}
+}
+
+// A server that nobody knew says what it has soon after somebody has logged in: until then who asks for something waits, and is not sent to log in again.
+func TestLoginHasJustCome(t *testing.T) {
+	w := behindLogin(t)
+	told := func(msg any) (*catalog.Login, bool, int) {
+		_, all := w.effects(msg)
+		answered := 0
+		for _, m := range all {
+			if _, is := m.(message.Refreshed); is {
+				answered++
+			}
+		}
+		rules, announced := has[message.ServerRules](all)
+		return rules.Server.Login, announced, answered
+	}
+	change := func(p message.Phase) message.BackendChanged {
+		return message.BackendChanged{Backend: w.backends[0], Phase: p, Info: &message.ServerInfo{}}
+	}
+	if login, _, _ := told(change(message.NeedsLogin)); login == nil || login.Done {
+		t.Fatalf("before: %v", login)
+	}
+	if _, _, answered := told(message.Refresh{Seq: 1}); answered != 1 {
+		t.Error("somebody waits although nobody logs in")
+	}
+	if login, _, _ := told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}); login == nil || !login.Done {
+		t.Fatalf("after the login: %v", login)
+	}
+	for _, p := range []message.Phase{message.Connecting, message.Handshaking, message.Syncing} {
+		if _, announced, answered := told(change(p)); announced || answered != 0 {
+			t.Errorf("%s: announced %v, answered %d", p, announced, answered)
+		}
+		if _, _, answered := told(message.Refresh{Seq: 2}); answered != 0 {
+			t.Errorf("%s: who asks is answered at once", p)
+		}
+	}
+	if login, announced, answered := told(change(message.NeedsLogin)); !announced || login == nil || login.Done || answered != 3 {
+		t.Errorf("refused: announced %v, %v; answered %d", announced, login, answered)
+	}
+	w.step(change(message.Handshaking)) // another attempt, in the middle of which there is a login
+	if login, _, _ := told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}); login == nil || !login.Done {
+		t.Errorf("in an attempt: %v", login)
+	}
+	w.step(change(message.Syncing))
+	w.step(message.Refresh{Seq: 3})
+	if login, announced, answered := told(change(message.Ready)); !announced || login != nil || answered != 0 {
+		t.Errorf("ready: announced %v, %v; answered %d", announced, login, answered)
+	}
+	if _, _, answered := told(message.Confirmed{Key: w.s.confirms}); answered != 1 {
+		t.Errorf("clients see it: answered %d", answered)
 	}
 }
