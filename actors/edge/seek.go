@@ -132,11 +132,14 @@ func isStarting(servers []string, fault *protocol.Fault) *protocol.Fault {
 // isLocked is the answer to a request for what a server may have that shows nothing before somebody has logged in.
 func isLocked(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
 	f := &protocol.Fault{Name: protocol.NeedsLogin, Server: server.Name, Tool: fault.Tool, URI: fault.URI, Retryable: true, LoginURL: server.Login.URL(),
-		Message: "server " + server.Name + " needs a login, and what it has is not known before; log in "}
-	if f.LoginURL != "" {
-		f.Message += "at " + f.LoginURL
-	} else {
-		f.Message += "with: " + server.Login.Command
+		Message: "server " + server.Name + " needs a login, and what it has is not known before"}
+	switch {
+	case f.LoginURL != "":
+		f.Message += "; log in at " + f.LoginURL
+	case server.Login.Command != "":
+		f.Message += "; log in with: " + server.Login.Command
+	default:
+		f.Name, f.Message = protocol.ServerUnavailable, f.Message+"; "+catalog.RobotLogsIn
 	}
 	return f
 }

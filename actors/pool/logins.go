@@ -30,6 +30,12 @@ func (s *state) loginOf(sl *slot) (key message.LoginKey, uses bool) {
 	return key, true
 }
 
+// robot reports whether nobody can log in there but the gateway, by client credentials.
+func (s *state) robot(key message.LoginKey) bool {
+	entry := s.entry(key.Entry)
+	return entry != nil && entry.Auth.Robot(key.Lane)
+}
+
 // loginAt is what is known of a login.
 func (s *state) loginAt(key message.LoginKey) *login {
 	l := s.logins[key]
@@ -161,6 +167,9 @@ func (s *state) idleAfter(of *message.Tenant) time.Duration {
 func (s *state) loginHint() string {
 	for _, sl := range s.slots {
 		if key, uses := s.loginOf(sl); uses && sl.main && sl.phase == message.NeedsLogin {
+			if s.robot(key) {
+				return "the gateway logs in by itself: mend clientId and clientSecret in the configuration, under auth"
+			}
 			return "log in: goblin-actor login " + key.Entry
 		}
 	}
@@ -214,6 +223,9 @@ func (s *state) lockedBy() (l lock, told *catalog.Login) {
 		}
 		where := s.loginURL
 		told = &catalog.Login{Command: "goblin-actor login " + key.Entry, URL: func() string { return where(key) }, Done: l == lockUnlocking}
+		if s.robot(key) {
+			told.Command, told.URL = "", func() string { return "" }
+		}
 	}
 	return l, told
 }

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -251,5 +252,21 @@ func TestLoginHasJustCome(t *testing.T) {
 	}
 	if _, _, answered := told(message.Confirmed{Key: w.s.confirms}); answered != 1 {
 		t.Errorf("clients see it: answered %d", answered)
+	}
+}
+
+// Where the gateway logs in by itself no client is sent to a login, and no user asked for one.
+func TestNobodyIsAskedForTheGatewaysOwnLogin(t *testing.T) {
+	w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/"}, Isolation: "shared", Auth: config.ServerAuth{Type: "client", As: "shared"}, Queue: queue}, 1)
+	_, told := w.effects(message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin, Reason: "invalid_client"})
+	if rules, _ := has[message.ServerRules](told); rules.Server.Login == nil || rules.Server.Login.Command != "" || rules.Server.Login.URL() != "" {
+		t.Errorf("clients are told %+v", rules.Server.Login)
+	}
+	if hint := w.s.loginHint(); strings.Contains(hint, "goblin-actor login") {
+		t.Errorf("the hint is %q", hint)
+	}
+	w.step(ask(1))
+	if f := w.failed[1]; f == nil || f.Name != protocol.ServerUnavailable || f.LoginURL != "" || !strings.Contains(f.Message, "invalid_client") || !strings.Contains(f.Message, catalog.RobotLogsIn) {
+		t.Errorf("the call is answered with %v", f)
 	}
 }

@@ -22,6 +22,11 @@ func (s *Server) LaneOf(principal string) string {
 	return principal
 }
 
+// Robot tells whether nobody logs in for a lane ("" = everybody's): the gateway does, by client credentials.
+func (a *ServerAuth) Robot(lane string) bool {
+	return a.Type == "client" || lane == "" && a.As == "principal" && a.CatalogAs == "client"
+}
+
 // sendsAuthorization tells whether the file says itself who the gateway is there, or has clients say it.
 func (s *Server) sendsAuthorization() bool {
 	for name := range s.Headers {
