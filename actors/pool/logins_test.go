@@ -270,3 +270,30 @@ func TestNobodyIsAskedForTheGatewaysOwnLogin(t *testing.T) {
 		t.Errorf("the call is answered with %v", f)
 	}
 }
+
+// A login is one at a server, asked for in a way. A new configuration of either has its actor begin anew, before any connection uses it: its
+// token is for nobody else. What has nothing to do with it leaves it alone.
+func TestLoginsOfAnotherServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*config.Server)
+		ends   bool
+	}{
+		"another address":      {func(s *config.Server) { s.URLs = []string{"http://127.0.0.1:2/"} }, true},
+		"another secret":       {func(s *config.Server) { s.Auth.ClientSecret = "new" }, true},
+		"none any more":        {func(s *config.Server) { s.Auth.Type = "none" }, true},
+		"other headers":        {func(s *config.Server) { s.Headers = map[string]string{"X": "1"} }, false},
+		"one more of the same": {func(s *config.Server) { s.URLs = append(slices.Clone(s.URLs), "http://127.0.0.1:3/") }, false},
+	} {
+		w := behindLogin(t)
+		w.phase(0, message.Ready)
+		w.step(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent})
+		next := w.s.server
+		c.change(&next)
+		acts, _ := w.effects(message.Reconfigure{Server: next, Transport: true})
+		end := slices.Index(acts, any(endLogin{theLogin}))
+		begin := slices.IndexFunc(acts, func(act any) bool { _, is := act.(spawn); return is })
+		if (end >= 0) != c.ends || c.ends && begin >= 0 && begin < end || (w.s.logins[theLogin] == nil) != c.ends {
+			t.Errorf("%s: the login ends at %d, a connection begins at %d", name, end, begin)
+		}
+	}
+}
