@@ -89,7 +89,7 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 				known.Replace("login "+name, now...)
 			},
 			Unawaited: func(who string, err error) { recorded(who, entry.Name, err) },
-			Life:      l.lives.Add(1), Seed: seed(), Log: log.With("server", entry.Name),
+			Life:      l.lives.Add(1), Seed: seed(), Log: log,
 		})
 		return pool.Login{Actor: h.Actor(), Credentials: h}
 	}
