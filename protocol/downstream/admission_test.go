@@ -157,6 +157,15 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 		t.Errorf("%d %s", r.StatusCode, body)
 	}
 	c.closed()
+	c = dial(t, address) // however small it is
+	if r, body := c.send(postHead + "Content-Length: 56\r\n\r\n").body(); r.StatusCode != 401 || !r.Close || !strings.Contains(body, "-31011") {
+		t.Errorf("of a small one nothing has come: %d %s", r.StatusCode, body)
+	}
+	c.closed()
+	c = dial(t, address)
+	if r, _ := c.send("POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: 56\r\n\r\n").body(); r.StatusCode != 403 {
+		t.Errorf("of a foreign host: %d", r.StatusCode)
+	}
 	c = dial(t, address) // and it is not asked for
 	if r, body := c.send(postHead + "Content-Length: 5000\r\nExpect: 100-continue\r\n\r\n").body(); r.StatusCode != 401 || r.Header.Get("WWW-Authenticate") == "" || !strings.Contains(body, "-31011") {
 		t.Errorf("before the body: %d %s", r.StatusCode, body)
@@ -165,8 +174,8 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	if r := c.send(postHead + "Authorization: Bearer a\r\nContent-Length: 56\r\nExpect: 100-continue\r\n\r\n").response(); r.StatusCode != 100 {
 		t.Errorf("who is known: %d", r.StatusCode)
 	}
-	c = dial(t, address) // a small one is here already: the connection goes on
-	if r, _ := c.send(postText(ping)).body(); r.StatusCode != 401 {
+	c = dial(t, address) // without a body the connection goes on
+	if r, _ := c.send(postHead + "Content-Length: 0\r\n\r\n").body(); r.StatusCode != 401 || r.Close {
 		t.Errorf("%d", r.StatusCode)
 	}
 	if _, body := c.send(postText(ping, "Authorization: Bearer a")).body(); body != result("a") {
@@ -187,7 +196,7 @@ func TestAttack24TwoUsersOnOneConnection(t *testing.T) {
 				t.Fatalf("turn %d: %s hears %s", i, name, body)
 			}
 		}
-		if r, body := c.send(postText(ping)).body(); r.StatusCode != 401 {
+		if r, body := c.send(postHead + "Content-Length: 0\r\n\r\n").body(); r.StatusCode != 401 {
 			t.Fatalf("turn %d: nobody hears %s", i, body)
 		}
 	}

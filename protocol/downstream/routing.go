@@ -271,6 +271,7 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 		return http.StatusRequestEntityTooLarge
 	}
 	if !s.mayContinue(ctx) {
+		ctx.Conn().(*serverConn).linger.Store(true) // he may be sending it all the same
 		return ctx.Response.StatusCode()
 	}
 	return http.StatusContinue
