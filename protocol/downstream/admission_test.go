@@ -151,7 +151,7 @@ func TestAdmissionOfEveryRoute(t *testing.T) {
 func TestRefusedBeforeTheBody(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
 	c := dial(t, address)
-	c.send(postHead + "Content-Length: 60000000\r\n\r\n" + strings.Repeat("x", 9000))
+	c.send(postHead + "Content-Length: 90000000000\r\n\r\n" + strings.Repeat("x", 9000))
 	r, body := c.body()
 	if r.StatusCode != 401 || !strings.Contains(body, "-31011") || !strings.Contains(body, `"id":null`) {
 		t.Errorf("%d %s", r.StatusCode, body)
