@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -118,11 +119,11 @@ func (v *auditVerifier) readKey() error {
 	}
 	text, err := os.ReadFile(v.keyFile)
 	if err != nil {
-		return fmt.Errorf("read public key: %w", err)
+		return errors.New("read public key: " + secret.Text(err.Error()))
 	}
 	key, err := audit.ParseKey(string(text))
 	if err != nil {
-		return fmt.Errorf("read public key %s: %w", v.keyFile, err)
+		return fmt.Errorf("read public key %s: %w", secret.Argument(v.keyFile), err)
 	}
 	v.trust.Key, v.from = key, v.keyFile
 	return nil
