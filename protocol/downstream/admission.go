@@ -170,13 +170,15 @@ func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader
 }
 
 // headRead hears of each head from fasthttp, which next reads the first 8 KiB of the body: as much as it can hold without a handler. For who
-// shows no credential where one is wanted it is to ask before that, as if he had: expect refuses him.
+// shows no credential where one is wanted it is to ask before that, as if he had: expect refuses him. That ends the connection, so it is not
+// done to proxies: others need theirs, and what comes through one mostly comes whole.
 func (s *Server) headRead(h *fasthttp.RequestHeader) (standard fasthttp.RequestConfig) {
 	a := s.options.Admission
 	if a == nil || h.ContentLength() <= 0 || len(h.Peek("Authorization")) > 0 || a.Unasked() != nil || string(h.Method()) == http.MethodOptions {
 		return standard
 	}
-	if path, _, _ := bytes.Cut(h.RequestURI(), []byte("?")); !isOpen(path) {
+	var known knownHeader
+	if path, _, _ := bytes.Cut(h.RequestURI(), []byte("?")); known.scan(h.RawHeaders()) != refusedNothing || !known.proxied && !isOpen(path) {
 		h.Set("Expect", "100-continue")
 	}
 	return standard
