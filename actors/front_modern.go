@@ -52,7 +52,9 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		}
 		state, err := sealer.Open(text, time.Now())
 		if err != nil || !state.IsOf(admitted.Principal()) { // whoever has stolen one does not even learn that it is one
-			message.RefuseModern(x, &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"})
+			refusal := &message.Refusal{Fault: &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}}
+			g.recordRefusal(&x.Origin, x.Frame.MethodText(), refusal)
+			message.RefuseModern(x, refusal.Fault)
 			return
 		}
 		visit.State = &state

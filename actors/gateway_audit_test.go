@@ -165,6 +165,24 @@ func TestReloadMovesTheAuditLog(t *testing.T) {
 	}
 }
 
+// Who answers what another was asked, or makes a state up, is told nothing either; the log has it.
+func TestAForeignStateTellsItsStory(t *testing.T) {
+	path, set := audited(t, nil)
+	t.Run("while it runs", func(t *testing.T) {
+		w := serveWeb(t, map[string]*actortest.Server{"one": askingOnce()}, func(c *config.Config) { withAuth(c); set(c) })
+		const call = `,"name":"one_ask","arguments":{"a":1},"inputResponses":{"a":{"action":"accept","content":{}}}`
+		first := parseModern(t, w.modernly("alice", "tools/call", allCapabilities, call).body)
+		w.modernly("mallory", "tools/call", allCapabilities, fmt.Sprintf(`%s,"requestState":%q`, call, first.Result.RequestState))
+		w.modernly("bob", "tools/call", allCapabilities, call+`,"requestState":"forged"`)
+	})
+	got := told(auditLines(t, path))
+	for _, who := range []string{"mallory", "bob"} {
+		if want := "denied key:" + who + " tools/call deny REQUEST_STATE_INVALID"; !slices.Contains(got, want) {
+			t.Errorf("got\n%s\nwant %s", strings.Join(got, "\n"), want)
+		}
+	}
+}
+
 // Who takes another's session is told nothing; the log is told who it was.
 func TestAStolenSessionTellsItsStory(t *testing.T) {
 	path, set := audited(t, nil)

@@ -79,7 +79,7 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 		name := loginName(key)
 		h := token.Spawn(self, token.Options{
 			Login: key, Key: name, Kept: l.recall(name), Store: gateway, Owner: self.Reference(), Budget: &l.budget,
-			Robot: auth.Type == "client" || key.Lane == "" && auth.As == "principal" && auth.CatalogAs == "client",
+			Robot: auth.Robot(key.Lane),
 			Agent: &grant.Agent{
 				Server: entry.URLs[0], Door: l.guard.Door(entry.URLs[0]), Now: time.Now,
 				Config: grant.Config{ClientID: auth.ClientID, Secret: auth.ClientSecret, MetadataURL: auth.ClientMetadataURL, Scopes: auth.Scopes, Issuer: auth.Issuer},
@@ -89,7 +89,7 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 				known.Replace("login "+name, now...)
 			},
 			Unawaited: func(who string, err error) { recorded(who, entry.Name, err) },
-			Life:      l.lives.Add(1), Seed: seed(), Log: log.With("server", entry.Name),
+			Life:      l.lives.Add(1), Seed: seed(), Log: log,
 		})
 		return pool.Login{Actor: h.Actor(), Credentials: h}
 	}

@@ -27,9 +27,13 @@ type Server struct {
 
 // Login is what a client is told of the login that a server wants.
 type Login struct {
-	Command string        // how one logs in from a shell
+	Command string        // how one logs in from a shell; "" = nobody can: the gateway does, by client credentials
 	URL     func() string // where one logs in by a browser, now; "" = nowhere. Safe from any goroutine
+	Done    bool          // somebody has: what the server has is being asked for
 }
+
+// RobotLogsIn is what clients are told where nobody can log in.
+const RobotLogsIn = "nobody logs in there but the gateway, by client credentials: whoever runs it has to mend them"
 
 // Cached is the State of a server whose lists are what it offered when it was last asked, before this start.
 const Cached = "cached"

@@ -15,7 +15,7 @@ import (
 
 // A request for what is not found need not be wrong. Its server may be starting: then the client is to come back. Or the
 // server has got it since its list was fetched, and says nothing of changes: then the list is looked at again, once, before
-// the request is refused.
+// the request is refused. So it is with a server that nobody knew, and where somebody has just logged in.
 
 const (
 	maxSeeking = 64              // requests that wait for lists at once, of a session or desk; more are refused by what is known
@@ -66,13 +66,15 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 	if !ok || len(kinds) == 0 {
 		return fault, nil, nil
 	}
-	var starting []string
+	var starting, unlocking []string
 	var locked *catalog.Server
 	var silent []*catalog.Server
 	for _, server := range view.Suspects(kinds[0], name) {
 		switch {
 		case !server.Settled:
 			starting = append(starting, server.Name)
+		case server.Login != nil && server.Login.Done:
+			unlocking, silent = append(unlocking, server.Name), append(silent, server)
 		case server.Login != nil:
 			locked = cmp.Or(locked, server)
 		case view.IsSilent(server, kinds[0]):
@@ -81,6 +83,9 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 	}
 	if len(starting) > 0 {
 		return isStarting(starting, fault), nil, nil
+	}
+	if len(unlocking) > 0 {
+		return isStarting(unlocking, fault), silent, kinds
 	}
 	if locked != nil {
 		return isLocked(locked, fault), nil, nil
@@ -127,11 +132,14 @@ func isStarting(servers []string, fault *protocol.Fault) *protocol.Fault {
 // isLocked is the answer to a request for what a server may have that shows nothing before somebody has logged in.
 func isLocked(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
 	f := &protocol.Fault{Name: protocol.NeedsLogin, Server: server.Name, Tool: fault.Tool, URI: fault.URI, Retryable: true, LoginURL: server.Login.URL(),
-		Message: "server " + server.Name + " needs a login, and what it has is not known before; log in "}
-	if f.LoginURL != "" {
-		f.Message += "at " + f.LoginURL
-	} else {
-		f.Message += "with: " + server.Login.Command
+		Message: "server " + server.Name + " needs a login, and what it has is not known before"}
+	switch {
+	case f.LoginURL != "":
+		f.Message += "; log in at " + f.LoginURL
+	case server.Login.Command != "":
+		f.Message += "; log in with: " + server.Login.Command
+	default:
+		f.Name, f.Message = protocol.ServerUnavailable, f.Message+"; "+catalog.RobotLogsIn
 	}
 	return f
 }

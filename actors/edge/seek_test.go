@@ -63,3 +63,24 @@ func TestSeekers(t *testing.T) {
 		t.Error("a request waits a second time")
 	}
 }
+
+// A name that a server may have of which nobody knows anything leads to the login, and to the server itself once somebody has logged in.
+func TestSeekBehindALogin(t *testing.T) {
+	x := asking(t, "tools/call", `{"name":"one_x"}`)
+	missing := &protocol.Fault{Name: protocol.ToolNotFound, Tool: "one_x"}
+	for _, done := range []bool{false, true} {
+		login := &catalog.Login{Command: "goblin-actor login one", URL: func() string { return "" }, Done: done}
+		source := catalog.Source{Server: &catalog.Server{Name: "one", Settled: true, Login: login}}
+		view := catalog.Build(nil, []catalog.Source{source}, catalog.Naming{PageSize: 10}).Whole()
+		var s Seekers[int]
+		var seq uint64
+		out, fault, waits := s.Seek(1, view, x, missing, kernel.Reference{}, &seq, nil)
+		if done != waits || done && (fault != nil || len(out) == 0) || !done && fault.Name != protocol.NeedsLogin {
+			t.Errorf("logged in %v: waits %v, %v", done, waits, fault)
+		}
+		s.Again = true
+		if _, fault, waits = s.Seek(1, view, x, missing, kernel.Reference{}, &seq, nil); done && (waits || fault == nil || fault.Name != protocol.ServerUnavailable || !fault.Retryable) {
+			t.Errorf("when it has waited: %v, %v", waits, fault)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func serverStatus(ctx context.Context, a *asked, _ arguments) (any, error) {
 			if !p.NextAttempt.IsZero() {
 				h.NextAttempt = &p.NextAttempt
 			}
-			if p.State == string(message.NeedsLogin) && s.Login != nil {
+			if p.State == string(message.NeedsLogin) && s.Login != nil && !s.Login.Done {
 				h.LoginURL = s.Login.URL()
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -60,6 +61,10 @@ func (s *state) turnAway(now time.Time, q *queued, w wanted, out []kernel.Effect
 // leadToLogin has the user of a call led to a login.
 func (s *state) leadToLogin(q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
 	fault := s.loginFault(reason)
+	if s.robot(key) {
+		fault.Name, fault.Message = protocol.ServerUnavailable, fault.Message+"; "+catalog.RobotLogsIn
+		return append(out, s.refuse(q, fault))
+	}
 	if q.broken != nil { // it was written once
 		return append(out, s.refuse(q, fault))
 	}

@@ -42,14 +42,7 @@ type (
 )
 
 // entry is the entry of mcpServers of that name: the server, or the member of a group that it is; nil = there is none.
-func (s *state) entry(name string) *config.Server {
-	for replica := range s.replicas() {
-		if entry, _, runs := s.server.Replica(replica); runs && entry.Name == name {
-			return entry
-		}
-	}
-	return nil
-}
+func (s *state) entry(name string) *config.Server { return entryIn(&s.server, name) }
 
 // wantLogin passes a wish on to the login that is meant: the principal's own, or everybody's if it may act for all.
 func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Effect {

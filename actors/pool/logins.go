@@ -30,6 +30,12 @@ func (s *state) loginOf(sl *slot) (key message.LoginKey, uses bool) {
 	return key, true
 }
 
+// robot reports whether nobody can log in there but the gateway, by client credentials.
+func (s *state) robot(key message.LoginKey) bool {
+	entry := s.entry(key.Entry)
+	return entry != nil && entry.Auth.Robot(key.Lane)
+}
+
 // loginAt is what is known of a login.
 func (s *state) loginAt(key message.LoginKey) *login {
 	l := s.logins[key]
@@ -61,12 +67,16 @@ func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel
 			out = append(out, kernel.Tell(sl.ref, message.LoggedOut{Reason: m.Reason}))
 		}
 	}
-	return out
+	return s.announceLocked(out)
 }
 
 // useLogin has a connection that wants a login use the one that there is. One that the server has refused is not tried again: each time it
-// is renewed it gets one chance.
+// is renewed it gets one chance. An attempt that is under way may take it along, or comes back for it: it is the first with that login.
 func (*state) useLogin(sl *slot, l *login, out []kernel.Effect) []kernel.Effect {
+	switch sl.phase {
+	case message.Connecting, message.Handshaking, message.Syncing:
+		sl.failing = false
+	}
 	if sl.phase != message.NeedsLogin || l.phase != message.LoginPresent || sl.renewal >= l.renewals {
 		return out
 	}
@@ -157,6 +167,9 @@ func (s *state) idleAfter(of *message.Tenant) time.Duration {
 func (s *state) loginHint() string {
 	for _, sl := range s.slots {
 		if key, uses := s.loginOf(sl); uses && sl.main && sl.phase == message.NeedsLogin {
+			if s.robot(key) {
+				return "the gateway logs in by itself: mend clientId and clientSecret in the configuration, under auth"
+			}
 			return "log in: goblin-actor login " + key.Entry
 		}
 	}
@@ -181,25 +194,60 @@ func (p *pool) loginActor(self kernel.Self, entry config.Server, key message.Log
 	return l
 }
 
-// lockedBy is what clients are told of the login without which nobody knows what the server has; nil = that is known, or something else is missing.
-func (s *state) lockedBy() *catalog.Login {
+// lock is what a login has to do with it that nobody knows what the server has.
+type lock uint8
+
+const (
+	lockNone      lock = iota // nothing: it is known, or something else is missing
+	lockWants                 // somebody has to log in
+	lockUnlocking             // somebody has, and the first attempt since is under way
+)
+
+// lockedBy finds the lock, and what clients are told of it; nil = there is none.
+func (s *state) lockedBy() (l lock, told *catalog.Login) {
 	if s.info != nil {
-		return nil
+		return lockNone, nil
 	}
 	for _, sl := range s.slots {
-		if key, uses := s.loginOf(sl); uses && sl.main && !sl.leaving && sl.phase == message.NeedsLogin {
-			where := s.loginURL
-			return &catalog.Login{Command: "goblin-actor login " + key.Entry, URL: func() string { return where(key) }}
+		key, uses := s.loginOf(sl)
+		if !uses || !sl.main || sl.leaving {
+			continue
+		}
+		switch {
+		case sl.tries() && s.logins[key] != nil && s.logins[key].phase == message.LoginPresent:
+			l = lockUnlocking
+		case sl.phase == message.NeedsLogin && l == lockNone:
+			l = lockWants
+		default:
+			continue
+		}
+		where := s.loginURL
+		told = &catalog.Login{Command: "goblin-actor login " + key.Entry, URL: func() string { return where(key) }, Done: l == lockUnlocking}
+		if s.robot(key) {
+			told.Command, told.URL = "", func() string { return "" }
 		}
 	}
-	return nil
+	return l, told
 }
 
-// announceLocked announces that a login is what is missing, or no longer.
+// tries reports whether a connection is in its first attempt since its login has come.
+func (sl *slot) tries() bool {
+	switch sl.phase {
+	case message.NeedsLogin, message.Connecting, message.Handshaking, message.Syncing:
+		return !sl.failing
+	}
+	return false
+}
+
+// announceLocked announces that a login is what is missing, or has come, or that it is something else.
 func (s *state) announceLocked(out []kernel.Effect) []kernel.Effect {
-	if locked := s.lockedBy() != nil; locked != s.locked {
-		s.locked = locked
-		return s.announce(out)
+	was := s.lock
+	if l, _ := s.lockedBy(); l == was {
+		return out
+	}
+	out = s.announce(out)
+	if was == lockUnlocking {
+		out = s.unlocked(out)
 	}
 	return out
 }

@@ -2,9 +2,11 @@ package pool
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
@@ -199,5 +201,99 @@ func TestAnswerToNoLogin(t *testing.T) {
 	answer.Login = theLogin
 	if acts, _ := w.effects(answer); len(acts) != 1 {
 		t.Errorf("got %v, want that the login is told", acts)
+	}
+}
+
+// A server that nobody knew says what it has soon after somebody has logged in: until then who asks for something waits, and is not sent to log in again.
+func TestLoginHasJustCome(t *testing.T) {
+	w := behindLogin(t)
+	told := func(msg any) (*catalog.Login, bool, int) {
+		_, all := w.effects(msg)
+		answered := 0
+		for _, m := range all {
+			if _, is := m.(message.Refreshed); is {
+				answered++
+			}
+		}
+		rules, announced := has[message.ServerRules](all)
+		return rules.Server.Login, announced, answered
+	}
+	change := func(p message.Phase) message.BackendChanged {
+		return message.BackendChanged{Backend: w.backends[0], Phase: p, Info: &message.ServerInfo{}}
+	}
+	if login, _, _ := told(change(message.NeedsLogin)); login == nil || login.Done {
+		t.Fatalf("before: %v", login)
+	}
+	if _, _, answered := told(message.Refresh{Seq: 1}); answered != 1 {
+		t.Error("somebody waits although nobody logs in")
+	}
+	if login, _, _ := told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}); login == nil || !login.Done {
+		t.Fatalf("after the login: %v", login)
+	}
+	for _, p := range []message.Phase{message.Connecting, message.Handshaking, message.Syncing} {
+		if _, announced, answered := told(change(p)); announced || answered != 0 {
+			t.Errorf("%s: announced %v, answered %d", p, announced, answered)
+		}
+		if _, _, answered := told(message.Refresh{Seq: 2}); answered != 0 {
+			t.Errorf("%s: who asks is answered at once", p)
+		}
+	}
+	if login, announced, answered := told(change(message.NeedsLogin)); !announced || login == nil || login.Done || answered != 3 {
+		t.Errorf("refused: announced %v, %v; answered %d", announced, login, answered)
+	}
+	w.step(change(message.Handshaking)) // another attempt, in the middle of which there is a login
+	if login, _, _ := told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}); login == nil || !login.Done {
+		t.Errorf("in an attempt: %v", login)
+	}
+	w.step(change(message.Syncing))
+	w.step(message.Refresh{Seq: 3})
+	if login, announced, answered := told(change(message.Ready)); !announced || login != nil || answered != 0 {
+		t.Errorf("ready: announced %v, %v; answered %d", announced, login, answered)
+	}
+	if _, _, answered := told(message.Confirmed{Key: w.s.confirms}); answered != 1 {
+		t.Errorf("clients see it: answered %d", answered)
+	}
+}
+
+// Where the gateway logs in by itself no client is sent to a login, and no user asked for one.
+func TestNobodyIsAskedForTheGatewaysOwnLogin(t *testing.T) {
+	w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/"}, Isolation: "shared", Auth: config.ServerAuth{Type: "client", As: "shared"}, Queue: queue}, 1)
+	_, told := w.effects(message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin, Reason: "invalid_client"})
+	if rules, _ := has[message.ServerRules](told); rules.Server.Login == nil || rules.Server.Login.Command != "" || rules.Server.Login.URL() != "" {
+		t.Errorf("clients are told %+v", rules.Server.Login)
+	}
+	if hint := w.s.loginHint(); strings.Contains(hint, "goblin-actor login") {
+		t.Errorf("the hint is %q", hint)
+	}
+	w.step(ask(1))
+	if f := w.failed[1]; f == nil || f.Name != protocol.ServerUnavailable || f.LoginURL != "" || !strings.Contains(f.Message, "invalid_client") || !strings.Contains(f.Message, catalog.RobotLogsIn) {
+		t.Errorf("the call is answered with %v", f)
+	}
+}
+
+// A login is one at a server, asked for in a way. A new configuration of either has its actor begin anew, before any connection uses it: its
+// token is for nobody else. What has nothing to do with it leaves it alone.
+func TestLoginsOfAnotherServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*config.Server)
+		ends   bool
+	}{
+		"another address":      {func(s *config.Server) { s.URLs = []string{"http://127.0.0.1:2/"} }, true},
+		"another secret":       {func(s *config.Server) { s.Auth.ClientSecret = "new" }, true},
+		"none any more":        {func(s *config.Server) { s.Auth.Type = "none" }, true},
+		"other headers":        {func(s *config.Server) { s.Headers = map[string]string{"X": "1"} }, false},
+		"one more of the same": {func(s *config.Server) { s.URLs = append(slices.Clone(s.URLs), "http://127.0.0.1:3/") }, false},
+	} {
+		w := behindLogin(t)
+		w.phase(0, message.Ready)
+		w.step(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent})
+		next := w.s.server
+		c.change(&next)
+		acts, _ := w.effects(message.Reconfigure{Server: next, Transport: true})
+		end := slices.Index(acts, any(endLogin{theLogin}))
+		begin := slices.IndexFunc(acts, func(act any) bool { _, is := act.(spawn); return is })
+		if (end >= 0) != c.ends || c.ends && begin >= 0 && begin < end || (w.s.logins[theLogin] == nil) != c.ends {
+			t.Errorf("%s: the login ends at %d, a connection begins at %d", name, end, begin)
+		}
 	}
 }

@@ -14,7 +14,7 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	if id := CatalogIdentity(m.Server); id != s.remembered.identity {
 		out = s.becomesAnother(id, m.Known, out)
 	}
-	out = s.settingsChanged(s.announce(out))
+	out = s.settingsChanged(s.announce(s.renewLogins(&before, out)))
 	switch {
 	case m.Transport && s.isLazy() && s.asleep() && s.learned():
 		return out

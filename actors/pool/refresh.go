@@ -12,6 +12,7 @@ const maxRefreshes = 256
 // refreshes are the clients that want what is not listed, and wait for the list to be fetched and then to be seen by everybody.
 type refreshes struct {
 	fetching   [protocol.ItemKinds][]message.Refresh
+	unlocking  []message.Refresh            // of a server that nobody knows yet, and where somebody has just logged in
 	confirming map[uint64][]message.Refresh // by the number of the question to the registry
 }
 
@@ -25,6 +26,10 @@ func (s *state) fetch(m message.Fetch, out []kernel.Effect) []kernel.Effect {
 
 // refresh has a list looked at again for a client that waits.
 func (s *state) refresh(m message.Refresh, out []kernel.Effect) []kernel.Effect {
+	if s.lock == lockUnlocking && len(s.refreshes.unlocking) < maxRefreshes {
+		s.refreshes.unlocking = append(s.refreshes.unlocking, m)
+		return out
+	}
 	l := s.leader()
 	if l == nil || l.phase != message.Ready || len(s.refreshes.fetching[m.Kind]) >= maxRefreshes {
 		return append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
@@ -54,6 +59,15 @@ func (s *state) refreshed(key uint64, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
 	}
 	delete(s.refreshes.confirming, key)
+	return out
+}
+
+// unlocked tells those who waited for what a login would show: clients see it now, or it has shown nothing.
+func (s *state) unlocked(out []kernel.Effect) []kernel.Effect {
+	for _, m := range s.refreshes.unlocking {
+		out = append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
+	}
+	s.refreshes.unlocking = nil
 	return out
 }
 

@@ -66,7 +66,7 @@ type state struct {
 	logins       map[message.LoginKey]*login
 	revoking     map[message.LoginKey]bool // those that end for good
 	loginWaits   map[message.CallRef]*waitsForLogin
-	locked       bool                          // clients have been told that it shows nothing before a login
+	lock         lock                          // what clients have been told of it
 	loginURL     func(message.LoginKey) string // where one logs in, now; "" = nowhere
 	level        protocol.Level                // log level wanted by clients; LevelNone = nobody has said
 

@@ -190,7 +190,7 @@ func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 	if s.cached {
 		server.State = catalog.Cached
 	}
-	server.Login = s.lockedBy()
+	s.lock, server.Login = s.lockedBy()
 	if s.info != nil {
 		server.Instructions, server.Capabilities, server.Protocol = s.info.Instructions, s.info.Capabilities, s.info.Version
 	}
@@ -284,7 +284,7 @@ func (s *state) confirmed(m message.Confirmed, out []kernel.Effect) []kernel.Eff
 			continue
 		}
 		sl.offered = true
-		out = s.lead(s.relieve(sl, out))
+		out = s.unlocked(s.lead(s.relieve(sl, out)))
 		return append(out, kernel.Log(slog.LevelInfo, "server is ready", s.whose(sl, "protocol", sl.info.Version, "incarnation", sl.incarnation)...))
 	}
 	return out

@@ -106,7 +106,7 @@ func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
 		if sl.leaving || !w.replicaIs(sl) {
 			continue
 		}
-		if sl.phase == message.NeedsLogin && sl.main {
+		if key, _ := s.loginOf(sl); sl.phase == message.NeedsLogin && sl.main && !s.robot(key) {
 			f.Name = protocol.NeedsLogin
 		}
 		if d := sl.nextAttempt.Sub(now); (sl.phase == message.Waiting || sl.phase == message.NeedsLogin) && (f.RetryAfter == 0 || d < f.RetryAfter) {

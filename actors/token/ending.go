@@ -2,6 +2,7 @@ package token
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -89,7 +90,9 @@ func (s *state) revoked(m revoked, out []kernel.Effect) []kernel.Effect {
 	}
 	delete(s.revoking, m.number)
 	e.left--
-	e.err = cmp.Or(e.err, m.err)
+	if m.err != nil {
+		e.err = cmp.Or(e.err, fmt.Errorf("the login is forgotten here, but not there: %w", m.err))
+	}
 	return s.settle(e, out)
 }
 

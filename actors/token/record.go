@@ -38,6 +38,9 @@ func decode(raw message.Token, server string, c grant.Config) (record, bool) {
 	if r.Token.Access != "" && (r.Site == nil || c.ClientID != "" && c.ClientID != r.Client.ID || c.Issuer != "" && !grant.SameIssuer(c.Issuer, r.Site.Issuer)) {
 		return record{}, false
 	}
+	if c.Secret != "" && r.Client.Secret != "" && r.Client.ID == c.ClientID { // the operator's word is newer
+		r.Client.Secret = c.Secret
+	}
 	return r, true
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"goblin-actor/actors/store"
 	"goblin-actor/internal/audit"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 )
 
@@ -33,6 +35,9 @@ func (v *auditVerifier) run(ctx context.Context, named []string, out io.Writer) 
 	if err := v.readKey(); err != nil {
 		return err
 	}
+	if len(v.files) == 0 && !v.printKey {
+		return v.absent()
+	}
 	if v.printKey {
 		return v.showKey(out)
 	}
@@ -53,11 +58,17 @@ func (v *auditVerifier) find(named []string) error {
 	if v.path, err = auditPath(append(named, "")[0], v.config); err != nil {
 		return err
 	}
-	if v.files = audit.Files(v.path); len(v.files) == 0 {
-		_, err := os.Lstat(v.path)
-		return noAudit(v.path, err)
-	}
+	v.files = audit.Files(v.path)
 	return nil
+}
+
+// absent is the error of a log of which there is no file: a tail cut off at the first line, if somebody knows that there were lines.
+func (v *auditVerifier) absent() error {
+	if m := v.trust.Mark; m != nil {
+		return &exitError{exitFailed, fmt.Errorf("%s is gone, and the gateway remembers line n=%d", secret.Argument(v.path), m.N), "nothing of what was written is left here: look for a copy of it"}
+	}
+	_, err := os.Lstat(v.path)
+	return noAudit(v.path, err)
 }
 
 // remember asks the state file, and the gateway that runs, what they know of the log.
@@ -108,11 +119,11 @@ func (v *auditVerifier) readKey() error {
 	}
 	text, err := os.ReadFile(v.keyFile)
 	if err != nil {
-		return fmt.Errorf("read public key: %w", err)
+		return errors.New("read public key: " + secret.Text(err.Error()))
 	}
 	key, err := audit.ParseKey(string(text))
 	if err != nil {
-		return fmt.Errorf("read public key %s: %w", v.keyFile, err)
+		return fmt.Errorf("read public key %s: %w", secret.Argument(v.keyFile), err)
 	}
 	v.trust.Key, v.from = key, v.keyFile
 	return nil
@@ -121,6 +132,9 @@ func (v *auditVerifier) readKey() error {
 // showKey prints the key that is known, or else the one that the log names.
 func (v *auditVerifier) showKey(out io.Writer) error {
 	key := v.trust.Key
+	if key == nil && len(v.files) == 0 {
+		return v.absent()
+	}
 	if key == nil {
 		var err error
 		if key, err = keyNamedBy(v.files[len(v.files)-1]); err != nil {

@@ -96,6 +96,7 @@ var addresses = []rule{
 	on(`html page|http status (?:404|405)|is no event stream|offers no http`, "there is no MCP endpoint at that URL", "{endpoint}"),
 	on(`http status 403`, "the server knows who is calling and refuses, or does not like the Host or Origin", "look at the token in headers, and at the server's list of allowed hosts"),
 	on(`nobody is logged in`, "the server wants a login, and doctor uses none of the gateway's", `goblin-actor login {name}; when that is done, "goblin-actor status" says whether it serves`),
+	on(`by client credentials: .*invalid_client`, "the authorization server does not know the gateway by clientId and clientSecret", "mend them in the configuration, under auth"),
 	on(`http status 401|wants a login`, "the server wants to know who is calling", `goblin-actor login {name}, or a token in headers: {Authorization: "Bearer ${TOKEN}"}`),
 	on(`http status 3\d\d|redirect to another origin`, "it sends us to another address, often that of a login", "write the address it leads to (curl -I tells it), or put a token into headers"),
 	on(`http status 5`, "the server, or a proxy before it, is in trouble", "look at its own log; the gateway goes on trying"),

@@ -139,7 +139,7 @@ func checkEdgeFiles(cfg *config.Config) error {
 	}
 	if cfg.TLS.On() {
 		if _, err := tls.LoadX509KeyPair(cfg.Beside(cfg.TLS.Cert), cfg.Beside(cfg.TLS.Key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return &exitError{exitConfig, fmt.Errorf("tls: %w", err), tlsHint}
+			return &exitError{exitConfig, ofTLS(err), tlsHint}
 		}
 	}
 	return nil
@@ -168,6 +168,14 @@ func unseenMetrics(cfg *config.Config) *config.Finding {
 	return f
 }
 
+// ofTLS says that an error is of the certificate or its key, as some do by themselves.
+func ofTLS(err error) error {
+	if strings.HasPrefix(err.Error(), "tls: ") {
+		return err
+	}
+	return fmt.Errorf("tls: %w", err)
+}
+
 // loadPair reads the certificate and its key; a pair that does not fit changes nothing.
 func (e *edge) loadPair(cfg *config.Config) error {
 	if !e.secure || !cfg.TLS.On() {
@@ -176,10 +184,7 @@ func (e *edge) loadPair(cfg *config.Config) error {
 	key := cfg.Beside(cfg.TLS.Key)
 	pair, err := tls.LoadX509KeyPair(cfg.Beside(cfg.TLS.Cert), key)
 	if err != nil {
-		if strings.HasPrefix(err.Error(), "tls: ") {
-			return err
-		}
-		return fmt.Errorf("tls: %w", err)
+		return ofTLS(err)
 	}
 	if leaf := pair.Leaf; leaf != nil && time.Now().After(leaf.NotAfter) {
 		e.log.Warn("the certificate has expired; clients will not believe it", "cert", cfg.TLS.Cert, "until", leaf.NotAfter)

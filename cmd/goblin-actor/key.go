@@ -83,7 +83,7 @@ Authorization: Bearer KEY; goblin-actor itself takes it from --key-file or $GOBL
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k.Name, k.Created = args[0], time.Now().UTC().Truncate(time.Second)
 			if !auth.IsName(k.Name) || auth.LooksLikeKey(k.Name) {
-				return usageError("use letters, digits, and . _ - in between", "no key can be called %q", shownWord(args[0]))
+				return usageError("use up to 64 letters, digits, and . _ - in between", "no key can be called %q", shownWord(args[0]))
 			}
 			var err error
 			if expires != "" {
@@ -169,7 +169,7 @@ func checkKey(k auth.Key, cfg *config.Config) error {
 		for _, name := range c.asked {
 			switch {
 			case !auth.IsName(name):
-				return usageError("use letters, digits, and . _ - in between", "no %s can be called %q", c.what, shownWord(name))
+				return usageError("use up to 64 letters, digits, and . _ - in between", "no %s can be called %q", c.what, shownWord(name))
 			case !c.skip && !slices.Contains(c.known, name):
 				hint := "they are named under " + c.where + " of the configuration"
 				if near := config.Nearest(name, c.known); near != "" {

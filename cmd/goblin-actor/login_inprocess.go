@@ -48,7 +48,7 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 	if cfg == nil || !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server }) {
 		return nil, nil, &exitError{exitFailed, login.ErrNoServer, "servers are named under mcpServers"}
 	}
-	if err := notBeside(ctx, cfg.Path, server); err != nil {
+	if err := notBeside(ctx, cfg.Path); err != nil {
 		return nil, nil, err
 	}
 	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s config.Server) bool { return s.Name != server })
@@ -72,7 +72,7 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 }
 
 // notBeside refuses to log in beside a gateway that runs with the file: it would not hear of the login.
-func notBeside(ctx context.Context, path, server string) error {
+func notBeside(ctx context.Context, path string) error {
 	live, err := liveSockets(os.Getenv)
 	if err != nil {
 		return nil // then there is none
@@ -83,7 +83,7 @@ func notBeside(ctx context.Context, path, server string) error {
 		cancel()
 		if err == nil && s.Config != "" && s.Config == absolute(path) {
 			return &exitError{exitFailed, errors.New("a gateway runs with that file"),
-				fmt.Sprintf("log in there: goblin-actor login %s --connect %s", clean(server), portOf(socket))}
+				fmt.Sprintf("logins are that gateway's: give --connect %s in place of --config", portOf(socket))}
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ type known struct {
 	report config.Report
 	policy *policy.Policy
 	keys   []auth.Key
-	items  []policy.Item // without the gateway's own
+	items  []policy.Item
 }
 
 // load reads the policy and what there is.
@@ -126,9 +126,7 @@ func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*
 func (k *known) take(items *status.Items) {
 	for kind, list := range [][]status.Item{protocol.Tools: items.Tools, protocol.Prompts: items.Prompts, protocol.Resources: items.Resources, protocol.Templates: items.Templates} {
 		for _, i := range list {
-			if !i.Internal {
-				k.items = append(k.items, policy.Item{Kind: protocol.ItemKind(kind), Server: i.Server, Public: i.Public, Own: i.Original, Other: i.Other, ReadOnly: i.ReadOnly})
-			}
+			k.items = append(k.items, policy.Item{Kind: protocol.ItemKind(kind), Server: i.Server, Internal: i.Internal, Public: i.Public, Own: i.Original, Other: i.Other, ReadOnly: i.ReadOnly})
 		}
 	}
 }

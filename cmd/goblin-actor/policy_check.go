@@ -59,7 +59,7 @@ type checkedRole struct {
 	Role      string   `json:"role"`
 	Keys      []string `json:"keys"`
 	Local     bool     `json:"local"`
-	Tools     int      `json:"tools"` // that it permits, wherever it counts
+	Tools     int      `json:"tools"` // that it permits, wherever it counts, without the gateway's own
 	Prompts   int      `json:"prompts"`
 	Resources int      `json:"resources"`
 	Templates int      `json:"templates"`
@@ -77,7 +77,7 @@ func (k *known) check() policyCheck {
 		keys, local := k.holders(name)
 		r.Keys, r.Local = append(r.Keys, keys...), local
 		for i := range k.items {
-			if it := k.items[i]; k.permits(name, role.Projects, &it) {
+			if it := k.items[i]; !it.Internal && k.permits(name, role.Projects, &it) {
 				*[]*int{protocol.Tools: &r.Tools, protocol.Prompts: &r.Prompts, protocol.Resources: &r.Resources, protocol.Templates: &r.Templates}[it.Kind]++
 			}
 		}

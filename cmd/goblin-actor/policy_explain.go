@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/filter"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
@@ -160,6 +161,9 @@ func (k *known) explain(who *identity.Principal, project, name string) (*explain
 			e.Roles = append(e.Roles, roleVerdict{v.Role, v.Permitted, k.where(v.Role, v.Rule)})
 		}
 		break
+	}
+	if !e.Permitted && e.Reason == "" && slices.ContainsFunc(meant.uris, filter.Odd) {
+		e.Reason = "its server may take it for another URI (for its dots, or an encoded slash or backslash): no role with rules for resources permits it"
 	}
 	if who.Rights == policy.Nobody {
 		e.Reason = who.ID + " has no role"

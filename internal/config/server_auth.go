@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"reflect"
 	"strings"
 )
 
@@ -20,6 +21,16 @@ func (s *Server) LaneOf(principal string) string {
 		return ""
 	}
 	return principal
+}
+
+// SameLogin tells whether a login at one of them is one at the other, too: it is the same server, asked for in the same way.
+func (s *Server) SameLogin(next *Server) bool {
+	return s.LogsIn() && next.LogsIn() && s.URLs[0] == next.URLs[0] && reflect.DeepEqual(s.Auth, next.Auth)
+}
+
+// Robot tells whether nobody logs in for a lane ("" = everybody's): the gateway does, by client credentials.
+func (a *ServerAuth) Robot(lane string) bool {
+	return a.Type == "client" || lane == "" && a.As == "principal" && a.CatalogAs == "client"
 }
 
 // sendsAuthorization tells whether the file says itself who the gateway is there, or has clients say it.

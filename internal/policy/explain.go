@@ -39,6 +39,8 @@ func (p *Policy) ExplainURI(rights, project, server, template string, uris []str
 			return rule, true
 		case r.resources.Denies(uris):
 			return Rule{"resources.deny", matching(f.Deny, uris...)}, false
+		case len(f.Allow) == 0: // a URI that may mean another one
+			return Rule{"resources", -1}, false
 		}
 		return Rule{"resources.allow", -1}, false
 	})

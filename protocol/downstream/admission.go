@@ -169,7 +169,22 @@ func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader
 	return c.asked
 }
 
-// mayContinue is false, and the request answered, for who shows no credential where one is wanted. All else is for handle to find.
+// headRead hears of each head from fasthttp, which next reads the first 8 KiB of the body: as much as it can hold without a handler. For who
+// shows no credential where one is wanted it is to ask before that, as if he had: expect refuses him. That ends the connection, so it is not
+// done to proxies: others need theirs, and what comes through one mostly comes whole.
+func (s *Server) headRead(h *fasthttp.RequestHeader) (standard fasthttp.RequestConfig) {
+	a := s.options.Admission
+	if a == nil || h.ContentLength() <= 0 || len(h.Peek("Authorization")) > 0 || a.Unasked() != nil || string(h.Method()) == http.MethodOptions {
+		return standard
+	}
+	var known knownHeader
+	if path, _, _ := bytes.Cut(h.RequestURI(), []byte("?")); known.scan(h.RawHeaders()) != refusedNothing || !known.proxied && !isOpen(path) {
+		h.Set("Expect", "100-continue")
+	}
+	return standard
+}
+
+// mayContinue is false, and the request answered, for who shows no credential where one is wanted. What he shows is for handle to judge.
 func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
 	a := s.options.Admission
 	if a == nil || !a.Asks() {
@@ -178,8 +193,18 @@ func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
 	var h knownHeader
 	c := ctx.Conn().(*serverConn)
 	path, query, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte("?"))
-	if h.scan(ctx.Request.Header.RawHeaders()) != refusedNothing || h.authorization != nil || h.host == nil || isOpen(path) || s.welcome(ctx, c, &h) != refusedNothing {
+	why := h.scan(ctx.Request.Header.RawHeaders())
+	switch {
+	case why == refusedNothing && (h.authorization != nil || isOpen(path)):
 		return true
+	case why == refusedNothing && h.host == nil:
+		why = refusedMalformed
+	case why == refusedNothing:
+		why = s.welcome(ctx, c, &h)
+	}
+	if why != refusedNothing {
+		s.refuse(ctx, c, why)
+		return false
 	}
 	admitted := s.admit(ctx, c, &h, path, query)
 	c.giveLease() // handle asks again, and takes its own

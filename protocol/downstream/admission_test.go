@@ -151,12 +151,21 @@ func TestAdmissionOfEveryRoute(t *testing.T) {
 func TestRefusedBeforeTheBody(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
 	c := dial(t, address)
-	c.send(postHead + "Content-Length: 60000000\r\n\r\n" + strings.Repeat("x", 9000))
+	c.send(postHead + "Content-Length: 90000000000\r\n\r\n" + strings.Repeat("x", 9000))
 	r, body := c.body()
 	if r.StatusCode != 401 || !strings.Contains(body, "-31011") || !strings.Contains(body, `"id":null`) {
 		t.Errorf("%d %s", r.StatusCode, body)
 	}
 	c.closed()
+	c = dial(t, address) // however small it is
+	if r, body := c.send(postHead + "Content-Length: 56\r\n\r\n").body(); r.StatusCode != 401 || !r.Close || !strings.Contains(body, "-31011") {
+		t.Errorf("of a small one nothing has come: %d %s", r.StatusCode, body)
+	}
+	c.closed()
+	c = dial(t, address)
+	if r, _ := c.send("POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: 56\r\n\r\n").body(); r.StatusCode != 403 {
+		t.Errorf("of a foreign host: %d", r.StatusCode)
+	}
 	c = dial(t, address) // and it is not asked for
 	if r, body := c.send(postHead + "Content-Length: 5000\r\nExpect: 100-continue\r\n\r\n").body(); r.StatusCode != 401 || r.Header.Get("WWW-Authenticate") == "" || !strings.Contains(body, "-31011") {
 		t.Errorf("before the body: %d %s", r.StatusCode, body)
@@ -165,9 +174,11 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	if r := c.send(postHead + "Authorization: Bearer a\r\nContent-Length: 56\r\nExpect: 100-continue\r\n\r\n").response(); r.StatusCode != 100 {
 		t.Errorf("who is known: %d", r.StatusCode)
 	}
-	c = dial(t, address) // a small one is here already: the connection goes on
-	if r, _ := c.send(postText(ping)).body(); r.StatusCode != 401 {
-		t.Errorf("%d", r.StatusCode)
+	c = dial(t, address) // without a body the connection goes on, and so does a proxy's when it is here
+	for _, request := range []string{postHead + "Content-Length: 0\r\n\r\n", postText(ping, "X-Forwarded-For: 192.0.2.1")} {
+		if r, _ := c.send(request).body(); r.StatusCode != 401 || r.Close {
+			t.Errorf("%d", r.StatusCode)
+		}
 	}
 	if _, body := c.send(postText(ping, "Authorization: Bearer a")).body(); body != result("a") {
 		t.Error(body)
@@ -187,7 +198,7 @@ func TestAttack24TwoUsersOnOneConnection(t *testing.T) {
 				t.Fatalf("turn %d: %s hears %s", i, name, body)
 			}
 		}
-		if r, body := c.send(postText(ping)).body(); r.StatusCode != 401 {
+		if r, body := c.send(postText(ping, "Via: 1.1 x")).body(); r.StatusCode != 401 {
 			t.Fatalf("turn %d: nobody hears %s", i, body)
 		}
 	}

@@ -266,12 +266,13 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 
 // expect answers Expect: 100-continue: a body that is too large, or a stranger's, is refused before it is sent.
 func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
+	if !s.mayContinue(ctx) {
+		ctx.Conn().(*serverConn).linger.Store(true) // he may be sending it all the same
+		return ctx.Response.StatusCode()
+	}
 	if ctx.Request.Header.ContentLength() > s.maxMessage {
 		s.counters.refused[refusedSize].Add(1)
 		return http.StatusRequestEntityTooLarge
-	}
-	if !s.mayContinue(ctx) {
-		return ctx.Response.StatusCode()
 	}
 	return http.StatusContinue
 }

@@ -90,6 +90,7 @@ func newServer(handler Handler, o Options, log *slog.Logger, limits limits) *Ser
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ExpectHandler:                s.expect,
+		HeaderReceived:               s.headRead,
 		ErrorHandler:                 s.unreadable,
 		Logger:                       serverLogger{log},
 		ConnState:                    connState,
