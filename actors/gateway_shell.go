@@ -56,6 +56,7 @@ type (
 	startListener struct {
 		open   message.OpenListen
 		owner  owner
+		subs   int // what it is subscribed to
 		number uint64
 		expect int // servers to wait for
 	}
@@ -92,6 +93,7 @@ type (
 	sessionStarted struct {
 		ref   kernel.Reference
 		owner owner
+		subs  int // what it is subscribed to
 	}
 	deskStarted struct{ ref kernel.Reference }
 )
@@ -124,7 +126,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect, Version: g.Version,
 			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
 		})
-		self.Next(sessionStarted{ref, a.owner})
+		self.Next(sessionStarted{ref, a.owner, a.subs})
 	case refuseListen:
 		message.RefuseModern(a.open.Exchange, a.why)
 	case stopChild:
@@ -179,7 +181,7 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		o.Transport = "sse"
 	}
 	ref := session.Spawn(self, o)
-	self.Next(sessionStarted{ref, a.owner})
+	self.Next(sessionStarted{ref, a.owner, 0})
 	if a.stdio != nil {
 		a.stdio <- ref
 		return

@@ -69,7 +69,7 @@ type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
 	return &state{config: config.Gather(cfg), written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{},
-		audit: settingsOf(cfg), owners: owners{map[kernel.Reference]owner{}, map[owner]int{}}}
+		audit: settingsOf(cfg), owners: newOwners()}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -91,10 +91,14 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		}
 		s.opening++
 		who := owner{name: "stdio"}
-		s.owners.opening(who)
+		s.owners.opening(who, 0)
 		return append(out, kernel.Act(startSession{first: message.OpenSession{Admitted: m.Admitted}, stdio: m.Reply, owner: who, limits: s.config.Limits, expect: s.awaited()}))
 	case sessionStarted:
 		return s.started(m, out)
+	case message.AskSubscriptions:
+		return s.askSubscriptions(m, out)
+	case message.SubscriptionsOver:
+		s.subscriptionsOver(m)
 	case message.Stays:
 		return s.stays(m, out)
 	case message.IdleSince:

@@ -172,11 +172,8 @@ func (s *state) mustWait(uris []string) bool {
 
 // begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
 func (s *state) begin(out []kernel.Effect) []kernel.Effect {
-	var filter struct {
-		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
-		ResourceSubscriptions, TaskIDs                             []string
-	}
-	if json.Unmarshal(s.x.Params.Notifications.Of(s.x.Frame.Raw), &filter) != nil || len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > edge.MaxSubscriptions {
+	filter, ok := edge.WishesOf(s.x)
+	if !ok {
 		return s.refuse(protocol.BadParams("params.notifications: want an object of booleans and lists of at most 10000 URIs"), out)
 	}
 	if len(filter.TaskIDs) > 0 && !edge.Declares(s.x.Params.MetaCapabilities.Of(s.x.Frame.Raw), message.ExtensionTasks) {
