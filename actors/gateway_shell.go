@@ -17,7 +17,6 @@ import (
 	"goblin-actor/actors/session"
 	"goblin-actor/actors/store"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
@@ -116,7 +115,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
-			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets, Epoch: g.entrance.Load().Epoch,
+			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets,
 		})
 		self.Next(poolStarted{a.server.Name, ref})
 	case startDesks:
@@ -133,6 +132,10 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
+	case findInherited:
+		if who := g.logins.inherited(a.newest); len(who) > 0 {
+			self.Next(message.EndLogins{Who: who, Kept: g.logins.of(who)})
+		}
 	case findLogins:
 		self.Next(message.EndLogins{Who: a.who, Kept: g.logins.of(a.who)})
 	case rememberToken:
@@ -144,7 +147,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case admitTo:
 		g.admitTo(a.projects)
 	case admitLocal:
-		g.Principals(map[string]*identity.Principal{identity.LocalID: g.admitLocal(a.policy)})
+		g.tellPrincipals(localUnder(a.policy))
 	}
 }
 

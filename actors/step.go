@@ -42,7 +42,9 @@ type state struct {
 	sessions kernel.Crowd                // listen streams too
 	owners   owners                      // whose they are, and those that are being spawned
 	asked    map[kernel.Reference]bool   // sessions that were asked to leave
-	changed  message.Principals          // what has become of principals
+	changed  message.Principals          // who there is
+	serves   bool                        // the servers have been started
+	ending   map[string]bool             // who has become nobody before that: EndLogins.Who
 	desks    []kernel.Reference
 	streams  uint64                              // listen streams ever opened
 	opening  int                                 // sessions being spawned
@@ -228,6 +230,13 @@ func (s *state) begun(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Act(startDesks{s.config.Limits, s.awaited(), s.loaded.Key}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 	for _, server := range s.config.Servers {
 		out = s.startServer(server, out)
+	}
+	if s.serves = true; s.changed.Newest != nil {
+		out = s.endInherited(out)
+	}
+	if s.ending != nil {
+		out = append(out, kernel.Act(findLogins{s.ending}))
+		s.ending = nil
 	}
 	early := s.early
 	s.early = nil

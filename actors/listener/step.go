@@ -66,7 +66,7 @@ type ackDue struct{}
 func newState(o Options, self kernel.Reference) *state {
 	return &state{x: o.Exchange, who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, sealer: o.Sealer, self: self, registry: o.Registry, info: edge.ServerInfo(o.Version),
 		client:         edge.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
-		caller:         message.Caller{Principal: o.Admitted.Principal(), ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
+		caller:         message.Caller{Principal: o.Admitted.Principal(), Epoch: o.Admitted.Epoch, ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
 		awaitedServers: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, subscribedAt: map[string]edge.PoolLife{}, pending: map[uint64]edge.Resource{},
 		doubted: map[edge.Resource]bool{}}
 }

@@ -23,7 +23,7 @@ type LoginRefused struct {
 	Scope  bool // there is a login, which does not reach as far
 }
 
-// LoginKey names a login: one of an entry of mcpServers, by name, for a lane ("" = everybody's, else a principal's id).
+// LoginKey names a login: one of an entry of mcpServers, by name, for a lane ("" = everybody's, else a principal's holder).
 type LoginKey struct{ Entry, Lane string }
 
 // LoginPhase is where a login stands.
@@ -80,7 +80,7 @@ func (m WantLogin) Refuse(err error) {
 
 // EndLogins says who is nobody any more: the logins of its own end, here and at the authorization servers.
 type EndLogins struct {
-	Who  map[string]bool // ids of principals; nobody writes to it
+	Who  map[string]bool // holders of principals; nobody writes to it
 	Kept []LoginKey      // logins of theirs that are remembered, also without an actor; nobody writes to it
 }
 

@@ -59,7 +59,7 @@ func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Eff
 	}
 	key := message.LoginKey{Entry: entry.Name}
 	if !m.Catalog {
-		key.Lane = entry.LaneOf(principal.ID)
+		key.Lane = entry.LaneOf(who.HolderOf(principal))
 	}
 	if key.Lane == "" && !principal.Operates() {
 		return append(out, kernel.Act(refuseLogin{m, message.ErrLoginNotYours}))
@@ -72,7 +72,7 @@ func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Eff
 	to := toLogin{login: key, entry: *entry, named: m.Named}
 	if m.Begin != nil {
 		begin := *m.Begin
-		begin.Who = principal.ID
+		begin.Who = who.HolderOf(principal)
 		to.msg = begin
 	} else {
 		to.msg = *m.End

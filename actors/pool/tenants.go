@@ -217,11 +217,10 @@ func (s *state) clientGone(m message.ClientGone, out []kernel.Effect) []kernel.E
 // principals ends the connections of those who are nobody any more: their calls have been cancelled, and what their credentials opened closes.
 func (s *state) principals(m message.Principals, out []kernel.Effect) []kernel.Effect {
 	for _, sl := range s.slots {
-		if sl.tenant != nil && m.Revoked(sl.tenant.Who, s.epoch) && !sl.leaving {
+		if sl.tenant != nil && m.Revoked(sl.tenant.Who, sl.tenant.Epoch) && !sl.leaving {
 			out = s.dismiss(sl, out)
 		}
 	}
-	s.epoch = m.Epoch
 	return out
 }
 
