@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"errors"
 
 	"goblin-actor/actors/kernel"
@@ -25,6 +26,11 @@ type LoginRefused struct {
 
 // LoginKey names a login: one of an entry of mcpServers, by name, for a lane ("" = everybody's, else a principal's holder).
 type LoginKey struct{ Entry, Lane string }
+
+// Compare orders logins, for what is done to many of them at once.
+func (k LoginKey) Compare(other LoginKey) int {
+	return cmp.Or(cmp.Compare(k.Entry, other.Entry), cmp.Compare(k.Lane, other.Lane))
+}
 
 // LoginPhase is where a login stands.
 type LoginPhase string

@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -19,9 +18,7 @@ func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b message.LoginKey) int {
-		return cmp.Or(cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.Lane, b.Lane))
-	})
+	slices.SortFunc(keys, message.LoginKey.Compare)
 	for _, key := range slices.Compact(keys) {
 		entry := s.entry(key.Entry)
 		if entry == nil || !entry.LogsIn() || s.fault != "" || s.revoking[key] {
