@@ -13,7 +13,9 @@ import (
 // hope is a resources/subscribe that waits for the gateway's word.
 type hope struct {
 	x     *downstream.Exchange
+	of    edge.Resource
 	count int
+	over  bool // its client has unsubscribed since
 }
 
 // lacks is how many the session has to ask for before it may subscribe to a resource; 0 = it may.
@@ -38,11 +40,19 @@ func (s *state) leaves(r edge.Resource) {
 	}
 }
 
-// hope asks the gateway for so many.
-func (s *state) hope(x *downstream.Exchange, count int, out []kernel.Effect) []kernel.Effect {
+// hope asks the gateway for what is lacking.
+func (s *state) hope(x *downstream.Exchange, r edge.Resource, out []kernel.Effect) []kernel.Effect {
 	s.seq++
-	put(&s.hopes, s.seq, hope{x, count})
-	return append(out, kernel.Tell(s.owner, message.AskSubscriptions{Session: s.self, Seq: s.seq, Count: count}))
+	h := &hope{x: x, of: r, count: s.lacks(r)}
+	put(&s.hopes, s.seq, h)
+	return append(out, kernel.Tell(s.owner, message.AskSubscriptions{Session: s.self, Seq: s.seq, Count: h.count}))
+}
+
+// hopeless ends what waits to subscribe to a resource: the client has unsubscribed since.
+func (s *state) hopeless(r edge.Resource) {
+	for _, h := range s.hopes {
+		h.over = h.over || h.of == r
+	}
 }
 
 // maySubscribe goes on with a subscribe that has waited for the gateway's word, as if it had come only now.
@@ -56,6 +66,9 @@ func (s *state) maySubscribe(m message.MaySubscribe, out []kernel.Effect) []kern
 		return s.fault(h.x, m.Fault, out)
 	}
 	s.room += h.count
+	if h.over {
+		return s.giveBack(s.result(h.x, []byte("{}"), out))
+	}
 	return s.giveBack(s.subscribe(h.x, out))
 }
 

@@ -76,7 +76,7 @@ type state struct {
 	owns         edge.Owns                // on whose connections
 	updatesKept  int                      // updates that wait for a stream
 	subscribing  map[uint64]subscribing   // by seq
-	hopes        map[uint64]hope          // subscribes that wait for the gateway's word, by seq
+	hopes        map[uint64]*hope         // subscribes that wait for the gateway's word, by seq
 	room         int                      // subscriptions that the gateway has granted and that are not used
 	subscribedAt map[string]edge.PoolLife // by server: who knows of the subscriptions there
 	tasks        map[string]*task         // by public id

@@ -38,7 +38,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
 	sub, known := s.subs[r]
 	if !known && s.lacks(r) > 0 {
-		return s.hope(x, s.lacks(r), out)
+		return s.hope(x, r, out)
 	}
 	own := s.ownOf(found.Server, x)
 	switch {
@@ -65,6 +65,7 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 		return out
 	}
 	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
+	s.hopeless(r)
 	if sub := s.subs[r]; sub != nil {
 		s.forgetSubscription(r)
 		out = s.giveBack(append(out, s.unsubscribes(r, sub)))
