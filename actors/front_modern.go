@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/desk"
+	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -35,7 +36,11 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 			message.RefuseFault(x, 406, &protocol.Fault{Name: protocol.InvalidRequest, Message: "subscriptions/listen is answered with a stream: Accept must admit text/event-stream"})
 			return
 		}
-		g.self.Tell(message.OpenListen{Exchange: x, Admitted: admitted})
+		m := message.OpenListen{Exchange: x, Admitted: admitted}
+		if m.Principal() != "" {
+			m.Subscriptions = edge.CountOfStream(x)
+		}
+		g.self.Tell(m)
 		return
 	}
 	visit := message.Visit{Exchange: x, Admitted: admitted}

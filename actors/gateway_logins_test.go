@@ -143,7 +143,7 @@ func (byToken) Admit(r *downstream.Request) downstream.Admitted {
 	if !named {
 		return downstream.Admitted{}
 	}
-	return downstream.Admitted{Who: &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey}}
+	return downstream.Admitted{Who: person(name)}
 }
 
 var sharedLogin = message.LoginKey{Entry: "one"}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,8 +39,36 @@ func (g *guarded) serve(state string, change func(*Options), set ...func(*config
 	}, set...)
 }
 
+// person is who has the key of that name; behind a # may stand which of them, as keys are made anew.
 func person(name string) *identity.Principal {
-	return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey}
+	name, which, anew := strings.Cut(name, "#")
+	who := &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey}
+	if n, err := strconv.ParseUint(which, 10, 64); err == nil && anew {
+		who.Holder = identity.Held(who.ID, n)
+	}
+	return who
+}
+
+// known are principals by id.
+func known(names ...string) map[string]*identity.Principal {
+	all := map[string]*identity.Principal{}
+	for _, name := range names {
+		all[person(name).ID] = person(name)
+	}
+	return all
+}
+
+// forgets waits until a token counts no more at the authorization server.
+func (g *guarded) forgets(token string) {
+	g.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, _, valid := g.issuer.Valid(token); !valid {
+			return
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatal("the authorization server has not heard that somebody is nobody any more")
+		}
+	}
 }
 
 // logIn logs somebody in, and returns the token that is used from then on.
@@ -67,6 +96,7 @@ func TestAttack19RevokedKeysLogin(t *testing.T) {
 	for _, inUse := range []bool{true, false} {
 		g, state := newGuarded(t, newTeller(t).serve), filepath.Join(t.TempDir(), "state")
 		w := g.serve(state, nil)
+		w.gateway.KnownPrincipals(known("alice", "bob"))
 		g.logIn(w, identity.Local, true)
 		w.state("ready")
 		tokens := map[string]string{}
@@ -88,22 +118,56 @@ func TestAttack19RevokedKeysLogin(t *testing.T) {
 		}
 		if !inUse {
 			restart()
+			w.gateway.KnownPrincipals(known("alice", "bob"))
 		}
 		w.gateway.Principals(map[string]*identity.Principal{"key:alice": nil, "key:bob": person("bob")})
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-			if _, _, valid := g.issuer.Valid(tokens["alice"]); !valid {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("the authorization server has not heard that alice is nobody any more")
-			}
-		}
+		g.forgets(tokens["alice"])
 		restart() // who has a key of that name now finds nothing
 		if got := w.modernWho("Authorization", "Bearer alice"); !strings.Contains(got, "-31008") {
 			t.Errorf("in use %t: somebody uses alice's login: %s", inUse, got)
 		}
 		if got := w.modernWho("Authorization", "Bearer bob"); !strings.Contains(got, "who=") || g.last() != tokens["bob"] {
 			t.Errorf("in use %t: bob's login is gone: %s", inUse, got)
+		}
+	}
+}
+
+// S5.1.4: Attack 19: a key is revoked while no gateway runs, and one of the same name is given to somebody else. He gets nothing of what the first one has left
+// in the state file: it ends, also at the authorization server. Who has the same key as before keeps his, and so does who has one that is unknown here:
+// that may be another gateway's.
+func TestAttack19KeyMadeAnewWhileNothingRuns(t *testing.T) {
+	for _, told := range []bool{true, false} { // of who there is
+		g, state := newGuarded(t, newTeller(t).serve), filepath.Join(t.TempDir(), "state")
+		w := g.serve(state, nil)
+		g.logIn(w, identity.Local, true)
+		w.state("ready")
+		tokens := map[string]string{}
+		for _, name := range []string{"alice#1", "bob#1", "carol#1"} {
+			g.logIn(w, person(name), false)
+			if got := w.modernWho("Authorization", "Bearer "+name); !strings.Contains(got, "who=") {
+				t.Fatal(got)
+			}
+			tokens[name] = g.last()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := w.gateway.Stop(ctx, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		w = g.serve(state, nil)
+		w.state("ready")
+		if told {
+			w.gateway.KnownPrincipals(known("alice#2", "bob#1"))
+			g.forgets(tokens["alice#1"])
+		}
+		if got := w.modernWho("Authorization", "Bearer alice#2"); !strings.Contains(got, "-31008") {
+			t.Errorf("told %t: somebody uses alice's login: %s", told, got)
+		}
+		if got := w.modernWho("Authorization", "Bearer bob#1"); !strings.Contains(got, "who=") || g.last() != tokens["bob#1"] {
+			t.Errorf("told %t: bob's login is gone: %s", told, got)
+		}
+		if _, _, valid := g.issuer.Valid(tokens["carol#1"]); !valid {
+			t.Errorf("told %t: carol's login has ended", told)
 		}
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"goblin-actor/actors/session"
 	"goblin-actor/actors/store"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
@@ -56,6 +55,7 @@ type (
 	startListener struct {
 		open   message.OpenListen
 		owner  owner
+		subs   int // what it is subscribed to
 		number uint64
 		expect int // servers to wait for
 	}
@@ -92,6 +92,7 @@ type (
 	sessionStarted struct {
 		ref   kernel.Reference
 		owner owner
+		subs  int // what it is subscribed to
 	}
 	deskStarted struct{ ref kernel.Reference }
 )
@@ -114,7 +115,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
 			Budget: g.budget, Links: g.links,
 			Metrics: g.metrics.Server(a.server.Name), Log: g.Log.With("server", a.server.Name), Seed: seed(), Open: g.Open,
-			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets, Epoch: g.entrance.Load().Epoch,
+			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets,
 		})
 		self.Next(poolStarted{a.server.Name, ref})
 	case startDesks:
@@ -124,13 +125,17 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect, Version: g.Version,
 			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
 		})
-		self.Next(sessionStarted{ref, a.owner})
+		self.Next(sessionStarted{ref, a.owner, a.subs})
 	case refuseListen:
 		message.RefuseModern(a.open.Exchange, a.why)
 	case stopChild:
 		self.StopChild(a.child)
 	case closeDone:
 		close(a.done)
+	case findInherited:
+		if who := g.logins.inherited(a.newest); len(who) > 0 {
+			self.Next(message.EndLogins{Who: who, Kept: g.logins.of(who)})
+		}
 	case findLogins:
 		self.Next(message.EndLogins{Who: a.who, Kept: g.logins.of(a.who)})
 	case rememberToken:
@@ -142,7 +147,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case admitTo:
 		g.admitTo(a.projects)
 	case admitLocal:
-		g.Principals(map[string]*identity.Principal{identity.LocalID: g.admitLocal(a.policy)})
+		g.tellPrincipals(localUnder(a.policy))
 	}
 }
 
@@ -179,7 +184,7 @@ func (g *gateway) startSession(self kernel.Self, a startSession) {
 		o.Transport = "sse"
 	}
 	ref := session.Spawn(self, o)
-	self.Next(sessionStarted{ref, a.owner})
+	self.Next(sessionStarted{ref, a.owner, 0})
 	if a.stdio != nil {
 		a.stdio <- ref
 		return

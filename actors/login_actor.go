@@ -15,6 +15,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/egress"
 	"goblin-actor/internal/grant"
+	"goblin-actor/internal/identity"
 	"goblin-actor/internal/secret"
 )
 
@@ -67,6 +68,23 @@ func (l *logins) of(who map[string]bool) []message.LoginKey {
 	}
 	slices.SortFunc(keys, func(a, b message.LoginKey) int { return strings.Compare(loginName(a), loginName(b)) })
 	return keys
+}
+
+// inherited are those whose logins are remembered, and who had the name of somebody who is there: they had another credential.
+func (l *logins) inherited(there map[string]*identity.Principal) map[string]bool {
+	names := make(map[string]bool, len(there))
+	for _, who := range there {
+		names[who.ID] = true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := map[string]bool{}
+	for name := range l.known {
+		if _, lane, _ := strings.Cut(name, " "); there[lane] == nil && names[identity.IDIn(lane)] {
+			old[lane] = true
+		}
+	}
+	return old
 }
 
 // loginName is the key of a login in the store. Entries have no spaces in their names.

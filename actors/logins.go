@@ -35,7 +35,7 @@ func (g *Gateway) BeginLogin(ctx context.Context, w login.Wish) (login.Begun, er
 func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 	reply := make(chan message.LoginFinished, 1)
 	g.self.Tell(message.AnswerLogin{Login: message.LoginKey(a.Login), Finish: message.FinishLogin{
-		Who: identity.IDOf(a.Who), State: a.State, Code: a.Code, Issuer: a.Issuer, Error: a.Error, Description: a.Detail, Reply: reply,
+		Who: identity.HolderOf(a.Who), State: a.State, Code: a.Code, Issuer: a.Issuer, Error: a.Error, Description: a.Detail, Reply: reply,
 	}})
 	record := func(err error) { g.recordLogin(audit.EventLogin, a.Who, a.Login.Entry, err) }
 	select {
@@ -108,8 +108,11 @@ func (s *state) ofLogins(entry string, m kernel.Abandoner, out []kernel.Effect) 
 }
 
 // isThere reports whether a server is one that there is for whoever asks: it is nobody's to log in at what his roles keep from him, nor to learn
-// that it is there.
+// that it is there. There is none for who was revoked since he has asked.
 func (s *state) isThere(server string, who *identity.Principal) bool {
+	if _, known := s.changed.Of(who); !known {
+		return false
+	}
 	who = identity.Of(who)
 	return who.Operates() || s.policy.Covers(who.Rights, server)
 }
@@ -122,21 +125,17 @@ func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) [
 	return append(out, kernel.Tell(ref, m))
 }
 
-// nobodyAnyMore are those of changed principals who are nobody.
-func nobodyAnyMore(changed map[string]*identity.Principal) map[string]bool {
-	gone := map[string]bool{}
-	for id, newest := range changed {
-		if newest == nil && id != "" {
-			gone[id] = true
-		}
-	}
-	return gone
-}
-
 // endLogins finds the logins of who is nobody any more, and has their pools end them. Where no server runs that could, they are
 // forgotten only: nobody says any more to whom they could be sent.
 func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
-	if m.Kept == nil {
+	switch {
+	case !s.serves: // what is remembered may not be known yet
+		if s.ending == nil {
+			s.ending = map[string]bool{}
+		}
+		maps.Copy(s.ending, m.Who)
+		return out
+	case m.Kept == nil:
 		return append(out, kernel.Act(findLogins{m.Who}))
 	}
 	for _, key := range m.Kept {
@@ -169,8 +168,20 @@ func (s *state) logsIn(key message.LoginKey) bool {
 	return false
 }
 
-// findLogins looks up which logins of theirs are remembered.
-type findLogins struct{ who map[string]bool }
+// endInherited ends the logins in the state file of whoever had the name of somebody who is there before: the key was made anew while no gateway
+// ran. Those of names that nobody has here may be another gateway's.
+func (s *state) endInherited(out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.Act(findInherited{s.changed.Newest}))
+}
+
+type (
+	// findLogins looks up which logins of theirs are remembered.
+	findLogins struct{ who map[string]bool }
+	// findInherited looks up whose logins are remembered that those who are there have not left.
+	findInherited struct {
+		newest map[string]*identity.Principal
+	}
+)
 
 // abandonLogin answers whoever wants the login of a server that is not there.
 type abandonLogin struct{ msg kernel.Abandoner }

@@ -24,23 +24,32 @@ func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
-// goneWith notes who is nobody any more with the changes of that number. A later change may give the id to somebody else before an actor hears of
-// this one.
-func goneWith(before map[string]uint64, changed map[string]*identity.Principal, epoch uint64) map[string]uint64 {
-	gone := make(map[string]uint64, len(before)+len(changed))
-	maps.Copy(gone, before)
-	for id, who := range changed {
-		if who == nil {
-			gone[id] = epoch
+// renewed is who there is after a change: by id the newest value of some, nil = it is nobody any more. Of an id there is one holder. It also
+// returns the holders that are nobody any more.
+func renewed(before, changed map[string]*identity.Principal) (newest map[string]*identity.Principal, gone map[string]bool) {
+	newest, gone = make(map[string]*identity.Principal, len(before)+len(changed)), map[string]bool{}
+	for holder, who := range before {
+		if now, is := changed[who.ID]; !is {
+			newest[holder] = who
+		} else if now == nil || !identity.Same(now, who) {
+			gone[holder] = true
 		}
 	}
-	return gone
+	for _, who := range changed {
+		if who != nil {
+			newest[identity.HolderOf(who)] = who
+		}
+	}
+	return newest, gone
 }
 
 // principals tells everybody who holds something for principals what has become of them. Clients that wait for room are settled when they get
 // it.
 func (s *state) principals(m message.Principals, out []kernel.Effect) []kernel.Effect {
-	s.changed = m
+	first := s.changed.Newest == nil
+	if s.changed = m; first && s.serves {
+		out = s.endInherited(out)
+	}
 	for _, ref := range s.sessions.All() {
 		out = append(out, kernel.Tell(ref, m))
 	}
@@ -70,13 +79,17 @@ func (g *Gateway) admitTo(projects []string) {
 	g.change(func(e *edge.Entrance) { e.Projects = known })
 }
 
-// admitLocal takes the policy, gives whoever is not asked who he is what it says of him, and returns that.
-func (g *Gateway) admitLocal(p *policy.Policy) *identity.Principal {
+// admitLocal takes the policy, and gives whoever is not asked who he is what it says of him.
+func (g *Gateway) admitLocal(p *policy.Policy) {
+	g.change(localUnder(p))
+}
+
+// localUnder is that change.
+func localUnder(p *policy.Policy) func(*edge.Entrance) {
 	rights := p.Rights(nil, "", true)
 	who := *identity.Local
 	who.Rights, who.Admin = rights, p.Admin(rights, true)
-	g.change(func(e *edge.Entrance) { e.Policy, e.Local = p, &who })
-	return &who
+	return func(e *edge.Entrance) { e.Policy, e.Local = p, &who }
 }
 
 // change replaces what admit knows by what f makes of a copy, and returns it.
@@ -90,7 +103,12 @@ func (g *Gateway) change(f func(*edge.Entrance)) *edge.Entrance {
 	}
 }
 
-// Principals says what has become of principals: by id the newest value of each that has come, or has changed; nil = it is nobody any more. It
+// KnownPrincipals is Principals of those who were there before the gateway was. It has to be called before anybody comes who is asked who he is: from
+// then on everybody is nobody who is not among them, and has not come by NewPrincipals. Logins end that an earlier credential of the same id has left
+// in the state file.
+func (g *Gateway) KnownPrincipals(all map[string]*identity.Principal) { g.principals(all) }
+
+// Principals says what has become of principals: by id the newest value of each that has changed; nil = it is nobody any more. It
 // counts for every request from now on. Sessions and streams of who is nobody any more end, its calls are cancelled and answered, and the
 // connections and logins of its own end; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
 func (g *Gateway) Principals(changed map[string]*identity.Principal) {
@@ -98,25 +116,29 @@ func (g *Gateway) Principals(changed map[string]*identity.Principal) {
 	g.principals(changed)
 }
 
-// NewPrincipals is Principals of those who have just come.
+// NewPrincipals is Principals of those who have just come. They are told of before they are let in.
 func (g *Gateway) NewPrincipals(come map[string]*identity.Principal) {
 	g.recordPrincipals("new", come)
 	g.principals(come)
 }
 
-// principals lets changes count, and tells the actor. Of two changes at once the one that counts first is told first: a message holds all changes, and
-// must not take the place of one that holds more.
+// principals lets changes count, and tells the actor.
 func (g *Gateway) principals(changed map[string]*identity.Principal) {
+	var gone map[string]bool
+	g.tellPrincipals(func(e *edge.Entrance) { e.Newest, gone = renewed(e.Newest, changed) })
+	if len(gone) > 0 {
+		g.self.Tell(message.EndLogins{Who: gone})
+	}
+}
+
+// tellPrincipals lets a change count, and tells the actor. Of two changes at once the one that counts first is told first: a message holds all
+// that there is, and must not take the place of a newer one.
+func (g *Gateway) tellPrincipals(change func(*edge.Entrance)) {
 	g.telling.Lock()
 	defer g.telling.Unlock()
 	e := g.change(func(e *edge.Entrance) {
-		newest := make(map[string]*identity.Principal, len(e.Newest)+len(changed))
-		maps.Copy(newest, e.Newest)
-		maps.Copy(newest, changed)
-		e.Newest, e.Gone, e.Epoch = newest, goneWith(e.Gone, changed, e.Epoch+1), e.Epoch+1
+		change(e)
+		e.Epoch++
 	})
-	g.self.Tell(message.Principals{Newest: e.Newest, Gone: e.Gone, Epoch: e.Epoch})
-	if gone := nobodyAnyMore(changed); len(gone) > 0 {
-		g.self.Tell(message.EndLogins{Who: gone})
-	}
+	g.self.Tell(message.Principals{Newest: e.Newest, Local: e.Local, Epoch: e.Epoch})
 }

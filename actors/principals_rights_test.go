@@ -25,6 +25,16 @@ func twoServers() map[string]*actortest.Server {
 
 const listFrame = `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`
 
+// known says who there is.
+func (w *web) known(names ...string) {
+	all := map[string]*identity.Principal{}
+	for _, name := range names {
+		who := w.people.called(name)
+		all[who.ID] = who
+	}
+	w.gateway.KnownPrincipals(all)
+}
+
 // changed lets everybody know what somebody is from now on.
 func (w *web) changed(who *identity.Principal) {
 	w.gateway.Principals(map[string]*identity.Principal{who.ID: who})
@@ -264,6 +274,7 @@ func TestASessionLosesItsProject(t *testing.T) {
 func TestARevokedPrincipalEnds(t *testing.T) {
 	server, say := slowServer(t)
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, withAuth)
+	w.known("alice", "bob")
 	id, others := w.opens("alice", "/mcp"), w.opens("bob", "/mcp")
 	stream, _ := w.listen("/mcp", by("alice", "Mcp-Session-Id", id)...)
 	listening, _ := w.post("/mcp", modern(9, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true}`), by("alice", modernHeaders("subscriptions/listen", "")...)...)
@@ -307,6 +318,7 @@ func TestARevokedPrincipalEnds(t *testing.T) {
 func TestAttack19RotatedKey(t *testing.T) {
 	server, _ := slowServer(t)
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, withAuth)
+	w.known("alice")
 	id := w.opens("alice", "/mcp")
 	stream, _ := w.listen("/mcp", by("alice", "Mcp-Session-Id", id)...)
 	listening, _ := w.post("/mcp", modern(9, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true}`), by("alice", modernHeaders("subscriptions/listen", "")...)...)
@@ -314,7 +326,7 @@ func TestAttack19RotatedKey(t *testing.T) {
 	go func() { stolen <- w.do("POST", "/mcp", slowCall, by("alice", "Mcp-Session-Id", id)...) }()
 	go func() { stolen <- w.modernly("alice", "tools/call", "{}", `,"name":"one_slow"`) }()
 	w.eventually("the calls reach the server", func() bool { return len(server.Got("tools/call")) == 2 })
-	w.gateway.Principals(map[string]*identity.Principal{"key:alice": w.people.is("alice", func(who *identity.Principal) { who.Credential = 2 })})
+	w.gateway.Principals(map[string]*identity.Principal{"key:alice": w.people.is("alice", func(who *identity.Principal) { who.Holder = identity.Held(who.ID, 2) })})
 	for range 2 {
 		select {
 		case got := <-stolen:

@@ -34,7 +34,7 @@ func key(name string, names ...string) *identity.Principal {
 // What was found out before a principal has changed counts no more when its request has come: its body may have come slowly.
 func TestARequestThatCameSlowly(t *testing.T) {
 	e := edge.Entrance{Projects: map[string]bool{"alpha": true, "beta": true}, Epoch: 3,
-		Newest: map[string]*identity.Principal{"key:alice": key("alice", "beta"), "key:bob": nil}}
+		Newest: map[string]*identity.Principal{"key:alice": key("alice", "beta")}}
 	x := visitor(t)
 	x.Origin.Who = key("alice", "alpha")
 	if a, refusal := e.Admit(&x.Origin, x); refusal != nil || a.View.Projects != "beta" || a.Epoch != 3 {
@@ -45,28 +45,49 @@ func TestARequestThatCameSlowly(t *testing.T) {
 		t.Errorf("who is nobody any more: %+v", refusal)
 	}
 	successor := key("alice", "beta")
-	successor.Credential = 1
-	e.Newest["key:alice"] = successor
+	successor.Holder = identity.Held(successor.ID, 1)
+	e.Newest, _ = renewed(e.Newest, map[string]*identity.Principal{"key:alice": successor})
 	x.Origin.Who = key("alice", "alpha")
 	if a, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 {
 		t.Errorf("whose name another key has now: %+v", a)
 	}
 }
 
-// Who was nobody for a moment is so for whoever has only his id to go by, although somebody else has it when the change is heard of.
-func TestGoneAndComeInOne(t *testing.T) {
-	changes := message.Principals{Newest: map[string]*identity.Principal{"key:alice": key("alice")}, Epoch: 6,
-		Gone: goneWith(map[string]uint64{"key:bob": 2}, map[string]*identity.Principal{"key:alice": nil, "key:carol": key("carol")}, 5)}
-	for id, want := range map[string][2]bool{"key:alice": {true, false}, "key:bob": {false, false}, "key:carol": {false, false}, "": {false, false}} {
-		if got := [2]bool{changes.Revoked(id, 4), changes.Revoked(id, 5)}; got != want {
-			t.Errorf("%q: gone since 4 and since 5: %v, want %v", id, got, want)
+// Nothing is kept of who is nobody any more, however many there were, and none of them is taken for somebody who is there: nor who comes late with
+// what was found out before, nor what holds something of theirs.
+func TestNothingIsKeptOfWhoHasGone(t *testing.T) {
+	e := edge.Entrance{Projects: map[string]bool{}, Newest: map[string]*identity.Principal{"key:alice": key("alice")}}
+	made := func(n uint64) *identity.Principal {
+		who := key("ci")
+		who.Holder = identity.Held(who.ID, n)
+		return who
+	}
+	for n := range uint64(1000) {
+		var gone map[string]bool
+		before := e.Newest
+		e.Newest, gone = renewed(before, map[string]*identity.Principal{"key:ci": made(n), fmt.Sprint("key:", n): key(fmt.Sprint(n))})
+		e.Newest, _ = renewed(e.Newest, map[string]*identity.Principal{fmt.Sprint("key:", n): nil, "key:unknown": nil})
+		if len(e.Newest) != 2 || e.Newest["key:alice"] != before["key:alice"] || n > 0 && (len(gone) != 1 || !gone[made(n-1).Holder]) {
+			t.Fatalf("after %d keys: %v, gone %v", n, e.Newest, gone)
+		}
+	}
+	e.Epoch = 5
+	for _, late := range []*identity.Principal{made(998), made(3), key("3"), key("ci")} {
+		x := visitor(t)
+		x.Origin.Who = late
+		if a, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 {
+			t.Errorf("late: %+v", a)
+		}
+		changes := message.Principals{Newest: e.Newest, Epoch: e.Epoch}
+		if name := message.PrincipalOf(late); !changes.Revoked(name, 4) || changes.Revoked(name, 5) || changes.Revoked("", 4) || changes.Revoked(made(999).Holder, 4) {
+			t.Errorf("%s: what is held for it goes if it is from before, and only that", name)
 		}
 	}
 }
 
 // Who is revoked between the door and the gateway's actor gets no session, and who has lost a project none in it.
 func TestWhatWasAdmittedBeforeTheChange(t *testing.T) {
-	changes := message.Principals{Epoch: 5, Newest: map[string]*identity.Principal{"key:alice": key("alice", "beta"), "key:bob": nil}}
+	changes := message.Principals{Epoch: 5, Newest: map[string]*identity.Principal{"key:alice": key("alice", "beta")}}
 	for _, test := range []struct {
 		name     string
 		admitted message.Admitted
@@ -77,7 +98,7 @@ func TestWhatWasAdmittedBeforeTheChange(t *testing.T) {
 		{"revoked, and made anew since", message.Admitted{Who: key("bob"), Epoch: 5}, "", ""},
 		{"with other projects", message.Admitted{Who: key("alice", "alpha"), Epoch: 4}, "", "beta"},
 		{"of a project that is lost", message.Admitted{Who: key("alice", "alpha"), Epoch: 4, View: message.Narrowed(inAlpha, key("alice", "alpha"))}, protocol.UnknownProject, ""},
-		{"of whom nothing was said", message.Admitted{Who: key("carol"), Epoch: 4}, "", ""},
+		{"of whom nothing was said: nobody comes who is not known", message.Admitted{Who: key("carol"), Epoch: 4}, protocol.Unauthenticated, ""},
 		{"of nobody in particular", message.Admitted{Epoch: 4}, "", ""},
 	} {
 		name := protocol.FaultName("")
@@ -103,7 +124,7 @@ func TestAChangeWhileASessionBegins(t *testing.T) {
 	child := children(t, 1)[0]
 	for _, started := range []any{sessionStarted{ref: child}, deskStarted{child}} {
 		s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
-		s.principals(message.Principals{Epoch: 1, Newest: map[string]*identity.Principal{"key:bob": nil}}, nil)
+		s.principals(message.Principals{Epoch: 1, Newest: map[string]*identity.Principal{}}, nil)
 		out := step(s, time.Time{}, started, nil)
 		if len(out) != 1 || out[0].To != child {
 			t.Fatalf("%T: %+v", started, out)

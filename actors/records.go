@@ -26,10 +26,10 @@ func (g *Gateway) recordLogin(event string, who *identity.Principal, server stri
 	g.audit.Record(failing(audit.Record{Event: event, Who: who.ID, Via: who.Via, Server: server}, err))
 }
 
-// recordUnawaited tells it of a login that ended elsewhere, while nobody waited for it any more.
+// recordUnawaited tells it of a login that ended elsewhere, while nobody waited for it any more. who is a principal's holder.
 func (g *Gateway) recordUnawaited(who, server string, err error) {
-	r := audit.Record{Event: audit.EventLogin, Who: who, Server: server}
-	if kind, _, is := strings.Cut(who, ":"); is {
+	r := audit.Record{Event: audit.EventLogin, Who: identity.IDIn(who), Server: server}
+	if kind, _, is := strings.Cut(r.Who, ":"); is {
 		r.Via = kind
 	}
 	g.audit.Record(failing(r, err))

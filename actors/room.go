@@ -34,6 +34,7 @@ type guest struct {
 	session *message.OpenSession
 	listen  *message.OpenListen
 	owner   owner
+	subs    int // what it is subscribed to from the beginning
 }
 
 func sessionGuest(m message.OpenSession) guest {
@@ -45,7 +46,7 @@ func sessionGuest(m message.OpenSession) guest {
 }
 
 func listenGuest(m message.OpenListen) guest {
-	return guest{listen: &m, owner: ownerOf(&m.Admitted, nil, m.Exchange)}
+	return guest{listen: &m, owner: ownerOf(&m.Admitted, nil, m.Exchange), subs: m.Subscriptions}
 }
 
 func (g *guest) admitted() *message.Admitted {
@@ -61,27 +62,6 @@ func (g *guest) refuse(why *protocol.Fault) kernel.Effect {
 		return kernel.Act(refuseSession{*g.session, why})
 	}
 	return kernel.Act(refuseListen{*g.listen, why})
-}
-
-// owners count sessions, those that are being spawned too.
-type owners struct {
-	of    map[kernel.Reference]owner
-	count map[owner]int
-}
-
-func (o *owners) opening(who owner) { o.count[who]++ }
-
-func (o *owners) left(session kernel.Reference) {
-	if who, known := o.of[session]; known {
-		delete(o.of, session)
-		o.gone(who)
-	}
-}
-
-func (o *owners) gone(who owner) {
-	if o.count[who]--; o.count[who] <= 0 {
-		delete(o.count, who)
-	}
 }
 
 // makeRoom asks as many sessions to leave as clients wait; clients for whom there is none are refused.

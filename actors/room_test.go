@@ -65,8 +65,8 @@ func TestWhoMakesRoomForASession(t *testing.T) {
 		s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
 		for i, session := range test.sessions {
 			s.opening++
-			s.owners.opening(session.of)
-			s.started(sessionStarted{refs[i], session.of}, nil)
+			s.owners.opening(session.of, 0)
+			s.started(sessionStarted{refs[i], session.of, 0}, nil)
 			s.survey = append(s.survey, message.IdleSince{Session: refs[i], At: time.Unix(int64(i), 0), Calls: session.state == calls, Streams: session.state == streams})
 		}
 		leaves, closes := s.candidates().pick(test.client, 10)
@@ -90,8 +90,8 @@ func TestASessionThatStaysMakesNoRoom(t *testing.T) {
 	s.registry = refs[2]
 	for _, ref := range refs[:2] {
 		s.opening++
-		s.owners.opening(owner{name: "a"})
-		s.started(sessionStarted{ref, owner{name: "a"}}, nil)
+		s.owners.opening(owner{name: "a"}, 0)
+		s.started(sessionStarted{ref, owner{name: "a"}, 0}, nil)
 	}
 	asks := func(out []kernel.Effect) (asked []kernel.Reference, surveyed int) {
 		for _, e := range out {
@@ -165,7 +165,7 @@ func TestOwnersAreForgotten(t *testing.T) {
 	for _, ref := range []kernel.Reference{refs[0], {}, refs[1]} {
 		for _, e := range s.open(sessionGuest(message.OpenSession{Exchange: visitor(t)}), nil) {
 			if start, ok := e.Act.(startSession); ok {
-				s.started(sessionStarted{ref, start.owner}, nil)
+				s.started(sessionStarted{ref, start.owner, 0}, nil)
 			}
 		}
 	}

@@ -14,6 +14,9 @@ func (s *state) open(g guest, out []kernel.Effect) []kernel.Effect {
 	if fault := s.changed.Settle(g.admitted()); fault != nil {
 		return append(out, g.refuse(fault))
 	}
+	if fault := s.tooMany(g.owner, g.subs); fault != nil {
+		return append(out, g.refuse(fault))
+	}
 	switch {
 	case s.draining, g.listen != nil && s.registry.IsZero():
 		return append(out, g.refuse(message.NoRoom(kernel.Gone)))
@@ -38,7 +41,7 @@ func (s *state) open(g guest, out []kernel.Effect) []kernel.Effect {
 // begins spawns the actor that serves a client.
 func (s *state) begins(g guest, out []kernel.Effect) []kernel.Effect {
 	s.opening++
-	s.owners.opening(g.owner)
+	s.owners.opening(g.owner, g.subs)
 	if g.session != nil {
 		return append(out, kernel.Act(startSession{first: *g.session, owner: g.owner, limits: s.config.Limits}))
 	}
@@ -47,18 +50,18 @@ func (s *state) begins(g guest, out []kernel.Effect) []kernel.Effect {
 	if g.listen.Exchange.Origin.Stdio { // the first request comes before the servers
 		expect = s.enabled()
 	}
-	return append(out, kernel.Act(startListener{*g.listen, g.owner, s.streams, expect}))
+	return append(out, kernel.Act(startListener{*g.listen, g.owner, g.subs, s.streams, expect}))
 }
 
 // started notes whose a session or a listen stream is. Its principal may have changed while it was spawned.
 func (s *state) started(m sessionStarted, out []kernel.Effect) []kernel.Effect {
 	s.opening--
 	if m.ref.IsZero() {
-		s.owners.gone(m.owner)
+		s.owners.gone(m.owner, m.subs)
 		return out
 	}
 	s.sessions.Add(m.ref)
-	s.owners.of[m.ref] = m.owner
+	s.owners.opened(m.ref, m.owner, m.subs)
 	return s.tellChanged(m.ref, out)
 }
 

@@ -42,7 +42,9 @@ type state struct {
 	sessions kernel.Crowd                // listen streams too
 	owners   owners                      // whose they are, and those that are being spawned
 	asked    map[kernel.Reference]bool   // sessions that were asked to leave
-	changed  message.Principals          // what has become of principals
+	changed  message.Principals          // who there is
+	serves   bool                        // the servers have been started
+	ending   map[string]bool             // who has become nobody before that: EndLogins.Who
 	desks    []kernel.Reference
 	streams  uint64                              // listen streams ever opened
 	opening  int                                 // sessions being spawned
@@ -69,7 +71,7 @@ type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
 	return &state{config: config.Gather(cfg), written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{},
-		audit: settingsOf(cfg), owners: owners{map[kernel.Reference]owner{}, map[owner]int{}}}
+		audit: settingsOf(cfg), owners: newOwners()}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -91,10 +93,14 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		}
 		s.opening++
 		who := owner{name: "stdio"}
-		s.owners.opening(who)
+		s.owners.opening(who, 0)
 		return append(out, kernel.Act(startSession{first: message.OpenSession{Admitted: m.Admitted}, stdio: m.Reply, owner: who, limits: s.config.Limits, expect: s.awaited()}))
 	case sessionStarted:
 		return s.started(m, out)
+	case message.AskSubscriptions:
+		return s.askSubscriptions(m, out)
+	case message.SubscriptionsOver:
+		s.subscriptionsOver(m)
 	case message.Stays:
 		return s.stays(m, out)
 	case message.IdleSince:
@@ -224,6 +230,13 @@ func (s *state) begun(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Act(startDesks{s.config.Limits, s.awaited(), s.loaded.Key}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
 	for _, server := range s.config.Servers {
 		out = s.startServer(server, out)
+	}
+	if s.serves = true; s.changed.Newest != nil {
+		out = s.endInherited(out)
+	}
+	if s.ending != nil {
+		out = append(out, kernel.Act(findLogins{s.ending}))
+		s.ending = nil
 	}
 	early := s.early
 	s.early = nil

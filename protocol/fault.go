@@ -73,6 +73,10 @@ type Fault struct {
 	Required   []byte        // raw JSON object: the capabilities the client lacks
 	Requested  string        // UnsupportedVersion: the version the client asked for
 
+	// Late completes a copy of the fault when it is written, with what is known only then; nil = there is nothing like that. Safe from any
+	// goroutine.
+	Late func(*Fault)
+
 	status int // HTTP status of a modern client's answer; 0 = what the name says
 }
 
@@ -275,6 +279,12 @@ func (f *Fault) HTTPStatus() int {
 
 // AppendTo appends the whole JSON-RPC error response. rawID as in AppendError; era is that of the client.
 func (f *Fault) AppendTo(dst, rawID []byte, era Era) []byte {
+	if f.Late != nil {
+		whole := *f
+		whole.Late = nil
+		f.Late(&whole)
+		f = &whole
+	}
 	return AppendError(dst, rawID, f.Code(era), clip(f.Error()), f.appendData(nil))
 }
 

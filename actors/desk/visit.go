@@ -239,7 +239,7 @@ func (s *state) callerOf(m message.Visit) *message.Caller {
 	x := m.Exchange
 	raw := x.Frame.Raw
 	c := &message.Caller{
-		Principal: m.Principal(), ClientKey: s.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		Principal: m.Principal(), Epoch: m.Epoch, ClientKey: s.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
 	}
 	c.Can = s.can(c.Capabilities)

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,9 +20,8 @@ type Entrance struct {
 	Policy *policy.Policy      // says whether a project is there for whoever asks; nil = it is
 	Local  *identity.Principal // whoever is not asked who he is; nil = identity.Local
 
-	Newest map[string]*identity.Principal // by id: principals that have changed since the start; nil = it is nobody any more
-	Gone   map[string]uint64              // message.Principals.Gone
-	Epoch  uint64                         // counts these changes
+	Newest map[string]*identity.Principal // message.Principals.Newest
+	Epoch  uint64                         // counts changes of who there is, or what they may
 }
 
 // Admit decides what a request of a client may see, of whatever transport and era: a message, a stream or the end of a session. It
@@ -78,11 +76,8 @@ func (e *Entrance) open(project string, who *identity.Principal) bool {
 
 // known is who asks, as it is known now: the request may have come in pieces since it was found out.
 func (e *Entrance) known(who *identity.Principal) (message.Admitted, *message.Refusal) {
-	if identity.IDOf(who) == identity.LocalID {
-		return message.Admitted{Who: cmp.Or(e.Local, who), Epoch: e.Epoch}, nil
-	}
-	changes := message.Principals{Newest: e.Newest}
-	newest, ok := changes.Of(who)
+	there := message.Principals{Newest: e.Newest, Local: e.Local}
+	newest, ok := there.Of(who)
 	if !ok {
 		return message.Admitted{}, &message.Refusal{Status: 401, Fault: message.Revoked}
 	}

@@ -173,6 +173,9 @@ func replySize(act any) (size int, reply bool) {
 // ReplySize is unknown: the era decides how it is written.
 func (Refuse) ReplySize() int { return 0 }
 
+// ReplySize is unknown: the fault says it when it is written.
+func (AnswerFault) ReplySize() int { return 0 }
+
 // ReplySize is nothing.
 func (Accept) ReplySize() int { return 0 }
 

@@ -37,6 +37,11 @@ type (
 		X     *downstream.Exchange
 		Fault *protocol.Fault
 	}
+	// AnswerFault is the final answer to a client with a session where the fault says only when it is written what it says (Fault.Late).
+	AnswerFault struct {
+		X     *downstream.Exchange
+		Fault *protocol.Fault
+	}
 	// Watch has the actor told Departed when the client leaves before its answer.
 	Watch struct {
 		X   *downstream.Exchange
@@ -67,6 +72,8 @@ func Perform(m *status.Metrics, act any) {
 	case Ahead:
 		m.Bytes(status.Clients, status.Out, len(a.Frame))
 		a.X.Notify(protocol.Message{Frame: a.Frame, Newline: a.Newline}, a.Weight, a.Key)
+	case AnswerFault:
+		Perform(m, Answer{X: a.X, Frame: a.Fault.AppendTo(nil, a.X.Frame.IDBytes(), protocol.EraLegacy)})
 	case Accept:
 		a.X.Accept()
 	}

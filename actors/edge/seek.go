@@ -129,17 +129,22 @@ func isStarting(servers []string, fault *protocol.Fault) *protocol.Fault {
 		Message: text + " is not known yet; try again (" + fault.Error() + ")"}
 }
 
-// isLocked is the answer to a request for what a server may have that shows nothing before somebody has logged in.
+// isLocked is the answer to a request for what a server may have that shows nothing before somebody has logged in. Where that is a link says that is
+// made when the answer is written.
 func isLocked(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
-	f := &protocol.Fault{Name: protocol.NeedsLogin, Server: server.Name, Tool: fault.Tool, URI: fault.URI, Retryable: true, LoginURL: server.Login.URL(),
+	login := server.Login
+	f := &protocol.Fault{Name: protocol.NeedsLogin, Server: server.Name, Tool: fault.Tool, URI: fault.URI, Retryable: true,
 		Message: "server " + server.Name + " needs a login, and what it has is not known before"}
-	switch {
-	case f.LoginURL != "":
-		f.Message += "; log in at " + f.LoginURL
-	case server.Login.Command != "":
-		f.Message += "; log in with: " + server.Login.Command
-	default:
+	if login.Command == "" {
 		f.Name, f.Message = protocol.ServerUnavailable, f.Message+"; "+catalog.RobotLogsIn
+		return f
+	}
+	f.Late = func(f *protocol.Fault) {
+		if f.LoginURL = login.URL(); f.LoginURL != "" {
+			f.Message += "; log in at " + f.LoginURL
+		} else {
+			f.Message += "; log in with: " + login.Command
+		}
 	}
 	return f
 }

@@ -1,12 +1,17 @@
 package edge
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 )
 
 // Requests wait for all the lists they asked for, or for their time, once, and no more of them than may be.
@@ -81,6 +86,41 @@ func TestSeekBehindALogin(t *testing.T) {
 		s.Again = true
 		if _, fault, waits = s.Seek(1, view, x, missing, kernel.Reference{}, &seq, nil); done && (waits || fault == nil || fault.Name != protocol.ServerUnavailable || !fault.Retryable) {
 			t.Errorf("when it has waited: %v, %v", waits, fault)
+		}
+	}
+}
+
+// A step asks nobody for a link where one logs in, as one is sealed with the time and by chance: whoever writes the answer does. Each answer has its own.
+func TestALinkIsMadeWhenTheAnswerIsWritten(t *testing.T) {
+	links := 0
+	link := func() string { links++; return fmt.Sprint("https://x.test/", links) }
+	for _, c := range []struct {
+		url  func() string
+		want []string
+	}{
+		{link, []string{`"loginUrl":"https://x.test/1"`, `log in at https://x.test/1"`}}, {link, []string{`"loginUrl":"https://x.test/2"`}},
+		{func() string { return "" }, []string{`log in with: goblin-actor login one"`}},
+	} {
+		source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true, Login: &catalog.Login{Command: "goblin-actor login one", URL: c.url}}}
+		naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10}
+		view, _ := catalog.Build(nil, []catalog.Source{source}, naming).View(catalog.Key{})
+		x := &downstream.Exchange{}
+		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_t"}}`)
+		before := links
+		var s Seekers[int]
+		var seq uint64
+		_, refusal, waits := s.Seek(1, view, x, &protocol.Fault{Name: protocol.ToolNotFound, Tool: "one_t"}, kernel.Reference{}, &seq, nil)
+		if waits || refusal == nil || refusal.Name != protocol.NeedsLogin || links != before {
+			t.Fatalf("refused with %v, waits: %v, %d links were made", refusal, waits, links-before)
+		}
+		got := string(refusal.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy))
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		if refusal.LoginURL != "" {
+			t.Error("the fault itself was written to")
 		}
 	}
 }

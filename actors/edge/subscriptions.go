@@ -2,17 +2,46 @@ package edge
 
 import (
 	"cmp"
+	"encoding/json"
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
+	"goblin-actor/protocol/downstream"
 )
 
-// MaxSubscriptions is how many resources one session may be subscribed to.
+// MaxSubscriptions is how many resources one session or stream may be subscribed to.
 const MaxSubscriptions = 10_000
 
 // reportedSubs bounds what one session adds to a picture of the gateway.
 const reportedSubs = 1000
+
+// countedBytes is what one subscription of a principal stands for: what is longer counts once for each.
+const countedBytes = 512
+
+// CountOf is what a subscription of a session to a resource counts as, of those that its principal may have.
+func CountOf(uri string) int { return 1 + max(0, len(uri)-1)/countedBytes }
+
+// CountOfStream is what a listen stream counts as: so many as it wants to hear of, whether they are there or not, or as many as the bytes of
+// its request make. It keeps that for as long as it lives.
+func CountOfStream(x *downstream.Exchange) int {
+	wishes, _ := WishesOf(x)
+	return max(wishes.count(), len(x.Frame.Raw)/countedBytes)
+}
+
+// Wishes are what a client wants to hear of on a stream. MCP 2026-07-28, basic/utilities/subscriptions.
+type Wishes struct {
+	ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
+	ResourceSubscriptions, TaskIDs                             []string
+}
+
+func (w *Wishes) count() int { return len(w.ResourceSubscriptions) + len(w.TaskIDs) }
+
+// WishesOf reads the wishes of a subscriptions/listen; false if they cannot be read, or are too many.
+func WishesOf(x *downstream.Exchange) (w Wishes, ok bool) {
+	err := json.Unmarshal(x.Params.Notifications.Of(x.Frame.Raw), &w)
+	return w, err == nil && w.count() <= MaxSubscriptions
+}
 
 // Resource names a resource by its server and the server's own URI.
 type Resource struct{ Server, URI string }

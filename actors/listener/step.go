@@ -66,7 +66,7 @@ type ackDue struct{}
 func newState(o Options, self kernel.Reference) *state {
 	return &state{x: o.Exchange, who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, sealer: o.Sealer, self: self, registry: o.Registry, info: edge.ServerInfo(o.Version),
 		client:         edge.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
-		caller:         message.Caller{Principal: o.Admitted.Principal(), ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
+		caller:         message.Caller{Principal: o.Admitted.Principal(), Epoch: o.Admitted.Epoch, ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
 		awaitedServers: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, subscribedAt: map[string]edge.PoolLife{}, pending: map[uint64]edge.Resource{},
 		doubted: map[edge.Resource]bool{}}
 }
@@ -172,11 +172,8 @@ func (s *state) mustWait(uris []string) bool {
 
 // begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
 func (s *state) begin(out []kernel.Effect) []kernel.Effect {
-	var filter struct {
-		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
-		ResourceSubscriptions, TaskIDs                             []string
-	}
-	if json.Unmarshal(s.x.Params.Notifications.Of(s.x.Frame.Raw), &filter) != nil || len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > edge.MaxSubscriptions {
+	filter, ok := edge.WishesOf(s.x)
+	if !ok {
 		return s.refuse(protocol.BadParams("params.notifications: want an object of booleans and lists of at most 10000 URIs"), out)
 	}
 	if len(filter.TaskIDs) > 0 && !edge.Declares(s.x.Params.MetaCapabilities.Of(s.x.Frame.Raw), message.ExtensionTasks) {

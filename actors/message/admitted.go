@@ -15,15 +15,15 @@ type Admitted struct {
 	Epoch uint64              // counts the changes of principals that were known then
 }
 
-// Principal names who asks where that was found out; "" = nobody was asked.
+// Principal is PrincipalOf who asks.
 func (a *Admitted) Principal() string { return PrincipalOf(a.Who) }
 
-// PrincipalOf is the principal's id; "" for one that was never asked who it is.
+// PrincipalOf is to what all is bound that belongs to who asks, its identity.Holder; "" for one that was never asked who it is.
 func PrincipalOf(who *identity.Principal) string {
-	if id := identity.IDOf(who); id != identity.LocalID {
-		return id
+	if identity.IDOf(who) == identity.LocalID {
+		return ""
 	}
-	return ""
+	return identity.HolderOf(who)
 }
 
 // NameOf is what people call a principal; "" for one that was never asked who it is.

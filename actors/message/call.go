@@ -15,6 +15,7 @@ import (
 // Caller is who asks, as far as routing, limits and the server's edge need to know. It is immutable: all requests of a session have the same one.
 type Caller struct {
 	Principal    string         // PrincipalOf who asks; "" = nobody was asked
+	Epoch        uint64         // Admitted.Epoch of it
 	ClientKey    string         // who is counted: session id (legacy); principal, else address, on this machine with the client's name (modern)
 	View         catalog.Key    // what of the catalog it sees
 	Version      string         // the protocol version the client speaks

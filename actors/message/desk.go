@@ -51,6 +51,7 @@ func (w Withdrawal) Lane() uint32 {
 type OpenListen struct {
 	Exchange *downstream.Exchange
 	Admitted
+	Subscriptions int // what it counts as where somebody was asked; see edge.CountOfStream
 }
 
 // Abandon tells the client to come back.

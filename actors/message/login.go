@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"errors"
 
 	"goblin-actor/actors/kernel"
@@ -23,8 +24,13 @@ type LoginRefused struct {
 	Scope  bool // there is a login, which does not reach as far
 }
 
-// LoginKey names a login: one of an entry of mcpServers, by name, for a lane ("" = everybody's, else a principal's id).
+// LoginKey names a login: one of an entry of mcpServers, by name, for a lane ("" = everybody's, else a principal's holder).
 type LoginKey struct{ Entry, Lane string }
+
+// Compare orders logins, for what is done to many of them at once.
+func (k LoginKey) Compare(other LoginKey) int {
+	return cmp.Or(cmp.Compare(k.Entry, other.Entry), cmp.Compare(k.Lane, other.Lane))
+}
 
 // LoginPhase is where a login stands.
 type LoginPhase string
@@ -80,7 +86,7 @@ func (m WantLogin) Refuse(err error) {
 
 // EndLogins says who is nobody any more: the logins of its own end, here and at the authorization servers.
 type EndLogins struct {
-	Who  map[string]bool // ids of principals; nobody writes to it
+	Who  map[string]bool // holders of principals; nobody writes to it
 	Kept []LoginKey      // logins of theirs that are remembered, also without an actor; nobody writes to it
 }
 

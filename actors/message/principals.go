@@ -1,16 +1,18 @@
 package message
 
 import (
+	"cmp"
+
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 )
 
-// Principals tells everybody what has become of principals since the start: those who hold something of one that is nobody any more let go of
-// it, those of one with other rights show it what it may see now. It holds all changes, so that a newer one replaces one that still waits.
+// Principals tells everybody who there is: those who hold something of one that is nobody any more let go of it, those of one with other rights
+// show it what it may see now. It holds all of them, so that a newer one replaces one that still waits, and nothing is kept of who has gone.
 type Principals struct {
-	Newest map[string]*identity.Principal // by id; nil = it is nobody any more. Nobody writes to it
-	Gone   map[string]uint64              // by id: the change by which it was last nobody any more, whoever has the id now. Nobody writes to it
+	Newest map[string]*identity.Principal // by PrincipalOf: all that there are; nil = nobody has said who there is. Nobody writes to it
+	Local  *identity.Principal            // newest value of whoever is not asked who he is; nil = it has not changed
 	Epoch  uint64                         // counts the changes: what was admitted with an older one may not know them
 }
 
@@ -23,10 +25,15 @@ type principalsKey struct{}
 
 // Of is the newest value of a principal; false when it is nobody any more, also where somebody else has its id now: a key's name has a new key.
 func (p *Principals) Of(who *identity.Principal) (*identity.Principal, bool) {
-	if newest, changed := p.Newest[identity.IDOf(who)]; changed {
-		return newest, newest != nil && identity.Same(newest, who)
+	switch holder := PrincipalOf(who); {
+	case holder == "":
+		return cmp.Or(p.Local, who), true
+	case p.Newest == nil:
+		return who, true
+	default:
+		newest := p.Newest[holder]
+		return newest, newest != nil
 	}
-	return who, true
 }
 
 // Settle has what was admitted before the changes see what they let its principal see; the fault is why it may not see anything any more.
@@ -49,8 +56,7 @@ func (p *Principals) Settle(a *Admitted) *protocol.Fault {
 // Revoked is what is told to who is nobody any more. Nobody writes to it.
 var Revoked = &protocol.Fault{Name: protocol.Unauthenticated, Message: "the credential of this client counts no more"}
 
-// Revoked reports whether who had that id, as PrincipalOf gives it, when the change known was the newest is nobody any more.
-func (p *Principals) Revoked(id string, known uint64) bool {
-	newest, changed := p.Newest[id]
-	return id != "" && (changed && newest == nil || p.Gone[id] > known)
+// Revoked reports whether who had that name, as PrincipalOf gives it, is nobody any more. Somebody who came since, with a newer epoch, is unknown here.
+func (p *Principals) Revoked(principal string, epoch uint64) bool {
+	return principal != "" && p.Newest != nil && p.Newest[principal] == nil && epoch < p.Epoch
 }

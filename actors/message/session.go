@@ -148,6 +148,37 @@ type Subscribed struct {
 
 func (Subscribed) Class() kernel.Class { return kernel.Outcome }
 
+// AskSubscriptions asks the gateway whether a session may be subscribed to so many more resources: a principal may have so many over all its
+// sessions and streams. The answer is one MaySubscribe.
+type AskSubscriptions struct {
+	Session kernel.Reference
+	Seq     uint64
+	Count   int
+}
+
+func (AskSubscriptions) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon answers where the gateway is going.
+func (m AskSubscriptions) Abandon(why kernel.Why) {
+	m.Session.Tell(MaySubscribe{Seq: m.Seq, Fault: NoRoom(why)})
+}
+
+// MaySubscribe answers AskSubscriptions: the session holds them from now on, until it says otherwise or ends.
+type MaySubscribe struct {
+	Seq   uint64
+	Fault *protocol.Fault // why it may not, and holds none; nil = it may
+}
+
+func (MaySubscribe) Class() kernel.Class { return kernel.Outcome }
+
+// SubscriptionsOver gives back so many of those that a session holds.
+type SubscriptionsOver struct {
+	Session kernel.Reference
+	Count   int
+}
+
+func (SubscriptionsOver) Class() kernel.Class { return kernel.Outcome }
+
 // Named tells who has asked for that (SubscribeURI.Hint) that the server has mentioned the resource: there is one to wait for. The answer
 // comes when the server has given it.
 type Named struct{ Seq uint64 }

@@ -13,8 +13,9 @@ import (
 type Tenant struct {
 	Key     string            // the same for all who may share connections; of headers a hash
 	Who     string            // the Caller.Principal whose they are, whose credentials they may use; "" = nobody's alone
+	Epoch   uint64            // the Caller.Epoch of a request that wanted them
 	Client  string            // the Caller.ClientKey with whose end the connections end; "" = they are not one client's
-	Lane    string            // whose login at the server they use, a principal's id; "" = everybody's
+	Lane    string            // whose login at the server they use, a principal's holder; "" = everybody's
 	Headers map[string]string // what the server is sent beside its own, by name
 	Level   protocol.Level    // log level that the client wants; LevelNone = it has not said
 

@@ -8,7 +8,7 @@ import (
 
 // BeginLogin asks a token actor to begin a login of a person.
 type BeginLogin struct {
-	Who         string              // the principal's id: only it can finish the login
+	Who         string              // the principal's holder: only it can finish the login
 	RedirectURI string              // where the browser brings the answer; "" with Device
 	Device      bool                // by a code that is entered elsewhere
 	Reply       chan<- LoginStarted // capacity 1

@@ -1,17 +1,16 @@
 package pool
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"slices"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	principals "goblin-actor/internal/identity"
 )
 
-// revokeLogins ends the logins of who is nobody any more: what they are worth, others may have taken with the key that was revoked. Who
-// comes under the same name later finds nothing of them.
+// revokeLogins ends the logins of who is nobody any more: what they are worth, others may have taken with the key that was revoked.
 func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
 	keys := slices.Clone(m.Kept)
 	for key := range s.logins {
@@ -19,9 +18,7 @@ func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b message.LoginKey) int {
-		return cmp.Or(cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.Lane, b.Lane))
-	})
+	slices.SortFunc(keys, message.LoginKey.Compare)
 	for _, key := range slices.Compact(keys) {
 		entry := s.entry(key.Entry)
 		if entry == nil || !entry.LogsIn() || s.fault != "" || s.revoking[key] {
@@ -53,7 +50,7 @@ func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effec
 	delete(s.revoking, m.login)
 	if m.err != nil {
 		out = append(out, kernel.Log(slog.LevelWarn, "a login was given up, but its authorization server did not hear of it",
-			"who", m.login.Lane, "entry", m.login.Entry, "err", m.err))
+			"who", principals.IDIn(m.login.Lane), "entry", m.login.Entry, "err", m.err))
 	}
 	if !over { // somebody of that name logs in there already
 		return out

@@ -2,6 +2,9 @@ package pool
 
 import (
 	"errors"
+	"maps"
+	"slices"
+	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -52,7 +55,7 @@ func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Eff
 	}
 	key := message.LoginKey{Entry: entry.Name}
 	if !m.Catalog {
-		key.Lane = entry.LaneOf(principal.ID)
+		key.Lane = entry.LaneOf(who.HolderOf(principal))
 	}
 	if key.Lane == "" && !principal.Operates() {
 		return append(out, kernel.Act(refuseLogin{m, message.ErrLoginNotYours}))
@@ -60,12 +63,15 @@ func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Eff
 	if len(s.logins) >= maxLogins && s.logins[key] == nil {
 		return append(out, kernel.Act(refuseLogin{m, errTooManyLogins}))
 	}
-	s.loginAt(key)
+	s.loginAt(key).wanted = s.now
+	if key.Lane != "" {
+		out = s.tend(out)
+	}
 	delete(s.revoking, key) // the actor is needed again
 	to := toLogin{login: key, entry: *entry, named: m.Named}
 	if m.Begin != nil {
 		begin := *m.Begin
-		begin.Who = principal.ID
+		begin.Who = who.HolderOf(principal)
 		to.msg = begin
 	} else {
 		to.msg = *m.End
@@ -112,6 +118,35 @@ func (s *state) letGo(key message.LoginKey, out []kernel.Effect) []kernel.Effect
 	}
 	delete(s.logins, key)
 	return append(out, kernel.Act(endLogin{key}))
+}
+
+// loginsDue lets go of the logins of lanes that have no connection and that nobody has asked for in a while, as of who has logged in and never
+// called. It returns when the next one may be due; zero = there is none.
+func (s *state) loginsDue(now time.Time, out []kernel.Effect) (_ []kernel.Effect, next time.Time) {
+	used := map[message.LoginKey]bool{}
+	for _, sl := range s.slots {
+		key, _ := s.loginOf(sl)
+		used[key] = true
+	}
+	for _, w := range s.loginWaits {
+		used[w.login] = true
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(s.logins), message.LoginKey.Compare) {
+		if key.Lane == "" || s.revoking[key] {
+			continue
+		}
+		until := s.logins[key].wanted.Add(loginIdle)
+		if used[key] {
+			until = now.Add(loginIdle)
+		} else if !now.Before(until) {
+			out = s.letGo(key, out)
+			continue
+		}
+		if next.IsZero() || until.Before(next) {
+			next = until
+		}
+	}
+	return out, next
 }
 
 // endLogin stops an actor.

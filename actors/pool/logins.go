@@ -13,8 +13,9 @@ import (
 // login is one login at the server as its pool sees it: of an entry, and of one lane.
 type login struct {
 	phase    message.LoginPhase
-	reason   string // why it is needed
-	renewals uint64 // how often it has become present
+	reason   string    // why it is needed
+	renewals uint64    // how often it has become present
+	wanted   time.Time // when somebody has asked for it last: to begin, to finish or to end it
 }
 
 // loginOf names the login that a connection uses; false = it uses none of ours.
@@ -40,7 +41,7 @@ func (s *state) robot(key message.LoginKey) bool {
 func (s *state) loginAt(key message.LoginKey) *login {
 	l := s.logins[key]
 	if l == nil {
-		l = &login{phase: message.LoginNone}
+		l = &login{phase: message.LoginNone, wanted: s.now}
 		s.logins[key] = l
 	}
 	return l
@@ -53,6 +54,9 @@ func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel
 	l.phase, l.reason = m.Phase, m.Reason
 	if m.Phase == message.LoginPresent {
 		l.renewals++
+	}
+	if m.Login.Lane != "" {
+		out = s.tend(out)
 	}
 	for _, sl := range s.slots {
 		if key, uses := s.loginOf(sl); !uses || key != m.Login || sl.leaving {
@@ -116,6 +120,7 @@ func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.E
 			m.Finish.Refuse(message.ErrNotUnderWay)
 			return out
 		}
+		s.logins[m.Login].wanted = now
 		return append(out, kernel.Act(toLogin{login: m.Login, entry: *entry, msg: m.Finish}))
 	}
 	return out
@@ -152,8 +157,10 @@ func (s *state) mayGrowWithout(w wanted) bool {
 	return false
 }
 
-// laneIdle is how long the connections of a lane stay without use.
-const laneIdle = 10 * time.Minute
+const (
+	laneIdle  = 10 * time.Minute       // how long the connections of a lane stay without use
+	loginIdle = laneIdle + time.Minute // how long its login stays known without any: one that is under way is over by then
+)
 
 // idleAfter is how long a tenant's connection stays without use.
 func (s *state) idleAfter(of *message.Tenant) time.Duration {

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	principals "goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 )
 
@@ -155,6 +156,54 @@ func TestLanesCloseAfterTenMinutes(t *testing.T) {
 		if got := w.s.idleAfter(&c.of); got != c.want {
 			t.Errorf("%v: %v, want %v", c.of.Lane, got, c.want)
 		}
+	}
+}
+
+// Who logs in and never calls is let go like a lane that nobody uses: not while the login is under way, nor while there is a connection for it; and
+// that it is renewed is no use of it.
+func TestLoginsWithoutCallsAreLetGo(t *testing.T) {
+	w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/"}, Isolation: "principal", MaxBackends: 8, Auth: config.ServerAuth{Type: "auto", As: "principal"}, Queue: queue}, 1)
+	w.s.limits.SessionIdle = time.Hour
+	w.phase(0, message.Ready)
+	idle, calls := message.LoginKey{Entry: "fake", Lane: "key:idle"}, message.LoginKey{Entry: "fake", Lane: "key:calls"}
+	var due time.Time // when it looks
+	does := func(msg any) (ended []message.LoginKey) {
+		acts, _ := w.effects(msg)
+		for _, act := range acts {
+			switch a := act.(type) {
+			case kernel.Wake:
+				if a.Msg == any(tenantsDue{}) {
+					due = w.now.Add(a.After)
+				}
+			case endLogin:
+				ended = append(ended, a.login)
+			}
+		}
+		return ended
+	}
+	for _, key := range []message.LoginKey{idle, calls, {Entry: "fake"}} {
+		does(message.WantLogin{Entry: "fake", Who: &principals.Principal{ID: key.Lane, Admin: principals.AdminAct, Rights: "all"}, Catalog: key.Lane == "", Begin: &message.BeginLogin{}})
+		does(message.LoginChanged{Login: key, Phase: message.LoginPresent})
+	}
+	w.own("key:calls", 1, func(r *message.Request) { r.Tenant.Lane, r.Tenant.Isolation = calls.Lane, "principal" })
+	if len(w.s.logins) != 3 || due.IsZero() {
+		t.Fatalf("logins: %v, looked at: %v", w.s.logins, due)
+	}
+	began := w.now
+	for w.now.Before(began.Add(loginIdle)) {
+		if w.s.logins[idle] == nil {
+			t.Fatalf("let go after %v", w.now.Sub(began))
+		}
+		does(message.LoginChanged{Login: idle, Phase: message.LoginPresent})
+		if w.now = due; w.now.Sub(began) > 2*loginIdle {
+			t.Fatal("it is not looked at in time")
+		}
+		if ended := does(tenantsDue{}); w.s.logins[idle] != nil && len(ended) > 0 || w.s.logins[idle] == nil && !slices.Equal(ended, []message.LoginKey{idle}) {
+			t.Fatalf("after %v: let go of %v", w.now.Sub(began), ended)
+		}
+	}
+	if w.s.logins[idle] != nil || w.s.logins[calls] == nil || w.s.logins[message.LoginKey{Entry: "fake"}] == nil {
+		t.Errorf("left: %v", w.s.logins)
 	}
 }
 

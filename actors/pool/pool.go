@@ -34,7 +34,6 @@ type Options struct {
 	Logins   Logins                        // nil = what the server needs to know of us stands in its headers
 	LoginURL func(message.LoginKey) string // where a person logs in; "" or nil = nowhere
 	Secrets  *secret.Redactor              // what people are not to be shown
-	Epoch    uint64                        // of the changes of principals that are known at the start
 }
 
 // Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http, sse).

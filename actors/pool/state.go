@@ -19,7 +19,6 @@ type state struct {
 	store    kernel.Reference
 	self     kernel.Reference
 	life     uint64    // counts its incarnations
-	epoch    uint64    // of the changes of principals that are known
 	now      time.Time // of the step
 	fault    string    // why no backend is ever started; "" = none
 
@@ -126,7 +125,7 @@ type slot struct {
 
 func newState(o Options, self kernel.Reference, life uint64) *state {
 	return &state{
-		life: life, remembered: newRemembered(o), epoch: o.Epoch,
+		life: life, remembered: newRemembered(o),
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
 		leased:  o.Server.Isolation == isolationLeased,
 		running: map[message.CallRef]*run{}, subs: map[subKey]*subscription{}, subscribed: map[string]int{}, queries: map[uint64]query{}, asking: map[string]int{}, turns: map[string][]string{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, logins: map[message.LoginKey]*login{}, revoking: map[message.LoginKey]bool{}, loginWaits: map[message.CallRef]*waitsForLogin{}, loginURL: loginURLOf(o), eras: known(o),

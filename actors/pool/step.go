@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	principals "goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 )
 
@@ -23,7 +24,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			return append(out, s.answer(m, fault))
 		case now.Sub(s.rateTold) >= time.Second:
 			s.rateTold = now
-			out = append(out, kernel.Log(slog.LevelInfo, "policy would refuse a call: too many", "who", m.Request.Caller.Principal, "item", m.Request.Item, "rate", m.Request.Rate.String()))
+			out = append(out, kernel.Log(slog.LevelInfo, "policy would refuse a call: too many", "who", principals.IDIn(m.Request.Caller.Principal), "item", m.Request.Item, "rate", m.Request.Rate.String()))
 		}
 		return s.dispatch(now, queued{Dispatch: m, since: now}, out)
 	case message.Ended:

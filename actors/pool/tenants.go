@@ -21,7 +21,7 @@ type tenant struct {
 	holder   kernel.Reference // its session, if it is one; else zero
 }
 
-// tenantsDue: connections of tenants may have been idle for long enough.
+// tenantsDue: connections of tenants, or logins of lanes, may have been idle for long enough.
 type tenantsDue struct{}
 
 // mentionsTo are the resources that the server has named to whoever makes such a request.
@@ -217,11 +217,10 @@ func (s *state) clientGone(m message.ClientGone, out []kernel.Effect) []kernel.E
 // principals ends the connections of those who are nobody any more: their calls have been cancelled, and what their credentials opened closes.
 func (s *state) principals(m message.Principals, out []kernel.Effect) []kernel.Effect {
 	for _, sl := range s.slots {
-		if sl.tenant != nil && m.Revoked(sl.tenant.Who, s.epoch) && !sl.leaving {
+		if sl.tenant != nil && m.Revoked(sl.tenant.Who, sl.tenant.Epoch) && !sl.leaving {
 			out = s.dismiss(sl, out)
 		}
 	}
-	s.epoch = m.Epoch
 	return out
 }
 
@@ -238,7 +237,7 @@ func (s *state) forgetTenant(of *message.Tenant) {
 	delete(s.tenants, of.KeyOf())
 }
 
-// tend has the connections of tenants looked at when the first may have been idle for long enough.
+// tend has the connections and logins of tenants looked at when the first may have been idle for long enough.
 func (s *state) tend(out []kernel.Effect) []kernel.Effect {
 	if s.tending || s.limits.SessionIdle <= 0 {
 		return out
@@ -247,11 +246,12 @@ func (s *state) tend(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(min(s.limits.SessionIdle, laneIdle), tenantsDue{}))
 }
 
-// tenantsDue ends the connections that nobody has used for limits.sessionIdle: no client without a session says that it leaves.
+// tenantsDue ends the connections that nobody has used for limits.sessionIdle: no client without a session says that it leaves. So it does with
+// logins that have none.
 func (s *state) tenantsDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.tending = false
 	busy := s.busySlots()
-	next := time.Time{}
+	out, next := s.loginsDue(now, out)
 	for _, sl := range s.slots {
 		if sl.tenant == nil || sl.leaving {
 			continue

@@ -257,7 +257,7 @@ func TestConnectionsOfTheRevokedEnd(t *testing.T) {
 		w.own("client of "+who, uint64(seq+1), func(r *message.Request) { r.Tenant.Who = who })
 	}
 	w.allReady()
-	w.step(message.Principals{Newest: map[string]*principals.Principal{"key:a": nil, "key:c": nil, "": nil}, Epoch: 1})
+	w.step(message.Principals{Newest: map[string]*principals.Principal{"key:b": {ID: "key:b"}}, Epoch: 1})
 	for who, want := range map[string]int{"key:a": 0, "key:b": 1, "": 1} {
 		if n := len(w.slotsOf("client of " + who)); n != want {
 			t.Errorf("%q has %d connections, want %d", who, n, want)

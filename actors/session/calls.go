@@ -79,7 +79,7 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 // caller is who asks, for all requests until something of it changes.
 func (s *state) caller() *message.Caller {
 	if s.asks == nil {
-		s.asks = &message.Caller{Principal: message.PrincipalOf(s.who), ClientKey: s.id, View: s.key, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
+		s.asks = &message.Caller{Principal: message.PrincipalOf(s.who), Epoch: s.epoch, ClientKey: s.id, View: s.key, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
 	}
 	return s.asks
 }

@@ -239,6 +239,9 @@ func (*state) result(x *downstream.Exchange, result []byte, out []kernel.Effect)
 
 // fault answers a request with an error of ours.
 func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	if f.Late != nil {
+		return append(out, kernel.Act(edge.AnswerFault{X: x, Fault: f}))
+	}
 	return append(out, kernel.Act(edge.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy), Newline: false}))
 }
 

@@ -23,7 +23,9 @@ func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out 
 	if who == nil || epoch < s.epoch {
 		return out
 	}
-	s.epoch = epoch
+	if epoch != s.epoch {
+		s.epoch, s.asks = epoch, nil
+	}
 	if who == s.who {
 		return out
 	}

@@ -135,7 +135,9 @@ var logLines = []string{
 
 // othersAct is a random thing that concerns no call.
 func (r *script) othersAct() {
-	switch r.rng.IntN(9) {
+	switch r.rng.IntN(11) {
+	case 9, 10:
+		r.gatewayActs(r.rng.IntN(3) > 0)
 	case 0, 1:
 		if seq, ok := take(r.rng, &r.subscribes); ok {
 			r.step(pick(r.rng, []message.Subscribed{{Seq: seq}, {Seq: seq}, {Seq: seq, Error: []byte(`{"code":1,"message":"no"}`)}, {Seq: seq, Fault: protocol.NoResource("file:///r")}}))
@@ -156,6 +158,19 @@ func (r *script) othersAct() {
 	case 8:
 		note := `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t1","status":"working"}}`
 		r.step(message.TaskNote{Server: "one", ID: "t1", Frame: actortest.Frame(r.t, note)})
+	}
+}
+
+// gatewayActs is the gateway's word on whether the session may subscribe.
+func (r *script) gatewayActs(yes bool) {
+	ask, ok := take(r.rng, &r.asks)
+	switch {
+	case !ok || r.left:
+	case yes:
+		r.holds += ask.Count
+		r.step(message.MaySubscribe{Seq: ask.Seq})
+	default:
+		r.step(message.MaySubscribe{Seq: ask.Seq, Fault: &protocol.Fault{Name: protocol.Overloaded}})
 	}
 }
 
@@ -190,7 +205,7 @@ func (r *script) rest() {
 		if !r.left {
 			r.exchanges = append(r.exchanges, x)
 		}
-		r.step(message.EndSession{Exchange: x})
+		r.step(message.EndSession{Exchange: x, Admitted: message.Admitted{Who: r.s.who}})
 	case 3:
 		r.step(message.Inspect{Reply: func(any) {}})
 	case 4:
@@ -203,7 +218,8 @@ func (r *script) settle() {
 	for i := 0; i < len(r.running); i++ {
 		r.step(message.Done{Seq: r.running[i], Frame: actortest.Frame(r.t, `{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"gone"}}`)})
 	}
-	for len(r.subscribes)+len(r.refreshes) > 0 && !r.left {
+	for len(r.subscribes)+len(r.refreshes)+len(r.asks) > 0 && !r.left {
+		r.gatewayActs(true)
 		if seq, ok := take(r.rng, &r.subscribes); ok {
 			r.step(message.Subscribed{Seq: seq})
 		}
@@ -227,9 +243,9 @@ func (r *script) empty() {
 		return
 	}
 	s := r.s
-	if n := len(s.calls) + len(s.byID) + len(s.questions) + len(s.subscribing) + len(s.seekers.Waiting); n > 0 || s.earlyInitialize != nil {
+	if n := len(s.calls) + len(s.byID) + len(s.questions) + len(s.subscribing) + len(s.hopes) + len(s.seekers.Waiting); n > 0 || s.earlyInitialize != nil {
 		r.fatalf("left: %d calls, %d ids, %d questions, %d subscribes, %d that wait for lists, an initialize: %v",
-			len(s.calls), len(s.byID), len(s.questions), len(s.subscribing), len(s.seekers.Waiting), s.earlyInitialize != nil)
+			len(s.calls), len(s.byID), len(s.questions), len(s.subscribing)+len(s.hopes), len(s.seekers.Waiting), s.earlyInitialize != nil)
 	}
 	if r.armed() || s.updatesKept > 0 && s.transport != "sse" { // whose one stream takes everything
 		r.fatalf("the clock runs: %v; %d updates are kept although there is a stream", r.armed(), s.updatesKept)

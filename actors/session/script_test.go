@@ -29,14 +29,16 @@ type script struct {
 	ended     map[*downstream.Exchange]int // how often each was ended
 	lastID    int
 
-	running    []uint64          // calls at a pool
-	over       map[uint64]bool   // calls that a pool has ended, or was told to give up
-	subscribes []uint64          // at a pool
-	refreshes  []uint64          // at a pool
-	questions  []string          // ids of questions that the client was asked
-	answered   map[uint64]bool   // by the backend's number of a question
-	lastKey    uint64            // of a question
-	timers     map[any]time.Time // that will fire
+	running    []uint64                   // calls at a pool
+	over       map[uint64]bool            // calls that a pool has ended, or was told to give up
+	subscribes []uint64                   // at a pool
+	refreshes  []uint64                   // at a pool
+	asks       []message.AskSubscriptions // at the gateway
+	holds      int                        // subscriptions that the gateway has granted
+	questions  []string                   // ids of questions that the client was asked
+	answered   map[uint64]bool            // by the backend's number of a question
+	lastKey    uint64                     // of a question
+	timers     map[any]time.Time          // that will fire
 	streams    []*downstream.EventStream
 	queue      []any // what it has told itself
 	reads      bool  // its streams take all that is said on them
@@ -58,6 +60,9 @@ func newScript(t *testing.T, seed uint64) *script {
 	o := Options{ID: "1asession", Node: "n", Transport: []string{"http", "sse", "stdio"}[seed%3], Limits: limits, Expect: r.rng.IntN(2), Version: "t"}
 	if r.rng.IntN(4) == 0 {
 		o.Opened.View.Server = "one"
+	}
+	if r.rng.IntN(2) == 0 {
+		o.Opened.Who = key("alice", nil)
 	}
 	r.s = newState(o, kernel.Reference{})
 	r.step(kernel.Started{})
@@ -109,7 +114,7 @@ func (r *script) openStream() {
 	if r.s.transport == "sse" {
 		path = "/sse"
 	}
-	r.step(message.StreamOpened{Stream: &downstream.EventStream{Origin: downstream.Origin{Path: path}}})
+	r.step(message.StreamOpened{Stream: &downstream.EventStream{Origin: downstream.Origin{Path: path}}, Admitted: message.Admitted{Who: r.s.who}})
 }
 
 // send has the client send a message: the members of its object.
@@ -124,7 +129,7 @@ func (r *script) send(format string, args ...any) {
 	x.Frame, x.Params = actortest.Request(r.t, `{"jsonrpc":"2.0",`+fmt.Sprintf(format, args...)+`}`)
 	r.exchanges = append(r.exchanges, x)
 	r.log = append(r.log, string(x.Frame.Raw))
-	r.step(message.Inbound{Exchange: x})
+	r.step(message.Inbound{Exchange: x, Admitted: message.Admitted{Who: r.s.who}})
 }
 
 func (r *script) fatalf(format string, args ...any) {
@@ -196,6 +201,10 @@ func (r *script) told(msg any) {
 		if !slices.Contains(r.subscribes, m.Seq) {
 			r.subscribes = append(r.subscribes, m.Seq)
 		}
+	case message.AskSubscriptions:
+		r.asks = append(r.asks, m)
+	case message.SubscriptionsOver:
+		r.holds -= m.Count
 	case message.Refresh:
 		r.refreshes = append(r.refreshes, m.Seq)
 	case message.Answer:
@@ -283,6 +292,13 @@ func (r *script) check() {
 	}
 	if kept != s.updatesKept {
 		r.fatalf("%d updates are kept, and counted as %d", kept, s.updatesKept)
+	}
+	needs := 0
+	for resource := range s.subs {
+		needs += edge.CountOf(resource.URI)
+	}
+	if asked := s.who != nil; asked && needs != r.holds || !asked && r.holds+len(r.asks) > 0 || s.room != 0 {
+		r.fatalf("it holds %d subscriptions, needs %d, and has room for %d", r.holds, needs, s.room)
 	}
 	if s.limits.MaxInFlightPerClient > 0 && len(s.byID) > s.limits.MaxInFlightPerClient {
 		r.fatalf("%d calls are in flight", len(s.byID))

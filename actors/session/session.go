@@ -112,7 +112,7 @@ func (streamReady) Class() kernel.Class { return kernel.Outcome }
 
 func (s *session) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case edge.Answer, edge.AnswerPieces, edge.Ahead, edge.Accept:
+	case edge.Answer, edge.AnswerPieces, edge.AnswerFault, edge.Ahead, edge.Accept:
 		edge.Perform(s.Metrics, a)
 	case refuse:
 		s.refuse(a)

@@ -76,6 +76,8 @@ type state struct {
 	owns         edge.Owns                // on whose connections
 	updatesKept  int                      // updates that wait for a stream
 	subscribing  map[uint64]subscribing   // by seq
+	hopes        map[uint64]*hope         // subscribes that wait for the gateway's word, by seq
+	room         int                      // subscriptions that the gateway has granted and that are not used
 	subscribedAt map[string]edge.PoolLife // by server: who knows of the subscriptions there
 	tasks        map[string]*task         // by public id
 	lastTask     uint64
@@ -152,6 +154,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		}
 	case message.Subscribed:
 		return s.subscribed(m, out)
+	case message.MaySubscribe:
+		return s.maySubscribe(m, out)
 	case message.ServerLog:
 		return s.serverLog(m, out)
 	case message.Published:
@@ -283,6 +287,9 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	for _, r := range s.seekers.Waiting {
 		out = s.fault(r.Request, fault, out)
+	}
+	for _, seq := range edge.SortedKeys(s.hopes) {
+		out = s.fault(s.hopes[seq].x, fault, out)
 	}
 	for _, seq := range edge.SortedKeys(s.subscribing) {
 		out = s.fault(s.subscribing[seq].x, fault, out)

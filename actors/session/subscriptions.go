@@ -32,14 +32,18 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 		out, _ = s.seek(x, fault, denied, out)
 		return out
 	}
-	if len(s.subs)+len(s.subscribing) >= edge.MaxSubscriptions {
+	if len(s.subs)+len(s.subscribing)+len(s.hopes) >= edge.MaxSubscriptions {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
 	}
 	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
-	own := s.ownOf(found.Server, x)
 	sub, known := s.subs[r]
+	if !known && s.lacks(r) > 0 {
+		return s.hope(x, r, out)
+	}
+	own := s.ownOf(found.Server, x)
 	switch {
 	case !known:
+		s.takes(r)
 		sub = &edge.Subscription{}
 		put(&s.subs, r, sub)
 	case sub.Own.KeyOf() != own.KeyOf(): // it has come with other headers: the newest count
@@ -61,9 +65,10 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 		return out
 	}
 	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
+	s.hopeless(r)
 	if sub := s.subs[r]; sub != nil {
 		s.forgetSubscription(r)
-		out = append(out, s.unsubscribes(r, sub))
+		out = s.giveBack(append(out, s.unsubscribes(r, sub)))
 	}
 	return s.result(x, []byte("{}"), out)
 }
@@ -85,6 +90,7 @@ func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.E
 		return s.result(w.x, []byte("{}"), out)
 	case !w.subscribedBefore && s.subs[w.Resource] != nil && s.subs[w.Resource].Own.KeyOf() == w.own.KeyOf():
 		s.forgetSubscription(w.Resource)
+		out = s.giveBack(out)
 	}
 	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // which names it as its server does
 		return s.fault(w.x, edge.NoResource(w.x), out)
@@ -102,6 +108,7 @@ func (s *state) forgetSubscription(r edge.Resource) {
 	if sub := s.subs[r]; sub != nil {
 		s.updatesKept -= len(sub.Due)
 		delete(s.subs, r)
+		s.leaves(r)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/grant"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -43,7 +44,7 @@ func Spawn(parent kernel.Self, o Options) *Handle {
 	s := newState(o)
 	name := "token/" + o.Login.Entry
 	if o.Login.Lane != "" {
-		name += "/" + o.Login.Lane
+		name += "/" + identity.IDIn(o.Login.Lane)
 	}
 	name = fmt.Sprintf("%s.%d", name, o.Life)
 	options := kernel.SpawnOptions{Name: name, Kind: "token", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}

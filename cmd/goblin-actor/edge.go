@@ -67,6 +67,17 @@ func (e *edge) configure(cfg *config.Config) error {
 	return err
 }
 
+// begin makes that the gateway, which is told who there is. Where there are no keys, or none that could be read, nobody is let in, and nothing is said:
+// what was kept for those who had some stays.
+func (e *edge) begin(g *actors.Gateway) {
+	e.gate.Known(func(all, expired map[string]*identity.Principal) {
+		if e.gateway.Store(g); len(all) > 0 {
+			g.KnownPrincipals(all)
+			g.KnownPrincipals(expired)
+		}
+	})
+}
+
 // changed tells the gateway, once there is one, of principals that are others now, or nobody any more.
 func (e *edge) changed(principals map[string]*identity.Principal) {
 	if g := e.gateway.Load(); g != nil {

@@ -148,7 +148,7 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	if err != nil {
 		return err
 	}
-	e.gateway.Store(g)
+	e.begin(g)
 	pages.Serve(g)
 	following, unfollow := context.WithCancel(ctx)
 	defer unfollow()

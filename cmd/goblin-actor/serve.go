@@ -100,7 +100,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	e.gateway.Store(g)
+	e.begin(g)
 	pages.Serve(g)
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	e.hangUp = server.HangUp

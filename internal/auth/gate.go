@@ -139,12 +139,26 @@ func (g *Gate) install(s Settings) error {
 			}
 		}
 	}
-	g.state.Store(next)
-	tell(g.options.Changed, gone)
+	tell(g.options.Changed, gone) // all before anybody is let in by it: who has come is known then
 	tell(g.options.Changed, changed)
 	tell(g.options.Came, come)
+	g.state.Store(next)
 	g.expire()
 	return err
+}
+
+// Known tells of those who have keys, by id, and as nil of those of them whose keys have expired; of nobody where nobody is asked. While it does,
+// nobody comes or goes.
+func (g *Gate) Known(tell func(all, expired map[string]*identity.Principal)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all, expired := map[string]*identity.Principal{}, map[string]*identity.Principal{}
+	for id, e := range g.state.Load().keys.byID() {
+		if all[id] = e.who; !e.who.Expires.IsZero() && !time.Now().Before(e.who.Expires) {
+			expired[id] = nil
+		}
+	}
+	tell(all, expired)
 }
 
 func (s *Settings) rights(roles []string, key string, local bool) string {

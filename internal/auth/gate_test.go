@@ -444,3 +444,53 @@ func TestManyNetworksDoNotFillTheLog(t *testing.T) {
 		t.Errorf("%d denials were told of: the audit log counts them itself", len(d.denied))
 	}
 }
+
+// Who comes is told of before he is let in, and who goes before he is kept out: whoever keeps a list of who there is has everybody on it who is
+// let in. A key that is made anew is somebody else of the same id.
+func TestWhoComesIsToldOfFirst(t *testing.T) {
+	d := newDoor(t)
+	var asks func() string
+	var seen []string
+	d.options.Came = func(come map[string]*identity.Principal) {
+		seen = append(seen, fmt.Sprint("come ", len(come), " ", asks()))
+	}
+	d.options.Changed = func(changed map[string]*identity.Principal) {
+		seen = append(seen, fmt.Sprint("changed ", len(changed), " ", asks()))
+	}
+	first := d.issue(Key{Name: "ci"})
+	asks = func() string { return "" }
+	d.configure(Settings{})
+	var holder string
+	d.Known(func(all, expired map[string]*identity.Principal) {
+		if len(all) != 1 || len(expired) != 0 {
+			t.Errorf("known: %v, expired %v", all, expired)
+		}
+		holder = identity.HolderOf(all["key:ci"])
+	})
+	if err := Revoke(d.path, "ci"); err != nil {
+		t.Fatal(err)
+	}
+	second := d.issue(Key{Name: "ci"})
+	seen, asks = nil, func() string {
+		return d.answer(request("Bearer " + first))[:3] + " " + d.answer(request("Bearer " + second))[:3]
+	}
+	if err := d.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(append(seen, "then "+asks()), "; "), "changed 1 key 401; come 1 key 401; then 401 key"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	d.issue(Key{Name: "old", Expires: time.Now().Add(-time.Second)})
+	asks = func() string { return "" }
+	if err := d.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	d.Known(func(all, expired map[string]*identity.Principal) {
+		if _, is := expired["key:old"]; len(all) != 2 || len(expired) != 1 || !is || all["key:old"] == nil {
+			t.Errorf("known: %v, expired %v", all, expired)
+		}
+		if now := all["key:ci"]; identity.HolderOf(now) == holder || identity.IDIn(identity.HolderOf(now)) != "key:ci" {
+			t.Errorf("a key that was made anew holds what %s held", holder)
+		}
+	})
+}

@@ -33,10 +33,10 @@ func newKeySet(keys []Key, rights rightsOf, admin func(string, bool) identity.Ad
 	old := before.byID()
 	set := &keySet{keys: keys, of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
 	for _, k := range keys {
+		id := identity.ViaKey + ":" + k.Name
 		who := &identity.Principal{
-			ID: identity.ViaKey + ":" + k.Name, Name: k.Name, Via: identity.ViaKey,
+			ID: id, Name: k.Name, Via: identity.ViaKey, Holder: identity.Held(id, firstOf(&k.Sum)),
 			Projects: slugs(k.Projects), Expires: k.Expires, Rights: rights(slugs(k.Roles), k.Name, false),
-			Credential: firstOf(&k.Sum),
 		}
 		if admin != nil {
 			who.Admin = admin(who.Rights, false)

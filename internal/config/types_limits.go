@@ -21,6 +21,11 @@ type Limits struct {
 	// they are; more are refused with OVERLOADED. 0 = no limit. Default: 1024.
 	MaxInFlightPerPrincipal int `key:"maxInFlightPerPrincipal" min:"0" max:"1000000"`
 
+	// MaxSubscriptionsPerPrincipal is the number of resources and tasks that one principal may be subscribed to over all its sessions and
+	// listen streams, where clients say who they are; more are refused with OVERLOADED. What is longer than 512 bytes counts once for each 512.
+	// Of one session or stream it is 10000 in any case. 0 = no limit. Default: 50000.
+	MaxSubscriptionsPerPrincipal int `key:"maxSubscriptionsPerPrincipal" min:"0" max:"100000000"`
+
 	// SessionIdle ends a session that had neither call nor stream for so long. Default: 30m.
 	SessionIdle time.Duration `key:"sessionIdle" min:"1s" max:"8760h"`
 

@@ -60,7 +60,7 @@ func TestEveryKey(t *testing.T) {
 		AllowedHosts: []string{"gateway.example.org:80"}, Servers: []Server{files, hub, remote},
 		Namespace: Namespace{"on-conflict", "-", 32}, Resources: Resources{"underscore", "forward"},
 		Projects:  []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}}}},
-		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, 1024, time.Minute, 2 * time.Minute, 3, 4, 5, 2_000_000},
+		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, 1024, 50000, time.Minute, 2 * time.Minute, 3, 4, 5, 2_000_000},
 		Policy: Policy{Mode: "enforce"}, Audit: Audit{When: "end", Sync: "1s", Rotate: Rotate{Size: 100 << 20}},
 		Log: Log{"debug", "json"}, EnvFile: []string{"secrets.env"}, Path: "full.yaml", Secrets: secret.Values{"user:hunter2"},
 	}

@@ -3,7 +3,10 @@
 package identity
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,7 +22,7 @@ const LocalID = "local"
 // Principal is who a client is, and what that lets it do. Immutable: nobody writes to it, its slices included, so it travels
 // between actors by reference. New rights are a new Principal.
 type Principal struct {
-	ID   string // unique and stable: "local", "key:ci"; what sessions, seals, lanes and the audit log are bound to
+	ID   string // unique and stable: "local", "key:ci"; what people, rates and the audit log know it by
 	Name string // for people
 	Via  string // ViaLocal, ViaKey
 
@@ -30,8 +33,35 @@ type Principal struct {
 	Expires  time.Time // when it is nobody any more; zero = never
 	Admin    Admin     // what it may do on an admin listener
 
-	// Credential tells the credentials of one id apart: whoever has shown another one was somebody else, who had the name before. 0 = there is none.
-	Credential uint64
+	// Holder is what belongs to it is bound to: sessions, seals, tasks, its connections and logins at servers, on disk too. It tells the credentials of
+	// one id apart: whoever has the id later, with another one, is somebody else, and holds nothing of this one. See Held. "" = the id.
+	Holder string
+}
+
+// holderMark stands in a holder between the id and what tells its credentials apart, of which there are so many digits.
+const (
+	holderMark   = "@"
+	holderDigits = 16
+)
+
+// Held is the holder of an id with that credential.
+func Held(id string, credential uint64) string {
+	return fmt.Sprintf("%s%s%0*x", id, holderMark, holderDigits, credential)
+}
+
+// IDIn is the id in a holder: what people are shown.
+func IDIn(holder string) string {
+	at := len(holder) - holderDigits - len(holderMark)
+	if at <= 0 || holder[at:at+len(holderMark)] != holderMark || strings.Trim(holder[at+len(holderMark):], "0123456789abcdef") != "" {
+		return holder
+	}
+	return holder[:at]
+}
+
+// HolderOf is the holder of Of(p).
+func HolderOf(p *Principal) string {
+	p = Of(p)
+	return cmp.Or(p.Holder, p.ID)
 }
 
 // Admin is what a principal may do of what operators do.
@@ -60,8 +90,7 @@ func IDOf(p *Principal) string { return Of(p).ID }
 
 // Same reports whether two principals are one: they have the same id, and have shown the same credential.
 func Same(a, b *Principal) bool {
-	a, b = Of(a), Of(b)
-	return a.ID == b.ID && a.Credential == b.Credential
+	return IDOf(a) == IDOf(b) && HolderOf(a) == HolderOf(b)
 }
 
 // May reports whether the principal may use the project; "" = no project.

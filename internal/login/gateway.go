@@ -26,7 +26,7 @@ type hintedError struct{ text, hint string }
 func (e *hintedError) Error() string { return e.text }
 func (e *hintedError) Hint() string  { return e.hint }
 
-// Key names a login: an entry of mcpServers, and whose it is ("" = everybody's, else a principal's id).
+// Key names a login: an entry of mcpServers, and whose it is ("" = everybody's, else a principal's holder).
 type Key struct{ Entry, Lane string }
 
 // Wish is a login that somebody wants.
@@ -92,7 +92,7 @@ func (k Key) May(who *identity.Principal) bool {
 	if k.Lane == "" {
 		return who.Operates()
 	}
-	return who.ID == k.Lane
+	return identity.HolderOf(who) == k.Lane
 }
 
 // notYet is a gateway that has not begun.

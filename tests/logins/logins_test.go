@@ -107,6 +107,32 @@ func TestLoginsOfPrincipals(t *testing.T) {
 	if len(after) != len(before)+1 || after[len(after)-1] == before[0] {
 		t.Errorf("alice's call came with the catalog's login, or not once: %d and %d requests", len(before), len(after))
 	}
+
+	// Alice's key is revoked while no gateway runs, and somebody else gets one of that name.
+	hers := after[len(after)-1]
+	if err := w.gate.End(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := w.run("", "key", "revoke", "alice", "--config", w.config); err != nil {
+		t.Fatalf("key revoke: %v: %s", err, out)
+	}
+	out, err := w.run("", "key", "new", "alice", "--config", w.config)
+	if err != nil {
+		t.Fatalf("key new: %v: %s", err, out)
+	}
+	w.key = ""
+	w.serve()
+	w.key = keyIn.FindString(out)
+	w.state("ready")
+	contains(t, "another alice", w.call("safe_echo"), "-31008")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, _, valid := w.issuer.Valid(hers); !valid {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the authorization server has not heard that the first alice is nobody any more")
+		}
+	}
 }
 
 // A login with no gateway running, a gateway after it, and a login by a browser that opens.

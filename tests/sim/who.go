@@ -33,6 +33,21 @@ func principal(name string) *identity.Principal {
 	return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey}
 }
 
+// known tells the gateway who there is, where clients are asked.
+func (w *world) known() {
+	all := map[string]*identity.Principal{}
+	for _, c := range w.clients {
+		if c.who != nil {
+			all[c.who.ID] = c.who
+		}
+	}
+	if len(all) > 0 {
+		intruder := principal("intruder")
+		all[intruder.ID] = intruder
+		w.gateway.KnownPrincipals(all)
+	}
+}
+
 // whoID is the client's principal, "" = it is not asked.
 func (c *client) whoID() string {
 	if c.who == nil {
@@ -63,6 +78,7 @@ func (w *world) revoke() {
 	w.revoked[old.Name] = true
 	w.gateway.Principals(map[string]*identity.Principal{old.ID: nil})
 	next := principal(fmt.Sprintf("%s'%d", old.Name, len(w.revoked)))
+	w.gateway.NewPrincipals(map[string]*identity.Principal{next.ID: next})
 	for _, other := range w.clients {
 		if other.whoID() == old.ID {
 			other.who = next

@@ -246,6 +246,7 @@ func (w *world) begin() {
 		c.pipe = &downstream.PipeClient{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10, More: c.wake}
 		w.clients = append(w.clients, c)
 	}
+	w.known()
 	w.fate.after = w.always
 }
 
@@ -272,6 +273,7 @@ func (w *world) open() {
 		w.t.Fatal(err)
 	}
 	w.gateway = g
+	w.known()
 }
 
 // logWriter puts the gateway's log into the story.

@@ -1,0 +1,161 @@
+package actors
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// listens is what a client sends that wants to hear of so many resources.
+func listens(uris int) string {
+	list := make([]string, uris)
+	for i := range list {
+		list[i] = fmt.Sprintf(`"file:///r%d"`, i)
+	}
+	return `,"notifications":{"resourceSubscriptions":[` + strings.Join(list, ",") + `]}`
+}
+
+// Sessions and streams of one principal are counted together, those of others and of who was not asked are not; what has ended counts no more.
+func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
+	refs := children(t, 5)
+	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10, MaxSubscriptionsPerPrincipal: 6}}, kernel.Reference{})
+	s.registry = refs[4]
+	alice, bob, nobody := owner{"key:alice", true}, owner{"key:bob", true}, owner{name: "127.0.0.1"}
+	for i, of := range []owner{alice, alice, bob, nobody} {
+		s.opening++
+		s.owners.opening(of, 0)
+		s.started(sessionStarted{refs[i], of, 0}, nil)
+	}
+	asks := func(session, count int) (refused bool) {
+		out := step(s, time.Time{}, message.AskSubscriptions{Session: refs[session], Seq: 7, Count: count}, nil)
+		m, ok := out[0].Msg.(message.MaySubscribe)
+		if len(out) != 1 || out[0].To != refs[session] || !ok || m.Seq != 7 {
+			t.Fatalf("got %+v, want one answer", out)
+		}
+		return m.Fault != nil
+	}
+	stream := func(who *identity.Principal, uris int) (refused bool) {
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "127.0.0.1:5"}}
+		for _, e := range s.open(listenGuest(message.OpenListen{Exchange: x, Admitted: message.Admitted{Who: who}, Subscriptions: uris}), nil) {
+			switch a := e.Act.(type) {
+			case refuseListen:
+				return a.why.Name == protocol.Overloaded && strings.Contains(a.why.Message, "limits.maxSubscriptionsPerPrincipal")
+			case startListener: // it has gone before it began
+				s.started(sessionStarted{owner: a.owner, subs: a.subs}, nil)
+			}
+		}
+		return false
+	}
+	for i, c := range []struct{ got, want bool }{
+		{asks(0, 4), false}, {asks(1, 2), false}, {asks(1, 1), true}, {stream(key("alice"), 1), true}, {stream(key("alice"), 0), false},
+		{asks(2, 6), false}, {stream(key("bob"), 1), true}, {stream(key("carol"), 6), false}, {stream(key("carol"), 7), true}, {asks(3, 100), false}, {stream(nil, 100), false},
+	} {
+		if c.got != c.want {
+			t.Errorf("%d: refused %v, want %v", i, c.got, c.want)
+		}
+	}
+	step(s, time.Time{}, message.SubscriptionsOver{Session: refs[0], Count: 1}, nil)
+	if asks(1, 1) {
+		t.Error("one was given back, and cannot be had")
+	}
+	step(s, time.Time{}, kernel.ChildStopped{Child: refs[1]}, nil)
+	if asks(0, 3) || !asks(0, 1) {
+		t.Error("a session has ended with three, and there is not room for three more and no other")
+	}
+	if out := step(s, time.Time{}, message.AskSubscriptions{Session: refs[1], Count: 1}, nil); len(out) != 0 {
+		t.Errorf("a session that has ended is told %+v", out)
+	}
+	step(s, time.Time{}, message.SubscriptionsOver{Session: refs[1], Count: 5}, nil)
+	for _, ref := range refs[:4] {
+		step(s, time.Time{}, kernel.ChildStopped{Child: ref}, nil)
+	}
+	if left := len(s.owners.of) + len(s.owners.subs) + len(s.owners.count) + len(s.owners.all); left != 0 {
+		t.Errorf("nobody is there: %+v", s.owners)
+	}
+}
+
+// One key cannot hold the gateway's memory by subscriptions, in however many sessions and streams; others go on, and so does it when it has
+// let go of some.
+func TestAttack43OneKeyWithManySubscriptions(t *testing.T) {
+	server := &actortest.Server{Tools: []string{"t"}}
+	for i := range 20 {
+		server.Resources = append(server.Resources, fmt.Sprintf("file:///r%d", i))
+	}
+	const most = 12
+	w := serveWeb(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
+		withAuth(c)
+		c.Limits.MaxSubscriptionsPerPrincipal = most
+		c.Resources.URIStyle = "original"
+	})
+	full := func(answer string) bool {
+		return strings.Contains(answer, "OVERLOADED") && strings.Contains(answer, "limits.maxSubscriptionsPerPrincipal")
+	}
+	call := func(name, session, method string, uri int) string {
+		return w.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":4,"method":"resources/%s","params":{"uri":"file:///r%d"}}`, method, uri), by(name, "Mcp-Session-Id", session)...).body
+	}
+	var sessions []string
+	for i := range 2 {
+		sessions = append(sessions, w.opens("mallory", "/mcp"))
+		for uri := range 4 {
+			if got := call("mallory", sessions[i], "subscribe", uri); !strings.Contains(got, `"result"`) {
+				t.Fatalf("within the limit: %s", got)
+			}
+		}
+	}
+	s, _ := w.post("/mcp", modern(3, "subscriptions/listen", "{}", listens(4)), by("mallory", modernHeaders("subscriptions/listen", "")...)...)
+	defer s.close()
+	if e := s.next(); !strings.Contains(e.data, "file:///r3") {
+		t.Fatalf("acknowledged: %+v", e)
+	}
+	if got := call("mallory", sessions[1], "subscribe", 4); !full(got) {
+		t.Errorf("one more than may be: %s", got)
+	}
+	if got := call("mallory", sessions[1], "subscribe", 3); !strings.Contains(got, `"result"`) {
+		t.Errorf("the same again: %s", got)
+	}
+	if got := w.modernly("mallory", "subscriptions/listen", "{}", listens(1)); !full(got.body) {
+		t.Errorf("a stream more: %s", got.body)
+	}
+	if got := call("bob", w.opens("bob", "/mcp"), "subscribe", 4); !strings.Contains(got, `"result"`) {
+		t.Errorf("somebody else: %s", got)
+	}
+	if got := call("mallory", sessions[0], "unsubscribe", 0); !strings.Contains(got, `"result"`) {
+		t.Fatal(got)
+	}
+	w.eventually("what was given back can be had", func() bool { return strings.Contains(call("mallory", sessions[1], "subscribe", 4), `"result"`) })
+	if got := call("mallory", sessions[1], "subscribe", 5); !full(got) {
+		t.Errorf("and no more: %s", got)
+	}
+	w.do("DELETE", "/mcp", "", by("mallory", "Mcp-Session-Id", sessions[0])...)
+	w.eventually("a session has ended", func() bool { return strings.Contains(call("mallory", sessions[1], "subscribe", 5), `"result"`) })
+}
+
+// Who was not asked who he is has the limits that a session has, and no other.
+func TestNobodysSubscriptionsAreNotCounted(t *testing.T) {
+	server := &actortest.Server{Tools: []string{"t"}, Resources: []string{"file:///r0", "file:///r1"}}
+	w := serveWeb(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
+		c.Limits.MaxSubscriptionsPerPrincipal = 1
+		c.Resources.URIStyle = "original"
+	})
+	session := w.open("/mcp")
+	for uri := range 2 {
+		got := w.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"file:///r%d"}}`, uri), "Mcp-Session-Id", session)
+		if !strings.Contains(got.body, `"result"`) {
+			t.Errorf("%d: %s", uri, got.body)
+		}
+	}
+	s, _ := w.post("/mcp", modern(3, "subscriptions/listen", "{}", listens(2)), modernHeaders("subscriptions/listen", "")...)
+	defer s.close()
+	if e := s.next(); !strings.Contains(e.data, "file:///r1") {
+		t.Errorf("acknowledged: %+v", e)
+	}
+}

@@ -1,0 +1,83 @@
+package session
+
+import (
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol/downstream"
+)
+
+// A principal may be subscribed to so many resources over all its sessions and streams (limits.maxSubscriptionsPerPrincipal). The gateway counts
+// them: a session asks it for each one before it subscribes, and gives back what it needs no more. Where nobody was asked who he is, nobody counts.
+
+// hope is a resources/subscribe that waits for the gateway's word.
+type hope struct {
+	x     *downstream.Exchange
+	of    edge.Resource
+	count int
+	over  bool // its client has unsubscribed since
+}
+
+// lacks is how many the session has to ask for before it may subscribe to a resource; 0 = it may.
+func (s *state) lacks(r edge.Resource) int {
+	if message.PrincipalOf(s.who) == "" {
+		return 0
+	}
+	return max(0, edge.CountOf(r.URI)-s.room)
+}
+
+// takes notes that a resource is subscribed to.
+func (s *state) takes(r edge.Resource) {
+	if message.PrincipalOf(s.who) != "" {
+		s.room -= edge.CountOf(r.URI)
+	}
+}
+
+// leaves notes that it is no more. What is left over goes back with giveBack.
+func (s *state) leaves(r edge.Resource) {
+	if message.PrincipalOf(s.who) != "" {
+		s.room += edge.CountOf(r.URI)
+	}
+}
+
+// hope asks the gateway for what is lacking.
+func (s *state) hope(x *downstream.Exchange, r edge.Resource, out []kernel.Effect) []kernel.Effect {
+	s.seq++
+	h := &hope{x: x, of: r, count: s.lacks(r)}
+	put(&s.hopes, s.seq, h)
+	return append(out, kernel.Tell(s.owner, message.AskSubscriptions{Session: s.self, Seq: s.seq, Count: h.count}))
+}
+
+// hopeless ends what waits to subscribe to a resource: the client has unsubscribed since.
+func (s *state) hopeless(r edge.Resource) {
+	for _, h := range s.hopes {
+		h.over = h.over || h.of == r
+	}
+}
+
+// maySubscribe goes on with a subscribe that has waited for the gateway's word, as if it had come only now.
+func (s *state) maySubscribe(m message.MaySubscribe, out []kernel.Effect) []kernel.Effect {
+	h, ok := s.hopes[m.Seq]
+	if !ok {
+		return out
+	}
+	delete(s.hopes, m.Seq)
+	if m.Fault != nil {
+		return s.fault(h.x, m.Fault, out)
+	}
+	s.room += h.count
+	if h.over {
+		return s.giveBack(s.result(h.x, []byte("{}"), out))
+	}
+	return s.giveBack(s.subscribe(h.x, out))
+}
+
+// giveBack gives back what the session holds and does not need: the resource may have gone while it waited, or another request has subscribed to it.
+func (s *state) giveBack(out []kernel.Effect) []kernel.Effect {
+	if s.room <= 0 {
+		return out
+	}
+	count := s.room
+	s.room = 0
+	return append(out, kernel.Tell(s.owner, message.SubscriptionsOver{Session: s.self, Count: count}))
+}

@@ -1,0 +1,78 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// A session of a principal asks for each resource before it subscribes. What its client has unsubscribed from meanwhile it does not subscribe to, of two
+// requests for one resource it holds one, and what is refused it does not hold.
+func TestASessionAsksBeforeItSubscribes(t *testing.T) {
+	const subscribe, unsubscribe = "subscribe", "unsubscribe"
+	for name, c := range map[string]struct {
+		requests  []string
+		refused   bool
+		asked     int // of the gateway
+		held, has int // in the end: of the gateway, and at the server
+	}{
+		"one": {[]string{subscribe}, false, 1, 1, 1}, "two for one": {[]string{subscribe, subscribe}, false, 2, 1, 1}, "refused": {[]string{subscribe}, true, 1, 0, 0},
+		"given up":              {[]string{subscribe, unsubscribe}, false, 1, 0, 0},
+		"given up, and refused": {[]string{subscribe, unsubscribe}, true, 1, 0, 0}, "given up, and again": {[]string{subscribe, unsubscribe, subscribe}, false, 2, 1, 1},
+	} {
+		s := ofAlice(t, key("alice", nil))
+		source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true}}
+		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
+		step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10})}, nil)
+		var asks []message.AskSubscriptions
+		held, has, answers := 0, map[string]bool{}, 0
+		does := func(msg any) {
+			for _, e := range step(s, time.Unix(5000, 0), msg, nil) {
+				if _, ok := e.Act.(edge.Answer); ok {
+					answers++
+				}
+				switch m := e.Msg.(type) {
+				case message.AskSubscriptions:
+					asks = append(asks, m)
+				case message.SubscriptionsOver:
+					held -= m.Count
+				case message.SubscribeURI:
+					has[m.URI] = true
+				case message.UnsubscribeURI:
+					delete(has, m.URI)
+				}
+			}
+		}
+		for i, method := range c.requests {
+			x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
+			x.Frame, x.Params = actortest.Request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/%s","params":{"uri":"file:///r"}}`, i, method))
+			does(message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.who, Epoch: 7}})
+		}
+		asked := len(asks)
+		for _, ask := range asks {
+			answer := message.MaySubscribe{Seq: ask.Seq}
+			if c.refused {
+				answer.Fault = &protocol.Fault{Name: protocol.Overloaded}
+			} else {
+				held += ask.Count
+			}
+			does(answer)
+		}
+		for _, seq := range edge.SortedKeys(s.subscribing) {
+			does(message.Subscribed{Seq: seq})
+		}
+		if asked != c.asked || held != c.held || len(has) != c.has || len(s.subs) != c.has || answers != len(c.requests) {
+			t.Errorf("%s: asked %d times, holds %d, subscribed to %v, %d answers to %d requests", name, asked, held, has, answers, len(c.requests))
+		}
+		step(s, time.Unix(5001, 0), kernel.Stopping{}, nil)
+	}
+}

@@ -1,0 +1,25 @@
+package identity
+
+import "testing"
+
+// A key that was made anew has the id of the one before it, and holds nothing of what that held. People see the id.
+func TestHolders(t *testing.T) {
+	first, second := &Principal{ID: "key:ci", Holder: Held("key:ci", 1)}, &Principal{ID: "key:ci", Holder: Held("key:ci", 1<<63)}
+	nameless := &Principal{ID: "key:ci"}
+	for i, c := range []struct {
+		a, b *Principal
+		same bool
+	}{{first, first, true}, {first, second, false}, {first, nameless, false}, {nameless, &Principal{ID: "key:ci"}, true}, {nil, Local, true}, {nil, nameless, false}} {
+		if Same(c.a, c.b) != c.same || (HolderOf(c.a) == HolderOf(c.b)) != c.same {
+			t.Errorf("%d: one: %v, want %v", i, Same(c.a, c.b), c.same)
+		}
+	}
+	for holder, id := range map[string]string{
+		first.Holder: "key:ci", second.Holder: "key:ci", "key:ci": "key:ci", "local": "local", "": "",
+		"@0123456789abcdef": "@0123456789abcdef", "https://x.test#a@example.com": "https://x.test#a@example.com", "key:ci@0123456789ABCDEF": "key:ci@0123456789ABCDEF",
+	} {
+		if got := IDIn(holder); got != id {
+			t.Errorf("%q is of %q, want %q", holder, got, id)
+		}
+	}
+}
