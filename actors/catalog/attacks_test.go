@@ -118,6 +118,29 @@ func TestAttack50DotSegments(t *testing.T) {
 	}
 }
 
+// A host that is denied is written in capitals, with its port or with a user, in the server's own URI behind the gateway's name for it.
+func TestAttack50HostInPublicURI(t *testing.T) {
+	s := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Resources: denies("resource://web/http://intra/*", "resource://web/file:///secret/*")}),
+		server(t, "web", 0).templates("http://{host}/{+path}", "file://{+path}"))
+	alone, ok := s.View(Key{Rights: "some", Server: "web"})
+	if !ok {
+		t.Fatal("no web alone")
+	}
+	v := of(t, s, "some")
+	for _, own := range []string{"http://intra/x", "http://INTRA/x", "http://intra:80/x", "http://ada@intra/x", "http://intra./x", "file:///secret/x", "file://localhost/secret/x"} {
+		for _, uri := range []string{own, "resource://web/" + own} {
+			for _, view := range []*View{v, alone} {
+				if got := found(view, uri); got != "RESOURCE_NOT_FOUND" {
+					t.Errorf("Resource(%q) = %s", uri, got)
+				}
+			}
+		}
+	}
+	if got := found(v, "resource://web/http://other/x"); got != "web http://other/x" {
+		t.Errorf("what is permitted is not found: %s", got)
+	}
+}
+
 // A hidden item changes, and whoever may not see it hears of that.
 func TestAttack55ListChangedOfHidden(t *testing.T) {
 	naming := under(standard(stylePrefix), config.Role{Name: "some", Servers: []string{"files"}, Tools: denies("*_delete")})

@@ -12,7 +12,7 @@ const maxJudged = 16 << 10
 
 // Judge holds the rules of a server on its resources against URIs. A URI can be spelled in many ways that mean the same
 // to its server, so what clients write is judged in all of them: as written, percent-decoded (also more than once), with
-// one slash where there are several, without dot segments, scheme and authority in lower case. nil has no rules.
+// one slash where there are several, without dot segments, scheme and authority in lower case (tidy.go). nil has no rules.
 type Judge struct {
 	filter      *config.Filter
 	allow, deny []string // in plain spelling, as written and decoded; deny holds what is disabled too
@@ -217,38 +217,4 @@ func hasDots(uri string) bool {
 		}
 	}
 	return bare && (run == 1 || run == 2)
-}
-
-// tidyURI writes a URI, or a pattern of URIs, in the one way in which they are compared: / for every run of slashes and
-// backslashes; scheme and authority in lower case; dot segments resolved if that is asked for.
-func tidyURI(uri string, dots bool) string {
-	scheme, rest, ok := strings.Cut(uri, ":")
-	if !ok || strings.ContainsAny(scheme, `/\`) {
-		scheme, rest = "", uri
-	} else {
-		scheme = strings.ToLower(scheme) + ":"
-	}
-	rest = strings.ReplaceAll(rest, `\`, "/")
-	if after, ok := strings.CutPrefix(rest, "//"); ok {
-		authority, path, _ := strings.Cut(after, "/")
-		rest = "//" + strings.ToLower(authority) + "/" + path
-	}
-	var segments []string
-	for segment := range strings.SplitSeq(rest, "/") {
-		switch {
-		case segment == "", dots && segment == ".":
-		case dots && segment == "..":
-			segments = segments[:max(0, len(segments)-1)]
-		default:
-			segments = append(segments, segment)
-		}
-	}
-	tidy := strings.Join(segments, "/")
-	if strings.HasPrefix(rest, "/") {
-		tidy = "/" + tidy
-	}
-	if strings.HasSuffix(rest, "/") && tidy != "/" {
-		tidy += "/"
-	}
-	return scheme + tidy
 }

@@ -1,0 +1,50 @@
+package filter
+
+import (
+	"testing"
+
+	"goblin-actor/internal/config"
+)
+
+// What is denied stays denied however its scheme and its host are written, also where the rule and the request are about the public URI, which has the
+// server's own in it.
+func TestDeniedBySpellingOfHost(t *testing.T) {
+	j := New(&config.Filter{Deny: []string{
+		"resource://web/http://intra/*", "resource://files/file:///secret/*", "resource://db/pg://Main/*", "file:///secret/*", "https://intra/*",
+	}})
+	for _, uri := range []string{
+		"resource://web/http://INTRA/x", "resource://web/HTTP://intra/x", "resource://web/http://intra:80/x", "resource://web/http:///intra/x",
+		"resource://web/http:intra/x", `resource://web/http:\\intra\x`, "resource://web/http://ada@intra/x", "resource://web/http://intra./x",
+		"resource://web/%48TTP://INTRA/x", "resource://web/http%3A//INTRA/x", "resource://web//HTTP://INTRA/x", "resource://web/http://intra?x",
+		"resource://files/FILE:///secret/x", "resource://files/file://localhost/secret/x", "resource://files/File://LOCALHOST//secret/x",
+		"resource://db/pg://MAIN/x", "resource://db/PG://main/x",
+		"file://localhost/secret/x", "FILE://LocalHost/secret/x", "file:/secret/x",
+		"https://intra:443/x", "https://intra:/x", "https://u:p@intra/x", "https://intra./x", "https:/INTRA/x", "https:INTRA/x", "https://intra?x", "https://INTRA#x",
+	} {
+		if j.Admits("", uri) {
+			t.Errorf("%q is not denied", uri)
+		}
+	}
+	for _, uri := range []string{
+		"resource://web/http://intra:8080/x", "resource://web/http://intranet/x", "resource://files/file:///public/secret", "resource://files/file:///Secret/x",
+		"https://intra.example/x", "https://example/intra/x", "file:///localhost/secret/x", "resource://web/http://x/?next=http://intra/y",
+	} {
+		if !j.Admits("", uri) {
+			t.Errorf("%q is denied", uri)
+		}
+	}
+}
+
+// What is allowed is allowed under the same spellings, and a user before the @ is no host.
+func TestAllowedHost(t *testing.T) {
+	j := New(&config.Filter{Allow: []string{"resource://web/https://ok.example*", "resource://web/https://ok.example/*"}})
+	for uri, want := range map[string]bool{
+		"resource://web/https://ok.example/x":          true,
+		"resource://web/https://ok.example@evil.org/x": false,
+		"resource://web/https://evil.org/x":            false,
+	} {
+		if got := j.Admits("", uri); got != want {
+			t.Errorf("%q: admitted %v, want %v", uri, got, want)
+		}
+	}
+}
