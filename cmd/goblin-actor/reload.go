@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -62,7 +63,7 @@ func (r *reloading) reload(ctx context.Context) error {
 	if len(r.listen) > 0 {
 		next.Listen = r.listen
 	}
-	if err := exposes(next, r.bound); err != nil {
+	if err := errors.Join(exposes(next, r.bound), disarms(r.cfg, next)); err != nil {
 		r.log.Error("the configuration is not reloaded: the running one stays in force", "err", err)
 		r.g.ReloadFailed(err)
 		return fmt.Errorf("%w: %w", status.ErrNotReloaded, err)
@@ -126,6 +127,24 @@ func exposes(next *config.Config, bound []string) error {
 		}
 	}
 	return nil
+}
+
+// disarms says why a configuration may not come into force in place of another one while the gateway runs: what decides who may do what, and what has to
+// be recorded, would be gone. A file that is being written, or that a full disk has cut off, says the same as one in which that is meant.
+func disarms(was, next *config.Config) error {
+	var gone []string
+	for _, section := range []struct {
+		name     string
+		was, now bool
+	}{{"auth", was.Auth.On(), next.Auth.On()}, {"policy", was.Policy.Present, next.Policy.Present}, {"audit.required", was.Audit.Required, next.Audit.Required || next.Audit.File != ""}} {
+		if section.was && !section.now {
+			gone = append(gone, section.name)
+		}
+	}
+	if gone == nil {
+		return nil
+	}
+	return fmt.Errorf("%s is not there any more: if that is meant, start the gateway anew", strings.Join(gone, " and "))
 }
 
 // ask has the file read by the goroutine that has r, and returns what became of it.

@@ -23,7 +23,9 @@ func (c *Config) AuditPath() string {
 // checkAudit finds what would keep the audit log from being written.
 func (d *decoder) checkAudit(c *Config) {
 	if c.Audit.File == "" {
-		if o := d.report.origins["audit"]; o.line > 0 {
+		if o := d.report.origins["audit"]; c.Audit.Required {
+			d.complain("audit", "it is required, and names no file", "write file: audit.jsonl")
+		} else if o.line > 0 {
 			d.warn(o.line, o.column, "audit", "without a file nothing is recorded", "write file: audit.jsonl")
 		}
 		return

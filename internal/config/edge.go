@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"goblin-actor/internal/egress"
@@ -57,8 +58,20 @@ func (c *Config) Hosts() []string {
 	return c.AllowedHosts
 }
 
+// checkAsks refuses a section that is to ask clients who they are, and asks nobody: its lines may be comments, a variable in it may be empty. Who
+// writes keys: "" means it.
+func (d *decoder) checkAsks(c *Config) {
+	wrong := func(f *Finding) bool { return strings.HasPrefix(f.Path, "auth") }
+	keys, written := d.report.origins["auth.keys"]
+	meant := written && len(keys.refs) == 0
+	if d.written("auth") && !c.Auth.On() && !meant && !slices.ContainsFunc(d.report.Faults, wrong) {
+		d.complain("auth", "it names no keys, so nobody would be asked who they are", "write auth: {keys: keys.yaml}, or remove the section")
+	}
+}
+
 // checkIdentity finds what is wrong with how clients reach us and say who they are.
 func (d *decoder) checkIdentity(c *Config) {
+	d.checkAsks(c)
 	for i, text := range c.TrustedProxies {
 		if _, ok := parseNetwork(text); !ok {
 			d.complain(d.itemPath("trustedProxies", i), "neither an address nor a network", "write 127.0.0.1 or 10.0.0.0/8, one for each")

@@ -21,7 +21,14 @@ func TestHowClientsReachUs(t *testing.T) {
 		"tls: {key: k}":                                                   "tls: a certificate and its key go together",
 		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 10.0.0.0/8, '::1']": "",
 		"auth: {keys: k}\ntrustedProxies: [proxy.example]":                "trustedProxies[0]: neither an address nor a network",
-		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 0.0.0.0/0]":         "trustedProxies[1]: neither an address nor a network",
+		"auth:":                     "auth: it has no value",
+		"auth: {keys: }":            "auth.keys: it has no value",
+		"auth: {}":                  "auth: it names no keys",
+		"auth: {keys: ''}":          "",
+		"auth: {keys: '${NONE:-}'}": "auth: it names no keys",
+		"auth: {keys: '${NONE}'}":   "auth.keys: variable NONE is not set",
+		"audit: {required: true}":   "audit: it is required, and names no file",
+		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 0.0.0.0/0]": "trustedProxies[1]: neither an address nor a network",
 	} {
 		_, report := Parse("goblin.yaml", []byte(file+"\n"), func(string) (string, bool) { return "", false })
 		err := report.Err()

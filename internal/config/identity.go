@@ -58,9 +58,10 @@ func (d *decoder) bindings(to *[]Binding, n *node, at place) {
 // meantSomething refuses a key without value that would narrow something if it had one: somebody has made its lines comments, and would be
 // given everything.
 func (d *decoder) meantSomething(n *node, at place) {
-	hint := "give it one, or remove the key; what a policy does not narrow is permitted"
-	if n.kind != brokenly && (at.path == "policy" || strings.HasPrefix(at.path, "policy.")) {
-		d.fault(n.line, n.column, at.path, "it has no value", hint)
+	section, _, _ := strings.Cut(at.path, ".")
+	hint := map[string]string{"policy": "what a policy does not narrow is permitted", "auth": "without keys nobody is asked who they are"}[section]
+	if n.kind != brokenly && hint != "" {
+		d.fault(n.line, n.column, at.path, "it has no value", "give it one, or remove the key; "+hint)
 	}
 }
 
