@@ -7,13 +7,15 @@ import (
 
 const (
 	denialWindow = time.Minute // equal denials in such a time are one line at its begin and one, with their number, at its end
-	maxDenials   = 256         // kinds of denials told apart in a window; the rest is one more
+	maxDenials   = 256         // kinds of denials of nobody who is known told apart in a window; the rest is one more
+	maxNamed     = 1024        // likewise of principals: a flood of strangers does not hide who does what is not theirs
 )
 
 // denials gather equal denials, so that a flood of them cannot fill the disk.
 type denials struct {
 	until time.Time // end of the window; zero = none is open
 	seen  map[denial]*Record
+	named int // of seen, those of principals
 }
 
 // denial is what makes two of them equal: the address (of IPv6 the /64, of which anybody has as many as he likes), who it claims to be, and what
@@ -33,7 +35,7 @@ func (d *denials) take(r *Record) bool {
 		counted.Count++
 		return false
 	}
-	if len(d.seen) < maxDenials {
+	if d.hasRoom(r.Who != "") {
 		counted := *r
 		counted.Count, counted.Peer = 0, key.peer
 		d.seen[key] = &counted
@@ -48,6 +50,18 @@ func (d *denials) take(r *Record) bool {
 	return false
 }
 
+// hasRoom takes a place among the kinds of denials that are told apart, of principals or of others; false when there is none.
+func (d *denials) hasRoom(principal bool) bool {
+	if !principal {
+		return len(d.seen)-d.named < maxDenials
+	}
+	if d.named >= maxNamed {
+		return false
+	}
+	d.named++
+	return true
+}
+
 // over returns what was counted, if the window is over, or has to be.
 func (d *denials) over(now time.Time, must bool) []Record {
 	if d.until.IsZero() || now.Before(d.until) && now.After(d.until.Add(-2*denialWindow)) && !must { // a clock that was set back ends it too
@@ -60,7 +74,7 @@ func (d *denials) over(now time.Time, must bool) []Record {
 			out = append(out, *r)
 		}
 	}
-	d.until, d.seen = time.Time{}, nil
+	d.until, d.seen, d.named = time.Time{}, nil, 0
 	return out
 }
 

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -466,5 +467,23 @@ func TestEqualDenialsAreCounted(t *testing.T) {
 	}
 	if r := verified(t, path, Trust{}); r.Fault != nil {
 		t.Error(r.Fault)
+	}
+}
+
+// Somebody with many addresses has himself refused from all of them, so that nobody reads what he does then with a key that he has.
+func TestFloodOfDenialsHidesNoPrincipal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l, err := Open(settings(path), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * maxDenials {
+		l.Record(Record{Event: EventDenied, Peer: fmt.Sprintf("2001:db8:0:%x::1", i), Decision: Deny, Outcome: "UNAUTHENTICATED"})
+	}
+	l.Record(Record{Event: EventDenied, Who: "key:eve", Peer: "2001:db8:0:1::1", Decision: Deny, Outcome: "SESSION_OF_ANOTHER"})
+	closed(t, l)
+	found, _, err := Newest(path, Filter{Who: "eve"}, 10)
+	if err != nil || len(found) != 1 || found[0].Outcome != "SESSION_OF_ANOTHER" {
+		t.Errorf("got %v, %v, want the line about eve", found, err)
 	}
 }
