@@ -106,6 +106,9 @@ func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	}
 	r.Server = fault.Server
 	judge(r, fault)
+	if x.Frame.M.Owner() == protocol.OwnerTasks && fault.Name == protocol.InvalidParams { // there is no such task, or it is another's
+		r.Decision = audit.Deny
+	}
 	if denied != nil && !denied.Report { // its client is told that it is not there
 		r.Decision, r.Outcome, r.Rule, r.Server, r.Item = audit.Deny, string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
 	}
