@@ -437,3 +437,31 @@ func TestAttack44LoginAtAHiddenServer(t *testing.T) {
 		}
 	}
 }
+
+// Nor is one that is in none of the projects of whoever asks, or in which no role of his counts.
+func TestAttack44LoginOutsideOfProjects(t *testing.T) {
+	alpha := config.Project{Name: "alpha", Servers: []string{"files"}}
+	open := newState(&config.Config{Servers: []config.Server{{Name: "files"}, {Name: "vault"}}, Projects: []config.Project{alpha}}, kernel.Reference{})
+	closed := newState(&config.Config{
+		Servers: []config.Server{{Name: "files"}, {Name: "vault"}}, Projects: []config.Project{alpha},
+		Policy: config.Policy{Present: true, Roles: []config.Role{{Name: "reader", Projects: []string{"alpha"}}}},
+	}, kernel.Reference{})
+	refs := children(t, 2)
+	for _, c := range []struct {
+		s        *state
+		rights   string
+		projects []string
+		server   string
+		there    bool
+	}{
+		{open, "", nil, "vault", true}, {open, "", []string{"alpha"}, "files", true}, {open, "", []string{"alpha"}, "vault", false}, {open, "", []string{"gone"}, "files", false},
+		{closed, "reader", nil, "files", true}, {closed, "reader", nil, "vault", false}, {closed, "reader", []string{"alpha"}, "files", true},
+	} {
+		c.s.pools["files"], c.s.pools["vault"] = refs[0], refs[1]
+		who := &identity.Principal{ID: "key:a", Via: identity.ViaKey, Rights: c.rights, Projects: c.projects}
+		out := step(c.s, time.Now(), message.WantLogin{Entry: c.server, Who: who, Begin: &message.BeginLogin{Reply: make(chan message.LoginStarted, 1)}}, nil)
+		if _, refused := out[0].Act.(abandonLogin); len(out) != 1 || refused == c.there {
+			t.Errorf("%q in %v at %s: %+v", c.rights, c.projects, c.server, out)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/pool"
@@ -94,12 +95,13 @@ var _ login.Gateway = (*Gateway)(nil)
 
 // ofLogins passes on what is about a login of an entry of mcpServers.
 func (s *state) ofLogins(entry string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {
-	for _, server := range s.config.Servers {
+	for i := range s.config.Servers {
+		server := &s.config.Servers[i]
 		named := server.Name == entry && len(server.Members) == 0
 		if named = named || slices.ContainsFunc(server.Members, func(member config.Server) bool { return member.Name == entry }); !named {
 			continue
 		}
-		if want, is := m.(message.WantLogin); is && !s.isThere(server.Name, want.Who) {
+		if want, is := m.(message.WantLogin); is && !s.isThere(server, want.Who) {
 			break
 		}
 		return s.toPool(server.Name, m, out)
@@ -107,14 +109,19 @@ func (s *state) ofLogins(entry string, m kernel.Abandoner, out []kernel.Effect) 
 	return append(out, kernel.Act(abandonLogin{m}))
 }
 
-// isThere reports whether a server is one that there is for whoever asks: it is nobody's to log in at what his roles keep from him, nor to learn
-// that it is there. There is none for who was revoked since he has asked.
-func (s *state) isThere(server string, who *identity.Principal) bool {
+// isThere reports whether a server is one that there is for whoever asks: it is nobody's to log in at what his roles or his projects keep from him, nor
+// to learn that it is there. There is none for who was revoked since he has asked.
+func (s *state) isThere(server *config.Server, who *identity.Principal) bool {
 	if _, known := s.changed.Of(who); !known {
 		return false
 	}
 	who = identity.Of(who)
-	return who.Operates() || s.policy.Covers(who.Rights, server)
+	if who.Operates() || who.Projects == nil && s.policy.Covers(who.Rights, "", server.Name) {
+		return true
+	}
+	return slices.ContainsFunc(s.config.Projects, func(p config.Project) bool {
+		return who.May(p.Name) && catalog.Holds(p, *server) && s.policy.Covers(who.Rights, p.Name, server.Name)
+	})
 }
 
 func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {

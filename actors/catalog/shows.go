@@ -19,3 +19,8 @@ func ShowsURI(project config.Project, server config.Server, template string, uri
 	s := scopeOf(&project, nil)
 	return s.holds(&Server{Name: server.Name, Rules: server}) && s.judge.AdmitsAll(template, uris, false)
 }
+
+// Holds reports whether a server is part of a project.
+func Holds(project config.Project, server config.Server) bool {
+	return scopeOf(&project, nil).holds(&Server{Name: server.Name, Rules: server})
+}

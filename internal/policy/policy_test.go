@@ -53,10 +53,13 @@ func TestCovers(t *testing.T) {
 	p := Compile(c)
 	c.Mode = "report"
 	for rights, want := range map[string][2]bool{"": {}, "-": {}, "k8s": {true, false}, "all": {true, true}, "all,k8s": {true, true}, "gone": {}} {
-		if got := [2]bool{p.Covers(rights, "k8s-1"), p.Covers(rights, "files")}; got != want {
+		if got := [2]bool{p.Covers(rights, "alpha", "k8s-1"), p.Covers(rights, "alpha", "files")}; got != want {
 			t.Errorf("%q: %v, want %v", rights, got, want)
 		}
-		if !Compile(c).Covers(rights, "files") || !Compile(config.Policy{}).Covers(rights, "files") {
+		if got := p.Covers(rights, "", "k8s-1"); got != want[1] {
+			t.Errorf("%q outside of projects: %v", rights, got)
+		}
+		if !Compile(c).Covers(rights, "", "files") || !Compile(config.Policy{}).Covers(rights, "", "files") {
 			t.Errorf("%q: a server is hidden although no policy hides it", rights)
 		}
 	}
