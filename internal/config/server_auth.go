@@ -75,6 +75,9 @@ func (d *decoder) checkAuth(s *Server, at func(string) string) {
 	if auth.ClientMetadataURL != "" && !isHTTPS(auth.ClientMetadataURL, false) {
 		d.complain(key("clientMetadataUrl"), "want https://host/path: the authorization server fetches it", "")
 	}
+	if o := d.report.origins[key("clientSecret")]; auth.ClientSecret != "" && auth.Issuer == "" && o.line > 0 {
+		d.warn(o.line, o.column, key("clientSecret"), "it is sent to whatever authorization server the server names", "name the one that is meant: issuer: https://…")
+	}
 	if auth.Issuer != "" && !isHTTPS(auth.Issuer, true) {
 		d.complain(key("issuer"), "want https://…, as the authorization server calls itself", "")
 	}
