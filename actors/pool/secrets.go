@@ -24,10 +24,10 @@ func (p *pool) quiet(open func(upstream.Sink) upstream.Link) func(upstream.Sink)
 func hush(known *secret.Redactor, e upstream.Event) upstream.Event {
 	switch told := e.(type) {
 	case upstream.Stderr:
-		told.Line = known.Cut(told.Line)
+		told.Line = known.CutShort(told.Line)
 		return told
 	case upstream.Noise:
-		if line := known.Cut(string(told.Line)); line != string(told.Line) {
+		if line := known.CutShort(string(told.Line)); line != string(told.Line) {
 			told.Line = []byte(line)
 		}
 		told.Err = known.Hush(told.Err)
@@ -44,7 +44,7 @@ func hush(known *secret.Redactor, e upstream.Event) upstream.Event {
 	case upstream.Closed:
 		told.Err = known.Hush(told.Err)
 		for i, line := range told.Stderr {
-			told.Stderr[i] = known.Cut(line)
+			told.Stderr[i] = known.CutShort(line)
 		}
 		return told
 	}
@@ -59,13 +59,13 @@ func (p *pool) shown(msg any) any {
 	}
 	switch m := msg.(type) {
 	case message.BackendChanged:
-		m.Reason, m.LastLine = p.Secrets.Cut(m.Reason), p.Secrets.Cut(m.LastLine)
+		m.Reason, m.LastLine = p.Secrets.CutShort(m.Reason), p.Secrets.CutShort(m.LastLine)
 		return m
 	case message.LoginChanged:
-		m.Reason = p.Secrets.Cut(m.Reason)
+		m.Reason = p.Secrets.CutShort(m.Reason)
 		return m
 	case message.Returned:
-		m.Reason = p.Secrets.Cut(m.Reason)
+		m.Reason = p.Secrets.CutShort(m.Reason)
 		return m
 	}
 	return msg

@@ -122,6 +122,12 @@ func findIn[T string | []byte](m *matcher, s T, from int) (start, end int) {
 	return -1, -1
 }
 
+// begins reports whether one of the texts begins with s, which is no shorter than the shortest of them.
+func (m *matcher) begins(s string) bool {
+	pair := pairAt(s, Shortest-1)
+	return m.shift[pair] == 0 && slices.ContainsFunc(m.texts[pair], func(w wanted) bool { return strings.HasPrefix(w.text, s) })
+}
+
 // span is findIn, and goes on as long as another text begins within what was found and ends behind it.
 func (m *matcher) span(s string, from int) (start, end int) {
 	start, end = findIn(m, s, from)

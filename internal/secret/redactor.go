@@ -119,12 +119,32 @@ func (r *Redactor) Cut(s string) string {
 	return b.String() + s[last:]
 }
 
-// Hush is err, which says less where it would tell a secret.
+// CutShort is Cut of a text that may have been cut off at its end, as what others say is: what stands there goes, too, if a secret begins so.
+func (r *Redactor) CutShort(s string) string {
+	s = r.Cut(s)
+	if r == nil {
+		return s
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.find == nil {
+		return s
+	}
+	end := len(strings.TrimRight(s, "\"'…"))
+	for begin := 0; begin+Shortest <= end; begin++ {
+		if r.find.begins(s[begin:end]) {
+			return s[:begin] + Hidden + s[end:]
+		}
+	}
+	return s
+}
+
+// Hush is err, which says less where it would tell a secret, or the beginning of one at its end.
 func (r *Redactor) Hush(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := r.Cut(err.Error()); text != err.Error() {
+	if text := r.CutShort(err.Error()); text != err.Error() {
 		return hushed{err, text}
 	}
 	return err

@@ -65,6 +65,34 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// Of a secret that a text is cut off in, nothing is shown either, as long as it may be known by it.
+func TestCutShort(t *testing.T) {
+	var known Redactor
+	if got := known.CutShort("nothing is known"); got != "nothing is known" {
+		t.Error(got)
+	}
+	known.Replace("configuration", "hunter2+hunter/2", "another secret")
+	var nobody *Redactor
+	for _, c := range []struct{ in, want string }{
+		{"", ""},
+		{"token hunter2+hunter/2", "token " + Hidden},
+		{"token hunter2+hunter/", "token " + Hidden},
+		{"hunter2+hunter/2 and hunter2+", Hidden + " and " + Hidden},
+		{"token hunter2", "token hunter2"},
+		{`http status 401: "bad token hunter2+hun"`, `http status 401: "bad token ` + Hidden + `"`},
+		{"bad token another se…", "bad token " + Hidden + "…"},
+		{"hunter2+hun and so on", "hunter2+hun and so on"},
+		{base64.StdEncoding.EncodeToString([]byte("hunter2+hunter/2"))[:18], Hidden},
+	} {
+		if got := known.CutShort(c.in); got != c.want {
+			t.Errorf("CutShort(%q)\n got %q\nwant %q", c.in, got, c.want)
+		}
+		if nobody.CutShort(c.in) != c.in {
+			t.Error("a nil redactor cuts")
+		}
+	}
+}
+
 // The lines of a key are not shown one by one either.
 func TestCutLines(t *testing.T) {
 	var known Redactor

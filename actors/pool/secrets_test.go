@@ -1,0 +1,26 @@
+package pool
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/secret"
+	"goblin-actor/protocol/upstream"
+)
+
+// What a server writes is shown to a certain length only, and a secret lies across its end: what would be left of that is half of it.
+func TestAttack82SecretAcrossTheEnd(t *testing.T) {
+	const key = "ghp_hunter2hunter2hunter2hunter2hunter2"
+	var known secret.Redactor
+	known.Replace("configuration", key)
+	long := strings.Repeat("x", 190) + key
+	for _, e := range []upstream.Event{
+		upstream.Stderr{Line: long[:210]}, upstream.Closed{Stderr: []string{long[:210]}}, upstream.Noise{Line: []byte(long[:210])},
+		upstream.Ended{Err: &upstream.StatusError{Code: 401, Body: []byte(long)}}, upstream.NotSent{Err: &upstream.StatusError{Code: 500, Body: []byte(long)}},
+	} {
+		if got := fmt.Sprintf("%+v %q", hush(&known, e), hush(&known, e)); strings.Contains(got, key[:secret.Shortest]) || strings.Contains(got, "ghp_hun") {
+			t.Errorf("%T: %s", e, got)
+		}
+	}
+}
