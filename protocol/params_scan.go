@@ -212,6 +212,9 @@ func (s *paramScan) ref(p *Params, ref Span) {
 	var seen keysSeen
 	for w := walkMembers(s.raw, ref); w.next(); {
 		field := s.note(refKeys, &seen, &w)
+		if seen.odd && s.strict { // it counts for some decoders, so that what is judged and what its server looks at could be two things
+			s.fail(&ParseError{Code: codeInvalidParams, Msg: "params.ref: name and uri are written so", Offset: w.keyAt, Kind: ErrDuplicate})
+		}
 		to := &p.RefURI
 		switch field {
 		case 0:

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"errors"
 	"testing"
 
 	"goblin-actor/actors/catalog"
@@ -22,10 +23,10 @@ func seenBy(t *testing.T, mode string) *catalog.View {
 	}
 	naming := catalog.Naming{Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix", MetaTools: true,
 		Policy: policy.Compile(config.Policy{Present: true, Mode: mode, Roles: []config.Role{{Name: "some", Tools: config.Filter{Deny: []string{"*delete"}}, ToolRate: "5/min",
-			Prompts: config.Filter{Deny: []string{"*"}}, Resources: config.Filter{Deny: []string{"*secret*"}}}}})}
+			Prompts: config.Filter{Deny: []string{"*ask"}}, Resources: config.Filter{Deny: []string{"*secret*"}}}}})}
 	sources := []catalog.Source{
 		{Server: &catalog.Server{Name: "files", Rules: config.DefaultServer()}, Items: [protocol.ItemKinds][][]byte{
-			protocol.Tools: items(`{"name":"read"}`, `{"name":"delete"}`), protocol.Prompts: items(`{"name":"ask"}`), protocol.Resources: items(`{"uri":"f:///secret","name":"s"}`, `{"uri":"f:///a","name":"a"}`)}},
+			protocol.Tools: items(`{"name":"read"}`, `{"name":"delete"}`), protocol.Prompts: items(`{"name":"ask"}`, `{"name":"hello"}`), protocol.Resources: items(`{"uri":"f:///secret","name":"s"}`, `{"uri":"f:///a","name":"a"}`)}},
 		{Server: &catalog.Server{Name: "gateway", Internal: true}, Items: [protocol.ItemKinds][][]byte{protocol.Tools: items(`{"name":"call_tool"}`, `{"name":"read_resource"}`)}},
 	}
 	view, ok := catalog.Build(nil, sources, naming).View(catalog.Key{Rights: "some"})
@@ -64,6 +65,32 @@ func TestAttack46MetaTool(t *testing.T) {
 		case c.want != "" && (target.Denied == nil || target.Denied.Server != "files" || target.Denied.Report):
 			t.Errorf("%s: denied as %+v", c.params, target.Denied)
 		}
+	}
+}
+
+// A reference names a prompt that is permitted, and beside it, in one spelling or another, what is not: servers go by its type.
+func TestAttack48ReferenceToTwo(t *testing.T) {
+	view := seenBy(t, "enforce")
+	for _, ref := range []string{
+		`{"type":"ref/resource","name":"files_hello","uri":"f:///secret"}`, `{"type":"ref/resource","uri":"f:///secret","name":"files_hello"}`,
+		`{"type":"ref/resource","name":"files_hello","u\u0072i":"f:///secret"}`, `{"type":"ref/prompt","name":"files_hello","uri":"f:///secret","type":"ref/resource"}`,
+	} {
+		if _, target, fault := Aim(view, asking(t, "completion/complete", `{"ref":`+ref+`}`)); fault == nil || fault.Name != protocol.InvalidParams {
+			t.Errorf("%s: %v, %v", ref, target, fault)
+		}
+	}
+	for _, key := range []string{"URI", "Uri", `UR\u0049`} {
+		var f protocol.Frame
+		var p protocol.Params
+		if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","name":"files_hello","` + key + `":"f:///secret"}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Scan(&f); !errors.Is(err, protocol.ErrDuplicate) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if _, target, fault := Aim(view, asking(t, "completion/complete", `{"ref":{"type":"ref/prompt","name":"files_hello"}}`)); fault != nil || target.Server == nil {
+		t.Errorf("what is permitted: %v, %v", target, fault)
 	}
 }
 

@@ -80,6 +80,9 @@ func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Faul
 		return Target{Server: found.Server, Original: found.Original, Span: x.Params.URI, Entry: found.Entry, Unlisted: found.Unlisted}, fault
 	}
 	if x.Params.RefName.Present() {
+		if x.Params.RefURI.Present() { // one would be judged, and the other one be what its server looks at
+			return Target{}, protocol.BadParams("params.ref: want name or uri, not both")
+		}
 		return resolveEntry(raw, x.Params.RefName, "params.ref.name", view.Prompt)
 	}
 	return resolveEntry(raw, x.Params.RefURI, "params.ref.uri", view.Template)
