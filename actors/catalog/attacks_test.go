@@ -155,3 +155,27 @@ func TestAttack55ListChangedOfHidden(t *testing.T) {
 		t.Error("a change of what is shown is not told")
 	}
 }
+
+// A method that only the server knows is sent to do what the project's rules keep back.
+func TestNarrowProjectTrustsNoServer(t *testing.T) {
+	files := server(t, "files", 0).tools("read", "delete")
+	for _, c := range []struct {
+		project config.Project
+		trusts  bool
+	}{
+		{config.Project{Name: "alpha", Servers: []string{"files"}}, true},
+		{config.Project{Name: "alpha", Servers: []string{"files"}, Tools: denies("*_delete")}, false},
+		{config.Project{Name: "alpha", Servers: []string{"files"}, Resources: config.Filter{Allow: []string{"resource://files/a"}}}, false},
+	} {
+		s := Build(nil, []Source{files.Source}, standard(stylePrefix), c.project)
+		for _, k := range []Key{{Project: "alpha"}, {Projects: "alpha"}, {Project: "alpha", Server: "files"}} {
+			v, ok := s.View(k)
+			if !ok || v.Trusts(v.Servers()[0]) != c.trusts {
+				t.Errorf("%+v in %+v: there %v, want trust %v", k, c.project, ok, c.trusts)
+			}
+		}
+	}
+	if v, _ := Build(nil, []Source{files.Source}, standard(stylePrefix)).View(Key{}); !v.Trusts(v.Servers()[0]) {
+		t.Error("the whole is not trusted")
+	}
+}

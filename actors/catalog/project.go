@@ -65,6 +65,13 @@ func (p *scope) hides(it *item) bool {
 	return filter.Hides(f, it.public)
 }
 
+// narrows reports whether the project's rules keep back anything of a server that is part of it.
+func (p *scope) narrows() bool {
+	return slices.ContainsFunc([]config.Filter{p.rules.Tools, p.rules.Prompts, p.rules.Resources}, func(f config.Filter) bool {
+		return len(f.Allow)+len(f.Deny)+len(f.Disabled) > 0
+	})
+}
+
 // marks is a set of places in a list.
 type marks []uint64
 

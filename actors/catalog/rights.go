@@ -174,6 +174,9 @@ func (v *View) Trusts(server *Server) bool {
 	case v.scope.parts != nil:
 		return slices.ContainsFunc(v.scope.parts, func(part *View) bool { return part.Has(server.Name) && part.Trusts(server) })
 	}
+	if v.scope.narrows() { // nobody knows which of its items the method is about
+		return false
+	}
 	return v.scope.rights == nil || v.scope.rights.policy.Trusts(v.scope.rights.set, server.Name)
 }
 
