@@ -110,9 +110,14 @@ func Odd(uri string) bool {
 	return odd
 }
 
+// denies reports whether deny or disabled mean a spelling, with its query and fragment or without: many servers look at the path only.
 func (j *Judge) denies(form string) bool {
 	tidy := tidyURI(form, true)
-	return Any(j.deny, tidy) || Any(j.deny, strings.TrimSuffix(tidy, "/"))
+	if Any(j.deny, tidy) || Any(j.deny, strings.TrimSuffix(tidy, "/")) {
+		return true
+	}
+	end := strings.IndexAny(tidy, "?#")
+	return end >= 0 && (Any(j.deny, tidy[:end]) || Any(j.deny, strings.TrimSuffix(tidy[:end], "/")))
 }
 
 // namesTemplate reports whether one of the patterns means the template itself and not what it expands to: it matches the

@@ -7,10 +7,10 @@ import "strings"
 // is asked for. Of a public URI that is done with the server's own in it, too.
 func tidyURI(uri string, dots bool) string {
 	tidy := tidied(uri, dots, maxNested)
-	if !dots || !strings.Contains(uri, ".") {
+	if !dots || !strings.ContainsAny(uri, ". ") {
 		return tidy
 	}
-	for range maxNested { // a scheme, or a URI in a URI, may have come to light behind dot segments
+	for range maxNested { // a scheme, or a URI in a URI, may have come to light behind dot segments and blanks
 		again := tidied(tidy, dots, maxNested)
 		if again == tidy {
 			break
@@ -27,6 +27,7 @@ const maxNested = 4
 const publicScheme = "resource:"
 
 func tidied(uri string, dots bool, depth int) string {
+	uri = strings.Trim(uri, " ") // as whoever parses it does
 	scheme, rest, ok := strings.Cut(uri, ":")
 	if !ok || strings.ContainsAny(scheme, `/\`) {
 		scheme, rest = "", uri
@@ -63,7 +64,7 @@ func tidied(uri string, dots bool, depth int) string {
 // cutOwn finds the server and its own URI in what follows the scheme of a public one; false when that holds no URI with a scheme.
 func cutOwn(rest string) (server, own string, ok bool) {
 	server, own, ok = strings.Cut(strings.TrimLeft(rest, "/"), "/")
-	own = strings.TrimLeft(own, "/")
+	own = strings.TrimLeft(own, "/ ")
 	colon := strings.IndexByte(own, ':')
 	if !ok || server == "." || server == ".." || colon < 1 {
 		return "", "", false
