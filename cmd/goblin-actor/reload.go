@@ -188,6 +188,13 @@ func (r *reloading) follow(ctx context.Context) {
 	defer func() { files.stop() }()
 	for {
 		files = files.renewed(r.cfg, listens, r.log)
+		if files.again {
+			awaitSettled(ctx, files.files)
+			if files.again = false; r.reload(ctx) != nil { // it has not come to the keys
+				r.reloadCredentials()
+			}
+			continue
+		}
 		select {
 		case <-files.config:
 			_ = r.reload(ctx) // it is logged, and shown in the status

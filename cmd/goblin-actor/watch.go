@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -24,6 +25,8 @@ const looks = 10
 type watchedFiles struct {
 	config, credentials <-chan struct{}
 	files               []string // of both
+	names               []string // where they were found, and the links on the way
+	again               bool     // they may have changed while nobody watched them
 	stop                func()
 }
 
@@ -31,6 +34,9 @@ type watchedFiles struct {
 func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
 	credentials := credentialFiles(cfg, listens)
 	w := &watchedFiles{files: slices.Concat(cfg.Files, credentials)}
+	for _, file := range w.files {
+		w.names = append(w.names, namesOf(file)...)
+	}
 	var stops [2]func()
 	w.config, stops[0] = watchConfig(cfg.Files, false, log)
 	w.credentials, stops[1] = watchConfig(credentials, true, log)
@@ -41,13 +47,23 @@ func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles 
 	return w
 }
 
-// renewed watches the files of cfg, should they be others than those that are watched.
+// renewed watches the files of cfg, should they be others than those that are watched, or lie elsewhere since a link on the way was replaced: so
+// whole directories of files are exchanged at once. What has changed meanwhile is read once more.
 func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
-	if slices.Equal(w.files, slices.Concat(cfg.Files, credentialFiles(cfg, listens))) {
+	files := slices.Concat(cfg.Files, credentialFiles(cfg, listens))
+	var names []string
+	for _, file := range files {
+		names = append(names, namesOf(file)...)
+	}
+	if slices.Equal(w.files, files) && slices.Equal(w.names, names) {
 		return w
 	}
-	w.stop()
-	return watchAll(cfg, listens, log)
+	next := watchAll(cfg, listens, log)
+	w.stop() // not before: a SIGHUP that nobody waits for ends the process
+	if slices.Equal(w.files, files) {
+		next.again = true
+	}
+	return next
 }
 
 // watchConfig tells on the channel when one of the files, the configuration and what it reads, was changed or replaced, or
@@ -130,17 +146,52 @@ func waited(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// namesOf are the absolute paths of a file and of what it links to: one directory must not be watched under two names.
-func namesOf(file string) []string {
+// maxLinks is how many links on the way to a file are followed; systems follow about as many.
+const maxLinks = 40
+
+// namesOf are the paths of all links on the way to a file, and of the file, each as it is with all links before it followed: one directory must
+// not be watched under two names. Of what is not there the rest of the path stays as it is.
+func namesOf(file string) (names []string) {
 	path, err := filepath.Abs(file)
 	if err != nil {
 		path = filepath.Clean(file)
 	}
-	paths := []string{path}
-	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
-		paths = append(paths, target)
+	for range maxLinks {
+		link, rest := firstLink(path)
+		if link == "" {
+			break
+		}
+		target, err := os.Readlink(link)
+		if err != nil {
+			break
+		}
+		names = append(names, link)
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(link), target)
+		}
+		path = filepath.Join(target, rest)
 	}
-	return paths
+	return append(names, path)
+}
+
+// firstLink is the first part of a path that is a link, and what follows it; "" = there is none.
+func firstLink(path string) (link, rest string) {
+	at := len(filepath.VolumeName(path))
+	for at < len(path) {
+		next := strings.IndexByte(path[at+1:], filepath.Separator)
+		if next < 0 {
+			next = len(path) - at - 1
+		}
+		at += 1 + next
+		info, err := os.Lstat(path[:at])
+		if err != nil {
+			break
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			return path[:at], strings.TrimPrefix(path[at:], string(filepath.Separator))
+		}
+	}
+	return "", ""
 }
 
 // follow tells once the events of the file, or of what it links to, have settled. It ends when the watcher is closed.

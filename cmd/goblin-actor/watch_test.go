@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -186,4 +187,54 @@ func TestTheEndDoesNotWaitForAReload(t *testing.T) {
 	if took := time.Since(started); took > 6*time.Second {
 		t.Errorf("the end took %v\n%s", took, g.log.String())
 	}
+}
+
+// Keys lie in a directory that is exchanged as a whole, by a link on the way to them: each exchange counts, not the first one only.
+func TestAttack19RevokedBehindALink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: links want privileges")
+	}
+	dir := t.TempDir()
+	data := func(n int, text string) {
+		t.Helper()
+		of := filepath.Join(dir, fmt.Sprint("data-", n))
+		next := filepath.Join(dir, "next")
+		err := errors.Join(os.Mkdir(of, 0o700), os.WriteFile(filepath.Join(of, "keys.yaml"), []byte(text), 0o600), os.Symlink(filepath.Base(of), next))
+		if err == nil {
+			err = os.Rename(next, filepath.Join(dir, "data"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	data(0, "0")
+	file := filepath.Join(dir, "keys.yaml")
+	if err := os.Symlink(filepath.Join("data", "keys.yaml"), file); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(dir, "goblin.yaml")
+	if err := os.WriteFile(config, []byte("auth: {keys: keys.yaml}\nmcpServers: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := loadConfig(config, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	files := watchAll(cfg, true, log)
+	for n := 1; n <= 3; n++ {
+		data(n, fmt.Sprint(n))
+		select {
+		case <-files.credentials:
+		case <-time.After(gatetest.Patience):
+			t.Fatalf("exchange %d is not noticed", n)
+		}
+		if files = files.renewed(cfg, true, log); !files.again {
+			t.Errorf("after exchange %d: what may have changed meanwhile is not read", n)
+		}
+		if files.again = false; files.renewed(cfg, true, log) != files {
+			t.Errorf("after exchange %d they are watched anew once more", n)
+		}
+	}
+	files.stop()
 }
