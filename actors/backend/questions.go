@@ -130,7 +130,21 @@ func (s *state) asker(now time.Time, e *upstream.Received) asker {
 		return asker{certain: true}
 	}
 	id, p := s.speaker(now)
+	if p != nil && s.hasOthers(p) {
+		return asker{}
+	}
 	return asker{id, p, false}
+}
+
+// hasOthers reports whether calls of another principal than this call's are under way, such as wait at a question included: what is likely
+// is good enough within one's own calls, but nobody is shown, or answers, what may be another's.
+func (s *state) hasOthers(p *pending) bool {
+	for _, id := range s.conn.byCall {
+		if other := s.conn.pending[id]; other != nil && other.own == nil && other.request.Caller.Principal != p.request.Caller.Principal {
+			return true
+		}
+	}
+	return false
 }
 
 // speaker is the call that a server is most likely to talk about when it does not say so: the only one that runs, those that

@@ -85,6 +85,36 @@ func TestQuestionsThatComeTogether(t *testing.T) {
 	})
 }
 
+// While a call of somebody waits at a question, the next one that does not say whose it is may be that call's, too: it is put to nobody else.
+func TestQuestionBesideAnotherPrincipals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, elicit := asking()
+		b := start(t, server, cfg())
+		defer b.stop()
+		synctest.Wait()
+		of := func(principal string) *message.Request {
+			r := legacyRequest(t, message.CanForm)
+			caller := *r.Caller
+			caller.Principal = principal
+			r.Caller = &caller
+			return r
+		}
+		b.call(1, of("key:ada"))
+		elicit("a")
+		time.Sleep(burst)
+		synctest.Wait()
+		b.call(2, of("key:ben"))
+		elicit("b")
+		_, asks := b.outcomes()
+		if len(asks) != 1 || asks[0].Seq != 1 {
+			t.Fatalf("questions %v, want one of call 1", asks)
+		}
+		if answers := server.Answers(); len(answers) != 1 || string(answers[0].IDBytes()) != `"b"` || answers[0].Kind != protocol.KindError {
+			t.Errorf("the server got %v, want b refused", answers)
+		}
+	})
+}
+
 // A question that is answered at once never takes the call out of its slot.
 func TestAnsweredWithinTheBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
