@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,10 @@ func auditPath(named, configFlag string) (string, error) {
 	if !ok {
 		return "", usageError("name its file, or the configuration: --config goblin.yaml", "there is no configuration that names an audit log")
 	}
-	cfg, report := config.Salvage(path)
+	cfg, report := config.Peek(path) // to read a log runs no program that the file names for something else
+	if cfg != nil && strings.Contains(cfg.Audit.File, "${") {
+		cfg, report = config.Salvage(path)
+	}
 	if cfg == nil {
 		return "", &exitError{exitConfig, report.Err(), ""}
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -272,4 +273,27 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
+}
+
+// Who reads a log runs no program that the configuration names for a server.
+func TestReadingTheAuditLogRunsNothing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: needs touch")
+	}
+	dir := t.TempDir()
+	path, ran := filepath.Join(dir, "goblin.yaml"), filepath.Join(dir, "ran")
+	text := "audit: {file: audit.jsonl}\nmcpServers: {a: {url: 'http://127.0.0.1:1/mcp', headers: {X-Token: '${command:touch " + ran + "}'}}}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"tail", "verify"} {
+		var out strings.Builder
+		code := run(t.Context(), []string{"audit", verb, "--config", path}, strings.NewReader(""), &out, &out)
+		if code != 1 || !strings.Contains(out.String(), "there is no audit log") {
+			t.Errorf("%s: exit code %d: %s", verb, code, out.String())
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the program has run")
+	}
 }
