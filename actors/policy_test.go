@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +86,29 @@ func TestToolRateOverHTTP(t *testing.T) {
 	}
 	if got := w.modernly("bob", "tools/call", "{}", `,"name":"one_read","arguments":{}`); got.status != 200 {
 		t.Errorf("somebody else: %+v", got)
+	}
+}
+
+// Who comes back with the answers goes on with a call that was counted; the same state again and again is as many calls.
+func TestAttack56RateOfStates(t *testing.T) {
+	w := serveWeb(t, oneTool(), func(c *config.Config) { withAuth(c); roles(c) }, relaying().Open)
+	w.as("ann", "reader")
+	const call, accept = `,"name":"one_ask","arguments":{"a":1}`, `,"inputResponses":{"a":{"action":"accept","content":{}}}`
+	first := parseModern(t, w.modernly("ann", "tools/call", allCapabilities, call).body)
+	if first.Result.RequestState == "" {
+		t.Fatalf("%+v", first)
+	}
+	done := 0
+	for range 40 {
+		got := w.modernly("ann", "tools/call", allCapabilities, fmt.Sprintf(`%s%s,"requestState":%q`, call, accept, first.Result.RequestState))
+		if strings.Contains(got.body, "done") {
+			done++
+		} else if !strings.Contains(got.body, "-31014") {
+			t.Fatalf("%+v", got)
+		}
+	}
+	if most := 1 + runtime.GOMAXPROCS(0); done < 1 || done > most { // one that the rate permits still, and one at each desk
+		t.Errorf("%d calls of at most %d", done, most)
 	}
 }
 

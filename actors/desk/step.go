@@ -56,7 +56,9 @@ type state struct {
 	seq     uint64
 	clock   edge.Clock
 	scratch []call.Effect
-	edits   []protocol.Edit // of the answer at hand
+
+	cameBack cameBack        // states of limited tools
+	edits    []protocol.Edit // of the answer at hand
 
 	outcomes      []outcome // oldest first
 	outcomeBytes  int       // bytes of their answers

@@ -165,7 +165,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 		return s.refused(m, fault, out)
 	}
 	r.Modern = true
-	if m.State != nil {
+	if m.State != nil && r.Rate.Requests > 0 && s.cameBack.first(now, s.limits.ParkedCall, x.Params.RequestState.Of(x.Frame.Raw)) {
 		r.Rate = config.Rate{} // it was counted when it began
 	}
 	if x.Frame.M == protocol.MethodToolsCall && edge.HasLegacyTasks(t.Server) {
