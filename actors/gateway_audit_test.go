@@ -203,3 +203,17 @@ func TestAStolenSessionTellsItsStory(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// Who wants another's task is told that there is none; the log does not tell of it as of something that was allowed.
+func TestAForeignTaskIsNotAllowed(t *testing.T) {
+	path, set := audited(t, nil)
+	t.Run("while it runs", func(t *testing.T) {
+		w := serveWeb(t, oneTool(), func(c *config.Config) { withAuth(c); set(c) }, digging().Open)
+		w.modernly("alice", "tools/call", knowsTasks, `,"name":"one_dig"`)
+		w.modernly("mallory", "tasks/get", knowsTasks, `,"taskId":"one/7~x"`)
+	})
+	got := told(auditLines(t, path))
+	if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "call key:mallory tasks/get") && strings.Contains(line, " deny ") }) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+}
