@@ -213,7 +213,9 @@ func TestAForeignTaskIsNotAllowed(t *testing.T) {
 		w.modernly("mallory", "tasks/get", knowsTasks, `,"taskId":"one/7~x"`)
 	})
 	got := told(auditLines(t, path))
-	if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "call key:mallory tasks/get") && strings.Contains(line, " deny ") }) {
+	if !slices.ContainsFunc(got, func(line string) bool {
+		return strings.HasPrefix(line, "call key:mallory tasks/get") && strings.Contains(line, " deny ")
+	}) {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
 }
