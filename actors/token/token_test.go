@@ -27,7 +27,12 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	if status, v = w.get(w.handle); status != http.StatusOK {
 		t.Fatalf("with a login: %d, %+v", status, v)
 	}
-	if got := actortest.Of[message.LoginChanged](w.owner); len(got) != 2 || got[0].Phase != message.LoginNeeded || got[1].Phase != message.LoginPresent {
+	var got []message.LoginChanged
+	w.store.until(t, "the owner was told twice", func() bool {
+		got = append(got, actortest.Of[message.LoginChanged](w.owner)...)
+		return len(got) >= 2
+	})
+	if len(got) != 2 || got[0].Phase != message.LoginNeeded || got[1].Phase != message.LoginPresent {
 		t.Errorf("the owner was told %+v", got)
 	}
 	// Another life of the same login.
@@ -211,9 +216,10 @@ func TestEndLogin(t *testing.T) {
 	if done := <-reply; done.Err != nil {
 		t.Error(done.Err)
 	}
-	if _, _, ok := w.issuer.Valid(token); ok || w.handle.Authorization() != "" || w.store.get("files") != nil {
+	if _, _, ok := w.issuer.Valid(token); ok || w.handle.Authorization() != "" {
 		t.Error("something of the login is left")
 	}
+	w.store.until(t, "the store has nothing of it", func() bool { return w.store.values["files"] == nil })
 }
 
 // What somebody else brings finishes nobody's login, and a login has one answer.

@@ -70,7 +70,7 @@ func (s *shelf) set(change func()) {
 	change()
 }
 
-// until waits for the store where nobody else does: who is refused is told so before the store has forgotten a token.
+// until waits for the store, or for the owner, where nobody else does: who is refused is told so before the store has forgotten a token.
 func (s *shelf) until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline, tick := time.After(2*time.Minute), time.NewTicker(time.Millisecond)
