@@ -88,9 +88,10 @@ func (r *reloading) reload(ctx context.Context) error {
 	return errors.Join(err, edgeErr)
 }
 
-// load reads the file, and once more if it was written to just now: in the middle of that it may be empty, or only the first half of what is meant.
-// One that is written to all the time is taken as it is after a while.
+// load reads the file when it has settled, and once more if it was written to meanwhile: in the middle of that it may be empty, or only the first half
+// of what is meant. One that is written to all the time is taken as it is after a while. It waits before it reads, too, as reading may run programs.
 func (r *reloading) load(ctx context.Context) (next *config.Config, report config.Report) {
+	awaitSettled(ctx, r.cfg.Files)
 	for look := range looks {
 		next, report = config.Load(r.cfg.Path)
 		files := r.cfg.Files
