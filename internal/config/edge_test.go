@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,10 +49,9 @@ func TestHowClientsReachUs(t *testing.T) {
 }
 
 func TestBeside(t *testing.T) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Skip(err)
-	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home) // where Windows looks
 	for _, c := range []struct{ config, file, want string }{
 		{"", "keys.yaml", "keys.yaml"},
 		{"goblin.yaml", "keys.yaml", "keys.yaml"},
