@@ -3,7 +3,6 @@ package egress
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"goblin-actor/internal/authtest"
 )
 
 // tunnels is a proxy on this machine that tunnels whatever it is asked for to one program.
@@ -27,20 +28,7 @@ func newTunnels(t *testing.T, to string) *tunnels {
 		p.mu.Lock()
 		p.asked = append(p.asked, r.Host)
 		p.mu.Unlock()
-		there, err := net.Dial("tcp", to)
-		if r.Method != http.MethodConnect || err != nil {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		defer there.Close()
-		here, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			return
-		}
-		defer here.Close()
-		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
-		go func() { _, _ = io.Copy(there, here) }()
-		_, _ = io.Copy(here, there)
+		authtest.Tunnel(w, r, to)
 	}))
 	t.Cleanup(p.Close)
 	return p

@@ -4,7 +4,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"goblin-actor/internal/authtest"
 	"goblin-actor/internal/gatetest"
 )
 
@@ -56,20 +56,7 @@ func (c *company) proxy(w http.ResponseWriter, r *http.Request) {
 		c.tunnels = append(c.tunnels, r.Host)
 	}
 	c.mu.Unlock()
-	there, err := net.Dial("tcp", c.outside.Listener.Addr().String())
-	if r.Method != http.MethodConnect || err != nil {
-		w.WriteHeader(http.StatusBadGateway)
-		return
-	}
-	defer there.Close()
-	here, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	defer here.Close()
-	_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
-	go func() { _, _ = io.Copy(there, here) }()
-	_, _ = io.Copy(here, there)
+	authtest.Tunnel(w, r, c.outside.Listener.Addr().String())
 }
 
 // Behind a proxy a server is logged in at as it is talked to: its metadata, its authorization server and the tokens come that way, too.
