@@ -174,7 +174,7 @@ func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader
 // done to proxies: others need theirs, and what comes through one mostly comes whole.
 func (s *Server) headRead(h *fasthttp.RequestHeader) (standard fasthttp.RequestConfig) {
 	a := s.options.Admission
-	if a == nil || h.ContentLength() <= 0 || len(h.Peek("Authorization")) > 0 || a.Unasked() != nil || string(h.Method()) == http.MethodOptions {
+	if a == nil || a.Unasked() != nil || h.ContentLength() <= 0 || len(h.Peek("Authorization")) > 0 || string(h.Method()) == http.MethodOptions {
 		return standard
 	}
 	var known knownHeader
