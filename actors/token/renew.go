@@ -131,12 +131,12 @@ func (s *state) publish(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.current, s.since = &current{"Bearer " + t.Access}, now
 	s.phase, s.failures, s.fault, s.retryAt, s.looped = fresh, 0, nil, time.Time{}, false
 	out = append(out, kernel.Act(publish{s.current}))
+	out = s.tell(message.LoginPresent, "", out) // before the answers: whoever gets one may call at once
 	for _, to := range s.waiting {
 		out = append(out, kernel.Act(verdict{to: to, what: upstream.Verdict{Again: true}}))
 	}
 	s.waiting = nil
 	out = s.answerFinishing(nil, out)
-	out = s.tell(message.LoginPresent, "", out)
 	if t.Expires.IsZero() || !s.canRenew() {
 		s.timer++
 		return out

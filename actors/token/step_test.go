@@ -50,10 +50,13 @@ func keptRecord(got time.Time, life time.Duration) *record {
 // tell applies a message and notes what is to be done.
 func (p *script) tell(msg any) {
 	p.t.Helper()
-	was := p.s.phase
+	was, answered := p.s.phase, false
 	for _, e := range step(p.s, p.now, msg, nil) {
 		switch a := e.Act.(type) {
 		case nil:
+			if changed, is := e.Msg.(message.LoginChanged); is && answered {
+				p.t.Errorf("by %T, somebody's login or logout is done before the pool hears of it: %+v", msg, changed)
+			}
 			p.acts = append(p.acts, e.Msg)
 		case kernel.Wake:
 			p.wakes = append(p.wakes, wake{p.now.Add(a.After), a.Msg})
@@ -63,6 +66,7 @@ func (p *script) tell(msg any) {
 		case started:
 			a.to <- a.what
 		case finished:
+			answered = answered || a.err == nil
 			if a.to != nil {
 				a.to <- message.LoginFinished{Err: a.err}
 			}
@@ -206,6 +210,29 @@ func TestLoginTakesTooLong(t *testing.T) {
 	p.until(epoch.Add(loginLasts))
 	if l := <-done; !errors.Is(l.Err, ErrExpired) || len(p.s.pending) != 0 {
 		t.Errorf("got %v", l.Err)
+	}
+}
+
+// Whoever is told that he is logged in may call at once, so the pool has heard of it by then (the script sees to it).
+func TestLoggedInAfterThePoolKnows(t *testing.T) {
+	p := newScript(t, nil, 1)
+	reply, done := make(chan message.LoginStarted, 1), make(chan message.LoginFinished, 1)
+	p.tell(message.BeginLogin{Who: "ada", RedirectURI: redirectURI, Reply: reply})
+	b, _ := take[begin](p)
+	p.tell(begun{number: b.number, login: &grant.Login{State: "s", Site: site()}})
+	<-reply
+	p.tell(message.FinishLogin{Who: "ada", State: "s", Code: "c", Reply: done})
+	r, _ := take[redeem](p)
+	p.tell(redeemed{number: r.number, token: grant.Token{Access: "a1", Refresh: "r1", Got: p.now}})
+	if len(done) != 0 {
+		t.Fatal("the login is said to be there before it is on disk")
+	}
+	p.tell(message.TokenKept{Key: "files"})
+	if l := <-done; l.Err != nil {
+		t.Fatal(l.Err)
+	}
+	if changed, told := take[message.LoginChanged](p); !told || changed.Phase != message.LoginPresent {
+		t.Errorf("the pool was told %+v", changed)
 	}
 }
 
