@@ -14,10 +14,16 @@ type batch struct {
 	audit    audit.Mark // zero = nothing new is known
 }
 
-// keptToken is a login on its way to the file, and who hears of it.
+// keptToken is a login on its way to the file.
 type keptToken struct {
 	value message.Token
-	from  kernel.Reference
+	by    waiting
+}
+
+// waiting is who hears what becomes of a login; zero = nobody.
+type waiting struct {
+	from   kernel.Reference
+	number uint64 // of what was asked
 }
 
 func newBatch() batch {

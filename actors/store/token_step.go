@@ -19,6 +19,7 @@ const maxUnread = message.MaxTokens
 // What people are told of a login that is not on disk, or cannot be read.
 const (
 	notKept   = "it is kept in memory only: the state file is not in use"
+	notGone   = "the state file cannot be used: if it holds the login, it still does"
 	overtaken = "a newer one took its place"
 	noRoom    = "the state file holds as many logins as it may"
 	tooLarge  = "its key or its value is too large"
@@ -28,17 +29,18 @@ const (
 // rememberToken notes a login. It is written at once, as its sender may wait.
 func (s *state) rememberToken(m message.RememberToken, out []kernel.Effect) []kernel.Effect {
 	was, waits := s.dirty.tokens[m.Key]
+	asks := waiting{m.From, m.Number}
 	switch {
 	case s.phase == memory:
-		return tellKept(m.From, m.Key, notKept, out)
+		return asks.tell(m.Key, s.withoutFile(m.Value), out)
 	case m.Key == "" || len(m.Key) > message.MaxTokenKey || len(m.Value) > message.MaxTokenBytes:
-		return tellKept(m.From, m.Key, tooLarge, out)
+		return asks.tell(m.Key, tooLarge, out)
 	case !waits && len(s.dirty.tokens) >= message.MaxTokens:
-		return tellKept(m.From, m.Key, noRoom, out)
+		return asks.tell(m.Key, noRoom, out)
 	case waits:
-		out = tellKept(was.from, m.Key, overtaken, out)
+		out = was.by.tell(m.Key, overtaken, out)
 	}
-	s.dirty.tokens[m.Key] = keptToken{m.Value, m.From}
+	s.dirty.tokens[m.Key] = keptToken{m.Value, asks}
 	return s.write(out)
 }
 
@@ -53,17 +55,28 @@ func (*state) tokensWritten(m written, out []kernel.Effect) []kernel.Effect {
 		if text == "" && m.refused[key] {
 			text = noRoom
 		}
-		out = tellKept(m.batch.tokens[key].from, key, text, out)
+		out = m.batch.tokens[key].by.tell(key, text, out)
 	}
 	return out
 }
 
-// tellKept tells somebody, if there is somebody, what became of a login.
-func tellKept(from kernel.Reference, key, failed string, out []kernel.Effect) []kernel.Effect {
-	if from == (kernel.Reference{}) {
+// tell tells who has asked, if somebody waits, what became of a login.
+func (w waiting) tell(key, failed string, out []kernel.Effect) []kernel.Effect {
+	if w.from == (kernel.Reference{}) {
 		return out
 	}
-	return append(out, kernel.Tell(from, message.TokenKept{Key: key, Err: failed}))
+	return append(out, kernel.Tell(w.from, message.TokenKept{Key: key, Number: w.number, Err: failed}))
+}
+
+// withoutFile is what became of a login where the file is not used: what there is none for has gone with the memory.
+func (s *state) withoutFile(value message.Token) string {
+	switch {
+	case value != nil:
+		return notKept
+	case s.path != "":
+		return notGone
+	}
+	return ""
 }
 
 // readToken answers what waits to be written, or has the file read.
@@ -107,7 +120,7 @@ func (s *state) tokensRead(answers []message.TokenRead, out []kernel.Effect) []k
 func (s *state) answerAll(out []kernel.Effect) []kernel.Effect {
 	for _, b := range []batch{s.dirty, s.inFlight} {
 		for _, key := range slices.Sorted(maps.Keys(b.tokens)) {
-			out = tellKept(b.tokens[key].from, key, notKept, out)
+			out = b.tokens[key].by.tell(key, s.withoutFile(b.tokens[key].value), out)
 		}
 	}
 	for _, m := range append(s.reading, s.unread...) {

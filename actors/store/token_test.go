@@ -180,15 +180,15 @@ func TestTokensOfTwoGateways(t *testing.T) {
 	asker := actortest.NewProbe(system, "asker")
 	kept := func() {
 		t.Helper()
-		if got := until(t, asker, 1)[0]; got != (message.TokenKept{Key: "k"}) {
+		if got := until(t, asker, 1)[0]; got != (message.TokenKept{Key: "k", Number: 7}) {
 			t.Fatalf("told %+v", got)
 		}
 	}
 	first := run(t, path, func(ref kernel.Reference) {
-		ref.Tell(message.RememberToken{Key: "k", Value: message.Token("one"), From: asker.Reference})
+		ref.Tell(message.RememberToken{Key: "k", Value: message.Token("one"), From: asker.Reference, Number: 7})
 		kept()
 		second := run(t, path, func(other kernel.Reference) {
-			other.Tell(message.RememberToken{Key: "k", Value: message.Token("two"), From: asker.Reference})
+			other.Tell(message.RememberToken{Key: "k", Value: message.Token("two"), From: asker.Reference, Number: 7})
 			kept()
 		})
 		if string(second.Tokens["k"]) != "one" {
@@ -215,9 +215,10 @@ func TestTokensWithoutAFile(t *testing.T) {
 	run(t, "", func(ref kernel.Reference) {
 		ref.Tell(message.RememberToken{Key: "k", Value: message.Token("one"), From: asker.Reference})
 		ref.Tell(message.ReadToken{Key: "k", From: asker.Reference})
+		ref.Tell(message.RememberToken{Key: "k", From: asker.Reference})
 	})
-	got := until(t, asker, 2)
-	if got[0].(message.TokenKept).Err == "" || got[1].(message.TokenRead).Err == "" {
+	got := until(t, asker, 3)
+	if got[0].(message.TokenKept).Err == "" || got[1].(message.TokenRead).Err == "" || got[2].(message.TokenKept).Err != "" {
 		t.Errorf("told %v", got)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"goblin-actor/internal/grant"
 )
 
-// ending is a login that was given up, until its authorization server has heard of all that there was of it: the token there was, and those
-// that were under way. When these come nobody has a use for them, and they are good for as long as the login would have been.
+// ending is a login that was given up, until it has gone from the state file and its authorization server has heard of all that there was of
+// it: the token there was, and those that were under way. When these come nobody has a use for them, and they are good for as long as the
+// login would have been.
 type ending struct {
 	reply chan<- message.LoginFinished // nil = nobody waits for it
 	left  int                          // answers that are awaited
@@ -34,9 +35,11 @@ func (s *state) endLogin(m message.EndLogin, out []kernel.Effect) []kernel.Effec
 	out = s.dropLogins(ErrOvertaken, out)
 	out = s.answerFinishing(ErrOvertaken, out)
 	s.record, s.current, s.fault, s.phase = record{}, nil, nil, none
-	s.flight, s.reading, s.keeps, s.forced, s.steps, s.more, s.retryAt = 0, false, 0, 0, 0, nil, time.Time{}
+	s.flight, s.reading, s.keeping, s.forced, s.steps, s.more, s.retryAt = 0, false, 0, 0, 0, nil, time.Time{}
 	s.timer++
-	out = append(out, kernel.Act(publish{}), kernel.Tell(s.store, message.RememberToken{Key: s.key}))
+	forget, out := s.keep(nil, append(out, kernel.Act(publish{})))
+	s.revoking[forget] = e
+	e.left++
 	out = s.denyAll(errLoggedOut, out)
 	out = s.tell(message.LoginNone, "", out)
 	out = s.giveBack(e, was.Site, was.Client, was.Token, out)
@@ -92,6 +95,20 @@ func (s *state) revoked(m revoked, out []kernel.Effect) []kernel.Effect {
 	e.left--
 	if m.err != nil {
 		e.err = cmp.Or(e.err, fmt.Errorf("the login is forgotten here, but not there: %w", m.err))
+	}
+	return s.settle(e, out)
+}
+
+// forgotten: the login that was given up has gone from the state file, or it is not known whether it has.
+func (s *state) forgotten(number uint64, failed string, out []kernel.Effect) []kernel.Effect {
+	e := s.revoking[number]
+	if e == nil {
+		return out
+	}
+	delete(s.revoking, number)
+	e.left--
+	if failed != "" {
+		e.err = cmp.Or(e.err, fmt.Errorf("the login is not used any more, but it may still be in the state file: %s", failed))
 	}
 	return s.settle(e, out)
 }

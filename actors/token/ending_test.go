@@ -41,6 +41,7 @@ func TestLogoutDuringARefresh(t *testing.T) {
 		t.Fatalf("given back at once: %d tokens", len(given))
 	}
 	p.tell(revoked{number: given[0].number})
+	p.kept("")
 	if len(done) != 0 {
 		t.Fatal("he is told before the refresh has ended")
 	}
@@ -90,8 +91,34 @@ func TestLogoutDuringALogin(t *testing.T) {
 			t.Fatalf("device %t: %d tokens are given back", device, len(given))
 		}
 		p.tell(revoked{number: given[0].number})
+		p.kept("")
 		if end := <-done; end.Err != nil {
 			t.Errorf("device %t: %v", device, end.Err)
+		}
+	}
+}
+
+// Whoever logs out is told when the login has gone from the state file, or may not have.
+func TestLogoutIsOnDisk(t *testing.T) {
+	for name, answer := range map[string]func(*script){
+		"":                 func(p *script) { p.kept("") },
+		"the disk is full": func(p *script) { p.kept("the disk is full") },
+		"does not answer":  func(p *script) { p.until(p.now.Add(keepAtMost)) },
+	} {
+		p := newScript(t, keptRecord(epoch, time.Hour), 1)
+		p.s.record.Site.Revoke = ""
+		done := p.end()
+		if len(done) != 0 {
+			t.Fatal("he is told before the store has answered")
+		}
+		if answer(p); len(done) != 1 {
+			t.Fatalf("%q: he is not told", name)
+		}
+		if end := <-done; (name == "") != (end.Err == nil) || end.Err != nil && !strings.Contains(end.Err.Error(), name) {
+			t.Errorf("%q: he is told %v", name, end.Err)
+		}
+		if len(p.s.endings)+len(p.s.revoking) != 0 {
+			t.Errorf("%q: something is left", name)
 		}
 	}
 }
@@ -112,6 +139,7 @@ func TestLogoutWithoutATokenToCome(t *testing.T) {
 		if len(done) != 0 {
 			t.Fatalf("%s: he is told before it is known", name)
 		}
+		p.kept("")
 		of(p, r)
 		if given := all[revoke](p); len(given) != 0 || len(done) != 1 {
 			t.Errorf("%s: %d tokens given back, %d answers", name, len(given), len(done))

@@ -32,7 +32,7 @@ func (s *state) renew(out []kernel.Effect) []kernel.Effect {
 }
 
 // busy reports whether the login is being renewed or found out about.
-func (s *state) busy() bool { return s.flight != 0 || s.reading || s.keeps > 0 }
+func (s *state) busy() bool { return s.flight != 0 || s.reading || s.keeping != 0 }
 
 // due renews ahead of time, or once more after a fault.
 func (s *state) due(_ time.Time, m due, out []kernel.Effect) []kernel.Effect {
@@ -87,28 +87,31 @@ func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.
 	return s.failed(now, m.err, out)
 }
 
-// accept takes a new login or token. One that took the place of a refresh token is used when it is on disk.
+// accept takes a new login or token. One that took the place of a refresh token, or whose person waits, is used when it is on disk: whoever
+// is told that he is logged in may end the gateway.
 func (s *state) accept(now time.Time, next record, out []kernel.Effect) []kernel.Effect {
 	rotated := next.Token.Refresh != "" && next.Token.Refresh != s.record.Token.Refresh
 	s.record, s.phase = next, refreshing
-	remember := message.RememberToken{Key: s.key, Value: next.encode()}
-	if !rotated {
-		return s.publish(now, append(out, kernel.Tell(s.store, remember)))
+	if !rotated && len(s.finishing) == 0 {
+		return s.publish(now, append(out, kernel.Tell(s.store, message.RememberToken{Key: s.key, Value: next.encode()})))
 	}
-	remember.From = s.self
-	s.keeps++
-	s.keeping++
-	return append(out, kernel.Tell(s.store, remember), kernel.WakeAfter(keepAtMost, keptLate{s.keeping}))
+	s.keeping, out = s.keep(next.encode(), out)
+	return out
+}
+
+// keep has the store remember a value, nil = forget it, and say when that is on disk. It returns the number of what it answers.
+func (s *state) keep(value message.Token, out []kernel.Effect) (uint64, []kernel.Effect) {
+	s.number++
+	remember := message.RememberToken{Key: s.key, Value: value, From: s.self, Number: s.number}
+	return s.number, append(out, kernel.Tell(s.store, remember), kernel.WakeAfter(keepAtMost, keptLate{s.number}))
 }
 
 // tokenKept: the token may be used. If it is not on disk it is used, too: the one before it is worth nothing any more.
 func (s *state) tokenKept(now time.Time, m message.TokenKept, out []kernel.Effect) []kernel.Effect {
-	if s.keeps == 0 || m.Key != s.key {
-		return out
+	if m.Number == 0 || m.Number != s.keeping {
+		return s.forgotten(m.Number, m.Err, out)
 	}
-	if s.keeps--; s.keeps > 0 {
-		return out
-	}
+	s.keeping = 0
 	if m.Err != "" {
 		out = append(out, kernel.Log(slog.LevelWarn, "a login is not kept on disk: after a restart somebody has to log in again", "server", s.login.Entry, "err", m.Err))
 	}
@@ -117,10 +120,10 @@ func (s *state) tokenKept(now time.Time, m message.TokenKept, out []kernel.Effec
 
 // keptLate goes on without the store.
 func (s *state) keptLate(now time.Time, m keptLate, out []kernel.Effect) []kernel.Effect {
-	if s.keeps == 0 || m.number != s.keeping {
-		return out
+	if m.number != s.keeping {
+		return s.forgotten(m.number, "the state file does not answer", out)
 	}
-	s.keeps = 0
+	s.keeping = 0
 	out = append(out, kernel.Log(slog.LevelWarn, "the state file does not answer: a login is used that may not be on disk", "server", s.login.Entry))
 	return s.publish(now, out)
 }

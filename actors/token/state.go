@@ -71,8 +71,7 @@ type state struct {
 	number  uint64 // of the last request that was made
 	flight  uint64 // of the request for the login's own renewal that is under way; 0 = none
 	reading bool   // the store looks the login up
-	keeps   int    // answers of the store that are awaited
-	keeping uint64 // number of the last thing that was to be kept
+	keeping uint64 // number of what the store is to keep before it is used; 0 = nothing
 	timer   uint64 // generation of the timer for the next renewal
 
 	waiting   []chan<- upstream.Verdict      // refused requests that wait for the renewal
@@ -81,7 +80,7 @@ type state struct {
 
 	endings  []*ending          // logins that were given up, and whose authorization server has not heard of everything yet
 	late     map[uint64]late    // requests for tokens of these, by number
-	revoking map[uint64]*ending // requests to forget tokens, by number
+	revoking map[uint64]*ending // requests to forget tokens, by number: at the authorization server, and in the store
 
 	since    time.Time // the token of now came
 	failures int       // in a row

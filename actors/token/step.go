@@ -78,7 +78,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 		}
 		s.record, s.kept = known, nil
 	}
-	s.phase, s.flight, s.reading, s.keeps = none, 0, false, 0
+	s.phase, s.flight, s.reading, s.keeping = none, 0, false, 0
 	out = s.forgetEndings(out)
 	for _, p := range s.pending {
 		p.asked = false

@@ -22,6 +22,7 @@ type script struct {
 	now   time.Time
 	acts  []any
 	wakes []wake // that are to come
+	keeps uint64 // number of what the store was asked last to keep or forget, and to say so
 }
 
 type wake struct {
@@ -57,6 +58,9 @@ func (p *script) tell(msg any) {
 			if changed, is := e.Msg.(message.LoginChanged); is && answered {
 				p.t.Errorf("by %T, somebody's login or logout is done before the pool hears of it: %+v", msg, changed)
 			}
+			if m, is := e.Msg.(message.RememberToken); is && m.Number != 0 {
+				p.keeps = m.Number
+			}
 			p.acts = append(p.acts, e.Msg)
 		case kernel.Wake:
 			p.wakes = append(p.wakes, wake{p.now.Add(a.After), a.Msg})
@@ -79,6 +83,12 @@ func (p *script) tell(msg any) {
 			p.t.Errorf("%s → %s by %T is in no table", was, p.s.phase, msg)
 		}
 	}
+}
+
+// kept has the store answer the last question.
+func (p *script) kept(failed string) {
+	p.t.Helper()
+	p.tell(message.TokenKept{Key: "files", Number: p.keeps, Err: failed})
 }
 
 // until lets time pass, and timers run out.
@@ -137,7 +147,7 @@ func TestRenewedAheadOfTime(t *testing.T) {
 		if p.s.current.authorization != "Bearer a0" {
 			t.Fatal("the new token is used before it is on disk")
 		}
-		p.tell(message.TokenKept{Key: "files"})
+		p.kept("")
 		if p.s.phase != fresh || p.s.current.authorization != "Bearer a1" {
 			t.Fatalf("it is %s", p.s.phase)
 		}
@@ -223,11 +233,11 @@ func TestLoggedInAfterThePoolKnows(t *testing.T) {
 	<-reply
 	p.tell(message.FinishLogin{Who: "ada", State: "s", Code: "c", Reply: done})
 	r, _ := take[redeem](p)
-	p.tell(redeemed{number: r.number, token: grant.Token{Access: "a1", Refresh: "r1", Got: p.now}})
-	if len(done) != 0 {
+	p.tell(redeemed{number: r.number, token: grant.Token{Access: "a1", Got: p.now}}) // nothing replaces a refresh token
+	if len(done) != 0 || p.s.current != nil {
 		t.Fatal("the login is said to be there before it is on disk")
 	}
-	p.tell(message.TokenKept{Key: "files"})
+	p.kept("")
 	if l := <-done; l.Err != nil {
 		t.Fatal(l.Err)
 	}
@@ -343,8 +353,8 @@ func (f *faces) answer(a any) {
 	case revoke:
 		f.p.tell(revoked{a.number, f.err()})
 	case message.RememberToken:
-		if a.Value != nil { // it has no From here: an actor that is not spawned has no reference
-			f.p.tell(message.TokenKept{Key: "files"})
+		if a.Number != 0 { // it has no From here: an actor that is not spawned has no reference
+			f.p.tell(message.TokenKept{Key: "files", Number: a.Number, Err: []string{"", "", "", "the disk is full"}[f.r.IntN(4)]})
 		}
 	case message.ReadToken:
 		other := keptRecord(f.p.now, time.Hour)

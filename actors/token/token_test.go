@@ -123,7 +123,8 @@ func TestDiskBeforeUse(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
 	w.issuer.Revoke(false)
-	w.store.set(func() { w.store.silent = true })
+	var before uint64
+	w.store.set(func() { w.store.silent, before = true, w.store.last })
 	sent := w.handle.Authorization()
 	verdict := w.handle.Refused(sent, http.StatusUnauthorized, nil)
 	for w.issuer.Refreshes() == 0 {
@@ -137,7 +138,12 @@ func TestDiskBeforeUse(t *testing.T) {
 	if w.handle.Authorization() != sent {
 		t.Error("a token is used that came with a refresh token which is not on disk")
 	}
-	w.handle.Actor().Tell(message.TokenKept{Key: "files", Err: "the disk is full"})
+	var asked uint64
+	w.store.until(t, "the store was asked", func() bool {
+		asked = w.store.last
+		return w.store.order[len(w.store.order)-1] == "remember" && asked != before
+	})
+	w.handle.Actor().Tell(message.TokenKept{Key: "files", Number: asked, Err: "the disk is full"})
 	if v := <-verdict; !v.Again || w.handle.Authorization() == sent {
 		t.Errorf("what cannot be kept is not used either: %+v", v)
 	}

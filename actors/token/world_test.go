@@ -39,6 +39,7 @@ type shelf struct {
 	err    string
 	silent bool
 	order  []string // what was asked of it
+	last   uint64   // number of what was to be remembered last
 }
 
 func (s *shelf) answer(msg any) []kernel.Effect {
@@ -46,7 +47,7 @@ func (s *shelf) answer(msg any) []kernel.Effect {
 	defer s.mu.Unlock()
 	switch m := msg.(type) {
 	case message.RememberToken:
-		s.order = append(s.order, "remember")
+		s.order, s.last = append(s.order, "remember"), m.Number
 		if s.silent {
 			return []kernel.Effect{}
 		}
@@ -56,7 +57,7 @@ func (s *shelf) answer(msg any) []kernel.Effect {
 		if m.From == (kernel.Reference{}) {
 			return []kernel.Effect{}
 		}
-		return []kernel.Effect{kernel.Tell(m.From, message.TokenKept{Key: m.Key, Err: s.err})}
+		return []kernel.Effect{kernel.Tell(m.From, message.TokenKept{Key: m.Key, Number: m.Number, Err: s.err})}
 	case message.ReadToken:
 		s.order = append(s.order, "read")
 		return []kernel.Effect{kernel.Tell(m.From, message.TokenRead{Key: m.Key, Value: s.values[m.Key], Err: s.err})}
