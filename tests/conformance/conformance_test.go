@@ -82,6 +82,12 @@ var (
 	eras = []string{"legacy", "modern"} // of the driver, in the client scenarios
 )
 
+const clientLeg = "client-" // and the era
+
+// timed are the client scenarios in which the suite measures how long something takes, with 200 ms to spare. Beside some thirty others that is
+// too little now and then, so one that was not good enough is played once more when they are over, and that counts.
+var timed = []string{"sse-retry"}
+
 // legacy is the version a legacy server is forced to: that of the scenarios, else the newest.
 func legacy(version string) string {
 	if protocol.IsLegacy(version) {
@@ -125,7 +131,7 @@ func TestConformance(t *testing.T) {
 					t.Parallel()
 					url := leg.target(t, version)
 					for _, s := range suites {
-						m.add(t, known, outcome{leg.name, s, version, s.servers(t, url, version)}, sizes["server"][s][version])
+						m.add(t, outcome{leg.name, s, version, s.servers(t, url, version)}, sizes["server"][s][version])
 					}
 				})
 			}
@@ -134,15 +140,17 @@ func TestConformance(t *testing.T) {
 				if len(suites) == 0 {
 					continue
 				}
-				t.Run("client-"+era+"/"+version, func(t *testing.T) {
+				t.Run(clientLeg+era+"/"+version, func(t *testing.T) {
 					t.Parallel()
 					for _, s := range suites {
-						m.add(t, known, outcome{"client-" + era, s, version, s.clients(t, version, era)}, sizes["client"][s][version])
+						m.add(t, outcome{clientLeg + era, s, version, s.clients(t, version, era, "")}, sizes["client"][s][version])
 					}
 				})
 			}
 		}
 	})
+	m.again(t)
+	m.compare(t, known)
 	t.Logf("scenarios that pass:\n%s", m.String())
 	if m.complete() {
 		known.unused(t)
@@ -176,8 +184,8 @@ type matrix struct {
 	outcomes []outcome
 }
 
-// add keeps an outcome and fails t for everything in it that the baseline does not say.
-func (m *matrix) add(t *testing.T, known *baseline, o outcome, size int) {
+// add keeps an outcome.
+func (m *matrix) add(t *testing.T, o outcome, size int) {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -185,8 +193,32 @@ func (m *matrix) add(t *testing.T, known *baseline, o outcome, size int) {
 	if len(o.results) != size {
 		t.Errorf("%s %s: %d scenarios were run, want %d", o.suite, o.version, len(o.results), size)
 	}
-	for _, fault := range known.compare(o) {
-		t.Error(fault)
+}
+
+// again plays once more what was too slow for its measure, alone.
+func (m *matrix) again(t *testing.T) {
+	t.Helper()
+	for _, o := range m.outcomes {
+		era, is := strings.CutPrefix(o.leg, clientLeg)
+		for i, r := range o.results {
+			if !is || !slices.Contains(timed, r.scenario) || r.verdict() == passes {
+				continue
+			}
+			t.Logf("%s %s %s: %s %s: %s; it is played once more", o.leg, o.suite, o.version, r.scenario, r.verdict(), r.why())
+			if alone := o.suite.clients(t, o.version, era, r.scenario); len(alone) == 1 && alone[0].scenario == r.scenario {
+				o.results[i] = alone[0]
+			}
+		}
+	}
+}
+
+// compare fails t for everything that the baseline does not say.
+func (m *matrix) compare(t *testing.T, known *baseline) {
+	t.Helper()
+	for _, o := range m.outcomes {
+		for _, fault := range known.compare(o) {
+			t.Error(fault)
+		}
 	}
 }
 

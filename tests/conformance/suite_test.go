@@ -120,11 +120,15 @@ var taskScenarios = []string{
 	"tasks-mrtr-input", "tasks-mrtr-composition", "tasks-request-state-removal", "tasks-required-task-error",
 }
 
-// clients runs the client scenarios; each starts a driver of the era.
-func (s suite) clients(t *testing.T, version, era string) []result {
+// clients runs the client scenarios, "" = all; each starts a driver of the era.
+func (s suite) clients(t *testing.T, version, era, scenario string) []result {
 	t.Helper()
-	return s.run(t, era, "client", "--command", driverBinary, "--suite", "all", "--spec-version", version,
-		"--timeout", strconv.FormatInt(clientTime.Milliseconds(), 10))
+	which := []string{"--suite", "all"}
+	if scenario != "" {
+		which = []string{"--scenario", scenario}
+	}
+	return s.run(t, era, "client", append(which, "--command", driverBinary, "--spec-version", version,
+		"--timeout", strconv.FormatInt(clientTime.Milliseconds(), 10))...)
 }
 
 // run runs the suite and reads what it wrote. Its exit code says only that something failed, so it is not looked at.
