@@ -336,7 +336,7 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 
 // deny refuses, and says so to those who keep watch.
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal) downstream.Admitted {
-	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), string(r.Path[:min(len(r.Path), 200)])
+	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), shortened(string(r.Path))
 	if g.options.Log != nil && g.lines.take(time.Now()) {
 		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
