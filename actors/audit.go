@@ -22,11 +22,7 @@ func (g *Gateway) Audit() *audit.Log { return g.audit }
 
 // startAudit opens the audit log, if there is to be one.
 func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
-	log := o.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: log, Cut: o.Secrets.Cut})
+	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: g.log, Cut: o.Secrets.Cut})
 	if err := g.audit.Apply(settingsOf(cfg)); err != nil {
 		return err
 	}

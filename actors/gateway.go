@@ -58,6 +58,7 @@ type Gateway struct {
 	changes *status.CatalogChanges
 	budget  *stream.Budget
 	audit   *audit.Log
+	log     *slog.Logger
 	state   string // path of the state file
 	links   *backend.Links
 	logins  *logins
@@ -88,6 +89,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		changes: status.NewCatalogChanges(),
 		budget:  stream.NewBudget(cfg.Limits.MaxBufferedBytes),
 		links:   &backend.Links{},
+		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		state:   o.State,
 		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
 		node:    rand.Text(),

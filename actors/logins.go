@@ -54,18 +54,26 @@ func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 
 // Logout implements login.Gateway.
 func (g *Gateway) Logout(ctx context.Context, w login.Wish) error {
-	reply := make(chan message.LoginFinished, 1)
-	g.self.Tell(message.WantLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, End: &message.EndLogin{Reply: reply}})
-	err := loginFinished(ctx, reply)
-	g.recordLogin(audit.EventLogout, w.Who, w.Server, err)
-	return err
-}
-
-func loginFinished(ctx context.Context, reply <-chan message.LoginFinished) error {
+	reply, forgot := make(chan message.LoginFinished, 1), make(chan struct{}, 1)
+	g.self.Tell(message.WantLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, End: &message.EndLogin{Reply: reply, Forgot: forgot}})
+	record := func(err error) { g.recordLogin(audit.EventLogout, w.Who, w.Server, err) }
 	select {
 	case m := <-reply:
-		return loginError(m.Err, m.Hint)
+		err := loginError(m.Err, m.Hint)
+		record(err)
+		return err
 	case <-ctx.Done():
+		go func() { // it is revoked as well as can be, which has a bound; then, or when the gateway goes, there is an answer
+			m := <-reply
+			if record(m.Err); m.Err != nil {
+				g.log.Warn("a login was given up, but its authorization server did not hear of it", "who", identity.IDOf(w.Who), "entry", w.Server, "err", m.Err)
+			}
+		}()
+	}
+	select {
+	case <-forgot:
+		return login.ErrUnheard
+	default:
 		return ctx.Err()
 	}
 }

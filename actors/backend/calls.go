@@ -254,7 +254,7 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 		return s.cancellationTaken(id, out) // a notification, or a call that was withdrawn
 	}
 	if refused, is := errors.AsType[*upstream.LoginError](e.Err); is {
-		return s.loginRefused(now, id, refused, out)
+		return s.loginRefused(now, id, refused.Status == 403, loginReason(e.Err), out)
 	}
 	switch {
 	case s.life.phase == message.Handshaking:
@@ -263,7 +263,7 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 		return s.fail(now, id, protocol.MessageTooLarge, s.noAnswer(e.Err), out)
 	}
 	if status, ok := errors.AsType[*upstream.StatusError](e.Err); ok {
-		return s.endedWith(now, id, status, e.Err, out)
+		return s.endedWith(now, id, status.Code, e.Err, out)
 	}
 	out, done := s.awaitTaskAgain(id, out)
 	if done {
@@ -276,15 +276,15 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 }
 
 // endedWith: it was over with an HTTP status that says more than that.
-func (s *state) endedWith(now time.Time, id uint32, status *upstream.StatusError, err error, out []kernel.Effect) []kernel.Effect {
+func (s *state) endedWith(now time.Time, id uint32, status int, err error, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case status.Code == 401:
-		return s.fail(now, id, protocol.NeedsLogin, "the server wants a login: "+status.Error(), out)
-	case s.unknownMethod(id, status.Code):
+	case status == 401:
+		return s.fail(now, id, protocol.NeedsLogin, "the server wants a login: "+err.Error(), out)
+	case s.unknownMethod(id, status):
 		return s.fail(now, id, protocol.MethodNotFound, "Method not found: "+s.conn.pending[id].request.Frame.MethodText(), out)
-	case s.mayHaveLeftEra(status.Code) && id == s.conn.rechecking:
+	case s.mayHaveLeftEra(status) && id == s.conn.rechecking:
 		return s.eraChanged(now, out)
-	case s.mayHaveLeftEra(status.Code):
+	case s.mayHaveLeftEra(status):
 		out = s.recheck(out)
 	}
 	return s.fail(now, id, protocol.BackendDisconnected, s.noAnswer(err), out)

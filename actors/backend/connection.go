@@ -89,8 +89,8 @@ func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []
 	if s.diedOfIt() {
 		return s.reopen(now, protocol.EraModern, out)
 	}
-	if refused, is := errors.AsType[*upstream.LoginError](e.Err); is {
-		return s.retreat(now, message.NeedsLogin, loginReason(refused), s.returnUnsent(loginReason(refused), out))
+	if _, is := errors.AsType[*upstream.LoginError](e.Err); is {
+		return s.retreat(now, message.NeedsLogin, loginReason(e.Err), s.returnUnsent(loginReason(e.Err), out))
 	}
 	s.life.silentInBothEras = s.life.silentInBothEras || s.life.phase == message.Handshaking && s.conn.probe.afterSpoilt && !s.conn.spoke
 	return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))

@@ -1,12 +1,16 @@
 package backend
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/secret"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/pipe"
 )
 
@@ -51,6 +55,44 @@ func TestErrorsThatNobodyMayGet(t *testing.T) {
 			}
 			if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], want) {
 				t.Errorf("%s: got %v, want %s", c.name, ends, want)
+			}
+		})
+	}
+}
+
+// S5.3.1: the words of a server's error stand in the middle of reasons, and are cut: of a secret across the end nothing is left.
+func TestAnErrorsWordsTellNoHalfOfASecret(t *testing.T) {
+	const key = "ghp_hunter2hunter2hunter2hunter2hunter2"
+	var f protocol.Frame
+	if err := f.Parse(protocol.AppendError(nil, []byte("1"), -32000, strings.Repeat("x", 285)+" "+key, nil)); err != nil {
+		t.Fatal(err)
+	}
+	var known secret.Redactor
+	known.Replace("configuration", key)
+	if got := known.CutShort(errorText(&f)); strings.Contains(got, "ghp_hun") || !strings.HasSuffix(got, secret.Hidden+`…" (-32000)`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// S5.3.1: a link's error that was told without a secret is told on as it was told, not as the error within it would have it.
+func TestARefusalIsToldInTheWordsOfTheLink(t *testing.T) {
+	for _, within := range []error{
+		&upstream.StatusError{Code: 401, Body: []byte("bad token hunter2hunter2")},
+		&upstream.LoginError{Status: 403, Err: errors.New("bad token hunter2hunter2")},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b, server, _ := followedCall(t, legacyRequest(t, 0))
+			defer b.stop()
+			var known secret.Redactor
+			known.Replace("configuration", "hunter2hunter2")
+			waits := server.Got("tasks/result")
+			ticket, _ := parseID(waits[len(waits)-1].IDBytes())
+			_ = server.Last().Tell(upstream.Ended{Ticket: uint64(ticket), Err: known.Hush(within)})
+			synctest.Wait()
+			got, _ := b.outcomes()
+			said := fmt.Sprint(got)
+			if len(got) != 1 || !strings.Contains(said, "bad token "+secret.Hidden) {
+				t.Errorf("%T: got %s", within, said)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 	"goblin-actor/protocol/upstream"
@@ -49,5 +50,5 @@ func (s *state) strayAnswer(raw []byte, given bool, out []kernel.Effect) []kerne
 			s.conn.warned.id, level = true, slog.LevelWarn
 		}
 	}
-	return append(out, kernel.Log(level, text, "id", string(raw[:min(len(raw), 64)])))
+	return append(out, kernel.Log(level, text, "id", status.Cut(string(raw), 64)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
@@ -343,9 +344,6 @@ func errorText(f *protocol.Frame) string {
 	if json.Unmarshal(f.Error.Of(f.Raw), &e) != nil {
 		return "an error without sense"
 	}
-	text := strings.ToValidUTF8(e.Message, "?")
-	if len(text) > 300 {
-		text = text[:300] + "…"
-	}
+	text := status.Cut(strings.ToValidUTF8(e.Message, "?"), 300)
 	return strconv.Quote(text) + " (" + e.Code.String() + ")"
 }

@@ -7,22 +7,15 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/upstream"
 )
 
 // loginReason is what clients and people are told of a refusal.
-func loginReason(refused *upstream.LoginError) string {
-	if refused.Err == nil {
-		return "the server wants a login"
-	}
-	return strings.TrimPrefix(refused.Err.Error(), "log in: ")
-}
+func loginReason(err error) string { return strings.TrimPrefix(err.Error(), "log in: ") }
 
 // loginRefused: the server wants other credentials than there are, and has not executed the request. A call goes back to the pool, which knows how
 // its client could be led to a login. What else runs has been let in, and may end as it likes.
-func (s *state) loginRefused(now time.Time, id uint32, refused *upstream.LoginError, out []kernel.Effect) []kernel.Effect {
-	p, reason := s.conn.pending[id], loginReason(refused)
-	scope := refused.Status == 403
+func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string, out []kernel.Effect) []kernel.Effect {
+	p := s.conn.pending[id]
 	switch {
 	case p.own != nil && (s.starting() || !scope && len(s.conn.byCall) == 0):
 		return s.retreat(now, message.NeedsLogin, reason, out)

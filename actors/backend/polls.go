@@ -9,6 +9,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
@@ -116,8 +117,8 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 		q.responses = nil
 		return s.pauseRound(q, min(t.pause, emptyPause), out)
 	}
-	status, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "status").Of(f.Raw))
-	switch status {
+	phase, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "status").Of(f.Raw))
+	switch phase {
 	case "working":
 		q.reached, out = heartbeat(q.call, q.reached, false, f, out)
 		return s.pauseRound(q, t.pauseOf(f), out)
@@ -131,7 +132,7 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 	case "cancelled":
 		return s.dropTask(now, q, "the server made a task of the call, and cancelled it", out)
 	}
-	return s.dropTask(now, q, fmt.Sprintf("the server says of the call's task that it is %.32q", status), out)
+	return s.dropTask(now, q, fmt.Sprintf("the server says of the call's task that it is %q", status.Cut(phase, 32)), out)
 }
 
 // heartbeat tells the client that its call goes on, a step further than it was told before (reached), and what the server says

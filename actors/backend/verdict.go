@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
 
@@ -62,6 +63,6 @@ func judgeVersions(raw []byte) verdict {
 		return verdict{era: protocol.EraLegacy}
 	}
 	list := strings.ToValidUTF8(strings.Join(versions[:min(len(versions), 20)], ", "), "?")
-	return verdict{fault: fmt.Sprintf("the server speaks %.300q; supported are %s and %s", list,
+	return verdict{fault: fmt.Sprintf("the server speaks %q; supported are %s and %s", status.Cut(list, 300),
 		strings.Join(protocol.ModernVersions, ", "), strings.Join(protocol.LegacyVersions, ", "))}
 }

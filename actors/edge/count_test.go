@@ -1,9 +1,14 @@
 package edge
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
@@ -40,5 +45,25 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
 			}
 		})
+	}
+}
+
+// S5.3.1: what a server says of a read that it refuses is cut in the middle of a line of the log, and of a secret in it: nothing is left of that.
+func TestARefusalInTheLogTellsNoHalfOfASecret(t *testing.T) {
+	const key = "ghp_hunter2hunter2hunter2hunter2hunter2"
+	long := strings.Repeat("x", 180) + " " + key
+	var f protocol.Frame
+	if err := f.Parse(protocol.AppendError(nil, []byte("1"), -32000, long, nil)); err != nil {
+		t.Fatal(err)
+	}
+	var h call.Call
+	h.Method, h.Server, h.Item = protocol.MethodResourcesRead, "files", "x:"+long
+	var known secret.Redactor
+	known.Replace("configuration", key)
+	var log bytes.Buffer
+	line := ReadRefused(&h, &f, nil)[0].Act.(kernel.Logged)
+	slog.New(slog.NewTextHandler(known.Writer(&log), nil)).Log(t.Context(), line.Level, line.Text, line.Args...)
+	if got := log.String(); strings.Contains(got, "ghp_hun") || strings.Count(got, secret.Hidden+"…") != 2 {
+		t.Errorf("logged: %s", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -21,7 +22,7 @@ func ClientName(info []byte) string {
 	return strings.TrimSpace(Printable(v.Name, 64) + " " + Printable(v.Version, 32))
 }
 
-// Printable is s without control characters and of n bytes at most.
+// Printable is s without control characters, or n bytes of it and a sign that there is more.
 func Printable(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -29,10 +30,7 @@ func Printable(s string, n int) string {
 		}
 		return r
 	}, s)
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
-	}
-	return s
+	return status.Cut(s, n)
 }
 
 // SortedKeys are the keys of m, the smallest first: a step may not depend on the order of a map.

@@ -41,7 +41,7 @@ func (s *state) endLogin(m message.EndLogin, out []kernel.Effect) []kernel.Effec
 	s.revoking[forget] = e
 	e.left++
 	out = s.denyAll(errLoggedOut, out)
-	out = s.tell(message.LoginNone, "", out)
+	out = append(s.tell(message.LoginNone, "", out), kernel.Act(forgot{m.Forgot}))
 	out = s.giveBack(e, was.Site, was.Client, was.Token, out)
 	return s.settle(e, out)
 }

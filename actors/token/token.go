@@ -124,6 +124,7 @@ type (
 		who string
 		err error
 	}
+	forgot      struct{ to chan<- struct{} }   // a login is, here
 	release     struct{ logins int }           // are no longer under way
 	tellSecrets struct{ now, before []string } // of the login
 )
@@ -139,6 +140,10 @@ func (h *shell) Act(self kernel.Self, act any) {
 	case finished:
 		if a.to != nil {
 			a.to <- message.LoginFinished{Err: a.err, Hint: hintOf(a.err)}
+		}
+	case forgot:
+		if a.to != nil {
+			a.to <- struct{}{}
 		}
 	case tellSecrets:
 		if h.Secrets != nil {

@@ -50,7 +50,7 @@ socket. With --config no gateway has to run: the login goes into the state file.
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "print the URL, and take the URL where the browser ends up")
 	cmd.Flags().BoolVar(&f.device, "device", false, "print a code that is entered in a browser on another device")
-	cmd.Flags().Uint16Var(&f.port, "callback-port", 0, "port of this machine where the browser comes back to; 0 = any")
+	cmd.Flags().Uint16Var(&f.port, "callback-port", 0, "port of this machine where the browser comes back to; 0 = 8739, or any if that is taken")
 	return cmd
 }
 

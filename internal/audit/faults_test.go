@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -296,18 +295,6 @@ func TestAnUnfinishedLineIsCutOffAndMarked(t *testing.T) {
 	}
 }
 
-// A gateway that cannot rename, or dies between two files, goes on with the chain.
-func TestALogGoesOnAfterTheNewestRotatedFile(t *testing.T) {
-	path := writeLog(t, 5, nil)
-	if err := os.Rename(path, rotatedName(path, 1)); err != nil {
-		t.Fatal(err)
-	}
-	addTo(t, path, 5, nil)
-	if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Files != 2 || len(r.Notes) != 0 {
-		t.Errorf("got %+v %v", r, r.Fault)
-	}
-}
-
 func TestAnotherKeyBeginsAnotherFile(t *testing.T) {
 	path := writeLog(t, 5, nil)
 	l, err := Open(settings(path), Options{Keys: found(NewKeys([32]byte{9})), Log: quiet(t)})
@@ -363,55 +350,6 @@ func TestAClockThatIsSetBackIsNoted(t *testing.T) {
 	}
 }
 
-func TestRotationUnderLoad(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	s := settings(path)
-	s.Size = 64 << 10
-	l, err := Open(s, options(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			for i := range 1000 {
-				l.Record(callRecord(i))
-			}
-		})
-	}
-	all.Wait()
-	closed(t, l)
-	r := verified(t, path, Trust{Key: testKeys.Public()})
-	if r.Fault != nil || r.Files < 10 {
-		t.Errorf("got %+v %v", r, r.Fault)
-	}
-	if calls, _ := countOf(t, path, EventCall); calls != 8000 || r.Dropped != 0 {
-		t.Errorf("got %d calls, want 8000; %d dropped", calls, r.Dropped)
-	}
-}
-
-func TestRotationByAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "audit.jsonl")
-		s := settings(path)
-		s.Age = 50 * time.Millisecond
-		l, err := Open(s, options(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			time.Sleep(60 * time.Millisecond)
-			before := l.sequence.Load()
-			l.Record(callRecord(1))
-			eventually(t, "it is written", func() bool { return l.sequence.Load() > before })
-		}
-		closed(t, l)
-		if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Files != 4 {
-			t.Errorf("got %+v %v", r, r.Fault)
-		}
-	})
-}
-
 func TestSettingsMoveTheLog(t *testing.T) {
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one.jsonl"), filepath.Join(dir, "two.jsonl")
@@ -439,51 +377,5 @@ func TestSettingsMoveTheLog(t *testing.T) {
 		if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil {
 			t.Errorf("%s: %v", filepath.Base(path), r.Fault)
 		}
-	}
-}
-
-func TestEqualDenialsAreCounted(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l, err := Open(settings(path), options(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	deny := func(peer string) {
-		l.Record(Record{Event: EventDenied, Peer: peer, Decision: Deny, Outcome: "UNAUTHENTICATED"})
-	}
-	for range 1000 {
-		deny("10.0.0.1")
-	}
-	for i := range 1000 { // one network: anybody has as many such addresses as they like
-		deny("[2001:db8::" + strings.TrimLeft(string("0123456789abcdef"[i%16]), "0") + "1]")
-	}
-	for i := range 5000 {
-		deny("10.1." + string(rune('0'+i/1000)) + "." + string(rune('0'+i%1000/100)) + string(rune('0'+i%100/10)) + string(rune('0'+i%10)))
-	}
-	closed(t, l)
-	lines, sum := countOf(t, path, EventDenied)
-	if lines > 2*maxDenials+2 || uint64(lines)+sum < 7000 || sum > 7000 {
-		t.Errorf("got %d lines that count %d", lines, sum)
-	}
-	if r := verified(t, path, Trust{}); r.Fault != nil {
-		t.Error(r.Fault)
-	}
-}
-
-// Somebody with many addresses has himself refused from all of them, so that nobody reads what he does then with a key that he has.
-func TestFloodOfDenialsHidesNoPrincipal(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l, err := Open(settings(path), options(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2 * maxDenials {
-		l.Record(Record{Event: EventDenied, Peer: fmt.Sprintf("2001:db8:0:%x::1", i), Decision: Deny, Outcome: "UNAUTHENTICATED"})
-	}
-	l.Record(Record{Event: EventDenied, Who: "key:eve", Peer: "2001:db8:0:1::1", Decision: Deny, Outcome: "SESSION_OF_ANOTHER"})
-	closed(t, l)
-	found, _, err := Newest(path, Filter{Who: "eve"}, 10)
-	if err != nil || len(found) != 1 || found[0].Outcome != "SESSION_OF_ANOTHER" {
-		t.Errorf("got %v, %v, want the line about eve", found, err)
 	}
 }

@@ -38,15 +38,24 @@ type failures struct {
 	mu    sync.Mutex
 	of    map[netip.Prefix]*failed
 	swept time.Time
+	flood flood
 }
 
 type failed struct {
-	since time.Time
-	count int
+	since  time.Time
+	count  int
+	untold int // of them, and of those before, that the log has not heard of
 }
 
-// add counts one of an address and returns how many its network has had, and how long they count.
-func (f *failures) add(now time.Time, from netip.Addr) (count int, left time.Duration) {
+// failure is one more of a network.
+type failure struct {
+	tooMany bool
+	left    time.Duration // until they do not count any more
+	tell    bool          // the log is to hear of it
+}
+
+// add counts one of an address. What the log does not hear of, for there are many of this network or, by mayTell, of all, it is told of in a sum.
+func (f *failures) add(now time.Time, from netip.Addr, mayTell func(now time.Time) bool) failure {
 	network := networkOf(from)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,15 +63,22 @@ func (f *failures) add(now time.Time, from netip.Addr) (count int, left time.Dur
 		f.of = map[netip.Prefix]*failed{}
 	}
 	one := f.of[network]
-	if one == nil || now.Sub(one.since) >= failureWindow {
-		if one == nil {
-			f.makeRoom(now)
-		}
+	switch {
+	case one == nil:
+		f.makeRoom(now)
 		one = &failed{since: now}
 		f.of[network] = one
+	case now.Sub(one.since) >= failureWindow:
+		one.since, one.count = now, 0
 	}
 	one.count++
-	return one.count, failureWindow - now.Sub(one.since)
+	tooMany := one.count > failuresAllowed
+	told := !tooMany && mayTell(now)
+	if !told {
+		one.untold++
+		f.awaitSum()
+	}
+	return failure{tooMany, failureWindow - now.Sub(one.since), told}
 }
 
 // makeRoom forgets what does not count any more, at most once a second, and somebody when that is not enough.
@@ -74,15 +90,24 @@ func (f *failures) makeRoom(now time.Time) {
 		f.swept = now
 		for network, one := range f.of {
 			if now.Sub(one.since) >= failureWindow {
-				delete(f.of, network)
+				f.forget(network, one)
 			}
 		}
 	}
-	for network := range f.of {
+	for network, one := range f.of {
 		if len(f.of) < maxNetworks {
 			return
 		}
-		delete(f.of, network)
+		f.forget(network, one)
+	}
+}
+
+// forget lets go of a network. What the log has not heard of it counts among the rest.
+func (f *failures) forget(network netip.Prefix, one *failed) {
+	delete(f.of, network)
+	if one.untold > 0 {
+		f.flood.rest.networks++
+		f.flood.rest.count += one.untold
 	}
 }
 

@@ -54,7 +54,7 @@ type Options struct {
 	// Changed is told of principals whose rights are others now, and with nil of those that are nobody any more; Came of those that have come,
 	// nil = Changed is told of them too. Calls do not overlap.
 	Changed, Came func(map[string]*identity.Principal)
-	// Denied is told of denials, of one network or principal no more than some a minute. nil = not asked for.
+	// Denied is told of all denials, also those that the log hears of in sums. It must not block. nil = not asked for.
 	Denied func(Denial)
 }
 
@@ -85,6 +85,7 @@ func NewGate(o Options) *Gate {
 		o.Came = o.Changed
 	}
 	g := &Gate{options: o}
+	g.failures.flood.log = o.Log
 	g.state.Store(&state{local: identity.Local})
 	return g
 }
@@ -199,8 +200,9 @@ func (g *Gate) expire() {
 	}
 }
 
-// Close ends the timer. Requests are decided as before.
+// Close ends the timers. Requests are decided as before.
 func (g *Gate) Close() {
+	g.failures.endSum()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed = true; g.timer != nil {
@@ -309,35 +311,29 @@ func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identi
 	return admitted
 }
 
-// fail refuses a credential. A network that has sent too many is told so instead, and nobody hears of it any more.
+// fail refuses a credential. A network that has sent too many is told so instead.
 func (g *Gate) fail(r *downstream.Request, now time.Time, d Denial, why *downstream.Refusal) downstream.Admitted {
-	count, left := g.failures.add(now, d.Peer)
-	if count > failuresAllowed {
-		return downstream.Admitted{Refusal: refusedOften("Too many wrong credentials", left)}
+	one := g.failures.add(now, d.Peer, g.lines.take)
+	if one.tooMany {
+		why = refusedOften("Too many wrong credentials", one.left)
 	}
-	return g.deny(r, d, why)
+	return g.deny(r, d, why, one.tell)
 }
 
-// denyNetwork is deny for what comes from a network, told of until it has sent too many.
+// denyNetwork is deny for what comes from a network.
 func (g *Gate) denyNetwork(r *downstream.Request, now time.Time, d Denial, why *downstream.Refusal) downstream.Admitted {
-	if count, _ := g.failures.add(now, d.Peer); count > failuresAllowed {
-		return downstream.Admitted{Refusal: why}
-	}
-	return g.deny(r, d, why)
+	return g.deny(r, d, why, g.failures.add(now, d.Peer, g.lines.take).tell)
 }
 
-// denyUse is deny for somebody known, told of once a second at most.
+// denyUse is deny for somebody known, of which the log hears once a second at most.
 func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denial, why *downstream.Refusal) downstream.Admitted {
-	if use.told.Swap(now.Unix()) == now.Unix() {
-		return downstream.Admitted{Refusal: why}
-	}
-	return g.deny(r, d, why)
+	return g.deny(r, d, why, use.told.Swap(now.Unix()) != now.Unix() && g.lines.take(now))
 }
 
-// deny refuses, and says so to those who keep watch.
-func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal) downstream.Admitted {
-	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), string(r.Path[:min(len(r.Path), 200)])
-	if g.options.Log != nil && g.lines.take(time.Now()) {
+// deny refuses, and says so to those who keep watch; the log hears of it if it is told.
+func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal, tell bool) downstream.Admitted {
+	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), shortened(string(r.Path))
+	if g.options.Log != nil && tell {
 		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
 	if g.options.Denied != nil {

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"goblin-actor/protocol"
@@ -42,3 +43,14 @@ func refusedOften(message string, after time.Duration) *downstream.Refusal {
 // there is no request that an answer with status 200 could be to.
 var refusedFull = &downstream.Refusal{Status: http.StatusServiceUnavailable, Fault: &protocol.Fault{
 	Name: protocol.Overloaded, Message: "Too many requests in flight for this principal", Retryable: true, RetryAfter: time.Second}}
+
+// shownPath is how many bytes of a path people are shown.
+const shownPath = 200
+
+// shortened is a path as people are shown it. The sign of what is missing tells those who look for secrets, too.
+func shortened(path string) string {
+	if len(path) <= shownPath {
+		return path
+	}
+	return strings.ToValidUTF8(path[:shownPath], "") + "…"
+}

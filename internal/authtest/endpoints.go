@@ -155,6 +155,18 @@ func (i *Issuer) deviceCode(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i *Issuer) revoke(w http.ResponseWriter, r *http.Request) {
+	f := i.now()
+	if f.RevokeWaits != nil {
+		select {
+		case <-f.RevokeWaits:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if f.RevokeError != "" {
+		fail(w, http.StatusBadRequest, f.RevokeError)
+		return
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if !i.proves(r) {

@@ -46,6 +46,9 @@ type Faults struct {
 	KeepRefresh   bool          // refresh tokens are not rotated
 	TokenType     string        // in place of Bearer
 	Polls         int           // of a device before the person has logged in
+
+	RevokeWaits <-chan struct{} // before anything is revoked, until it is closed or who asks has gone; nil = it does not
+	RevokeError string          // what is answered in place of revoking
 }
 
 // Issuer is an authorization server.

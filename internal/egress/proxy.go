@@ -60,7 +60,7 @@ func (d *Door) checkProxied(ctx context.Context, written string) error {
 		return nil // check has looked at it
 	}
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || isDisguised(host) {
-		return fmt.Errorf("%w: %.200q is neither a name of the internet nor an address as one writes it", ErrForbidden, written)
+		return fmt.Errorf("%w: %q is neither a name of the internet nor an address as one writes it", ErrForbidden, shortened(written))
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupAtMost)
 	defer cancel()

@@ -24,7 +24,7 @@ const (
 func (a *Agent) Discover(ctx context.Context, c Challenge) (*Site, error) {
 	own, err := url.Parse(a.Server)
 	if err != nil || own.Host == "" {
-		return nil, refuse(ErrMalformed, "", "%.200q is no URL of a server", a.Server)
+		return nil, refuse(ErrMalformed, "", "%q is no URL of a server", shorten(a.Server))
 	}
 	meta, err := a.resource(ctx, own, c.Metadata)
 	if errors.Is(err, errAbsent) {

@@ -20,7 +20,7 @@ var errAbsent = errors.New("no such document")
 func (a *Agent) document(ctx context.Context, what, url string, v any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return refuse(ErrMalformed, "", "%s: %.200q is no URL", what, url)
+		return refuse(ErrMalformed, "", "%s: %q is no URL", what, shorten(url))
 	}
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("MCP-Protocol-Version", discoveryVersion)

@@ -49,7 +49,7 @@ func (*Agent) Authorize(site *Site, client Client, scopes []string, redirectURI 
 	}
 	u, err := url.Parse(site.Authorize)
 	if err != nil {
-		return nil, refuse(ErrMalformed, "", "%.200q is no URL", site.Authorize)
+		return nil, refuse(ErrMalformed, "", "%q is no URL", shorten(site.Authorize))
 	}
 	if site.Offline && !slices.Contains(scopes, offlineAccess) {
 		scopes = append(slices.Clone(scopes), offlineAccess)

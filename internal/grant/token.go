@@ -86,7 +86,7 @@ func (a *Agent) post(ctx context.Context, op, to string, client Client, form url
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
-		return 0, nil, refuse(ErrMalformed, "", "%.200q is no URL", to)
+		return 0, nil, refuse(ErrMalformed, "", "%q is no URL", shorten(to))
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Accept", "application/json")

@@ -13,6 +13,7 @@ import (
 const (
 	maxBody    = 16 << 10
 	deviceWait = 25 * time.Second // a request for the end of a login by device is answered by then, done or not
+	logoutWait = 5 * time.Second  // likewise one to end a login, whatever its authorization server does
 )
 
 // Refused is the answer to a request of ours that is refused.
@@ -54,7 +55,11 @@ func (p *Pages) For(who *identity.Principal, verb string) http.Handler {
 // act carries out begin, finish or logout for who, who is known to ask.
 func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *identity.Principal) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	ctx, cancel := context.WithTimeout(r.Context(), deviceWait)
+	patience := deviceWait
+	if verb == "logout" {
+		patience = logoutWait
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	var v any
 	var err error
@@ -97,7 +102,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 		status = http.StatusForbidden
 	case errors.Is(err, ErrNoServer):
 		status = http.StatusNotFound
-	case refused.Pending:
+	case refused.Pending, errors.Is(err, ErrUnheard):
 		status = http.StatusAccepted
 	}
 	answer(w, status, refused)

@@ -3,8 +3,13 @@ package login
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/internal/identity"
 )
 
 // A redirect takes the key nowhere else: neither to another host, nor to the same one without TLS. Within the origin it is followed.
@@ -35,4 +40,18 @@ func TestKeyStaysWithinTheOrigin(t *testing.T) {
 	if elsewhere.Load() != 0 || here.Load() != 1 {
 		t.Errorf("elsewhere %d requests, here %d", elsewhere.Load(), here.Load())
 	}
+}
+
+// Who logs out waits some seconds for an authorization server that hangs, and is told that it has not answered.
+func TestLogoutIsAnsweredInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(func() string { return "" })
+		p.Serve(&gate{})
+		began := time.Now()
+		w := httptest.NewRecorder()
+		p.For(identity.Local, "logout").ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"server":"hung"}`)))
+		if got := time.Since(began); got != logoutWait || w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), ErrUnheard.Error()) {
+			t.Errorf("after %v: %d %s", got, w.Code, w.Body)
+		}
+	})
 }

@@ -27,9 +27,23 @@ type ComingBack struct {
 	state string // what the login's answers have; "" = nothing is waited for yet
 }
 
+// usualPort is where the browser comes back to, unless somebody else has it: an authorization server that registers us does so for one address, and
+// who logs in again is to be the client that was registered then. What is brought to another's listener is of no use without our verifier (PKCE).
+const usualPort = 8739
+
+// listenBack listens on a port of this machine, 0 = any, the usual one if it can be had.
+func listenBack(port uint16, listen func(network, address string) (net.Listener, error)) (net.Listener, error) {
+	if port == 0 {
+		if l, err := listen("tcp", fmt.Sprintf("127.0.0.1:%d", usualPort)); err == nil {
+			return l, nil
+		}
+	}
+	return listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+}
+
 // NewComingBack listens on a port of this machine, 0 = any.
 func NewComingBack(port uint16) (*ComingBack, error) {
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	l, err := listenBack(port, net.Listen)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ var (
 // ErrRedirect is returned for a login whose answer would go elsewhere than to the machine of whoever begins it.
 var ErrRedirect error = &hintedError{"the browser has to come back to the machine where the login is begun", "redirect is like http://127.0.0.1:12345/callback"}
 
+// ErrUnheard is returned by Logout when ctx ends before the authorization server has answered. It goes on being asked.
+var ErrUnheard error = &hintedError{"the login is forgotten here; its authorization server has not answered yet whether it is there", "it is asked for some seconds more; if it does not hear of it, the gateway's log says so"}
+
 // hintedError is an error with what a person can do.
 type hintedError struct{ text, hint string }
 

@@ -45,7 +45,14 @@ func (g *gate) FinishLogin(_ context.Context, a Answer) error {
 	return g.fails
 }
 
-func (*gate) Logout(context.Context, Wish) error { return nil }
+// Logout hears from the authorization server of a server that is called hung when it is given up.
+func (*gate) Logout(ctx context.Context, w Wish) error {
+	if w.Server == "hung" {
+		<-ctx.Done()
+		return ErrUnheard
+	}
+	return nil
+}
 
 func (g *gate) counts() (begun, finished int) {
 	g.mu.Lock()

@@ -122,10 +122,22 @@ func findIn[T string | []byte](m *matcher, s T, from int) (start, end int) {
 	return -1, -1
 }
 
-// begins reports whether one of the texts begins with s, which is no shorter than the shortest of them.
-func (m *matcher) begins(s string) bool {
-	pair := pairAt(s, Shortest-1)
-	return m.shift[pair] == 0 && slices.ContainsFunc(m.texts[pair], func(w wanted) bool { return strings.HasPrefix(w.text, s) })
+// beginning returns the first place from which on all of s is what one of the texts begins with, and no shorter than the shortest of
+// them; -1 = there is none.
+func (m *matcher) beginning(s string) int {
+	for at := Shortest - 1; at < len(s); {
+		pair := pairAt(s, at)
+		if skip := m.shift[pair]; skip > 0 {
+			at += int(skip)
+			continue
+		}
+		begin := at - (Shortest - 1)
+		if slices.ContainsFunc(m.texts[pair], func(w wanted) bool { return strings.HasPrefix(w.text, s[begin:]) }) {
+			return begin
+		}
+		at++
+	}
+	return -1
 }
 
 // span is findIn, and goes on as long as another text begins within what was found and ends behind it.
@@ -139,4 +151,39 @@ func (m *matcher) span(s string, from int) (start, end int) {
 		inside, end = next, max(end, nextEnd)
 	}
 	return start, end
+}
+
+// cut is s without the texts.
+func (m *matcher) cut(s string) string {
+	from, to := m.span(s, 0)
+	if from < 0 {
+		return s
+	}
+	var b strings.Builder
+	last := 0
+	for from >= 0 {
+		b.WriteString(s[last:from])
+		b.WriteString(Hidden)
+		last = to
+		from, to = m.span(s, to)
+	}
+	return b.String() + s[last:]
+}
+
+// cutMarked is s without the beginning of a text wherever s says that something was cut off.
+func (m *matcher) cutMarked(s string) string {
+	var b strings.Builder
+	last := 0
+	for from := 0; ; {
+		length := strings.Index(s[from:], more)
+		if length < 0 {
+			return b.String() + s[last:]
+		}
+		if begin := m.beginning(s[from : from+length]); begin >= 0 {
+			b.WriteString(s[last : from+begin])
+			b.WriteString(Hidden)
+			last = from + length
+		}
+		from += length + len(more)
+	}
 }

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ const (
 
 	maxAdded  = 256      // values of Add; the oldest go: each new one has all of them learned again
 	maxLength = 64 << 10 // bytes of a value; longer ones are looked for line by line
+
+	more = "…" // stands where a text was cut off
 )
 
 // Redactor cuts values that are known to be secret out of what people are shown: as they are, and as base64, in URLs and in
@@ -93,30 +96,18 @@ func (r *Redactor) forget(value string) {
 	}
 }
 
-// Cut is s without what is known to be secret. A text that holds nothing of it is returned as it is.
+// Cut is s without what is known to be secret, and without the beginning of a secret before each "…": so who shortens what others
+// say marks that he did. A text that holds nothing of it is returned as it is.
 func (r *Redactor) Cut(s string) string {
 	if r == nil || len(s) < Shortest {
 		return s
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	m := r.find
-	if m == nil {
+	if r.find == nil {
 		return s
 	}
-	from, to := m.span(s, 0)
-	if from < 0 {
-		return s
-	}
-	var b strings.Builder
-	last := 0
-	for from >= 0 {
-		b.WriteString(s[last:from])
-		b.WriteString(Hidden)
-		last = to
-		from, to = m.span(s, to)
-	}
-	return b.String() + s[last:]
+	return r.find.cutMarked(r.find.cut(s))
 }
 
 // CutShort is Cut of a text that may have been cut off at its end, as what others say is: what stands there goes, too, if a secret begins so.
@@ -130,11 +121,9 @@ func (r *Redactor) CutShort(s string) string {
 	if r.find == nil {
 		return s
 	}
-	end := len(strings.TrimRight(s, "\"'…"))
-	for begin := 0; begin+Shortest <= end; begin++ {
-		if r.find.begins(s[begin:end]) {
-			return s[:begin] + Hidden + s[end:]
-		}
+	end := len(strings.TrimRight(s, "\"'"+more))
+	if begin := r.find.beginning(s[:end]); begin >= 0 {
+		return s[:begin] + Hidden + s[end:]
 	}
 	return s
 }
@@ -163,7 +152,7 @@ func (h hushed) Unwrap() error { return h.error }
 // it is for those who write lines.
 func (r *Redactor) Writer(w io.Writer) io.Writer { return &cutter{r, w} }
 
-// holds reports whether there is something to cut out of p.
+// holds reports whether there may be something to cut out of p.
 func (r *Redactor) holds(p []byte) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -171,7 +160,7 @@ func (r *Redactor) holds(p []byte) bool {
 		return false
 	}
 	from, _ := findIn(r.find, p, 0)
-	return from >= 0
+	return from >= 0 || bytes.Contains(p, []byte(more))
 }
 
 type cutter struct {

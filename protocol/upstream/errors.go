@@ -3,6 +3,7 @@ package upstream
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,8 @@ var (
 	ErrSessionLost = errors.New("session lost")
 )
 
+const bodyShown = 200 // bytes of a StatusError's body
+
 // StatusError is an HTTP answer that says no and holds no JSON-RPC message.
 type StatusError struct {
 	Code       int
@@ -32,7 +35,10 @@ func (e *StatusError) Error() string {
 	if len(e.Body) == 0 {
 		return fmt.Sprintf("http status %d", e.Code)
 	}
-	return fmt.Sprintf("http status %d: %.200q", e.Code, e.Body)
+	if len(e.Body) > bodyShown {
+		return fmt.Sprintf("http status %d: %q", e.Code, strings.ToValidUTF8(string(e.Body[:bodyShown]), "")+"…")
+	}
+	return fmt.Sprintf("http status %d: %q", e.Code, e.Body)
 }
 
 // Temporary reports whether the same request may succeed later: the server says it is overloaded, or asks to wait.

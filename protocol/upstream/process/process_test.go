@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -175,70 +173,6 @@ func TestProcessLongLineMemory(t *testing.T) {
 	if budget.Used() != 0 {
 		t.Errorf("budget: %d bytes not given back", budget.Used())
 	}
-}
-
-func TestProcessNotFound(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		o    Options
-		want []string
-	}{
-		{"on path", Options{Command: "no-such-server", Env: []string{"PATH=/bin:/usr/bin"}}, []string{`"no-such-server"`, "not found on PATH", "/bin:/usr/bin"}},
-		{"no path", Options{Command: "sh"}, []string{`"sh"`, "not found on PATH"}},
-		{"relative path entries", Options{Command: "process_test.go", Env: []string{"PATH=.:"}}, []string{"not found on PATH"}},
-		{"file", Options{Command: "./no-such-server", Dir: "/"}, []string{`"./no-such-server"`, "no executable file"}},
-		{"not executable", Options{Command: "./process_test.go"}, []string{"may not be run"}},
-		{"nowhere", Options{Command: "./no-such-server", Base: "/etc", Dir: "/"}, []string{filepath.Join("/etc", "no-such-server") + ", nor "}},
-		{"empty", Options{}, []string{"no command given"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			r := linktest.New(t)
-			l := Open(test.o, r.Sink)
-			c := linktest.Wait[upstream.Closed](r, 1)
-			if !errors.Is(c.Err, upstream.ErrProgramNotFound) {
-				t.Fatalf("Closed{%v}, want %v", c.Err, upstream.ErrProgramNotFound)
-			}
-			for _, want := range test.want {
-				if !strings.Contains(c.Err.Error(), want) {
-					t.Errorf("%q does not say %q", c.Err, want)
-				}
-			}
-			l.Close(0)
-			l.Send(upstream.Outgoing{Ticket: 1, Frame: linktest.Request(1)})
-		})
-	}
-	t.Run("directory", func(t *testing.T) {
-		r := linktest.New(t)
-		o := childOptions(t, "echo")
-		o.Dir = "/no/such/dir"
-		Open(o, r.Sink)
-		if c := linktest.Wait[upstream.Closed](r, 1); c.Err == nil || !strings.Contains(c.Err.Error(), "working directory") {
-			t.Errorf("Closed{%v}", c.Err)
-		}
-	})
-	t.Run("no program at all", func(t *testing.T) {
-		file := t.TempDir() + "/broken"
-		if err := os.WriteFile(file, []byte("\x7fELF nonsense"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		r := linktest.New(t)
-		Open(Options{Command: file}, r.Sink)
-		if c := linktest.Wait[upstream.Closed](r, 1); c.Err == nil || !strings.Contains(c.Err.Error(), file) {
-			t.Errorf("Closed{%v}", c.Err)
-		}
-	})
-}
-
-// The child has the environment it was given and nothing of ours.
-func TestProcessEnvironment(t *testing.T) {
-	t.Setenv("SECRET_OF_THE_GATEWAY", "x")
-	r := linktest.New(t)
-	Open(Options{Command: "sh", Args: []string{"-c", `printf '{"jsonrpc":"2.0","method":"env","params":{"a":"%s","b":"%s","dir":"%s"}}\n' "$A" "$SECRET_OF_THE_GATEWAY" "$PWD"`},
-		Env: []string{"A=1", "PATH=/usr/bin:/bin"}, Dir: "/"}, r.Sink)
-	if got := string(linktest.Wait[upstream.Received](r, 1).Frame.Raw); !strings.Contains(got, `{"a":"1","b":"","dir":"/"}`) {
-		t.Errorf("child saw %s", got)
-	}
-	linktest.Wait[upstream.Closed](r, 1)
 }
 
 func TestProcessExit(t *testing.T) {

@@ -1,0 +1,206 @@
+package backend
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+)
+
+// New URIs over HTTP: a new stream is opened, acknowledged, and only then the old one is closed; what both tell is passed on once.
+func TestMakeBeforeBreak(t *testing.T) {
+	one(t, true, &actortest.Modern{Changes: true, Known: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		b.wantHeard("acknowledged", "query 1 yes")
+		if n := server.Streams(); n != 2 {
+			t.Fatalf("%d streams, want the old one beside the new", n)
+		}
+		server.Tell("notifications/resources/updated", `,"uri":"file:///a"`)
+		server.Tell("notifications/tools/list_changed", "")
+		synctest.Wait()
+		b.wantHeard("while both run")
+		time.Sleep(overlapTime)
+		synctest.Wait()
+		b.wantHeard("when the old one is closed", "updated file:///a", "0 tools asked true")
+		if n := server.Streams(); n != 1 {
+			t.Fatalf("%d streams, want one", n)
+		}
+		server.Tell("notifications/resources/updated", `,"uri":"file:///a"`)
+		synctest.Wait()
+		b.wantHeard("at once again", "updated file:///a")
+
+		b.subscribe(2, "file:///b")
+		b.subscribe(3, "file:///a") // there already
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.wantHeard("two URIs", "query 2 yes", "query 3 yes")
+		b.ask(4, protocol.MethodResourcesUnsubscribe, "file:///a")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.wantHeard("one left", "query 4 yes")
+		streams := server.Got("subscriptions/listen")
+		if last := string(streams[len(streams)-1].Frame.Raw); !strings.Contains(last, `"resourceSubscriptions":["file:///b"]`) || server.Streams() != 1 {
+			t.Errorf("%d streams, the last one asks for %s", server.Streams(), last)
+		}
+	})
+}
+
+// New URIs over stdio: each gets a stream beside the others and none is closed, as the server would forget who listens to
+// lists. What is wanted again is there already. Beyond maxBeside one stream takes the place of all.
+func TestStreamsBesideEachOther(t *testing.T) {
+	var known []string
+	for i := range maxBeside + 1 {
+		known = append(known, fmt.Sprintf("file:///%02d", i))
+	}
+	one(t, false, &actortest.Modern{Changes: true, Forgets: true, Known: known}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, known[0])
+		b.ask(2, protocol.MethodResourcesUnsubscribe, known[0])
+		b.subscribe(3, known[1])
+		b.subscribe(4, known[0])
+		b.wantHeard("acknowledged", "query 1 yes", "query 2 yes", "query 3 yes", "query 4 yes")
+		if n := server.Streams(); n != 3 {
+			t.Fatalf("%d streams, want one for lists and one for each URI", n)
+		}
+		server.Tell("notifications/resources/updated", `,"uri":"file:///00"`)
+		server.Tell("notifications/resources/updated", `,"uri":"file:///01"`)
+		server.Tell("notifications/tools/list_changed", "")
+		synctest.Wait()
+		b.wantHeard("at once", "updated file:///00", "updated file:///01", "0 tools asked true")
+		for i, uri := range known[2:] {
+			b.subscribe(uint64(i), uri)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.heardOf()
+		if n := server.Streams(); n != 1 {
+			t.Fatalf("%d streams beyond the limit, want one", n)
+		}
+		for _, uri := range known {
+			server.Tell("notifications/resources/updated", fmt.Sprintf(`,"uri":%q`, uri))
+			synctest.Wait()
+			b.wantHeard("beyond the limit", "updated "+uri)
+		}
+	})
+}
+
+// One of several streams ends: it is opened again after a pause, and its resources may have changed meanwhile.
+func TestOneOfSeveralStreamsHeals(t *testing.T) {
+	one(t, false, &actortest.Modern{Changes: true, Known: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		b.subscribe(2, "file:///b")
+		b.heardOf()
+		server.Got("subscriptions/listen")[1].Result(`{"resultType":"complete"}`)
+		time.Sleep(listenMin)
+		synctest.Wait()
+		b.wantHeard("after the pause", "updated file:///a")
+		streams := server.Got("subscriptions/listen")
+		if last := string(streams[len(streams)-1].Frame.Raw); len(streams) != 4 || !strings.Contains(last, `"notifications":{"resourceSubscriptions":["file:///a"]}`) {
+			t.Errorf("%d streams, the last one asks for %s", len(streams), last)
+		}
+	})
+}
+
+// One of several streams ends, and the server refuses the next one for its resource, for a while: it is asked again.
+func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
+	server := &actortest.Modern{Changes: true}
+	var refuses atomic.Bool
+	server.Listen = func(g actortest.Got) {
+		acked := `"toolsListChanged":true`
+		if strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
+			if refuses.Load() {
+				g.Error(-32000, "not now", "{}")
+				return
+			}
+			acked = `"resourceSubscriptions":["file:///a"]`
+		}
+		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, g.ID(), acked))
+	}
+	one(t, false, server, func(_ *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		b.wantHeard("subscribed", "query 1 yes")
+		refuses.Store(true)
+		server.Got("subscriptions/listen")[1].Result(`{"resultType":"complete"}`)
+		time.Sleep(2 * listenMin)
+		synctest.Wait()
+		refuses.Store(false)
+		time.Sleep(listenMax)
+		synctest.Wait()
+		b.wantHeard("when it refuses no more", "updated file:///a")
+	})
+}
+
+// The first stream acknowledges nothing and ends, as servers whose lists never change do. Those beside it are opened again all the same.
+func TestAStreamForNothingEnds(t *testing.T) {
+	server := &actortest.Modern{Changes: true}
+	server.Listen = func(g actortest.Got) {
+		acked := ""
+		if strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
+			acked = `"resourceSubscriptions":["file:///a"]`
+		}
+		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, g.ID(), acked))
+	}
+	one(t, false, server, func(_ *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		b.wantHeard("acknowledged", "query 1 yes")
+		for _, g := range server.Got("subscriptions/listen") {
+			g.Result(`{"resultType":"complete"}`)
+			synctest.Wait()
+		}
+		time.Sleep(listenMin)
+		synctest.Wait()
+		b.wantHeard("after the pause", "updated file:///a")
+	})
+}
+
+// A server that has nothing to tell of its lists ends the stream for them. Of its resources it may tell all the same.
+func TestAStreamForListsAloneEnds(t *testing.T) {
+	server := &actortest.Modern{Changes: true}
+	server.Listen = func(g actortest.Got) {
+		if !strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
+			g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}`, g.ID()))
+			g.Result(`{"resultType":"complete"}`)
+			return
+		}
+		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["file:///a"]}}`, g.ID()))
+	}
+	one(t, false, server, func(t *testing.T, server *actortest.Modern, b *bench) {
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := len(server.Got("subscriptions/listen")); n != 1 {
+			t.Errorf("a stream that tells nothing was opened %d times", n)
+		}
+		b.heardOf()
+		b.subscribe(1, "file:///a")
+		b.wantHeard("subscribed", "query 1 yes")
+	})
+}
+
+// The first stream ends while one beside it waits for its acknowledgment, and is opened again when that has come.
+func TestTheFirstStreamEndsBeforeTheSecondBegins(t *testing.T) {
+	server := &actortest.Modern{Changes: true}
+	acknowledge := func(g actortest.Got) {
+		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}`, g.ID(), g.Params.Notifications.Of(g.Frame.Raw)))
+	}
+	server.Listen = func(g actortest.Got) {
+		if strings.Contains(string(g.Frame.Raw), `"toolsListChanged"`) {
+			acknowledge(g)
+		}
+	}
+	one(t, false, server, func(t *testing.T, server *actortest.Modern, b *bench) {
+		b.subscribe(1, "file:///a")
+		streams := server.Got("subscriptions/listen")
+		streams[0].Result(`{"resultType":"complete"}`)
+		acknowledge(streams[1])
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.heardOf()
+		if streams = server.Got("subscriptions/listen"); len(streams) != 3 || !strings.Contains(string(streams[2].Frame.Raw), `"toolsListChanged":true`) || server.Opened() != 1 {
+			t.Errorf("%d streams of %d connections, want the first one again, on the same connection", len(streams), server.Opened())
+		}
+	})
+}

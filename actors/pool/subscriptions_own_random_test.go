@@ -1,0 +1,145 @@
+package pool
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// Whatever happens in whatever order: each subscribe is answered once, a server hears and tells of its own tenant's resources only, and
+// when all have left nothing is kept.
+func TestRandomTenants(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		w := newTenants(t, 1+rng.IntN(4))
+		clientOf := func(ref kernel.Reference) string {
+			if sl := w.s.slotOf(ref); sl != nil && sl.tenant != nil {
+				return sl.tenant.Client
+			}
+			return ""
+		}
+		open := map[uint64]bool{}
+		var due []unsubscribeDue
+		do := func(msg any) {
+			from := "" // on whose connection it was told
+			if u, ok := msg.(message.Updated); ok {
+				from = clientOf(u.Backend)
+			}
+			for _, e := range step(w.s, w.now, msg, nil) {
+				switch m := e.Msg.(type) {
+				case message.Subscribed:
+					if !open[m.Seq] {
+						t.Fatalf("seed %d: subscribe %d was answered twice, or to somebody who has gone", seed, m.Seq)
+					}
+					delete(open, m.Seq)
+				case message.Query:
+					if client, of := clientOf(e.To), w.s.queries[m.Key].key.tenant; "session "+client != of {
+						t.Fatalf("seed %d: what %s wants is asked on a connection of %q", seed, of, client)
+					}
+				case message.ResourceUpdated:
+					if i := slices.Index(w.who, e.To); from != "" && ownOf(i).Client != from {
+						t.Fatalf("seed %d: client %d hears what %s was told", seed, i, from)
+					}
+				}
+				if a, ok := e.Act.(kernel.Wake); ok {
+					if d, ok := a.Msg.(unsubscribeDue); ok {
+						due = append(due, d)
+					}
+				}
+			}
+			w.spawned()
+		}
+		answer := func() {
+			if len(w.s.queries) > 0 {
+				key := slices.Min(slices.Collect(maps.Keys(w.s.queries)))
+				m, q := message.Queried{Key: key}, w.s.queries[key]
+				switch {
+				case q.at.phase != message.Ready:
+					m.Fault = &protocol.Fault{Name: protocol.ServerUnavailable}
+				case rng.IntN(5) == 0:
+					_ = m.Frame.Parse(protocol.AppendError(nil, []byte("1"), -32002, "no", nil))
+				default:
+					_ = m.Frame.Parse(protocol.AppendResult(nil, []byte("1"), []byte("{}")))
+				}
+				do(m)
+			}
+		}
+		for seq := range uint64(200) {
+			client, uri := rng.IntN(3), []string{"x", "y"}[rng.IntN(2)]
+			sl := w.s.slots[rng.IntN(len(w.s.slots))]
+			switch rng.IntN(12) {
+			case 0, 1, 2:
+				open[seq] = true
+				do(message.SubscribeURI{Who: w.who[client], Seq: seq, URI: uri, Own: ownOf(client)})
+			case 3:
+				do(message.UnsubscribeURI{Who: w.who[client], Tenant: ownOf(client).Key, URI: uri})
+			case 4:
+				if len(open) == 0 {
+					do(message.UnsubscribeAll{Who: w.who[client]})
+					do(message.ClientGone{Client: ownOf(client).Client})
+				}
+			case 5, 6:
+				if !sl.leaving {
+					phase := []message.Phase{message.Ready, message.Ready, message.Connecting, message.Waiting}[rng.IntN(4)]
+					do(message.BackendChanged{Backend: sl.ref, Phase: phase, Info: &message.ServerInfo{}, Incarnation: seq, Reason: "x"})
+				}
+			case 7:
+				if sl.leaving {
+					do(kernel.ChildStopped{Child: sl.ref})
+				}
+			case 8:
+				u, _ := message.UpdatedURI(uri)
+				u.Backend = sl.ref
+				do(u)
+			case 9:
+				if len(due) > 0 {
+					d := due[0]
+					due = due[1:]
+					do(d)
+				}
+				do(askAgain{})
+			default:
+				answer()
+			}
+			held := 0
+			for _, n := range w.s.subscribed {
+				held += n
+			}
+			if held != len(w.s.subs) {
+				t.Fatalf("seed %d: %d subscriptions, counted %d", seed, len(w.s.subs), held)
+			}
+		}
+		w.now = w.now.Add(time.Hour)
+		do(subscribesDue{})
+		for _, sl := range w.s.slots {
+			do(message.BackendChanged{Backend: sl.ref, Phase: message.Waiting, Reason: "x"})
+			do(message.BackendChanged{Backend: sl.ref, Phase: message.Ready, Info: &message.ServerInfo{}, Incarnation: 1000})
+		}
+		for len(w.s.queries) > 0 {
+			answer()
+		}
+		do(subscribesDue{})
+		if len(open) > 0 {
+			t.Fatalf("seed %d: without answer %v", seed, open)
+		}
+		for client := range w.who {
+			do(message.UnsubscribeAll{Who: w.who[client]})
+			do(message.ClientGone{Client: ownOf(client).Client})
+		}
+		for len(due)+len(w.s.queries) > 0 {
+			for len(due) > 0 {
+				d := due[0]
+				due = due[1:]
+				do(d)
+			}
+			answer()
+		}
+		w.empty()
+	}
+}

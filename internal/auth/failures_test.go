@@ -1,0 +1,139 @@
+package auth
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Wrong credentials of one network are counted; a good one is none of them.
+func TestFailuresAreCounted(t *testing.T) {
+	d := newDoor(t)
+	key := d.issue(Key{Name: "a"})
+	d.configure(Settings{})
+	synctest.Test(t, func(t *testing.T) {
+		try := func(from, authorization string) string {
+			r := request(authorization)
+			r.Peer = netip.AddrPortFrom(netip.MustParseAddr(from), 1)
+			return d.answer(r)[:3]
+		}
+		for range failuresAllowed {
+			if got := try("2001:db8::1", "Bearer x"); got != "401" {
+				t.Fatal(got)
+			}
+		}
+		told := len(d.denied)
+		for from, want := range map[string]string{"2001:db8::2": "429", "2001:db8:0:1::2": "401", "192.0.2.1": "401"} {
+			if got := try(from, "Bearer x"); got != want {
+				t.Errorf("from %s: %s", from, got)
+			}
+		}
+		if len(d.denied) != told+3 {
+			t.Errorf("%d denials were told", len(d.denied)-told)
+		}
+		if got := try("2001:db8::1", "Bearer "+key); got != "key" {
+			t.Errorf("a good key: %s", got)
+		}
+		time.Sleep(failureWindow)
+		if got := try("2001:db8::1", "Bearer x"); got != "401" {
+			t.Errorf("a minute later: %s", got)
+		}
+	})
+	var f failures
+	now := time.Now()
+	for i := range 3 * maxNetworks {
+		f.add(now, netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), func(time.Time) bool { return false })
+	}
+	if len(f.of) > maxNetworks {
+		t.Errorf("%d networks are remembered", len(f.of))
+	}
+	if all, rest := f.takeSum(); len(all)+rest.networks != 3*maxNetworks || rest.count != rest.networks {
+		t.Errorf("of %d networks %d and %+v are to be told", 3*maxNetworks, len(all), rest)
+	}
+}
+
+// Who has many networks fails a few times from each: the log hears of some a second, whatever they are.
+func TestManyNetworksDoNotFillTheLog(t *testing.T) {
+	d := newDoor(t)
+	d.issue(Key{Name: "a"})
+	d.configure(Settings{Keys: d.path})
+	for i := range 5000 {
+		r := request("Bearer gba_no")
+		r.Peer = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 1)
+		if d.Admit(r).Refusal != refusedInvalid {
+			t.Fatal("admitted")
+		}
+	}
+	if n := strings.Count(d.log.String(), "\n"); n < linesAllowed || n > 10*linesAllowed { // it may take some seconds
+		t.Errorf("%d lines", n)
+	}
+	if len(d.denied) != 5000 {
+		t.Errorf("%d denials were told of: the audit log counts them itself", len(d.denied))
+	}
+}
+
+// A flood does not fill the log, and its size is told: once a minute, of each network, and of all those in one line that there are too many of.
+func TestTheSizeOfAFloodIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t)
+		d.issue(Key{Name: "a"})
+		d.configure(Settings{Keys: d.path})
+		flood := func(from string, times int) {
+			r := request("Bearer gba_no")
+			r.Peer = netip.AddrPortFrom(netip.MustParseAddr(from), 1)
+			for range times {
+				d.Admit(r)
+			}
+		}
+		logged := func() (sums []string) {
+			synctest.Wait()
+			for line := range strings.Lines(d.log.take()) {
+				if _, sum, ok := strings.Cut(line, "than the log was told of\" "); ok {
+					sums = append(sums, strings.TrimSpace(sum))
+				}
+			}
+			return sums
+		}
+		flood("192.0.2.1", failuresAllowed)
+		time.Sleep(time.Second) // the log takes twenty lines of each second
+		flood("192.0.2.1", 300)
+		flood("2001:db8::1", 5)
+		flood("2001:db8::2", 1000)
+		time.Sleep(floodPause - time.Nanosecond)
+		if got := logged(); got != nil {
+			t.Errorf("told before the minute is over: %q", got)
+		}
+		time.Sleep(time.Nanosecond)
+		if got, want := logged(), []string{"from=2001:db8::/64 more=985", "from=192.0.2.1 more=300"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		time.Sleep(time.Hour)
+		if got := logged(); got != nil {
+			t.Errorf("told again: %q", got)
+		}
+		for i := range 2 * floodLines {
+			flood(fmt.Sprint("192.0.2.", 100+i), failuresAllowed)
+		}
+		time.Sleep(floodPause)
+		if got := logged(); len(got) != floodLines+1 && len(got) != floodLines || !strings.Contains(got[len(got)-1], `from="other networks" networks=`) {
+			t.Errorf("of many networks: %q", got)
+		}
+		flood("192.0.2.1", 50) // begun anew, and not over when the gateway ends
+		d.Close()
+		if got, want := logged(), []string{"from=192.0.2.1 more=30"}; !slices.Equal(got, want) {
+			t.Errorf("at the end: got %q, want %q", got, want)
+		}
+		flood("192.0.2.1", 50)
+		time.Sleep(time.Hour)
+		if got := logged(); got != nil {
+			t.Errorf("after the end: %q", got)
+		}
+		if len(d.denied) != failuresAllowed+300+5+1000+2*floodLines*failuresAllowed+100 {
+			t.Errorf("the audit log was told of %d", len(d.denied))
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package auth
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/protocol/downstream"
+)
+
+// What one principal has under way is bounded, over all its keys' reloads, and streams do not take the room of calls.
+func TestLeases(t *testing.T) {
+	d := newDoor(t)
+	a, b := d.issue(Key{Name: "a"}), d.issue(Key{Name: "b"})
+	d.configure(Settings{MaxCalls: 2, MaxStreams: 3})
+	stream := func(key string) *downstream.Request {
+		r := request("Bearer " + key)
+		r.Stream = true
+		return r
+	}
+	var held []downstream.Lease
+	hold := func(r *downstream.Request) int {
+		got := d.Admit(r)
+		if got.Refusal != nil {
+			return got.Refusal.Status
+		}
+		held = append(held, got.Lease)
+		return 0
+	}
+	for i, want := range []int{0, 0, 0, 503} {
+		if got := hold(stream(a)); got != want {
+			t.Errorf("stream %d: %d", i, got)
+		}
+	}
+	for i, want := range []int{0, 0, 503} {
+		if got := hold(request("Bearer " + a)); got != want {
+			t.Errorf("call %d: %d", i, got)
+		}
+	}
+	if err := d.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := hold(request("Bearer " + a)); got != 503 {
+		t.Errorf("after a reload: %d", got)
+	}
+	if got := hold(request("Bearer " + b)); got != 0 {
+		t.Errorf("somebody else: %d", got)
+	}
+	for _, lease := range held {
+		lease.Release()
+	}
+	if got := hold(request("Bearer " + a)); got != 0 {
+		t.Errorf("when all is given back: %d", got)
+	}
+	if told := strings.Count(d.log.String(), "\n"); told < 1 || told > 2 || len(d.denied) != 3 {
+		t.Errorf("the log was told of %d in a moment, the audit log of %d", told, len(d.denied))
+	}
+}
+
+type rateOf func(principal, rights string) bool
+
+func (f rateOf) Allow(_ time.Time, principal, rights string) (time.Duration, bool) {
+	return 1500 * time.Millisecond, f(principal, rights)
+}
+
+// S5.2.2.
+func TestRates(t *testing.T) {
+	d := newDoor(t)
+	a := d.issue(Key{Name: "a"})
+	d.configure(Settings{
+		Rights: func([]string, string, bool) string { return "r" },
+		Rates:  rateOf(func(principal, rights string) bool { return principal != "key:a" || rights != "r" }),
+	})
+	got := d.Admit(request("Bearer " + a))
+	if got.Refusal == nil || got.Refusal.Status != 429 || got.Refusal.Fault.RetryAfter != 1500*time.Millisecond || got.Refusal.Fault.Name != "RATE_LIMITED" {
+		t.Errorf("%+v", got.Refusal)
+	}
+	if err := d.Configure(Settings{Rights: func(_ []string, _ string, local bool) string { return map[bool]string{true: "l"}[local] },
+		Rates: rateOf(func(principal, rights string) bool { return principal != "local" || rights != "l" })}); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Admit(request("")); !d.Asks() || got.Refusal == nil || got.Refusal.Status != 429 {
+		t.Errorf("who is not asked: %+v", got)
+	}
+}
+
+// Each message of a batch counts as one request; without rates none does.
+func TestRatesOfABatch(t *testing.T) {
+	d, left := newDoor(t), 5
+	a := d.issue(Key{Name: "a"})
+	d.configure(Settings{Rates: rateOf(func(principal, _ string) bool { left--; return principal == "key:a" && left >= 0 })})
+	who := d.Admit(request("Bearer " + a)).Who
+	if got := d.AdmitBatch(who, 4); got != nil {
+		t.Errorf("as many as may be: %+v", got)
+	}
+	if got := d.AdmitBatch(who, 1023); got == nil || got.Status != 429 || left != -1 {
+		t.Errorf("one too many: %+v, %d left", got, left)
+	}
+	d.configure(Settings{})
+	if got := d.AdmitBatch(who, 1023); got != nil {
+		t.Errorf("without rates: %+v", got)
+	}
+}

@@ -1,0 +1,53 @@
+package login
+
+import (
+	"errors"
+	"net"
+	"slices"
+	"testing"
+)
+
+// The browser comes back to the same address each time, for which we may be registered; where it is taken any other will do.
+func TestTheBrowserComesBackToTheUsualPort(t *testing.T) {
+	const usual, free = "127.0.0.1:8739", "127.0.0.1:0"
+	for _, c := range []struct {
+		port  uint16
+		taken string
+		want  []string // what is tried
+		fails bool
+	}{
+		{0, "", []string{usual}, false},
+		{0, usual, []string{usual, free}, false},
+		{8731, "", []string{"127.0.0.1:8731"}, false},
+		{8731, "127.0.0.1:8731", []string{"127.0.0.1:8731"}, true},
+	} {
+		var tried []string
+		_, err := listenBack(c.port, func(_, address string) (net.Listener, error) {
+			tried = append(tried, address)
+			if address == c.taken {
+				return nil, errors.New("taken")
+			}
+			return nil, nil
+		})
+		if !slices.Equal(tried, c.want) || (err != nil) != c.fails {
+			t.Errorf("port %d, taken %q: tried %q, %v", c.port, c.taken, tried, err)
+		}
+	}
+}
+
+// Two who log in at once have a listener each.
+func TestTwoComeBackAtOnce(t *testing.T) {
+	first, err := NewComingBack(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	second, err := NewComingBack(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if first.URL == second.URL {
+		t.Errorf("both come back to %s", first.URL)
+	}
+}

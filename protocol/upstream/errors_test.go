@@ -1,0 +1,22 @@
+package upstream
+
+import (
+	"strings"
+	"testing"
+)
+
+// A body that is too long to be shown is cut at a character, and says so: who looks for secrets knows by that where one may be cut in two.
+func TestStatusErrorShowsTheBeginningOfItsBody(t *testing.T) {
+	long := strings.Repeat("x", bodyShown-1)
+	for _, c := range []struct{ body, want string }{
+		{"", `http status 418`},
+		{"no \"tea\"", `http status 418: "no \"tea\""`},
+		{long + "y", `http status 418: "` + long + `y"`},
+		{long + "yz", `http status 418: "` + long + `y…"`},
+		{long + "é", `http status 418: "` + long + `…"`},
+	} {
+		if got := (&StatusError{Code: 418, Body: []byte(c.body)}).Error(); got != c.want {
+			t.Errorf("body %q: got %s, want %s", c.body, got, c.want)
+		}
+	}
+}
