@@ -59,7 +59,7 @@ type LoginFinished struct {
 // EndLogin has a token actor forget its login, here and at the authorization server.
 type EndLogin struct {
 	Reply  chan<- LoginFinished // capacity 1; nil = nobody waits for it
-	Forgot chan<- struct{}      // is told when it is forgotten here, before the answer; capacity 1, nil = nobody wants to know
+	Forgot chan<- struct{}      // is told when it is forgotten here, on disk too, before the answer; capacity 1, nil = nobody wants to know
 }
 
 // Abandon answers when there is nobody to end it.

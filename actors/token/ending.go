@@ -15,9 +15,10 @@ import (
 // it: the token there was, and those that were under way. When these come nobody has a use for them, and they are good for as long as the
 // login would have been.
 type ending struct {
-	reply chan<- message.LoginFinished // nil = nobody waits for it
-	left  int                          // answers that are awaited
-	err   error                        // the first thing that went wrong
+	reply  chan<- message.LoginFinished // nil = nobody waits for it
+	forgot chan<- struct{}              // likewise
+	left   int                          // answers that are awaited
+	err    error                        // the first thing that went wrong
 }
 
 // late is a request for a token whose login was given up meanwhile.
@@ -29,7 +30,7 @@ type late struct {
 
 // endLogin forgets the login, here and at the authorization server.
 func (s *state) endLogin(m message.EndLogin, out []kernel.Effect) []kernel.Effect {
-	was, e := s.record, &ending{reply: m.Reply}
+	was, e := s.record, &ending{reply: m.Reply, forgot: m.Forgot}
 	s.endings = append(s.endings, e)
 	s.expect(e)
 	out = s.dropLogins(ErrOvertaken, out)
@@ -41,7 +42,7 @@ func (s *state) endLogin(m message.EndLogin, out []kernel.Effect) []kernel.Effec
 	s.revoking[forget] = e
 	e.left++
 	out = s.denyAll(errLoggedOut, out)
-	out = append(s.tell(message.LoginNone, "", out), kernel.Act(forgot{m.Forgot}))
+	out = s.tell(message.LoginNone, "", out)
 	out = s.giveBack(e, was.Site, was.Client, was.Token, out)
 	return s.settle(e, out)
 }
@@ -107,7 +108,9 @@ func (s *state) forgotten(number uint64, failed string, out []kernel.Effect) []k
 	}
 	delete(s.revoking, number)
 	e.left--
-	if failed != "" {
+	if failed == "" {
+		out = append(out, kernel.Act(forgot{e.forgot}))
+	} else {
 		e.err = cmp.Or(e.err, fmt.Errorf("the login is not used any more, but it may still be in the state file: %s", failed))
 	}
 	return s.settle(e, out)

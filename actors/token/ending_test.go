@@ -108,11 +108,14 @@ func TestLogoutIsOnDisk(t *testing.T) {
 		p := newScript(t, keptRecord(epoch, time.Hour), 1)
 		p.s.record.Site.Revoke = ""
 		done := p.end()
-		if len(done) != 0 {
+		if _, early := take[forgot](p); early || len(done) != 0 {
 			t.Fatal("he is told before the store has answered")
 		}
 		if answer(p); len(done) != 1 {
 			t.Fatalf("%q: he is not told", name)
+		}
+		if _, gone := take[forgot](p); gone != (name == "") {
+			t.Errorf("%q: said to be forgotten here: %t", name, gone)
 		}
 		if end := <-done; (name == "") != (end.Err == nil) || end.Err != nil && !strings.Contains(end.Err.Error(), name) {
 			t.Errorf("%q: he is told %v", name, end.Err)
