@@ -76,13 +76,18 @@ func (s *state) maySubscribe(m message.MaySubscribe, out []kernel.Effect) []kern
 	return slices.Insert(out, from, s.giveBack(nil)...)
 }
 
-// subscribesAtLast is the subscribe itself. That of a client that has unsubscribed since promises nothing, but it is not said of what is not there any more.
+// subscribesAtLast is the subscribe itself. That of a client that has unsubscribed since promises nothing, but that is not said of what is not there, or not
+// any more: of what is not listed only its server would know, and is not asked.
 func (s *state) subscribesAtLast(h *hope, out []kernel.Effect) []kernel.Effect {
 	if !h.over {
 		return s.subscribe(h.x, out)
 	}
-	if _, _, fault := s.resourceOf(h.x); fault != nil {
+	_, found, fault := s.resourceOf(h.x)
+	switch {
+	case fault != nil:
 		return s.fault(h.x, fault, out)
+	case found.Unlisted:
+		return s.fault(h.x, edge.NoResource(h.x), out)
 	}
 	return s.result(h.x, []byte("{}"), out)
 }

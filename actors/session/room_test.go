@@ -88,24 +88,31 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 	}
 }
 
-// Who has unsubscribed while the gateway was asked is promised nothing of what is not there any more.
+// Who has unsubscribed while the gateway was asked is promised nothing of what is not there any more, or is not listed.
 func TestUnsubscribedAndGone(t *testing.T) {
-	s := ofAlice(t, key("alice", nil))
-	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true}}
-	source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
-	naming := catalog.Naming{URIStyle: "original", PageSize: 10}
-	step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, naming)}, nil)
-	for _, method := range []string{"subscribe", "unsubscribe"} {
-		x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
-		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"resources/`+method+`","params":{"uri":"file:///r"}}`)
-		step(s, time.Unix(5000, 0), message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.who, Epoch: 7}}, nil)
-	}
-	step(s, time.Unix(5001, 0), message.Published{Snapshot: catalog.Build(nil, nil, naming)}, nil)
-	for _, seq := range edge.SortedKeys(s.hopes) {
-		out := step(s, time.Unix(5002, 0), message.MaySubscribe{Seq: seq}, nil)
-		_, back := out[0].Msg.(message.SubscriptionsOver)
-		if a, is := out[len(out)-1].Act.(edge.Answer); !back || !is || !strings.Contains(string(a.Frame), "Resource not found") {
-			t.Errorf("got %+v, want that it is given back, and an error", out)
+	server := &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true, Capabilities: []byte(`{"resources":{"subscribe":true}}`)}
+	naming := catalog.Naming{URIStyle: "original", PageSize: 10, Unlisted: "mentioned"}
+	listed, unlisted := catalog.Source{Server: server}, catalog.Source{Server: server}
+	listed.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
+	unlisted.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///other","name":"r"}`)}
+	for name, next := range map[string][]catalog.Source{"gone": nil, "not listed": {unlisted}} {
+		s := ofAlice(t, key("alice", nil))
+		step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, []catalog.Source{listed}, naming)}, nil)
+		for _, method := range []string{"subscribe", "unsubscribe"} {
+			x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
+			x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"resources/`+method+`","params":{"uri":"file:///r"}}`)
+			step(s, time.Unix(5000, 0), message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.who, Epoch: 7}}, nil)
+		}
+		step(s, time.Unix(5001, 0), message.Published{Snapshot: catalog.Build(nil, next, naming)}, nil)
+		if found, fault := s.view.Resource("file:///r"); next != nil && (fault != nil || !found.Unlisted) {
+			t.Fatalf("it is found as %+v, %v", found, fault)
+		}
+		for _, seq := range edge.SortedKeys(s.hopes) {
+			out := step(s, time.Unix(5002, 0), message.MaySubscribe{Seq: seq}, nil)
+			_, back := out[0].Msg.(message.SubscriptionsOver)
+			if a, is := out[len(out)-1].Act.(edge.Answer); !back || !is || !strings.Contains(string(a.Frame), "Resource not found") {
+				t.Errorf("%s: got %+v, want that it is given back, and an error", name, out)
+			}
 		}
 	}
 }
