@@ -127,7 +127,7 @@ func (s *state) auditApplied(m auditApplied, out []kernel.Effect) []kernel.Effec
 	if m.err != nil {
 		out = append(out, kernel.Log(slog.LevelError, "the audit log stays as it was before the reload", "err", m.err))
 	}
-	return s.applyAudit(out)
+	return s.applied(s.applyAudit(out))
 }
 
 // remembered tells the audit log which of its lines the state file knows of.

@@ -128,8 +128,8 @@ func (g *Gateway) Mailboxes() []kernel.Mailbox { return g.system.Mailboxes() }
 // Reload puts cfg in force. It returns at once; what fails is logged and shown in the status.
 func (g *Gateway) Reload(cfg *config.Config) { g.self.Tell(message.Reload{Config: cfg}) }
 
-// Apply is Reload for those who want to know when: it blocks until cfg is in force, the gateway is going, or ctx ends. Servers
-// start only then.
+// Apply is Reload for those who want to know when: it blocks until cfg is in force, which is when clients see what it shows, the gateway is going, or
+// ctx ends. Servers start meanwhile, and may take longer.
 func (g *Gateway) Apply(ctx context.Context, cfg *config.Config) error {
 	done := make(chan struct{})
 	g.self.Tell(message.Reload{Config: cfg, Done: done})

@@ -250,6 +250,31 @@ func TestServerThatWantsALogin(t *testing.T) {
 	}
 }
 
+// Who has logged in may call at once, also where nobody knew before what the server has: the catalog says so a moment later.
+func TestCallRightAfterTheFirstLogin(t *testing.T) {
+	v := newVault(t)
+	var cfg config.Config
+	w := serveVault(t, v, "", nil, func(c *config.Config) { cfg = *c })
+	w.state("needs-login")
+	session := w.open("/mcp")
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(w.who(session), `"code":-31008`); {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody is led to the login")
+		}
+	}
+	cfg.MetaTools = "true" // which is published, so that the next change has to wait
+	w.gateway.Reload(&cfg)
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", session).body, "server_status"); {
+		if time.Now().After(deadline) {
+			t.Fatal("the new configuration is not in force")
+		}
+	}
+	v.login(sharedLogin, "t1", "all")
+	if got := w.who(session); !strings.Contains(got, "who=all") {
+		t.Errorf("right after the login: %s", got)
+	}
+}
+
 // S5.4.1: A call of a client that can show its user a page waits for the login and goes on.
 func TestCallWaitsForALogin(t *testing.T) {
 	v := newVault(t)

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -45,6 +46,75 @@ func TestReload(t *testing.T) {
 		}
 	})(t)
 }
+
+// Who has waited for a reload may rely on it: a tool that it has switched off is not there, and one that it has switched on is, however soon somebody
+// asks. The catalog has its pace, so the second reload in a row is not published at once.
+func TestReloadIsInForce(t *testing.T) {
+	within(func(t *testing.T) {
+		var first config.Config
+		h := open(t, map[string]*actortest.Server{"one": {Tools: []string{"a", "b"}}}, func(c *config.Config) { first = *c })
+		defer h.close()
+		h.initialize()
+		time.Sleep(time.Second)
+		for i, off := range [][]string{{"a"}, {"b"}, {"a", "b"}, nil} {
+			next := first
+			next.Servers = slices.Clone(first.Servers)
+			next.Servers[0].Tools.Disabled = off
+			if err := h.gateway.Apply(t.Context(), &next); err != nil {
+				t.Fatal(err)
+			}
+			h.got()
+			if got := toolNames(t, h.one(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, i))); len(got) != 2-len(off) || len(off) == 1 && strings.HasSuffix(got[0], "_"+off[0]) {
+				t.Errorf("without %v: %v", off, got)
+			}
+		}
+	})(t)
+}
+
+// Whoever waits for a reload is answered once: when all that were told something have had it confirmed, and the audit log is there, or when the
+// gateway goes.
+func TestWaitingForAReload(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	none := kernel.Spawn(system, kernel.SpawnOptions{Name: "none"}, func(kernel.Self) kernel.Logic { return nothing{} })
+	cfg, next := config.Default(), config.Default()
+	cfg.Servers = []config.Server{config.DefaultServer()}
+	cfg.Servers[0].Name, cfg.Servers[0].Command = "one", "c"
+	next.Servers = slices.Clone(cfg.Servers)
+	next.Servers[0].Timeout++
+	next.Audit.File = "a"
+	for name, end := range map[string][]any{
+		"all at last":           {message.Confirmed{Key: 1}, message.Confirmed{Key: 1}, auditApplied{}},
+		"the audit log first":   {auditApplied{}, message.Confirmed{Key: 7}, message.Confirmed{Key: 1}, message.Confirmed{Key: 1}},
+		"the gateway is going":  {message.Confirmed{Key: 1}, kernel.Stopping{}},
+		"the log is not there":  {message.Confirmed{Key: 1}, message.Confirmed{Key: 1}, auditApplied{errors.New("no room")}},
+		"it goes after the end": {message.Confirmed{Key: 1}, message.Confirmed{Key: 1}, auditApplied{}, kernel.Stopping{}},
+	} {
+		s := newState(&cfg, none)
+		s.registry, s.pools["one"] = none, none
+		closed, when := 0, 0
+		for i, msg := range append([]any{message.Reload{Config: &next, Done: make(chan struct{})}}, end...) {
+			for _, e := range step(s, time.Unix(1, 0), msg, nil) {
+				if _, is := e.Act.(closeDone); is {
+					closed, when = closed+1, i
+				}
+			}
+		}
+		want := len(end)
+		if name == "it goes after the end" {
+			want--
+		}
+		if closed != 1 || when != want || len(s.applying) != 0 {
+			t.Errorf("%s: told %d times, after the %dth answer, %d wait still", name, closed, when, len(s.applying))
+		}
+	}
+}
+
+// nothing is an actor that does nothing.
+type nothing struct{}
+
+func (nothing) Step(_ time.Time, _ any, out []kernel.Effect) []kernel.Effect { return out }
+func (nothing) Act(kernel.Self, any)                                         {}
 
 // A reload changes the limits of clients of both eras that are here already.
 func TestReloadLimits(t *testing.T) {

@@ -109,7 +109,9 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		o := registry.Options{Naming: a.naming, Projects: a.projects, Changes: g.changes, Expect: a.expect, Log: g.Log}
 		self.Next(registryStarted{registry.Spawn(self, o)})
 	case startMeta:
-		self.Next(metaStarted{meta.Spawn(self, meta.Options{Registry: g.state.registry, Monitor: g.monitor, Log: g.Log})})
+		ref := meta.Spawn(self, meta.Options{Registry: g.state.registry, Monitor: g.monitor, Log: g.Log})
+		g.subscribe(ref)
+		self.Next(metaStarted{ref})
 	case startPool:
 		ref := pool.Spawn(self, pool.Options{
 			Server: a.server, Node: g.node, Limits: a.limits, Registry: g.state.registry, Gateway: self.Reference(), Store: g.state.store, Eras: a.eras, Known: a.known,
@@ -167,8 +169,15 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Version: g.Version, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})
+		g.subscribe(ref)
 		self.Next(deskStarted{ref})
 	}
+}
+
+// subscribe has an actor hear of each catalog before all that are spawned after it, however late it comes to say itself that it wants to: a client may
+// be told of a change by one actor, and ask another.
+func (g *gateway) subscribe(ref kernel.Reference) {
+	g.state.registry.Tell(message.Subscribe{Who: ref})
 }
 
 // startSession spawns a session and hands it the client's first message.

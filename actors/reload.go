@@ -47,7 +47,7 @@ func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.
 
 // reload applies what differs between the configuration in force and the new one.
 func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
-	next := config.Gather(m.Config)
+	next, waits := config.Gather(m.Config), s.apply(m.Done)
 	changes, told := config.Diff(s.config, next), config.Describe(s.written, m.Config)
 	if changes.Listen && !slices.Equal(next.Listen, s.bound) {
 		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
@@ -73,16 +73,13 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 		out = s.startServer(server, out)
 	}
 	for _, server := range changes.Transport {
-		out = s.changeServer(server, true, out)
+		out = s.changeServer(server, true, waits, out)
 	}
 	for _, server := range changes.CatalogOnly {
-		out = s.changeServer(server, false, out)
+		out = s.changeServer(server, false, waits, out)
 	}
 	out = s.reloaded(changes, told, s.reloadAudit(told, out))
-	if m.Done != nil {
-		out = append(out, kernel.Act(closeDone{m.Done}))
-	}
-	return out
+	return s.await(m.Done, waits, out)
 }
 
 // reloaded says what has changed. A file that was only saved again is no news, unless it had a fault before.
@@ -144,7 +141,7 @@ func names(servers []config.Server) []string {
 }
 
 // changeServer tells a pool what changed; a server switched on or off starts or goes.
-func (s *state) changeServer(server config.Server, transport bool, out []kernel.Effect) []kernel.Effect {
+func (s *state) changeServer(server config.Server, transport bool, waits *applying, out []kernel.Effect) []kernel.Effect {
 	ref, running := s.pools[server.Name]
 	switch {
 	case server.Disabled:
@@ -152,7 +149,7 @@ func (s *state) changeServer(server config.Server, transport bool, out []kernel.
 	case !running:
 		return s.startServer(server, out)
 	}
-	return append(out, kernel.Tell(ref, message.Reconfigure{Server: server, Transport: transport, Known: s.known[pool.CatalogIdentity(server)]}))
+	return append(out, kernel.Tell(ref, message.Reconfigure{Server: server, Transport: transport, Known: s.known[pool.CatalogIdentity(server)], Confirm: waits.another()}))
 }
 
 func (s *state) removeServer(name string, out []kernel.Effect) []kernel.Effect {

@@ -59,6 +59,9 @@ type state struct {
 	audit    audit.Settings // of the audit log, that were put in force last, or are being
 	auditing bool           // they are being put in force
 
+	reloads  uint64               // that somebody has waited for
+	applying map[uint64]*applying // that somebody waits for, by number
+
 	starts starts
 
 	draining bool
@@ -71,7 +74,7 @@ type surveyOver struct{ gen uint64 }
 
 func newState(cfg *config.Config, self kernel.Reference) *state {
 	return &state{config: config.Gather(cfg), written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{},
-		audit: settingsOf(cfg), owners: newOwners()}
+		audit: settingsOf(cfg), owners: newOwners(), applying: map[uint64]*applying{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -164,8 +167,12 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Drained:
 		delete(s.serving, m.Desk)
 		return s.drained(out)
+	case message.Confirmed:
+		return s.confirmed(m, out)
 	case kernel.ChildStopped:
 		return s.childStopped(m, out)
+	case kernel.Stopping:
+		return s.stopping(out)
 	case message.AskStart, message.StartOver, message.StartsForgotten, startOverdue, startsGathered:
 		return s.ofStarts(m, out)
 	case message.RememberToken:

@@ -49,7 +49,7 @@ func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	default:
 		return s.write(m, out)
 	}
-	return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}), s.endedCall(m.Call))
+	return append(out, s.endedCall(m.Call), kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 }
 
 // bringsForeignState reports whether the request brings back a state that a modern connection to the server gave: a legacy one does not

@@ -252,7 +252,7 @@ func (s *state) failRounds(name protocol.FaultName, reason string, out []kernel.
 		s.forgetRound(q)
 		fault := &protocol.Fault{Name: name, Server: s.server.Name,
 			Message: fmt.Sprintf("server %s was lost in the middle of the call: %s", s.server.Name, reason)}
-		out = append(out, kernel.Tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}), s.endedCall(call))
+		out = append(out, s.endedCall(call), kernel.Tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}))
 	}
 	return out
 }

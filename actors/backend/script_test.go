@@ -33,8 +33,17 @@ type script struct {
 
 func (r *script) step(msg any) {
 	r.log = append(r.log, readable(msg))
+	answered := map[uint64]bool{}
 	for _, e := range step(r.s, r.now, msg, nil) {
 		r.effect(e)
+		switch m := e.Msg.(type) {
+		case message.Done:
+			answered[m.Seq] = true
+		case message.Ended:
+			if answered[m.Call.Seq] {
+				r.t.Fatalf("call %d is answered before its place is free, after\n%+v", m.Call.Seq, r.log)
+			}
+		}
 	}
 	r.indexed()
 }

@@ -241,7 +241,7 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 		out = p.round.completed(out)
 	}
 	s.learnTaskEnd(p, &f)
-	out = append(out, kernel.Tell(p.call.Holder, message.Done{Seq: p.call.Seq, Frame: f}), s.endedCall(p.call))
+	out = append(out, s.endedCall(p.call), kernel.Tell(p.call.Holder, message.Done{Seq: p.call.Seq, Frame: f}))
 	return s.stopWhenDrained(now, out)
 }
 
@@ -253,10 +253,11 @@ func (s *state) badAnswer(now time.Time, p *pending, text string, out []kernel.E
 
 // failed ends a call with a fault of ours. The call is in no table any more.
 func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
-	out = append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: s.fault(p, name, text)}), s.endedCall(p.call))
+	out = append(out, s.endedCall(p.call), kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: s.fault(p, name, text)}))
 	return s.stopWhenDrained(now, out)
 }
 
+// endedCall gives a call's place back. The pool hears of it before the client has its answer, and may want the place again.
 func (s *state) endedCall(call message.CallRef) kernel.Effect {
 	return kernel.Tell(s.pool, message.Ended{Backend: s.self, Call: call})
 }

@@ -119,29 +119,31 @@ func (s *state) done(now time.Time, m message.Done, out []kernel.Effect) []kerne
 	return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
 }
 
-// effect carries out what a call's step wants done.
+// effect carries out what a call's step wants done. An answer is counted before its client has it, who may look at once.
 func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
 	switch e.Kind {
 	case call.Deliver:
-		out = s.deliver(now, v, &e.Frame, out)
-		return s.noted(v, nil, first, append(edge.ReadRefused(&v.Call, &e.Frame, out), edge.CountAnswered(now, &v.Call, &e.Frame)))
+		out = append(edge.ReadRefused(&v.Call, &e.Frame, out), edge.CountAnswered(now, &v.Call, &e.Frame))
+		return s.noted(v, nil, first, s.deliver(now, v, &e.Frame, out))
 	case call.Fail:
 		e.Fault = edge.NamingTool(e.Fault, &v.Call)
+		out = append(out, edge.CountUnanswered(now, &v.Call, edge.OutcomeOf(e.Fault)))
 		for _, x := range v.exchanges {
 			out = append(out, kernel.Act(edge.Refuse{X: x, Fault: e.Fault}))
 		}
 		if len(v.exchanges) == 0 && v.round > 0 {
 			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, fault: e.Fault}, out)
 		}
-		return s.noted(v, e.Fault, first, append(out, edge.CountUnanswered(now, &v.Call, edge.OutcomeOf(e.Fault))))
+		return s.noted(v, e.Fault, first, out)
 	case call.Cancel:
 		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
 	case call.Forget:
+		out = append(out, edge.CountUnanswered(now, &v.Call, status.OutcomeCancelled))
 		for _, x := range v.exchanges {
 			out = append(out, kernel.Act(edge.Accept{X: x}))
 		}
-		return s.noted(v, nil, first, append(out, edge.CountUnanswered(now, &v.Call, status.OutcomeCancelled)))
+		return s.noted(v, nil, first, out)
 	}
 	return out
 }

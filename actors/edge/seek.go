@@ -67,8 +67,7 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 		return fault, nil, nil
 	}
 	var starting, unlocking []string
-	var locked *catalog.Server
-	var silent []*catalog.Server
+	var locked, silent []*catalog.Server
 	for _, server := range view.Suspects(kinds[0], name) {
 		switch {
 		case !server.Settled:
@@ -76,7 +75,7 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 		case server.Login != nil && server.Login.Done:
 			unlocking, silent = append(unlocking, server.Name), append(silent, server)
 		case server.Login != nil:
-			locked = cmp.Or(locked, server)
+			locked = append(locked, server)
 		case view.IsSilent(server, kinds[0]):
 			silent = append(silent, server)
 		}
@@ -87,8 +86,8 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 	if len(unlocking) > 0 {
 		return isStarting(unlocking, fault), silent, kinds
 	}
-	if locked != nil {
-		return isLocked(locked, fault), nil, nil
+	if len(locked) > 0 { // its pool has heard of a login before this view has
+		return isLocked(locked[0], fault), locked, kinds
 	}
 	return fault, silent, kinds
 }

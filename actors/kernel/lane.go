@@ -6,7 +6,8 @@ const (
 )
 
 // Laned is a message to an actor with a fair mailbox that belongs to somebody who may be greedy. Lane returns who that is;
-// 0 = nobody. Messages of one lane keep their order, lanes take turns.
+// 0 = nobody. Messages of one lane keep their order, lanes take turns. What is nobody's comes first: it is what the others may have been told
+// to hold already, as a new catalog, and few.
 type Laned interface{ Lane() uint32 }
 
 // lane is a part of a mailbox with an order of its own: the only one, or in a fair mailbox that of one Laned.Lane.
@@ -48,9 +49,9 @@ func (m *mailbox) laneFor(number uint32) *lane {
 	return l
 }
 
-// queued gives a lane that holds something its turn. mu is held.
+// queued gives a lane that holds something its turn; the base needs none. mu is held.
 func (m *mailbox) queued(l *lane) {
-	if m.fair == nil || l.turn || l.len() == 0 {
+	if m.fair == nil || l == &m.base || l.turn || l.len() == 0 {
 		return
 	}
 	l.turn, l.next = true, nil
@@ -64,7 +65,7 @@ func (m *mailbox) queued(l *lane) {
 
 // nextLane returns the lane whose turn it is, which holds something, and ends its turn. mu is held.
 func (m *mailbox) nextLane() *lane {
-	if m.fair == nil {
+	if m.fair == nil || m.base.len() > 0 {
 		return &m.base
 	}
 	l := m.fair.first

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Reload puts a new configuration in force: only what differs is touched. Done, which may be nil, is closed when that is so,
+// Reload puts a new configuration in force: only what differs is touched. Done, which may be nil, is closed when that is so and clients see it,
 // or when the gateway is going.
 type Reload struct {
 	Config *config.Config

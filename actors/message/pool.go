@@ -28,11 +28,23 @@ type Cancel struct {
 // Class: never refused, and never before its own Dispatch.
 func (Cancel) Class() kernel.Class { return kernel.Outcome }
 
-// Reconfigure gives a pool its new configuration. Transport says the connections must be replaced.
+// Reconfigure gives a pool its new configuration. Transport says the connections must be replaced. Confirm is passed on to the registry when
+// that has been told what is new; its zero value asks nothing.
 type Reconfigure struct {
 	Server    config.Server
 	Transport bool
 	Known     *KnownCatalog // what that server offered when it was last asked; nil = never
+	Confirm   Confirm
+}
+
+// Class: a change that was lost would be in force only after the next one.
+func (Reconfigure) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon answers where there is no such pool any more.
+func (m Reconfigure) Abandon(why kernel.Why) {
+	if m.Confirm != (Confirm{}) {
+		m.Confirm.Abandon(why)
+	}
 }
 
 // NewServer tells backends that their server's configuration has changed in what leaves the connection as it is.

@@ -38,6 +38,9 @@ type Confirm struct {
 
 func (Confirm) Class() kernel.Class { return kernel.Outcome }
 
+// Abandon answers where nobody publishes any more.
+func (c Confirm) Abandon(kernel.Why) { c.Who.Tell(Confirmed{c.Key}) }
+
 // Confirmed answers a Confirm.
 type Confirmed struct{ Key uint64 }
 

@@ -30,10 +30,11 @@ type monitor struct {
 	state   *state
 }
 
-// state: those who wait for the survey that runs.
+// state: those who wait for a picture.
 type state struct {
-	running bool
-	waiting []message.GetStatus
+	running bool                // a survey does
+	asked   []message.GetStatus // before it began: they get its picture
+	waiting []message.GetStatus // since: they may know of something for which it was too early, and get that of the next
 }
 
 // What the shell carries out.
@@ -48,31 +49,33 @@ type (
 // surveyed: the survey has its answers.
 type surveyed struct{ picture *status.Snapshot }
 
-// step: one survey runs at a time; all who ask meanwhile get its picture.
+// step: one survey runs at a time; all who ask meanwhile get the picture of the next.
 func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.GetStatus:
 		s.waiting = append(s.waiting, m)
-		if !s.running {
-			s.running = true
-			return append(out, kernel.Act(survey{}))
-		}
 	case surveyed:
-		out = append(out, kernel.Act(show{m.picture, s.waiting}))
-		s.waiting, s.running = nil, false
+		out = append(out, kernel.Act(show{m.picture, s.asked}))
+		s.asked, s.running = nil, false
 	case kernel.GoPanicked:
-		s.running = false
-		for _, w := range s.waiting {
-			w.Abandon(kernel.Panicked)
-		}
-		s.waiting = nil
+		abandon(s.asked, kernel.Panicked)
+		s.asked, s.running = nil, false
 	case kernel.Stopping:
-		for _, w := range s.waiting {
-			w.Abandon(kernel.StoppedWhy)
-		}
-		s.waiting = nil
+		abandon(s.asked, kernel.StoppedWhy)
+		abandon(s.waiting, kernel.StoppedWhy)
+		s.asked, s.waiting = nil, nil
 	}
-	return out
+	if s.running || len(s.waiting) == 0 {
+		return out
+	}
+	s.running, s.asked, s.waiting = true, s.waiting, nil
+	return append(out, kernel.Act(survey{}))
+}
+
+func abandon(them []message.GetStatus, why kernel.Why) {
+	for _, m := range them {
+		m.Abandon(why)
+	}
 }
 
 func (m *monitor) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {

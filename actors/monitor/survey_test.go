@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 )
@@ -50,5 +51,36 @@ func TestReady(t *testing.T) {
 				t.Errorf("finish: ready %v, waiting %q, failed %q; want %v, %q, %q", got.Ready, got.Waiting, got.Failed, c.ready, c.waiting, c.failed)
 			}
 		})
+	}
+}
+
+// Who asks while a picture is being made may know of something for which it is too early, and gets the next one.
+func TestNoPictureOfBeforeTheQuestion(t *testing.T) {
+	s := &state{}
+	ask := func() (message.GetStatus, bool) {
+		m := message.GetStatus{Reply: make(chan *status.Snapshot, 1)}
+		out := step(s, m, nil)
+		return m, len(out) == 1 && out[0].Act == any(survey{})
+	}
+	first, begins := ask()
+	if !begins {
+		t.Fatal("nobody looks")
+	}
+	second, begins := ask()
+	third, again := ask()
+	if begins || again {
+		t.Fatal("two look at the same time")
+	}
+	out := step(s, surveyed{new(status.Snapshot)}, nil)
+	shown, is := out[0].Act.(show)
+	if len(out) != 2 || !is || out[1].Act != any(survey{}) || len(shown.waiting) != 1 || shown.waiting[0].Reply != first.Reply {
+		t.Fatalf("after the first picture: %+v", out)
+	}
+	out = step(s, surveyed{new(status.Snapshot)}, nil)
+	if shown, is = out[0].Act.(show); len(out) != 1 || !is || len(shown.waiting) != 2 || shown.waiting[0].Reply != second.Reply || shown.waiting[1].Reply != third.Reply {
+		t.Fatalf("after the second: %+v", out)
+	}
+	if step(s, kernel.Stopping{}, nil); s.asked != nil || s.waiting != nil {
+		t.Error("somebody waits still")
 	}
 }

@@ -145,7 +145,10 @@ func (s *state) ofLife(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case kernel.Started:
 		return s.start(now, out)
 	case message.Reconfigure:
-		return s.reconfigure(now, m, out)
+		if out = s.reconfigure(now, m, out); m.Confirm != (message.Confirm{}) {
+			out = append(out, kernel.Tell(s.registry, m.Confirm))
+		}
+		return out
 	case message.Restart:
 		if m.Member != "" {
 			return s.restartMember(now, m.Member, out)

@@ -113,7 +113,7 @@ func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect)
 	return out
 }
 
-// effect carries out what a call's step wants done.
+// effect carries out what a call's step wants done. An answer is counted before its client has it, who may look at once.
 func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	s.taskGone(h, e)
 	if h.listing != nil {
@@ -128,17 +128,16 @@ func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.
 			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.resultOf(), frame)...)
 			edits = edge.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
 		}
-		out = append(out, edge.AnswerEdited(h.x, frame, edits, frame.Memory))
-		return s.noted(h, nil, first, append(edge.ReadRefused(&h.Call, frame, out), edge.CountAnswered(now, &h.Call, frame)))
+		out = append(edge.ReadRefused(&h.Call, frame, out), edge.CountAnswered(now, &h.Call, frame))
+		return s.noted(h, nil, first, append(out, edge.AnswerEdited(h.x, frame, edits, frame.Memory)))
 	case call.Fail:
 		e.Fault = edge.NamingTool(e.Fault, &h.Call)
-		out = s.fault(h.x, e.Fault, out)
-		return s.noted(h, e.Fault, first, append(out, edge.CountUnanswered(now, &h.Call, edge.OutcomeOf(e.Fault))))
+		return s.noted(h, e.Fault, first, s.fault(h.x, e.Fault, append(out, edge.CountUnanswered(now, &h.Call, edge.OutcomeOf(e.Fault)))))
 	case call.Cancel:
 		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
 	case call.Forget:
-		out = s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
-		return s.noted(h, nil, first, append(out, edge.CountUnanswered(now, &h.Call, status.OutcomeCancelled)))
+		out = append(out, edge.CountUnanswered(now, &h.Call, status.OutcomeCancelled))
+		return s.noted(h, nil, first, s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out))
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -55,7 +57,8 @@ func (s *state) hopeless(r edge.Resource) {
 	}
 }
 
-// maySubscribe goes on with a subscribe that has waited for the gateway's word, as if it had come only now.
+// maySubscribe goes on with a subscribe that has waited for the gateway's word, as if it had come only now. What it does not need it gives back before
+// the client has its answer, and can subscribe elsewhere.
 func (s *state) maySubscribe(m message.MaySubscribe, out []kernel.Effect) []kernel.Effect {
 	h, ok := s.hopes[m.Seq]
 	if !ok {
@@ -66,10 +69,27 @@ func (s *state) maySubscribe(m message.MaySubscribe, out []kernel.Effect) []kern
 		return s.fault(h.x, m.Fault, out)
 	}
 	s.room += h.count
-	if h.over {
-		return s.giveBack(s.result(h.x, []byte("{}"), out))
+	from := len(out)
+	if out = s.subscribesAtLast(h, out); s.room <= 0 {
+		return out
 	}
-	return s.giveBack(s.subscribe(h.x, out))
+	return slices.Insert(out, from, s.giveBack(nil)...)
+}
+
+// subscribesAtLast is the subscribe itself. That of a client that has unsubscribed since promises nothing, but that is not said of what is not there, or not
+// any more: of what is not listed only its server would know, and is not asked.
+func (s *state) subscribesAtLast(h *hope, out []kernel.Effect) []kernel.Effect {
+	if !h.over {
+		return s.subscribe(h.x, out)
+	}
+	_, found, fault := s.resourceOf(h.x)
+	switch {
+	case fault != nil:
+		return s.fault(h.x, fault, out)
+	case found.Unlisted:
+		return s.fault(h.x, edge.NoResource(h.x), out)
+	}
+	return s.result(h.x, []byte("{}"), out)
 }
 
 // giveBack gives back what the session holds and does not need: the resource may have gone while it waited, or another request has subscribed to it.
@@ -80,4 +100,12 @@ func (s *state) giveBack(out []kernel.Effect) []kernel.Effect {
 	count := s.room
 	s.room = 0
 	return append(out, kernel.Tell(s.owner, message.SubscriptionsOver{Session: s.self, Count: count}))
+}
+
+// giveAllBack gives back what the session is subscribed to as well.
+func (s *state) giveAllBack(out []kernel.Effect) []kernel.Effect {
+	for r := range s.subs {
+		s.leaves(r)
+	}
+	return s.giveBack(out)
 }

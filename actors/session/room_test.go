@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,17 +35,23 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
 		step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10})}, nil)
 		var asks []message.AskSubscriptions
-		held, has, answers := 0, map[string]bool{}, 0
+		held, has, answers, gone := 0, map[string]bool{}, 0, false
 		does := func(msg any) {
+			answered := false
 			for _, e := range step(s, time.Unix(5000, 0), msg, nil) {
 				if _, ok := e.Act.(edge.Answer); ok {
-					answers++
+					answers, answered = answers+1, true
+				}
+				if r, ok := e.Act.(refuse); ok && r.status == 204 {
+					answered, gone = true, true
 				}
 				switch m := e.Msg.(type) {
 				case message.AskSubscriptions:
 					asks = append(asks, m)
 				case message.SubscriptionsOver:
-					held -= m.Count
+					if held -= m.Count; answered {
+						t.Errorf("%s: the client hears of it before the gateway", name)
+					}
 				case message.SubscribeURI:
 					has[m.URI] = true
 				case message.UnsubscribeURI:
@@ -73,6 +80,39 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 		if asked != c.asked || held != c.held || len(has) != c.has || len(s.subs) != c.has || answers != len(c.requests) {
 			t.Errorf("%s: asked %d times, holds %d, subscribed to %v, %d answers to %d requests", name, asked, held, has, answers, len(c.requests))
 		}
-		step(s, time.Unix(5001, 0), kernel.Stopping{}, nil)
+		does(message.EndSession{Exchange: &downstream.Exchange{}, Admitted: message.Admitted{Who: s.who, Epoch: 7}})
+		does(kernel.Stopping{})
+		if held != 0 || !gone {
+			t.Errorf("%s: when the client has ended the session it holds %d; answered: %v", name, held, gone)
+		}
+	}
+}
+
+// Who has unsubscribed while the gateway was asked is promised nothing of what is not there any more, or is not listed.
+func TestUnsubscribedAndGone(t *testing.T) {
+	server := &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true, Capabilities: []byte(`{"resources":{"subscribe":true}}`)}
+	naming := catalog.Naming{URIStyle: "original", PageSize: 10, Unlisted: "mentioned"}
+	listed, unlisted := catalog.Source{Server: server}, catalog.Source{Server: server}
+	listed.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
+	unlisted.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///other","name":"r"}`)}
+	for name, next := range map[string][]catalog.Source{"gone": nil, "not listed": {unlisted}} {
+		s := ofAlice(t, key("alice", nil))
+		step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, []catalog.Source{listed}, naming)}, nil)
+		for _, method := range []string{"subscribe", "unsubscribe"} {
+			x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
+			x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"resources/`+method+`","params":{"uri":"file:///r"}}`)
+			step(s, time.Unix(5000, 0), message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.who, Epoch: 7}}, nil)
+		}
+		step(s, time.Unix(5001, 0), message.Published{Snapshot: catalog.Build(nil, next, naming)}, nil)
+		if found, fault := s.view.Resource("file:///r"); next != nil && (fault != nil || !found.Unlisted) {
+			t.Fatalf("it is found as %+v, %v", found, fault)
+		}
+		for _, seq := range edge.SortedKeys(s.hopes) {
+			out := step(s, time.Unix(5002, 0), message.MaySubscribe{Seq: seq}, nil)
+			_, back := out[0].Msg.(message.SubscriptionsOver)
+			if a, is := out[len(out)-1].Act.(edge.Answer); !back || !is || !strings.Contains(string(a.Frame), "Resource not found") {
+				t.Errorf("%s: got %+v, want that it is given back, and an error", name, out)
+			}
+		}
 	}
 }

@@ -153,7 +153,9 @@ func (r *script) step(msg any) {
 	}
 	r.log = append(r.log, edge.Printable(fmt.Sprintf("%T %v", msg, msg), 100))
 	leaves := false
-	for _, e := range step(r.s, r.now, msg, nil) {
+	effects := step(r.s, r.now, msg, nil)
+	r.countedFirst(msg, effects)
+	for _, e := range effects {
 		r.told(e.Msg)
 		r.done(e.Act)
 		if _, ok := e.Act.(kernel.Leaving); ok {
@@ -368,5 +370,20 @@ func TestSessionScripts(t *testing.T) {
 				r.fatalf("seed %d: %s was never answered", seed, x.Frame.Raw)
 			}
 		}
+	}
+}
+
+// countedFirst sees to it that an answer has been counted when the client has it.
+func (r *script) countedFirst(msg any, effects []kernel.Effect) {
+	r.t.Helper()
+	switch msg.(type) {
+	case message.Done, message.Failed:
+	default:
+		return // it may end several calls
+	}
+	answer := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(edge.Answer); return is })
+	count := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(edge.CallOutcome); return is })
+	if answer >= 0 && count > answer {
+		r.t.Errorf("the client has its answer before that is counted: %+v", effects)
 	}
 }

@@ -57,6 +57,7 @@ type state struct {
 	view            *catalog.View              // what of it key shows; nil likewise
 	toldGenerations [protocol.ItemKinds]uint64 // generations the client was told of
 	earlyInitialize *downstream.Exchange       // it came too early to be answered
+	ended           *downstream.Exchange       // its client has ended the session, and waits to hear that it is so; nil = it has not
 
 	awaitedServers int // servers that initialize waits for
 
@@ -186,7 +187,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if refusal := edge.Belongs(m.Admitted, s.key, nil); refusal != nil {
 			return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
 		}
-		return append(out, kernel.Act(refuse{m.Exchange, 204, nil}), kernel.Leave())
+		s.ended = m.Exchange
+		return append(out, kernel.Leave())
 	case message.Principals:
 		return s.principals(now, m, out)
 	case message.CloseIfIdle:
@@ -298,7 +300,11 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, stream := range s.streams {
 		out = append(out, kernel.Act(closeStream{stream}))
 	}
-	return append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+	out = append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+	if s.ended == nil {
+		return out
+	}
+	return append(s.giveAllBack(out), kernel.Act(refuse{s.ended, 204, nil})) // all have been told what is free again
 }
 
 // report is what the session tells people. The id is a secret; eight characters name it.

@@ -213,7 +213,7 @@ func TestHeldByAnother(t *testing.T) {
 	if _, err := write(path, testVault, key, batch{eras: map[string]message.KnownEra{"c": modern}}, 20*time.Millisecond); !errors.Is(err, errHeld) {
 		t.Errorf("write: error %v, want errHeld", err)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	if err := db.Close(); err != nil {

@@ -181,6 +181,7 @@ func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGate
 		if err != nil {
 			return err
 		}
+		back.Expect(begun.State)
 		if brought, err = f.bring(ctx, cmd, back, begun); err != nil {
 			return err
 		}
@@ -214,7 +215,7 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: no browser opens (%v): open it yourself, or use --no-browser or --device\n", err)
 		}
 		var err error
-		if query, err = back.Wait(ctx, begun.State); errors.Is(err, login.ErrNotBack) {
+		if query, err = back.Wait(ctx); errors.Is(err, login.ErrNotBack) {
 			return login.Answer{}, &exitError{exitFailed, err, "try again; without a browser on this machine: --no-browser or --device"}
 		} else if err != nil {
 			return login.Answer{}, err

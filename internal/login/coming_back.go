@@ -24,7 +24,7 @@ type ComingBack struct {
 	shut   func()
 
 	mu    sync.Mutex
-	state string // what the login's answers have; "" = nothing is waited for yet
+	state string // what the login's answers have; "" = nothing is expected yet
 }
 
 // usualPort is where the browser comes back to, unless somebody else has it: an authorization server that registers us does so for one address, and
@@ -90,11 +90,15 @@ func (b *ComingBack) serve(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "Go back to the terminal: it says whether you are logged in. This page can be closed.")
 }
 
-// Wait returns what the browser brings to the login of that state. It blocks until then, for ten minutes, or until ctx ends.
-func (b *ComingBack) Wait(ctx context.Context, state string) (url.Values, error) {
+// Expect says which state the answers of the login have, before any browser is sent there: it may be back before anybody waits.
+func (b *ComingBack) Expect(state string) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.state = state
-	b.mu.Unlock()
+}
+
+// Wait returns what the browser brings to the login that is expected. It blocks until then, for ten minutes, or until ctx ends.
+func (b *ComingBack) Wait(ctx context.Context) (url.Values, error) {
 	timer := time.NewTimer(ticketLife)
 	defer timer.Stop()
 	select {

@@ -139,8 +139,6 @@ func TestStreamSlowReader(t *testing.T) {
 
 // The Handler may refuse, close before deciding, or never decide.
 func TestStreamDecisions(t *testing.T) {
-	limits := testLimits
-	limits.decide = 50 * time.Millisecond
 	tests := []struct {
 		name   string
 		open   func(*EventStream)
@@ -164,7 +162,10 @@ func TestStreamDecisions(t *testing.T) {
 		}, 200, nil},
 	}
 	for _, test := range tests {
-		gone := make(chan struct{})
+		gone, limits := make(chan struct{}), testLimits
+		if test.name == "never" {
+			limits.decide = 50 * time.Millisecond
+		}
 		_, address := serve(t, handlerFunc{post: echo, open: func(s *EventStream) {
 			s.OnGone(func() { close(gone) })
 			test.open(s)

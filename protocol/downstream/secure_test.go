@@ -146,7 +146,7 @@ func TestSlowReadersOverTLS(t *testing.T) {
 	handler := handlerFunc{post: func(x *Exchange) {
 		x.Answer(protocol.Message{Frame: resultOf(x, []byte(`"`+large+`"`))})
 	}}
-	s, _, connect := serveTLS(t, handler, Options{WriteTimeout: time.Second}, testLimits)
+	s, _, connect := serveTLS(t, handler, Options{WriteTimeout: 3 * time.Second}, testLimits)
 	c := connect().send(postText(ping))
 	r := c.response()
 	buffer, total := make([]byte, 4<<20), 0
@@ -155,7 +155,7 @@ func TestSlowReadersOverTLS(t *testing.T) {
 		if total += n; err != nil {
 			break
 		}
-		time.Sleep(250 * time.Millisecond)
+		time.Sleep(700 * time.Millisecond)
 	}
 	if total < len(large) {
 		t.Errorf("%d bytes have come", total)
@@ -163,7 +163,7 @@ func TestSlowReadersOverTLS(t *testing.T) {
 	c.Close()
 	c = connect().send(postText(ping))
 	r = c.response()
-	eventually(t, "the connection is given up", func() bool { // in a second or two, or a third when the kernel finds a little more room
+	eventually(t, "the connection is given up", func() bool { // in three seconds or six, or nine when the kernel finds a little more room
 		open, _ := s.Connections()
 		return open == 0
 	})

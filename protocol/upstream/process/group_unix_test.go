@@ -60,10 +60,10 @@ func TestProcessGrandchildren(t *testing.T) {
 			grandchild := testPID(t, linktest.Wait[upstream.Received](r, 1))
 			began := time.Now()
 			if what == "stay" {
-				l.Close(5 * time.Second)
+				l.Close(time.Hour)
 			}
 			linktest.Wait[upstream.Closed](r, 1)
-			if d := time.Since(began); d > 3*time.Second {
+			if d := time.Since(began); d > 20*time.Second {
 				t.Errorf("Closed came after %v", d)
 			}
 			testGone(t, "grandchild", grandchild)
@@ -114,7 +114,7 @@ func TestProcessHurry(t *testing.T) {
 	l.Close(time.Hour)
 	l.Close(0)
 	linktest.Wait[upstream.Closed](r, 1)
-	if d := time.Since(began); d > 3*time.Second {
+	if d := time.Since(began); d > time.Minute {
 		t.Errorf("Closed came after %v", d)
 	}
 }

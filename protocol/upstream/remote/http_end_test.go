@@ -182,7 +182,7 @@ func TestHTTPLinkClose(t *testing.T) {
 			if c := linktest.Wait[upstream.Closed](r, 1); c.Err != nil {
 				t.Errorf("Closed{%v}", c.Err)
 			}
-			if d := time.Since(began); d > 2*time.Second {
+			if d := time.Since(began); d > 30*time.Second {
 				t.Errorf("closed after %v", d)
 			}
 			if end, ok := testEnd(r, 2).(upstream.Ended); !ok || !errors.Is(end.Err, upstream.ErrClosed) {
@@ -315,7 +315,7 @@ func TestHTTPLinkLastWords(t *testing.T) {
 			}
 			l.Close(grace)
 			linktest.Wait[upstream.Closed](r, 1)
-			if took := time.Since(began); hangs && took > 3*time.Second {
+			if took := time.Since(began); hangs && took > 30*time.Second {
 				t.Errorf("closed after %v", took)
 			}
 			if !hangs && <-got != "cancelled" {
