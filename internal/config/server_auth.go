@@ -81,6 +81,17 @@ func (d *decoder) checkAuth(s *Server, at func(string) string) {
 	if auth.Issuer != "" && !isHTTPS(auth.Issuer, true) {
 		d.complain(key("issuer"), "want https://…, as the authorization server calls itself", "")
 	}
+	if auth.ClientSecret != "" && auth.ClientID == "" && auth.Type != "client" && auth.CatalogAs != "client" {
+		d.complain(key("clientSecret"), "it goes with clientId, which is missing", "write the clientId that the authorization server has given with it, or remove it")
+	}
+	for _, name := range []string{"clientId", "clientSecret", "clientMetadataUrl", "scopes", "issuer"} {
+		switch {
+		case auth.Type == "none":
+			d.useless(key(name), "a server at which nobody logs in (auth.type none)")
+		case s.sendsAuthorization():
+			d.useless(key(name), "a server that gets a header Authorization already")
+		}
+	}
 }
 
 // checkLanes: calls with different logins never share a connection.
