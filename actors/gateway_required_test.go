@@ -40,9 +40,15 @@ func noFileMayGrow(t *testing.T, beyond int64) (again func()) {
 }
 
 // While a required log cannot be written no call begins, of either era and on stdin neither, and no server hears of one. Everything else is
-// answered; when it can be written again, calls are, and what ran meanwhile is in the log.
+// answered; when it can be written again, calls are, and what ran meanwhile is in the log. Under sync each it is answered only then.
 func TestNoCallGoesWithoutARequiredLog(t *testing.T) {
-	path, set := audited(t, func(a *config.Audit) { a.Required, a.Sync = true, audit.SyncNever })
+	for _, sync := range []string{audit.SyncNever, audit.SyncEach} {
+		t.Run(sync, func(t *testing.T) { noCallGoes(t, sync) })
+	}
+}
+
+func noCallGoes(t *testing.T, sync string) {
+	path, set := audited(t, func(a *config.Audit) { a.Required, a.Sync = true, sync })
 	server := &actortest.Server{Tools: []string{"add"}}
 	t.Run("while it runs", func(t *testing.T) {
 		w := serveWeb(t, map[string]*actortest.Server{"one": server}, set)
@@ -79,7 +85,10 @@ func TestNoCallGoesWithoutARequiredLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := noFileMayGrow(t, info.Size())
-		calls["a session"]() // its record is the first that finds no room
+		first := make(chan string, 1)
+		go func() { // its record is the first that finds no room
+			first <- w.do("POST", "/mcp", fmt.Sprintf(call, 9), "Mcp-Session-Id", session).body
+		}()
 		w.eventually("it refuses", func() bool { return w.gateway.Audit().Flags().Has(audit.Refusing) })
 		served := len(server.Got("tools/call"))
 		all("while it cannot be written", "OVERLOADED")
@@ -91,6 +100,9 @@ func TestNoCallGoesWithoutARequiredLog(t *testing.T) {
 		}
 		again()
 		w.eventually("it works again", func() bool { return !w.gateway.Audit().Flags().Has(audit.Refusing) })
+		if got := <-first; !strings.Contains(got, `"text"`) {
+			t.Errorf("the one that ran meanwhile: %s", got)
+		}
 		all("after", `"text"`)
 	})
 	if got := strings.Count(strings.Join(told(auditLines(t, path)), "\n"), "call local tools/call one add allow ok"); got != 7 {

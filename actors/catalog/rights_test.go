@@ -76,8 +76,10 @@ func TestServersOfRights(t *testing.T) {
 	files.Server.Instructions, forge.Server.Instructions = "read me", "secret words"
 	s := snapshot(under(standard(stylePrefix),
 		config.Role{Name: "narrow", Tools: allows("files_*"), Prompts: allows("files_*"), Resources: allows("resource://files/*")},
-		config.Role{Name: "named", Servers: []string{"github"}, Tools: denies("*")}, config.Role{Name: "open", Tools: denies("*")}), files, forge, server(t, "empty", 2))
-	for rights, want := range map[string]string{"narrow": "files", "named": "github", "open": "files github empty", "-": "", "narrow,named": "files github"} {
+		config.Role{Name: "named", Servers: []string{"github"}, Tools: denies("*")}, config.Role{Name: "open", Tools: denies("*")},
+		config.Role{Name: "watch", Tools: denies("*"), Prompts: denies("*"), Resources: denies("**")},
+		config.Role{Name: "tools", Tools: allows("files_*"), Prompts: denies("*"), Resources: denies("*")}), files, forge, server(t, "empty", 2))
+	for rights, want := range map[string]string{"narrow": "files", "named": "github", "open": "files github empty", "-": "", "watch": "", "tools": "files", "narrow,named": "files github"} {
 		v := of(t, s, rights)
 		var names []string
 		for _, server := range v.Servers() {

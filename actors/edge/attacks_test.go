@@ -13,7 +13,7 @@ import (
 )
 
 // seenBy is what whoever has the role "some" sees of two servers and the gateway's own tools: reads, and nothing else.
-func seenBy(t *testing.T, mode string) *catalog.View {
+func seenBy(t *testing.T, mode string, denied ...string) *catalog.View {
 	t.Helper()
 	items := func(raws ...string) (list [][]byte) {
 		for _, raw := range raws {
@@ -22,7 +22,7 @@ func seenBy(t *testing.T, mode string) *catalog.View {
 		return list
 	}
 	naming := catalog.Naming{Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix", MetaTools: true,
-		Policy: policy.Compile(config.Policy{Present: true, Mode: mode, Roles: []config.Role{{Name: "some", Tools: config.Filter{Deny: []string{"*delete"}}, ToolRate: "5/min",
+		Policy: policy.Compile(config.Policy{Present: true, Mode: mode, Roles: []config.Role{{Name: "some", Tools: config.Filter{Deny: append(denied, "*delete")}, ToolRate: "5/min",
 			Prompts: config.Filter{Deny: []string{"*ask"}}, Resources: config.Filter{Deny: []string{"*secret*"}}}}})}
 	sources := []catalog.Source{
 		{Server: &catalog.Server{Name: "files", Rules: config.DefaultServer()}, Items: [protocol.ItemKinds][][]byte{
@@ -99,6 +99,7 @@ func TestDenied(t *testing.T) {
 	for _, c := range []struct{ method, params, item string }{
 		{"tools/call", `{"name":"files_delete"}`, "delete"}, {"tools/call", `{"name":"files_none"}`, ""}, {"tools/call", `{"name":"files_read"}`, ""},
 		{"prompts/get", `{"name":"files/ask"}`, "ask"}, {"resources/read", `{"uri":"f:///secret"}`, "f:///secret"}, {"completion/complete", `{"ref":{"type":"ref/prompt","name":"files_ask"}}`, "ask"},
+		{"tools/call", `{"name":"gateway_call_tool","arguments":{"name":"files_delete"}}`, "delete"}, {"tools/call", `{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`, ""},
 	} {
 		for _, mode := range []string{"enforce", "report"} {
 			_, target, fault := Aim(seenBy(t, mode), asking(t, c.method, c.params))
@@ -111,6 +112,18 @@ func TestDenied(t *testing.T) {
 			}
 			if c.item != "" && (fault == nil) != (mode == "report") {
 				t.Errorf("%s, %s %s: %v", mode, c.method, c.params, fault)
+			}
+		}
+	}
+}
+
+// One of the gateway's own tools that is denied is denied, whatever it is to call: a policy that only reports says so, too.
+func TestDeniedByTheToolThatCalls(t *testing.T) {
+	for _, params := range []string{`{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`, `{"name":"gateway_call_tool","arguments":{"name":"files_none"}}`} {
+		for _, mode := range []string{"enforce", "report"} {
+			_, target, _ := Aim(seenBy(t, mode, "gateway_call_*"), asking(t, "tools/call", params))
+			if target.Denied == nil || target.Denied.Item != "call_tool" || target.Denied.Report != (mode == "report") {
+				t.Errorf("%s, %s: denied as %+v", mode, params, target.Denied)
 			}
 		}
 	}

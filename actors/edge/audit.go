@@ -95,7 +95,8 @@ func AuditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 }
 
 // AuditRefused tells the log of a request that never became a call, and of what the policy had to do with that (nil = nothing). The effects from first
-// on are its answer.
+// on are its answer. While a required log cannot be written it does not wait for that, under sync each neither: nothing was carried out that could
+// go without its record, and whoever is to come back later has to hear of it now.
 func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *Denied, first int, out []kernel.Effect) []kernel.Effect {
 	if !log.Has(audit.On) {
 		return out
@@ -111,6 +112,9 @@ func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	}
 	if denied != nil && !denied.Report { // its client is told that it is not there
 		r.Decision, r.Outcome, r.Rule, r.Server, r.Item = audit.Deny, string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
+	}
+	if log.Has(audit.Refusing) {
+		log &^= audit.Each
 	}
 	return audited(log, r, first, out)
 }

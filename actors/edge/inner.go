@@ -19,8 +19,13 @@ const (
 // Aim finds what a request means: the item it names or, if it calls one of these tools, the one that its arguments name. In that
 // case the exchange that is returned asks for that; it has the port of the other and takes its place.
 func Aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
+	asked := x
 	x, t, fault := aim(view, x)
 	t.Denied = deniedIn(view, x, t, fault)
+	if x != asked && t.Denied == nil && view.Reported() != nil { // what it asks for may be permitted, and the tool that it asks by not
+		by, none := Resolve(view, asked)
+		t.Denied = deniedIn(view, asked, by, none)
+	}
 	if fault == nil && t.Entry != nil && !t.Server.Internal {
 		t.Rate, t.reports = view.ToolRate(t.Entry), view.Reported() != nil
 	}

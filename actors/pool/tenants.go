@@ -143,7 +143,7 @@ func (s *state) busySlots() map[*slot]bool {
 	return busy
 }
 
-// isFull reports whether a tenant without a connection cannot have one now.
+// isFull reports whether a tenant without a connection of the class that is wanted cannot have one now.
 func (s *state) isFull(w wanted) bool {
 	if w.tenant == "" {
 		return false
@@ -151,7 +151,7 @@ func (s *state) isFull(w wanted) bool {
 	n := 0
 	for _, sl := range s.slots {
 		if sl.tenant != nil && !sl.leaving {
-			if sl.tenant.Key == w.tenant {
+			if s.serves(w, sl) && w.replicaIs(sl) {
 				return false
 			}
 			n++

@@ -90,6 +90,22 @@ func TestAsManyConnectionsAsMayBe(t *testing.T) {
 	}
 }
 
+// One user's programs that can other things have connections each: one for which there is no room is told so, not only that there is none.
+func TestAsManyConnectionsOfOneUser(t *testing.T) {
+	w := isolated(t, 2)
+	w.own("a", 1)
+	w.own("b", 2)
+	w.allReady()
+	w.own("a", 3, func(r *message.Request) { r.Caller.Can = message.CanAll })
+	if f := w.fault(3, protocol.ServerUnavailable); !strings.Contains(f.Message, "maxBackends: 2") || f.RetryAfter == 0 {
+		t.Errorf("refused with %v", f)
+	}
+	w.own("a", 4)
+	if w.at(4) < 1 || w.at(4) != w.at(1) {
+		t.Errorf("the other program's call is at %d, want %d", w.at(4), w.at(1))
+	}
+}
+
 // Who comes for the first time while as many calls run as may waits for its turn, as others do, and gets its connection then.
 func TestTheFirstCallOfAClientWaitsForASlot(t *testing.T) {
 	for _, isolation := range []string{"session", "class"} {

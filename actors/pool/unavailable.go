@@ -89,7 +89,7 @@ func (s *state) unavailableName() protocol.FaultName {
 func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
 	if s.isFull(w) {
-		f.Message, f.RetryAfter = fmt.Sprintf("server %s has as many connections as it may have, and all are in use by others (maxBackends: %d)", s.server.Name, s.server.MaxBackends), time.Second
+		f.Message, f.RetryAfter = fmt.Sprintf("server %s has as many connections as it may have, and all are in use (maxBackends: %d)", s.server.Name, s.server.MaxBackends), time.Second
 		return f
 	}
 	if s.onlyDeviating(w) {

@@ -30,7 +30,8 @@ func startInProcess(ctx context.Context, path string, o client.Options, errOut i
 	}
 	known := knownOf(cfg)
 	log := slog.New(slog.NewTextHandler(known.Writer(errOut), &slog.HandlerOptions{Level: slog.LevelError}))
-	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, Secrets: known})
+	// It keeps no state, but its audit log goes on with that of all other gateways of this user, and is signed with their key.
+	g, err := actors.Start(cfg, actors.Options{Version: buildVersion(), Log: log, Master: masterOf(statePath("", log), log), Secrets: known})
 	if err != nil {
 		return nil, nil, err
 	}

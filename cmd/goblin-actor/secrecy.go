@@ -28,8 +28,11 @@ func knownOf(cfg *config.Config) *secret.Redactor {
 // secretsOf is what is secret while next takes the place of was: processes of the one before still write.
 func secretsOf(was, next *config.Config) []string { return slices.Concat(was.Secrets, next.Secrets) }
 
-// masterOf finds the master key of the state file at path; "" = none is needed.
+// masterOf finds the master key of the state file at path; nil where that is "": there is no place for one.
 func masterOf(path string, log *slog.Logger) func() (*masterkey.Master, error) {
+	if path == "" {
+		return nil
+	}
 	return sync.OnceValues(func() (*masterkey.Master, error) { // the state file and the audit log ask
 		o := masterkey.Options{Dir: filepath.Dir(path), Getenv: os.Getenv, Keyring: userKeyring{}, Log: log}
 		switch where := os.Getenv(masterkey.Variable); where {

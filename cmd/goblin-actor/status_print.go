@@ -60,7 +60,11 @@ func printAudit(b *strings.Builder, a *status.Audit, p palette) {
 	if a == nil {
 		return
 	}
-	paragraph(b, "audit log: ", fmt.Sprintf("%s, line n=%d, signed up to n=%d with %s", oneLine(a.File, 0), a.Sequence, a.Signed, a.Key), plainly)
+	signed := fmt.Sprintf("signed up to n=%d", a.Signed)
+	if a.Signed == 0 {
+		signed = "nothing signed since the start yet, later"
+	}
+	paragraph(b, "audit log: ", fmt.Sprintf("%s, line n=%d, %s with %s", oneLine(a.File, 0), a.Sequence, signed, a.Key), plainly)
 	if a.Fault != "" {
 		what := "records are dropped"
 		if a.Refusing {

@@ -40,3 +40,14 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 		t.Errorf("%d hints, want 2:\n%s", n, out)
 	}
 }
+
+// In the first minute nothing is signed yet, whatever stands in the file: n=0 would be no line.
+func TestStatusOfTheAuditLog(t *testing.T) {
+	for signed, want := range map[uint64]string{0: "nothing signed since the start yet, later with KEY", 7: "signed up to n=7 with KEY"} {
+		var b strings.Builder
+		printAudit(&b, &status.Audit{File: "a.jsonl", Key: "KEY", Sequence: 9, Signed: signed}, palette{})
+		if got := b.String(); !strings.Contains(got, "audit log: a.jsonl, line n=9, "+want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -46,8 +46,9 @@ func (w *writer) move(s Settings) error {
 	}
 	w.s, w.mark, w.told, w.opened, w.unsynced = is.s, is.mark, is.told, is.opened, is.unsynced
 	if s.File == "" {
-		w.opened, w.mark = opened{}, Mark{}
+		w.opened, w.mark, w.unsynced, w.failing = opened{}, Mark{}, false, false
 		w.l.mark.Store(nil)
+		w.l.fault.Store(nil)
 		return nil
 	}
 	w.l.sequence.Store(w.chain.n)

@@ -94,7 +94,7 @@ func (w *writer) tick(now time.Time) {
 	if w.f != nil && w.chain.pending > 0 && now.Sub(w.signedAt) >= checkpointDue {
 		w.checkpoint()
 	}
-	if w.unsynced && w.s.Sync != SyncNever {
+	if w.f != nil && w.unsynced && w.s.Sync != SyncNever { // of a file that is lost, whoever opens it again syncs what is left
 		w.sync()
 	}
 	w.tell(now)

@@ -16,9 +16,9 @@ const challenge = `Bearer realm="goblin-actor"`
 var (
 	refusedNobody = refuse(http.StatusUnauthorized, challenge, protocol.Unauthenticated,
 		"This gateway asks who you are: send an API key as Authorization: Bearer gba_…")
-	refusedInvalid = refuse(http.StatusUnauthorized, challenge+`, error="invalid_token"`, protocol.Unauthenticated,
+	refusedInvalid = refuse(http.StatusUnauthorized, downstream.InvalidToken, protocol.Unauthenticated,
 		"The API key is not valid")
-	refusedExpired = refuse(http.StatusUnauthorized, challenge+`, error="invalid_token", error_description="expired"`, protocol.Unauthenticated,
+	refusedExpired = refuse(http.StatusUnauthorized, downstream.InvalidToken+`, error_description="expired"`, protocol.Unauthenticated,
 		"The API key has expired")
 	refusedMalformed = refuse(http.StatusBadRequest, challenge+`, error="invalid_request"`, protocol.InvalidRequest,
 		"Malformed credential: want one header Authorization: Bearer gba_…, and no access_token in the query")

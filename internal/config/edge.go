@@ -73,8 +73,12 @@ func (d *decoder) checkAsks(c *Config) {
 func (d *decoder) checkIdentity(c *Config) {
 	d.checkAsks(c)
 	for i, text := range c.TrustedProxies {
-		if _, ok := parseNetwork(text); !ok {
-			d.complain(d.itemPath("trustedProxies", i), "neither an address nor a network", "write 127.0.0.1 or 10.0.0.0/8, one for each")
+		if network, ok := parseNetwork(text); !ok {
+			fault := "neither an address nor a network"
+			if network.IsValid() {
+				fault = "it is every address there is, so whoever asks could say for whom"
+			}
+			d.complain(d.itemPath("trustedProxies", i), fault, "write 127.0.0.1 or 10.0.0.0/8, one for each")
 		}
 	}
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" ||
@@ -83,6 +87,9 @@ func (d *decoder) checkIdentity(c *Config) {
 	}
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		d.complain("tls", "a certificate and its key go together", "write tls: {cert: tls.crt, key: tls.key}")
+	}
+	if o, ok := d.report.origins["tls"]; ok && !c.TLS.On() && !c.TLS.Off && c.TLS.Key == "" {
+		d.warn(o.line, o.column, "tls", "it names no certificate, so plain HTTP is spoken", "write tls: {cert: tls.crt, key: tls.key}, or tls: off if that is meant")
 	}
 	if len(c.TrustedProxies) > 0 && !c.Auth.On() {
 		o := d.report.origins["trustedProxies"]

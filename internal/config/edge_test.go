@@ -27,7 +27,7 @@ func TestHowClientsReachUs(t *testing.T) {
 		"auth: {keys: '${NONE:-}'}": "auth: it names no keys",
 		"auth: {keys: '${NONE}'}":   "auth.keys: variable NONE is not set",
 		"audit: {required: true}":   "audit: it is required, and names no file",
-		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 0.0.0.0/0]": "trustedProxies[1]: neither an address nor a network",
+		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 0.0.0.0/0]": "trustedProxies[1]: it is every address",
 	} {
 		_, report := Parse("goblin.yaml", []byte(file+"\n"), func(string) (string, bool) { return "", false })
 		err := report.Err()
@@ -38,6 +38,11 @@ func TestHowClientsReachUs(t *testing.T) {
 	_, report := Parse("goblin.yaml", []byte("trustedProxies: 127.0.0.1\n"), func(string) (string, bool) { return "", false })
 	if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "no effect without auth") {
 		t.Errorf("%v", report.Warnings)
+	}
+	for file, want := range map[string]int{"tls: {}": 1, "tls: {cert: ''}": 1, "tls:": 0, "tls: off": 0, "tls: {cert: c, key: k}": 0} {
+		if _, report := Parse("goblin.yaml", []byte(file+"\n"), nil); len(report.Faults) > 0 || len(report.Warnings) != want {
+			t.Errorf("%s: %v %v, want %d warnings", file, report.Faults, report.Warnings, want)
+		}
 	}
 	c := Config{PublicURL: "https://mcp.example.com:8443/x", AllowedHosts: []string{"a"}, TrustedProxies: []string{"::ffff:10.0.0.1", "10.1.2.3/8", "::ffff:10.0.0.0/104", "2001:db8::1"}}
 	if got := fmt.Sprint(c.Hosts()); got != "[mcp.example.com:8443 a]" {

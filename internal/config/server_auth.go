@@ -69,8 +69,11 @@ func (d *decoder) checkAuth(s *Server, at func(string) string) {
 	if auth.CatalogAs != "shared" && auth.As != "principal" {
 		d.complain(key("catalogAs"), "what is listed comes with the login that all share", "catalogAs goes with as: principal")
 	}
-	if (auth.Type == "client" || auth.CatalogAs == "client") && (auth.ClientID == "" || auth.ClientSecret == "") {
-		d.complain(at("auth"), "client credentials need clientId and clientSecret", "")
+	robot := auth.Type == "client" || auth.CatalogAs == "client"
+	for name, value := range map[string]string{"clientId": auth.ClientID, "clientSecret": auth.ClientSecret} {
+		if robot && value == "" {
+			d.complain(d.firstWritten(key(name), at("auth")), "client credentials need clientId and clientSecret", "")
+		}
 	}
 	if auth.ClientMetadataURL != "" && !isHTTPS(auth.ClientMetadataURL, false) {
 		d.complain(key("clientMetadataUrl"), "want https://host/path: the authorization server fetches it", "")
@@ -80,6 +83,17 @@ func (d *decoder) checkAuth(s *Server, at func(string) string) {
 	}
 	if auth.Issuer != "" && !isHTTPS(auth.Issuer, true) {
 		d.complain(key("issuer"), "want https://…, as the authorization server calls itself", "")
+	}
+	if auth.ClientSecret != "" && auth.ClientID == "" && !robot {
+		d.complain(d.firstWritten(key("clientId"), key("clientSecret")), "a clientSecret goes with a clientId", "write the clientId that the authorization server has given with it, or remove it")
+	}
+	for _, name := range []string{"clientId", "clientSecret", "clientMetadataUrl", "scopes", "issuer"} {
+		switch {
+		case auth.Type == "none":
+			d.useless(key(name), "a server at which nobody logs in (auth.type none)")
+		case s.sendsAuthorization():
+			d.useless(key(name), "a server that gets a header Authorization already")
+		}
 	}
 }
 

@@ -116,12 +116,12 @@ func (p *Policy) Counts(rights, project string) bool {
 	return p == nil || project == "" || p.report || !p.InForce(rights, project).Empty()
 }
 
-// Covers reports whether any role of the rights is about a server and counts in a project; "" = outside of projects. To others it is not there, but
-// where a policy only reports.
+// Covers reports whether any role of the rights is about a server, not only to deny all of it, and counts in a project; "" = outside of projects. To
+// others it is not there, but where a policy only reports.
 func (p *Policy) Covers(rights, project, server string) bool {
 	return p == nil || p.report || slices.ContainsFunc(p.roles, func(r role) bool {
 		_, covered := r.covers(server, false)
-		return covered && r.countsIn(project) && holds(rights, r.rules.Name)
+		return covered && !r.idle() && r.countsIn(project) && holds(rights, r.rules.Name)
 	})
 }
 

@@ -47,12 +47,13 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// A server is there for whoever has a role that is about it, whatever that permits; without a policy, and where one only reports, all are.
+// A server is there for whoever has a role that is about it, whatever that permits, but one that permits nothing of any server; without a policy, and where one only reports, all are.
 func TestCovers(t *testing.T) {
-	c := config.Policy{Present: true, Roles: []config.Role{{Name: "all"}, {Name: "k8s", Servers: []string{"k8s-*"}, Projects: []string{"alpha"}}}}
+	none := config.Filter{Deny: []string{"*"}}
+	c := config.Policy{Present: true, Roles: []config.Role{{Name: "all"}, {Name: "watch", Tools: none, Prompts: none, Resources: none}, {Name: "k8s", Servers: []string{"k8s-*"}, Projects: []string{"alpha"}}}}
 	p := Compile(c)
 	c.Mode = "report"
-	for rights, want := range map[string][2]bool{"": {}, "-": {}, "k8s": {true, false}, "all": {true, true}, "all,k8s": {true, true}, "gone": {}} {
+	for rights, want := range map[string][2]bool{"": {}, "-": {}, "k8s": {true, false}, "all": {true, true}, "all,k8s": {true, true}, "gone": {}, "watch": {}} {
 		if got := [2]bool{p.Covers(rights, "alpha", "k8s-1"), p.Covers(rights, "alpha", "files")}; got != want {
 			t.Errorf("%q: %v, want %v", rights, got, want)
 		}

@@ -155,12 +155,29 @@ func (r *role) judgeURI(it *Item) (Rule, bool) {
 
 // open reports whether the role leaves something of every server that it covers unnamed: what that is can come at any time.
 func (r *role) open() bool {
-	return len(r.rules.Servers) > 0 || len(r.rules.Tools.Allow) == 0 || len(r.rules.Prompts.Allow) == 0 || len(r.rules.Resources.Allow) == 0
+	return slices.ContainsFunc(r.kinds(), func(f *config.Filter) bool {
+		return (len(r.rules.Servers) > 0 || len(f.Allow) == 0) && !deniesAll(f)
+	})
+}
+
+// idle reports whether the role permits nothing of any server, whatever that may come to offer: one that is there for its rate or for operators.
+func (r *role) idle() bool {
+	return !slices.ContainsFunc(r.kinds(), func(f *config.Filter) bool { return !deniesAll(f) })
+}
+
+// kinds are the role's filters of all kinds of items.
+func (r *role) kinds() []*config.Filter {
+	return []*config.Filter{&r.rules.Tools, &r.rules.Prompts, &r.rules.Resources}
+}
+
+// deniesAll reports whether a filter leaves nothing, whatever there is.
+func deniesAll(f *config.Filter) bool {
+	return slices.ContainsFunc(f.Deny, func(pattern string) bool { return pattern != "" && strings.Trim(pattern, "*") == "" })
 }
 
 // narrows reports whether the role keeps back anything of a server that it covers.
 func (r *role) narrows() bool {
-	for _, f := range []*config.Filter{&r.rules.Tools, &r.rules.Prompts, &r.rules.Resources} {
+	for _, f := range r.kinds() {
 		if len(f.Allow)+len(f.Deny) > 0 {
 			return true
 		}

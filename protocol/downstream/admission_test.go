@@ -147,6 +147,20 @@ func TestAdmissionOfEveryRoute(t *testing.T) {
 	}
 }
 
+// A key that is revoked while its request is under way ends with the challenge, too: clients log in anew by it.
+func TestRevokedInTheMidst(t *testing.T) {
+	handler := handlerFunc{
+		post: func(x *Exchange) { x.Refuse(401, []byte("{}"), 0) },
+		open: func(s *EventStream) { s.Refuse(401, []byte("{}"), 0) },
+	}
+	_, address := serve(t, handler, Options{Admission: newDoorkeeper()}, testLimits)
+	head := "Host: localhost\r\nAuthorization: Bearer a\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+	for _, request := range []string{"GET /mcp HTTP/1.1\r\n" + head + "\r\n", fmt.Sprintf("POST /mcp HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s", head, len(ping), ping)} {
+		r, _ := dial(t, address).send(request).body()
+		checkHeader(t, r, 401, map[string]string{"WWW-Authenticate": `Bearer realm="goblin-actor", error="invalid_token"`})
+	}
+}
+
 // A stranger's body is not read: the answer is there before it was sent, and the connection ends.
 func TestRefusedBeforeTheBody(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)

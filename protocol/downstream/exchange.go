@@ -344,12 +344,7 @@ func (x *httpExchange) writePlain(ctx *fasthttp.RequestCtx) {
 		h.Set("Mcp-Session-Id", session)
 	}
 	if v.refusal {
-		if v.status == http.StatusMethodNotAllowed {
-			h.Set("Allow", allowOf(ctx))
-		}
-		if v.retryAfter > 0 {
-			setRetryAfter(h, v.retryAfter)
-		}
+		v.head(ctx)
 	}
 	if x.eventsOnly && !v.refusal && v.size() > 0 {
 		h.SetContentType(typeEvents)

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -90,12 +89,7 @@ func (s *Server) get(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, pa
 		}
 	case streamRefused:
 		v := st.verdict
-		if v.status == http.StatusMethodNotAllowed {
-			ctx.Response.Header.Set("Allow", allowOf(ctx))
-		}
-		if v.retryAfter > 0 {
-			setRetryAfter(&ctx.Response.Header, v.retryAfter)
-		}
+		v.head(ctx)
 		s.answer(ctx, v.status, v.body())
 		st.end()
 	default:
@@ -348,9 +342,4 @@ func (st *httpStream) end() {
 	for _, f := range gone {
 		f()
 	}
-}
-
-// Retry-After in whole seconds, rounded up.
-func setRetryAfter(h *fasthttp.ResponseHeader, after time.Duration) {
-	h.Set("Retry-After", strconv.Itoa(max(1, int((after+time.Second-1)/time.Second))))
 }
