@@ -14,6 +14,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/login"
+	"goblin-actor/internal/policy"
 )
 
 // BeginLogin implements login.Gateway.
@@ -124,11 +125,12 @@ func (s *state) isThere(server *config.Server, who *identity.Principal) bool {
 		return false
 	}
 	who = identity.Of(who)
-	if who.Operates() || who.Projects == nil && s.policy.Covers(who.Rights, "", server.Name) {
+	rules := policy.Of(who, s.policy)
+	if who.Operates() || who.Projects == nil && rules.Covers(who.Rights, "", server.Name) {
 		return true
 	}
 	return slices.ContainsFunc(s.config.Projects, func(p config.Project) bool {
-		return who.May(p.Name) && catalog.Holds(p, *server) && s.policy.Covers(who.Rights, p.Name, server.Name)
+		return who.May(p.Name) && catalog.Holds(p, *server) && rules.Covers(who.Rights, p.Name, server.Name)
 	})
 }
 

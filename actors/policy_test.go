@@ -148,6 +148,7 @@ func TestPolicyReload(t *testing.T) {
 			{"only reported", config.Policy{Present: true, Mode: "report", Roles: []config.Role{role}, Bind: bound}, 2, "one two"},
 			{"enforced again", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{role}, Bind: bound}, 2, "one"},
 			{"none", config.Policy{}, 2, "one two"},
+			{"a role where there was no policy", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{role}, Bind: bound}, 2, "one"},
 		} {
 			if got := reload(c.policy); strings.Count(got, "tools/list_changed") != c.told {
 				t.Errorf("%s: told %s", c.what, got)

@@ -88,7 +88,7 @@ func (g *Gateway) admitLocal(p *policy.Policy) {
 func localUnder(p *policy.Policy) func(*edge.Entrance) {
 	rights := p.Rights(nil, "", true)
 	who := *identity.Local
-	who.Rights, who.Admin = rights, p.Admin(rights, true)
+	who.Rights, who.Policy, who.Admin = rights, p, p.Admin(rights, true)
 	return func(e *edge.Entrance) { e.Policy, e.Local = p, &who }
 }
 

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/pipe"
@@ -82,6 +85,19 @@ func TestAttack41DemotedWithAParkedCall(t *testing.T) {
 	w.changed(w.people.is("alice", projects("alpha")))
 	if got := parseModern(t, w.modernly("alice", "tools/call", allCapabilities, fmt.Sprintf(`%s%s,"requestState":%q`, call, accept, first.Result.RequestState)).body); got.Result.ResultType != "complete" {
 		t.Errorf("with other rights that show it: %+v", got)
+	}
+	under := func(server string) func(*identity.Principal) {
+		return func(p *identity.Principal) {
+			p.Rights, p.Policy = "some", policy.Compile(config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{{Name: "some", Servers: []string{server}}}})
+		}
+	}
+	w.changed(w.people.is("alice", under("one")))
+	if first = parseModern(t, w.modernly("alice", "tools/call", allCapabilities, call).body); first.Result.RequestState == "" {
+		t.Fatalf("%+v", first)
+	}
+	w.changed(w.people.is("alice", under("two")))
+	if got := w.modernly("alice", "tools/call", allCapabilities, fmt.Sprintf(`%s%s,"requestState":%q`, call, accept, first.Result.RequestState)); !strings.Contains(got.body, "Tool not found: one_ask") {
+		t.Errorf("it goes on with a role that has kept nothing but its name: %s", got.body)
 	}
 }
 

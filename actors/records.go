@@ -42,14 +42,18 @@ func failing(r audit.Record, err error) audit.Record {
 	return r
 }
 
-// recordPrincipals tells it of keys that are new or have changed, or are no more: revoked, or expired.
+// recordPrincipals tells it of keys that are new or have changed, or are no more: revoked, or expired. That a policy has changed is told of as a reload, and
+// not once more for each key.
 func (g *Gateway) recordPrincipals(how string, changed map[string]*identity.Principal) {
+	before := g.entrance.Load().Newest
 	for _, id := range slices.Sorted(maps.Keys(changed)) {
-		if id == identity.LocalID {
+		who := changed[id]
+		was := before[identity.HolderOf(who)]
+		if id == identity.LocalID || who != nil && was != nil && identity.Alike(was, who) {
 			continue
 		}
 		r := audit.Record{Event: audit.EventKey, Who: id, Outcome: how}
-		if who := changed[id]; who == nil {
+		if who == nil {
 			r.Outcome = "revoked"
 		} else {
 			r.Via, r.Detail = who.Via, who.Rights

@@ -96,7 +96,7 @@ type Naming struct {
 	PageSize  int            // items a page; 0 = all on one
 	MetaTools bool           // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
 	OnlyMeta  bool           // nothing else is listed; what is not listed is found by name all the same
-	Policy    *policy.Policy // what roles permit; nil = everything is permitted
+	Policy    *policy.Policy // what roles permit, where a key brings no policy along; nil = everything is permitted
 }
 
 // Key names a view: which part of the catalog a client sees.
@@ -105,4 +105,8 @@ type Key struct {
 	Projects string // without Project: what these projects show together, as Together writes them; "" = everything
 	Server   string // /s/<server>/mcp: that server alone under its own names; "" = all. With projects, what of it they show
 	Rights   string // identity.Principal.Rights: what of that the roles permit. Where there is a policy "" permits nothing: nobody is forgotten
+
+	// Policy is the one that Rights belong to; nil = that of the snapshot. A client is told of new rights before the registry publishes anything, or after: either
+	// way its roles mean in every snapshot what they meant where they were given.
+	Policy *policy.Policy
 }

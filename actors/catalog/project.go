@@ -269,7 +269,7 @@ func (v *View) Tells(server, original string) bool {
 
 // HasProject reports whether the key's project is there for whoever has its rights.
 func (s *Snapshot) HasProject(k Key) bool {
-	return s.projects[k.Project] != nil && s.naming.Policy.Counts(k.Rights, k.Project)
+	return s.projects[k.Project] != nil && s.policyOf(k).Counts(k.Rights, k.Project)
 }
 
 // Projects returns the names of the projects in order.

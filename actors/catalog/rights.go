@@ -58,15 +58,15 @@ func (r *rights) admits(server *Server, template string, uris []string) bool {
 	return r == nil || r.policy.Admits(r.set, server.Name, server.Internal, template, uris)
 }
 
-// buildRights makes the view of what of another, that of everything or of a project, the rights of the key permit.
-func (s *Snapshot) buildRights(all *View, k Key) *View {
-	r := &rights{s.naming.Policy, s.naming.Policy.InForce(k.Rights, k.Project)}
+// buildRights makes the view of what of another, that of everything or of a project, the rights of the key permit in the policy.
+func (s *Snapshot) buildRights(all *View, k Key, p *policy.Policy) *View {
+	r := &rights{p, p.InForce(k.Rights, k.Project)}
 	v := s.Nothing()
 	if !r.set.Empty() {
 		v = s.buildPermitted(all, r, k)
 	}
 	v.beyond = all
-	if !s.naming.Policy.Reports() {
+	if !p.Reports() {
 		return v
 	}
 	reported := *all
@@ -82,6 +82,7 @@ func (s *Snapshot) buildPermitted(all *View, r *rights, k Key) *View {
 	if all.scope != nil {
 		v.scope.rules, v.scope.judge = all.scope.rules, all.scope.judge
 	}
+	k.Policy = nil // pages depend on nothing but their entries: those of an older policy are gone on with
 	seen := map[*Server]bool{}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		v.shown[kind] = make(marks, (len(all.ordered[kind])+63)/64)

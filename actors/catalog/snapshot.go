@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/filter"
+	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 )
 
@@ -196,7 +197,7 @@ func (s *Snapshot) part(k Key) (*View, bool) {
 	case k.Project != "":
 		k.Projects = ""
 		all := s.projects[k.Project]
-		if all == nil || !s.naming.Policy.Counts(k.Rights, k.Project) {
+		if all == nil || !s.policyOf(k).Counts(k.Rights, k.Project) {
 			return nil, false
 		}
 		return s.permitted(all, k), true
@@ -208,10 +209,19 @@ func (s *Snapshot) part(k Key) (*View, bool) {
 
 // permitted returns what of everything, or of a project, the rights permit.
 func (s *Snapshot) permitted(all *View, k Key) *View {
-	if s.naming.Policy == nil {
+	p := s.policyOf(k)
+	if p == nil {
 		return all
 	}
-	return s.derived.view(k, func() *View { return s.buildRights(all, k) })
+	return s.derived.view(k, func() *View { return s.buildRights(all, k, p) })
+}
+
+// policyOf is the policy that decides what a key shows.
+func (s *Snapshot) policyOf(k Key) *policy.Policy {
+	if k.Policy != nil {
+		return k.Policy
+	}
+	return s.naming.Policy
 }
 
 // buildAlone is buildServer, with what its view would be without rights, or with those that are only reported on.

@@ -27,7 +27,7 @@ func Together(projects []string) string {
 // together is what several projects show of what the rights permit in each, each item once. Of one it is that project's own view. Those
 // that are not there show nothing.
 func (s *Snapshot) together(k Key) *View {
-	if one, ok := s.part(Key{Project: k.Projects, Rights: k.Rights}); ok {
+	if one, ok := s.part(Key{Project: k.Projects, Rights: k.Rights, Policy: k.Policy}); ok {
 		return one
 	}
 	if v := s.derived.kept(k); v != nil {
@@ -38,7 +38,7 @@ func (s *Snapshot) together(k Key) *View {
 		if name == "" {
 			continue
 		}
-		if v, ok := s.part(Key{Project: name, Rights: k.Rights}); ok {
+		if v, ok := s.part(Key{Project: name, Rights: k.Rights, Policy: k.Policy}); ok {
 			parts = append(parts, v)
 		}
 	}

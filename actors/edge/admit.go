@@ -17,7 +17,7 @@ type Entrance struct {
 	Projects map[string]bool // those there are
 	Bound    string          // project of the client on stdin and stdout (--project); "" = its requests say
 
-	Policy *policy.Policy      // says whether a project is there for whoever asks; nil = it is
+	Policy *policy.Policy      // says whether a project is there for whoever brings no policy along; nil = it is
 	Local  *identity.Principal // whoever is not asked who he is; nil = identity.Local
 
 	Newest map[string]*identity.Principal // message.Principals.Newest
@@ -71,7 +71,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 
 // open reports whether there is a project of that name for whoever asks.
 func (e *Entrance) open(project string, who *identity.Principal) bool {
-	return e.Projects[project] && who.May(project) && e.Policy.Counts(identity.Of(who).Rights, project)
+	return e.Projects[project] && who.May(project) && policy.Of(who, e.Policy).Counts(identity.Of(who).Rights, project)
 }
 
 // known is who asks, as it is known now: the request may have come in pieces since it was found out.

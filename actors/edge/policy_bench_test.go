@@ -24,7 +24,7 @@ func thousand(tb testing.TB, roles bool) (*catalog.Snapshot, catalog.Key) {
 	if roles {
 		naming.Policy = policy.Compile(config.Policy{Present: true, Roles: []config.Role{
 			{Name: "a", ReadOnly: true, Tools: config.Filter{Deny: []string{"*_delete", "*9"}}}, {Name: "b", Servers: []string{"two"}}, {Name: "c", Tools: config.Filter{Allow: []string{"one/*", "x_*"}}}}})
-		key.Rights = "a,b,c"
+		key.Rights, key.Policy = "a,b,c", naming.Policy
 	}
 	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer()}}
 	source.Items[protocol.Tools] = tools

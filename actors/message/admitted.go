@@ -3,6 +3,7 @@ package message
 import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -36,14 +37,14 @@ func NameOf(who *identity.Principal) string {
 
 // Narrowed is what of a view somebody may see: the projects and rights are theirs.
 func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
-	key.Projects, key.Rights = "", ""
+	key.Projects, key.Rights, key.Policy = "", "", nil
 	if who == nil {
 		return key
 	}
 	if key.Project == "" {
 		key.Projects = catalog.Together(who.Projects)
 	}
-	key.Rights = who.Rights
+	key.Rights, key.Policy = who.Rights, policy.Of(who, nil)
 	return key
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -27,9 +28,11 @@ const tlsHint = "tls: {cert: …, key: …} names a certificate and its private 
 // listeners read it.
 type edge struct {
 	gate      *auth.Gate
-	rates     policy.Rates // of those who are let in
-	listens   bool         // false: there is one client, on stdin, who is asked nothing
-	secure    bool         // listeners speak TLS; that stays as it was at the start
+	policy    *policy.Policy
+	written   config.Policy // what that was made of
+	rates     policy.Rates  // of those who are let in
+	listens   bool          // false: there is one client, on stdin, who is asked nothing
+	secure    bool          // listeners speak TLS; that stays as it was at the start
 	pair      atomic.Pointer[tls.Certificate]
 	gateway   atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
 	keys      string                         // the file that was named last
@@ -107,10 +110,13 @@ func (e *edge) denied(d auth.Denial) {
 
 // settingsOf is what the configuration says about who is let in.
 func (e *edge) settingsOf(cfg *config.Config) auth.Settings {
-	p := policy.Compile(cfg.Policy)
+	if !reflect.DeepEqual(cfg.Policy, e.written) { // who only saves the file again, or makes a key, gives nobody other rights
+		e.policy, e.written = policy.Compile(cfg.Policy), cfg.Policy
+	}
+	p := e.policy
 	e.rates.Use(p)
 	s := auth.Settings{
-		Rights: p.Rights, Admin: p.Admin, Rates: &e.rates,
+		Rights: p.Rights, Policy: p, Admin: p.Admin, Rates: &e.rates,
 		Proxies:  cfg.Proxies(),
 		MaxCalls: cfg.Limits.MaxInFlightPerPrincipal, MaxStreams: cfg.Limits.MaxSessions,
 	}

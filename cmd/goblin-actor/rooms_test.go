@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/egress", "internal/grant", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":   {},
 	"actors/catalog":  {"actors/kernel", "protocol", "internal/config", "internal/filter", "internal/policy", "internal/status"},
-	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/status"},
+	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"},
 	"actors/call":     {"actors/message", "protocol"},
 	"actors/registry": actorMayImport,
 	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it spawns backends

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -217,7 +218,25 @@ func (g *plantedGateway) awaitReady(t *testing.T) {
 }
 
 // admin asks the gateway's admin socket for a page.
-func (*plantedGateway) admin(ctx context.Context, page string) (*http.Response, error) {
+func (g *plantedGateway) admin(ctx context.Context, page string) (*http.Response, error) {
+	return g.operates(ctx, http.MethodGet, page, "")
+}
+
+// reload has it read its file.
+func (g *plantedGateway) reload(ctx context.Context) error {
+	resp, err := g.operates(ctx, http.MethodPost, "actions/reload", "{}")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// operates sends a request to the admin socket.
+func (*plantedGateway) operates(ctx context.Context, method, page, body string) (*http.Response, error) {
 	sockets, err := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "goblin-actor", "*.sock"))
 	if err != nil || len(sockets) != 1 {
 		return nil, fmt.Errorf("sockets %v, %w", sockets, err)
@@ -225,7 +244,7 @@ func (*plantedGateway) admin(ctx context.Context, page string) (*http.Response, 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", sockets[0])
 	}}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://admin/"+page, nil)
+	req, err := http.NewRequestWithContext(ctx, method, "http://admin/"+page, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type Settings struct {
 
 	// Rights are those of a key, or of who is not asked (local), in the writing of identity.Principal. nil = "" for everybody.
 	Rights func(roles []string, key string, local bool) string
+	Policy identity.Policy                                // what says so
 	Admin  func(rights string, local bool) identity.Admin // what those rights permit of what operators do; nil = nothing, but who is not asked may all
 	Rates  Rates                                          // nil = none
 }
@@ -118,7 +119,7 @@ func (g *Gate) install(s Settings) error {
 	next := &state{Settings: s, local: identity.Local}
 	if rights := s.rights(nil, "", true); rights != "" {
 		who := *identity.Local
-		who.Rights = rights
+		who.Rights, who.Policy = rights, s.Policy
 		if s.Admin != nil {
 			who.Admin = s.Admin(rights, true)
 		}
@@ -130,7 +131,7 @@ func (g *Gate) install(s Settings) error {
 		if keys, err = Load(s.Keys); err != nil && was.keys != nil && was.Keys == s.Keys {
 			keys = was.keys.keys // with the rights that they have now
 		}
-		next.keys = newKeySet(keys, s.rights, s.Admin, was.keys)
+		next.keys = newKeySet(keys, &s, was.keys)
 	}
 	gone, changed, come := was.keys.changedTo(next.keys)
 	for _, them := range []map[string]*identity.Principal{changed, come} {

@@ -224,6 +224,11 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// meaning is a policy.
+type meaning string
+
+func (meaning) Reports() bool { return false }
+
 func TestNewRightsAreTold(t *testing.T) {
 	d := newDoor(t)
 	d.issue(Key{Name: "a"})
@@ -235,6 +240,12 @@ func TestNewRightsAreTold(t *testing.T) {
 	d.configure(s)
 	if got := d.told(); got != "+key:a[y]" {
 		t.Errorf("told %q", got)
+	}
+	for i, want := range []string{"+key:a[y]", ""} { // the names are the same, and mean something else
+		d.configure(Settings{Rights: s.Rights, Policy: meaning("other")})
+		if got := d.told(); got != want {
+			t.Errorf("another policy, %d: told %q, want %q", i, got, want)
+		}
 	}
 	if err := os.WriteFile(d.path, []byte("oops"), 0o600); err != nil { // the keys before stay, and not what they had been allowed
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package auth
 import (
 	"crypto/subtle"
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"goblin-actor/internal/identity"
@@ -25,21 +24,18 @@ type entry struct {
 	next *entry // with the same first bytes; nil = none
 }
 
-// rightsOf is the rights of a key, or of local ones; see Settings.Rights.
-type rightsOf func(roles []string, key string, local bool) string
-
-// newKeySet makes a set. What before had of the same principals goes on: what they have under way, and unchanged principals as they are.
-func newKeySet(keys []Key, rights rightsOf, admin func(string, bool) identity.Admin, before *keySet) *keySet {
+// newKeySet makes a set, of those that have what the settings say. What before had of the same principals goes on: what they have under way, and unchanged principals as they are.
+func newKeySet(keys []Key, s *Settings, before *keySet) *keySet {
 	old := before.byID()
 	set := &keySet{keys: keys, of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
 	for _, k := range keys {
 		id := identity.ViaKey + ":" + k.Name
 		who := &identity.Principal{
 			ID: id, Name: k.Name, Via: identity.ViaKey, Holder: identity.Held(id, firstOf(&k.Sum)),
-			Projects: slugs(k.Projects), Expires: k.Expires, Rights: rights(slugs(k.Roles), k.Name, false),
+			Projects: slugs(k.Projects), Expires: k.Expires, Rights: s.rights(slugs(k.Roles), k.Name, false), Policy: s.Policy,
 		}
-		if admin != nil {
-			who.Admin = admin(who.Rights, false)
+		if s.Admin != nil {
+			who.Admin = s.Admin(who.Rights, false)
 		}
 		e := &entry{sum: k.Sum, who: who}
 		if was := old[who.ID]; was != nil {
@@ -112,11 +108,8 @@ func (s *keySet) changedTo(next *keySet) (gone, changed, come map[string]*identi
 	return gone, changed, come
 }
 
-// same compares principals of one id.
-func same(a, b *identity.Principal) bool {
-	return identity.Same(a, b) && a.Rights == b.Rights && a.Name == b.Name && a.Expires.Equal(b.Expires) && a.Admin == b.Admin &&
-		(a.Projects == nil) == (b.Projects == nil) && slices.Equal(a.Projects, b.Projects)
-}
+// same compares principals of one id. In another policy the same rights may mean something else.
+func same(a, b *identity.Principal) bool { return identity.Alike(a, b) && a.Policy == b.Policy }
 
 // expiring returns who has expired between two times, the second included, and when the next one will; zero = none will.
 func (s *keySet) expiring(after, now time.Time) (expired map[string]*identity.Principal, next time.Time) {

@@ -28,7 +28,10 @@ type Principal struct {
 
 	// Rights is the set of roles in force, in one canonical writing: part of the key of catalog views. "" = there is no
 	// policy, and everything is permitted.
-	Rights   string
+	Rights string
+	// Policy is the one that Rights were found out under: in another one the same names may mean something else. nil = there was none.
+	Policy Policy
+
 	Projects []string  // the only projects it may use; nil = all, and none at all
 	Expires  time.Time // when it is nobody any more; zero = never
 	Admin    Admin     // what it may do on an admin listener
@@ -36,6 +39,11 @@ type Principal struct {
 	// Holder is what belongs to it is bound to: sessions, seals, tasks, its connections and logins at servers, on disk too. It tells the credentials of
 	// one id apart: whoever has the id later, with another one, is somebody else, and holds nothing of this one. See Held. "" = the id.
 	Holder string
+}
+
+// Policy says what rights mean. It is internal/policy's, and carried along here.
+type Policy interface {
+	Reports() bool // it only says what it would refuse
 }
 
 // holderMark stands in a holder between the id and what tells its credentials apart, of which there are so many digits.
@@ -91,6 +99,12 @@ func IDOf(p *Principal) string { return Of(p).ID }
 // Same reports whether two principals are one: they have the same id, and have shown the same credential.
 func Same(a, b *Principal) bool {
 	return IDOf(a) == IDOf(b) && HolderOf(a) == HolderOf(b)
+}
+
+// Alike reports whether two values of one principal differ in nothing but the policy that says what its rights mean.
+func Alike(a, b *Principal) bool {
+	return Same(a, b) && a.Rights == b.Rights && a.Name == b.Name && a.Expires.Equal(b.Expires) && a.Admin == b.Admin &&
+		(a.Projects == nil) == (b.Projects == nil) && slices.Equal(a.Projects, b.Projects)
 }
 
 // May reports whether the principal may use the project; "" = no project.

@@ -37,6 +37,15 @@ func Compile(c config.Policy) *Policy {
 	return p
 }
 
+// Of returns the policy in which the principal's rights mean what they were meant to; of one who brings none along that in force: there nobody is
+// forgotten.
+func Of(who *identity.Principal, inForce *Policy) *Policy {
+	if p, _ := identity.Of(who).Policy.(*Policy); p != nil {
+		return p
+	}
+	return inForce
+}
+
 // Reports reports whether the policy only says what it would refuse.
 func (p *Policy) Reports() bool { return p != nil && p.report }
 
