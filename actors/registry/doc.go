@@ -4,7 +4,7 @@
 //
 // It alone owns the servers' lists and rules, the newest Snapshot and the list of subscribers. Invariants:
 //   - a change is published at once, or, when the last one is younger than 250 ms, at the end of that pause: a burst
-//     makes two publications, and the last change is always in one;
+//     makes two publications, and the last change is always in one; a reload waits for no pause;
 //   - nobody gets a Snapshot before the servers that are expected at the start have said what is remembered of them;
 //   - a subscriber gets the present Snapshot first and never an older one after a newer one;
 //   - a server's own list_changed counts as a change even if the list is equal; a list nobody announced counts by content;

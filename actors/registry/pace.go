@@ -20,7 +20,7 @@ const (
 
 // pace says when the next snapshot may go out.
 type pace struct {
-	told   time.Time     // when the last one went out that clients were told of; zero = never
+	told   time.Time     // when the last one went out that clients were told of; zero = never, or the next one may not wait for it
 	built  time.Time     // when the last one did
 	gap    time.Duration // from there to the next that may go out early
 	hurry  bool          // what changed is of a server that has just come
@@ -41,6 +41,9 @@ type due struct {
 	early      bool
 	generation uint64
 }
+
+// hasten has the next snapshot go out now: what an operator has changed is not to be waited for.
+func (p *pace) hasten() { p.told = time.Time{} }
 
 // changedFor notes that something of a server has changed.
 func (s *state) changedFor(of *served) {

@@ -71,3 +71,27 @@ func TestConfirm(t *testing.T) {
 		confirmed("nothing is outstanding", 5)
 	})
 }
+
+// What an operator has changed waits for no pause.
+func TestAReloadWaitsForNoPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		p := h.subscriber("p")
+		h.rules("one", 0)
+		h.tools("one", "a")
+		time.Sleep(time.Minute)
+		h.seen(p)
+		h.tools("one", "b")
+		h.expect(p, "a change", "one_b")
+		other := naming
+		other.Namespace.Separator = "-"
+		h.registry.Tell(message.CatalogNaming{Naming: other})
+		h.expect(p, "named anew within the pause", "one-b")
+		h.tools("one", "c")
+		h.tools("one", "d")
+		h.registry.Tell(message.CatalogNaming{Naming: other})
+		h.expect(p, "what has not changed hurries nothing")
+		time.Sleep(pause)
+		h.expect(p, "after the pause", "one-d")
+	})
+}

@@ -91,7 +91,10 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		s.dirty = s.dirty || s.servers[m.Server] != nil
 		delete(s.servers, m.Server)
 	case message.CatalogNaming:
-		s.dirty = s.dirty || m.Naming != s.naming || !reflect.DeepEqual(m.Projects, s.projects)
+		if m.Naming != s.naming || !reflect.DeepEqual(m.Projects, s.projects) {
+			s.dirty = true
+			s.pace.hasten()
+		}
 		s.naming, s.projects = m.Naming, m.Projects
 	case message.Confirm:
 		s.unbuilt = append(s.unbuilt, m)
