@@ -28,7 +28,7 @@ type Settings struct {
 
 // Rates say how often somebody may ask. Safe from any goroutine; it does not block.
 type Rates interface {
-	Allow(now time.Time, principal, rights string) (retryAfter time.Duration, ok bool)
+	Allow(now time.Time, who *identity.Principal) (retryAfter time.Duration, ok bool)
 }
 
 // Denial is a request that was refused for who sends it.
@@ -275,7 +275,7 @@ func (g *Gate) AdmitBatch(who *identity.Principal, more int) *downstream.Refusal
 		return nil
 	}
 	for range more {
-		if after, ok := s.Rates.Allow(now, who.ID, who.Rights); !ok {
+		if after, ok := s.Rates.Allow(now, who); !ok {
 			return refusedOften("Too many requests of this principal in a batch", after)
 		}
 	}
@@ -289,7 +289,7 @@ func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identi
 		denial.Peer = r.Peer.Addr()
 	}
 	if s.Rates != nil {
-		if after, ok := s.Rates.Allow(now, who.ID, who.Rights); !ok {
+		if after, ok := s.Rates.Allow(now, who); !ok {
 			denial.Reason = "too many requests"
 			return g.denyUse(r, now, use, denial, refusedOften("Too many requests of this principal", after))
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -59,8 +60,8 @@ func TestLeases(t *testing.T) {
 
 type rateOf func(principal, rights string) bool
 
-func (f rateOf) Allow(_ time.Time, principal, rights string) (time.Duration, bool) {
-	return 1500 * time.Millisecond, f(principal, rights)
+func (f rateOf) Allow(_ time.Time, who *identity.Principal) (time.Duration, bool) {
+	return 1500 * time.Millisecond, f(who.ID, who.Rights)
 }
 
 // S5.2.2.

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 )
 
 // maxBuckets is how many principals are counted at once. Those that have sent nothing for so long that their bucket is full again are not
@@ -40,33 +41,43 @@ func (r *Rates) Use(p *Policy) {
 	r.policy, r.limits = p, map[string]config.Rate{}
 }
 
-// Allow counts a request of a principal that has the rights. When it is one too many it says after what time there is room again.
-func (r *Rates) Allow(now time.Time, principal, rights string) (retryAfter time.Duration, ok bool) {
+// Allow counts a request of a principal. When it is one too many it says after what time there is room again.
+func (r *Rates) Allow(now time.Time, who *identity.Principal) (retryAfter time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.policy == nil {
+	p := Of(who, r.policy)
+	if p == nil {
 		return 0, true
+	}
+	limit := r.limitOf(p, who.Rights)
+	if limit.Requests == 0 {
+		return 0, true
+	}
+	retryAfter, ok = r.buckets.Take(now, who.ID, limit)
+	if !ok && p.report {
+		if now.Sub(r.told) >= time.Second && r.Reported != nil {
+			r.told = now
+			r.Reported(who.ID)
+		}
+		return 0, true
+	}
+	return retryAfter, ok
+}
+
+// limitOf is what a policy says of rights. Of another one than that in force, which some have yet, or already, nothing is remembered.
+func (r *Rates) limitOf(p *Policy, rights string) config.Rate {
+	if p != r.policy {
+		return p.Rate(rights)
 	}
 	limit, known := r.limits[rights]
 	if !known {
 		if len(r.limits) >= maxLimits {
 			clear(r.limits)
 		}
-		limit = r.policy.Rate(rights)
+		limit = p.Rate(rights)
 		r.limits[rights] = limit
 	}
-	if limit.Requests == 0 {
-		return 0, true
-	}
-	retryAfter, ok = r.buckets.Take(now, principal, limit)
-	if !ok && r.policy.report {
-		if now.Sub(r.told) >= time.Second && r.Reported != nil {
-			r.told = now
-			r.Reported(principal)
-		}
-		return 0, true
-	}
-	return retryAfter, ok
+	return limit
 }
 
 // Buckets are a bounded number of buckets. Not safe from several goroutines: its owner is an actor, or holds a lock. The zero value is ready.

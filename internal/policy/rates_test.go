@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
 )
 
 func rated(rates map[string]string) *Policy {
@@ -16,6 +17,11 @@ func rated(rates map[string]string) *Policy {
 		c.Roles = append(c.Roles, config.Role{Name: name, Rate: rate})
 	}
 	return Compile(c)
+}
+
+// having is somebody with these rights.
+func having(id, rights string) *identity.Principal {
+	return &identity.Principal{ID: id, Rights: rights}
 }
 
 // Of several rates the most generous counts; a role without one says nothing.
@@ -35,13 +41,13 @@ func TestRatesOfRoles(t *testing.T) {
 func TestRatesAllow(t *testing.T) {
 	var r Rates
 	now := time.Unix(1000, 0)
-	if _, ok := r.Allow(now, "key:a", ""); !ok {
+	if _, ok := r.Allow(now, having("key:a", "")); !ok {
 		t.Fatal("refused without a policy")
 	}
 	r.Use(rated(map[string]string{"r": "2/min", "free": ""}))
 	allow := func(who, rights string, want bool, wantAfter time.Duration) {
 		t.Helper()
-		if after, ok := r.Allow(now, who, rights); ok != want || after.Round(time.Millisecond) != wantAfter {
+		if after, ok := r.Allow(now, having(who, rights)); ok != want || after.Round(time.Millisecond) != wantAfter {
 			t.Fatalf("Allow(%s, %s) = %v, %v; want %v, %v", who, rights, after, ok, wantAfter, want)
 		}
 	}
@@ -60,6 +66,13 @@ func TestRatesAllow(t *testing.T) {
 	now = now.Add(time.Hour)
 	allow("key:a", "r", true, 0)
 	allow("key:a", "r", false, time.Second)
+	late := having("key:late", "r") // has come in by the policy before, and goes by it
+	late.Policy = rated(map[string]string{"r": "3/min"})
+	for i := range 5 {
+		if _, ok := r.Allow(now, late); ok != (i < 3) {
+			t.Errorf("request %d by the policy before: %v", i, ok)
+		}
+	}
 }
 
 // A policy that only reports lets all through, and says once a second that it does.
@@ -69,7 +82,7 @@ func TestRatesReported(t *testing.T) {
 	r.Use(Compile(config.Policy{Present: true, Mode: "report", Roles: []config.Role{{Name: "r", Rate: "1/h"}}}))
 	now := time.Unix(1000, 0)
 	for i := range 10 {
-		if _, ok := r.Allow(now.Add(time.Duration(i)*300*time.Millisecond), "key:a", "r"); !ok {
+		if _, ok := r.Allow(now.Add(time.Duration(i)*300*time.Millisecond), having("key:a", "r")); !ok {
 			t.Fatal("refused")
 		}
 	}
@@ -88,7 +101,7 @@ func TestAttack56RateOverManyGoroutines(t *testing.T) {
 	for range 100 {
 		wg.Go(func() {
 			for range 10 {
-				if _, ok := r.Allow(now, "key:a", "r"); ok {
+				if _, ok := r.Allow(now, having("key:a", "r")); ok {
 					through.Add(1)
 				}
 			}
@@ -123,8 +136,9 @@ func TestAllowAllocates(t *testing.T) {
 	var r Rates
 	r.Use(rated(map[string]string{"a": "1000000/s", "b": "60/min", "c": ""}))
 	now := time.Now()
-	r.Allow(now, "key:a", "a,b,c")
-	if n := testing.AllocsPerRun(100, func() { r.Allow(now, "key:a", "a,b,c") }); n > 0 {
+	who := having("key:a", "a,b,c")
+	r.Allow(now, who)
+	if n := testing.AllocsPerRun(100, func() { r.Allow(now, who) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -136,8 +150,8 @@ func BenchmarkAllow(b *testing.B) {
 		roles[fmt.Sprintf("r%d", i)] = "1000000/s"
 	}
 	r.Use(rated(roles))
-	now := time.Now()
+	now, who := time.Now(), having("key:a", "r1,r5,r9")
 	for b.Loop() {
-		r.Allow(now, "key:a", "r1,r5,r9")
+		r.Allow(now, who)
 	}
 }
