@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Attack 41: a reload swaps what two roles mean, and who has which, so that whoever is connected may do afterwards what he might before. At no moment is he
+// S5.2.4, attack 41: a reload swaps what two roles mean, and who has which, so that whoever is connected may do afterwards what he might before. At no moment is he
 // shown, or may he call, what the one policy gives him by the names of the other: not before the registry has published anything either, which it
 // does 250 ms later at most.
 func TestAttack41RolesChangePlaces(t *testing.T) {
@@ -21,6 +21,11 @@ func TestAttack41RolesChangePlaces(t *testing.T) {
 		under := func(ann, bob config.Role, mine string) config.Policy {
 			ann.Name, bob.Name = "ann", "bob"
 			return config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{ann, bob}, Bind: []config.Binding{{Role: mine, Local: true}}}
+		}
+		reported := func(ann, bob config.Role, mine string) config.Policy {
+			p := under(ann, bob, mine)
+			p.Mode = "report"
+			return p
 		}
 		var first config.Config
 		h := openIn(t, "", openers, "stdio", Options{}, func(c *config.Config) {
@@ -55,6 +60,8 @@ func TestAttack41RolesChangePlaces(t *testing.T) {
 			{"and again", under(wide, narrow, "bob"), "one"},
 			{"a role of the same name means more", under(narrow, wide, "bob"), "one two"},
 			{"it means less", under(narrow, narrow, "bob"), "one"},
+			{"what it keeps back is only reported", reported(narrow, wide, "ann"), "one two"},
+			{"it is kept back again", under(narrow, wide, "ann"), "one"},
 		} {
 			time.Sleep(time.Second)
 			one.SetTools(true, "a", fmt.Sprint("a", i)) // the registry has just published: it holds back what comes

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,8 @@ import (
 )
 
 // The roles of a key change places with what they mean, again and again, so that it may always see the notes and never the clock. It never sees
-// anything else, whatever it is asked between, and after, the files are read.
+// anything else, whatever it is asked between, and after, the files are read. The audit log tells of it when it has another role, and not each time a role
+// has another meaning.
 func TestRolesOfAKeyChangePlaces(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -26,7 +28,7 @@ func TestRolesOfAKeyChangePlaces(t *testing.T) {
 	path := filepath.Join(dir, "goblin.yaml")
 	write := func(ann, bob, mine string) {
 		t.Helper()
-		text := fmt.Sprintf("listen: 127.0.0.1:0\nauth: {keys: keys.yaml}\nmetaTools: false\nmcpServers:\n  notes: {command: goblin-actor, args: [demo, notes]}\n"+
+		text := fmt.Sprintf("listen: 127.0.0.1:0\nauth: {keys: keys.yaml}\naudit: {file: audit.jsonl}\nmetaTools: false\nmcpServers:\n  notes: {command: goblin-actor, args: [demo, notes]}\n"+
 			"  clock: {command: goblin-actor, args: [demo, clock]}\npolicy: {roles: {ann: {%s}, bob: {%s}}, bind: [{role: %s, keys: [ci]}]}\n", ann, bob, mine)
 		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -88,5 +90,14 @@ func TestRolesOfAKeyChangePlaces(t *testing.T) {
 			sees(fmt.Sprintf("change %d, in force", i))
 		}
 	}
+	write(all, notes+", tools: {deny: [none]}", "bob")
+	if err := gateway.reload(ctx); err != nil {
+		t.Fatal(err)
+	}
+	sees("the same by other words")
 	gateway.stop(t)
+	lines := doorLines(t, filepath.Join(dir, "audit.jsonl"))
+	if n := len(slices.DeleteFunc(lines, func(line string) bool { return line != "key key:ci changed" })); n != 6 {
+		t.Errorf("that it has another role is told of %d times, want 6", n)
+	}
 }
