@@ -42,7 +42,7 @@ type due struct {
 	generation uint64
 }
 
-// hasten has the next snapshot go out now: what an operator has changed is not to be waited for.
+// hasten has the next snapshot go out now: what an operator has changed waits for no pause.
 func (p *pace) hasten() { p.told = time.Time{} }
 
 // changedFor notes that something of a server has changed.
