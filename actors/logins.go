@@ -25,7 +25,9 @@ func (g *Gateway) BeginLogin(ctx context.Context, w login.Wish) (login.Begun, er
 	select {
 	case m := <-reply:
 		if m.Err != nil {
-			return login.Begun{}, loginError(m.Err, m.Hint)
+			err := loginError(m.Err, m.Hint)
+			g.recordLogin(audit.EventLogin, w.Who, w.Server, err) // that of one who may not, too
+			return login.Begun{}, err
 		}
 		return login.Begun{Login: login.Key(<-named), URL: m.URL, Complete: m.Complete, State: m.State, UserCode: m.UserCode, Expires: m.Expires}, nil
 	case <-ctx.Done():

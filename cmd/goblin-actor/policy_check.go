@@ -22,7 +22,7 @@ func newPolicyCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Show what each role permits and who has it, and warn of what means nothing",
 		Long: `Show what each role permits and who has it. Warnings tell of roles that nobody has, of patterns that match nothing of what
-there is, and of keys with roles that are not there.`,
+there is, and of keys with roles or projects that are not there.`,
 		Example: "  goblin-actor policy check\n  goblin-actor policy check --config goblin.yaml",
 		Args:    takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -101,6 +101,11 @@ func (k *known) check() policyCheck {
 		for _, role := range key.Roles {
 			if _, there := k.policy.Role(protocol.Slug(role)); !there {
 				warn("the key %s has the role %s, which is not there", key.Name, role)
+			}
+		}
+		for _, project := range key.Projects {
+			if k.projectOf(protocol.Slug(project)) == nil {
+				warn("the key %s is for the project %s, which is not there", key.Name, project)
 			}
 		}
 		if k.policy.Rights(key.Roles, key.Name, false) == policy.Nobody {

@@ -15,6 +15,7 @@ import (
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
 )
 
 func newPolicyExplain() *cobra.Command {
@@ -100,7 +101,7 @@ func (k *known) whoever(as string, roles []string) (*identity.Principal, error) 
 		if key.Expired(time.Now()) {
 			return nil, &exitError{exitAnswered, fmt.Errorf("the key %s has expired: it is let in nowhere", oneLine(name, 100)), "goblin-actor key new makes another one"}
 		}
-		return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Projects: key.Projects,
+		return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Projects: slugs(key.Projects),
 			Rights: k.policy.Rights(append(slices.Clone(key.Roles), roles...), name, false)}, nil
 	}
 	if len(roles) > 0 { // a key that there is to be
@@ -111,6 +112,15 @@ func (k *known) whoever(as string, roles []string) (*identity.Principal, error) 
 		hint = "did you mean " + near + "?"
 	}
 	return nil, &exitError{exitFailed, fmt.Errorf("no key is called %q", oneLine(name, 100)), hint}
+}
+
+// slugs are names of projects in their one writing; nil stays nil: all of them.
+func slugs(names []string) []string {
+	names = slices.Clone(names)
+	for i := range names {
+		names[i] = protocol.Slug(names[i])
+	}
+	return names
 }
 
 // explained is whether somebody may use something, and why.
@@ -151,7 +161,10 @@ func (k *known) explain(who *identity.Principal, project, name string) (*explain
 	}
 	for i, in := range projects {
 		verdicts := k.verdicts(meant, who.Rights, in)
-		if e.Reason = k.unasked(meant, who.Rights, in); !k.shows(in, meant) {
+		switch e.Reason = k.unasked(meant, who.Rights, in); {
+		case in != "" && k.projectOf(in) == nil:
+			e.Reason = "the key is for the project " + in + ", which is not there"
+		case !k.shows(in, meant):
 			e.Reason = "the project " + in + " does not show it"
 		}
 		if e.Permitted = policy.Permitted(verdicts) && e.Reason == ""; !e.Permitted && i < len(projects)-1 {

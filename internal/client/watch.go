@@ -53,7 +53,8 @@ type Watcher struct {
 	refused error         // by Tell
 }
 
-// Watch blocks until ctx ends, Tell returns an error, or the resource cannot be had in the first place; it returns why.
+// Watch blocks until ctx ends, Tell returns an error, the gateway lets us in no more, or the resource cannot be had in the first place; it
+// returns why.
 func (w *Watcher) Watch(ctx context.Context) error {
 	w.updated, w.doubt, w.pause = make(chan struct{}, 1), make(chan struct{}, 1), watchMin
 	o := w.Options
@@ -68,6 +69,9 @@ func (w *Watcher) Watch(ctx context.Context) error {
 		if err == nil {
 			err = w.follow(ctx, c)
 			c.Close()
+		}
+		if unauthenticated(err) {
+			return err
 		}
 		if ctx.Err() == nil && w.refused == nil && w.last != nil && !w.away {
 			w.away = true
@@ -142,7 +146,7 @@ func (c *Client) ping(ctx context.Context) error {
 // told, and an error only if it never could.
 func (w *Watcher) read(ctx context.Context, c *Client, again bool) error {
 	result, err := c.Read(ctx, w.URI)
-	if _, answered := errors.AsType[*RPCError](err); answered && w.last != nil {
+	if _, answered := errors.AsType[*RPCError](err); answered && w.last != nil && !unauthenticated(err) {
 		w.tell(WatchEvent{Kind: WatchFailed, Err: err})
 		return nil
 	}
@@ -160,6 +164,12 @@ func (w *Watcher) tell(e WatchEvent) {
 	if w.refused == nil {
 		w.refused = w.Tell(e)
 	}
+}
+
+// unauthenticated reports whether the gateway has answered that our key does not count, or no longer: to ask again changes nothing.
+func unauthenticated(err error) bool {
+	e, answered := errors.AsType[*RPCError](err)
+	return answered && e.Name() == string(protocol.Unauthenticated)
 }
 
 func signal(ch chan struct{}) {

@@ -143,3 +143,35 @@ func TestWatchEnds(t *testing.T) {
 		}
 	})
 }
+
+// Whoever's key is revoked is not asked for any more, and does not ask.
+func TestWatchIsLetInNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := &RPCError{Code: -31011, Message: "The API key is not valid", Data: []byte(`{"code":"UNAUTHENTICATED"}`)}
+		read := func(*demo.Call) (any, error) {
+			return demo.ReadResult{Contents: []demo.ResourceText{{URI: "a:b", Text: "one"}}}, nil
+		}
+		h, dials, told := &house{make: func() *demo.Server {
+			s := demo.New("steady", "1")
+			s.SetResource(demo.Resource{URI: "a:b", Name: "b", Handle: read})
+			return s
+		}}, 0, []WatchKind{}
+		w := &Watcher{URI: "a:b", Tell: func(e WatchEvent) error { told = append(told, e.Kind); return nil },
+			Dial: func(ctx context.Context, o Options) (*Client, error) {
+				if dials++; dials > 1 {
+					return nil, fmt.Errorf("initialize: %w", refused)
+				}
+				return h.dial(ctx, o)
+			}}
+		ended := make(chan error, 1)
+		go func() { ended <- w.Watch(t.Context()) }()
+		synctest.Wait()
+		h.stop()
+		if err := <-ended; !errors.Is(err, refused) || dials != 2 {
+			t.Errorf("after %d attempts: %v", dials, err)
+		}
+		if fmt.Sprint(told) != "[contents lost]" {
+			t.Errorf("told %v", told)
+		}
+	})
+}

@@ -100,7 +100,26 @@ func (d *decoder) checkIdentity(c *Config) {
 			d.complain(d.itemPath("egress.allow", i), "neither an address, nor a network, nor the name of a host", "write 10.0.0.5, 10.0.0.0/8 or login.corp.example, one for each")
 		}
 	}
+	d.checkForwardedKeys(c)
 	d.checkFiles(c)
+}
+
+// checkForwardedKeys warns where servers get the keys by which clients are let in here: whoever runs such a server could come with them.
+func (d *decoder) checkForwardedKeys(c *Config) {
+	if !c.Auth.On() {
+		return
+	}
+	for _, s := range c.Servers {
+		for i, h := range s.ForwardHeaders {
+			if !strings.EqualFold(h.From, "Authorization") {
+				continue
+			}
+			at := place{path: "mcpServers"}.key(s.Written).key("forwardHeaders").item(i).key("from").path
+			o := d.report.origins[at]
+			d.warn(o.line, o.column, at, "it hands this gateway's own keys to the server: under auth that is what clients send there",
+				"have clients send what is the server's in a header of its own: {from: X-Server-Token, to: Authorization}")
+		}
+	}
 }
 
 // checkFiles warns of files that are named and not there.

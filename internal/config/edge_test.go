@@ -39,7 +39,8 @@ func TestHowClientsReachUs(t *testing.T) {
 	if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "no effect without auth") {
 		t.Errorf("%v", report.Warnings)
 	}
-	for file, want := range map[string]int{"tls: {}": 1, "tls: {cert: ''}": 1, "tls:": 0, "tls: off": 0, "tls: {cert: c, key: k}": 0} {
+	forwards := "mcpServers: {a: {url: 'http://127.0.0.1:1/mcp', forwardHeaders: [{from: X-A}, {from: authorization}]}}\n"
+	for file, want := range map[string]int{forwards: 0, forwards + "auth: {keys: k}": 1, "tls: {}": 1, "tls: {cert: ''}": 1, "tls:": 0, "tls: off": 0, "tls: {cert: c, key: k}": 0} {
 		if _, report := Parse("goblin.yaml", []byte(file+"\n"), nil); len(report.Faults) > 0 || len(report.Warnings) != want {
 			t.Errorf("%s: %v %v, want %d warnings", file, report.Faults, report.Warnings, want)
 		}

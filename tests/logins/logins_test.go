@@ -71,7 +71,7 @@ func TestLifeOfALogin(t *testing.T) {
 func TestLoginsOfPrincipals(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, "type: oauth, as: principal")
 	keys := map[string]string{}
-	w.append("auth: {keys: keys.yaml}\n")
+	w.append("auth: {keys: keys.yaml}\naudit: {file: audit.jsonl}\n")
 	for _, name := range []string{"alice", "bob"} {
 		out, err := w.run("", "key", "new", name, "--config", w.config)
 		if err != nil {
@@ -112,6 +112,10 @@ func TestLoginsOfPrincipals(t *testing.T) {
 	hers := after[len(after)-1]
 	if err := w.gate.End(); err != nil {
 		t.Fatal(err)
+	}
+	if out, err := w.run("", "audit", "tail", "--who", "bob", "-o", "json", "--config", w.config); err != nil ||
+		!strings.Contains(out, `"event":"login","who":"key:bob","via":"key","server":"safe","outcome":"failed"`) {
+		t.Errorf("that bob wanted to log in for all is not in the audit log: %v: %s", err, out)
 	}
 	if out, err := w.run("", "key", "revoke", "alice", "--config", w.config); err != nil {
 		t.Fatalf("key revoke: %v: %s", err, out)
