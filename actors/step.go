@@ -201,7 +201,10 @@ func (s *state) wantLevel(m message.WantLevel, out []kernel.Effect) []kernel.Eff
 	} else {
 		s.levels[m.Session] = m.Level
 	}
-	return s.chooseLevel(out)
+	if out = s.chooseLevel(out); m.Seq != 0 {
+		out = append(out, kernel.Tell(m.Session, message.LevelWanted{Seq: m.Seq}))
+	}
+	return out
 }
 
 // chooseLevel tells the servers the most verbose level any session wants, or that none wants any more; sessions filter for
