@@ -61,6 +61,7 @@ type state struct {
 
 	reloads  uint64               // that somebody has waited for
 	applying map[uint64]*applying // that somebody waits for, by number
+	unseen   bool                 // the registry has failed for good
 
 	starts starts
 
@@ -172,7 +173,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case kernel.ChildStopped:
 		return s.childStopped(m, out)
 	case kernel.Stopping:
-		return s.stopping(out)
+		return s.answerApplying(out)
 	case message.AskStart, message.StartOver, message.StartsForgotten, startOverdue, startsGathered:
 		return s.ofStarts(m, out)
 	case message.RememberToken:
