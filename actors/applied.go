@@ -18,7 +18,7 @@ type applying struct {
 
 // apply notes who waits for a reload; nil = nobody, or there are no clients yet that could see anything.
 func (s *state) apply(done chan<- struct{}) *applying {
-	if done == nil || s.registry.IsZero() {
+	if done == nil || s.registry.IsZero() || s.unseen {
 		return nil
 	}
 	s.reloads++
@@ -65,8 +65,8 @@ func (s *state) applied(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// stopping ends the waits for reloads.
-func (s *state) stopping(out []kernel.Effect) []kernel.Effect {
+// answerApplying ends the waits for reloads: the gateway is going, or nobody will see anything of them.
+func (s *state) answerApplying(out []kernel.Effect) []kernel.Effect {
 	for _, key := range edge.SortedKeys(s.applying) {
 		out = append(out, kernel.Act(closeDone{s.applying[key].done}))
 	}

@@ -87,6 +87,7 @@ func TestWaitingForAReload(t *testing.T) {
 		"all at last":           {message.Confirmed{Key: 1}, message.Confirmed{Key: 1}, auditApplied{}},
 		"the audit log first":   {auditApplied{}, message.Confirmed{Key: 7}, message.Confirmed{Key: 1}, message.Confirmed{Key: 1}},
 		"the gateway is going":  {message.Confirmed{Key: 1}, kernel.Stopping{}},
+		"the registry has gone": {message.Confirmed{Key: 1}, kernel.ChildStopped{Child: none}},
 		"the log is not there":  {message.Confirmed{Key: 1}, message.Confirmed{Key: 1}, auditApplied{errors.New("no room")}},
 		"it goes after the end": {message.Confirmed{Key: 1}, message.Confirmed{Key: 1}, auditApplied{}, kernel.Stopping{}},
 	} {

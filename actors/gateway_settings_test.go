@@ -185,17 +185,21 @@ func TestLogLevelOfASessionThatHasEnded(t *testing.T) {
 	var told []string
 	do := func(msg any) {
 		for _, e := range step(s, time.Now(), msg, nil) {
-			if m, ok := e.Msg.(message.SetLevel); ok {
+			switch m := e.Msg.(type) {
+			case message.SetLevel:
 				told = append(told, string(m.Level))
+			case message.LevelWanted:
+				told = append(told, fmt.Sprint("answer ", m.Seq)) // when the servers have been told
 			}
 		}
 	}
 	do(poolStarted{"one", pool})
 	do(sessionStarted{ref: who})
-	do(message.WantLevel{Session: who, Level: "debug"})
+	do(message.WantLevel{Session: who, Level: "debug", Seq: 1})
+	do(message.WantLevel{Session: who, Level: "debug", Seq: 2})
 	do(message.WantLevel{Session: who, Level: "error"})
 	do(kernel.ChildStopped{Child: who})
-	if !slices.Equal(told, []string{"debug", "error", ""}) {
+	if !slices.Equal(told, []string{"debug", "answer 1", "answer 2", "error", ""}) {
 		t.Errorf("servers are told %q", told)
 	}
 }

@@ -81,7 +81,8 @@ func (s *state) ask(out []kernel.Effect) []kernel.Effect {
 // childStopped forgets a session, a pool or a desk; a client that waits gets the session's place.
 func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	if m.Child == s.registry {
-		return append(out, kernel.Log(slog.LevelError, "the registry has failed; restart the gateway", "err", m.Err))
+		s.unseen = true
+		return append(s.answerApplying(out), kernel.Log(slog.LevelError, "the registry has failed; restart the gateway", "err", m.Err))
 	}
 	s.starts.forget(m.Child)
 	out = s.nextStarts(out)

@@ -61,6 +61,7 @@ type state struct {
 
 	reloads  uint64               // that somebody has waited for
 	applying map[uint64]*applying // that somebody waits for, by number
+	unseen   bool                 // the registry has failed for good
 
 	starts starts
 
@@ -172,7 +173,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case kernel.ChildStopped:
 		return s.childStopped(m, out)
 	case kernel.Stopping:
-		return s.stopping(out)
+		return s.answerApplying(out)
 	case message.AskStart, message.StartOver, message.StartsForgotten, startOverdue, startsGathered:
 		return s.ofStarts(m, out)
 	case message.RememberToken:
@@ -201,7 +202,10 @@ func (s *state) wantLevel(m message.WantLevel, out []kernel.Effect) []kernel.Eff
 	} else {
 		s.levels[m.Session] = m.Level
 	}
-	return s.chooseLevel(out)
+	if out = s.chooseLevel(out); m.Seq != 0 {
+		out = append(out, kernel.Tell(m.Session, message.LevelWanted{Seq: m.Seq}))
+	}
+	return out
 }
 
 // chooseLevel tells the servers the most verbose level any session wants, or that none wants any more; sessions filter for

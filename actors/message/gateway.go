@@ -41,10 +41,23 @@ type DrainAll struct{ Done chan<- struct{} }
 
 func (DrainAll) Class() kernel.Class { return kernel.Urgent }
 
-// WantLevel tells the gateway which log level a session has set; LevelNone = none any more.
+// WantLevel tells the gateway which log level a session has set; LevelNone = none any more. With Seq the answer is one LevelWanted.
 type WantLevel struct {
 	Session kernel.Reference
 	Level   protocol.Level
+	Seq     uint64 // 0 = nobody waits
 }
 
 func (WantLevel) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon answers where the gateway is going.
+func (m WantLevel) Abandon(kernel.Why) {
+	if m.Seq != 0 {
+		m.Session.Tell(LevelWanted{m.Seq})
+	}
+}
+
+// LevelWanted answers WantLevel: the servers have been told, before any call that its session makes from now on.
+type LevelWanted struct{ Seq uint64 }
+
+func (LevelWanted) Class() kernel.Class { return kernel.Outcome }

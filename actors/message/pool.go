@@ -41,9 +41,9 @@ type Reconfigure struct {
 func (Reconfigure) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers where there is no such pool any more.
-func (m Reconfigure) Abandon(why kernel.Why) {
+func (m Reconfigure) Abandon(kernel.Why) {
 	if m.Confirm != (Confirm{}) {
-		m.Confirm.Abandon(why)
+		m.Confirm.Who.Tell(Confirmed{m.Confirm.Key})
 	}
 }
 

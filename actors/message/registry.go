@@ -38,8 +38,12 @@ type Confirm struct {
 
 func (Confirm) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers where nobody publishes any more.
-func (c Confirm) Abandon(kernel.Why) { c.Who.Tell(Confirmed{c.Key}) }
+// Abandon answers for a registry that has failed over it, and begins anew. Where there is none any more nothing is seen by anybody.
+func (c Confirm) Abandon(why kernel.Why) {
+	if why == kernel.Panicked {
+		c.Who.Tell(Confirmed{c.Key})
+	}
+}
 
 // Confirmed answers a Confirm.
 type Confirmed struct{ Key uint64 }

@@ -215,7 +215,11 @@ func (s *state) initializeResult(gateway bool) []byte {
 	return append(b, '}')
 }
 
-// setLevel keeps the level below which this client wants no log lines. MCP 2025-11-25, server/utilities/logging.
+// maxLevels is how many logging/setLevel of a session may wait for the gateway; of more nobody waits.
+const maxLevels = 16
+
+// setLevel keeps the level below which this client wants no log lines. It is answered when the gateway has told the servers: who gets the answer may
+// call at once, and hear all of it. MCP 2025-11-25, server/utilities/logging.
 func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	level := protocol.LevelOf(x.Params.Level.Of(x.Frame.Raw))
 	if level == protocol.LevelNone {
@@ -223,7 +227,21 @@ func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.E
 		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(protocol.LevelNames(), " ")), out)
 	}
 	s.level = level
-	out = append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: level}))
+	if len(s.levels) >= maxLevels {
+		return s.result(x, []byte("{}"), append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: level})))
+	}
+	s.seq++
+	put(&s.levels, s.seq, x)
+	return append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: level, Seq: s.seq}))
+}
+
+// levelWanted answers a logging/setLevel.
+func (s *state) levelWanted(m message.LevelWanted, out []kernel.Effect) []kernel.Effect {
+	x := s.levels[m.Seq]
+	if x == nil {
+		return out
+	}
+	delete(s.levels, m.Seq)
 	return s.result(x, []byte("{}"), out)
 }
 

@@ -161,8 +161,11 @@ func (r *script) othersAct() {
 	}
 }
 
-// gatewayActs is the gateway's word on whether the session may subscribe.
+// gatewayActs is the gateway's word on whether the session may subscribe, and that it has told the servers a level.
 func (r *script) gatewayActs(yes bool) {
+	if seq, ok := take(r.rng, &r.levels); ok {
+		r.step(message.LevelWanted{Seq: seq})
+	}
 	ask, ok := take(r.rng, &r.asks)
 	switch {
 	case !ok || r.left:
@@ -218,7 +221,7 @@ func (r *script) settle() {
 	for i := 0; i < len(r.running); i++ {
 		r.step(message.Done{Seq: r.running[i], Frame: actortest.Frame(r.t, `{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"gone"}}`)})
 	}
-	for len(r.subscribes)+len(r.refreshes)+len(r.asks) > 0 && !r.left {
+	for len(r.subscribes)+len(r.refreshes)+len(r.asks)+len(r.levels) > 0 && !r.left {
 		r.gatewayActs(true)
 		if seq, ok := take(r.rng, &r.subscribes); ok {
 			r.step(message.Subscribed{Seq: seq})
@@ -243,7 +246,7 @@ func (r *script) empty() {
 		return
 	}
 	s := r.s
-	if n := len(s.calls) + len(s.byID) + len(s.questions) + len(s.subscribing) + len(s.hopes) + len(s.seekers.Waiting); n > 0 || s.earlyInitialize != nil {
+	if n := len(s.calls) + len(s.byID) + len(s.questions) + len(s.subscribing) + len(s.hopes) + len(s.levels) + len(s.seekers.Waiting); n > 0 || s.earlyInitialize != nil {
 		r.fatalf("left: %d calls, %d ids, %d questions, %d subscribes, %d that wait for lists, an initialize: %v",
 			len(s.calls), len(s.byID), len(s.questions), len(s.subscribing)+len(s.hopes), len(s.seekers.Waiting), s.earlyInitialize != nil)
 	}

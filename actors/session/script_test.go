@@ -34,6 +34,7 @@ type script struct {
 	subscribes []uint64                   // at a pool
 	refreshes  []uint64                   // at a pool
 	asks       []message.AskSubscriptions // at the gateway
+	levels     []uint64                   // likewise, of WantLevel
 	holds      int                        // subscriptions that the gateway has granted
 	questions  []string                   // ids of questions that the client was asked
 	answered   map[uint64]bool            // by the backend's number of a question
@@ -202,6 +203,10 @@ func (r *script) told(msg any) {
 	case message.SubscribeURI:
 		if !slices.Contains(r.subscribes, m.Seq) {
 			r.subscribes = append(r.subscribes, m.Seq)
+		}
+	case message.WantLevel:
+		if m.Seq != 0 {
+			r.levels = append(r.levels, m.Seq)
 		}
 	case message.AskSubscriptions:
 		r.asks = append(r.asks, m)

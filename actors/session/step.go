@@ -74,13 +74,14 @@ type state struct {
 	tenantOf     map[string]kernel.Reference // pools that have connections of this client alone, by server
 	rootsOf      map[string]kernel.Reference // pools of servers that asked for the roots
 	subs         map[edge.Resource]*edge.Subscription
-	owns         edge.Owns                // on whose connections
-	updatesKept  int                      // updates that wait for a stream
-	subscribing  map[uint64]subscribing   // by seq
-	hopes        map[uint64]*hope         // subscribes that wait for the gateway's word, by seq
-	room         int                      // subscriptions that the gateway has granted and that are not used
-	subscribedAt map[string]edge.PoolLife // by server: who knows of the subscriptions there
-	tasks        map[string]*task         // by public id
+	owns         edge.Owns                       // on whose connections
+	updatesKept  int                             // updates that wait for a stream
+	subscribing  map[uint64]subscribing          // by seq
+	hopes        map[uint64]*hope                // subscribes that wait for the gateway's word, by seq
+	levels       map[uint64]*downstream.Exchange // logging/setLevel, likewise
+	room         int                             // subscriptions that the gateway has granted and that are not used
+	subscribedAt map[string]edge.PoolLife        // by server: who knows of the subscriptions there
+	tasks        map[string]*task                // by public id
 	lastTask     uint64
 }
 
@@ -155,6 +156,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		}
 	case message.Subscribed:
 		return s.subscribed(m, out)
+	case message.LevelWanted:
+		return s.levelWanted(m, out)
 	case message.MaySubscribe:
 		return s.maySubscribe(m, out)
 	case message.ServerLog:
@@ -295,6 +298,9 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	for _, seq := range edge.SortedKeys(s.subscribing) {
 		out = s.fault(s.subscribing[seq].x, fault, out)
+	}
+	for _, seq := range edge.SortedKeys(s.levels) {
+		out = s.fault(s.levels[seq], fault, out)
 	}
 	out = s.leaveTenancies(edge.UnsubscribeAll(s.subscribedAt, s.self, out))
 	for _, stream := range s.streams {

@@ -38,10 +38,10 @@ func inside(t *testing.T) (port string, came *atomic.Int32) {
 	return port, came
 }
 
-// get asks for a URL in the name of a server, for a second at most.
+// get asks for a URL in the name of a server, for a while at most.
 func get(t *testing.T, g *Guard, server, url string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

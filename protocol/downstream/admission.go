@@ -51,7 +51,7 @@ func (r *Request) Values(lower string, each func(value []byte)) {
 type Admitted struct {
 	Who     *identity.Principal // nil = identity.Local
 	Client  netip.Addr          // for whom a trusted proxy asks; the zero value = the peer itself
-	Lease   Lease               // given back when the request, or the stream it opened, is over; nil = none
+	Lease   Lease               // given back when the request's answer is there, or the stream it opened is over; nil = none
 	Refusal *Refusal            // nil = admitted
 }
 

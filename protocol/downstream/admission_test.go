@@ -22,6 +22,8 @@ type doorkeeper struct {
 	calls atomic.Int64 // of Admit
 	held  atomic.Int64 // leases
 	most  atomic.Int64 // messages that a batch may have besides one
+
+	back chan struct{} // takes each lease that is to go back, twice: before it does, and when it may; nil = nobody looks
 }
 
 func newDoorkeeper() *doorkeeper {
@@ -37,7 +39,14 @@ type testLease struct {
 
 func (l *testLease) Release() {
 	again := true
-	l.once.Do(func() { l.of.held.Add(-1); again = false })
+	l.once.Do(func() {
+		if l.of.back != nil {
+			l.of.back <- struct{}{}
+			l.of.back <- struct{}{}
+		}
+		l.of.held.Add(-1)
+		again = false
+	})
 	if again {
 		panic("released twice")
 	}
@@ -240,6 +249,36 @@ func TestNobodyIsAsked(t *testing.T) {
 	}
 	if r, _ := dial(t, address).send(postText(ping, "Authorization: a", "Authorization: b")).body(); r.StatusCode != 400 {
 		t.Errorf("two credentials for nobody: %d", r.StatusCode)
+	}
+}
+
+// Who has his answer may ask the next: what the request held has gone back, also of one that was answered on a stream.
+func TestLeaseGoesBackBeforeTheAnswer(t *testing.T) {
+	keeper := newDoorkeeper()
+	keeper.back = make(chan struct{})
+	_, address := serve(t, handlerFunc{post: func(x *Exchange) {
+		if x.Frame.MethodText() == "stream" {
+			x.Notify(protocol.Message{Frame: note("x")}, WeightAnswer, "")
+		}
+		x.Answer(protocol.Message{Frame: []byte(pong)})
+	}}, Options{Admission: keeper}, testLimits)
+	for _, method := range []string{"ping", "stream"} {
+		c := dial(t, address).send(postText(`{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`, "Authorization: Bearer a"))
+		got := make(chan string, 1)
+		go func() { _, body := c.body(); got <- body }()
+		<-keeper.back
+		body := ""
+		select {
+		case body = <-got:
+			t.Errorf("%s: answered before it is given back", method)
+		case <-time.After(50 * time.Millisecond):
+		}
+		if <-keeper.back; body == "" {
+			body = <-got
+		}
+		if !strings.Contains(body, "result") || keeper.held.Load() != 0 {
+			t.Errorf("%s: got %s, %d are held", method, body, keeper.held.Load())
+		}
 	}
 }
 

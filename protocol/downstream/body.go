@@ -33,12 +33,17 @@ type body struct {
 	bytes   []byte
 	counted int            // bytes taken from the budget for it
 	budget  *stream.Budget // where they go back
-	lease   Lease          // the request's share of what its principal may have under way: it goes back with the body; nil = none
+	lease   Lease          // the request's share of what its principal may have under way: it goes back with the body at the latest; nil = none
 }
 
 func (b *body) release() {
 	b.budget.Give(b.counted)
 	b.counted = 0
+	b.giveLease()
+}
+
+// giveLease gives the request's share back. That is done before its answer is written: whoever has the answer may ask the next.
+func (b *body) giveLease() {
 	if lease := b.lease; lease != nil {
 		b.lease = nil
 		lease.Release()

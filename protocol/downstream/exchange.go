@@ -334,6 +334,7 @@ func (x *httpExchange) leave() { x.end(true) }
 func (x *httpExchange) writePlain(ctx *fasthttp.RequestCtx) {
 	x.mu.Lock()
 	v, session := x.verdict, x.session
+	x.body.giveLease()
 	x.mu.Unlock()
 	if v.status == 0 { // left in this moment: nothing more may be sent
 		x.conn.kill()

@@ -85,6 +85,7 @@ func (x *httpExchange) appendWaiting(dst []byte) (_ []byte, last bool, err error
 		if dst = appendEvents(dst, &x.queue); x.state != exchangeDecided || !x.queue.empty() {
 			return dst, false, nil
 		}
+		x.body.giveLease()
 		return appendParts(dst, x.verdict.parts()), true, nil
 	}
 	if !x.primed {
@@ -95,6 +96,7 @@ func (x *httpExchange) appendWaiting(dst []byte) (_ []byte, last bool, err error
 		return dst, false, nil
 	}
 	x.told = true
+	x.body.giveLease()
 	return x.track.appendLast(dst, x.verdict.parts()), true, nil
 }
 

@@ -77,7 +77,7 @@ func mirrored(t *testing.T, modern bool) {
 		t.Fatal(err)
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := g.Stop(ctx, time.Second); err != nil {
 			t.Error(err)
@@ -102,7 +102,7 @@ func mirrored(t *testing.T, modern bool) {
 			}
 			select {
 			case <-more:
-			case <-time.After(10 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Fatalf("no answer to %s", raw)
 			}
 		}
@@ -152,7 +152,7 @@ func mirrored(t *testing.T, modern bool) {
 
 func awaitReady(t *testing.T, g *actors.Gateway) {
 	t.Helper()
-	for range 2000 {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		if s, err := g.Status(t.Context()); err == nil && len(s.Servers) == 1 && s.Servers[0].State == "ready" {
 			return
 		}

@@ -273,11 +273,14 @@ func TestSSELinkNotOffered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 				r := linktest.New(t)
-				sent := make(chan struct{})
+				sent, patience := make(chan struct{}), time.Minute
+				if name == "never" {
+					patience = 300 * time.Millisecond
+				}
 				l := openSSE(Options{URL: serve(func(w http.ResponseWriter, q *http.Request) {
 					<-sent
 					test.get(w, q)
-				})}, 300*time.Millisecond, r.Sink)
+				})}, patience, r.Sink)
 				l.Send(testRequest(1))
 				close(sent)
 				c := linktest.Wait[upstream.Closed](r, 1)

@@ -1,0 +1,47 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/edge"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol/downstream"
+)
+
+// Who has set a level may call at once, and hears all of it: the answer waits until the gateway has told the servers. Of more than may wait nobody does.
+func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
+	s := ofAlice(t, key("alice", nil))
+	step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, nil, catalog.Naming{PageSize: 10})}, nil)
+	var asked []uint64
+	does := func(msg any) (answers int) {
+		for _, e := range step(s, time.Unix(5000, 0), msg, nil) {
+			if _, is := e.Act.(edge.Answer); is {
+				answers++
+			}
+			if m, is := e.Msg.(message.WantLevel); is && m.Seq != 0 {
+				asked = append(asked, m.Seq)
+			}
+		}
+		return answers
+	}
+	for i := range maxLevels + 1 {
+		x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
+		x.Frame, x.Params = actortest.Request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"logging/setLevel","params":{"level":"debug"}}`, i))
+		want := i / maxLevels
+		if got := does(message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.who, Epoch: 7}}); got != want {
+			t.Errorf("request %d: %d answers at once, want %d", i, got, want)
+		}
+	}
+	for _, seq := range asked {
+		if does(message.LevelWanted{Seq: seq}) != 1 || does(message.LevelWanted{Seq: seq}) != 0 {
+			t.Error("not answered once when the servers know")
+		}
+	}
+	if len(asked) != maxLevels || len(s.levels) != 0 {
+		t.Errorf("asked %d times, %d wait", len(asked), len(s.levels))
+	}
+}
