@@ -133,6 +133,17 @@ func (g *Gateway) Reload(cfg *config.Config) { g.self.Tell(message.Reload{Config
 func (g *Gateway) Apply(ctx context.Context, cfg *config.Config) error {
 	done := make(chan struct{})
 	g.self.Tell(message.Reload{Config: cfg, Done: done})
+	return wait(ctx, done)
+}
+
+// Seen blocks until every client sees what of the catalog is known now, the gateway is going, or ctx ends.
+func (g *Gateway) Seen(ctx context.Context) error {
+	done := make(chan struct{})
+	g.self.Tell(message.AwaitSeen{Done: done})
+	return wait(ctx, done)
+}
+
+func wait(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil

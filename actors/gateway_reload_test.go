@@ -111,6 +111,25 @@ func TestWaitingForAReload(t *testing.T) {
 	}
 }
 
+// Who waits for what clients see is told when the registry says so, and at once where there is none.
+func TestWaitingForWhatIsSeen(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	none := kernel.Spawn(system, kernel.SpawnOptions{Name: "none"}, func(kernel.Self) kernel.Logic { return nothing{} })
+	cfg := config.Default()
+	s := newState(&cfg, none)
+	closes := func(msg any) bool {
+		return slices.ContainsFunc(step(s, time.Unix(1, 0), msg, nil), func(e kernel.Effect) bool { _, is := e.Act.(closeDone); return is })
+	}
+	if !closes(message.AwaitSeen{Done: make(chan struct{})}) {
+		t.Error("without a registry somebody waits")
+	}
+	s.registry = none
+	if closes(message.AwaitSeen{Done: make(chan struct{})}) || !closes(message.Confirmed{Key: 1}) || len(s.applying) != 0 {
+		t.Error("not told when it is seen")
+	}
+}
+
 // nothing is an actor that does nothing.
 type nothing struct{}
 

@@ -168,6 +168,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Drained:
 		delete(s.serving, m.Desk)
 		return s.drained(out)
+	case message.AwaitSeen:
+		return s.await(m.Done, s.apply(m.Done), out)
 	case message.Confirmed:
 		return s.confirmed(m, out)
 	case kernel.ChildStopped:

@@ -17,7 +17,6 @@ import (
 
 const (
 	stopGrace = 5 * time.Second       // for actors and servers to end, after the drain
-	toldTime  = time.Second           // for our own session to hear of a catalog that the gateway has
 	lookStep  = 20 * time.Millisecond // how often it is looked whether servers are there
 )
 

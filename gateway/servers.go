@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,7 +40,7 @@ func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
 	case server.FailedFirst && server.ReadyCount == 0:
 		return &Error{Code: string(protocol.ServerUnavailable), Message: server.Reason, Server: namespace, Retryable: true}
 	}
-	return g.waitListed(ctx, namespace, server.Tools > 0)
+	return g.seen(ctx)
 }
 
 // RemoveServer ends a server and returns when it is gone, and what it offered with it; of a group, when its last member is. Calls that run
@@ -61,7 +60,7 @@ func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return g.waitListed(ctx, namespace, false)
+	return g.seen(ctx)
 }
 
 // change puts another configuration in force.
@@ -94,19 +93,12 @@ func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) erro
 	})
 }
 
-// waitListed blocks until our own session has heard of the catalog in which the server's tools are listed, or no longer are: it is told after
-// the gateway itself, though in no time. Where lists hold other things (metaTools: only) it is not seen there, so it is not waited for long.
-func (g *Gateway) waitListed(ctx context.Context, server string, listed bool) error {
-	soon, cancel := context.WithTimeout(ctx, toldTime)
-	defer cancel()
-	err := g.until(soon, func() (bool, error) {
-		tools, err := g.ListTools(soon, true)
-		return err == nil && slices.ContainsFunc(tools, func(t Tool) bool { return t.Server == server }) == listed, err
-	})
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil
+// seen blocks until our own session sees what the gateway itself knows of the catalog already.
+func (g *Gateway) seen(ctx context.Context) error {
+	if err := g.actors.Seen(ctx); err != nil {
+		return fmt.Errorf("gateway: wait for the catalog: %w", err)
 	}
-	return err
+	return nil
 }
 
 // until looks again and again, until it is so, ctx ends or the gateway stops.

@@ -23,6 +23,14 @@ func (r Reload) Abandon(kernel.Why) {
 	}
 }
 
+// AwaitSeen has Done closed when clients see all that has been told the registry so far, or when the gateway is going.
+type AwaitSeen struct{ Done chan<- struct{} }
+
+func (AwaitSeen) Class() kernel.Class { return kernel.Outcome }
+
+// Abandon ends the wait.
+func (m AwaitSeen) Abandon(kernel.Why) { close(m.Done) }
+
 // ReloadFailed tells the gateway, for people, that the configuration file could not be put in force.
 type ReloadFailed struct{ Reason string }
 
