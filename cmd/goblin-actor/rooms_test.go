@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"internal/audit":     {},
 	"internal/pattern":   {},
 	"internal/identity":  {},
-	"internal/egress":    {},
+	"internal/egress":    {"internal/status"},
 	"internal/grant":     {"internal/egress"},
 	"internal/authtest":  {}, // imported by tests only
 	"internal/secret":    {"internal/pattern"},
@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"internal/config":    {"protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/egress"},
 	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/admin":     {"internal/status", "internal/identity"},
-	"internal/auth":      {"protocol", "protocol/downstream", "internal/identity"},
+	"internal/auth":      {"protocol", "protocol/downstream", "internal/identity", "internal/status"},
 	"internal/login":     {"internal/identity"},
 	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},

@@ -91,7 +91,7 @@ func TestTheSizeOfAFloodIsLogged(t *testing.T) {
 		}
 		logged := func() (sums []string) {
 			synctest.Wait()
-			for line := range strings.Lines(d.log.take()) {
+			for line := range strings.Lines(d.logged()) {
 				if _, sum, ok := strings.Cut(line, "than the log was told of\" "); ok {
 					sums = append(sums, strings.TrimSpace(sum))
 				}

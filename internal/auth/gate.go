@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -333,7 +334,7 @@ func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denia
 
 // deny refuses, and says so to those who keep watch; the log hears of it if it is told.
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal, tell bool) downstream.Admitted {
-	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), shortened(string(r.Path))
+	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), status.Cut(string(r.Path), shownPath)
 	if g.options.Log != nil && tell {
 		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}

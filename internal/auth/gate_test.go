@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"goblin-actor/internal/gatetest"
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
 )
@@ -26,33 +26,16 @@ type door struct {
 	mu      sync.Mutex
 	changed []string
 	denied  []Denial
-	log     written
+	log     gatetest.Output
+	read    int // bytes of log that were taken
 }
 
-// written is a log in memory; timers write to it.
-type written struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (w *written) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *written) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
-}
-
-// take returns what was written since the last time.
-func (w *written) take() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.text.Reset()
-	return w.text.String()
+// logged returns what the log was told since the last time.
+func (d *door) logged() string {
+	all := d.log.String()
+	fresh := all[d.read:]
+	d.read = len(all)
+	return fresh
 }
 
 func newDoor(t testing.TB) *door {

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"goblin-actor/protocol"
@@ -46,11 +45,3 @@ var refusedFull = &downstream.Refusal{Status: http.StatusServiceUnavailable, Fau
 
 // shownPath is how many bytes of a path people are shown.
 const shownPath = 200
-
-// shortened is a path as people are shown it. The sign of what is missing tells those who look for secrets, too.
-func shortened(path string) string {
-	if len(path) <= shownPath {
-		return path
-	}
-	return strings.ToValidUTF8(path[:shownPath], "") + "…"
-}

@@ -9,9 +9,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
 	"syscall"
 	"time"
+
+	"goblin-actor/internal/status"
 )
 
 const (
@@ -87,13 +88,8 @@ func (d *Door) Check(raw string) error {
 	return d.check(u)
 }
 
-// shortened is foreign text for an error. The sign of what is missing tells those who look for secrets, too.
-func shortened(s string) string {
-	if len(s) <= shownBytes {
-		return s
-	}
-	return strings.ToValidUTF8(s[:shownBytes], "") + "…"
-}
+// shortened is foreign text for an error.
+func shortened(s string) string { return status.Cut(s, shownBytes) }
 
 func (d *Door) check(u *url.URL) error {
 	host := plain(u.Hostname())

@@ -165,7 +165,7 @@ func (e *Events) shown(s string) string {
 
 func cut(s string) string { return Cut(s, maxEventText) }
 
-// Cut returns s, or that many bytes of it and a sign that there is more.
+// Cut returns s, or that many bytes of it and a sign that there is more. By that sign those who look for secrets know where the beginning of one may stand.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
