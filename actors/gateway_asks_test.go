@@ -59,6 +59,28 @@ func TestAQuestionGoesToItsCaller(t *testing.T) {
 	})(t)
 }
 
+// Clients of old versions that declare elicitation and sampling with tools are asked, although their version does not define these.
+func TestDeclaredCapabilitiesCountInEveryVersion(t *testing.T) {
+	questions := map[string]string{
+		"elicitation":         `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}`,
+		"sampling with tools": `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[],"tools":[]}}`,
+	}
+	for _, version := range protocol.LegacyVersions {
+		for name, question := range questions {
+			t.Run(version+" "+name, within(func(t *testing.T) {
+				h := open(t, map[string]*actortest.Server{"one": asking(question)}, nil)
+				defer h.close()
+				h.can = allCapabilities
+				h.initializeVersion(version)
+				want := strings.Replace(question, `"q"`, "1", 1)
+				if got := h.send(call(1)); len(got) != 1 || got[0] != want {
+					t.Errorf("the client received %v, want %s", got, want)
+				}
+			}))
+		}
+	}
+}
+
 func TestQuestionsAreRefused(t *testing.T) {
 	elicit := `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{%s"message":"?"}}`
 	tests := []struct{ name, can, question, want string }{

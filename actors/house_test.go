@@ -15,6 +15,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/upstream"
 )
@@ -153,9 +154,14 @@ func (h *house) one(line string) string {
 
 func (h *house) initialize() {
 	h.t.Helper()
+	h.initializeVersion(protocol.Version20251125)
+}
+
+func (h *house) initializeVersion(version string) {
+	h.t.Helper()
 	synctest.Wait()
 	time.Sleep(time.Second)
-	h.one(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + h.capabilities() + `,"clientInfo":{"name":"test","version":"1"}}}`)
+	h.one(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":` + h.capabilities() + `,"clientInfo":{"name":"test","version":"1"}}}`)
 	if got := h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); len(got) != 0 {
 		h.t.Fatalf("after initialized: %v", got)
 	}

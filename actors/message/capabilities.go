@@ -14,9 +14,9 @@ type Can uint8
 // The questions, a bit each.
 const (
 	CanForm        Can = 1 << iota // elicitation, mode form
-	CanURL                         // elicitation, mode url (from 2025-11-25 on)
+	CanURL                         // elicitation, mode url
 	CanSample                      // sampling
-	CanSampleTools                 // sampling with tools (from 2025-11-25 on)
+	CanSampleTools                 // sampling with tools
 	CanRoots                       // roots
 	CanAll         = CanForm | CanURL | CanSample | CanSampleTools | CanRoots
 )
@@ -53,16 +53,12 @@ func CanOf(capabilities []byte) Can {
 	return can
 }
 
-// In is the part of what a client declares that exists in the version it speaks: no elicitation before 2025-06-18, where it has
-// no modes, and URLs and sampling with tools from 2025-11-25 on.
+// In interprets c in the version that was negotiated. What a client declares is believed, whatever the version: SDKs declare elicitation
+// and answer it although they negotiated 2024-11-05 (the Java SDK over HTTP+SSE does). Only the modes of elicitation need the version:
+// before 2025-11-25 there are none, and an elicitation object always means form.
 func (c Can) In(version string) Can {
-	switch modes := c & (CanForm | CanURL); {
-	case version < protocol.Version20250618:
-		return c &^ (CanForm | CanURL | CanSampleTools)
-	case version < protocol.Version20251125 && modes != 0:
-		return c&^(CanURL|CanSampleTools) | CanForm
-	case version < protocol.Version20251125:
-		return c &^ CanSampleTools
+	if version < protocol.Version20251125 && c&CanURL != 0 {
+		return c | CanForm
 	}
 	return c
 }

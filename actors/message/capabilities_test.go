@@ -2,16 +2,16 @@ package message
 
 import "testing"
 
-// What a version does not have its clients cannot answer, whatever they declare.
+// A declared capability counts in every version, also in those that do not define it. Before 2025-11-25 elicitation has no modes.
 func TestCanInAVersion(t *testing.T) {
 	tests := []struct {
 		declared, version string
 		want              Can
 	}{
-		{`{"elicitation":{},"sampling":{"tools":{}},"roots":{}}`, "2024-11-05", CanSample | CanRoots},
-		{`{"elicitation":{},"sampling":{}}`, "2025-03-26", CanSample},
-		{`{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}}}`, "2025-06-18", CanForm | CanSample},
-		{`{"elicitation":{"url":{}}}`, "2025-06-18", CanForm}, // the object alone says it there
+		{`{"elicitation":{},"sampling":{"tools":{}},"roots":{}}`, "2024-11-05", CanForm | CanSample | CanSampleTools | CanRoots},
+		{`{"elicitation":{},"sampling":{}}`, "2025-03-26", CanForm | CanSample},
+		{`{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}}}`, "2025-06-18", CanForm | CanURL | CanSample | CanSampleTools},
+		{`{"elicitation":{"url":{}}}`, "2025-06-18", CanForm | CanURL}, // the object alone declares form in this version
 		{`{"roots":{}}`, "2025-06-18", CanRoots},
 		{`{"elicitation":{"url":{}},"sampling":{"tools":{}}}`, "2025-11-25", CanURL | CanSample | CanSampleTools},
 		{`{"elicitation":{"form":{},"url":{}}}`, "2026-07-28", CanForm | CanURL},

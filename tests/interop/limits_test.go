@@ -32,8 +32,8 @@ var limits = []limit{
 	},
 	{
 		key: "b", talks: []string{"elicit"},
-		applies: func(c caller, f *fixture, _ string) bool { return min(c.version, f.version) < "2025-06-18" },
-		why:     "the version of one of them knows no elicitation", proof: "[changes of 2025-06-18](" + spec + "2025-06-18/changelog)",
+		applies: func(_ caller, f *fixture, _ string) bool { return f.version < "2025-06-18" },
+		why:     "the server's version does not define elicitation, so the server cannot ask", proof: "[changes of 2025-06-18](" + spec + "2025-06-18/changelog)",
 	},
 	{
 		key: "c", talks: []string{"elicit", "sample", "roots"},
