@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"goblin-actor/internal/status"
+	"goblin-actor/internal/visible"
 )
 
 // nasty are texts that a server could give as a name, a description, a reason.
@@ -128,6 +129,11 @@ func TestMatchesKeepTheirPlaces(t *testing.T) {
 			t.Errorf("marks(%q, %q) = %s, want %s", c.text, c.query, got.String(), c.want)
 		}
 	}
+}
+
+// harmful reports whether r must not reach the screen. Joiners and variation selectors may, as parts of a character.
+func harmful(r rune) bool {
+	return visible.Hidden(r) && r != '\u200c' && r != '\u200d' && !unicode.Is(unicode.Variation_Selector, r)
 }
 
 func FuzzPlain(f *testing.F) {

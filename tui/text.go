@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/uniseg"
+
+	"goblin-actor/internal/visible"
 )
 
 const (
@@ -22,16 +23,9 @@ func plain(s string) string {
 		s = s[:maxPlain*utf8.UTFMax]
 	}
 	if simple(s) {
-		return cut(s)
+		return visible.Cut(s, maxPlain)
 	}
-	return cut(visible(strings.Join(strings.Fields(s), " ")))
-}
-
-func cut(s string) string {
-	if len(s) <= maxPlain || utf8.RuneCountInString(s) <= maxPlain {
-		return s
-	}
-	return string([]rune(s)[:maxPlain-1]) + "…"
+	return visible.Cut(visible.Text(strings.Join(strings.Fields(s), " ")), maxPlain)
 }
 
 // lines makes foreign text a paragraph: its own line breaks stay, tabs become blanks.
@@ -39,7 +33,7 @@ func lines(s string) []string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\t", "    ")
 	out := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range out {
-		out[i] = visible(out[i])
+		out[i] = visible.Text(out[i])
 	}
 	return out
 }
@@ -52,34 +46,6 @@ func simple(s string) bool {
 		}
 	}
 	return !strings.Contains(s, "  ")
-}
-
-// visible replaces what a terminal would obey or hide by escapes that can be read: \x1b, \u202e.
-func visible(s string) string {
-	if !strings.ContainsFunc(s, harmful) && utf8.ValidString(s) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case !harmful(r):
-			b.WriteRune(r) // what is no UTF-8 has become U+FFFD
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		}
-	}
-	return b.String()
-}
-
-// harmful: control characters, and all that has no width of its own, direction marks among it. The joiner stays: it
-// makes one emoji of several.
-func harmful(r rune) bool {
-	const joiner = '\u200d'
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Cf, r) && r != joiner
 }
 
 // width is how many columns a text takes.
@@ -112,7 +78,7 @@ func put(screen tcell.Screen, x, y, room int, text string, style tcell.Style, ma
 			}
 			return took
 		}
-		if w == 0 || harmful(runes[0]) {
+		if w == 0 || visible.Hidden(runes[0]) {
 			continue // plain and lines leave none of these
 		}
 		screen.Put(x+took, y, string(runes[:min(len(runes), maxCluster)]), s)

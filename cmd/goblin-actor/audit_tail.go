@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/audit"
+	"goblin-actor/internal/visible"
 )
 
 // auditPrinter prints lines of the audit log.
@@ -119,7 +120,7 @@ func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 func (t *auditPrinter) one(e audit.Entry) error {
 	switch t.format {
 	case formatJSON:
-		_, err := fmt.Fprintln(t.out, escaped(string(e.Raw)))
+		_, err := fmt.Fprintln(t.out, visible.JSON(string(e.Raw)))
 		return err
 	case formatYAML:
 		if _, err := io.WriteString(t.out, "---\n"); err != nil {

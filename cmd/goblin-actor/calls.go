@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/status"
+	"goblin-actor/internal/visible"
 )
 
 // newCalls returns the command that prints what was called.
@@ -154,7 +155,7 @@ func (c *callPrinter) one(f status.FinishedCall) error {
 			}
 			return c.format.raw(c.out, raw)
 		}
-		_, err = fmt.Fprintln(c.out, escaped(string(raw)))
+		_, err = fmt.Fprintln(c.out, visible.JSON(string(raw)))
 		return err
 	}
 	var b strings.Builder

@@ -5,8 +5,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"goblin-actor/internal/visible"
 )
 
 // palette paints words; the zero value leaves them as they are.
@@ -49,58 +49,10 @@ func isTerminal(w any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// clean makes foreign text harmless to a terminal: control characters other than newline and tab, and the
-// characters that reorder what is shown or end a line of it (bidirectional overrides, line separators), become visible escapes like \x1b or \u202e.
-// A carriage return before a newline is dropped.
-func clean(s string) string {
-	if !strings.ContainsFunc(s, harmful) && utf8.ValidString(s) {
-		return s
-	}
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
-		case r == utf8.RuneError || harmful(r):
-			appendVisible(&b, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+// clean returns foreign text in a form that cannot steer a terminal or hide anything from a person.
+func clean(s string) string { return visible.Text(s) }
 
-func harmful(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case unicode.IsControl(r):
-		return true
-	}
-	return r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u2028' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
-}
-
-func appendVisible(b *strings.Builder, r rune) {
-	const hex = "0123456789abcdef"
-	switch {
-	case r == utf8.RuneError:
-		b.WriteRune(r)
-	case r < 0x100:
-		b.WriteString(`\x`)
-		b.WriteByte(hex[r>>4])
-		b.WriteByte(hex[r&15])
-	default:
-		b.WriteString(`\u`)
-		for shift := 12; shift >= 0; shift -= 4 {
-			b.WriteByte(hex[r>>shift&15])
-		}
-	}
-}
-
-// oneLine is clean for a cell of a table: line breaks and tabs become blanks, what is longer than limit runes is cut.
+// oneLine is clean for a table cell: white space becomes single spaces, and text longer than limit characters is cut. 0 means no limit.
 func oneLine(s string, limit int) string {
-	s = clean(strings.Join(strings.Fields(s), " "))
-	if limit <= 0 || utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
+	return visible.Cut(clean(strings.Join(strings.Fields(s), " ")), limit)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
 )
 
 func TestClean(t *testing.T) {
@@ -19,6 +21,7 @@ func TestClean(t *testing.T) {
 		{"turned around", "a\u202eb", `a\u202eb`},
 		{"line ends that are no newline", "a\u2028b\u2029c\u0085d", `a\u2028b\u2029c\x85d`},
 		{"no UTF-8", "a\xffb", "a\ufffdb"},
+		{"invisible", "ig\u200bnore\U000e0041", `ig\u200bnore\U000e0041`},
 	} {
 		if got := clean(c.in); got != c.want {
 			t.Errorf("%s: clean(%q) = %q, want %q", c.name, c.in, got, c.want)
@@ -53,6 +56,39 @@ func TestRawIsHarmless(t *testing.T) {
 		var b strings.Builder
 		if err := f.raw(&b, value); err != nil || b.String() != want {
 			t.Errorf("%s: %q, %v, want %q", f, b.String(), err, want)
+		}
+	}
+}
+
+// Text that a model reads and a person cannot see is visible in a definition, in JSON and YAML, and in both log formats.
+func TestInvisibleCharactersAreShown(t *testing.T) {
+	const hidden, seen = "safe\u200b\U000e0069\U000e0067", `safe\u200b\U000e0069\U000e0067`
+	raw := []byte(`{"name":"t` + hidden + `","title":"` + hidden + `","description":"` + hidden + `","inputSchema":{"type":"object","properties":{"` +
+		hidden + `":{"type":"string","description":"` + hidden + `"}},"required":["` + hidden + `"]}}`)
+	item, err := protocol.ParseItem(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := printDefinition(&b, described{protocol.Tools, item}); err != nil || strings.Count(b.String(), seen) != 5 {
+		t.Errorf("describe prints %q, %v", b.String(), err)
+	}
+	shown := []string{b.String()}
+	for _, f := range []format{formatJSON, formatYAML} {
+		b.Reset()
+		if err := f.raw(&b, raw); err != nil {
+			t.Error(err)
+		}
+		shown = append(shown, b.String())
+	}
+	for _, format := range []string{"text", "json"} {
+		b.Reset()
+		newLogger(config.Log{Level: "info", Format: format}, nil, &b).Warn("server is not available", "server", hidden, "reason", hidden)
+		shown = append(shown, b.String())
+	}
+	for _, text := range shown {
+		if strings.ContainsAny(text, "\u200b\U000e0069\U000e0067") || !strings.Contains(text, "safe") {
+			t.Errorf("invisible characters in %q", text)
 		}
 	}
 }

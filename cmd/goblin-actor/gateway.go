@@ -14,6 +14,7 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/login"
+	"goblin-actor/internal/visible"
 )
 
 // loadConfig reads the configuration that the flag or the search order names; nil when there is none.
@@ -61,7 +62,7 @@ func newLogger(c config.Log, level *slog.LevelVar, w io.Writer) *slog.Logger {
 	level.Set(levelOf(c))
 	options := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
+		return slog.New(slog.NewJSONHandler(visible.Writer(w), options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
 }

@@ -12,6 +12,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
+	"goblin-actor/internal/visible"
 )
 
 // logsStep is how often "logs -f" asks for more.
@@ -157,7 +158,7 @@ func (l *logPrinter) line(e status.Event) error {
 			}
 			return l.format.raw(l.out, raw)
 		}
-		_, err = fmt.Fprintln(l.out, escaped(string(raw)))
+		_, err = fmt.Fprintln(l.out, visible.JSON(string(raw)))
 		return err
 	}
 	var b strings.Builder

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/visible"
 )
 
 // format is how a command prints what it was asked for.
@@ -50,24 +52,8 @@ func (f format) raw(w io.Writer, value []byte) error {
 	if err := json.Indent(&out, value, "", "  "); err != nil {
 		return fmt.Errorf("print as JSON: %w", err)
 	}
-	_, err := io.WriteString(w, escaped(out.String())+"\n")
+	_, err := io.WriteString(w, visible.JSON(out.String())+"\n")
 	return err
-}
-
-// escaped replaces harmful characters in JSON by \u escapes; they can stand in strings only.
-func escaped(s string) string {
-	if !strings.ContainsFunc(s, harmful) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if harmful(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 // table prints rows in columns under a head; columns that are empty in every row are left out.

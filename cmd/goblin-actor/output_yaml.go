@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"goblin-actor/internal/pattern"
+	"goblin-actor/internal/visible"
 )
 
 // writeYAML prints JSON as YAML 1.2: members in their order, numbers with the digits they have (a YAML library
@@ -136,7 +137,7 @@ var yamlReserved = []string{"true", "false", "null", "yes", "no", "on", "off", "
 // yamlText renders a text: several lines as a block, everything else as a word.
 func yamlText(s string, indent int) string {
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
-	if len(lines) < 2 || strings.ContainsFunc(s, harmful) || lines[0] == "" || lines[len(lines)-1] == "" || strings.ContainsAny(s[:1], " \t") ||
+	if len(lines) < 2 || visible.Contains(s) || lines[0] == "" || lines[len(lines)-1] == "" || strings.ContainsAny(s[:1], " \t") ||
 		slices.ContainsFunc(lines, func(l string) bool { return strings.TrimRight(l, " \t") != l }) {
 		return yamlWord(s) // what readers disagree about in blocks
 	}
@@ -165,5 +166,5 @@ func yamlWord(s string) string {
 	if err := e.Encode(s); err != nil {
 		return `""` // a string cannot fail
 	}
-	return escaped(strings.TrimSuffix(b.String(), "\n"))
+	return visible.JSON(strings.TrimSuffix(b.String(), "\n"))
 }

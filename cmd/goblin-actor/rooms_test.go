@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/secret", "internal/status"},
 	"bench":            {"protocol", "internal/demo", "bench/plot"},
 	"bench/plot":       {},
-	"tui":              {"internal/status"},
+	"tui":              {"internal/status", "internal/visible"},
 
 	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/egress", "internal/grant", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 
 	"internal/audit":     {},
 	"internal/pattern":   {},
+	"internal/visible":   {},
 	"internal/identity":  {},
 	"internal/egress":    {"internal/status"},
 	"internal/grant":     {"internal/egress"},
@@ -64,7 +65,7 @@ var mayImport = map[string][]string{
 	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/admin":     {"internal/status", "internal/identity"},
 	"internal/auth":      {"protocol", "protocol/downstream", "internal/identity", "internal/status"},
-	"internal/login":     {"internal/identity"},
+	"internal/login":     {"internal/identity", "internal/visible"},
 	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
 	"internal/desktop":   {"internal/config", "internal/secret", "internal/pattern"},

@@ -204,7 +204,7 @@ func plainly(s string) string { return s }
 // paragraph writes start, which may hold colours, and behind it text in lines of statusWidth; further lines are indented.
 func paragraph(b *strings.Builder, start, text string, paint func(string) string) {
 	b.WriteString(start)
-	column := utf8.RuneCountInString(visible(start))
+	column := utf8.RuneCountInString(uncolored(start))
 	indent := "    "
 	var line []string
 	used := 0
@@ -229,8 +229,8 @@ func paragraph(b *strings.Builder, start, text string, paint func(string) string
 	flush()
 }
 
-// visible is a text without the colours of a palette.
-func visible(s string) string {
+// uncolored returns s without the colors of a palette.
+func uncolored(s string) string {
 	for {
 		i := strings.Index(s, "\x1b[")
 		if i < 0 {

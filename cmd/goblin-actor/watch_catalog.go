@@ -14,6 +14,7 @@ import (
 
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/status"
+	"goblin-actor/internal/visible"
 )
 
 // maxShownNames is how many names of one sort a line for people holds.
@@ -154,6 +155,6 @@ func (f format) line(w io.Writer, value any) error {
 		}
 		return writeYAML(w, line.Bytes())
 	}
-	_, err := io.WriteString(w, escaped(string(bytes.TrimSuffix(line.Bytes(), []byte("\n"))))+"\n")
+	_, err := io.WriteString(w, visible.JSON(string(bytes.TrimSuffix(line.Bytes(), []byte("\n"))))+"\n")
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+
+	"goblin-actor/internal/visible"
 )
 
 // policy of the pages: no script, no picture, nothing from anywhere. Forms go here, and where the answer to them leads.
@@ -31,19 +33,22 @@ func write(w http.ResponseWriter, status int, title, body string) {
 	guard(w)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	title = html.EscapeString(title)
+	title = escape(title)
 	_, _ = fmt.Fprintf(w, "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>%s</title><style>%s</style>\n<h1>%s</h1>\n%s\n", title, style, title, body)
 }
 
+// escape makes text part of a page. Characters that hide or reorder what a page says become visible escapes.
+func escape(text string) string { return html.EscapeString(visible.Text(text)) }
+
 func show(w http.ResponseWriter, status int, title, text string) {
-	write(w, status, title, "<p>"+html.EscapeString(text)+"</p>")
+	write(w, status, title, "<p>"+escape(text)+"</p>")
 }
 
 // showError shows why something went wrong, and what can be done.
 func showError(w http.ResponseWriter, status int, title string, err error) {
-	body := "<p>" + html.EscapeString(err.Error()) + "</p>"
+	body := "<p>" + escape(err.Error()) + "</p>"
 	if hint := hintOf(err); hint != "" {
-		body += "\n<p>" + html.EscapeString(hint) + "</p>"
+		body += "\n<p>" + escape(hint) + "</p>"
 	}
 	write(w, status, title, body)
 }
@@ -56,5 +61,5 @@ func showForm(w http.ResponseWriter, key Key, token string) {
 	write(w, http.StatusOK, "Log in at "+key.Entry, fmt.Sprintf(
 		`<p>The gateway sends you to the login page of the server %s. %s</p>
 <form method=post><input type=hidden name=token value="%s"><button>Log in</button></form>`,
-		html.EscapeString(key.Entry), whose, html.EscapeString(token)))
+		escape(key.Entry), whose, escape(token)))
 }
