@@ -11,14 +11,25 @@ import (
 
 	"goblin-actor/gateway"
 	"goblin-actor/internal/demo"
+	"goblin-actor/internal/gatetest"
 )
 
 // demoVariable has this program be a demo server instead of a test.
 const demoVariable = "GATEWAY_TEST_DEMO"
 
+// oddVariable makes this program an odd server of that mode (gatetest.ServeOdd).
+const oddVariable = "GATEWAY_TEST_ODD"
+
 func TestMain(m *testing.M) {
 	if name := os.Getenv(demoVariable); name != "" {
 		serve(name)
+		return
+	}
+	if mode := os.Getenv(oddVariable); mode != "" {
+		if err := gatetest.ServeOdd(mode, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
 	os.Exit(m.Run())

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 )
 
@@ -64,8 +64,8 @@ func (q *Questions) answer(ctx context.Context, method string, params json.RawMe
 	switch m := protocol.ParseMethod([]byte(method)); {
 	case m == protocol.MethodElicitationCreate && q.Elicit != nil:
 		var e Elicitation
-		if err := json.Unmarshal(params, &e); err != nil {
-			return nil, fmt.Errorf("%s: %w", method, err)
+		if err := decode.JSON(params, "the params of "+method, &e); err != nil {
+			return nil, err
 		}
 		a, err := q.Elicit(ctx, e)
 		if err != nil {

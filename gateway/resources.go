@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 )
 
@@ -33,8 +34,8 @@ func (g *Gateway) ReadResource(ctx context.Context, uri string) ([]Contents, err
 	var result struct {
 		Contents []Contents `json:"contents"`
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
-		return nil, fmt.Errorf("gateway: contents of %q: %w", uri, err)
+	if err := decode.JSON(raw, fmt.Sprintf("the result of reading %q", uri), &result); err != nil {
+		return nil, err
 	}
 	return result.Contents, nil
 }

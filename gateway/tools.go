@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/decode"
 	"goblin-actor/internal/inprocess"
 	"goblin-actor/protocol"
 )
@@ -137,7 +138,7 @@ func (g *Gateway) CallTool(ctx context.Context, name string, args any, o *CallOp
 	if err != nil {
 		return nil, errorOf(err)
 	}
-	return resultOf(answer)
+	return resultOf(name, answer)
 }
 
 // own opens a session for one call. hangUp ends it.
@@ -158,14 +159,14 @@ func (g *Gateway) own(ctx context.Context, q *Questions) (c *inprocess.Client, h
 	return c, func() { c.Close(); g.calls.Done() }, nil
 }
 
-func resultOf(raw json.RawMessage) (*Result, error) {
+func resultOf(name string, raw json.RawMessage) (*Result, error) {
 	var result struct {
-		IsError    bool              `json:"isError"`
 		Content    []json.RawMessage `json:"content"`
+		IsError    bool              `json:"isError"`
 		Structured json.RawMessage   `json:"structuredContent"`
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
-		return nil, fmt.Errorf("gateway: the tool's result: %w", err)
+	if err := decode.JSON(raw, "the result", &result); err != nil {
+		return nil, fmt.Errorf("call %q: %w", name, err)
 	}
 	r := &Result{IsError: result.IsError, Structured: result.Structured, Raw: raw, Content: make([]Content, len(result.Content))}
 	for i, part := range result.Content {

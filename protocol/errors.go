@@ -27,6 +27,28 @@ func (e *ParseError) Error() string {
 	return e.Kind.Error() + " at offset " + strconv.Itoa(e.Offset) + ": " + e.Msg
 }
 
+// Reason returns the text of err for people: without the offset and the kind if it is a *ParseError.
+func Reason(err error) string {
+	if e, ok := errors.AsType[*ParseError](err); ok {
+		return e.Msg
+	}
+	return err.Error()
+}
+
+// typeNames names the type of a JSON value by its first byte.
+var typeNames = map[byte]string{'"': "a string", '{': "an object", '[': "an array", 't': "a boolean", 'f': "a boolean", 'n': "null"}
+
+// typeOf names the type of the JSON value at span.
+func typeOf(raw []byte, span Span) string {
+	if !span.Present() {
+		return "missing"
+	}
+	if name, ok := typeNames[raw[span.Off]]; ok {
+		return name
+	}
+	return "a number"
+}
+
 // Unwrap returns the sentinel.
 func (e *ParseError) Unwrap() error { return e.Kind }
 

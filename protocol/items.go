@@ -48,7 +48,7 @@ func findItem(key []byte) field {
 // returned when the walk is over, so one bad item need not cost the others. ErrShape: the span is no array.
 func Items(raw []byte, list Span, each func(Item) bool) error {
 	if !list.Present() || raw[list.Off] != '[' {
-		return fault(ErrShape, int(list.Off), "want array")
+		return fault(ErrShape, int(list.Off), "the list is "+typeOf(raw, list)+"; an array was expected")
 	}
 	var first error
 	for w := walkElements(raw, list); w.next(); {
@@ -72,13 +72,13 @@ func ParseItem(raw []byte) (Item, error) {
 	item := Item{Raw: raw}
 	object := Span{0, uint32(len(raw))}
 	if !object.Present() || raw[0] != '{' {
-		return Item{}, fault(ErrShape, 0, "item: want object")
+		return Item{}, fault(ErrShape, 0, "an item in the list is "+typeOf(raw, object)+"; an object was expected")
 	}
 	var seen keysSeen
 	for w := walkMembers(raw, object); w.next(); {
 		field := itemKeys.note(&seen, w.key)
 		if seen.twice {
-			return Item{}, fault(ErrDuplicate, w.keyAt, "item: a key we read stands there twice")
+			return Item{}, fault(ErrDuplicate, w.keyAt, "an item in the list has a member twice")
 		}
 		if field != 0 && raw[w.value.Off] != 'n' {
 			*item.member(field) = w.value

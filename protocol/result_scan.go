@@ -81,13 +81,13 @@ func findResult(key []byte) field {
 func (r *ResultInfo) Scan(f *Frame) error {
 	*r = ResultInfo{}
 	if !f.Result.Present() || f.Raw[f.Result.Off] != '{' {
-		return fault(ErrShape, int(f.Result.Off), "result: want object")
+		return fault(ErrShape, int(f.Result.Off), "the result is "+typeOf(f.Raw, f.Result)+"; an object was expected")
 	}
 	var seen keysSeen
 	for w := walkMembers(f.Raw, f.Result); w.next(); {
 		field := resultKeys.note(&seen, w.key)
 		if seen.twice {
-			return fault(ErrDuplicate, w.keyAt, "result: a key we read stands there twice")
+			return fault(ErrDuplicate, w.keyAt, "the result has a member twice")
 		}
 		switch {
 		case field == 0:

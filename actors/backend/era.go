@@ -258,7 +258,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	}
 	var r protocol.ResultInfo
 	if err := r.Scan(f); err != nil {
-		return s.lose(now, "the answer to initialize makes no sense: "+err.Error(), out)
+		return s.lose(now, "initialize failed: "+protocol.Reason(err), out)
 	}
 	version, _ := protocol.Unquote(r.Version.Of(f.Raw))
 	if !protocol.IsLegacy(version) {
@@ -294,7 +294,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out []kernel.Effect) []kernel.Effect {
 	var r protocol.ResultInfo
 	if err := r.Scan(f); err != nil {
-		return s.lose(now, "the answer to server/discover makes no sense: "+err.Error(), out)
+		return s.lose(now, "server/discover failed: "+protocol.Reason(err), out)
 	}
 	s.decided(now, protocol.EraModern)
 	s.conn.peer = protocol.NodeOf(f.Raw, r.Meta)

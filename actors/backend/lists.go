@@ -174,15 +174,15 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 	l := &s.conn.lists[kind]
 	var r protocol.ResultInfo
 	if err := s.scanPage(kind, f, &r); err != nil {
-		return s.pageFailed(now, kind, err.Error(), out)
+		return s.pageFailed(now, kind, protocol.Reason(err), out)
 	}
 	span := itemsOf(&r, kind)
 	full, err := l.take(f, span)
 	switch {
 	case err != nil && f.Raw[span.Off] != '[':
-		return s.pageFailed(now, kind, err.Error(), out)
+		return s.pageFailed(now, kind, protocol.Reason(err), out)
 	case err != nil:
-		out = append(out, kernel.Log(slog.LevelWarn, "the server lists something that is no item; it is left out", "kind", kind.String(), "err", err))
+		out = append(out, kernel.Log(slog.LevelWarn, "the server lists something that is no item; it is left out", "kind", kind.String(), "err", protocol.Reason(err)))
 	}
 	next := string(r.NextCursor.Of(f.Raw))
 	switch {

@@ -39,8 +39,8 @@ func (w *Wishes) count() int { return len(w.ResourceSubscriptions) + len(w.TaskI
 
 // WishesOf reads the wishes of a subscriptions/listen; false if they cannot be read, or are too many.
 func WishesOf(x *downstream.Exchange) (w Wishes, ok bool) {
-	err := json.Unmarshal(x.Params.Notifications.Of(x.Frame.Raw), &w)
-	return w, err == nil && w.count() <= MaxSubscriptions
+	ok = json.Unmarshal(x.Params.Notifications.Of(x.Frame.Raw), &w) == nil
+	return w, ok && w.count() <= MaxSubscriptions
 }
 
 // Resource names a resource by its server and the server's own URI.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 )
 
@@ -89,8 +90,8 @@ func (a *answerer) readFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("--answer: %w", err)
 	}
-	if err := json.Unmarshal(raw, &a.fields); err != nil || a.fields == nil {
-		return usageError(`like {"name": "Ugg", "age": 7}`, "--answer @%s: want one JSON object of fields", path)
+	if err := decode.Own(raw, "--answer @"+path, &a.fields); err != nil {
+		return usageError(`like {"name": "Ugg", "age": 7}`, "%w", err)
 	}
 	return nil
 }
@@ -127,8 +128,8 @@ func (a *answerer) answer(ctx context.Context, method string, params json.RawMes
 	switch protocol.ParseMethod([]byte(method)) {
 	case protocol.MethodElicitationCreate:
 		var ask elicitation
-		if err := json.Unmarshal(params, &ask); err != nil {
-			return nil, &client.RPCError{Code: -32602, Message: "elicitation/create: " + err.Error()}
+		if err := decode.JSON(params, "the params of elicitation/create", &ask); err != nil {
+			return nil, &client.RPCError{Code: -32602, Message: err.Error()}
 		}
 		if ask.Mode == "url" {
 			return a.visit(ctx, ask)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/internal/secret"
 )
 
@@ -40,6 +41,7 @@ type schema struct {
 	Required             []string          `json:"required"`
 	AnyOf                []schema          `json:"anyOf"`
 	OneOf                []schema          `json:"oneOf"`
+	Items                json.RawMessage   `json:"items"` // a schema; in older drafts also an array of schemas
 	Ref                  string            `json:"$ref"`
 	Defs                 map[string]schema `json:"$defs"`
 	Definitions          map[string]schema `json:"definitions"` // older drafts
@@ -68,7 +70,7 @@ func (s *schema) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*plain)(s))
 }
 
-// Bounds of a schema that is read: encoding/json looks at every level of it again for each level around it.
+// Bounds of a schema that is read: decoding looks at every level again for each level around it.
 const (
 	maxSchemaBytes = 1 << 20
 	maxSchemaDepth = 64
@@ -77,10 +79,10 @@ const (
 // parseSchema reads a tool's inputSchema; nil is the zero schema, and so is one beyond the bounds.
 func parseSchema(raw []byte) (schema, error) {
 	var s schema
-	if raw == nil || len(raw) > maxSchemaBytes || deeper(raw, maxSchemaDepth) {
+	if raw == nil || string(raw) == "null" || len(raw) > maxSchemaBytes || deeper(raw, maxSchemaDepth) {
 		return s, nil
 	}
-	err := json.Unmarshal(raw, &s)
+	err := decode.JSON(raw, "the input schema", &s)
 	return s, err
 }
 

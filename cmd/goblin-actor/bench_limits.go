@@ -16,6 +16,7 @@ import (
 	"goblin-actor/bench"
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/decode"
 )
 
 // limitFlags are those of `bench limits` that need more than a place to stand in.
@@ -159,8 +160,8 @@ func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
 	}
 	if o.Args != "" {
 		var object map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(o.Args), &object); err != nil || object == nil {
-			return usageError("write it as in --args '{\"path\":\"/srv\"}'", "--args is no JSON object")
+		if err := decode.Own([]byte(o.Args), "--args", &object); err != nil {
+			return usageError("like --args '{\"path\":\"/srv\"}'", "%w", err)
 		}
 	}
 	if f.target != "" {

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 )
 
@@ -87,11 +87,8 @@ func jsonArguments(given string, stdin io.Reader) ([]byte, error) {
 		}
 	}
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
-		if err == nil {
-			err = errors.New("null is none")
-		}
-		return nil, usageError(`like --json '{"key": "value"}'`, "--json: want one JSON object: %w", err)
+	if err := decode.Own(raw, "--json", &object); err != nil {
+		return nil, usageError(`like --json '{"key": "value"}'`, "%w", err)
 	}
 	return raw, nil
 }
@@ -109,7 +106,7 @@ func typedArguments(ctx context.Context, c *client.Client, tool string, pairs []
 	}
 	s, err := parseSchema(item.InputSchema.Of(item.Raw))
 	if err != nil {
-		return nil, fmt.Errorf("the schema of %s: %w", tool, err)
+		return nil, &exitError{exitFailed, fmt.Errorf("%s: %w", oneLine(tool, meantBytes), err), "--json gives all arguments at once, without the schema"}
 	}
 	return s.arguments(tool, pairs)
 }

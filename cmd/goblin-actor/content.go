@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"goblin-actor/internal/decode"
 )
 
 // block is a content block of a result, or the contents of a resource, as far as it is printed.
@@ -51,6 +53,14 @@ func about(kind, uri, mime, data string) string {
 	return fmt.Sprintf("(%s, %d bytes; -o json shows it)", strings.Join(words, ", "), base64.StdEncoding.DecodedLen(len(data)))
 }
 
+// readResult decodes a server's result. Its error says what is wrong with the result and how to see it.
+func readResult(raw []byte, v any) error {
+	if err := decode.JSON(raw, "the result", v); err != nil {
+		return &exitError{exitFailed, err, "add -o json to print the result as it is"}
+	}
+	return nil
+}
+
 // printToolResult prints the content blocks, each on lines of its own; a result that has only structuredContent is
 // printed as JSON.
 func printToolResult(w io.Writer, raw []byte) error {
@@ -58,8 +68,8 @@ func printToolResult(w io.Writer, raw []byte) error {
 		Content    []block         `json:"content"`
 		Structured json.RawMessage `json:"structuredContent"`
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
-		return fmt.Errorf("read the result: %w", err)
+	if err := readResult(raw, &result); err != nil {
+		return err
 	}
 	if len(result.Content) == 0 && len(result.Structured) > 0 {
 		return formatJSON.raw(w, result.Structured)

@@ -15,6 +15,7 @@ import (
 
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 )
 
@@ -114,7 +115,7 @@ func findDescribed(ctx context.Context, c *client.Client, name string) (describe
 	return described{}, &exitError{exitFailed, errors.New("nothing is called " + fmt.Sprintf("%q", oneLine(name, meantBytes))), hint}
 }
 
-// definition is what is shown of an item besides its names.
+// definition is the part of an item that describe shows besides its names.
 type definition struct {
 	Title        string                     `json:"title"`
 	Description  string                     `json:"description"`
@@ -123,18 +124,44 @@ type definition struct {
 	InputSchema  json.RawMessage            `json:"inputSchema"`
 	OutputSchema json.RawMessage            `json:"outputSchema"`
 	Annotations  map[string]json.RawMessage `json:"annotations"`
-	Arguments    []struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		Required    bool   `json:"required"`
-	} `json:"arguments"`
+	Arguments    []promptArgument           `json:"arguments"`
+}
+
+// promptArgument is an argument that a prompt declares.
+type promptArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Required    bool   `json:"required"`
+}
+
+// readDefinition decodes what can be decoded of an item. faults says what is wrong with the rest.
+func readDefinition(raw []byte) (def definition, faults []string) {
+	var members map[string]json.RawMessage
+	if err := decode.JSON(raw, "the definition", &members); err != nil {
+		return def, []string{err.Error()}
+	}
+	for _, one := range []struct {
+		key string
+		to  any
+	}{{"title", &def.Title}, {"description", &def.Description}, {"mimeType", &def.MIMEType}, {"size", &def.Size}, {"inputSchema", &def.InputSchema},
+		{"outputSchema", &def.OutputSchema}, {"annotations", &def.Annotations}, {"arguments", &def.Arguments}} {
+		value, ok := members[one.key]
+		if !ok || string(value) == "null" {
+			continue
+		}
+		if err := decode.JSON(value, one.key+" in the definition", one.to); err != nil {
+			faults = append(faults, err.Error())
+		}
+	}
+	return def, faults
 }
 
 // printDefinition prints an item for people: what the server says is indented, so that it cannot pass for our words.
 func printDefinition(w io.Writer, d described) error {
-	var def definition
-	if err := json.Unmarshal(d.item.Raw, &def); err != nil {
-		return fmt.Errorf("read the definition: %w", err)
+	def, faults := readDefinition(d.item.Raw)
+	input, err := parseSchema(def.InputSchema)
+	if err != nil {
+		faults = append(faults, err.Error())
 	}
 	p := paletteFor(w)
 	var b strings.Builder
@@ -161,8 +188,8 @@ func printDefinition(w io.Writer, d described) error {
 	}
 	switch d.kind {
 	case protocol.Tools:
-		if err := argumentsOf(&b, def.InputSchema); err != nil {
-			return err
+		if err == nil {
+			writeArguments(&b, input)
 		}
 		if len(def.OutputSchema) > 0 {
 			b.WriteString("it answers with structured content; -o json shows its schema\n")
@@ -172,54 +199,12 @@ func printDefinition(w io.Writer, d described) error {
 			if i == 0 {
 				b.WriteString("arguments:\n")
 			}
-			writeArgument(&b, arg.Name, "text", arg.Required, arg.Description)
+			writeArgument(&b, 1, arg.Name, "text", arg.Required, arg.Description)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	for _, fault := range faults {
+		line("invalid", fault)
+	}
+	_, err = io.WriteString(w, b.String())
 	return err
-}
-
-// argumentsOf writes what a tool takes, required arguments first.
-func argumentsOf(b *strings.Builder, raw json.RawMessage) error {
-	s, err := parseSchema(raw)
-	if err != nil {
-		return fmt.Errorf("read the input schema: %w", err)
-	}
-	if len(s.Properties) == 0 {
-		b.WriteString("it takes no arguments that it names\n")
-		return nil
-	}
-	required := func(name string) bool { return slices.Contains(s.Required, name) }
-	names := slices.SortedFunc(maps.Keys(s.Properties), func(x, y string) int {
-		if required(x) != required(y) {
-			return map[bool]int{true: -1, false: 1}[required(x)]
-		}
-		return strings.Compare(x, y)
-	})
-	b.WriteString("arguments:\n")
-	for _, name := range names {
-		arg := s.Properties[name]
-		if seen, ok := s.resolve(arg.Ref); ok && arg.Ref != "" {
-			arg = seen
-		}
-		kind := strings.Join(arg.Type, " or ")
-		if len(arg.Enum) > 0 {
-			kind = "one of " + enumText(arg.Enum)
-		}
-		writeArgument(b, name, cmp.Or(kind, "any"), required(name), cmp.Or(s.Properties[name].Description, arg.Description))
-	}
-	return nil
-}
-
-func writeArgument(b *strings.Builder, name, kind string, required bool, about string) {
-	star := ""
-	if required {
-		star = ", required"
-	}
-	fmt.Fprintf(b, "  %s (%s%s)\n", oneLine(name, 60), oneLine(kind, 200), star)
-	if about != "" {
-		for line := range strings.Lines(indented(about)) {
-			b.WriteString("    " + line)
-		}
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"goblin-actor/internal/decode"
 )
 
 // maxFields bounds the fields of a form a person is asked to fill in.
@@ -64,25 +66,26 @@ func parseForm(raw []byte) (form, error) {
 		Properties json.RawMessage `json:"properties"`
 		Required   []string        `json:"required"`
 	}
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, fmt.Errorf("the form: %w", err)
+	if err := decode.JSON(raw, "the form's schema", &s); err != nil {
+		return nil, err
 	}
 	if len(s.Properties) == 0 || string(s.Properties) == "null" {
 		return nil, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(s.Properties))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("the form: properties are no object")
+		return nil, errors.New("properties in the form's schema is not an object")
 	}
 	var f form
 	for d.More() {
 		key, err := d.Token()
-		if err != nil {
-			return nil, fmt.Errorf("the form: %w", err)
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return nil, errors.New("the form's schema is not valid JSON")
 		}
 		one := formField{name: key.(string)}
-		if err := d.Decode(&one); err != nil {
-			return nil, fmt.Errorf("the form: field %q: %w", oneLine(one.name, 40), err)
+		if err := decode.JSON(value, fmt.Sprintf("the form's field %q", oneLine(one.name, 40)), &one); err != nil {
+			return nil, err
 		}
 		one.required = slices.Contains(s.Required, one.name)
 		one.options = one.choices()

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -43,14 +44,16 @@ func (f *format) Set(s string) error {
 	return fmt.Errorf("want table, json or yaml")
 }
 
+var errNotJSON = errors.New("the answer is not valid JSON")
+
 // raw prints JSON as JSON or YAML. The values are as they came; characters that could steer a terminal are escaped.
 func (f format) raw(w io.Writer, value []byte) error {
 	if f == formatYAML {
 		return writeYAML(w, value)
 	}
 	var out bytes.Buffer
-	if err := json.Indent(&out, value, "", "  "); err != nil {
-		return fmt.Errorf("print as JSON: %w", err)
+	if json.Indent(&out, value, "", "  ") != nil {
+		return errNotJSON
 	}
 	_, err := io.WriteString(w, visible.JSON(out.String())+"\n")
 	return err

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -18,13 +17,13 @@ import (
 // takes a name once.
 func writeYAML(w io.Writer, value []byte) error {
 	if !json.Valid(value) { // which also bounds how deep it is
-		return errors.New("print as YAML: no JSON")
+		return errNotJSON
 	}
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
 	n, err := readValue(d)
 	if err != nil {
-		return fmt.Errorf("print as YAML: %w", err)
+		return errNotJSON
 	}
 	var y yamlWriter
 	y.value(n, 0, false)

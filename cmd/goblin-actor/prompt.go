@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 )
 
@@ -61,15 +61,12 @@ func promptArguments(ctx context.Context, c *client.Client, name string, pairs [
 		return nil, err
 	}
 	var declared struct {
-		Arguments []struct {
-			Name, Description string
-			Required          bool
-		} `json:"arguments"`
+		Arguments []promptArgument `json:"arguments"`
 	}
 	item, known := findItem(items, name)
 	if known {
-		if err := json.Unmarshal(item.Raw, &declared); err != nil {
-			return nil, fmt.Errorf("the arguments of %s: %w", name, err)
+		if err := decode.JSON(item.Raw, "the definition of "+oneLine(name, meantBytes), &declared); err != nil {
+			return nil, err
 		}
 		s := schema{Properties: map[string]schema{}}
 		for _, a := range declared.Arguments {
@@ -90,14 +87,13 @@ func promptArguments(ctx context.Context, c *client.Client, name string, pairs [
 // printPrompt prints the messages, each under its role.
 func printPrompt(w io.Writer, raw []byte) error {
 	var result struct {
-		Description string `json:"description"`
-		Messages    []struct {
+		Messages []struct {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
-		return fmt.Errorf("read the result: %w", err)
+	if err := readResult(raw, &result); err != nil {
+		return err
 	}
 	p := paletteFor(w)
 	parts := []string{}

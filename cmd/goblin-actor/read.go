@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -51,8 +50,8 @@ func printContents(w io.Writer, raw []byte, terminal bool) error {
 	var result struct {
 		Contents []block `json:"contents"`
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
-		return fmt.Errorf("read the result: %w", err)
+	if err := readResult(raw, &result); err != nil {
+		return err
 	}
 	for _, b := range result.Contents {
 		var err error
@@ -62,7 +61,7 @@ func printContents(w io.Writer, raw []byte, terminal bool) error {
 		case b.Blob != nil:
 			var data []byte
 			if data, err = base64.StdEncoding.DecodeString(*b.Blob); err != nil {
-				return fmt.Errorf("decode %s: %w", clean(b.URI), err)
+				return fmt.Errorf("the blob of %s is not valid base64", oneLine(b.URI, meantBytes))
 			}
 			_, err = w.Write(data)
 		case b.Text != nil:

@@ -16,7 +16,7 @@ const module = "goblin-actor"
 // "*" = every room. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"*"},
-	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/inprocess", "internal/secret", "internal/status"},
+	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status"},
 	"bench":            {"protocol", "internal/demo", "bench/plot"},
 	"bench/plot":       {},
 	"tui":              {"internal/status", "internal/visible"},
@@ -49,12 +49,13 @@ var mayImport = map[string][]string{
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
 	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
 
-	"internal/audit":     {},
+	"internal/audit":     {"internal/decode"},
 	"internal/pattern":   {},
 	"internal/visible":   {},
+	"internal/decode":    {"internal/visible"},
 	"internal/identity":  {},
 	"internal/egress":    {"internal/status"},
-	"internal/grant":     {"internal/egress"},
+	"internal/grant":     {"internal/decode", "internal/egress"},
 	"internal/authtest":  {}, // imported by tests only
 	"internal/secret":    {"internal/pattern"},
 	"internal/filter":    {"internal/config"},
@@ -63,13 +64,13 @@ var mayImport = map[string][]string{
 	"internal/keyring":   {},
 	"internal/config":    {"protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/egress"},
 	"internal/status":    {"protocol", "internal/pattern"},
-	"internal/admin":     {"internal/status", "internal/identity"},
+	"internal/admin":     {"internal/decode", "internal/status", "internal/identity"},
 	"internal/auth":      {"protocol", "protocol/downstream", "internal/identity", "internal/status"},
-	"internal/login":     {"internal/identity", "internal/visible"},
-	"internal/client":    {"protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
+	"internal/login":     {"internal/decode", "internal/identity", "internal/visible"},
+	"internal/client":    {"internal/decode", "protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
-	"internal/desktop":   {"internal/config", "internal/secret", "internal/pattern"},
-	"internal/demo":      {"protocol", "protocol/seal", "protocol/downstream"},
+	"internal/desktop":   {"internal/config", "internal/decode", "internal/secret", "internal/pattern"},
+	"internal/demo":      {"internal/decode", "protocol", "protocol/seal", "protocol/downstream"},
 	"internal/actortest": {"*"},                                 // imported by tests only
 	"internal/gatetest":  {"internal/admin", "internal/status"}, // likewise
 
@@ -105,9 +106,9 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                                                // a foreign peer in tests
-	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/authtest", "internal/login"}, // demo: names of statuses
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                                   // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                                                                   // a foreign peer in tests
+	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/authtest", "internal/login", "internal/decode"}, // demo: names of statuses
 	"golang.org/x/perf":                       {"bench"},
 	"golang.org/x/time":                       {"internal/policy"},
 	"github.com/google/go-cmp":                {},

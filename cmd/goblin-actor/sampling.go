@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"goblin-actor/internal/decode"
 )
 
 // sampling is a question to the model, as far as it is shown. MCP 2025-11-25, client/sampling.
@@ -19,8 +21,8 @@ type sampling struct {
 
 func parseSampling(params []byte) (sampling, error) {
 	var s sampling
-	if err := json.Unmarshal(params, &s); err != nil {
-		return s, fmt.Errorf("sampling/createMessage: %w", err)
+	if err := decode.JSON(params, "the params of sampling/createMessage", &s); err != nil {
+		return s, err
 	}
 	if len(s.Tools) > 0 && string(s.Tools) != "null" {
 		return s, fmt.Errorf("sampling/createMessage: tools were not declared")

@@ -30,7 +30,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"goblin-actor": main})
+	testscript.Main(m, map[string]func(){"goblin-actor": main, "odd-server": oddServer})
 }
 
 // TestScripts runs testdata/*.txtar against the real program. Besides testscript's own commands there are

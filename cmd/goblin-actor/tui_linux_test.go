@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"goblin-actor/internal/gatetest"
 )
 
 // consoleConfig has a server that works, one that fails and says why in colours, and one with a hostile description.
@@ -92,6 +94,32 @@ func TestServeWithConsole(t *testing.T) {
 		t.Errorf("serve --tui ended with %v", err)
 	}
 	p.await("\x1b[?1049l") // the terminal has its screen back
+}
+
+// The console explains odd servers in plain words, and shows the definitions of odd items.
+func TestConsoleExplainsOddServers(t *testing.T) {
+	g := oddGateway(t, "items", "list-string", "init-number")
+	t.Setenv("XDG_RUNTIME_DIR", filepath.Dir(g.config))
+	t.Setenv("TERM", "xterm-256color")
+	p := newPTY(t)
+	p.size(200, 40)
+	cmd := p.start(p.term, "tui", "--connect", g.address)
+	p.screen(200, 40, "overview[", "the result is a string; an object was expected", "the result is a number; an object was expected")
+	p.enter(":tools\r")
+	p.screen(200, 40, "items_array")
+	p.enter("d")
+	p.screen(200, 40, "inputSchema")
+	p.enter(":logs\r")
+	p.screen(200, 40, "could not be fetched")
+	p.enter(":quit\r")
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("tui ended with %v", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if word := gatetest.Internals(p.shown.String()); word != "" {
+		t.Errorf("the console shows internals: %q", word)
+	}
 }
 
 // A console that is attached says that its gateway has died, and goes on when another one answers.

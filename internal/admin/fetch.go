@@ -2,11 +2,11 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/internal/status"
 )
 
@@ -32,8 +32,8 @@ func Fetch(ctx context.Context, path string) (*status.Snapshot, error) {
 		return nil, fmt.Errorf("admin socket %s: status %d: %q", path, resp.StatusCode, text)
 	}
 	s := new(status.Snapshot)
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxStatusBytes)).Decode(s); err != nil {
-		return nil, fmt.Errorf("admin socket %s: decode status: %w", path, err)
+	if err := decode.Reader(io.LimitReader(resp.Body, maxStatusBytes), "the status", s); err != nil {
+		return nil, fmt.Errorf("admin socket %s: %w", path, err)
 	}
 	return s, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/internal/status"
 )
 
@@ -154,16 +154,16 @@ func (f *Follower) event(name, data string) (e FollowEvent, ok bool, err error) 
 	switch name {
 	case eventHello:
 		var hello changesHello
-		err = json.Unmarshal([]byte(data), &hello)
+		err = decode.JSON([]byte(data), "an event", &hello)
 		e.Back, e.Anew = f.away, f.boot != hello.Boot
 		f.away, f.boot = false, hello.Boot
 		return e, e.Back, err
 	case eventChange:
 		e.Change = new(status.CatalogChange)
-		return e, true, json.Unmarshal([]byte(data), e.Change)
+		return e, true, decode.JSON([]byte(data), "an event", e.Change)
 	case eventLost:
 		var lost changesLost
-		err = json.Unmarshal([]byte(data), &lost)
+		err = decode.JSON([]byte(data), "an event", &lost)
 		e.Missed = lost.Lost
 		return e, true, err
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/internal/status"
 )
 
@@ -60,8 +61,8 @@ func (r *remote) Events(ctx context.Context, after uint64) ([]status.Event, erro
 			continue
 		}
 		var e status.Event
-		if err := json.Unmarshal([]byte(data), &e); err != nil {
-			return nil, r.fault("decode event", err)
+		if err := decode.JSON([]byte(data), "an event", &e); err != nil {
+			return nil, r.fault("read", err)
 		}
 		events = append(events, e)
 	}
@@ -102,8 +103,8 @@ func (r *remote) json(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(page, into); err != nil {
-		return r.fault("decode "+path, err)
+	if err := decode.JSON(page, "the answer to "+path, into); err != nil {
+		return r.fault("read", err)
 	}
 	return nil
 }

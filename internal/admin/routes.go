@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/internal/status"
 )
 
@@ -124,8 +125,8 @@ func act(src status.Source) http.HandlerFunc {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 		defer cancel()
 		var a status.Action
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxActionBytes)).Decode(&a); err != nil {
-			http.Error(w, fmt.Sprintf("the body: %v; want an object like {\"server\": \"files\"}", err), http.StatusBadRequest)
+		if err := decode.Reader(http.MaxBytesReader(w, r.Body, maxActionBytes), "the body", &a); err != nil {
+			http.Error(w, fmt.Sprintf("%v; want an object like {\"server\": \"files\"}", err), http.StatusBadRequest)
 			return
 		}
 		a.Verb = status.Verb(r.PathValue("verb"))

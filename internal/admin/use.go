@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"goblin-actor/internal/decode"
 )
 
 // maxUseBytes bounds the body of /actions/call and /actions/read.
@@ -33,16 +35,16 @@ func use(user User, verb string) http.HandlerFunc {
 	want := map[string]string{"call": `{"tool": "files_read", "arguments": {}}`, "read": `{"uri": "resource://files/…"}`}[verb]
 	return func(w http.ResponseWriter, r *http.Request) {
 		var u Use
-		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxUseBytes)).Decode(&u)
+		err := decode.Reader(http.MaxBytesReader(w, r.Body, maxUseBytes), "the body", &u)
 		switch {
 		case err != nil:
 		case (u.Tool != "") == (u.URI != "") || (u.Tool != "") != (verb == "call"):
-			err = fmt.Errorf("not what %s takes", verb)
+			err = fmt.Errorf("the body is not what %s takes", verb)
 		case len(u.Arguments) > 0 && !strings.HasPrefix(string(u.Arguments), "{"):
-			err = fmt.Errorf("arguments: not an object")
+			err = fmt.Errorf("arguments in the body is not an object")
 		}
 		if err != nil {
-			http.Error(w, fmt.Sprintf("the body: %v; want an object like %s", err, want), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("%v; want an object like %s", err, want), http.StatusBadRequest)
 			return
 		}
 		answer, err := user(r.Context(), u)

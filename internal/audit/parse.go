@@ -5,10 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"goblin-actor/internal/decode"
 )
 
 // Line is a line of the log as it was read.
@@ -52,7 +53,7 @@ func ParseLine(raw []byte) (Line, error) {
 	if len(raw) > maxLine {
 		return l, errTooLong
 	}
-	if err := json.Unmarshal(raw, &l); err != nil {
+	if err := decode.JSON(raw, "the text", &l); err != nil {
 		return Line{}, fmt.Errorf("%w: %w", errNoLine, err)
 	}
 	if l.N == 0 || l.Event == "" || l.Time.IsZero() {

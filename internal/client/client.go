@@ -156,7 +156,7 @@ func (c *Client) initialize(ctx context.Context) error {
 	var answer struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
-	if err := json.Unmarshal(result, &answer); err != nil || !protocol.IsLegacy(answer.ProtocolVersion) {
+	if json.Unmarshal(result, &answer) != nil || !protocol.IsLegacy(answer.ProtocolVersion) {
 		return fmt.Errorf("initialize: %s speaks protocol version %q, which is not known here", c.where, answer.ProtocolVersion)
 	}
 	c.linkMu.Lock()

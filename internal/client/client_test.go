@@ -198,7 +198,7 @@ func TestBadServers(t *testing.T) {
 		{"hangs up", nil, "not reachable"},
 		{"garbage first", []string{"hello\n" + `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1999-01-01"}}`}, `speaks protocol version "1999-01-01"`},
 		{"error", []string{`{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"go away"}}`}, "go away (-1)"},
-		{"unreadable error", []string{`{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"go away"}}`}, "unreadable error"},
+		{"unreadable error", []string{`{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"go away"}}`}, "an error that cannot be read: code in the error is a string"},
 		{"wrong id", []string{`{"jsonrpc":"2.0","id":7,"result":{}}`}, "connection closed"},
 		{"says nothing", []string{""}, "connection closed"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strconv"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
@@ -172,8 +173,8 @@ func (c *Client) answered(f *protocol.Frame) {
 		return
 	}
 	rpc := &RPCError{}
-	if err := json.Unmarshal(f.ErrorBytes(), rpc); err != nil {
-		c.settle(id, outcome{err: fmt.Errorf("%s answered with an unreadable error: %w", c.where, err)})
+	if err := decode.JSON(f.ErrorBytes(), "the error", rpc); err != nil {
+		c.settle(id, outcome{err: fmt.Errorf("%s answered with an error that cannot be read: %w", c.where, err)})
 		return
 	}
 	c.settle(id, outcome{err: rpc})

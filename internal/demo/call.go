@@ -1,13 +1,13 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"sync/atomic"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -34,15 +34,10 @@ type Call struct {
 // Bind decodes the arguments into v, a pointer to a struct. Unknown members are an error, like every other
 // mismatch; it names the argument.
 func (c *Call) Bind(v any) error {
-	if len(c.Arguments) == 0 {
+	if len(c.Arguments) == 0 || string(c.Arguments) == "null" {
 		return nil
 	}
-	d := json.NewDecoder(bytes.NewReader(c.Arguments))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("arguments: %w", err)
-	}
-	return nil
+	return decode.Strict(c.Arguments, "arguments", v)
 }
 
 // Progress tells the client how far the call is, if it asked to be told. done must grow from call to call;

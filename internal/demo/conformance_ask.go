@@ -2,10 +2,10 @@ package demo
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 )
 
@@ -29,8 +29,8 @@ type asker struct {
 func (a asker) handle(c *Call) (any, error) {
 	args := map[string]string{}
 	if len(c.Arguments) > 0 {
-		if err := json.Unmarshal(c.Arguments, &args); err != nil {
-			return nil, fmt.Errorf("arguments: %w", err)
+		if err := decode.JSON(c.Arguments, "arguments", &args); err != nil {
+			return nil, err
 		}
 	}
 	questions := a.questions(args)
@@ -65,7 +65,7 @@ func addConformanceQuestions(s *Server) {
 						Text string `json:"text"`
 					} `json:"content"`
 				}
-				if err := json.Unmarshal(answers["completion"], &answer); err != nil {
+				if err := decode.JSON(answers["completion"], "the answer", &answer); err != nil {
 					return Failed("sampling: %v", err)
 				}
 				return Text("LLM response: %s", answer.Content.Text)
@@ -125,7 +125,7 @@ func elicits(message, properties string, required ...string) Handler {
 				Action  string          `json:"action"`
 				Content json.RawMessage `json:"content"`
 			}
-			if err := json.Unmarshal(answers["form"], &answer); err != nil {
+			if err := decode.JSON(answers["form"], "the answer", &answer); err != nil {
 				return Failed("elicitation: %v", err)
 			}
 			return Text("Elicitation completed: action=%s, content=%s", answer.Action, answer.Content)

@@ -1,6 +1,6 @@
 package demo
 
-import "encoding/json"
+import "goblin-actor/internal/decode"
 
 // blocks is the content of an answer, of any type. MCP 2025-11-25, server/tools.
 type blocks []map[string]any
@@ -49,7 +49,7 @@ func addConformancePrompts(s *Server) {
 		},
 		Handle: func(c *Call) (any, error) {
 			var args map[string]string
-			err := json.Unmarshal(c.Arguments, &args)
+			err := decode.JSON(c.Arguments, "arguments", &args)
 			return said(textBlock("Prompt with arguments: arg1='" + args["arg1"] + "', arg2='" + args["arg2"] + "'")), err
 		},
 		Complete: suggest,
@@ -59,7 +59,7 @@ func addConformancePrompts(s *Server) {
 		Arguments: []PromptArgument{{Name: "resourceUri", Description: "URI of the resource to embed", Required: true}},
 		Handle: func(c *Call) (any, error) {
 			var args map[string]string
-			err := json.Unmarshal(c.Arguments, &args)
+			err := decode.JSON(c.Arguments, "arguments", &args)
 			return said(
 				embedded(args["resourceUri"], "text/plain", "Embedded resource content for testing."),
 				textBlock("Please process the embedded resource above."),

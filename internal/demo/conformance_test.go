@@ -29,7 +29,7 @@ func TestConformanceAnswers(t *testing.T) {
 		{"tools/call", `{"name":"test_reconnection"}`, `"text":"Reconnection`},
 		{"tools/call", `{"name":"json_schema_2020_12_tool","arguments":{"phone":"1"}}`, `{\"phone\":\"1\"}`},
 		{"tools/call", `{"name":"test_sampling","arguments":{"prompt":"hi"}}`, `the client has not declared the capability sampling"}],"isError":true`},
-		{"tools/call", `{"name":"test_sampling","arguments":{"prompt":7}}`, `arguments: json: cannot unmarshal number`},
+		{"tools/call", `{"name":"test_sampling","arguments":{"prompt":7}}`, `prompt in arguments is a number; a string was expected`},
 		{"resources/read", `{"uri":"test://static-binary"}`, `"blob":"iVBOR`},
 		{"resources/read", `{"uri":"test://template/a%20b/data"}`, `\"id\":\"a%20b\"`},
 		{"resources/read", `{"uri":"test://template//data"}`, `-32002`},

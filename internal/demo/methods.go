@@ -174,7 +174,7 @@ func (f *front) complete(c *Call) (any, error) {
 		Argument struct{ Name, Value string }
 	}
 	raw := c.x.Frame.Raw
-	if err := json.Unmarshal(c.x.Frame.Params.Of(raw), &params); err != nil {
+	if json.Unmarshal(c.x.Frame.Params.Of(raw), &params) != nil {
 		return nil, &Error{Code: codeInvalidParams, Message: "argument: want {name, value}"}
 	}
 	var completer Completer

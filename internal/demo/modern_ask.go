@@ -42,7 +42,7 @@ func (c *Call) resume() error {
 	}
 	if p.InputResponses.Present() {
 		var answers map[string]json.RawMessage
-		if err := json.Unmarshal(p.InputResponses.Of(raw), &answers); err != nil || answers == nil {
+		if json.Unmarshal(p.InputResponses.Of(raw), &answers) != nil || answers == nil {
 			return &Error{Code: codeInvalidParams, Message: "inputResponses: want an object"}
 		}
 		maps.Copy(c.answers, answers)

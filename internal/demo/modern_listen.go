@@ -33,8 +33,7 @@ func (f *front) openListener(c *Call) *listener {
 		ResourceSubscriptions []string `json:"resourceSubscriptions,omitempty"`
 		TaskIDs               []string `json:"taskIds,omitempty"`
 	}
-	err := json.Unmarshal(c.x.Params.Notifications.Of(c.x.Frame.Raw), &filter)
-	if err != nil || len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > maxSubscriptions {
+	if json.Unmarshal(c.x.Params.Notifications.Of(c.x.Frame.Raw), &filter) != nil || len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > maxSubscriptions {
 		f.answerModern(c, nil, &Error{Code: codeInvalidParams, Message: "notifications: want booleans and lists of URIs, not too many"})
 		return nil
 	}

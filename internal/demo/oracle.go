@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 )
 
@@ -88,14 +89,14 @@ func (r reply) filled(into any) (action string, ok bool, err error) {
 		Action  string          `json:"action"`
 		Content json.RawMessage `json:"content"`
 	}
-	if err := json.Unmarshal(r.Result, &answer); err != nil || answer.Action == "" {
+	if json.Unmarshal(r.Result, &answer) != nil || answer.Action == "" {
 		return "", false, fmt.Errorf("the answer to the form: %w", errSilent)
 	}
 	if answer.Action != "accept" || into == nil {
 		return answer.Action, answer.Action == "accept", nil
 	}
-	if err := json.Unmarshal(answer.Content, into); err != nil {
-		return "", false, fmt.Errorf("the form: %w", err)
+	if err := decode.JSON(answer.Content, "the form", into); err != nil {
+		return "", false, err
 	}
 	return answer.Action, true, nil
 }
@@ -123,8 +124,8 @@ func (r reply) roots() (string, error) {
 	var answer struct {
 		Roots []struct{ URI, Name string } `json:"roots"`
 	}
-	if err := json.Unmarshal(r.Result, &answer); err != nil {
-		return "", fmt.Errorf("the roots: %w", err)
+	if err := decode.JSON(r.Result, "the client's answer", &answer); err != nil {
+		return "", err
 	}
 	if len(answer.Roots) == 0 {
 		return "no roots", nil

@@ -140,7 +140,7 @@ func (c *session) answered(f *protocol.Frame) {
 		return
 	}
 	refusal := &Error{}
-	if err := json.Unmarshal(f.Error.Of(f.Raw), refusal); err != nil {
+	if json.Unmarshal(f.Error.Of(f.Raw), refusal) != nil {
 		refusal = &Error{Code: codeInternal, Message: "unreadable error"}
 	}
 	ch <- answer{err: refusal}

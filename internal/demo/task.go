@@ -119,7 +119,7 @@ func (f *front) taskRequest(c *Call) (any, error) {
 		return t.detail(), nil
 	case protocol.MethodTasksUpdate:
 		var answers map[string]json.RawMessage
-		if err := json.Unmarshal(c.x.Params.InputResponses.Of(c.x.Frame.Raw), &answers); err != nil {
+		if json.Unmarshal(c.x.Params.InputResponses.Of(c.x.Frame.Raw), &answers) != nil {
 			return nil, &Error{Code: codeInvalidParams, Message: "inputResponses: want an object"}
 		}
 		t.update(answers)

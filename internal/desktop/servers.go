@@ -95,7 +95,7 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	f := Found{Name: name}
 	var e entryFile
 	if err := decode(v, &e); err != nil {
-		f.Skipped = "it is not written as such entries are"
+		f.Skipped = err.Error()
 		return f
 	}
 	e.flatten()

@@ -51,7 +51,7 @@ func TestServers(t *testing.T) {
 				{Name: "old", Entry: config.Entry{Command: "y", Args: []string{"b"}, Env: vars("C", "d")}},
 				{Name: "ext", Skipped: "an extension of Zed runs it"},
 				{Name: "none", Skipped: "it has neither a command nor an address"},
-				{Name: "bad", Skipped: "it is not written as such entries are"},
+				{Name: "bad", Skipped: "the entry is a number; an object was expected"},
 				{Name: "both", Entry: config.Entry{Command: "x"}, Notes: []string{"its address is left out: it has a command too"}}}},
 		{"cursor", `{"mcpServers": {"k": {"command": "x", "timeout": 60, "autoApprove": ["a"], "gallery": true, "envFile": "${userHome}/.env", "includeTools": ["a"]}, "l": {"url": "http://l.example", "timeout": 600000}}}`,
 			[]Found{{Name: "k", Entry: config.Entry{Command: "x", Timeout: "60s", EnvFile: "${HOME}/.env", ToolsAllow: []string{"a"}}, Notes: []string{"its timeout 60 is taken for 60s"}, Ignored: []string{"autoApprove", "gallery"}},

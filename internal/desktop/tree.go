@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	wording "goblin-actor/internal/decode"
 )
 
 // Caps, all checked before the parser sees a byte; a value costs it about 120 bytes.
@@ -140,11 +142,14 @@ func member(v hujson.Value, key string) (*hujson.ObjectMember, error) {
 	return found, nil
 }
 
-// decode is the meaning of a value, numbers as they are written.
+// decode decodes a value into to. A number in an interface is a json.Number.
 func decode(v hujson.Value, to any) error {
 	v = v.Clone()
 	v.Standardize()
 	decoder := json.NewDecoder(bytes.NewReader(v.Pack()))
 	decoder.UseNumber()
-	return decoder.Decode(to)
+	if decoder.Decode(to) == nil {
+		return nil
+	}
+	return wording.JSON(v.Pack(), "the entry", to)
 }

@@ -2,7 +2,6 @@ package grant
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/internal/egress"
 )
 
@@ -42,8 +42,8 @@ func (a *Agent) document(ctx context.Context, what, url string, v any) error {
 	if err != nil {
 		return networkError("fetch "+what, err)
 	}
-	if err := json.Unmarshal(body, v); err != nil {
-		return refuse(ErrMalformed, "", "%s at %s: %v", what, answer.Request.URL.Redacted(), err)
+	if err := decode.JSON(body, what+" at "+answer.Request.URL.Redacted(), v); err != nil {
+		return refuse(ErrMalformed, "", "%v", err)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func parseToken(op string, body []byte, now time.Time) (Token, error) {
 		Scope   *string         `json:"scope"`
 		Error   string          `json:"error"` // some say so with status 200
 	}
-	if err := json.Unmarshal(body, &m); err != nil {
+	if json.Unmarshal(body, &m) != nil {
 		return Token{}, refuse(ErrMalformed, "", "%s: the answer is not the JSON of a token", op)
 	}
 	switch {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"goblin-actor/internal/decode"
 	"goblin-actor/internal/identity"
 )
 
@@ -66,7 +67,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 	switch verb {
 	case "begin":
 		var wish Wish
-		if err = json.NewDecoder(r.Body).Decode(&wish); err == nil {
+		if err = decode.Reader(r.Body, "the body", &wish); err == nil {
 			err = wish.check()
 		}
 		if err == nil {
@@ -75,7 +76,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 		}
 	case "finish":
 		var brought Answer
-		if err = json.NewDecoder(r.Body).Decode(&brought); err == nil {
+		if err = decode.Reader(r.Body, "the body", &brought); err == nil {
 			if brought.Who = who; brought.Login.May(who) {
 				v, err = struct{}{}, p.to().FinishLogin(ctx, brought)
 			} else {
@@ -84,7 +85,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 		}
 	case "logout":
 		var wish Wish
-		if err = json.NewDecoder(r.Body).Decode(&wish); err == nil {
+		if err = decode.Reader(r.Body, "the body", &wish); err == nil {
 			wish.Who = who
 			v, err = struct{}{}, p.to().Logout(ctx, wish)
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"goblin-actor/internal/decode"
 )
 
 // Client asks a running gateway for logins, over a connection that says who asks. It blocks until the gateway has answered.
@@ -80,10 +82,7 @@ func (c *Client) do(ctx context.Context, verb string, in, out any) error {
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(page, out); err != nil {
-		return fmt.Errorf("decode the answer to %s: %w", verb, err)
-	}
-	return nil
+	return decode.JSON(page, "the gateway's answer to "+verb, out)
 }
 
 // UnreachableError says that no gateway answers.
