@@ -192,7 +192,7 @@ func (s *state) answeredLegacy(now time.Time, id uint32, p *pending, f *protocol
 func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase == message.Handshaking && e.Frame.Kind == protocol.KindError {
 		var done bool
-		if out, done = s.turnedAway(now, e.Status, errorText(&e.Frame), out); done {
+		if out, done = s.turnedAway(now, &upstream.StatusError{Code: e.Status}, errorText(&e.Frame), out); done {
 			return out
 		}
 	}
@@ -254,6 +254,7 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 		return s.cancellationTaken(id, out) // a notification, or a call that was withdrawn
 	}
 	if refused, is := errors.AsType[*upstream.LoginError](e.Err); is {
+		s.life.noLogin = errors.Is(e.Err, upstream.ErrNoLogin)
 		return s.loginRefused(now, id, refused.Status == 403, loginReason(e.Err), out)
 	}
 	switch {
@@ -263,7 +264,7 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 		return s.fail(now, id, protocol.MessageTooLarge, s.noAnswer(e.Err), out)
 	}
 	if status, ok := errors.AsType[*upstream.StatusError](e.Err); ok {
-		return s.endedWith(now, id, status.Code, e.Err, out)
+		return s.endedWith(now, id, status, s.noAnswer(e.Err), out)
 	}
 	out, done := s.awaitTaskAgain(id, out)
 	if done {
@@ -275,19 +276,24 @@ func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []ke
 	return s.fail(now, id, protocol.BackendDisconnected, s.noAnswer(e.Err), out)
 }
 
-// endedWith: it was over with an HTTP status that says more than that.
-func (s *state) endedWith(now time.Time, id uint32, status int, err error, out []kernel.Effect) []kernel.Effect {
+// endedWith handles a response with an HTTP error status and without a JSON-RPC message; text describes it.
+func (s *state) endedWith(now time.Time, id uint32, status *upstream.StatusError, text string, out []kernel.Effect) []kernel.Effect {
+	p := s.conn.pending[id]
 	switch {
-	case status == 401:
-		return s.fail(now, id, protocol.NeedsLogin, "the server wants a login: "+err.Error(), out)
-	case s.unknownMethod(id, status):
-		return s.fail(now, id, protocol.MethodNotFound, "Method not found: "+s.conn.pending[id].request.Frame.MethodText(), out)
-	case s.mayHaveLeftEra(status) && id == s.conn.rechecking:
+	case s.unknownMethod(id, status.Code):
+		return s.fail(now, id, protocol.MethodNotFound, "Method not found: "+p.request.Frame.MethodText(), out)
+	case s.mayHaveLeftEra(status.Code) && id == s.conn.rechecking:
 		return s.eraChanged(now, out)
-	case s.mayHaveLeftEra(status):
+	case s.mayHaveLeftEra(status.Code):
 		out = s.recheck(out)
 	}
-	return s.fail(now, id, protocol.BackendDisconnected, s.noAnswer(err), out)
+	switch {
+	case status.Refused() && p.followed == nil && p.round == nil: // else the server has begun with the call
+		return s.refused(now, id, status, text, out)
+	case status.Code == 401:
+		return s.fail(now, id, protocol.NeedsLogin, text, out)
+	}
+	return s.fail(now, id, protocol.BackendDisconnected, text, out)
 }
 
 // unknownMethod reports whether a status means that the server does not know the pending call's method, which no version of the

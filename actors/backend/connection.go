@@ -90,6 +90,7 @@ func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []
 		return s.reopen(now, protocol.EraModern, out)
 	}
 	if _, is := errors.AsType[*upstream.LoginError](e.Err); is {
+		s.life.noLogin = errors.Is(e.Err, upstream.ErrNoLogin)
 		return s.retreat(now, message.NeedsLogin, loginReason(e.Err), s.returnUnsent(loginReason(e.Err), out))
 	}
 	s.life.silentInBothEras = s.life.silentInBothEras || s.life.phase == message.Handshaking && s.conn.probe.afterSpoilt && !s.conn.spoke

@@ -202,7 +202,7 @@ func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.E
 	}
 	if isStatus {
 		var done bool
-		if out, done = s.turnedAway(now, status.Code, text, out); done {
+		if out, done = s.turnedAway(now, status, text, out); done {
 			return out
 		}
 	}
@@ -219,11 +219,15 @@ func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.E
 }
 
 // turnedAway handles HTTP statuses that say nothing of the era: a login is missing, or the server is overloaded or ill.
-func (s *state) turnedAway(now time.Time, status int, text string, out []kernel.Effect) (_ []kernel.Effect, done bool) {
+func (s *state) turnedAway(now time.Time, status *upstream.StatusError, text string, out []kernel.Effect) (_ []kernel.Effect, done bool) {
+	s.life.retryAfter = min(status.RetryAfter, longestRetryAfter)
 	switch {
-	case status == 401 || status == 403:
+	case status.Scheme != "":
+		s.life.noLogin = true
+		return s.retreat(now, message.NeedsLogin, text+"; "+wantsScheme(status.Scheme), out), true
+	case status.Code == 401 || status.Code == 403:
 		return s.retreat(now, message.NeedsLogin, "the server wants a login: "+text, out), true
-	case saysNothing(status):
+	case saysNothing(status.Code):
 		return s.lose(now, text, out), true
 	}
 	return out, false

@@ -2,13 +2,24 @@ package backend
 
 import (
 	"errors"
+	"fmt"
+	"time"
 
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/upstream"
 )
 
-// noAnswer says that the HTTP response to a request ended without an answer, and why.
+// pauseAfter429 is how long a server that answered HTTP 429 without Retry-After is left alone.
+const pauseAfter429 = time.Second
+
+// noAnswer describes a call whose response ended with err, or with nil and without an answer. The text is err's own: an error inside it
+// may hold secrets that err hides.
 func (s *state) noAnswer(err error) string {
+	if _, is := errors.AsType[*upstream.StatusError](err); is {
+		return "server " + s.server.Name + " answered " + err.Error()
+	}
 	text := "no answer from server " + s.server.Name + ": "
 	if err == nil || errors.Is(err, upstream.ErrNoAnswer) {
 		return text + "its response ended without one"
@@ -16,17 +27,75 @@ func (s *state) noAnswer(err error) string {
 	return text + err.Error()
 }
 
-// fault is an error of ours about a call the server has got. One whose end nobody knows says what can be done about it: a
-// request that only asks may be sent again, a tool may have run.
+// fault returns a gateway error about a call that was written to the server. If nobody can know whether the server executed the call,
+// the message says whether it is safe to retry: a request that only reads is, a tool may have run.
 func (s *state) fault(p *pending, name protocol.FaultName, text string) *protocol.Fault {
 	f := &protocol.Fault{Name: name, Server: s.server.Name, Message: text}
 	if name != protocol.BackendDisconnected {
 		return f
 	}
 	if f.Retryable = p.request.Frame.M.Repeatable() || p.request.Repeatable(); f.Retryable {
-		f.Message += "; it may be sent again"
+		f.Message += "; it is safe to retry"
 	} else {
-		f.Message += "; whether it was carried out is not known, so it is not sent again: look at the server's log before you do"
+		f.Message += "; it is unknown whether the call was executed, so it was not sent again: check the server's log before you retry"
 	}
 	return f
+}
+
+// refusedFault returns the error for a call that the server refused with an HTTP status, without executing it. text describes the response.
+func (s *state) refusedFault(p *pending, status *upstream.StatusError, text string) *protocol.Fault {
+	what := "request"
+	if p.request.Frame.M == protocol.MethodToolsCall {
+		what = "call"
+	}
+	f := &protocol.Fault{Name: protocol.InternalFault, Server: s.server.Name, Retryable: status.Temporary(), RetryAfter: status.RetryAfter,
+		Message: fmt.Sprintf("%s; the %s was not executed", text, what)}
+	switch {
+	case status.Code == 401:
+		f.Name = protocol.NeedsLogin
+	case status.Code == 413:
+		f.Name = protocol.MessageTooLarge
+	case status.Code == 429:
+		f.Name = protocol.RateLimited
+		f.RetryAfter = pauseOf(status)
+	case f.Retryable:
+		f.Name = protocol.ServerUnavailable
+	}
+	if status.Scheme != "" {
+		f.Message += "; " + wantsScheme(status.Scheme)
+	}
+	if f.RetryAfter > 0 {
+		f.Message += "; retry after " + message.Seconds(max(f.RetryAfter, time.Second))
+	}
+	return f
+}
+
+// wantsScheme says how to authenticate by a scheme that the gateway has no login for.
+func wantsScheme(scheme string) string {
+	return fmt.Sprintf("the server asks for %s authentication: set headers: {Authorization: \"%s ${CREDENTIALS}\"}", scheme, scheme)
+}
+
+// pauseOf returns how long a server that answered HTTP 429 wants no further requests.
+func pauseOf(status *upstream.StatusError) time.Duration {
+	if status.RetryAfter > 0 {
+		return status.RetryAfter
+	}
+	return pauseAfter429
+}
+
+// refused answers a call that the server refused with an HTTP status, without executing it. The pool learns how long to pause.
+func (s *state) refused(now time.Time, id uint32, status *upstream.StatusError, text string, out []kernel.Effect) []kernel.Effect {
+	p := s.conn.pending[id]
+	if p.own != nil {
+		return s.fail(now, id, protocol.InternalFault, text, out)
+	}
+	fault := s.refusedFault(p, status, text)
+	out = s.declineQuestions(id, out)
+	s.remove(id, p)
+	ended := message.Ended{Backend: s.self, Call: p.call}
+	if status.Code == 429 {
+		ended.Pause = fault.RetryAfter
+	}
+	out = append(out, kernel.Tell(s.pool, ended), kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}))
+	return s.stopWhenDrained(now, out)
 }

@@ -27,7 +27,7 @@ func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string
 		out = s.declineQuestions(id, out)
 		s.remove(id, p)
 		out = append(out, kernel.Tell(s.pool, message.Returned{
-			Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Login: &message.LoginRefused{Reason: reason, Scope: scope},
+			Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Login: &message.LoginRefused{Reason: reason, Scope: scope, None: s.life.noLogin},
 		}))
 	}
 	if !scope && len(s.conn.byCall) == 0 && s.life.phase == message.Ready {

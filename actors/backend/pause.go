@@ -12,6 +12,9 @@ const (
 	soonFirst = 20 * time.Millisecond  // the first of the pauses between them
 )
 
+// longestRetryAfter bounds how long a server's Retry-After delays the next attempt to connect.
+const longestRetryAfter = 5 * time.Minute
+
 // pause returns how long to wait before the next attempt to connect, now that one has failed or the connection was lost, and
 // counts the failure. A server that had been ready for long is tried at once. One at a URL is being started again by somebody
 // else then, and refuses for as long as that takes: it is tried a few times more, each pause as long as it has been away, before

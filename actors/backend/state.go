@@ -44,11 +44,13 @@ type life struct {
 	connections *uint64 // that there have been; counted on when the actor restarts
 	phase       message.Phase
 	since       time.Time
-	reason      string    // clients may see it
-	fault       string    // why the newest attempt has failed, or the connection was lost, until it is ready; not for clients
-	wants       bool      // it waits for its turn to connect
-	failures    int       // in a row
-	lostAt      time.Time // when a connection was lost that had been ready for long
+	reason      string        // clients may see it
+	fault       string        // why the newest attempt has failed, or the connection was lost, until it is ready; not for clients
+	wants       bool          // it waits for its turn to connect
+	failures    int           // in a row
+	lostAt      time.Time     // when a connection was lost that had been ready for long
+	noLogin     bool          // the newest refusal said that no login helps
+	retryAfter  time.Duration // the server asked for that long before the next attempt (Retry-After); reset with each
 	nextAttempt time.Time
 	garbage     int // lines that were no message, ever
 	stderr      []string

@@ -143,6 +143,7 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []kerne
 	}
 	changed := message.BackendChanged{
 		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: uint64(s.conn.incarnation), Reason: reason, LastLine: s.conn.lastLine, NextAttempt: s.life.nextAttempt, Refused: s.conn.refused,
+		NoLogin: p == message.NeedsLogin && s.life.noLogin,
 	}
 	switch p {
 	case message.Ready:
@@ -195,7 +196,8 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 		out = s.failRounds(protocol.BackendDisconnected, reason, out)
 		return append(s.enter(now, message.Stopped, reason, out), kernel.Leave())
 	}
-	pause := s.pause(now, phase)
+	pause := max(s.pause(now, phase), s.life.retryAfter)
+	s.life.retryAfter = 0
 	s.life.nextAttempt = now.Add(pause)
 	out = append(s.enter(now, phase, reason, out), lost...)
 	return append(out, kernel.WakeAfter(pause, reconnectDue{s.conn.incarnation}))

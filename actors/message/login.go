@@ -22,6 +22,7 @@ func (LoggedOut) Class() kernel.Class { return kernel.Outcome }
 type LoginRefused struct {
 	Reason string
 	Scope  bool // there is a login, which does not reach as far
+	None   bool // no login helps: credentials have to be configured
 }
 
 // LoginKey names a login: one of an entry of mcpServers, by name, for a lane ("" = everybody's, else a principal's holder).

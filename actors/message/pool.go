@@ -78,6 +78,7 @@ type BackendChanged struct {
 	NextAttempt time.Time
 	Info        *ServerInfo // set while syncing and when ready
 	Known       KnownEra    // when ready: the era that was found; unknown = it was configured
+	NoLogin     bool        // with phase NeedsLogin: no login helps, credentials have to be configured
 	Refused     bool        // the server does not speak the only era that it was to be spoken to in
 	Anew        bool        // the actor itself has just (re)started: calls it had are lost
 }
@@ -164,6 +165,7 @@ func (s Stale) Key() any { return s }
 type Ended struct {
 	Backend kernel.Reference
 	Call    CallRef
+	Pause   time.Duration // how long the server wants no further requests (HTTP 429); 0 = it did not say so
 }
 
 func (Ended) Class() kernel.Class { return kernel.Outcome }

@@ -33,6 +33,9 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 	if !s.mayServe(now, w) {
 		return s.turnAway(now, &q, w, out)
 	}
+	if until := s.heldBack(now, w); until.After(s.deadlineOf(now, &q)) {
+		return append(out, s.refuse(&q, s.rateLimited(now, until)))
+	}
 	return s.enqueue(now, q, out)
 }
 
@@ -46,7 +49,7 @@ func (s *state) hasRoomForMore() bool {
 
 // takes reports whether the slot could take such a call now.
 func (s *state) takes(sl *slot, w wanted, r *message.Request) bool {
-	return sl.phase == message.Ready && !sl.leaving && !sl.lost && s.serves(w, sl) && w.replicaIs(sl) && !s.differs(w, sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
+	return sl.phase == message.Ready && !sl.leaving && !sl.lost && s.pauses.end(s.now, sl).IsZero() && s.serves(w, sl) && w.replicaIs(sl) && !s.differs(w, sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
 }
 
 // pick chooses among the backends that take such a call: the one that made the task it is about, or that asked, else in turn or
@@ -152,6 +155,9 @@ func (s *state) ended(now time.Time, m message.Ended, out []kernel.Effect) []ker
 		return out
 	}
 	s.free(m.Call, r)
+	if m.Pause > 0 {
+		out = s.pause(now, r.at, m.Pause, out)
+	}
 	return s.pump(now, out)
 }
 

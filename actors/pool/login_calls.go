@@ -51,7 +51,7 @@ type (
 // turnAway answers a call that gets no connection, or has its user led to the login that it needs.
 func (s *state) turnAway(now time.Time, q *queued, w wanted, out []kernel.Effect) []kernel.Effect {
 	if sl := s.lacksLogin(w); sl != nil && s.fault == "" {
-		if key, uses := s.loginOf(sl); uses {
+		if key, uses := s.loginOf(sl); uses && !sl.noLogin {
 			return s.leadToLogin(q, key, sl.failure, out)
 		}
 	}
@@ -82,6 +82,11 @@ func (s *state) loginRefused(now time.Time, at *slot, q *queued, w wanted, m mes
 	key, uses := s.loginOf(at)
 	if !uses {
 		return s.turnAway(now, q, w, out)
+	}
+	if m.Login.None {
+		fault := s.loginFault(m.Reason)
+		fault.Retryable = false
+		return append(out, s.refuse(q, fault))
 	}
 	return s.leadToLogin(q, key, m.Reason, out)
 }

@@ -174,6 +174,9 @@ func (s *state) idleAfter(of *message.Tenant) time.Duration {
 func (s *state) loginHint() string {
 	for _, sl := range s.slots {
 		if key, uses := s.loginOf(sl); uses && sl.main && sl.phase == message.NeedsLogin {
+			if sl.noLogin {
+				break
+			}
 			if s.robot(key) {
 				return "the gateway logs in by itself: mend clientId and clientSecret in the configuration, under auth"
 			}

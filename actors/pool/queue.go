@@ -21,14 +21,20 @@ func (s *state) enqueue(now time.Time, q queued, out []kernel.Effect) []kernel.E
 		s.queue.remove(loses)
 		out = append(out, s.queueFull(loses))
 	}
-	if q.deadline.IsZero() {
-		q.deadline = now.Add(s.server.Queue.Timeout)
-	}
+	q.deadline = s.deadlineOf(now, &q)
 	s.queue.add(&q)
 	if q.deadline.Before(s.rings) { // it has waited before
 		s.armed = false
 	}
 	return s.arm(now, s.hurry(out))
+}
+
+// deadlineOf returns until when a call may wait in the queue.
+func (s *state) deadlineOf(now time.Time, q *queued) time.Time {
+	if q.deadline.IsZero() {
+		return now.Add(s.server.Queue.Timeout)
+	}
+	return q.deadline
 }
 
 // queueFull refuses a call that nobody has seen.
@@ -65,7 +71,7 @@ func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
 // out, has no other line looked at. Calls about tasks may where others may not.
 func (s *state) canGiveMore() bool {
 	return s.queue.aboutTask > 0 || s.hasRoomForMore() && slices.ContainsFunc(s.slots, func(sl *slot) bool {
-		return sl.phase == message.Ready && !sl.leaving && !sl.lost && (!s.leased || sl.inFlight == 0)
+		return sl.phase == message.Ready && !sl.leaving && !sl.lost && s.pauses.end(s.now, sl).IsZero() && (!s.leased || sl.inFlight == 0)
 	})
 }
 
@@ -123,7 +129,11 @@ func (s *state) expire(now time.Time, m queueExpired, out []kernel.Effect) []ker
 	s.armed = false
 	for q := s.queue.oldest(); q != nil && !now.Before(q.deadline); q = s.queue.oldest() {
 		s.queue.remove(q)
-		out = append(out, s.refuse(q, s.waitedTooLong(now)))
+		fault := s.waitedTooLong(now)
+		if until := s.heldBack(now, s.wants(q.Request)); !until.IsZero() {
+			fault = s.rateLimited(now, until)
+		}
+		out = append(out, s.refuse(q, fault))
 	}
 	return s.arm(now, out)
 }

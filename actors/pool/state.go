@@ -69,6 +69,7 @@ type state struct {
 	loginURL     func(message.LoginKey) string // where one logs in, now; "" = nowhere
 	level        protocol.Level                // log level wanted by clients; LevelNone = nobody has said
 
+	pauses  pauses
 	rest    rest
 	settled bool // every replica has been ready or has failed once
 	failed  bool // the first attempt failed
@@ -99,6 +100,7 @@ type slot struct {
 	ref         kernel.Reference
 	phase       message.Phase
 	reason      string // clients may see it
+	noLogin     bool   // with phase NeedsLogin: no login helps
 	lastLine    string // on stderr: not for clients
 	since       time.Time
 	nextAttempt time.Time

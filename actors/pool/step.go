@@ -39,6 +39,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.park(now, m, out)
 	case queueExpired:
 		return s.expire(now, m, out)
+	case pauseDue:
+		return s.pauseDue(now, m, out)
 	}
 	return s.ofBackends(now, msg, out)
 }
@@ -244,6 +246,7 @@ func (s *state) enter(now time.Time, sl *slot, m message.BackendChanged) {
 		s.updatesLost(sl)
 	}
 	sl.attempted(now, sl.phase, m)
+	sl.noLogin = m.NoLogin
 	sl.phase, sl.reason, sl.lastLine, sl.nextAttempt, sl.incarnation, sl.since = m.Phase, m.Reason, m.LastLine, m.NextAttempt, m.Incarnation, now
 	sl.confirm, sl.offered = 0, false
 	if sl.main {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"goblin-actor/internal/grant"
+	"goblin-actor/protocol/upstream"
 )
 
 var (
@@ -41,6 +42,22 @@ type Error struct {
 func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// noLoginError says that no login helps, and what does. It matches upstream.ErrNoLogin.
+type noLoginError struct{ err error }
+
+func (e *noLoginError) Error() string {
+	text := "the server does not say where to log in"
+	if refused, is := errors.AsType[*grant.RefusedError](e.err); is && refused.Detail != "" {
+		text = refused.Detail
+	}
+	if hint := grant.Hint(e.err); hint != "" {
+		text += "; " + hint
+	}
+	return text
+}
+
+func (e *noLoginError) Unwrap() []error { return []error{e.err, upstream.ErrNoLogin} }
 
 // Hint says what a person can do; "" = nothing is known.
 func (e *Error) Hint() string {

@@ -22,7 +22,7 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 	if m.status == forbidden {
 		return s.insufficient(m, challenge, out)
 	}
-	challenge.Bearer = true // 401 says so, also where it says nothing else
+	challenge.Bearer = challenge.Scheme == "" // a 401 without a challenge asks for a bearer token, too
 	s.challenge, s.heard = challenge, true
 	switch {
 	case s.busy():

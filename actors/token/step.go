@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/grant"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -116,6 +117,9 @@ func (s *state) tell(p message.LoginPhase, reason string, out []kernel.Effect) [
 // deny answers a refused request that it is not worth sending again.
 func (s *state) deny(to chan<- upstream.Verdict, why error, out []kernel.Effect) []kernel.Effect {
 	s.denied = true
+	if errors.Is(why, grant.ErrNoLogin) {
+		why = &noLoginError{why}
+	}
 	return append(out, kernel.Act(verdict{to, upstream.Verdict{Err: why}}))
 }
 

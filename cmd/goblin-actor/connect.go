@@ -156,14 +156,14 @@ func pagesOf(rpc *client.RPCError) string {
 
 // rpcHints are what one can do about an error of the gateway, by its name.
 var rpcHints = map[string]string{
-	"NEEDS_LOGIN":           `"goblin-actor login SERVER" logs in from the shell`,
+	"NEEDS_LOGIN":           `"goblin-actor login SERVER" logs in from the shell, where the server has a login`,
 	"TOOL_NOT_FOUND":        `"goblin-actor list tools" shows what there is`,
 	"PROMPT_NOT_FOUND":      `"goblin-actor list prompts" shows what there is`,
 	"RESOURCE_NOT_FOUND":    `"goblin-actor list resources" and "goblin-actor list templates" show what there is`,
 	"AMBIGUOUS_URI":         `"goblin-actor list resources" shows the full URIs`,
 	"SERVER_UNAVAILABLE":    `"goblin-actor status" shows why, and when it is tried again`,
 	"NO_BACKENDS_AVAILABLE": `"goblin-actor status" shows why`,
-	"BACKEND_DISCONNECTED":  `the call may have been carried out; "goblin-actor status" shows the server`,
+	"BACKEND_DISCONNECTED":  `the call may have been executed; "goblin-actor status" shows the server`,
 	"QUEUE_FULL":            "too many calls wait for this server; try again",
 	"QUEUE_TIMEOUT":         `"goblin-actor status" shows whether the server still starts or has too many calls; try again`,
 	"OVERLOADED":            "too many calls of this client run; try again",
@@ -171,8 +171,8 @@ var rpcHints = map[string]string{
 	"SHUTTING_DOWN":         "the gateway is going down; try again when it is back",
 	"UNKNOWN_PROJECT":       "projects are written under projects: in the gateway's configuration",
 	"UNAUTHENTICATED":       "give an API key with --key-file FILE or $GOBLIN_KEY; on the gateway's machine, goblin-actor key new NAME makes one",
-	"RATE_LIMITED":          "this key has asked too often; try again in a moment",
-	"MESSAGE_TOO_LARGE":     "the gateway takes messages up to limits.maxMessageBytes of its configuration",
+	"RATE_LIMITED":          "too many requests in a short time; try again when the message says",
+	"MESSAGE_TOO_LARGE":     "the gateway takes messages up to limits.maxMessageBytes of its configuration; a server may take less",
 }
 
 // codeHints are what one can do about an error of a server, which has a number only.

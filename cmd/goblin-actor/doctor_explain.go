@@ -93,13 +93,16 @@ var programs = []rule{
 
 // addresses are the symptoms of URLs.
 var addresses = []rule{
-	on(`html page|http status (?:404|405)|is no event stream|offers no http`, "there is no MCP endpoint at that URL", "{endpoint}"),
-	on(`http status 403`, "the server knows who is calling and refuses, or does not like the Host or Origin", "look at the token in headers, and at the server's list of allowed hosts"),
+	on(`moved to (\S+); set url`, "the server has moved to %1", "set url to %1 if you trust it; if it is a login page, put a token into headers instead"),
+	on(`asks for (\S+) authentication`, "the server asks for %1 authentication, which the gateway has no login for", `set headers: {Authorization: "%1 ${CREDENTIALS}"} at the server`),
+	on(`html page|http (?:404|405) |is no event stream|offers no http`, "there is no MCP endpoint at that URL", "{endpoint}"),
+	on(`http 403 `, "the server knows who is calling and refuses, or does not like the Host or Origin", "look at the token in headers, and at the server's list of allowed hosts"),
 	on(`nobody is logged in`, "the server wants a login, and doctor uses none of the gateway's", `goblin-actor login {name}; when that is done, "goblin-actor status" says whether it serves`),
 	on(`by client credentials: .*invalid_client`, "the authorization server does not know the gateway by clientId and clientSecret", "mend them in the configuration, under auth"),
-	on(`http status 401|wants a login`, "the server wants to know who is calling", `goblin-actor login {name}, or a token in headers: {Authorization: "Bearer ${TOKEN}"}`),
-	on(`http status 3\d\d|redirect to another origin`, "it sends us to another address, often that of a login", "write the address it leads to (curl -I tells it), or put a token into headers"),
-	on(`http status 5`, "the server, or a proxy before it, is in trouble", "look at its own log; the gateway goes on trying"),
+	on(`http 401 |wants a login`, "the server wants to know who is calling", `goblin-actor login {name}, or a token in headers: {Authorization: "Bearer ${TOKEN}"}`),
+	on(`http 3\d\d `, "the server redirects in a way that is not followed", "run curl -I on the url to see where it leads, and set url to that if you trust it"),
+	on(`http 429 `, "the server limits requests, and the limit is reached", "wait as long as it says; lower maxConcurrent, or ask for a higher limit"),
+	on(`http 5\d\d `, "the server, or a proxy before it, is in trouble", "look at its own log; the gateway goes on trying"),
 	on(`first record does not look like a tls|server gave http response`, "it speaks http there, not https", "write http:// in url, or the port of https"),
 	on(`certificate|x509`, "its certificate is not trusted, or is for another name", "write the name it is for in url, mend the certificate, or add its authority to the system's"),
 	on(`malformed http answer|tls: |unexpected eof|connection was reset`, "what listens there does not speak http, or wants https", "try https:// in url, and look at the port"),

@@ -38,6 +38,7 @@ type Site struct {
 	Iss       bool     `json:"iss,omitempty"`       // its answers name it
 	Documents bool     `json:"documents,omitempty"` // it reads client id metadata documents
 	Offline   bool     `json:"offline,omitempty"`   // it knows the scope offline_access
+	Guessed   bool     `json:"guessed,omitempty"`   // it has no metadata: these are the default endpoints of MCP 2025-03-26
 }
 
 // Client is who we are at an authorization server. It is remembered with a login.

@@ -17,14 +17,17 @@ const (
 
 // Challenge is what a server says of the credentials it wants (RFC 6750, section 3; RFC 9728, section 5.1).
 type Challenge struct {
-	Bearer   bool   // it wants a bearer token, in so many words
+	Bearer   bool   // it asks for a bearer token
+	Scheme   string // the first scheme that it asks for instead, such as "basic"; "" = none
 	Metadata string // resource_metadata, a URL; "" = not said
 	Scopes   []string
 	Error    string // such as insufficient_scope; "" = not said
 }
 
-// ParseChallenge reads WWW-Authenticate headers. The first challenge for bearer tokens counts; what cannot be read is as if it were not there.
+// ParseChallenge reads WWW-Authenticate headers. The first challenge for bearer tokens counts; a header that is invalid or too long is
+// ignored.
 func ParseChallenge(headers []string) Challenge {
+	var other Challenge
 	for _, header := range headers[:min(len(headers), maxChallenges)] {
 		if len(header) > maxChallenge {
 			continue
@@ -37,9 +40,12 @@ func ParseChallenge(headers []string) Challenge {
 			if c.Scheme == "bearer" {
 				return challengeOf(c.Params)
 			}
+			if other.Scheme == "" {
+				other.Scheme = word(c.Scheme)
+			}
 		}
 	}
-	return Challenge{}
+	return other
 }
 
 func challengeOf(params map[string]string) Challenge {

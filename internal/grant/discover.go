@@ -3,6 +3,7 @@ package grant
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,6 +26,9 @@ func (a *Agent) Discover(ctx context.Context, c Challenge) (*Site, error) {
 	own, err := url.Parse(a.Server)
 	if err != nil || own.Host == "" {
 		return nil, refuse(ErrMalformed, "", "%q is no URL of a server", shorten(a.Server))
+	}
+	if c.Scheme != "" {
+		return nil, refuse(ErrNoLogin, headerHint(c.Scheme), "it asks for %s authentication, which the gateway has no login for", titled(c.Scheme))
 	}
 	meta, err := a.resource(ctx, own, c.Metadata)
 	if errors.Is(err, errAbsent) {
@@ -136,7 +140,24 @@ func (a *Agent) withoutResource(ctx context.Context, own *url.URL, c Challenge) 
 
 // defaults are the endpoints of a server without metadata: MCP 2025-03-26, basic/authorization, 2.3.3. That version demands PKCE of all.
 func defaults(base string) *Site {
-	return &Site{Issuer: base, Authorize: base + "/authorize", Token: base + "/token", Register: base + "/register", S256: true}
+	return &Site{Issuer: base, Authorize: base + "/authorize", Token: base + "/token", Register: base + "/register", S256: true, Guessed: true}
+}
+
+// headerHint says which header to configure for a server that takes credentials of the scheme, but has no login.
+func headerHint(scheme string) string {
+	what := "CREDENTIALS"
+	if scheme == "bearer" {
+		what = "TOKEN"
+	}
+	return fmt.Sprintf("set headers: {Authorization: \"%s ${%s}\"} at the server", titled(scheme), what)
+}
+
+// titled spells a scheme as it is usually written: "Basic".
+func titled(scheme string) string {
+	if scheme == "" {
+		return ""
+	}
+	return strings.ToUpper(scheme[:1]) + scheme[1:]
 }
 
 // origin is scheme and host of a URL, in lower case and without a default port.

@@ -89,7 +89,7 @@ func (a *Agent) registerNow(ctx context.Context, site *Site, redirectURI string)
 	}
 	answer, err := oauthex.RegisterClient(ctx, site.Register, meta, a.Door.HTTP)
 	if err != nil {
-		return Client{}, registerError(err)
+		return Client{}, registerError(site, err)
 	}
 	c := Client{Issuer: site.Issuer, ID: answer.ClientID, Secret: answer.ClientSecret, Method: answer.TokenEndpointAuthMethod, Redirect: redirectURI, Expires: answer.ClientSecretExpiresAt}
 	switch c.Method {
@@ -115,7 +115,7 @@ func applicationType(redirectURI string) string {
 }
 
 // registerError is what we tell of a registration that failed. The library's texts may hold the whole answer, with its secret.
-func registerError(err error) error {
+func registerError(site *Site, err error) error {
 	const op = "register as a client"
 	var refused *oauthex.ClientRegistrationError
 	if errors.As(err, &refused) {
@@ -128,9 +128,20 @@ func registerError(err error) error {
 	if _, status, ok := strings.Cut(err.Error(), "failed with status "); ok {
 		code := status[:min(3, len(status))]
 		if code >= "500" || code == "429" {
-			return &NetworkError{op, errors.New("http status " + code)}
+			return &NetworkError{op, errors.New("HTTP " + code)}
 		}
-		return refuse(ErrNoClient, noClientHint, "it answers with http status %s", shorten(code))
+		if site.Guessed {
+			return errNoMetadata(site)
+		}
+		return refuse(ErrNoClient, noClientHint, "it answers with HTTP %s", shorten(code))
+	}
+	if site.Guessed {
+		return errNoMetadata(site)
 	}
 	return refuse(ErrMalformed, noClientHint, "what the registration answers")
+}
+
+// errNoMetadata says that a server asks for a bearer token without saying where to get one: the default endpoints do not exist either.
+func errNoMetadata(site *Site) error {
+	return refuse(ErrNoLogin, headerHint("bearer"), "it asks for a bearer token, but %s publishes no OAuth metadata", shorten(site.Issuer))
 }

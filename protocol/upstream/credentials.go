@@ -24,6 +24,9 @@ type LoginError struct {
 	Err    error // why the login could not be had or renewed; nil = nothing more is known
 }
 
+// ErrNoLogin is in the chain of a LoginError when no login can help: the server takes credentials of another kind, which have to be configured.
+var ErrNoLogin = errors.New("the server has no login")
+
 var errLogin = errors.New("the server wants a login")
 
 func (e *LoginError) Error() string { return e.Unwrap().Error() }

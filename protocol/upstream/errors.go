@@ -3,8 +3,6 @@ package upstream
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 )
 
 var (
@@ -21,34 +19,6 @@ var (
 	// ErrSessionLost is told in Ended right after SessionLost for the same ticket.
 	ErrSessionLost = errors.New("session lost")
 )
-
-const bodyShown = 200 // bytes of a StatusError's body
-
-// StatusError is an HTTP answer that says no and holds no JSON-RPC message.
-type StatusError struct {
-	Code       int
-	RetryAfter time.Duration // from Retry-After, seconds or date; 0 = none
-	Body       []byte        // the first 1 KiB of it
-}
-
-func (e *StatusError) Error() string {
-	if len(e.Body) == 0 {
-		return fmt.Sprintf("http status %d", e.Code)
-	}
-	if len(e.Body) > bodyShown {
-		return fmt.Sprintf("http status %d: %q", e.Code, strings.ToValidUTF8(string(e.Body[:bodyShown]), "")+"…")
-	}
-	return fmt.Sprintf("http status %d: %q", e.Code, e.Body)
-}
-
-// Temporary reports whether the same request may succeed later: the server says it is overloaded, or asks to wait.
-func (e *StatusError) Temporary() bool {
-	switch e.Code {
-	case 408, 425, 429, 500, 502, 503, 504:
-		return true
-	}
-	return e.RetryAfter > 0
-}
 
 // ExitError says how a process ended that nobody had asked to end.
 type ExitError struct {

@@ -9,11 +9,11 @@ import (
 func TestStatusErrorShowsTheBeginningOfItsBody(t *testing.T) {
 	long := strings.Repeat("x", bodyShown-1)
 	for _, c := range []struct{ body, want string }{
-		{"", `http status 418`},
-		{"no \"tea\"", `http status 418: "no \"tea\""`},
-		{long + "y", `http status 418: "` + long + `y"`},
-		{long + "yz", `http status 418: "` + long + `y…"`},
-		{long + "é", `http status 418: "` + long + `…"`},
+		{"", `HTTP 418 (I'm a teapot)`},
+		{"no \"tea\"", `HTTP 418 (I'm a teapot): "no \"tea\""`},
+		{long + "y", `HTTP 418 (I'm a teapot): "` + long + `y"`},
+		{long + "yz", `HTTP 418 (I'm a teapot): "` + long + `y…"`},
+		{long + "é", `HTTP 418 (I'm a teapot): "` + long + `…"`},
 	} {
 		if got := (&StatusError{Code: 418, Body: []byte(c.body)}).Error(); got != c.want {
 			t.Errorf("body %q: got %s, want %s", c.body, got, c.want)

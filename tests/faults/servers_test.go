@@ -38,13 +38,13 @@ func TestServersThatCannotStart(t *testing.T) {
 		"wrong-id":       {soon(bad("wrong-id")), []string{"startTimeout", "not answered"}},
 		"broken-answer":  {bad("broken-answer"), []string{"initialize", "malformed JSON"}},
 		"nobody":         {map[string]any{"url": "http://127.0.0.1:1/mcp"}, []string{"127.0.0.1:1", "connection refused"}},
-		"oops":           {map[string]any{"url": web + "/500"}, []string{"http status 500", "oops"}},
-		"busy":           {map[string]any{"url": web + "/503"}, []string{"http status 503", "busy"}},
+		"oops":           {map[string]any{"url": web + "/500"}, []string{"HTTP 500 (Internal Server Error)", "oops"}},
+		"busy":           {map[string]any{"url": web + "/503"}, []string{"HTTP 503 (Service Unavailable)", "busy"}},
 		"login":          {map[string]any{"url": web + "/401"}, []string{"nobody is logged in"}},
 		"page":           {map[string]any{"url": web + "/html"}, []string{"not a json-rpc message"}},
 		"silent":         {soon(map[string]any{"url": web + "/hang"}), []string{"startTimeout"}},
 		"nothing":        {map[string]any{"url": web + "/empty"}, []string{"without an answer"}},
-		"elsewhere":      {map[string]any{"url": web + "/redirect"}, []string{"http status 302"}},
+		"elsewhere":      {map[string]any{"url": web + "/redirect"}, []string{"HTTP 302 (Found)", "moved to "}},
 	}
 	all := map[string]any{"good": bad("none")}
 	for name, c := range cases {

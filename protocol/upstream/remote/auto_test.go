@@ -176,7 +176,7 @@ func TestAutoNeither(t *testing.T) {
 	l.Send(autoTestInitialize(1))
 	end, _ := testEnd(r, 1).(upstream.Ended)
 	status, is := errors.AsType[*upstream.StatusError](end.Err)
-	if !is || status.Code != 404 || !strings.Contains(end.Err.Error(), "http status 405") {
+	if !is || status.Code != 404 || !strings.Contains(end.Err.Error(), "HTTP 405 (Method Not Allowed)") {
 		t.Errorf("%#v", end)
 	}
 	s.mu.Lock()

@@ -158,7 +158,7 @@ func (g *listener) refused(head *head) (final bool, err error) {
 	if g.open == head.session && isLost(&exchange{session: head.session}, a.status, body) {
 		return true, upstream.ErrSessionLost
 	}
-	refusal := &upstream.StatusError{Code: a.status, RetryAfter: retryAfter(a.retryAfter, time.Now()), Body: body}
+	refusal := head.site.refusal(a, body)
 	if refusal.RetryAfter > 0 {
 		g.sse.Retry = min(refusal.RetryAfter, stream.MaxRetry)
 	}

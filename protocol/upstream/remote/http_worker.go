@@ -108,10 +108,11 @@ func (w *worker) post(c *exchange) error {
 			return nil
 		}
 		path, same := head.site.redirect(a.location)
+		elsewhere := head.site.refusal(a, nil)
 		_ = c.hold(nil) // who gave up meanwhile is found out when the other path is tried
 		w.link.trip.done(a, false)
 		if !same {
-			return &upstream.StatusError{Code: a.status, Body: []byte("redirect to another origin")}
+			return elsewhere
 		}
 		w.link.moved(path)
 	}
@@ -250,8 +251,7 @@ func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error 
 		_ = w.link.tell(upstream.SessionLost{Ticket: c.Ticket})
 		return upstream.ErrSessionLost
 	}
-	return &upstream.StatusError{Code: status, RetryAfter: retryAfter(w.answer.retryAfter, time.Now()),
-		Body: bytes.Clone(body[:min(len(body), errorBodyBytes)])}
+	return w.request.head.site.refusal(&w.answer, body)
 }
 
 // refused reports whether a JSON-RPC error is the server's way to refuse the HTTP request rather than an answer:

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -89,10 +88,11 @@ func (l *sseLink) send(c *sseCall, p *ssePost) error {
 			return nil
 		}
 		path, same := head.site.redirect(a.location)
+		elsewhere := head.site.refusal(a, nil)
 		_ = c.hold(nil)
 		l.trip.done(a, false)
 		if !same {
-			return &upstream.StatusError{Code: a.status, Body: []byte("redirect to another origin")}
+			return elsewhere
 		}
 		l.moved(path)
 	}
@@ -115,8 +115,7 @@ func (l *sseLink) judge(c *sseCall, p *ssePost) (clean bool, err error) {
 	if accepted || c.ended {
 		return clean, nil
 	}
-	return clean, &upstream.StatusError{Code: a.status, RetryAfter: retryAfter(a.retryAfter, time.Now()),
-		Body: bytes.Clone(body[:min(len(body), errorBodyBytes)])}
+	return clean, l.current().site.refusal(a, body)
 }
 
 // body reads what may be JSON-RPC to its end, and of anything else the beginning: "Accepted" or a page for people.

@@ -38,12 +38,12 @@ func TestSSELinkPost(t *testing.T) {
 			`Last {"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}`, ended + " <nil>", ""},
 		{"204", 204, "", nothing, ended + " <nil>", ""},
 		{"400 with the answer", 400, `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`,
-			`Last {"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`, ended + " http status 400", ""},
+			`Last {"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`, ended + " HTTP 400 (Bad Request)", ""},
 		{"400 with a refusal", 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"Invalid session ID"}}`,
-			ended + " http status 400", ended + " http status 400", ""},
-		{"404 with a page", 404, strings.Repeat("<p>", 3000), ended + " http status 404", ended + " http status 404", ""},
-		{"500", 500, "", ended + " http status 500", ended + " http status 500", ""},
-		{"redirect without end", 307, "", ended + " http status 307", ended + " http status 307", ""},
+			ended + " HTTP 400 (Bad Request)", ended + " HTTP 400 (Bad Request)", ""},
+		{"404 with a page", 404, strings.Repeat("<p>", 3000), ended + " HTTP 404 (Not Found)", ended + " HTTP 404 (Not Found)", ""},
+		{"500", 500, "", ended + " HTTP 500 (Internal Server Error)", ended + " HTTP 500 (Internal Server Error)", ""},
+		{"redirect without end", 307, "", ended + " HTTP 307 (Temporary Redirect)", ended + " HTTP 307 (Temporary Redirect)", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {

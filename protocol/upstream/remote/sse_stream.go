@@ -45,7 +45,7 @@ func (l *sseLink) read(wait time.Duration) error {
 	}()
 	if a.status != http.StatusOK {
 		body, _ := io.ReadAll(io.LimitReader(a.body, errorBodyBytes))
-		return &upstream.StatusError{Code: a.status, RetryAfter: retryAfter(a.retryAfter, time.Now()), Body: body}
+		return l.current().site.refusal(&a, body)
 	}
 	if !a.sse || a.encoded {
 		return fmt.Errorf("%w: the answer to GET is no event stream", errSSEEndpoint)
@@ -82,10 +82,11 @@ func (l *sseLink) get(a *httpAnswer) error {
 			return nil
 		}
 		path, same := head.site.redirect(a.location)
+		elsewhere := head.site.refusal(a, nil)
 		_ = l.stream.hold(nil)
 		l.trip.done(a, false)
 		if !same {
-			return &upstream.StatusError{Code: a.status, Body: []byte("redirect to another origin")}
+			return elsewhere
 		}
 		l.moved(path)
 	}

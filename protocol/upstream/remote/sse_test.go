@@ -249,10 +249,10 @@ func TestSSELinkNotOffered(t *testing.T) {
 		text string // in the error
 		no   bool   // it says that the server speaks something else
 	}{
-		"404":  {status(404), "http status 404", true},
-		"405":  {status(405), "http status 405", true},
-		"401":  {status(401), "http status 401", false},
-		"503":  {status(503), "http status 503", false},
+		"404":  {status(404), "HTTP 404 (Not Found)", true},
+		"405":  {status(405), "HTTP 405 (Method Not Allowed)", true},
+		"401":  {status(401), "HTTP 401 (Unauthorized)", false},
+		"503":  {status(503), "HTTP 503 (Service Unavailable)", false},
 		"page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "no event stream", true},
 		"encoded": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -265,7 +265,7 @@ func TestSSELinkNotOffered(t *testing.T) {
 		"never":         {func(w http.ResponseWriter, q *http.Request) { testStream(w, ": hi\n\n"); <-q.Context().Done() }, "within 300ms", true},
 		"redirect away": {func(w http.ResponseWriter, q *http.Request) {
 			http.Redirect(w, q, "http://evil/", http.StatusTemporaryRedirect)
-		}, "another origin", false},
+		}, "moved to http://evil/; set url to that if you trust it", false},
 		"redirect round": {func(w http.ResponseWriter, q *http.Request) {
 			http.Redirect(w, q, "/mcp", http.StatusTemporaryRedirect)
 		}, "too many redirects", false},
