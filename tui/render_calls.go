@@ -26,7 +26,10 @@ var callsKind = &Kind{
 }
 
 func callRow(p *Picture, c status.Call, i int) Row {
-	health := callHealth(c, p.Now)
+	health, own := callHealth(c, p.Now), ""
+	if c.Public != "" {
+		own = c.Item
+	}
 	client := whose(c.Who, cmp.Or(c.Client, p.client(c.Session), c.Session))
 	waits := waitsFor(c, client)
 	left := until(c.Deadline, p.Now)
@@ -35,11 +38,11 @@ func callRow(p *Picture, c status.Call, i int) Row {
 	}
 	return Row{
 		ID: cmp.Or(c.ID, strconv.Itoa(i)), Server: c.Server, Session: c.Session, Call: c.ID, Health: health,
-		Cells: []Cell{text(client), text(c.Server), text(c.Method), text(c.Item), colored(c.State, health), text(waits), ago(c.Began, p.Now), left},
+		Cells: []Cell{text(client), text(c.Server), text(c.Method), text(cmp.Or(c.Public, c.Item)), colored(c.State, health), text(waits), ago(c.Began, p.Now), left},
 		Detail: func() []Field {
 			return fields(
 				Field{"call", c.ID}, Field{"client", client}, Field{"session", c.Session}, Field{"server", c.Server}, Field{"method", c.Method},
-				Field{"item", c.Item}, Field{"state", c.State}, Field{"waits for", waits}, Field{"began", instant(c.Began)}, Field{"ends by itself", instant(c.Deadline)},
+				Field{"item", cmp.Or(c.Public, c.Item)}, Field{"its own name", own}, Field{"state", c.State}, Field{"waits for", waits}, Field{"began", instant(c.Began)}, Field{"ends by itself", instant(c.Deadline)},
 			)
 		},
 	}

@@ -40,7 +40,9 @@ type Call struct {
 	ID     []byte // the client's id, raw
 	Token  []byte // the client's progress token, raw; nil = it wants no progress
 	Server string
-	Item   string // for people
+	Item   string // as the server calls it, for people
+	Public string // as clients call it, for people; "" = unknown
+	Client string // name and version of the client, for people
 	Method protocol.Method
 	State  State
 	Began  time.Time

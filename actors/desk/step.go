@@ -67,6 +67,8 @@ type state struct {
 	lastCapabilities string // read last, and what they said
 	lastCan          message.Can
 	lastClient       string // client key made last
+	lastInfo         string // clientInfo read last, and the name in it
+	lastName         string
 }
 
 // heldCall is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
@@ -78,7 +80,6 @@ type heldCall struct {
 	who       *identity.Principal // whose it is; nil = identity.Local
 	caller    *message.Caller
 	record    *audit.Record // for the audit log; nil = it wants none
-	client    string        // name of the client for people; made when somebody looks first
 	digest    [32]byte      // of what it asks; made when the first state is sealed
 
 	round       uint32                 // of the state that was given out last; 0 = none
@@ -235,16 +236,30 @@ func (s *state) abort(now time.Time, m message.Abort, out []kernel.Effect) []ker
 	return out
 }
 
+const (
+	maxClientInfo = 4096 // bytes of clientInfo that are read
+	unnamed       = "client without name"
+)
+
+// clientName returns the name and version in a request's clientInfo. It remembers the last one: most clients send many requests.
+func (s *state) clientName(info []byte) string {
+	if len(info) > maxClientInfo {
+		return unnamed
+	}
+	if s.lastName == "" || string(info) != s.lastInfo {
+		s.lastName = cmp.Or(edge.ClientName(info), unnamed)
+		s.lastInfo = string(info)
+	}
+	return s.lastName
+}
+
 // report is what the desk tells people: its calls, parked ones with their deadline.
 func (s *state) report() message.SessionReport {
 	var r message.SessionReport
 	for _, seq := range edge.SortedKeys(s.calls) {
 		v := s.calls[seq]
-		if v.client == "" {
-			v.client = cmp.Or(edge.ClientName(v.caller.ClientInfo), "client without name")
-		}
 		r.Calls = append(r.Calls, status.Call{
-			ID: s.shown(seq), Session: "desk", Client: v.client, Who: message.NameOf(v.who), Server: v.Server, Method: v.Method.String(), Item: v.Item, State: string(v.State), Began: v.Began, Deadline: v.Ends(),
+			ID: s.shown(seq), Session: "desk", Client: v.Client, Who: message.NameOf(v.who), Server: v.Server, Method: v.Method.String(), Item: v.Item, Public: v.Public, State: string(v.State), Began: v.Began, Deadline: v.Ends(),
 		})
 	}
 	return r

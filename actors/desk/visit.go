@@ -184,6 +184,7 @@ func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t edge.
 		exchanges: []*downstream.Exchange{x}, view: view, server: t.Server, who: m.Who, caller: caller, visitedURLs: places,
 		Call: t.Call(seq, x, now, s.limits.ParkedCall),
 	}
+	v.Client = s.clientName(caller.ClientInfo)
 	out = s.wantLevel(x, out)
 	if use == nil {
 		use = &usage{}

@@ -28,7 +28,7 @@ func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
 
 // endedAs is how the call ends now.
 func endedAs(now time.Time, c *call.Call, outcome status.Outcome) status.Ended {
-	return status.Ended{Method: c.Method, Item: c.Item, Outcome: outcome, Began: c.Began, Took: now.Sub(c.Began)}
+	return status.Ended{Client: c.Client, Method: c.Method, Item: c.Item, Public: c.Public, Outcome: outcome, Began: c.Began, Took: now.Sub(c.Began)}
 }
 
 // CountUnanswered is counted for a call that ended without an answer of its server's.

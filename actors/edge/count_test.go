@@ -39,9 +39,9 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 				t.Fatal(err)
 			}
 			var h call.Call
-			h.Method, h.Server = c.method, "files"
+			h.Method, h.Server, h.Client, h.Item, h.Public = c.method, "files", "editor 1", "read", "files_read"
 			got := CountAnswered(h.Began, &h, &f).Act.(CallOutcome)
-			if want := (CallOutcome{"files", status.Ended{Method: c.method, Outcome: c.outcome}, c.mime}); got != want {
+			if want := (CallOutcome{"files", status.Ended{Client: "editor 1", Method: c.method, Item: "read", Public: "files_read", Outcome: c.outcome}, c.mime}); got != want {
 				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
 			}
 		})

@@ -47,9 +47,18 @@ func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*messa
 func (t *Target) Call(seq uint64, x *downstream.Exchange, now time.Time, parked time.Duration) call.Call {
 	rules := &t.Server.Rules
 	return call.Call{
-		Seq: seq, ID: x.Frame.IDBytes(), Server: t.Server.Name, Item: t.Original, Method: x.Frame.M, State: call.Queued, Began: now,
+		Seq: seq, ID: x.Frame.IDBytes(), Server: t.Server.Name, Item: t.Original, Public: t.public(x), Method: x.Frame.M, State: call.Queued, Began: now,
 		Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: parked},
 	}
+}
+
+// public returns the name or URI by which clients know the target.
+func (t *Target) public(x *downstream.Exchange) string {
+	if t.Entry != nil {
+		return t.Entry.Public
+	}
+	name, _ := protocol.Unquote(t.Span.Of(x.Frame.Raw))
+	return name
 }
 
 // Resolve finds the item in the view: an actor has its own, so no call asks the registry.

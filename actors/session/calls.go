@@ -65,7 +65,7 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 	h.Token = x.Params.ProgressToken.Of(x.Frame.Raw)
 	s.prepareTask(r, t)
 	s.noteTenant(r.Tenant, r.Server, t.Server.Pool)
-	h.asTask, h.Limits.Patient = r.AsTask, r.Waits()
+	h.Client, h.asTask, h.Limits.Patient = s.client, r.AsTask, r.Waits()
 	put(&s.calls, s.seq, h)
 	put(&s.byID, string(id), s.seq)
 	h.record = edge.RecordOf(s.audit, x, &h.Call, s.key.Project, t.Denied)

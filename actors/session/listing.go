@@ -70,7 +70,7 @@ func (s *state) askForTask(now time.Time, l *taskListing, row int, t *task, out 
 	server := s.serverOf(t)
 	s.seq++
 	put(&s.calls, s.seq, &heldCall{x: l.x, view: s.view, server: server, listing: l, row: row, Call: call.Call{
-		Seq: s.seq, ID: l.x.Frame.IDBytes(), Server: t.server, Item: t.own, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
+		Seq: s.seq, ID: l.x.Frame.IDBytes(), Server: t.server, Item: t.own, Client: s.client, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
 		Limits: call.Limits{Queue: listingTime / 2, Idle: listingTime / 2},
 	}})
 	out = s.clock.By(now, s.calls[s.seq].Deadline(), out)

@@ -322,7 +322,7 @@ func (s *state) report() message.SessionReport {
 	for _, seq := range edge.SortedKeys(s.calls) {
 		h := s.calls[seq]
 		r.Calls = append(r.Calls, status.Call{
-			ID: s.shown(seq), Session: shortID(s.id), Who: r.Session.Who, Server: h.Server, Method: h.Method.String(), Item: h.Item,
+			ID: s.shown(seq), Session: shortID(s.id), Client: h.Client, Who: r.Session.Who, Server: h.Server, Method: h.Method.String(), Item: h.Item, Public: h.Public,
 			State: string(h.State), Began: h.Began, Deadline: h.Ends(),
 		})
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,9 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/internal/visible"
 )
+
+// maxClientCell is the maximum number of characters of a client's name in a table.
+const maxClientCell = 32
 
 // newCalls returns the command that prints what was called.
 func newCalls() *cobra.Command {
@@ -124,12 +128,15 @@ func (c *callPrinter) ended(ctx context.Context, after uint64) ([]status.Finishe
 }
 
 // callHead are the columns; those of a call that ended while one watches are as wide as here.
-var callHead = []string{"WHEN    ", "CLIENT  ", "SERVER      ", "METHOD        ", "ITEM                      ", "OUTCOME    ", "TOOK"}
+var callHead = []string{"WHEN    ", "CLIENT                ", "SERVER      ", "METHOD        ", "ITEM                      ", "OUTCOME    ", "TOOK"}
 
 func callCells(f status.FinishedCall) []string {
 	ended := f.Began.Add(time.Duration(f.Seconds * float64(time.Second)))
-	return []string{ended.Local().Format(time.TimeOnly), oneLine(f.Session, 0), oneLine(f.Server, 0), oneLine(f.Method, 40), oneLine(f.Item, maxCell), f.Outcome, took(f.Seconds)}
+	return []string{ended.Local().Format(time.TimeOnly), caller(f.Client, f.Session), oneLine(f.Server, 0), oneLine(f.Method, 40), oneLine(cmp.Or(f.Public, f.Item), maxCell), f.Outcome, took(f.Seconds)}
 }
+
+// caller names the client of a call, or its session if the client has no name.
+func caller(client, session string) string { return oneLine(cmp.Or(client, session), maxClientCell) }
 
 func took(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
@@ -196,7 +203,7 @@ func (c *callPrinter) all(ctx context.Context, seen calls) error {
 		if r.Deadline.After(s.Now) {
 			left = took(r.Deadline.Sub(s.Now).Seconds())
 		}
-		rows = append(rows, []string{"now", oneLine(r.Session, 0), oneLine(r.Server, 0), oneLine(r.Method, 40), oneLine(r.Item, maxCell), r.State, took(s.Now.Sub(r.Began).Seconds()), left})
+		rows = append(rows, []string{"now", caller(r.Client, r.Session), oneLine(r.Server, 0), oneLine(r.Method, 40), oneLine(cmp.Or(r.Public, r.Item), maxCell), r.State, took(s.Now.Sub(r.Began).Seconds()), left})
 	}
 	if len(rows) == 0 {
 		_, err := io.WriteString(c.out, "no calls\n")

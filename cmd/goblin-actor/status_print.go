@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -28,7 +29,7 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 		paragraph(&b, "project "+p.Name+": ", fmt.Sprintf("%s, %s, %s, %s of %s", count(p.Tools, "tool"), count(p.Prompts, "prompt"), count(p.Resources, "resource"),
 			count(p.Templates, "template"), projectServers(p)), plainly)
 	}
-	fmt.Fprintf(&b, "%s, %s in flight\n", count(len(s.Sessions), "session"), count(len(s.Calls), "call"))
+	paragraph(&b, "", count(len(s.Sessions), "session")+", "+inFlight(s), plainly)
 	printAudit(&b, s.Audit, p)
 	if f := s.ConfigFault; f != nil {
 		paragraph(&b, "", "configuration: not in force since "+f.Since.Local().Format(time.TimeOnly)+", the one before it is", p.bad)
@@ -53,6 +54,17 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// inFlight counts the calls in flight and says since when the oldest one runs.
+func inFlight(s *status.Snapshot) string {
+	text := count(len(s.Calls), "call") + " in flight"
+	if len(s.Calls) == 0 {
+		return text
+	}
+	oldest := slices.MinFunc(s.Calls, func(a, b status.Call) int { return a.Began.Compare(b.Began) })
+	return fmt.Sprintf("%s; the oldest runs since %s (%s): %s", text, oldest.Began.Local().Format(time.TimeOnly),
+		max(0, s.Now.Sub(oldest.Began)).Round(time.Second), oneLine(cmp.Or(oldest.Public, oldest.Item, oldest.Method), 60))
 }
 
 // printAudit says how far the audit log is, and what is wrong with it.

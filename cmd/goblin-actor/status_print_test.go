@@ -41,6 +41,22 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// status says how many calls are in flight, and since when the oldest one runs.
+func TestStatusNamesTheOldestCall(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.Local)
+	s := &status.Snapshot{Now: now, Started: now, Calls: []status.Call{
+		{Server: "files", Item: "read", Public: "files_read", Began: now.Add(-2 * time.Second)},
+		{Server: "clock", Item: "wait", Public: "clock_wait", Began: now.Add(-200 * time.Second)},
+	}}
+	for _, want := range []string{"0 sessions, 2 calls in flight; the oldest runs since 11:56:40 (3m20s): clock_wait", "0 sessions, 0 calls in flight"} {
+		var b strings.Builder
+		if err := printStatus(&b, s); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
+			t.Errorf("%v, no %q in\n%s", err, want, b.String())
+		}
+		s.Calls = nil
+	}
+}
+
 // In the first minute nothing is signed yet, whatever stands in the file: n=0 would be no line.
 func TestStatusOfTheAuditLog(t *testing.T) {
 	for signed, want := range map[uint64]string{0: "nothing signed since the start yet, later with KEY", 7: "signed up to n=7 with KEY"} {

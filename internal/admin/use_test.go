@@ -36,11 +36,11 @@ func TestUse(t *testing.T) {
 		{"call", `{"tool":"missing"}`, 200, `{"error":{"code":-31001}}`, ""},
 		{"call", `{"tool":"gone"}`, 503, "stopping", ""},
 		{"call", `{"uri":"x"}`, 400, `want an object like {"tool"`, ""},
-		{"call", `{"tool":"a","arguments":[1]}`, 400, "arguments: not an object", ""},
+		{"call", `{"tool":"a","arguments":[1]}`, 400, "arguments in the body is not an object", ""},
 		{"read", `{"tool":"a"}`, 400, `want an object like {"uri"`, ""},
 		{"read", `{}`, 400, `want an object like {"uri"`, ""},
-		{"read", `nonsense`, 400, "invalid character", ""},
-		{"read", `{"uri":"` + strings.Repeat("x", maxUseBytes) + `"}`, 400, "too large", ""},
+		{"read", `nonsense`, 400, "the body is not valid JSON", ""},
+		{"read", `{"uri":"` + strings.Repeat("x", maxUseBytes) + `"}`, 400, "the body is longer than ", ""},
 	} {
 		got = Use{}
 		w := httptest.NewRecorder()

@@ -22,10 +22,12 @@ const (
 type FinishedCall struct {
 	Number  uint64    `json:"number"` // rising in the order in which calls end
 	Session string    `json:"session"`
+	Client  string    `json:"client,omitempty"` // name and version
 	Server  string    `json:"server"`
 	Method  string    `json:"method"`
-	Item    string    `json:"item,omitempty"`
-	Outcome string    `json:"outcome"` // as in goblin_calls_total
+	Item    string    `json:"item,omitempty"`   // as the server calls it
+	Public  string    `json:"public,omitempty"` // as clients call it; empty = unknown
+	Outcome string    `json:"outcome"`          // as in goblin_calls_total
 	Began   time.Time `json:"began"`
 	Seconds float64   `json:"seconds"` // from arrival to answer
 }
@@ -36,8 +38,10 @@ func (f FinishedCall) Failed() bool { return f.Outcome != OutcomeOK.String() }
 // Ended is what the holder of a call knows when it is over.
 type Ended struct {
 	Session string // as people are shown it
+	Client  string // name and version
 	Method  protocol.Method
 	Item    string // of the call, not of a frame
+	Public  string // likewise
 	Outcome Outcome
 	Began   time.Time
 	Took    time.Duration
@@ -74,9 +78,7 @@ func (r *callRing) add(call kept, most int) {
 // Ended counts a call and remembers it.
 func (s *ServerMetrics) Ended(e Ended) {
 	s.Call(e.Method, e.Outcome, e.Took.Seconds())
-	if len(e.Item) > maxFinishedItem {
-		e.Item = strings.ToValidUTF8(strings.Clone(e.Item[:maxFinishedItem]), "") + "…"
-	}
+	e.Item, e.Public = cutItem(e.Item), cutItem(e.Public)
 	call := kept{s.all.ended.Add(1), e}
 	s.finished.mu.Lock()
 	defer s.finished.mu.Unlock()
@@ -84,6 +86,14 @@ func (s *ServerMetrics) Ended(e Ended) {
 	if e.Outcome != OutcomeOK {
 		s.finished.failed.add(call, maxFailed)
 	}
+}
+
+// cutItem bounds what is kept of a name or URI.
+func cutItem(s string) string {
+	if len(s) <= maxFinishedItem {
+		return s
+	}
+	return strings.ToValidUTF8(strings.Clone(s[:maxFinishedItem]), "") + "…"
 }
 
 // Finished returns the calls that have ended and are remembered, of one server or, with "", of all; those with a number above
@@ -111,7 +121,7 @@ func (s *ServerMetrics) finishedAfter(after uint64, out []FinishedCall) []Finish
 	for _, ring := range []*callRing{&s.finished.newest, &s.finished.failed} {
 		for _, c := range ring.calls {
 			if c.number > after {
-				out = append(out, FinishedCall{c.number, c.Session, s.name, c.Method.String(), c.Item, c.Outcome.String(), c.Began, c.Took.Seconds()})
+				out = append(out, FinishedCall{c.number, c.Session, c.Client, s.name, c.Method.String(), c.Item, c.Public, c.Outcome.String(), c.Began, c.Took.Seconds()})
 			}
 		}
 	}

@@ -128,12 +128,13 @@ type Session struct {
 type Call struct {
 	ID       string    `json:"id,omitempty"`     // names it in an Action
 	Session  string    `json:"session"`          // "desk": of a client without session
-	Client   string    `json:"client,omitempty"` // name and version of a client without session
+	Client   string    `json:"client,omitempty"` // name and version
 	Who      string    `json:"who,omitempty"`    // the principal's name; empty = nobody was asked
 	Server   string    `json:"server"`
 	Method   string    `json:"method"`
-	Item     string    `json:"item,omitempty"`
-	State    string    `json:"state"` // queued | written | parked
+	Item     string    `json:"item,omitempty"`   // as the server calls it
+	Public   string    `json:"public,omitempty"` // as clients call it; empty = unknown
+	State    string    `json:"state"`            // queued | written | parked
 	Began    time.Time `json:"began"`
 	Deadline time.Time `json:"deadline,omitzero"`
 }
