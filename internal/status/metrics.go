@@ -116,8 +116,10 @@ func (m *Metrics) Write(w io.Writer) error {
 	writeDenied(&b, servers)
 	m.writeNotifications(&b)
 	m.writeBytes(&b)
-	metrics.WriteProcessMetrics(&b)
-	metrics.WriteFDMetrics(&b)
+	var runtime strings.Builder
+	metrics.WriteProcessMetrics(&runtime)
+	metrics.WriteFDMetrics(&runtime)
+	withHelp(&b, runtime.String())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -172,11 +174,6 @@ func plainType(mimeType string) string {
 
 func outsideType(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("/+-._", r))
-}
-
-// family announces a metric family to scrapers.
-func family(b *strings.Builder, name, kind string) {
-	fmt.Fprintf(b, "# TYPE %s %s\n", name, kind)
 }
 
 var (

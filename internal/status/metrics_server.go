@@ -128,9 +128,16 @@ func writeQueueWaits(b *strings.Builder, servers []*ServerMetrics) {
 	}
 }
 
-// writeReads writes the one family whose name and labels are in camel case.
+// writeReads writes the reads under two names: one in the style of Prometheus, and the camel-case one that the requirements
+// name (S0.10.1).
 func writeReads(b *strings.Builder, servers []*ServerMetrics) {
+	family(b, "goblin_resource_reads_total", "counter")
+	writeReadSamples(b, servers, "goblin_resource_reads_total{server=%q,mime_type=%q,status=%q} %d\n")
 	family(b, "mcpResourceReadsTotal", "counter")
+	writeReadSamples(b, servers, "mcpResourceReadsTotal{serverId=%q,mimeType=%q,status=%q} %d\n")
+}
+
+func writeReadSamples(b *strings.Builder, servers []*ServerMetrics, format string) {
 	for _, s := range servers {
 		s.mu.RLock()
 		keys := make([]readKey, 0, len(s.reads))
@@ -141,8 +148,7 @@ func writeReads(b *strings.Builder, servers []*ServerMetrics) {
 			return cmp.Or(strings.Compare(x.mimeType, y.mimeType), strings.Compare(readStatus(y.ok), readStatus(x.ok)))
 		})
 		for _, key := range keys {
-			fmt.Fprintf(b, "mcpResourceReadsTotal{serverId=%q,mimeType=%q,status=%q} %d\n",
-				s.name, key.mimeType, readStatus(key.ok), s.reads[key].Load())
+			fmt.Fprintf(b, format, s.name, key.mimeType, readStatus(key.ok), s.reads[key].Load())
 		}
 		s.mu.RUnlock()
 	}

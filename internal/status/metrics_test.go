@@ -1,7 +1,9 @@
 package status
 
 import (
+	"errors"
 	"fmt"
+	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -36,9 +38,60 @@ func TestResourceReadsAreCounted(t *testing.T) {
 		`mcpResourceReadsTotal{serverId="files",mimeType="text/plain",status="failure"} 1`,
 		`mcpResourceReadsTotal{serverId="files",mimeType="",status="failure"} 1`,
 		`mcpResourceReadsTotal{serverId="files",mimeType="other",status="success"} 1`,
+		`goblin_resource_reads_total{server="files",mime_type="text/plain",status="success"} 2`,
+		`goblin_resource_reads_total{server="files",mime_type="",status="failure"} 1`,
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("missing: %s", want)
+		}
+	}
+}
+
+// Each family has one HELP line with text, in front of its samples, and promtool has nothing to say but that one name is in camel case.
+func TestFamiliesAreExplained(t *testing.T) {
+	m := NewMetrics()
+	files := m.Server("files")
+	files.Read("text/plain", true)
+	files.Call(protocol.MethodToolsCall, OutcomeOK, .002)
+	files.QueueWait(.1)
+	files.Denied(protocol.MethodToolsCall, true)
+	m.Notification(protocol.NotificationProgress, Coalesced)
+	var b strings.Builder
+	if err := errors.Join(m.Write(&b), WriteSnapshot(&b, &Snapshot{Servers: []Server{{Name: "files"}}, Backends: []Backend{{Server: "files", Catalog: true}},
+		Actors: []Actor{{Kind: "pool"}}, Audit: &Audit{}})); err != nil {
+		t.Fatal(err)
+	}
+	explained := map[string]bool{}
+	for line := range strings.Lines(b.String()) {
+		if rest, ok := strings.CutPrefix(line, "# HELP "); ok {
+			name, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
+			if explained[name] || text == "" {
+				t.Errorf("%s has no help, or two", name)
+			}
+			explained[name] = true
+		} else if line[0] != '#' {
+			name := line[:strings.IndexAny(line, "{ ")]
+			of := name
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+				if base, ok := strings.CutSuffix(name, suffix); ok && !explained[of] {
+					of = base
+				}
+			}
+			if !explained[of] {
+				t.Errorf("a sample of %s has no help in front of it", name)
+			}
+		}
+	}
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not installed; its check was not run")
+	}
+	check := exec.Command(promtool, "check", "metrics")
+	check.Stdin = strings.NewReader(b.String())
+	out, _ := check.CombinedOutput() // it fails because of that name
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(line, "mcpResourceReadsTotal ") {
+			t.Errorf("promtool: %s", line)
 		}
 	}
 }
