@@ -77,7 +77,7 @@ func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server strin
 		return
 	}
 	p := paletteFor(w)
-	fmt.Fprintf(w, "%s it is without %s\n%s %s\n", p.warn("note:"), listed(names), p.good("hint:"), oneLine(hint, 100))
+	fmt.Fprintf(w, "%s it is without %s\n%s %s\n", p.warn("note:"), listed(names), p.good("hint:"), oneLine(asStarted(hint), 100))
 }
 
 // absentHint says of a tool or prompt that nobody knows why the server that its name begins with is not there; "" when err is

@@ -169,7 +169,7 @@ func (a *applying) elsewhere(gateways []*gatewayHere, path string) {
 // note is something to know that is no fault.
 func (a *applying) note(text, hint string) {
 	p := paletteFor(a.errOut)
-	fmt.Fprintf(a.errOut, "%s %s\n%s %s\n", p.warn("note:"), clean(text), p.good("hint:"), clean(hint))
+	fmt.Fprintf(a.errOut, "%s %s\n%s %s\n", p.warn("note:"), clean(text), p.good("hint:"), clean(asStarted(hint)))
 }
 
 // apply has one gateway read its file and waits for what was wished.

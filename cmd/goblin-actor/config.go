@@ -107,7 +107,7 @@ func tellFindings(w io.Writer, report config.Report) {
 	tell := func(word string, findings []*config.Finding) {
 		for _, f := range findings {
 			fmt.Fprintf(w, "%s %s\n", word, clean(f.Error()))
-			for line := range strings.Lines(f.Hint) {
+			for line := range strings.Lines(asStarted(f.Hint)) {
 				fmt.Fprintf(w, "%s %s\n", p.good("hint:"), clean(strings.TrimRight(line, "\n")))
 			}
 		}

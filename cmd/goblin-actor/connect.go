@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/client"
+	"goblin-actor/internal/pattern"
 )
 
 // gatewayFlags say which gateway a client command talks to.
@@ -113,7 +114,7 @@ func failed(err error) error {
 		return err
 	}
 	if rpc, ok := errors.AsType[*client.RPCError](err); ok {
-		return &exitError{exitAnswered, rpc, cmp.Or(pagesOf(rpc), rpcHints[rpc.Name()], codeHints[rpc.Code])}
+		return &exitError{exitAnswered, rpc, cmp.Or(pagesOf(rpc), overloadedHint(rpc), rpcHints[rpc.Name()], codeHints[rpc.Code])}
 	}
 	switch {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, context.DeadlineExceeded):
@@ -154,6 +155,25 @@ func pagesOf(rpc *client.RPCError) string {
 	return strings.Join(lines, "\n")
 }
 
+// limitNamed matches the configuration key that a message names as the limit that was reached.
+var limitNamed = pattern.Lazy(`\((limits\.[A-Za-z]+)\)`)
+
+// overloadedHint is the hint for OVERLOADED, which has several causes; the message names the one at hand. "" = another error.
+func overloadedHint(rpc *client.RPCError) string {
+	limit := limitNamed().FindStringSubmatch(rpc.Message)
+	switch {
+	case rpc.Name() != "OVERLOADED":
+		return ""
+	case strings.Contains(rpc.Message, "(audit.required)"):
+		return `"goblin-actor status" shows why the audit log cannot be written, for example because the disk is full; calls go on once it can`
+	case limit != nil:
+		return limit[1] + " in the gateway's configuration is the limit; try again when less is in progress, or raise it"
+	case strings.Contains(rpc.Message, "subscriptions"):
+		return "end some of them, then subscribe again"
+	}
+	return "the message names what there is too much of; try again later"
+}
+
 // rpcHints are what one can do about an error of the gateway, by its name.
 var rpcHints = map[string]string{
 	"NEEDS_LOGIN":           `"goblin-actor login SERVER" logs in from the shell, where the server has a login`,
@@ -166,7 +186,6 @@ var rpcHints = map[string]string{
 	"BACKEND_DISCONNECTED":  `the call may have been executed; "goblin-actor status" shows the server`,
 	"QUEUE_FULL":            "too many calls wait for this server; try again",
 	"QUEUE_TIMEOUT":         `"goblin-actor status" shows whether the server still starts or has too many calls; try again`,
-	"OVERLOADED":            "too many calls of this client run; try again",
 	"TIMEOUT":               "the server took too long; its timeout and maxTimeout are set in the configuration",
 	"SHUTTING_DOWN":         "the gateway is going down; try again when it is back",
 	"UNKNOWN_PROJECT":       "projects are written under projects: in the gateway's configuration",

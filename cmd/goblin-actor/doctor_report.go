@@ -75,14 +75,14 @@ func (d *diagnosis) begin() {
 	for _, f := range d.report.Faults {
 		fmt.Fprintf(d.out, "%s %s\n", d.paint.bad("✗"), clean(f.Error()))
 		if f.Hint != "" {
-			fmt.Fprintf(d.out, "    to do: %s\n", clean(f.Hint))
+			fmt.Fprintf(d.out, "    to do: %s\n", clean(asStarted(f.Hint)))
 		}
 	}
 	d.older()
 	for _, f := range d.report.Warnings {
 		fmt.Fprintf(d.out, "%s %s\n", d.paint.warn("!"), clean(f.Error()))
 		if f.Hint != "" {
-			fmt.Fprintf(d.out, "    to do: %s\n", clean(f.Hint))
+			fmt.Fprintf(d.out, "    to do: %s\n", clean(asStarted(f.Hint)))
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 			fmt.Fprintf(out, "    cause and cure as of %s\n", other)
 		} else {
 			d.advised[advice] = name
-			fmt.Fprintf(out, "    cause: %s\n    to do: %s\n", doc.Cause, doc.Todo)
+			fmt.Fprintf(out, "    cause: %s\n    to do: %s\n", asStarted(doc.Cause), asStarted(doc.Todo))
 		}
 		for _, line := range tellingLines(doc) {
 			fmt.Fprintf(out, "    stderr: %s\n", line)

@@ -68,7 +68,7 @@ func report(w io.Writer, err error) int {
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(w, "%s %s\n", p.bad("error:"), clean(strings.TrimRight(line, "\n")))
 		}
-		for line := range strings.Lines(hint) {
+		for line := range strings.Lines(asStarted(hint)) {
 			fmt.Fprintf(w, "%s %s\n", p.good("hint:"), clean(strings.TrimRight(line, "\n")))
 		}
 	}

@@ -93,7 +93,7 @@ func migrate(cmd *cobra.Command, id string, o migrateOptions) error {
 func (m *migration) advise(cmd *cobra.Command, o migrateOptions) {
 	out, own := cmd.OutOrStdout(), clean(shellPath(m.in.file.Path))
 	if o.url != "" && !m.served(cmd) {
-		fmt.Fprintf(out, "to do: goblin-actor serve --config %s, as no gateway runs with it\n", own)
+		fmt.Fprintf(out, "to do: %s serve --config %s, as no gateway runs with it\n", programName(), own)
 	}
 	if len(m.in.entries) > 0 {
 		fmt.Fprintf(out, "goblin-actor doctor --config %s tries what was taken\n", own)

@@ -49,7 +49,7 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 			printMembers(&b, s, v, p)
 		}
 		for _, hint := range hints(s.Servers) {
-			paragraph(&b, p.good("hint:")+" ", hint, plainly)
+			paragraph(&b, p.good("hint:")+" ", asStarted(hint), plainly)
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -74,7 +74,7 @@ func needTerminal(cmd *cobra.Command) error {
 
 // show shows the console until the user leaves or ctx ends.
 func show(ctx context.Context, source status.Source, o tui.Options) error {
-	if err := tui.Run(ctx, source, o); err != nil {
+	if err := tui.Run(ctx, startedSource{source}, o); err != nil {
 		return &exitError{exitFailed, fmt.Errorf("the console: %w", err), "is TERM set? without a terminal: goblin-actor status"}
 	}
 	return nil
