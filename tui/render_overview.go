@@ -51,6 +51,10 @@ func overviewRows(p *Picture) []Row {
 	}
 	for _, s := range p.Servers {
 		if healthOf(s.State) != Bad && !s.Fault {
+			if len(s.Warnings) > 0 {
+				rows = append(rows, Row{ID: "warning/" + s.Name, Goto: "backends", Server: s.Name, Health: Warn, Detail: detailOf(p, serversKind, s.Name),
+					Cells: []Cell{colored("! "+s.Name, Warn), {}, colored(s.State+": "+strings.Join(s.Warnings, "; "), Warn)}})
+			}
 			continue
 		}
 		how := s.State

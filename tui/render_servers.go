@@ -23,19 +23,32 @@ var serversKind = &Kind{
 	},
 }
 
+// reasonOf returns the server's reason as a list, empty if there is none.
+func reasonOf(s status.Server) []string {
+	if s.Reason == "" {
+		return nil
+	}
+	return []string{s.Reason}
+}
+
 func serverRow(p *Picture, s status.Server) Row {
 	health := healthOf(s.State)
 	next := Cell{}
 	if s.NextAttempt.After(p.Now) {
 		next = until(s.NextAttempt, p.Now)
 	}
+	reason := colored(s.Reason, health)
+	if len(s.Warnings) > 0 && health != Bad {
+		health = Warn
+		reason = colored(strings.Join(append(slices.Clone(s.Warnings), reasonOf(s)...), "; "), Warn)
+	}
 	return Row{
 		ID: s.Name, Server: s.Name, Health: health,
 		Cells: []Cell{text(s.Name), colored(s.State, health), {Text: fmt.Sprintf("%d/%d", s.ReadyCount, s.Replicas), Number: float64(s.ReadyCount), Trend: true},
-			count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), count(s.Subscribers), next, colored(s.Reason, health)},
+			count(s.InFlight), faults(s.Queued), count(s.Tools), count(s.Prompts), count(s.Resources), count(s.Templates), count(s.Subscribers), next, reason},
 		Detail: func() []Field {
 			return fields(
-				Field{"server", s.Name}, Field{"state", s.State}, Field{"reason", s.Reason}, Field{"hint", s.Hint},
+				Field{"server", s.Name}, Field{"state", s.State}, Field{"reason", s.Reason}, Field{"warnings", strings.Join(s.Warnings, "; ")}, Field{"hint", s.Hint},
 				Field{"stderr", stderrOf(p, s.Name)}, Field{"next attempt", instant(s.NextAttempt)}, Field{"description", s.Description},
 				Field{"replicas", fmt.Sprintf("%d of %d ready", s.ReadyCount, s.Replicas)},
 				Field{"calls", fmt.Sprintf("%d running, %d queued", s.InFlight, s.Queued)},

@@ -129,4 +129,6 @@ type Effect struct {
 	Frame  protocol.Frame
 	Fault  *protocol.Fault
 	Reason string
+
+	TimedOut bool // of a Cancel: the server did not take or answer the call in time
 }

@@ -68,9 +68,10 @@ func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	} else if c.Limits.Absolute > 0 && !now.Before(c.written.Add(c.Limits.Absolute)) {
 		why = fmt.Sprintf("no answer within %s", c.Limits.Absolute)
 	}
+	servers := c.State != Parked // else a person has kept the server waiting
 	c.State = Ended
 	fault := &protocol.Fault{
 		Name: protocol.Timeout, Server: c.Server, Message: "Timeout: " + why + "; the server was told to cancel",
 	}
-	return append(out, Effect{Kind: Cancel, Reason: why}, Effect{Kind: Fail, Fault: fault})
+	return append(out, Effect{Kind: Cancel, Reason: why, TimedOut: servers}, Effect{Kind: Fail, Fault: fault})
 }

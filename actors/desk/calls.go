@@ -137,7 +137,7 @@ func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.
 		}
 		return s.noted(v, e.Fault, first, out)
 	case call.Cancel:
-		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason}))
+		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason, TimedOut: e.TimedOut}))
 	case call.Forget:
 		out = append(out, edge.CountUnanswered(now, &v.Call, status.OutcomeCancelled))
 		for _, x := range v.exchanges {

@@ -21,8 +21,9 @@ func (d Dispatch) Abandon(why kernel.Why) { abandon(d.Call, d.Request, why) }
 // Cancel withdraws a call: a queued one is dropped, a running one is cancelled at the server.
 // The holder has answered its client already, or wants no answer; none comes.
 type Cancel struct {
-	Call   CallRef
-	Reason string
+	Call     CallRef
+	Reason   string
+	TimedOut bool // the server did not take or answer it in time
 }
 
 // Class: never refused, and never before its own Dispatch.

@@ -43,6 +43,10 @@ func (s *state) report() status.Server {
 		Settled: s.settled || s.cached, FailedFirst: s.failed,
 	}
 	r.Warnings = s.warnings()
+	r.TimedOut, _ = s.timeoutsIn(s.now)
+	if warning := s.timeoutsWarning(s.now); warning != "" {
+		r.Warnings = append(r.Warnings, warning)
+	}
 	for _, sub := range s.subs {
 		r.Subscribers += sub.subscribers.Len()
 		if sub.at != nil {

@@ -79,7 +79,7 @@ func (s *state) another(w wanted, r *message.Request, tried []*slot) *slot {
 func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 	if r := s.running[m.Call]; r != nil {
 		r.cancelled = true
-		return append(out, kernel.Tell(r.at.ref, message.Withdraw(m)))
+		return append(out, kernel.Tell(r.at.ref, message.Withdraw{Call: m.Call, Reason: m.Reason}))
 	}
 	delete(s.loginWaits, m.Call)
 	if q := s.queue.calls[m.Call]; q != nil {

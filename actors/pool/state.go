@@ -69,10 +69,11 @@ type state struct {
 	loginURL     func(message.LoginKey) string // where one logs in, now; "" = nowhere
 	level        protocol.Level                // log level wanted by clients; LevelNone = nobody has said
 
-	pauses  pauses
-	rest    rest
-	settled bool // every replica has been ready or has failed once
-	failed  bool // the first attempt failed
+	pauses   pauses
+	timeouts timeouts
+	rest     rest
+	settled  bool // every replica has been ready or has failed once
+	failed   bool // the first attempt failed
 }
 
 // run is a call at a backend.

@@ -30,6 +30,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Ended:
 		return s.ended(now, m, out)
 	case message.Cancel:
+		if m.TimedOut {
+			out = s.timedOut(now, out)
+		}
 		return s.cancel(m, out)
 	case message.Returned:
 		return s.returned(now, m, out)
@@ -39,6 +42,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.park(now, m, out)
 	case queueExpired:
 		return s.expire(now, m, out)
+	case timeoutsDue:
+		return s.timeoutsDue(now, out)
 	case pauseDue:
 		return s.pauseDue(now, m, out)
 	}

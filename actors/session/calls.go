@@ -134,7 +134,7 @@ func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.
 		e.Fault = edge.NamingTool(e.Fault, &h.Call)
 		return s.noted(h, e.Fault, first, s.fault(h.x, e.Fault, append(out, edge.CountUnanswered(now, &h.Call, edge.OutcomeOf(e.Fault)))))
 	case call.Cancel:
-		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason}))
+		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason, TimedOut: e.TimedOut}))
 	case call.Forget:
 		out = append(out, edge.CountUnanswered(now, &h.Call, status.OutcomeCancelled))
 		return s.noted(h, nil, first, s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out))

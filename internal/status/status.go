@@ -76,6 +76,7 @@ type Server struct {
 	InFlight    int       `json:"inFlight"`
 	Parked      int       `json:"parked,omitempty"` // of these wait: at a question, or for the end of a task
 	Queued      int       `json:"queued"`
+	TimedOut    int       `json:"timedOut,omitempty"` // calls that the server did not answer in time, in the last ten minutes
 	Replicas    int       `json:"replicas"`
 	ReadyCount  int       `json:"readyReplicas"`
 	Tools       int       `json:"tools"`

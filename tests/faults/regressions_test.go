@@ -201,9 +201,9 @@ func TestFailuresAreCountedByServer(t *testing.T) {
 	g := serve(t, servers(map[string]any{"my-server": map[string]any{"url": web + "/call-503", "type": "http", "prefix": "a_b"}}))
 	g.ready(t, "my-server")
 	c := connect(t, g, "")
-	c.call(t, "a_b", "", 0).wants(t, "503", -31003, "BACKEND_DISCONNECTED")
+	c.call(t, "a_b", "", 0).wants(t, "503", -31001, "SERVER_UNAVAILABLE")
 	_, page := get(g.base + "/metrics")
-	if want := `goblin_calls_total{server="my-server",method="tools/call",outcome="failed"} 1`; !strings.Contains(page, want) {
+	if want := `goblin_calls_total{server="my-server",method="tools/call",outcome="unavailable"} 1`; !strings.Contains(page, want) {
 		for line := range strings.Lines(page) {
 			if strings.HasPrefix(line, "goblin_calls_total") {
 				t.Log(line)

@@ -194,7 +194,7 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 			a.wants(t, fault, want.code, want.name)
 		}
 		if want.name == "BACKEND_DISCONNECTED" { // which server, what happened, what to do, in words for people
-			for _, part := range []string{"server " + fault, "look at the server's log"} {
+			for _, part := range []string{"server " + fault, "check the server's log"} {
 				if !strings.Contains(a.last(), part) {
 					t.Errorf("%s: %s, want %q in it", fault, a, part)
 				}

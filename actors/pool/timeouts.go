@@ -1,0 +1,87 @@
+package pool
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+const (
+	timeoutsShown  = 10 * time.Minute // for so long a timeout is shown in the server's status
+	mostTimeouts   = 100              // that are remembered; older ones are forgotten first
+	timeoutWarning = time.Minute      // between two warnings
+)
+
+// timeouts remembers the calls that the server did not answer in time. A server that hangs stays ready, and these are its only trace.
+type timeouts struct {
+	recent  []time.Time // oldest first
+	warned  time.Time   // when the newest warning was logged
+	pending int         // timeouts since then
+	waits   bool        // a timer runs for the next warning
+}
+
+// timeoutsDue is the time for the next warning.
+type timeoutsDue struct{}
+
+// timedOut notes a call that timed out. The first is logged at once, further ones once a minute, with their number.
+func (s *state) timedOut(now time.Time, out []kernel.Effect) []kernel.Effect {
+	t := &s.timeouts
+	if len(t.recent) == mostTimeouts {
+		t.recent = append(t.recent[:0], t.recent[1:]...)
+	}
+	t.recent = append(t.recent, now)
+	t.pending++
+	wait := t.warned.Add(timeoutWarning).Sub(now)
+	switch {
+	case t.waits:
+		return out
+	case wait > 0:
+		t.waits = true
+		return append(out, kernel.WakeAfter(wait, timeoutsDue{}))
+	}
+	return s.warnOfTimeouts(now, out)
+}
+
+// timeoutsDue logs the timeouts since the last warning.
+func (s *state) timeoutsDue(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if !s.timeouts.waits { // a timer of a life before this one
+		return out
+	}
+	s.timeouts.waits = false
+	return s.warnOfTimeouts(now, out)
+}
+
+func (s *state) warnOfTimeouts(now time.Time, out []kernel.Effect) []kernel.Effect {
+	count := s.timeouts.pending
+	s.timeouts.pending, s.timeouts.warned = 0, now
+	return append(out, kernel.Log(slog.LevelWarn, "server did not answer in time", "calls", count))
+}
+
+// timeoutsIn returns the number of calls that timed out in the last ten minutes, and when the last one did.
+func (s *state) timeoutsIn(now time.Time) (count int, last time.Time) {
+	for _, at := range s.timeouts.recent {
+		if now.Sub(at) < timeoutsShown {
+			count++
+			last = at
+		}
+	}
+	return count, last
+}
+
+// timeoutsWarning describes the recent timeouts for people; "" if there are none.
+func (s *state) timeoutsWarning(now time.Time) string {
+	count, last := s.timeoutsIn(now)
+	ago := message.Seconds(now.Sub(last))
+	switch {
+	case count == 0:
+		return ""
+	case count == 1:
+		return fmt.Sprintf("a call timed out %s ago", ago)
+	case count == mostTimeouts:
+		return fmt.Sprintf("%d calls or more timed out in the last 10 minutes, the last one %s ago", count, ago)
+	}
+	return fmt.Sprintf("%d calls timed out in the last 10 minutes, the last one %s ago", count, ago)
+}
