@@ -100,8 +100,8 @@ func TestACancelWithdrawsTheQuestion(t *testing.T) {
 	})
 }
 
-// A modern server hears of no more than the client's version has, whatever it declares, and so it does not ask.
-func TestAClientWhoseVersionCannotBeAsked(t *testing.T) {
+// What a client declares is passed on to a modern server, also when the negotiated version has no such question.
+func TestDeclaredCapabilitiesReachAModernServer(t *testing.T) {
 	within(func(t *testing.T) {
 		server := &actortest.Modern{Tools: []string{"ask"}}
 		h := openModern(t, server, Options{})
@@ -109,8 +109,8 @@ func TestAClientWhoseVersionCannotBeAsked(t *testing.T) {
 		h.ready()
 		h.one(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"elicitation":{},"sampling":{}},"clientInfo":{"name":"t","version":"1"}}}`)
 		h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_ask","arguments":{}}}`)
-		if sent := string(server.Got("tools/call")[0].Frame.Raw); !strings.Contains(sent, `clientCapabilities":{"sampling":{}}`) {
-			t.Errorf("the server got %s, want no elicitation", sent)
+		if sent := string(server.Got("tools/call")[0].Frame.Raw); !strings.Contains(sent, `clientCapabilities":{"elicitation":{"form":{}},"sampling":{}}`) {
+			t.Errorf("the server got %s, want the declared elicitation and sampling", sent)
 		}
 	})(t)
 }

@@ -106,9 +106,9 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                                   // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                                                                   // a foreign peer in tests
-	"net/http":                                {"protocol/downstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/authtest", "internal/login", "internal/decode"}, // demo: names of statuses
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                                                        // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                                                                                        // a foreign peer in tests
+	"net/http":                                {"protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/authtest", "internal/login", "internal/decode"}, // demo, protocol/upstream: names of statuses
 	"golang.org/x/perf":                       {"bench"},
 	"golang.org/x/time":                       {"internal/policy"},
 	"github.com/google/go-cmp":                {},

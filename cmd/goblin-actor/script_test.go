@@ -30,6 +30,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if strings.HasSuffix(os.Args[0], ".test") { // not the program itself, which scripts start
+		programName = func() string { return "goblin-actor" }
+	}
 	testscript.Main(m, map[string]func(){"goblin-actor": main, "odd-server": oddServer})
 }
 

@@ -13,20 +13,21 @@ import (
 
 // client is one client of the gateway, of either era, over HTTP.
 type client struct {
-	w       *world
-	name    string
-	modern  bool
-	answers bool // it answers questions
-	honest  bool
-	old     bool            // it speaks 2025-03-26
-	mute    bool            // it answers none for a while
-	project *config.Project // it is in; nil = none
-	carrier string          // how it says so
-	token   string          // its value of the header that is forwarded
-	who     *identity.Principal
-	sealed  *sealedState // modern: the newest that it was given
-	verbose bool         // modern: it wants to hear of each call
-	pipe    *downstream.PipeClient
+	w        *world
+	name     string
+	modern   bool
+	answers  bool // it answers questions
+	honest   bool
+	old      bool            // it speaks 2025-03-26
+	formless bool            // it declares no elicitation
+	mute     bool            // it answers none for a while
+	project  *config.Project // it is in; nil = none
+	carrier  string          // how it says so
+	token    string          // its value of the header that is forwarded
+	who      *identity.Principal
+	sealed   *sealedState // modern: the newest that it was given
+	verbose  bool         // modern: it wants to hear of each call
+	pipe     *downstream.PipeClient
 
 	session string
 	state   string // "", opening, ready, gone
@@ -70,10 +71,13 @@ type subscribed struct {
 const capabilities = `{"elicitation":{},"sampling":{},"roots":{}}`
 
 func (c *client) capabilities() string {
-	if c.answers {
-		return capabilities
+	switch {
+	case !c.answers:
+		return "{}"
+	case c.formless:
+		return `{"sampling":{},"roots":{}}`
 	}
-	return "{}"
+	return capabilities
 }
 
 // origin is where a message of the client comes from.

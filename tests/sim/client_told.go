@@ -177,8 +177,13 @@ func (c *client) question(a *ask, e *envelope) {
 	if !c.answers {
 		c.w.broken("%s was asked %s, and said that it cannot answer", c.name, e.Method)
 	}
-	if c.old && e.Method == "elicitation/create" {
-		c.w.broken("%s was asked %s, which its version does not have", c.name, e.Method)
+	if e.Method == "elicitation/create" {
+		if c.formless {
+			c.w.broken("%s was asked %s, and has not declared it", c.name, e.Method)
+		}
+		if c.old {
+			c.w.count("a client asked what its version does not have, and it declares")
+		}
 	}
 	c.asked[string(e.ID)] = a
 	if c.mute {

@@ -65,7 +65,8 @@ type ServerParams struct {
 type ClientParams struct {
 	Modern, Answers bool
 	Honest          bool // see honest.go
-	Old             bool // it speaks 2025-03-26, and declares elicitation, which that version does not have
+	Old             bool // it speaks 2025-03-26
+	Formless        bool // it declares no elicitation; only old clients leave it out
 
 	Project, Carrier string `json:",omitempty"` // the project it is in, and how it says so: path, header or meta
 	Token            string `json:",omitempty"` // what it has of the header that is forwarded
@@ -100,7 +101,9 @@ func NewParams(seed uint64) Params {
 		p.Servers[i].Silent = more.IntN(3) == 0
 	}
 	for i := range p.Clients {
-		p.Clients[i].Old = !p.Clients[i].Modern && p.Clients[i].Answers && more.IntN(4) == 0
+		n := more.IntN(8)
+		p.Clients[i].Old = !p.Clients[i].Modern && p.Clients[i].Answers && n%4 == 0
+		p.Clients[i].Formless = p.Clients[i].Old && n >= 4
 	}
 	p.addHonest()
 	p.widen()
@@ -234,7 +237,7 @@ func (w *world) begin() {
 	}
 	w.open()
 	for i, cp := range w.p.Clients {
-		c := &client{w: w, name: fmt.Sprintf("c%d", i), modern: cp.Modern, answers: cp.Answers, old: cp.Old, honest: cp.Honest, token: cp.Token, carrier: cp.Carrier, open: map[int]*ask{}, asked: map[string]*ask{}, withdrawn: map[string]bool{}, lines: map[string]bool{}, reading: map[wire]bool{}, subs: map[string]*subscribed{}, left: map[wire]bool{}}
+		c := &client{w: w, name: fmt.Sprintf("c%d", i), modern: cp.Modern, answers: cp.Answers, old: cp.Old, formless: cp.Formless, honest: cp.Honest, token: cp.Token, carrier: cp.Carrier, open: map[int]*ask{}, asked: map[string]*ask{}, withdrawn: map[string]bool{}, lines: map[string]bool{}, reading: map[wire]bool{}, subs: map[string]*subscribed{}, left: map[wire]bool{}}
 		for j := range w.p.Projects {
 			if w.p.Projects[j].Name == cp.Project {
 				c.project = &w.p.Projects[j]
