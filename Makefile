@@ -76,7 +76,7 @@ lint: ## staticcheck, revive and errcheck, in the versions go.mod pins
 	go tool errcheck -ignoretests -exclude errcheck.txt ./...
 
 proxy: ## the gateway behind nginx, whose connections several users share (needs nginx, or NGINX_PROGRAM=path)
-	PROXY=needed go test -count=1 -v ./tests/proxy
+	PROXY=nginx go test -count=1 -v ./tests/proxy
 
 cross: ## builds and vets for darwin and windows
 	GOOS=darwin go build -o /dev/null ./cmd/goblin-actor
