@@ -291,7 +291,7 @@ func (s *state) drained(out []kernel.Effect) []kernel.Effect {
 // report is what the gateway knows beside its children.
 func (s *state) report() message.CatalogReport {
 	r := message.CatalogReport{Listen: s.listen, Config: s.config.Path, Fault: s.fault, Draining: s.draining,
-		Counts: map[string]status.Catalog{}, Settled: map[string]bool{}}
+		Counts: map[string]status.Catalog{}, Invalid: map[string][]status.Invalid{}, Settled: map[string]bool{}}
 	for _, server := range s.config.Servers {
 		if server.Disabled {
 			r.Disabled = append(r.Disabled, status.Server{Name: server.Name, State: string(message.Disabled), Description: server.Description, Settled: true})
@@ -318,6 +318,9 @@ func (s *state) report() message.CatalogReport {
 		n := s.snapshot.Counts(server.Name)
 		c := status.Catalog{Tools: n[protocol.Tools], Prompts: n[protocol.Prompts], Resources: n[protocol.Resources], Templates: n[protocol.Templates]}
 		r.Counts[server.Name] = c
+		for _, t := range s.snapshot.Invalid(server.Name) {
+			r.Invalid[server.Name] = append(r.Invalid[server.Name], status.Invalid{Tool: t.Own, Pointer: t.Fault.Pointer, Reason: t.Fault.Reason, Hidden: t.Hidden, Output: t.Output})
+		}
 		r.Catalog.Tools += c.Tools
 		r.Catalog.Prompts += c.Prompts
 		r.Catalog.Resources += c.Resources

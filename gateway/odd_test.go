@@ -17,7 +17,7 @@ func TestOddResultsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, g := within(t), start(t, gateway.Config{Servers: map[string]gateway.Server{"odd": {Command: self, Env: map[string]string{oddVariable: "items"}}}})
+	ctx, g := within(t), start(t, gateway.Config{Servers: map[string]gateway.Server{"odd": {Command: self, Env: map[string]string{oddVariable: "items"}, Settings: map[string]any{"tools": map[string]any{"invalid": "show"}}}}})
 	want := map[string]string{
 		"call string":      `call "odd_string": the result is a string; an object with content was expected`,
 		"call array":       `call "odd_array": the result is an array; an object with content was expected`,

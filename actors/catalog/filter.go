@@ -10,7 +10,7 @@ import (
 func filterOf(s *Server, kind protocol.ItemKind) *config.Filter {
 	switch kind {
 	case protocol.Tools:
-		return &s.Rules.Tools
+		return &s.Rules.Tools.Filter
 	case protocol.Prompts:
 		return &s.Rules.Prompts
 	default:

@@ -109,6 +109,7 @@ func (v *View) Tool(name string) (*Entry, *protocol.Fault) {
 	}
 	fault := protocol.NoTool(name)
 	fault.Candidates = v.publics(candidates)
+	v.explainHidden(name, fault)
 	return nil, fault
 }
 

@@ -86,7 +86,7 @@ func TestOrderDecidesNothing(t *testing.T) {
 func TestToolAliases(t *testing.T) {
 	v := whole(standard(stylePrefix),
 		server(t, "files", 0).tools("read", "write", "at@2", "db:read").rules(func(s *config.Server) {
-			s.Tools = config.Filter{Disabled: []string{"write"}, Rename: map[string]string{"old": "fresh"}}
+			s.Tools.Filter = config.Filter{Disabled: []string{"write"}, Rename: map[string]string{"old": "fresh"}}
 		}).tools("old"),
 		server(t, "db", 1).tools("read", "query", "write"),
 	)
@@ -186,7 +186,7 @@ func TestFilters(t *testing.T) {
 		{"nothing", config.Filter{Allow: []string{"nobody"}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := server(t, "a", 0).tools("x.y", "x_y", "del_1", "del_2", "keep").rules(func(s *config.Server) { s.Tools = tt.filter })
+			a := server(t, "a", 0).tools("x.y", "x_y", "del_1", "del_2", "keep").rules(func(s *config.Server) { s.Tools.Filter = tt.filter })
 			v := whole(standard(stylePrefix), a, plain[1])
 			var got []string
 			for _, e := range v.Entries(protocol.Tools) {

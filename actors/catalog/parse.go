@@ -22,47 +22,54 @@ type parsed struct {
 	item     protocol.Item
 	template *protocol.Template // kind Templates only; nil when RFC 6570 does not know such a text
 	links    []link             // kind Tools only: to pages of its server
+	checked  []byte             // kind Tools only: the definition as the server gave it, if it is valid
 }
 
 // lot is one server's list of one kind, parsed.
 type lot struct {
 	source   [][]byte // what it was parsed from
+	rule     string   // for invalid tools; "" = they are not looked for
 	items    []*parsed
+	invalid  []InvalidTool // in the order of the list
 	warnings []string
 }
 
-// same reports whether the lot was parsed from this very slice.
-func (l *lot) same(source [][]byte) bool {
-	return l != nil && len(l.source) == len(source) && unsafe.SliceData(l.source) == unsafe.SliceData(source)
+// same reports whether the lot was parsed from this very slice, by the same rule for invalid tools.
+func (l *lot) same(source [][]byte, rule string) bool {
+	return l != nil && l.rule == rule && len(l.source) == len(source) && unsafe.SliceData(l.source) == unsafe.SliceData(source)
 }
 
 // parseLot parses a server's list. What cannot be listed is left out with a warning; of two items with the same
-// name the first stays.
-func parseLot(server string, kind protocol.ItemKind, source [][]byte) *lot {
-	l := &lot{source: source, items: make([]*parsed, 0, min(len(source), maxList))}
+// name the first stays. old is the server's list before this one, whose definitions are not checked again; nil = there was none.
+func parseLot(server *Server, kind protocol.ItemKind, source [][]byte, old *lot) *lot {
+	l := &lot{source: source, rule: server.Rules.Tools.Invalid, items: make([]*parsed, 0, min(len(source), maxList))}
+	checks := toolChecks{lot: l, server: server, known: known(kind, old)}
 	seen := make(map[string]struct{}, cap(l.items))
 	made := 0
 	if len(source) > maxList {
-		l.warnings = warn(l.warnings, "%s: %s: %d items, only the first %d are listed", server, kind, len(source), maxList)
+		l.warnings = warn(l.warnings, "%s: %s: %d items, only the first %d are listed", server.Name, kind, len(source), maxList)
 	}
 	for i, raw := range source[:min(len(source), maxList)] {
 		p, err := parseOne(kind, raw)
+		if err == nil && kind == protocol.Tools && l.rule != "" && !checks.passes(p) {
+			continue
+		}
 		if err == nil {
 			if _, double := seen[p.own]; double {
 				err = fmt.Errorf("the server lists %q twice; the first stays", clip(p.own, shown))
 			}
 		}
 		if err != nil {
-			l.warnings = warn(l.warnings, "%s: %s: item %d left out: %v", server, kind, i, err)
+			l.warnings = warn(l.warnings, "%s: %s: item %d left out: %v", server.Name, kind, i, err)
 			continue
 		}
 		seen[p.own] = struct{}{}
 		if made == maxMade {
-			l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: the server has more than %d", server, clip(p.own, shown), maxMade)
+			l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: the server has more than %d", server.Name, clip(p.own, shown), maxMade)
 		} else if kind == protocol.Templates {
 			made++
 			if p.template, err = protocol.ParseTemplate(p.own); err != nil {
-				l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: %v", server, clip(p.own, shown), err)
+				l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: %v", server.Name, clip(p.own, shown), err)
 			}
 		}
 		l.items = append(l.items, p)

@@ -31,7 +31,7 @@ func drawServer(t *rapid.T, n int) *offered {
 		templates(rapid.SliceOfN(textNames, 0, 4).Draw(t, "templates")...)
 	return o.rules(func(s *config.Server) {
 		s.Prefix = somePrefix.Draw(t, "prefix")
-		s.Tools = config.Filter{Deny: someFilters.Draw(t, "deny"), Rename: map[string]string{"b": rapid.SampledFrom([]string{"b", "a", "renamed"}).Draw(t, "rename")}}
+		s.Tools.Filter = config.Filter{Deny: someFilters.Draw(t, "deny"), Rename: map[string]string{"b": rapid.SampledFrom([]string{"b", "a", "renamed"}).Draw(t, "rename")}}
 		s.ResourceFilter.Disabled = someFilters.Draw(t, "disabled")
 	})
 }

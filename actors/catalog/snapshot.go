@@ -84,6 +84,7 @@ type unparsed struct {
 	offer *offer
 	kind  protocol.ItemKind
 	list  [][]byte
+	old   *lot // the list before it
 }
 
 // take sorts out the sources and parses their lists, or takes over what previous parsed.
@@ -98,10 +99,14 @@ func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 		o := &offer{server: source.Server, silent: source.Silent, judge: filter.New(&source.Server.Rules.ResourceFilter)}
 		old := previous.offer(name)
 		for kind, list := range source.Items {
-			if old != nil && old.lots[kind].same(list) {
+			switch {
+			case old == nil:
+				jobs = append(jobs, unparsed{o, protocol.ItemKind(kind), list, nil})
+				items += len(list)
+			case old.lots[kind].same(list, o.server.Rules.Tools.Invalid):
 				o.lots[kind] = old.lots[kind]
-			} else {
-				jobs = append(jobs, unparsed{o, protocol.ItemKind(kind), list})
+			default:
+				jobs = append(jobs, unparsed{o, protocol.ItemKind(kind), list, old.lots[kind]})
 				items += len(list)
 			}
 		}
@@ -114,7 +119,7 @@ func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 	}
 	spread(len(jobs), items, func(from, to int) {
 		for _, j := range jobs[from:to] {
-			j.offer.lots[j.kind] = parseLot(j.offer.server.Name, j.kind, j.list)
+			j.offer.lots[j.kind] = parseLot(j.offer.server, j.kind, j.list, j.old)
 		}
 	})
 	slices.SortFunc(s.servers, func(a, b *Server) int {

@@ -48,8 +48,9 @@ func (g GetCatalog) Abandon(kernel.Why) { g.Reply <- nil }
 type CatalogReport struct {
 	Catalog  status.Catalog
 	Projects []status.Project
-	Counts   map[string]status.Catalog // by server
-	Settled  map[string]bool           // by server: the catalog clients are shown is from when it had settled
+	Counts   map[string]status.Catalog   // by server
+	Invalid  map[string][]status.Invalid // by server: tools with invalid definitions
+	Settled  map[string]bool             // by server: the catalog clients are shown is from when it had settled
 	Listen   []string
 	Config   string
 	Fault    *status.ConfigFault

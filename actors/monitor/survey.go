@@ -91,6 +91,8 @@ func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snap
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
 		if c, ok := report.Counts[s.Name]; ok {
 			s.Tools, s.Prompts, s.Resources, s.Templates = c.Tools, c.Prompts, c.Resources, c.Templates
+			s.Invalid = report.Invalid[s.Name]
+			s.Warnings = append(s.Warnings, status.InvalidWarnings(s.Invalid)...)
 		}
 		if !s.Settled || !s.FailedFirst && !report.Settled[s.Name] { // synced is not yet published: up to the registry's pause
 			picture.Waiting = append(picture.Waiting, s.Name)

@@ -44,21 +44,22 @@ type findingDoc struct {
 }
 
 type serverDoc struct {
-	Name      string   `json:"name"`
-	OK        bool     `json:"ok"`
-	State     string   `json:"state"`
-	TookMs    int64    `json:"tookMs"`
-	Protocol  string   `json:"protocol,omitempty"`
-	Transport string   `json:"transport,omitempty"`
-	Tools     int      `json:"tools"`
-	Prompts   int      `json:"prompts"`
-	Resources int      `json:"resources"`
-	Templates int      `json:"templates"`
-	Noise     int      `json:"noise,omitempty"` // lines on stdout that are no messages
-	Symptom   string   `json:"symptom,omitempty"`
-	Cause     string   `json:"cause,omitempty"`
-	Todo      string   `json:"todo,omitempty"`
-	Stderr    []string `json:"stderr,omitempty"` // different lines, in their order
+	Name      string           `json:"name"`
+	OK        bool             `json:"ok"`
+	State     string           `json:"state"`
+	TookMs    int64            `json:"tookMs"`
+	Protocol  string           `json:"protocol,omitempty"`
+	Transport string           `json:"transport,omitempty"`
+	Tools     int              `json:"tools"`
+	Prompts   int              `json:"prompts"`
+	Resources int              `json:"resources"`
+	Templates int              `json:"templates"`
+	Noise     int              `json:"noise,omitempty"`   // lines on stdout that are no messages
+	Invalid   []status.Invalid `json:"invalid,omitempty"` // tools with invalid definitions
+	Symptom   string           `json:"symptom,omitempty"`
+	Cause     string           `json:"cause,omitempty"`
+	Todo      string           `json:"todo,omitempty"`
+	Stderr    []string         `json:"stderr,omitempty"` // different lines, in their order
 }
 
 // begin tells what is wrong with the file.
@@ -108,7 +109,7 @@ func (d *diagnosis) tell(server status.Server, backend status.Backend) {
 	doc := serverDoc{
 		Name: server.Name, OK: server.State == "ready" || server.State == "disabled", State: server.State, TookMs: time.Since(d.began).Milliseconds(),
 		Protocol: backend.Protocol, Transport: backend.Transport, Noise: backend.Noise,
-		Tools: server.Tools, Prompts: server.Prompts, Resources: server.Resources, Templates: server.Templates,
+		Tools: server.Tools, Prompts: server.Prompts, Resources: server.Resources, Templates: server.Templates, Invalid: server.Invalid,
 	}
 	if !doc.OK {
 		d.ill++
@@ -150,6 +151,9 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 		}
 		if doc.Noise > 0 {
 			fmt.Fprintf(out, "    %s it printed %s on stdout that are no messages; they are skipped, but its log belongs on stderr\n", p.warn("!"), count(doc.Noise, "line"))
+		}
+		for _, warning := range status.InvalidWarnings(doc.Invalid) {
+			fmt.Fprintf(out, "    %s %s\n", p.warn("!"), oneLine(asStarted(warning), symptomRunes))
 		}
 	default:
 		fmt.Fprintf(out, "%s %s: %s: %s\n", p.bad("✗"), name, doc.State, doc.Symptom)

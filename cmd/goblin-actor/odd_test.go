@@ -32,7 +32,7 @@ func oddGateway(t *testing.T, modes ...string) *gatewayProcess {
 	}
 	servers := ""
 	for _, mode := range modes {
-		servers += fmt.Sprintf("  %s: {command: %s, args: [%s]}\n", mode, path, mode)
+		servers += fmt.Sprintf("  %s: {command: %s, args: [%s], tools: {invalid: show}}\n", mode, path, mode)
 	}
 	return startGateway(t, servers)
 }

@@ -31,6 +31,7 @@ func (d *decoder) check(c *Config) {
 			d.complain(d.firstWritten(f.path, "limits.maxMessageBytes"), f.say, f.hint)
 		}
 	}
+	c.inherit()
 	d.checkGroups(c)
 	d.checkProjects(c)
 	d.checkPolicy(c)

@@ -141,7 +141,7 @@ func (d *decoder) fields(v reflect.Value, section string, n *node, at place) {
 		f, one, known := fieldFor(v.Type(), section, m.key)
 		switch {
 		case known:
-			d.value(v.Field(f.index), f, one, m.value, here)
+			d.value(v.FieldByIndex(f.index), f, one, m.value, here)
 		case section == "" && isSection(v.Type(), m.key):
 			d.fields(v, m.key, m.value, here)
 		default:

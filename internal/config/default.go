@@ -16,8 +16,11 @@ func Default() Config {
 		Listen:    []string{DefaultListen},
 		Namespace: Namespace{Mode: "always", Separator: "_", MaxLength: 64},
 		Resources: Resources{URIStyle: "prefix", Unlisted: "mentioned"},
-		MetaTools: "true",
-		PageSize:  1000,
+		Tools:     Tools{Invalid: "hide"},
+		MetaTools: "auto",
+
+		ValidateArguments: "off",
+		PageSize:          1000,
 		Limits: Limits{
 			MaxMessageBytes:              64 << 20,
 			MaxSessions:                  10000,

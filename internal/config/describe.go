@@ -52,7 +52,7 @@ func faultChange(was, is string) string {
 func described(a, b reflect.Value, path string) []string {
 	var out []string
 	for _, f := range fieldsOf(a.Type()) {
-		va, vb := a.Field(f.index), b.Field(f.index)
+		va, vb := a.FieldByIndex(f.index), b.FieldByIndex(f.index)
 		if _, servers := va.Interface().([]Server); servers || same(va, vb) {
 			continue
 		}

@@ -54,7 +54,7 @@ func Diff(old, next *Config) Changes {
 func differ(a, b Server, connection bool) bool {
 	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
 	return slices.ContainsFunc(fieldsOf(va.Type()), func(f field) bool {
-		return f.connection == connection && !same(va.Field(f.index), vb.Field(f.index))
+		return f.connection == connection && !same(va.FieldByIndex(f.index), vb.FieldByIndex(f.index))
 	})
 }
 
@@ -63,7 +63,7 @@ func settings(old, next *Config) []string {
 	var keys []string
 	a, b := reflect.ValueOf(*old), reflect.ValueOf(*next)
 	for _, f := range fieldsOf(a.Type()) {
-		if f.key == "listen" || f.key == "mcpServers" || same(a.Field(f.index), b.Field(f.index)) {
+		if f.key == "listen" || f.key == "mcpServers" || same(a.FieldByIndex(f.index), b.FieldByIndex(f.index)) {
 			continue
 		}
 		if f.in != "" {

@@ -41,7 +41,7 @@ func (d *decoder) warnOfDifferences(first, s *Server, path string) {
 	a, b := reflect.ValueOf(*first), reflect.ValueOf(*s)
 	var keys []string
 	for _, f := range fieldsOf(a.Type()) {
-		if slices.Contains(ownKeys, f.key) || same(a.Field(f.index), b.Field(f.index)) {
+		if slices.Contains(ownKeys, f.key) || same(a.FieldByIndex(f.index), b.FieldByIndex(f.index)) {
 			continue
 		}
 		if d.says(path, f.key) {

@@ -106,7 +106,7 @@ func addSection(comments map[string]string, to *[]section, t reflect.Type, title
 	at := len(*to)
 	*to = append(*to, s)
 	for _, f := range fieldsOf(t) {
-		field := t.Field(f.index)
+		field := t.FieldByIndex(f.index)
 		key := f.key
 		if f.in != "" {
 			key = f.in + "." + f.key
@@ -118,7 +118,7 @@ func addSection(comments map[string]string, to *[]section, t reflect.Type, title
 		for elem.Kind() == reflect.Slice {
 			elem = elem.Elem()
 		}
-		(*to)[at].Rows = append((*to)[at].Rows, row{key, valueOf(f, field.Type), meaning(field.Name, comments[t.Name()+"."+field.Name])})
+		(*to)[at].Rows = append((*to)[at].Rows, row{key, valueOf(f, field.Type), meaning(field.Name, comments[owner(t, f).Name()+"."+field.Name])})
 		if elem.Kind() != reflect.Struct {
 			continue
 		}
@@ -131,6 +131,14 @@ func addSection(comments map[string]string, to *[]section, t reflect.Type, title
 			addSection(comments, to, elem, "`"+deeper+"`", deeper+".")
 		}
 	}
+}
+
+// owner is the struct in which the field stands: t, or one that is embedded in it.
+func owner(t reflect.Type, f field) reflect.Type {
+	for _, i := range f.index[:len(f.index)-1] {
+		t = t.Field(i).Type
+	}
+	return t
 }
 
 // valueOf says what may stand at a key.
@@ -195,13 +203,13 @@ func TestCommentsTellTheDefaults(t *testing.T) {
 	server := DefaultServer()
 	check := func(v reflect.Value) {
 		for _, f := range fieldsOf(v.Type()) {
-			name := v.Type().Name() + "." + v.Type().Field(f.index).Name
+			name := owner(v.Type(), f).Name() + "." + v.Type().FieldByIndex(f.index).Name
 			comment := strings.Join(strings.Fields(comments[name]), " ")
 			if comment == "" {
 				t.Errorf("%s has no comment", name)
 				continue
 			}
-			value := v.Field(f.index)
+			value := v.FieldByIndex(f.index)
 			said := sentence.FindStringSubmatch(comment)
 			switch {
 			case value.Kind() == reflect.Struct:
@@ -225,7 +233,7 @@ func TestCommentsTellTheDefaults(t *testing.T) {
 	}
 	check(reflect.ValueOf(Default()))
 	check(reflect.ValueOf(server))
-	for _, v := range []any{Limits{}, Queue{}, Retry{}, Reconnect{}, Filter{}, ForwardHeader{}, Namespace{}, Resources{}, Project{}, Log{}, Auth{}, TLS{}, Policy{}, Role{}, Binding{}, Audit{}, Rotate{}, Egress{}, ServerAuth{}} {
+	for _, v := range []any{Limits{}, Queue{}, Tools{}, ServerTools{}, ServerInfo{}, Retry{}, Reconnect{}, Filter{}, ForwardHeader{}, Namespace{}, Resources{}, Project{}, Log{}, Auth{}, TLS{}, Policy{}, Role{}, Binding{}, Audit{}, Rotate{}, Egress{}, ServerAuth{}} {
 		value := reflect.ValueOf(v)
 		for _, outer := range []reflect.Value{reflect.ValueOf(Default()), reflect.ValueOf(server)} {
 			for i := range outer.NumField() {

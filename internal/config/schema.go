@@ -9,7 +9,7 @@ import (
 
 // field is one key a struct takes, as its tags say (types.go).
 type field struct {
-	index      int // in the struct
+	index      []int // in the struct, through embedded ones
 	key        string
 	in         string // section around it; "" = none
 	also       string // second key, with one value instead of a list
@@ -30,13 +30,20 @@ func fieldsOf(t reflect.Type) []field {
 	}
 	var fields []field
 	for i := range t.NumField() {
+		if t.Field(i).Anonymous { // its keys stand beside the others
+			for _, f := range fieldsOf(t.Field(i).Type) {
+				f.index = append([]int{i}, f.index...)
+				fields = append(fields, f)
+			}
+			continue
+		}
 		tag := t.Field(i).Tag
 		key, ok := tag.Lookup("key")
 		if !ok {
 			continue
 		}
 		f := field{
-			index: i, key: key, in: tag.Get("in"), also: tag.Get("also"), min: tag.Get("min"), max: tag.Get("max"),
+			index: []int{i}, key: key, in: tag.Get("in"), also: tag.Get("also"), min: tag.Get("min"), max: tag.Get("max"),
 			single: tag.Get("single") == "ok", bytes: tag.Get("form") == "bytes", secret: tag.Get("secret") == "yes",
 			connection: tag.Get("change") == "connection",
 		}

@@ -65,7 +65,7 @@ func (g *schemaWriter) object(t reflect.Type) object {
 	properties := object{}
 	sections := map[string]object{}
 	for _, f := range fieldsOf(t) {
-		field := t.Field(f.index)
+		field := t.FieldByIndex(f.index)
 		to := properties
 		if f.in != "" {
 			if sections[f.in] == nil {

@@ -303,7 +303,7 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 	for _, kind := range []struct {
 		key    string
 		filter Filter
-	}{{"tools", s.Tools}, {"prompts", s.Prompts}, {"resources", s.ResourceFilter}} {
+	}{{"tools", s.Tools.Filter}, {"prompts", s.Prompts}, {"resources", s.ResourceFilter}} {
 		path := at(kind.key) + ".rename"
 		for _, name := range sortedKeys(kind.filter.Rename) {
 			if kind.filter.Rename[name] == "" {

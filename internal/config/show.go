@@ -61,7 +61,7 @@ func (s *shower) fields(v reflect.Value, path string, indent int) {
 			here, deeper = join(path, f.in), indent+1
 		}
 		section = f.in
-		s.value(v.Field(f.index), f, join(here, f.key), deeper)
+		s.value(v.FieldByIndex(f.index), f, join(here, f.key), deeper)
 	}
 }
 
@@ -120,7 +120,7 @@ func (s *shower) servers(servers []Server, path string, indent int) {
 		v := reflect.ValueOf(server)
 		for _, f := range fieldsOf(v.Type()) {
 			if applies(server, f.key) {
-				s.value(v.Field(f.index), f, join(join(path, server.Written), f.key), indent+2)
+				s.value(v.FieldByIndex(f.index), f, join(join(path, server.Written), f.key), indent+2)
 			}
 		}
 	}
@@ -147,10 +147,10 @@ func (s *shower) projects(projects []Project, path string, indent int) {
 		s.line(indent+1, p.Name+":", "", "")
 		v := reflect.ValueOf(p)
 		for _, f := range fieldsOf(v.Type()) {
-			if (f.key == "servers" || f.key == "labels") && v.Field(f.index).Len() == 0 {
+			if (f.key == "servers" || f.key == "labels") && v.FieldByIndex(f.index).Len() == 0 {
 				continue // written, it would be empty, which is a fault
 			}
-			s.value(v.Field(f.index), f, join(join(path, p.Written), f.key), indent+2)
+			s.value(v.FieldByIndex(f.index), f, join(join(path, p.Written), f.key), indent+2)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (s *shower) roles(roles []Role, path string, indent int) {
 			if f.key == "servers" && len(r.Servers) == 0 || f.key == "projects" && len(r.Projects) == 0 {
 				continue
 			}
-			s.value(v.Field(f.index), f, join(join(path, r.Written), f.key), indent+2)
+			s.value(v.FieldByIndex(f.index), f, join(join(path, r.Written), f.key), indent+2)
 		}
 	}
 }

@@ -47,12 +47,25 @@ type Config struct {
 	// Resources says how public URIs are made, and which there are.
 	Resources Resources `key:"resources"`
 
+	// Tools holds the settings of tools for all servers.
+	Tools Tools `key:"tools"`
+
 	// Projects are named filters over the catalog, by name, each under `/p/<name>/mcp`. Default: none.
 	Projects []Project `key:"projects"`
 
-	// MetaTools offers search and description tools of our own: true, false, or only (then lists hold nothing else).
-	// Default: true.
-	MetaTools string `key:"metaTools" oneof:"true|false|only"`
+	// MetaTools says where the gateway's own tools for search and description are listed: auto (where a client sees more than 40 other
+	// tools; elsewhere they are not listed, and can be called by name), all (everywhere; also written true), only (lists hold nothing
+	// else) or false (there are none). Default: auto.
+	MetaTools string `key:"metaTools" oneof:"auto|all|true|only|false"`
+
+	// ValidateArguments is validateArguments of the servers that do not set it. Default: off.
+	ValidateArguments string `key:"validateArguments" oneof:"off|refuse"`
+
+	// ServerInfo says what clients are told the gateway is called.
+	ServerInfo ServerInfo `key:"serverInfo"`
+
+	// Instructions are for the client's model, and stand before those of the servers. Default: the gateway's own.
+	Instructions string `key:"instructions"`
 
 	// PageSize is the number of items in a page of a list. Default: 1000.
 	PageSize int `key:"pageSize" min:"1" max:"1000000"`
@@ -208,7 +221,11 @@ type Server struct {
 	Prefix string `key:"prefix"`
 
 	// Tools chooses and renames its tools.
-	Tools Filter `key:"tools"`
+	Tools ServerTools `key:"tools"`
+
+	// ValidateArguments says what becomes of a tool call whose arguments do not fit the tool's inputSchema: off (the server decides) or
+	// refuse (it is answered with -32602 before anything is sent; the error names each fault and holds the schema). Default: that of the gateway.
+	ValidateArguments string `key:"validateArguments" oneof:"off|refuse"`
 
 	// Prompts chooses and renames its prompts.
 	Prompts Filter `key:"prompts"`
@@ -323,6 +340,23 @@ type Filter struct {
 	Rename map[string]string `key:"rename"`
 }
 
+// ServerTools chooses and renames the tools of a server, and says what becomes of invalid ones.
+type ServerTools struct {
+	Filter
+
+	// Invalid says what becomes of a tool whose inputSchema is not a valid JSON Schema with type object: hide (it is not listed and
+	// cannot be called; status, doctor, describe and the log name it and the fault) or show (it is listed as it came). LLM providers
+	// refuse a whole request because of one such tool. Of an invalid outputSchema hide leaves out that schema alone. Default: that of
+	// the gateway.
+	Invalid string `key:"invalid" oneof:"hide|show"`
+}
+
+// Tools are settings of tools for all servers.
+type Tools struct {
+	// Invalid is tools.invalid of the servers that do not set it. Default: hide.
+	Invalid string `key:"invalid" oneof:"hide|show"`
+}
+
 // ForwardHeader hands a client's header to a server.
 type ForwardHeader struct {
 	// From is the client's header. Needed.
@@ -378,4 +412,19 @@ type Project struct {
 
 	// Resources chooses resources and templates by their public URIs; rename is not for projects.
 	Resources Filter `key:"resources"`
+
+	// ServerInfo says what clients of the project are told the gateway is called. Default: that of the gateway.
+	ServerInfo ServerInfo `key:"serverInfo"`
+
+	// Instructions take the place of the gateway's for clients of the project. Default: those of the gateway.
+	Instructions string `key:"instructions"`
+}
+
+// ServerInfo says what clients are told the gateway is called.
+type ServerInfo struct {
+	// Name is for programs: what clients tell gateways apart by. Default: goblin-actor.
+	Name string `key:"name"`
+
+	// Title is for people. Default: none.
+	Title string `key:"title"`
 }

@@ -87,6 +87,7 @@ type Server struct {
 	Subscribers int       `json:"subscribers"` // clients' subscriptions to them
 	Description string    `json:"description,omitempty"`
 	Warnings    []string  `json:"warnings,omitempty"`   // what is not as it should be although it works
+	Invalid     []Invalid `json:"invalid,omitempty"`    // tools with invalid definitions
 	Settled     bool      `json:"settled"`              // every replica was ready or failed once: /readyz does not wait for it
 	FailedFirst bool      `json:"failedFirst"`          // its first attempt failed
 	CachedSince time.Time `json:"cachedSince,omitzero"` // what it offers is what it offered then; zero = what it offers now

@@ -54,7 +54,7 @@ func (w *world) newRules() {
 		began := w.book.moment()
 		w.changed(func(cfg *config.Config) {
 			for i := range cfg.Servers {
-				cfg.Servers[i].Tools = rules
+				cfg.Servers[i].Tools.Filter = rules
 			}
 		})
 		w.pass(5 * time.Second)

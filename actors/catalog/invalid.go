@@ -1,0 +1,123 @@
+package catalog
+
+import (
+	"bytes"
+	"fmt"
+
+	"goblin-actor/internal/filter"
+	"goblin-actor/protocol"
+)
+
+// maxInvalid is how many invalid tools of one server are named.
+const maxInvalid = 100
+
+// InvalidTool is a tool of a server whose definition is not valid.
+type InvalidTool struct {
+	Own    string // the server's name for it, shortened
+	Fault  *protocol.SchemaFault
+	Hidden bool // the tool is not listed; otherwise only its outputSchema is, or the server's rules show it
+	Output bool // the fault is in the outputSchema alone
+}
+
+// hides reports whether invalid tools are left out.
+func (l *lot) hides() bool { return l.rule == "hide" }
+
+// toolChecks checks the definitions of one list.
+type toolChecks struct {
+	lot    *lot
+	server *Server
+	known  map[string]*parsed // those of the list before that were valid
+}
+
+// known returns the valid definitions of a list by their names.
+func known(kind protocol.ItemKind, old *lot) map[string]*parsed {
+	if kind != protocol.Tools || old == nil {
+		return nil
+	}
+	valid := make(map[string]*parsed, len(old.items))
+	for _, p := range old.items {
+		if p.checked != nil {
+			valid[p.own] = p
+		}
+	}
+	return valid
+}
+
+// passes reports whether the tool is to be listed. It takes an invalid outputSchema out of the definition where invalid tools are hidden.
+func (c *toolChecks) passes(p *parsed) bool {
+	raw := p.item.Raw
+	if was := c.known[p.own]; was != nil && bytes.Equal(was.checked, raw) {
+		p.checked = raw
+		return true
+	}
+	input, output := protocol.CheckTool(raw)
+	switch {
+	case input != nil:
+		c.found(p, InvalidTool{Fault: input, Hidden: c.lot.hides()})
+		return !c.lot.hides()
+	case output != nil:
+		c.found(p, InvalidTool{Fault: output, Output: true})
+		if c.lot.hides() {
+			withoutOutput(p)
+		}
+		return true
+	}
+	p.checked = raw
+	return true
+}
+
+func withoutOutput(p *parsed) {
+	if item, err := protocol.ParseItem(protocol.WithoutOutputSchema(p.item.Raw)); err == nil {
+		p.item = item
+		p.links = linksOf(&p.item)
+	}
+}
+
+// found remembers an invalid tool, and warns of it.
+func (c *toolChecks) found(p *parsed, t InvalidTool) {
+	l := c.lot
+	t.Own = clip(p.own, shown)
+	if len(l.invalid) < maxInvalid {
+		l.invalid = append(l.invalid, t)
+	}
+	if !l.hides() || filter.Hides(&c.server.Rules.Tools.Filter, p.own) { // the configuration expects it, or nobody misses it
+		return
+	}
+	how := "is listed without its outputSchema, which is invalid"
+	if t.Hidden {
+		how = "is hidden because its definition is invalid"
+	}
+	l.warnings = warn(l.warnings, "%s: tool %q %s: %v", c.server.Name, t.Own, how, t.Fault)
+}
+
+// Invalid returns the server's tools with invalid definitions, without those that its rules keep from clients: at most 100, in the order
+// of its list.
+func (s *Snapshot) Invalid(server string) (list []InvalidTool) {
+	o := s.byName[server]
+	if o == nil || o.lots[protocol.Tools] == nil {
+		return nil
+	}
+	for _, t := range o.lots[protocol.Tools].invalid {
+		if !o.hides(protocol.Tools, t.Own) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// explainHidden says in the fault why a tool is hidden that the name means: the server's own name, or that with the prefix. A view that
+// is limited to a project or to rights says nothing: the tool may be outside of them.
+func (v *View) explainHidden(name string, fault *protocol.Fault) {
+	if v.limited() {
+		return
+	}
+	for _, server := range v.servers {
+		for _, t := range v.snapshot.Invalid(server.Name) {
+			plain := &item{server: server, name: t.Own, prefixed: true}
+			if t.Hidden && (name == t.Own || name == plainName(plain, v.snapshot.naming)) {
+				fault.Message += fmt.Sprintf(" (server %s hides it because its definition is invalid: %v)", server.Name, t.Fault)
+				return
+			}
+		}
+	}
+}

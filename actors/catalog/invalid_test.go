@@ -1,0 +1,125 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+const (
+	brokenInput  = `{"name":"bad","inputSchema":{"type":"object","properties":{"n":{"type":"int"}}}}`
+	brokenOutput = `{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"array","items":7}}`
+)
+
+func rulesFor(invalid string) func(*config.Server) {
+	return func(s *config.Server) { s.Tools.Invalid = invalid }
+}
+
+// An invalid tool is neither listed nor found, and an invalid outputSchema alone is left out of its tool. The others stay as they are.
+func TestInvalidToolsAreHidden(t *testing.T) {
+	s := snapshot(standard(stylePrefix), server(t, "odd", 0).rules(rulesFor("hide")).tools("good").add(protocol.Tools, brokenInput, brokenOutput))
+	v := s.Whole()
+	if got := listedTools(v); !slices.Equal(got, []string{"odd_good", "odd_half"}) {
+		t.Errorf("listed %v", got)
+	}
+	for _, name := range []string{"bad", "odd_bad"} {
+		_, fault := v.Tool(name)
+		if fault == nil || fault.Name != protocol.ToolNotFound || !strings.Contains(fault.Message, "(server odd hides it because its definition is invalid: /inputSchema/properties/n/type: ") {
+			t.Errorf("calling %s: %+v", name, fault)
+		}
+	}
+	half, fault := v.Tool("odd_half")
+	if fault != nil || strings.Contains(string(half.Raw()), "outputSchema") {
+		t.Errorf("odd_half: %s %v", half.Raw(), fault)
+	}
+	want := []string{
+		`odd: tool "bad" is hidden because its definition is invalid: /inputSchema/properties/n/type: want one of the types array, boolean, integer, null, number, object and string, found "int"`,
+		`odd: tool "half" is listed without its outputSchema, which is invalid: /outputSchema/items: want a schema, which is an object, true or false, found 7`,
+	}
+	if !slices.Equal(s.Warnings(), want) {
+		t.Errorf("warnings %q", s.Warnings())
+	}
+	if list := s.Invalid("odd"); len(list) != 2 || !list[0].Hidden || list[0].Output || list[1].Hidden || !list[1].Output {
+		t.Errorf("%+v", list)
+	}
+}
+
+// With show an invalid tool is listed as the server gave it, and named all the same.
+func TestInvalidToolsAreShown(t *testing.T) {
+	for _, rule := range []string{"show", "hide", "show"} { // one snapshot after the other: the rule counts for a list that stays the same
+		list := server(t, "odd", 0).add(protocol.Tools, brokenInput, brokenOutput)
+		before := snapshot(standard(stylePrefix), list.rules(rulesFor("hide")))
+		s := Build(before, []Source{list.rules(rulesFor(rule)).Source}, standard(stylePrefix))
+		names := listedTools(s.Whole())
+		if rule == "hide" {
+			if !slices.Equal(names, []string{"odd_half"}) {
+				t.Errorf("hide: %v", names)
+			}
+			continue
+		}
+		if !slices.Equal(names, []string{"odd_bad", "odd_half"}) || len(s.Invalid("odd")) != 2 {
+			t.Errorf("show: %v, %v", names, s.Invalid("odd"))
+		}
+		if half, _ := s.Whole().Tool("half"); !strings.Contains(string(half.Raw()), `"outputSchema":{"type":"array","items":7}`) {
+			t.Errorf("show changes %s", half.Raw())
+		}
+	}
+}
+
+// A definition that stays the same is not checked again when its list changes.
+func TestUnchangedDefinitionsAreNotCheckedAgain(t *testing.T) {
+	list := server(t, "odd", 0).rules(rulesFor("hide")).tools("a", "b").add(protocol.Tools, brokenInput)
+	before := snapshot(standard(stylePrefix), list)
+	valid := before.byName["odd"].lots[protocol.Tools].items[0]
+	valid.checked = []byte(brokenInput) // as if this had been found valid before
+	valid.own = "bad"
+	s := Build(before, []Source{list.tools("c").Source}, standard(stylePrefix))
+	if names := listedTools(s.Whole()); !slices.Contains(names, "odd_bad") || !slices.Contains(names, "odd_c") {
+		t.Errorf("listed %v, want bad as before and c", names)
+	}
+}
+
+// A tool that the server's rules keep from clients is not warned of; neither does a view that is limited explain hidden tools.
+func TestHiddenToolsBeyondTheRules(t *testing.T) {
+	s := snapshot(standard(stylePrefix), server(t, "odd", 0).rules(func(r *config.Server) {
+		r.Tools.Invalid, r.Tools.Deny = "hide", []string{"bad"}
+	}).add(protocol.Tools, brokenInput).tools("good"))
+	if len(s.Warnings())+len(s.Invalid("odd")) > 0 {
+		t.Errorf("%q %v", s.Warnings(), s.Invalid("odd"))
+	}
+	s = projects(nil, standard(stylePrefix), []*offered{server(t, "odd", 0).rules(rulesFor("hide")).add(protocol.Tools, brokenInput).tools("good")},
+		config.Project{Name: "alpha", Tools: config.Filter{Deny: []string{"odd_bad"}}})
+	if _, fault := s.Project("alpha").Tool("odd_bad"); strings.Contains(fault.Message, "invalid") {
+		t.Errorf("a project explains %s", fault.Message)
+	}
+}
+
+func listedTools(v *View) (names []string) {
+	for _, e := range v.Entries(protocol.Tools) {
+		names = append(names, e.Public)
+	}
+	return names
+}
+
+func BenchmarkBuildChecked(b *testing.B) {
+	for _, rule := range []string{"", "hide"} {
+		b.Run("rule="+rule, func(b *testing.B) {
+			var sources []Source
+			for i := range 20 {
+				o := server(b, fmt.Sprintf("s%d", i), i).rules(rulesFor(rule))
+				for j := range 500 {
+					o.Items[protocol.Tools] = append(o.Items[protocol.Tools], fmt.Appendf(nil,
+						`{"name":"tool_%d","description":"Creates an issue in a repository.","inputSchema":{"type":"object","properties":{"owner":{"type":"string","description":"Repository owner"},"repo":{"type":"string"},"labels":{"type":"array","items":{"type":"string"}}},"required":["owner","repo"]}}`, j))
+				}
+				sources = append(sources, o.Source)
+			}
+			for b.Loop() {
+				Build(nil, sources, standard(stylePrefix))
+			}
+		})
+	}
+}

@@ -1,0 +1,21 @@
+package config
+
+import "cmp"
+
+// inherit fills in what servers and projects take over from the gateway where they do not set it.
+func (c *Config) inherit() {
+	for i := range c.Servers {
+		s := &c.Servers[i]
+		s.Tools.Invalid = cmp.Or(s.Tools.Invalid, c.Tools.Invalid)
+		s.ValidateArguments = cmp.Or(s.ValidateArguments, c.ValidateArguments)
+	}
+	for i := range c.Projects {
+		p := &c.Projects[i]
+		p.ServerInfo.Name = cmp.Or(p.ServerInfo.Name, c.ServerInfo.Name)
+		p.ServerInfo.Title = cmp.Or(p.ServerInfo.Title, c.ServerInfo.Title)
+		p.Instructions = cmp.Or(p.Instructions, c.Instructions)
+	}
+	if c.MetaTools == "true" {
+		c.MetaTools = "all"
+	}
+}

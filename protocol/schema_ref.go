@@ -1,0 +1,87 @@
+package protocol
+
+import (
+	"bytes"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// refForm is a reference to a place in the same document: another document would have to be fetched.
+func refForm(c *schemaCheck, at Span, _ int) *flaw {
+	text, ok := Unquote(at.Of(c.raw))
+	if !ok {
+		return c.want("a string", at)
+	}
+	if c.refs[text] || len(c.refs) >= maxCheckedRefs {
+		return nil
+	}
+	if c.refs == nil {
+		c.refs = map[string]bool{}
+	}
+	c.refs[text] = true
+	fragment, inside := strings.CutPrefix(strings.TrimPrefix(text, string(c.id)), "#")
+	if !inside && text != string(c.id) && !c.has("$id", text) {
+		return c.want(`a reference inside this schema, which begins with "#"`, at)
+	}
+	pointer, err := url.PathUnescape(fragment)
+	switch {
+	case err == nil && pointer == "":
+		return nil
+	case err == nil && pointer[0] == '/' && c.leads(pointer):
+		return nil
+	case err == nil && pointer[0] != '/' && (c.has("$anchor", pointer) || c.has("$dynamicAnchor", pointer) || c.has("$id", "#"+pointer)):
+		return nil
+	}
+	return flawed("%s leads nowhere in this schema", excerpt(at.Of(c.raw)))
+}
+
+// leads reports whether there is something at the JSON pointer.
+func (c *schemaCheck) leads(pointer string) bool {
+	at := c.root
+	for step := range strings.SplitSeq(pointer[1:], "/") {
+		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		switch c.raw[at.Off] {
+		case '{':
+			at = Member(c.raw, at, step)
+		case '[':
+			at = c.element(at, step)
+		default:
+			return false
+		}
+		if !at.Present() {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *schemaCheck) element(list Span, step string) Span {
+	n, err := strconv.Atoi(step)
+	if err != nil || n < 0 {
+		return Span{}
+	}
+	for w := walkElements(c.raw, list); w.next(); n-- {
+		if n == 0 {
+			return w.value
+		}
+	}
+	return Span{}
+}
+
+// has reports whether some member of that key has that text somewhere in the schema. It may take one of a default value for a keyword: then
+// a reference passes that leads nowhere.
+func (c *schemaCheck) has(key, text string) bool {
+	inside := c.root.Of(c.raw)
+	quoted := Quote(text)
+	for {
+		i := bytes.Index(inside, []byte(`"`+key+`"`))
+		if i < 0 {
+			return false
+		}
+		inside = bytes.TrimLeft(inside[i+len(key)+2:], ": \t\r\n")
+		if bytes.HasPrefix(inside, quoted) {
+			return true
+		}
+	}
+}
