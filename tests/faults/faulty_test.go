@@ -215,7 +215,7 @@ func (f *faulty) list(r request) {
 	case "bad-list":
 		f.result(r.ID, `{"tools":{"echo":1}}`)
 	case "bad-items":
-		f.result(r.ID, `{"tools":[1,null,"x",{},{"name":5},{"name":""},{"name":"echo"},{"name":"echo"},{"name":"a b/c\u0000\u202e","inputSchema":{}}]}`)
+		f.result(r.ID, `{"tools":[1,null,"x",{},{"name":5},{"name":""},{"name":"echo","inputSchema":{"type":"object"}},{"name":"echo","inputSchema":{"type":"object"}},{"name":"no schema"},{"name":"a b/c\u0000\u202e","inputSchema":{"type":"object"}}]}`)
 	case "list-error":
 		f.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"index is broken"}}`, r.ID)
 	default:
