@@ -24,6 +24,7 @@ const examineStep = 50 * time.Millisecond
 
 type doctorOptions struct {
 	path     string
+	connect  string // the running gateway whose servers are examined; "" = the servers of the file are started
 	patience time.Duration
 	out      format
 }
@@ -38,44 +39,66 @@ func newDoctor() *cobra.Command {
 does it shake hands, in which version of the protocol, what does it offer? Each is told as soon as it is known. For
 each fault: what was seen, why, what to do.
 
-It needs no running gateway: it starts the servers itself, and ends them. Of a configuration with faults these are
-told, and the servers are tried that have none. Exit code 1 if anything is wrong.
+It needs no running gateway: it starts the servers itself, and ends them. With --connect it starts nothing, and explains
+how the servers of that running gateway are instead. Of a configuration with faults these are told, and the servers are
+tried that have none. Exit code 1 if anything is wrong.
 
 With -o json (or yaml) there is one document at the end: "ok"; "config"; "faults" and "warnings" of the file, each with
 line, column, path, message and hint; "servers" in the order of the file, each with name, ok, state, tookMs, protocol,
-transport and the number of tools, prompts, resources and templates, or with symptom, cause, todo and stderr.`,
+transport and the number of tools, prompts, resources and templates, or with symptom, cause, todo, stderr and "others":
+what else may be the cause.`,
 		Example: `  goblin-actor doctor
   goblin-actor doctor files github
-  goblin-actor doctor --config claude_desktop_config.json -o json`,
+  goblin-actor doctor --config claude_desktop_config.json -o json
+  goblin-actor doctor --connect 8730`,
 		Args: takes(0, -1, "names of servers"),
 		RunE: func(cmd *cobra.Command, args []string) error { return doctor(cmd, args, o) },
 	}
 	cmd.Flags().StringVar(&o.path, "config", "", configFlagHelp)
+	cmd.Flags().StringVar(&o.connect, "connect", "", "explain the servers of this running gateway, start none: its port, loopback address or admin socket")
 	cmd.Flags().DurationVar(&o.patience, "timeout", readyTime, "how long the servers may take to start")
 	o.out.add(cmd)
 	return cmd
 }
 
 func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var running *gatewayHere // nil = the servers are started here
 	path, ok := config.Find(o.path, os.Getenv)
+	if o.connect != "" && o.path != "" {
+		return usageError("give one of them", "--connect and --config exclude each other")
+	}
+	if o.connect != "" {
+		gateways, err := (&applying{connect: o.connect}).gateways(ctx)
+		if err != nil {
+			return err
+		}
+		running, ok = gateways[0], true
+		path = running.status.Config
+	}
 	if !ok {
 		return &exitError{exitFailed, errors.New("no configuration found"), "name one with --config; goblin-actor serve runs the demo servers without any"}
 	}
-	cfg, report := config.Salvage(path)
+	cfg, report := readFor(running, path)
 	d := newDiagnosis(cmd.OutOrStdout(), path, o.out, cfg, report)
 	if cfg != nil {
+		if running == nil { // started as if each were needed
+			for i := range cfg.Servers {
+				cfg.Servers[i].Startup = "eager"
+			}
+		}
 		if err := only(cfg, names); err != nil {
 			return err
 		}
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
+	d.running = running != nil
 	d.doc.Behind = behind(ctx, path)
 	d.begin()
 	if cfg != nil {
 		d.wait = newWaiting(cmd.ErrOrStderr())
 		defer d.wait.clear()
-		if err := d.examine(ctx, cfg, o.patience); err != nil {
+		if err := d.examine(ctx, running, o.patience); err != nil {
 			return err
 		}
 	}
@@ -86,6 +109,27 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 		return &exitError{code: exitFailed, err: errors.New(d.verdict())}
 	}
 	return nil
+}
+
+// readFor reads the configuration to examine. Of a running gateway, the servers are those it has, whatever its file says now.
+func readFor(running *gatewayHere, path string) (*config.Config, config.Report) {
+	if running == nil {
+		return config.Salvage(path)
+	}
+	var cfg *config.Config
+	var report config.Report
+	if path != "" {
+		cfg, report = config.Salvage(path)
+	}
+	if cfg == nil {
+		cfg = &config.Config{Path: path}
+	}
+	for _, server := range running.status.Servers {
+		if !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return cmp.Or(s.Group, s.Name) == server.Name }) {
+			cfg.Servers = append(cfg.Servers, config.Server{Name: server.Name})
+		}
+	}
+	return cfg, report
 }
 
 // behind lists the gateways that run with an older text of the file, as they could not reload the one there is.
@@ -100,11 +144,10 @@ func behind(ctx context.Context, path string) []behindDoc {
 	return list
 }
 
-// only leaves the servers named, or all when none is. They are started as if somebody waited for each.
+// only leaves the servers named, or all if none is named.
 func only(cfg *config.Config, names []string) error {
 	var known []string
 	for i := range cfg.Servers {
-		cfg.Servers[i].Startup = "eager"
 		known = append(known, cfg.Servers[i].Name)
 	}
 	if len(names) == 0 {
@@ -133,10 +176,11 @@ type diagnosis struct {
 	report config.Report
 	doc    diagnosisDoc
 
+	running bool // the servers are those of a running gateway
 	wait    *waiting
 	began   time.Time
 	done    map[string]bool      // the servers that have been told
-	advised map[[2]string]string // who was given that cause and cure
+	advised map[advice]string    // who was given that cause and cure
 	kept    map[string]serverDoc // by server
 	ill     int
 }
@@ -144,15 +188,19 @@ type diagnosis struct {
 func newDiagnosis(out io.Writer, path string, format format, cfg *config.Config, report config.Report) *diagnosis {
 	return &diagnosis{
 		out: out, format: format, paint: paletteFor(out), cfg: cfg, report: report, began: time.Now(), doc: diagnosisDoc{Config: path},
-		done: map[string]bool{}, advised: map[[2]string]string{}, kept: map[string]serverDoc{},
+		done: map[string]bool{}, advised: map[advice]string{}, kept: map[string]serverDoc{},
 	}
 }
 
-// examine starts the servers and tells each as soon as it is ready or has failed once, the rest when patience is over.
-func (d *diagnosis) examine(ctx context.Context, cfg *config.Config, patience time.Duration) error {
-	trial := *cfg
+// examine tells each server as soon as it is ready or has failed once, the rest when patience is over. It starts the servers, unless
+// those of a running gateway are meant.
+func (d *diagnosis) examine(ctx context.Context, running *gatewayHere, patience time.Duration) error {
+	if running != nil {
+		return d.watch(ctx, running.source, patience)
+	}
+	trial := *d.cfg
 	trial.Audit = config.Audit{} // nobody calls anything, and the gateway that writes the log may run
-	g, err := actors.Start(&trial, actors.Options{Version: buildVersion(), Log: slog.New(slog.DiscardHandler), Secrets: knownOf(cfg)})
+	g, err := actors.Start(&trial, actors.Options{Version: buildVersion(), Log: slog.New(slog.DiscardHandler), Secrets: knownOf(d.cfg)})
 	if err != nil {
 		return err
 	}
@@ -160,7 +208,9 @@ func (d *diagnosis) examine(ctx context.Context, cfg *config.Config, patience ti
 	return errors.Join(err, stopGateway(g, 0))
 }
 
-func (d *diagnosis) watch(ctx context.Context, g *actors.Gateway, patience time.Duration) error {
+func (d *diagnosis) watch(ctx context.Context, g interface {
+	Status(context.Context) (*status.Snapshot, error)
+}, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(examineStep)
@@ -188,8 +238,13 @@ func (d *diagnosis) watch(ctx context.Context, g *actors.Gateway, patience time.
 // look tells the servers that nobody need wait for any more; with all those too that still start. It returns whether every one
 // has been told.
 func (d *diagnosis) look(s *status.Snapshot, all bool) bool {
+	complete := true
 	for _, server := range s.Servers {
-		if d.done[server.Name] || slices.Contains(s.Waiting, server.Name) && !all {
+		switch {
+		case !d.concerns(server.Name) || d.done[server.Name]:
+			continue
+		case d.awaited(s, server) && !all:
+			complete = false
 			continue
 		}
 		d.done[server.Name] = true
@@ -197,7 +252,28 @@ func (d *diagnosis) look(s *status.Snapshot, all bool) bool {
 		d.tell(server, backendOf(s, server.Name))
 	}
 	d.wait.show(s.Waiting, time.Since(d.began))
-	return s.Ready
+	return (s.Ready || d.running) && complete
+}
+
+// awaited reports whether a server is still in its start. One of a running gateway may be known from before, and not waited for by others.
+func (d *diagnosis) awaited(s *status.Snapshot, server status.Server) bool {
+	switch {
+	case slices.Contains(s.Waiting, server.Name):
+		return true
+	case d.running && server.State == "idle":
+		return !d.rests(server)
+	}
+	return d.running && slices.Contains([]string{"connecting", "handshaking", "syncing"}, server.State)
+}
+
+// rests reports whether a server of a running gateway does not run because nothing needs it yet.
+func (d *diagnosis) rests(server status.Server) bool {
+	return d.running && server.State == "idle" && d.configOf(server.Name).Startup == "lazy"
+}
+
+// concerns reports whether a server is one of those to tell: a running gateway has others, too, where some were named.
+func (d *diagnosis) concerns(name string) bool {
+	return slices.ContainsFunc(d.cfg.Servers, func(s config.Server) bool { return cmp.Or(s.Group, s.Name) == name || s.Name == name })
 }
 
 // backendOf returns the connection of a server that has most to say: one that failed, else the first.

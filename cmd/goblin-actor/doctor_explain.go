@@ -24,7 +24,29 @@ type symptom struct {
 	stderr  []string // different lines
 	noise   int      // lines on stdout that are no messages
 	file    string   // the configuration
+
+	suspects []suspect
 }
+
+// suspect is a warning about the server's configuration that may be why it fails.
+type suspect struct {
+	advice
+	ofProgram bool // it is about the program to run
+}
+
+// suspects returns the warnings about a server that may be why it fails, in the order of the file.
+func (d *diagnosis) suspects(server config.Server) []suspect {
+	var list []suspect
+	for _, f := range d.report.Warnings {
+		if key, ok := config.KeyOf(f.Path, server); ok && f.Suspect {
+			list = append(list, suspect{advice{key + ": " + f.Message, f.Hint}, key == "command"})
+		}
+	}
+	return list
+}
+
+// beforeItRan matches symptoms of a server that was not even reached, for which no value that it would be given can be the cause.
+var beforeItRan = pattern.Lazy(`(?i)program not found|no executable file|may not be run|exec format error|working directory|no such host|connection refused|no route to host|network is unreachable`)
 
 // searchPath is the list of directories that an error of a missing program ends with.
 var searchPath = pattern.Lazy(` on PATH \([^)]*\)`)
@@ -113,8 +135,28 @@ var addresses = []rule{
 	on(`starttimeout|^waits for the answer|^waits for its lists|^$`, "it takes the connection, but does not answer", "look at its own log; raise startTimeout or --timeout if it only is slow"),
 }
 
-// explain says why a server is not well and what a person can do, by what was seen.
-func (s symptom) explain() (cause, todo string) {
+// explain says why a server is not well and what a person can do: the most likely cause first. It is what is wrong with the program in
+// the configuration; then, if the server was reached, what is wrong with its arguments and values; then what was seen.
+func (s symptom) explain() []advice {
+	cause, todo := s.seen()
+	usual := advice{cause, todo}
+	reached := !beforeItRan().MatchString(s.reason)
+	var first, last []advice
+	for _, one := range s.suspects {
+		if one.ofProgram && reached || !one.ofProgram && !reached || s.state == "misconfigured" {
+			last = append(last, one.advice)
+			continue
+		}
+		first = append(first, one.advice)
+	}
+	if !reached && len(first) > 0 {
+		return append(first, last...) // the program is there under its right name
+	}
+	return append(append(first, usual), last...)
+}
+
+// seen says so by what was seen.
+func (s symptom) seen() (cause, todo string) {
 	if s.state == "misconfigured" {
 		return "its configuration cannot be carried out", "goblin-actor config check names the line; a variable is set where the gateway starts or in envFile, or has a default as ${NAME:-value}"
 	}

@@ -16,6 +16,7 @@ const (
 	symptomRunes = 300
 	stderrRunes  = 200
 	stderrShown  = 5 // different lines of it, for people
+	othersShown  = 3 // further causes, for people
 )
 
 // diagnosisDoc is what doctor prints with -o json. Fields are added, never changed.
@@ -59,7 +60,14 @@ type serverDoc struct {
 	Symptom   string           `json:"symptom,omitempty"`
 	Cause     string           `json:"cause,omitempty"`
 	Todo      string           `json:"todo,omitempty"`
+	Others    []advice         `json:"others,omitempty"` // what else may be the cause, the most likely first
 	Stderr    []string         `json:"stderr,omitempty"` // different lines, in their order
+}
+
+// advice is a cause of a symptom and what to do about it.
+type advice struct {
+	Cause string `json:"cause"`
+	Todo  string `json:"todo"`
 }
 
 // begin tells what is wrong with the file.
@@ -75,16 +83,21 @@ func (d *diagnosis) begin() {
 	fmt.Fprintf(d.out, "%s: %s\n", clean(d.doc.Config), known)
 	for _, f := range d.report.Faults {
 		fmt.Fprintf(d.out, "%s %s\n", d.paint.bad("✗"), clean(f.Error()))
-		if f.Hint != "" {
-			fmt.Fprintf(d.out, "    to do: %s\n", clean(asStarted(f.Hint)))
-		}
+		d.todo(f.Hint)
 	}
 	d.older()
 	for _, f := range d.report.Warnings {
 		fmt.Fprintf(d.out, "%s %s\n", d.paint.warn("!"), clean(f.Error()))
-		if f.Hint != "" {
-			fmt.Fprintf(d.out, "    to do: %s\n", clean(asStarted(f.Hint)))
-		}
+		d.todo(f.Hint)
+	}
+}
+
+// todo prints what to do, which may have several lines.
+func (d *diagnosis) todo(hint string) {
+	word := "to do:"
+	for line := range strings.Lines(asStarted(hint)) {
+		fmt.Fprintf(d.out, "    %s %s\n", word, clean(strings.TrimRight(line, "\n")))
+		word = "      "
 	}
 }
 
@@ -107,7 +120,7 @@ func findingDocs(findings []*config.Finding) []findingDoc {
 // tell says how a server is.
 func (d *diagnosis) tell(server status.Server, backend status.Backend) {
 	doc := serverDoc{
-		Name: server.Name, OK: server.State == "ready" || server.State == "disabled", State: server.State, TookMs: time.Since(d.began).Milliseconds(),
+		Name: server.Name, OK: slices.Contains([]string{"ready", "disabled"}, server.State) || d.rests(server), State: server.State, TookMs: time.Since(d.began).Milliseconds(),
 		Protocol: backend.Protocol, Transport: backend.Transport, Noise: backend.Noise,
 		Tools: server.Tools, Prompts: server.Prompts, Resources: server.Resources, Templates: server.Templates, Invalid: server.Invalid,
 	}
@@ -126,7 +139,9 @@ func (d *diagnosis) tell(server status.Server, backend status.Backend) {
 		}
 		doc.Stderr = s.stderr
 		doc.Symptom = oneLine(s.text(d.patienceLeft()), symptomRunes)
-		doc.Cause, doc.Todo = s.explain()
+		s.suspects = d.suspects(s.server)
+		all := s.explain()
+		doc.Cause, doc.Todo, doc.Others = all[0].Cause, all[0].Todo, all[1:]
 	}
 	d.kept[server.Name] = doc
 	if d.format == formatTable {
@@ -142,6 +157,8 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 	switch {
 	case doc.State == "disabled":
 		fmt.Fprintf(out, "%s %s: disabled\n", p.warn("–"), name)
+	case doc.OK && doc.State == "idle":
+		fmt.Fprintf(out, "%s %s: not running; it starts with its first call\n", p.warn("–"), name)
 	case doc.OK:
 		fmt.Fprintf(out, "%s %s: ready, protocol %s over %s; %s, %s, %s, %s\n", p.good("✓"), name,
 			cmp.Or(doc.Protocol, "?"), cmp.Or(doc.Transport, "?"), count(doc.Tools, "tool"), count(doc.Prompts, "prompt"),
@@ -157,12 +174,17 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 		}
 	default:
 		fmt.Fprintf(out, "%s %s: %s: %s\n", p.bad("✗"), name, doc.State, doc.Symptom)
-		advice := [2]string{doc.Cause, doc.Todo}
-		if other := d.advised[advice]; other != "" {
+		given := advice{doc.Cause, doc.Todo}
+		if other := d.advised[given]; other != "" {
 			fmt.Fprintf(out, "    cause and cure as of %s\n", other)
 		} else {
-			d.advised[advice] = name
-			fmt.Fprintf(out, "    cause: %s\n    to do: %s\n", asStarted(doc.Cause), asStarted(doc.Todo))
+			d.advised[given] = name
+			fmt.Fprintf(out, "    cause: %s\n", asStarted(doc.Cause))
+			d.todo(doc.Todo)
+		}
+		for _, other := range doc.Others[:min(len(doc.Others), othersShown)] {
+			fmt.Fprintf(out, "    or: %s\n", asStarted(other.Cause))
+			d.todo(other.Todo)
 		}
 		for _, line := range tellingLines(doc) {
 			fmt.Fprintf(out, "    stderr: %s\n", line)

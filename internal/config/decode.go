@@ -27,6 +27,7 @@ type decoder struct {
 
 	reported map[string]bool // paths that have a fault, or a misfortune
 	foreign  bool            // the file is another program's: see isForeign
+	json     bool            // the file is written as JSON
 	listen   []string        // where the gateway of the file listens, by loopbackName
 	ignored  []ignoredKey
 

@@ -108,6 +108,10 @@ func (d *decoder) adoptEntry(server string, n *node) {
 			if !slices.ContainsFunc(m.value.items, func(item *node) bool { return item.text == "*" }) {
 				add("tools", member{m.key, m.line, m.column, inMapping("allow", m)})
 			}
+		case m.key == "requestInit" && m.value.kind == mapping:
+			if headers := d.initHeaders(server, n, m.value); headers != nil {
+				add("headers", member{"headers", m.line, m.column, headers})
+			}
 		case m.key == "timeout" && m.value.kind == number:
 			d.adoptTimeout(server, m)
 			add("timeout", m)
@@ -119,6 +123,31 @@ func (d *decoder) adoptEntry(server string, n *node) {
 		}
 	}
 	n.members = kept
+}
+
+// initHeaders returns the headers of init, the requestInit of entry, as clients that are made with the TypeScript SDK have them. Those
+// beside a key headers of the entry are added to it, and nil is returned; its own come first.
+func (d *decoder) initHeaders(server string, entry, init *node) *node {
+	for _, m := range init.members {
+		if m.key != "headers" {
+			m.key = "requestInit." + m.key
+			d.ignore(m, server)
+		}
+	}
+	headers := init.member("headers")
+	if headers == nil || headers.kind != mapping {
+		return nil
+	}
+	own := entry.member("headers")
+	if own == nil || own.kind != mapping {
+		return headers
+	}
+	for _, m := range headers.members {
+		if !slices.ContainsFunc(own.members, func(o member) bool { return strings.EqualFold(o.key, m.key) }) {
+			own.members = append(own.members, m)
+		}
+	}
+	return nil
 }
 
 // misspelt tells a key that is most likely one of ours. Of very many keys only the first are looked at: it takes its time.

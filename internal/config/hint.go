@@ -18,7 +18,7 @@ var otherNames = map[string]string{
 	"workingDirectory": "cwd", "workdir": "cwd", "environment": "env", "cmd": "command", "arguments": "args",
 	"transport": "type", "transportType": "type", "enabled": "disabled", "servers": "mcpServers",
 	"disabledTools": "tools: {disabled: […]}", "includeTools": "tools: {allow: […]}", "excludeTools": "tools: {deny: […]}",
-	"env_file": "envFile", "address": "listen", "port": "listen",
+	"requestInit": "headers", "env_file": "envFile", "address": "listen", "port": "listen",
 }
 
 // unknownKeyHint says what may have been meant by key where only known are allowed.

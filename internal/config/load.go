@@ -183,6 +183,7 @@ func (d *decoder) root(data []byte) *node {
 	source = []byte(blankComments(string(source)))
 	d.lines = bytes.Split(source, []byte("\n"))
 	root := parseTree(source, d.fault, d.warn)
+	d.json = beginsJSON(string(source))
 	d.foreign = root != nil && isForeign(source, root)
 	return root
 }

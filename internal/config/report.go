@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Finding is one thing to say about a place of the file. It is an error, so that a list of them can be joined.
@@ -13,6 +14,8 @@ type Finding struct {
 	Path    string // keys from the root, as `mcpServers.files.args[1]`; "" = the root
 	Message string // what is wrong, lower case, never with the value of a variable
 	Hint    string // what to type instead; "" = nothing to suggest
+
+	Suspect bool // of a warning: the server at Path fails because of it, if it fails
 
 	cause error // of a file that cannot be read
 }
@@ -53,6 +56,11 @@ func (r Report) Err() error {
 		errs[i] = f
 	}
 	return errors.Join(errs...)
+}
+
+// KeyOf returns the key at path inside of the entry of server, as `env.API_KEY`. ok is false for a path elsewhere.
+func KeyOf(path string, server Server) (key string, ok bool) {
+	return strings.CutPrefix(path, join("mcpServers", server.Written)+".")
 }
 
 // origin is where an effective value came from.

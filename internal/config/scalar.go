@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"goblin-actor/internal/secret"
 )
 
 // spellings are words of other programs for ours.
@@ -224,6 +226,9 @@ func (d *decoder) list(to *[]string, single, only bool, n *node, at place) {
 		hint := ""
 		if n.scalar() {
 			hint = "put it in brackets: [a, b]"
+			if words, err := splitWords(n.text); err == nil && strings.HasSuffix(at.schema, ".args") {
+				hint = "write " + renderFlow(textList(secret.Arguments(words)), d.json)
+			}
 		}
 		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want a list", n.kind), hint)
 		return
@@ -238,7 +243,7 @@ func (d *decoder) list(to *[]string, single, only bool, n *node, at place) {
 	}
 }
 
-// texts reads a mapping of texts; a key without value is the empty text.
+// texts reads a mapping of texts. A key without a value is the empty text; in another program's file null leaves the key out.
 func (d *decoder) texts(to *map[string]string, n *node, at place) {
 	if !d.wantMapping(n, at) {
 		return
@@ -250,6 +255,9 @@ func (d *decoder) texts(to *map[string]string, n *node, at place) {
 			(*to)[m.key] = ""
 			d.record(here.path, m.value, nil)
 			continue
+		}
+		if d.foreign && m.value.kind == null {
+			continue // desktop clients mean that the variable or header is not set
 		}
 		s, ok := d.scalar(m.value, "a string", here)
 		if !ok {

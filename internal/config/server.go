@@ -102,6 +102,7 @@ func (d *decoder) checkServer(s *Server, at place) {
 	}
 	d.checkNumbers(s, at2)
 	d.checkNames(s, at2)
+	d.checkPlaceholders(s, at2)
 }
 
 func (d *decoder) checkCommand(s *Server, at func(string) string) {
@@ -129,6 +130,7 @@ func (d *decoder) checkCommand(s *Server, at func(string) string) {
 			d.complain(join(at("env"), name), "not the name of a variable", "")
 		}
 	}
+	d.checkPasted(s, at)
 }
 
 // ownHeaders are those that the protocol sets, on either side, or that say where a request goes.

@@ -1,0 +1,147 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"goblin-actor/internal/pattern"
+)
+
+// secretWords are the parts of a name that say that its value is a secret: API_KEY, githubToken, X-Api-Key.
+var secretWords = []string{"key", "apikey", "token", "secret", "password", "passwd", "passphrase", "pwd", "pat", "credential",
+	"credentials", "authorization", "bearer", "cookie", "jwt"}
+
+var (
+	// anyPlaceholder is what stands for a value under whatever name: <YOUR_API_KEY>, YOUR_TOKEN_HERE, your-org, /path/to/dir.
+	anyPlaceholder = pattern.Lazy(`(?i)^<[a-z][a-z0-9 _.:-]*>$|^\[?(?:(?:insert|enter|put|add|paste|replace)[ _-](?:with[ _-])?)?your[_-][a-z0-9_-]+\]?$|` +
+		`^[a-z0-9]+[_-]([a-z0-9]+[_-])*here$|^/path/to(?:/|$)|^[a-z]:\\path\\to|^(?:change|replace)[ _-]?(?:me|this|it)[!.]?$|^x{4,}$`)
+
+	// secretPlaceholder is what stands for a secret only: sk-xxxx, ghp_…, {{token}}, your secret key, ****.
+	secretPlaceholder = pattern.Lazy(`(?i)^(?:[a-z0-9]{1,10}[_-]){0,3}x{3,}(?:[_-]?x{3,})*(?:\.{3}|…)?$|(?:\.{3}|…|\*{3,})$|` +
+		`^(?:\{\{?|\[|%|__)[a-z][a-z0-9 _.-]*(?:\}\}?|\]|%|__)$|your[ _-]?(?:[a-z]+[ _-]?){0,3}(?:key|token|secret|password|credential|pat)|` +
+		`^(?:placeholder|todo|tbd|fixme|insert[ _-].*|replace[ _-]with.*)$`)
+
+	bareVariable = pattern.Lazy(`^\$[A-Za-z_][A-Za-z0-9_]*$`)
+	authScheme   = pattern.Lazy(`(?i)^(?:bearer|basic|token)(?: +|$)`)
+	flagWord     = pattern.Lazy(`^--?[A-Za-z][A-Za-z0-9_-]*$`)
+)
+
+// namesSecret reports whether name is called like a secret.
+func namesSecret(name string) bool {
+	var b strings.Builder
+	lower := false
+	for _, r := range name {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			r, lower = ' ', false
+		case unicode.IsUpper(r) && lower:
+			b.WriteByte(' ')
+			lower = false
+		default:
+			lower = unicode.IsLower(r)
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return slices.ContainsFunc(strings.Fields(b.String()), func(word string) bool { return slices.Contains(secretWords, word) })
+}
+
+// placeholderFault says what is wrong with value, called name ("" = it has none), where it is a placeholder for one; "" = it may be the real value.
+// It never quotes the value.
+func placeholderFault(name, value string) string {
+	bare := strings.TrimSpace(value)
+	isSecret := namesSecret(name)
+	if isSecret {
+		bare = strings.TrimSpace(authScheme().ReplaceAllString(bare, ""))
+	}
+	switch {
+	case len(bare) > 200:
+		return ""
+	case isSecret && bare == "":
+		return "is empty, although its name says that it holds a secret"
+	case anyPlaceholder().MatchString(bare), isSecret && (secretPlaceholder().MatchString(bare) || strings.EqualFold(bare, name)):
+		return "holds a placeholder, not a value"
+	case isSecret && bareVariable().MatchString(bare):
+		return "names a variable without braces, which is sent as it is written"
+	}
+	return ""
+}
+
+// checkPlaceholders warns of values that were to be filled in and are not.
+func (d *decoder) checkPlaceholders(s *Server, at func(string) string) {
+	for key, texts := range map[string]map[string]string{"env": s.Env, "headers": s.Headers} {
+		for _, name := range sortedKeys(texts) {
+			d.checkPlaceholder(join(at(key), name), name, texts[name])
+		}
+	}
+	before := ""
+	for i, arg := range s.Args {
+		name, value := before, arg
+		if flag, rest, ok := strings.Cut(arg, "="); ok {
+			name, value = flag, rest
+		} else if head, rest, ok := strings.Cut(arg, ":"); ok && namesSecret(head) {
+			name, value = head, strings.TrimSpace(rest)
+		}
+		if before = ""; flagWord().MatchString(arg) {
+			before = arg
+			continue
+		}
+		if value != "" || name != before {
+			d.checkPlaceholder(d.itemPath(at("args"), i), name, value)
+		}
+	}
+	key := "urls"
+	if d.written(at("url")) {
+		key = "url"
+	}
+	for i, address := range s.URLs {
+		d.checkPlaceholderURL(d.itemPath(at(key), i), address)
+	}
+	if s.Auth.ClientSecret != "" {
+		d.checkPlaceholder(at("auth")+".clientSecret", "clientSecret", s.Auth.ClientSecret)
+	}
+}
+
+func (d *decoder) checkPlaceholderURL(path, address string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return
+	}
+	for _, part := range slices.Concat(strings.Split(u.Hostname(), "."), strings.Split(u.Path, "/")) {
+		if part != "" && placeholderFault("", part) != "" {
+			d.checkPlaceholder(path, "", part)
+			return
+		}
+	}
+	query := u.Query()
+	for _, name := range sortedKeys(query) {
+		for _, value := range query[name] {
+			if placeholderFault(name, value) != "" {
+				d.checkPlaceholder(path, name, value)
+				return
+			}
+		}
+	}
+}
+
+// checkPlaceholder warns of the value at path. An empty default, `${NAME:-}`, is meant.
+func (d *decoder) checkPlaceholder(path, name, value string) {
+	said := placeholderFault(name, value)
+	o := d.report.origins[path]
+	if said == "" || d.reported[path] || value == "" && strings.HasSuffix(o.written, ":-}") {
+		return
+	}
+	variable := "NAME"
+	if isVariable(name) && strings.ToUpper(name) == name {
+		variable = name
+	}
+	hint := "put the real value there, or write ${" + variable + "} and set that variable"
+	switch {
+	case len(o.refs) > 0:
+		hint = "set " + o.refs[0].name + " to the real value"
+	case strings.HasPrefix(said, "names a variable"):
+		hint = "write ${" + strings.TrimPrefix(authScheme().ReplaceAllString(strings.TrimSpace(value), ""), "$") + "}"
+	}
+	d.suspect(path, said, hint)
+}
