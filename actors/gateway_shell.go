@@ -124,7 +124,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		g.startDesks(self, a)
 	case startListener:
 		ref := listener.Spawn(self, listener.Options{
-			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect, Version: g.Version,
+			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect,
 			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
 		})
 		self.Next(sessionStarted{ref, a.owner, a.subs})
@@ -166,7 +166,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 	g.sealer.Store(sealer)
 	for number := range g.desks {
 		ref := desk.Spawn(self, desk.Options{
-			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Version: g.Version, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
+			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})
 		g.subscribe(ref)
@@ -183,7 +183,7 @@ func (g *gateway) subscribe(ref kernel.Reference) {
 // startSession spawns a session and hands it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
-		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect, Version: g.Version,
+		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,
 		Registry: g.state.registry, Gateway: self.Reference(), Metrics: g.metrics, Budget: g.budget, Audit: g.audit, Log: g.Log,
 	}
 	switch {

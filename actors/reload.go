@@ -29,7 +29,8 @@ func (s *state) enabled() int {
 }
 
 func (s *state) naming(c *config.Config) catalog.Naming {
-	return catalog.Naming{Policy: s.policy, Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted, PageSize: c.PageSize, MetaTools: c.MetaTools != "false", OnlyMeta: c.MetaTools == "only"}
+	return catalog.Naming{Policy: s.policy, Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted, PageSize: c.PageSize, MetaTools: c.MetaTools != "false", OnlyMeta: c.MetaTools == "only", AutoMeta: c.MetaTools == "auto",
+		Version: s.version, ServerInfo: c.ServerInfo, Instructions: c.Instructions}
 }
 
 func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.Effect {

@@ -25,6 +25,7 @@ type state struct {
 	config   *config.Config
 	written  *config.Config // config before groups were gathered
 	policy   *policy.Policy // that of config; nil = it has none
+	version  string         // of the program
 	self     kernel.Reference
 	registry kernel.Reference
 	meta     kernel.Reference // zero = it has failed for good
@@ -76,6 +77,12 @@ type surveyOver struct{ gen uint64 }
 func newState(cfg *config.Config, self kernel.Reference) *state {
 	return &state{config: config.Gather(cfg), written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, self: self, pools: map[string]kernel.Reference{}, leaving: map[string]kernel.Reference{}, asked: map[kernel.Reference]bool{}, levels: map[kernel.Reference]protocol.Level{},
 		audit: settingsOf(cfg), owners: newOwners(), applying: map[uint64]*applying{}}
+}
+
+// of says which version of the program the gateway is.
+func (s *state) of(version string) *state {
+	s.version = version
+	return s
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.

@@ -90,13 +90,18 @@ func (e *Entry) written() *texts {
 
 // Naming is how public names are made, and what is listed of them; from the configuration.
 type Naming struct {
-	Namespace config.Namespace
-	URIStyle  string         // prefix | underscore | original
-	Unlisted  string         // mentioned | forward; anything else refuses
-	PageSize  int            // items a page; 0 = all on one
-	MetaTools bool           // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
-	OnlyMeta  bool           // nothing else is listed; what is not listed is found by name all the same
-	Policy    *policy.Policy // what roles permit, where a key brings no policy along; nil = everything is permitted
+	Namespace    config.Namespace
+	URIStyle     string            // prefix | underscore | original
+	Unlisted     string            // mentioned | forward; anything else refuses
+	PageSize     int               // items a page; 0 = all on one
+	MetaTools    bool              // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
+	OnlyMeta     bool              // nothing else is listed; what is not listed is found by name all the same
+	Version      string            // of the gateway's program, told to clients
+	ServerInfo   config.ServerInfo // what the gateway is called; a project may be called otherwise
+	Instructions string            // ahead of those of the servers; a project may have others
+
+	AutoMeta bool           // they are listed only in views with more than autoMeta other tools; they are found by name all the same
+	Policy   *policy.Policy // what roles permit, where a key brings no policy along; nil = everything is permitted
 }
 
 // Key names a view: which part of the catalog a client sees.

@@ -6,10 +6,15 @@ import (
 	"goblin-actor/protocol"
 )
 
-// introduction is what clients are told ahead of the servers' instructions: where everything is, when lists say nothing of it.
+// introduction is what clients are told ahead of the servers' instructions: what the configuration says, and where everything is when
+// lists say nothing of it.
 func (v *View) introduction() string {
+	greeting := v.greeting()
 	if !v.snapshot.naming.OnlyMeta || v.snapshot.ours == nil {
-		return ""
+		return greeting
+	}
+	if greeting != "" {
+		greeting += "\n\n"
 	}
 	name := func(own string) string {
 		if it := v.names[0].owned[ownName{v.snapshot.ours.Name, own}]; it != nil {
@@ -17,7 +22,7 @@ func (v *View) introduction() string {
 		}
 		return own
 	}
-	return fmt.Sprintf("The lists hold search and call tools only. Find tools, prompts and resources with %s, read a definition with %s, "+
+	return greeting + fmt.Sprintf("The lists hold search and call tools only. Find tools, prompts and resources with %s, read a definition with %s, "+
 		"and use what you found with %s and %s.", name("search_catalog"), name("describe_tool"), name("call_tool"), name("read_resource"))
 }
 
@@ -29,18 +34,29 @@ func (s *Snapshot) everybody() []*Server {
 	return append(s.servers[:len(s.servers):len(s.servers)], s.ours)
 }
 
-// listMeta makes the list of a kind that holds the meta tools only, if that is what clients are told.
+// autoMeta is how many tools of servers a model chooses among without searching.
+const autoMeta = 40
+
+// listMeta makes the list of a kind that clients are given where it is not all that is in view: the meta tools only, or, of few tools, all
+// but these.
 func (v *View) listMeta(kind protocol.ItemKind) {
-	if v.pass || !v.snapshot.naming.OnlyMeta || v.snapshot.ours == nil {
+	if v.pass || v.snapshot.ours == nil {
 		return
 	}
-	var own []*Entry
+	var own, others []*Entry
 	for _, e := range v.lists[kind].entries {
 		if e.Server.Internal {
 			own = append(own, e)
+		} else {
+			others = append(others, e)
 		}
 	}
-	v.meta[kind] = newList(kind, own, true, v.snapshot.naming.PageSize)
+	switch n := &v.snapshot.naming; {
+	case n.OnlyMeta:
+		v.meta[kind] = newList(kind, own, true, n.PageSize)
+	case n.AutoMeta && kind == protocol.Tools && len(others) <= autoMeta:
+		v.meta[kind] = newList(kind, others, true, n.PageSize)
+	}
 }
 
 // listed is the list of a kind that clients are given, and told of changes of.

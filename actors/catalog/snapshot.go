@@ -33,6 +33,7 @@ type Snapshot struct {
 	warnings []string
 
 	projects map[string]*View
+	infos    map[string][]byte // by project, "" = none: what the gateway says of itself
 
 	derived *derived // views of servers alone, of rights, and of several projects together
 }
@@ -57,6 +58,7 @@ func Build(previous *Snapshot, sources []Source, naming Naming, projects ...conf
 	if previous != nil {
 		s.Version, s.Generation, s.derived = previous.Version+1, previous.Generation, newDerived(previous.derived, len(sources))
 	}
+	s.introduce(projects)
 	s.take(previous, sources)
 	s.main = s.build(previous)
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {

@@ -21,7 +21,7 @@ type View struct {
 	report       *View                       // what there would be if the policy were enforced; nil = it is, or there is none
 	ordered      [protocol.ItemKinds][]*item // those of the whole catalog that have entries, in list order
 	lists        [protocol.ItemKinds]*list
-	meta         [protocol.ItemKinds]*list // what clients are told instead, where they are told of the meta tools only; else nil
+	meta         [protocol.ItemKinds]*list // what clients are given instead, where that is not all; else nil (meta.go)
 	names        [2]names                  // Tools, Prompts
 	resources    uris
 	templates    uris

@@ -157,7 +157,7 @@ func (s *state) modern(edits []protocol.Edit, v *heldCall, f *protocol.Frame) []
 	if info.Scan(f) != nil {
 		return edits
 	}
-	edits = publicTask(protocol.ToModernResult(edits, v.Method, f, &info, s.info), v, &info, f, s.sealer)
+	edits = publicTask(protocol.ToModernResult(edits, v.Method, f, &info, v.view.ServerInfo()), v, &info, f, s.sealer)
 	return append(edits, catalog.RewriteResult(v.view, v.server, v.Method, f)...)
 }
 

@@ -22,8 +22,7 @@ type Options struct {
 	Desks    int    // how many there are: limits for a client are divided by it
 	Node     string // of this process; part of every sealed state, and its name to other gateways
 	Limits   config.Limits
-	Expect   int    // servers to wait for, up to StartWait, before requests on stdin and stdout are answered
-	Version  string // of the gateway, for ServerInfo
+	Expect   int // servers to wait for, up to StartWait, before requests on stdin and stdout are answered
 	Sealer   *seal.Sealer
 	Registry kernel.Reference
 	Gateway  kernel.Reference

@@ -34,7 +34,7 @@ func TestEarlyRequests(t *testing.T) {
 		"later ones do not wait for new servers": {list, true, []any{settled, none}, []string{"", "answered", "answered"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newState(Options{Desks: 1, Expect: 1, Limits: config.Default().Limits, Version: "t"}, kernel.Reference{})
+			s := newState(Options{Desks: 1, Expect: 1, Limits: config.Default().Limits}, kernel.Reference{})
 			x := &downstream.Exchange{Origin: downstream.Origin{Stdio: c.stdio}}
 			raw := `{"jsonrpc":"2.0","id":1,"method":"` + c.method + `","params":{}}`
 			x.Frame = actortest.Frame(t, raw)

@@ -75,7 +75,7 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 		return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
 	}
 	for _, x := range v.exchanges {
-		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, s.info)
+		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, v.view.ServerInfo())
 		out = append(out, kernel.Act(edge.Answer{X: x, Frame: frame, Newline: false}))
 	}
 	s.release(v)
@@ -186,7 +186,7 @@ func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *proto
 			return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
 		}
 	}
-	edits := protocol.RelayInputRequired(nil, f, info, state, s.info)
+	edits := protocol.RelayInputRequired(nil, f, info, state, v.view.ServerInfo())
 	return s.relayed(now, v, protocol.AppendEdited(nil, raw, edits...), out)
 }
 

@@ -26,18 +26,16 @@ const (
 
 // state is all a desk knows. Written by step only.
 type state struct {
-	number         uint32
-	node           string // this process: a state of another one leads to no call of ours
-	desks          int
-	limits         config.Limits
-	gatewayVersion string
-	info           []byte // ServerInfo, raw JSON
-	sealer         *seal.Sealer
-	audit          audit.Flags // what the audit log wants now
-	unsent         int         // answers that wait for it
-	registry       kernel.Reference
-	owner          kernel.Reference
-	self           kernel.Reference
+	number   uint32
+	node     string // this process: a state of another one leads to no call of ours
+	desks    int
+	limits   config.Limits
+	sealer   *seal.Sealer
+	audit    audit.Flags // what the audit log wants now
+	unsent   int         // answers that wait for it
+	registry kernel.Reference
+	owner    kernel.Reference
+	self     kernel.Reference
 
 	principals     message.Principals // what has become of them
 	snapshot       *catalog.Snapshot
@@ -93,7 +91,7 @@ type heldCall struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: deskLimits(o.Limits, o.Desks), gatewayVersion: o.Version, info: edge.ServerInfo(o.Version), sealer: o.Sealer,
+		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: deskLimits(o.Limits, o.Desks), sealer: o.Sealer,
 		registry: o.Registry, owner: o.Gateway, self: self,
 		awaitedServers: o.Expect, calls: map[uint64]*heldCall{}, byID: map[edge.Requester]uint64{}, clients: map[string]*usage{},
 	}

@@ -39,7 +39,7 @@ func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, request
 	if err != nil {
 		return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
 	}
-	return s.relayed(now, v, protocol.AppendInputRequired(nil, []byte("0"), requests, state, s.info), out)
+	return s.relayed(now, v, protocol.AppendInputRequired(nil, []byte("0"), requests, state, v.view.ServerInfo()), out)
 }
 
 // visitedIn is what a state says of URLs that were asked for; nil = it is a server's own.

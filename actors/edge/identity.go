@@ -53,8 +53,3 @@ func RequestOf(x *downstream.Exchange, who *identity.Principal) Requester {
 func RequesterOf(m message.Withdrawal) Requester {
 	return Requester{m.Principal, m.Remote, m.RequestID}
 }
-
-// ServerInfo is what the gateway says of itself to clients.
-func ServerInfo(version string) []byte {
-	return append(protocol.AppendQuoted([]byte(`{"name":"goblin-actor","version":`), version), '}')
-}

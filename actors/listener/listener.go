@@ -18,7 +18,6 @@ type Options struct {
 	Exchange *downstream.Exchange
 	Admitted message.Admitted // who listens, and what it sees
 	Expect   int              // servers to wait for, up to StartWait, before URIs are subscribed to; 0 = none
-	Version  string           // of the gateway, for ServerInfo
 	Sealer   *seal.Sealer
 	Registry kernel.Reference
 	Log      *slog.Logger

@@ -29,7 +29,6 @@ type state struct {
 	sealer   *seal.Sealer
 	self     kernel.Reference
 	registry kernel.Reference
-	info     []byte // ServerInfo, raw JSON
 	client   string // its name, for people
 	caller   message.Caller
 	owns     edge.Owns
@@ -64,7 +63,7 @@ const (
 type ackDue struct{}
 
 func newState(o Options, self kernel.Reference) *state {
-	return &state{x: o.Exchange, who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, sealer: o.Sealer, self: self, registry: o.Registry, info: edge.ServerInfo(o.Version),
+	return &state{x: o.Exchange, who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, sealer: o.Sealer, self: self, registry: o.Registry,
 		client:         edge.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
 		caller:         message.Caller{Principal: o.Admitted.Principal(), Epoch: o.Admitted.Epoch, ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
 		awaitedServers: o.Expect, subs: map[edge.Resource]*edge.Subscription{}, subscribedAt: map[string]edge.PoolLife{}, pending: map[uint64]edge.Resource{},
@@ -381,6 +380,6 @@ func (s *state) stop(out []kernel.Effect) []kernel.Effect {
 		return append(out, kernel.Act(edge.Refuse{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
 	}
 	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
-	result = append(append(result, `,"`+metaServerInfo+`":`...), s.info...)
+	result = append(append(result, `,"`+metaServerInfo+`":`...), s.view.ServerInfo()...)
 	return append(out, kernel.Act(edge.Answer{X: s.x, Frame: protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), Newline: false}))
 }

@@ -204,8 +204,7 @@ func (s *state) announced() []byte {
 func (s *state) initializeResult(gateway bool) []byte {
 	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
 	b = append(append(b, `,"capabilities":`...), s.announced()...)
-	b = append(b, `,"serverInfo":{"name":"goblin-actor","version":`...)
-	b = append(protocol.AppendQuoted(b, s.gatewayVersion), '}')
+	b = append(append(b, `,"serverInfo":`...), s.view.ServerInfo()...)
 	if instructions := s.view.Instructions(); instructions != "" {
 		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
 	}

@@ -58,7 +58,7 @@ func newScript(t *testing.T, seed uint64) *script {
 		over: map[uint64]bool{}, answered: map[uint64]bool{}, timers: map[any]time.Time{}}
 	limits := config.Default().Limits
 	limits.MaxInFlightPerClient, limits.ParkedPerClient = 6, 3
-	o := Options{ID: "1asession", Node: "n", Transport: []string{"http", "sse", "stdio"}[seed%3], Limits: limits, Expect: r.rng.IntN(2), Version: "t"}
+	o := Options{ID: "1asession", Node: "n", Transport: []string{"http", "sse", "stdio"}[seed%3], Limits: limits, Expect: r.rng.IntN(2)}
 	if r.rng.IntN(4) == 0 {
 		o.Opened.View.Server = "one"
 	}

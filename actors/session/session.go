@@ -22,8 +22,7 @@ type Options struct {
 	Transport string           // http | sse | stdio
 	Opened    message.Admitted // who opens it, and what it sees
 	Limits    config.Limits
-	Expect    int    // servers to wait for, up to StartWait, before initialize is answered; 0 = none
-	Version   string // of the gateway, for ServerInfo
+	Expect    int // servers to wait for, up to StartWait, before initialize is answered; 0 = none
 	Registry  kernel.Reference
 	Gateway   kernel.Reference
 	Metrics   *status.Metrics

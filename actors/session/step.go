@@ -21,21 +21,20 @@ const openWait = time.Minute
 
 // state is all a session knows. Written by step only.
 type state struct {
-	id             string
-	node           string // of this gateway
-	transport      string
-	who            *identity.Principal // whose it is; nil = identity.Local. A newer value of the same id takes its place
-	epoch          uint64              // of who, Admitted.Epoch
-	revoked        bool                // it is nobody any more
-	alarm          time.Time           // when a streamsOver comes; zero = none does
-	key            catalog.Key
-	audit          audit.Flags // what the audit log wants now
-	unsent         int         // replies that wait for it
-	limits         config.Limits
-	gatewayVersion string
-	registry       kernel.Reference
-	owner          kernel.Reference
-	self           kernel.Reference
+	id        string
+	node      string // of this gateway
+	transport string
+	who       *identity.Principal // whose it is; nil = identity.Local. A newer value of the same id takes its place
+	epoch     uint64              // of who, Admitted.Epoch
+	revoked   bool                // it is nobody any more
+	alarm     time.Time           // when a streamsOver comes; zero = none does
+	key       catalog.Key
+	audit     audit.Flags // what the audit log wants now
+	unsent    int         // replies that wait for it
+	limits    config.Limits
+	registry  kernel.Reference
+	owner     kernel.Reference
+	self      kernel.Reference
 
 	path         string // the endpoint it was opened on; other paths do not know it
 	initialized  bool   // initialize was answered
@@ -99,7 +98,7 @@ type heldCall struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	return &state{
-		id: o.ID, node: o.Node, transport: o.Transport, who: o.Opened.Who, epoch: o.Opened.Epoch, key: o.Opened.View, limits: o.Limits, gatewayVersion: o.Version, registry: o.Registry, self: self,
+		id: o.ID, node: o.Node, transport: o.Transport, who: o.Opened.Who, epoch: o.Opened.Epoch, key: o.Opened.View, limits: o.Limits, registry: o.Registry, self: self,
 		awaitedServers: o.Expect, owner: o.Gateway,
 	}
 }

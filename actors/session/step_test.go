@@ -26,7 +26,7 @@ type conversation struct {
 
 func newConversation(t *testing.T, transport string) *conversation {
 	t.Helper()
-	return &conversation{t: t, s: newState(Options{ID: "session", Transport: transport, Version: "t", Limits: config.Default().Limits}, kernel.Reference{})}
+	return &conversation{t: t, s: newState(Options{ID: "session", Transport: transport, Limits: config.Default().Limits}, kernel.Reference{})}
 }
 
 // askingServer is a catalog of one server with one tool, and one resource in a list that changes without a word.
