@@ -119,7 +119,7 @@ func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kerne
 	if peer != "" {
 		b = edge.AppendNode(b, s.node)
 	}
-	return s.result(view, x, append(b, '}'), out)
+	return result(view, x, append(b, '}'), out)
 }
 
 func (s *state) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
@@ -134,11 +134,11 @@ func (s *state) list(view *catalog.View, x *downstream.Exchange, kind protocol.I
 	if cursor == "" {
 		out = edge.ListRead(view, kind, out)
 	}
-	return s.result(view, x, page, out)
+	return result(view, x, page, out)
 }
 
 // result answers with a result of ours and the members that every result of MCP 2026-07-28 has.
-func (s *state) result(view *catalog.View, x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
+func result(view *catalog.View, x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	raw := protocol.AppendResult(nil, x.Frame.IDBytes(), result)
 	var f protocol.Frame
 	var info protocol.ResultInfo
