@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 type importOptions struct {
 	into, file             string
 	dryRun, envRefs, plain bool
+	yes                    bool
 }
 
 // newConfigImport returns the command that takes servers from other programs' files.
@@ -33,7 +35,8 @@ without CLIENT from all that are here. The clients' files are only read.
 
 A server that is in the configuration already is skipped, another one of the same name gets a number. What looks like a
 secret, in env, headers, arguments or an address, goes into secrets.env beside the configuration, which you alone can
-read and envFile names; the configuration has references like ${API_KEY}. What will be written is shown without values.
+read and envFile names; the configuration has references like ${API_KEY}. What will be written is shown without values,
+and has to be confirmed, on the terminal or with --yes.
 With --env-refs no value of env and headers is written anywhere, and you are told which variables to set; with --plain all
 are copied into the configuration.`,
 		Example:   "  goblin-actor config import --dry-run\n  goblin-actor config import cursor vscode --env-refs --into goblin.yaml",
@@ -44,6 +47,7 @@ are copied into the configuration.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.into, "into", "", "configuration to write (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
 	flags.StringVar(&o.file, "file", "", "the client's file, where it is not in its usual place; for one CLIENT")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only say what would be taken")
 	flags.BoolVar(&o.envRefs, "env-refs", false, "write ${VARIABLE} instead of the values of env and headers, and no values at all")
 	flags.BoolVar(&o.plain, "plain", false, "copy values into the configuration, secrets too")
@@ -106,6 +110,7 @@ type importer struct {
 	looked  int            // at how many files
 	absent  []string       // those that are not there, with their clients
 	entries []config.Entry // that were taken
+	sources []config.Entry // these, as their clients have them, with the names they got
 	copied  bool           // a value of env or headers that is no reference
 	secrets map[string]string
 	unset   map[string]bool
@@ -210,6 +215,11 @@ func (in *importer) server(one desktop.Found) (said string, serves bool, err err
 		moved = desktop.Conceal(&e, in.vars.taken)
 	}
 	taken := config.Entries(in.text)
+	for _, other := range slices.Concat(taken, in.sources) {
+		if in.sameServer(other, one.Entry) {
+			return "skipped: " + other.Name + " is the same", true, nil
+		}
+	}
 	for n := 2; ; n++ {
 		at := slices.IndexFunc(taken, func(other config.Entry) bool { return other.Name == e.Name })
 		if at >= 0 && (alike(taken[at], e) || alike(in.meant(taken[at]), in.meant(one.Entry))) {
@@ -234,6 +244,8 @@ func (in *importer) server(one desktop.Found) (said string, serves bool, err err
 	}
 	in.text = text
 	in.entries = append(in.entries, e)
+	one.Entry.Name = e.Name
+	in.sources = append(in.sources, one.Entry)
 	in.copied = in.copied || in.o.plain && len(e.Env)+len(e.Headers) > 0
 	for _, variable := range unset {
 		in.unset[variable] = true
@@ -267,6 +279,31 @@ func (in *importer) meant(e config.Entry) config.Entry {
 		e.Args[i] = expand(e.Args[i])
 	}
 	e.Env, e.Headers = list(e.Env), list(e.Headers)
+	return e
+}
+
+// sameServer reports whether two entries are the same server under any names. Spellings that make no difference do not count: the path of
+// a program that PATH has, npx with or without -y, @latest behind a package, a slash at the end of an address.
+func (in *importer) sameServer(a, b config.Entry) bool {
+	a, b = plainSpelling(in.meant(a)), plainSpelling(in.meant(b))
+	return alike(a, b) && a.Disabled == b.Disabled && slices.Equal(a.ToolsDisabled, b.ToolsDisabled) &&
+		slices.Equal(a.ToolsAllow, b.ToolsAllow) && slices.Equal(a.ToolsDeny, b.ToolsDeny)
+}
+
+// plainSpelling writes an entry without what makes no difference.
+func plainSpelling(e config.Entry) config.Entry {
+	e.URL = strings.TrimSuffix(e.URL, "/")
+	if name := filepath.Base(e.Command); name != e.Command {
+		if path, err := exec.LookPath(name); err == nil && path == e.Command {
+			e.Command = name
+		}
+	}
+	if e.Command == "npx" {
+		e.Args = slices.DeleteFunc(slices.Clone(e.Args), func(arg string) bool { return arg == "-y" || arg == "--yes" })
+		for i, arg := range e.Args {
+			e.Args[i] = strings.TrimSuffix(arg, "@latest")
+		}
+	}
 	return e
 }
 
@@ -324,6 +361,9 @@ func (in *importer) finish(dryRun bool) error {
 	in.advise(errOut)
 	if dryRun {
 		_, err := fmt.Fprintf(out, "%s would go into %s; nothing was written\n", count(len(in.entries), "server"), clean(in.file.Path))
+		return err
+	}
+	if err := confirm(in.cmd, in.o.yes); err != nil {
 		return err
 	}
 	if _, err := in.write(); err != nil {

@@ -60,3 +60,28 @@ func TestInstallAsks(t *testing.T) {
 		})
 	}
 }
+
+// What import takes is shown and asked about before anything is written.
+func TestImportAsks(t *testing.T) {
+	for answer, written := range map[string]bool{"y\n": true, "n\n": false} {
+		dir := t.TempDir()
+		theirs, ours := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "goblin.yaml")
+		if err := os.WriteFile(theirs, []byte(`{"mcpServers": {"s": {"command": "npx -y x"}}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := newPTY(t)
+		var out bytes.Buffer
+		cmd := p.start(&out, "config", "import", "cursor", "--file", theirs, "--into", ours)
+		p.await("Write this? [N]o, [y]es: ")
+		if _, err := os.Stat(ours); err == nil {
+			t.Error("written before the answer")
+		}
+		p.enter(answer)
+		if err := cmd.Wait(); (err == nil) != written {
+			t.Errorf("%q: %v", answer, err)
+		}
+		if _, err := os.Stat(ours); (err == nil) != written || !strings.Contains(out.String(), "command: npx") {
+			t.Errorf("%q: written %v\n%s", answer, err == nil, out.String())
+		}
+	}
+}

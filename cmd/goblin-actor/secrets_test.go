@@ -80,7 +80,7 @@ var exercised = map[string][]string{
 	"config check":    {"config check FILE", "config check BAD"},
 	"config show":     {"config show FILE", "config show BAD"},
 	"config schema":   {"config schema"},
-	"config import":   {"config import cursor --file DESKTOP --into FILE --dry-run", "config import cursor --file DESKTOP --into FILE"},
+	"config import":   {"config import cursor --file DESKTOP --into FILE --dry-run", "config import cursor --file DESKTOP --into FILE --yes"},
 	"config install":  {"config install cursor --file DESKTOP --url http://h/mcp?token=sworDfish --yes", "config install cursor --file DESKTOP --url ftp://h/mcp?token=sworDfish"},
 	"migrate":         {"migrate cursor --file DESKTOP --into FILE --dry-run", "migrate cursor --file DESKTOP --into FILE --url ftp://h?token=sworDfish", "migrate cursor --file DESKTOP --into FILE --yes"},
 	"login":           {"login path --connect ftp://h?token=sworDfish", "login nobody --connect http://127.0.0.1:9/mcp?token=sworDfish", "login path --config FILE"},

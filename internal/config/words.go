@@ -7,6 +7,15 @@ import (
 
 var errQuote = errors.New("a quote is not closed")
 
+// Words splits a command line at spaces, as splitWords does. One with an open quote is a single word.
+func Words(s string) []string {
+	words, err := splitWords(s)
+	if err != nil {
+		return []string{s}
+	}
+	return words
+}
+
 // splitWords splits a command line at blanks. What stands between quotes is one word; between double quotes \" and \\ stand for a
 // quote and a backslash. Nothing else means anything: no shell reads it.
 func splitWords(s string) ([]string, error) {

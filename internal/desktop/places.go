@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"goblin-actor/internal/config"
 )
 
 // ErrNotInstalled is behind the error of Find when there is no directory the client would keep its file in.
@@ -17,12 +19,14 @@ type Host struct {
 	OS     string // as runtime.GOOS
 	Home   string
 	Getenv func(string) string
+
+	IsProgram func(string) bool // reports whether a name or path can be run; nil = none can
 }
 
 // ThisHost is the machine and user this program runs for.
 func ThisHost() Host {
 	home, _ := os.UserHomeDir() // "" makes paths that are not there
-	return Host{runtime.GOOS, home, os.Getenv}
+	return Host{OS: runtime.GOOS, Home: home, Getenv: os.Getenv, IsProgram: config.ProgramFinder(os.Getenv("PATH"))}
 }
 
 // Candidates lists where the client may keep its file, the likeliest first. A `*` in a path stands for the rest of one

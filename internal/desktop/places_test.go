@@ -11,7 +11,7 @@ import (
 )
 
 func host(system, home string, env ...string) Host {
-	return Host{system, home, func(name string) string {
+	return Host{OS: system, Home: home, Getenv: func(name string) string {
 		for _, pair := range env {
 			if value, ok := strings.CutPrefix(pair, name+"="); ok {
 				return value

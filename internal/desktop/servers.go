@@ -3,6 +3,7 @@ package desktop
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,8 +28,10 @@ type Found struct {
 // entryFile is an entry as any of the clients writes it.
 type entryFile struct {
 	Type, Transport         string
+	TransportType           string
 	Command                 json.RawMessage // a text; older versions of Zed: an object
-	Args                    []json.RawMessage
+	Args                    argList
+	RequestInit             struct{ Headers map[string]json.RawMessage } // of clients made with the TypeScript SDK
 	Env, Headers            map[string]json.RawMessage
 	Cwd, EnvFile            string
 	WorkingDirectory        string
@@ -42,8 +45,23 @@ type entryFile struct {
 	Settings, OAuth, Auth   json.RawMessage
 }
 
+// argList is the arguments of a program. Some files have them in one text.
+type argList []json.RawMessage
+
+// UnmarshalJSON reads a list, or splits a text into words.
+func (l *argList) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return json.Unmarshal(raw, (*[]json.RawMessage)(l))
+	}
+	for _, word := range config.Words(text) {
+		*l = append(*l, json.RawMessage(hujson.String(word)))
+	}
+	return nil
+}
+
 // readKeys are the keys of entryFile, and those about which a note is made.
-var readKeys = []string{"type", "transport", "command", "args", "env", "headers", "cwd", "envFile", "workingDirectory", "url", "serverUrl", "httpUrl",
+var readKeys = []string{"type", "transport", "transportType", "requestInit", "command", "args", "env", "headers", "cwd", "envFile", "workingDirectory", "url", "serverUrl", "httpUrl",
 	"disabled", "enabled", "disabledTools", "includeTools", "excludeTools", "timeout", "settings", "oauth", "auth", "source", "name", "description"}
 
 // Servers lists the servers in text, the client's file, in its order; for Claude Code also those of the project dir, as
@@ -107,10 +125,14 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 		ToolsAllow: e.IncludeTools, ToolsDeny: e.ExcludeTools, Timeout: timeoutOf(scalar(e.Timeout)),
 		Env: t.variables(order(v, "env"), e.Env), Headers: t.variables(order(v, "headers"), e.Headers),
 	}
+	entry.Headers = append(entry.Headers, t.variables(nil, e.initHeaders())...)
 	for _, arg := range e.Args {
 		entry.Args = append(entry.Args, t.text(scalar(arg)))
 	}
-	switch kind := firstOf(e.Type, e.Transport); {
+	if !config.IsGateway(entry.Command, entry.Args) {
+		t.correct(&entry)
+	}
+	switch kind := firstOf(e.Type, e.Transport, e.TransportType); {
 	case entry.Command == "" && entry.URL == "" && len(e.Settings) > 0:
 		f.Skipped = "an extension of " + c.Title + " runs it"
 	case entry.Command == "" && entry.URL == "":
@@ -120,7 +142,7 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	case entry.URL == "":
 	case kind == "sse":
 		entry.Type = "sse"
-	case !slices.Contains([]string{"", "http", "streamable-http", "streamableHttp"}, kind):
+	case !slices.Contains([]string{"", "http", "streamable-http", "streamableHttp", "streamable_http"}, kind):
 		f.Skipped = "there is no such transport here"
 	}
 	if entry.Command != "" && entry.URL != "" {
@@ -152,6 +174,30 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	}
 	f.Entry = entry
 	return f
+}
+
+// initHeaders returns the headers of requestInit that the entry does not have under headers.
+func (e *entryFile) initHeaders() map[string]json.RawMessage {
+	more := map[string]json.RawMessage{}
+	for name, value := range e.RequestInit.Headers {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(e.Headers)), func(own string) bool { return strings.EqualFold(own, name) }) {
+			more[name] = value
+		}
+	}
+	return more
+}
+
+// correct replaces a command line that cannot work on this host by one that does, and notes it.
+func (t *translator) correct(e *config.Entry) {
+	isProgram := t.host.IsProgram
+	if isProgram == nil {
+		isProgram = func(string) bool { return false }
+	}
+	fixed, why, wrong := config.Corrected(t.host.OS, config.CommandLine{Command: e.Command, Args: e.Args}, isProgram)
+	if wrong {
+		e.Command, e.Args = fixed.Command, fixed.Args
+		t.note(why + ": taken as " + clip(fixed.Command) + " with its arguments")
+	}
 }
 
 // flatten takes the program out of the object in which older versions of Zed keep it.
