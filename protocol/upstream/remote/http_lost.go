@@ -71,5 +71,15 @@ func saysLost(c *exchange, status int, text string) bool {
 	}
 	text = strings.ToLower(strings.TrimSuffix(strings.Trim(text, stream.Blank), ": "+c.session))
 	known := lostTexts[strings.TrimSuffix(text, ".")]
-	return known == status || known != 0 && status == http.StatusNotFound
+	return known == status || status == http.StatusNotFound && (known != 0 || beginsLost(text))
+}
+
+// beginsLost reports whether a text explains further what one of lostTexts says, as this gateway does: "session not found: it ended …".
+func beginsLost(text string) bool {
+	for known := range lostTexts {
+		if rest, ok := strings.CutPrefix(text, known); ok && rest != "" && strings.ContainsRune(":;.,(", rune(rest[0])) {
+			return true
+		}
+	}
+	return false
 }
