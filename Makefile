@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy
+.PHONY: bridge help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -145,6 +145,10 @@ ifdef PYTHON
 else
 	@test "$$CI" != true && echo "python3 not found: the tests with Python peers will be skipped"
 endif
+
+bridge: interop $(CONFORM)/node_modules/.package-lock.json ## the matrix and the official suites over stdio --connect, in both eras
+	go test -count=1 -timeout 30m ./$(INTEROP) -run 'TestMatrix$$' -only 'over the bridge' -bridge
+	go test -count=1 -v ./$(CONFORM) -run TestConformance/run/bridge -bridge
 
 conformance: $(CONFORM)/node_modules/.package-lock.json ## the official MCP conformance suites, with the matrix of their results
 	go test -count=1 -v ./$(CONFORM)

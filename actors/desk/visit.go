@@ -122,7 +122,7 @@ func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kerne
 	return result(view, x, append(b, '}'), out)
 }
 
-func (s *state) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+func (*state) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: protocol.BadParams("params.cursor: want a string")}))

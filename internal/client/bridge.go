@@ -25,7 +25,10 @@ const (
 // EndpointOf), and outlives restarts of the gateway: then it says initialize again in the client's own words, sets
 // the log level and subscribes as the client had, and tells it that every list may have changed. Requests that had
 // been sent are answered with BACKEND_DISCONNECTED, those that had not wait up to 20 s for the next gateway.
-// key is the API key that is shown; "" = none. Messages pass byte for byte both ways. MCP versions with initialize only.
+// key is the API key that is shown; "" = none. Messages pass byte for byte both ways.
+//
+// The client's first message decides which era is spoken. A client of MCP 2026-07-28 has no session that could be lost; its
+// streams of subscriptions/listen are opened again after a restart.
 //
 // It blocks until the client closes in (then running calls have five seconds), ctx ends, or nobody reads out; in and
 // out are not closed, and a Read that does not end by itself is left behind.
@@ -39,13 +42,28 @@ func Bridge(ctx context.Context, address, project, key string, in io.Reader, out
 	}).run(ctx, in, out)
 }
 
-// bridge carries out what bridgeState decides. One goroutine has the state and calls the links; one reads lines, one
+// bridgeLogic decides what a bridge does: bridgeState for clients that say initialize, modernState for others.
+type bridgeLogic interface {
+	at(now time.Time)            // the time of the next step
+	client(f protocol.Frame)     // a message of the client
+	link(uint64, upstream.Event) // what the link of that number tells
+	tick()                       // something is due
+	end()                        // the client has closed its end
+	tell(frame []byte)           // to the client
+	next() time.Time             // when tick has something to do; zero = never
+	full() bool                  // nothing more of the client is taken
+	effects() []any              // of the steps since the last call
+	standing() (phase bridgePhase, version, why string)
+}
+
+// bridge carries out what its logic decides. One goroutine has the state and calls the links; one reads lines, one
 // writes them, and the links have theirs; all of them meet in channels.
 type bridge struct {
 	log   *slog.Logger
 	open  func(upstream.Sink) upstream.Link
-	state *bridgeState
+	state bridgeLogic
 	links map[uint64]upstream.Link
+	gens  uint64 // links that earlier logics have opened
 
 	lines  chan bridgeLine  // from the client
 	events chan bridgeEvent // from links
@@ -129,19 +147,20 @@ func (b *bridge) step(ctx context.Context) (over bool, err error) {
 	} else {
 		write = nil
 	}
-	was := s.phase
+	was, _, _ := s.standing()
 	select {
 	case line := <-lines:
-		s.now = time.Now()
+		b.choose(&line.frame)
+		b.state.at(time.Now())
 		b.line(line)
 	case e := <-events:
-		s.now = time.Now()
+		s.at(time.Now())
 		s.link(e.gen, e.event)
 	case write <- first:
 		b.waiting, b.size = b.waiting[1:], b.size-len(first)
 		return false, nil
 	case <-wake:
-		s.now = time.Now()
+		s.at(time.Now())
 		s.tick()
 	case err := <-b.stuck:
 		return true, fmt.Errorf("write to the client: %w", err)
@@ -152,14 +171,37 @@ func (b *bridge) step(ctx context.Context) (over bool, err error) {
 	return b.carryOut()
 }
 
+// choose takes the logic that fits the client's first message. A client that has asked server/discover in vain may still say initialize.
+func (b *bridge) choose(f *protocol.Frame) {
+	if f.Raw == nil || f.Kind != protocol.KindRequest {
+		return
+	}
+	var p protocol.Params
+	modern := p.Scan(f) == nil && protocol.EraOf(nil, f, &p) == protocol.EraModern
+	switch s := b.state.(type) {
+	case *bridgeState:
+		if modern && s.phase == bridgeNew && len(s.links) == 0 {
+			b.state = newModernState(b.gens)
+		}
+	case *modernState:
+		if !modern && f.M == protocol.MethodInitialize && s.idle() {
+			b.gens = s.gen
+			s.close()
+			_, _ = b.carryOut()
+			b.state = newBridgeState()
+			b.state.(*bridgeState).gen = b.gens
+		}
+	}
+}
+
 // tell logs a change of phase.
 func (b *bridge) tell(was bridgePhase) {
-	switch is := b.state.phase; {
+	switch is, version, why := b.state.standing(); {
 	case is == was:
 	case is == bridgeReady:
-		b.log.Info("connected with the gateway", "protocol", b.state.version)
+		b.log.Info("connected with the gateway", "protocol", version)
 	case is == bridgeDown && was == bridgeReady:
-		b.log.Warn("the gateway is gone, trying again", "err", b.state.why)
+		b.log.Warn("the gateway is gone, trying again", "err", why)
 	}
 }
 
@@ -176,9 +218,7 @@ func (b *bridge) line(l bridgeLine) {
 
 // carryOut does what the state wants done.
 func (b *bridge) carryOut() (over bool, err error) {
-	effects := b.state.out
-	b.state.out = nil
-	for _, e := range effects {
+	for _, e := range b.state.effects() {
 		switch e := e.(type) {
 		case bridgeTell:
 			b.waiting, b.size = append(b.waiting, e.frame), b.size+len(e.frame)
@@ -190,6 +230,8 @@ func (b *bridge) carryOut() (over bool, err error) {
 			b.links[e.gen].SetVersion(e.version)
 		case bridgeListen:
 			b.links[e.gen].Listen()
+		case bridgeCancel:
+			b.links[e.gen].Cancel(e.ticket)
 		case bridgeDrop:
 			b.links[e.gen].Close(bridgeGrace)
 			delete(b.links, e.gen)

@@ -106,9 +106,10 @@ type (
 		gen     uint64
 		version string
 	}
-	bridgeListen struct{ gen uint64 } // open the stream for what belongs to no request
-	bridgeDrop   struct{ gen uint64 } // close a link
-	bridgeEnd    struct{ err error }  // it is over
+	bridgeListen struct{ gen uint64 }         // open the stream for what belongs to no request
+	bridgeCancel struct{ gen, ticket uint64 } // give an exchange up
+	bridgeDrop   struct{ gen uint64 }         // close a link
+	bridgeEnd    struct{ err error }          // it is over
 )
 
 func newBridgeState() *bridgeState {
@@ -116,6 +117,18 @@ func newBridgeState() *bridgeState {
 		phase: bridgeNew, pause: bridgeMin, subs: map[string]protocol.Frame{}, away: map[uint64]*bridgeItem{},
 		byID: map[string]uint64{}, links: map[uint64]int{}, asks: map[string]*bridgeAsk{},
 	}
+}
+
+func (s *bridgeState) at(now time.Time) { s.now = now }
+
+func (s *bridgeState) effects() []any {
+	out := s.out
+	s.out = nil
+	return out
+}
+
+func (s *bridgeState) standing() (phase bridgePhase, version, why string) {
+	return s.phase, s.version, s.why
 }
 
 func (s *bridgeState) do(effect any)       { s.out = append(s.out, effect) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"os/exec"
+	"slices"
 	"testing"
 )
 
@@ -14,6 +15,10 @@ const (
 	overHTTP  way = "HTTP"
 	overSSE   way = "SSE"
 	overStdio way = "stdio"
+
+	// overBridge is stdio through "goblin-actor stdio --connect" to the gateway that all share. The page does not show it: what works is
+	// the same as over stdio.
+	overBridge way = "the bridge"
 )
 
 // target is what a client connects to: a URL, or a command.
@@ -68,7 +73,26 @@ func callers(t *testing.T) []caller {
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", legacyVersion} {
 		all = append(all, caller{"go-sdk 1.8.0", overHTTP, version, goSDKDial(overHTTP, version)})
 	}
-	return all
+	return append(all,
+		caller{"TypeScript v1 1.32.2", overBridge, legacyVersion, nodeDial(v1, "stdio", "")},
+		caller{"TypeScript v2 2.4.0, auto", overBridge, modernVersion, nodeDial(v2, "stdio", "auto")},
+		caller{"go-sdk 1.8.0", overBridge, legacyVersion, goSDKDial(overStdio, legacyVersion)},
+		caller{"go-sdk 1.8.0", overBridge, modernVersion, goSDKDial(overStdio, "")},
+		caller{"mcp-go 1.2.1", overBridge, modernVersion, mcpGoDial(overStdio, "")},
+	)
+}
+
+// bridged are the servers that clients over the bridge talk to in each run; with -bridge these are all.
+var bridged = []string{"evstdio", "gohttpm", "tsstdiom", "tshttp"}
+
+// tries reports whether a cell is part of this run.
+func tries(c caller, f *fixture) bool {
+	return chosen(c, f) && (c.way != overBridge || *bridge || slices.Contains(bridged, f.key))
+}
+
+// shown are the clients of the page.
+func shown(clients []caller) []caller {
+	return slices.DeleteFunc(slices.Clone(clients), func(c caller) bool { return c.way == overBridge })
 }
 
 func nodeDial(d *driver, via, mode string) func(context.Context, target, answers) (peer, error) {

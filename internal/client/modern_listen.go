@@ -1,0 +1,53 @@
+package client
+
+import (
+	"encoding/json"
+
+	"goblin-actor/protocol"
+)
+
+// notified hands on a notification. The acknowledgment of a stream that was opened again is not for the client, which has one: it is told
+// instead that everything it listens for may have changed. MCP 2026-07-28, basic/patterns/subscriptions.
+func (s *modernState) notified(i *modernItem, f protocol.Frame) {
+	if !i.listen || f.M != protocol.NotificationSubscriptionsAcknowledged {
+		s.tell(f.Raw)
+		return
+	}
+	if i.acked {
+		s.mayHaveChanged(i.frame)
+		return
+	}
+	i.acked = true
+	s.tell(f.Raw)
+}
+
+// mayHaveChanged tells the client of changes of all that a listen request asks for.
+func (s *modernState) mayHaveChanged(listen protocol.Frame) {
+	var params struct {
+		Notifications struct {
+			ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
+			ResourceSubscriptions                                      []json.RawMessage
+		}
+	}
+	if json.Unmarshal(listen.ParamsBytes(), &params) != nil {
+		return
+	}
+	meta := append([]byte(`"_meta":{"io.modelcontextprotocol/subscriptionId":`), listen.IDBytes()...)
+	meta = append(meta, '}')
+	n := params.Notifications
+	for _, list := range []struct {
+		wanted bool
+		method protocol.Method
+	}{
+		{n.ToolsListChanged, protocol.NotificationToolsListChanged}, {n.PromptsListChanged, protocol.NotificationPromptsListChanged},
+		{n.ResourcesListChanged, protocol.NotificationResourcesListChanged},
+	} {
+		if list.wanted {
+			s.tell(protocol.AppendNotification(nil, list.method.String(), append(append([]byte("{"), meta...), '}')))
+		}
+	}
+	for _, uri := range n.ResourceSubscriptions {
+		params := append(append([]byte(`{"uri":`), uri...), ',')
+		s.tell(protocol.AppendNotification(nil, protocol.NotificationResourcesUpdated.String(), append(append(params, meta...), '}')))
+	}
+}
