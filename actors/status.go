@@ -33,6 +33,26 @@ func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error
 	}
 }
 
+// ListedTools returns the tools of every server that is not disabled, by its name, as the servers listed them. It blocks until the gateway
+// actor has answered; the list is made by the caller's goroutine.
+func (g *Gateway) ListedTools(ctx context.Context) (map[string][]catalog.ListedTool, error) {
+	reply := make(chan *catalog.Snapshot, 1)
+	g.self.Tell(message.GetCatalog{Reply: reply})
+	select {
+	case s := <-reply:
+		if s == nil {
+			return nil, nil
+		}
+		tools := make(map[string][]catalog.ListedTool, len(s.Servers()))
+		for _, server := range s.Servers() {
+			tools[server.Name] = s.ListedTools(server.Name)
+		}
+		return tools, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 func itemsOf(s *catalog.Snapshot) *status.Items {
 	view := s.Whole()
 	of := func(kind protocol.ItemKind) []status.Item {

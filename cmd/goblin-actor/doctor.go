@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/actors"
+	"goblin-actor/actors/catalog"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
 	"goblin-actor/internal/status"
 )
 
@@ -160,7 +162,7 @@ func only(cfg *config.Config, names []string) error {
 			if near := config.Nearest(name, known); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
-			return usageError(hint, "%s has no server %q", cfg.Path, oneLine(name, 64))
+			return usageError(hint, "%s has no server %q", cfg.Path, oneLine(secret.Argument(name), 64))
 		}
 	}
 	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s config.Server) bool { return !slices.Contains(names, s.Name) })
@@ -176,7 +178,8 @@ type diagnosis struct {
 	report config.Report
 	doc    diagnosisDoc
 
-	running bool // the servers are those of a running gateway
+	running bool                                   // the servers are those of a running gateway
+	tools   func() map[string][]catalog.ListedTool // nil = the tools are not examined
 	wait    *waiting
 	began   time.Time
 	done    map[string]bool      // the servers that have been told
@@ -203,6 +206,10 @@ func (d *diagnosis) examine(ctx context.Context, running *gatewayHere, patience 
 	g, err := actors.Start(&trial, actors.Options{Version: buildVersion(), Log: slog.New(slog.DiscardHandler), Secrets: knownOf(d.cfg)})
 	if err != nil {
 		return err
+	}
+	d.tools = func() map[string][]catalog.ListedTool {
+		tools, _ := g.ListedTools(ctx) // an interrupted doctor reports nothing about tools
+		return tools
 	}
 	err = d.watch(ctx, g, patience)
 	return errors.Join(err, stopGateway(g, 0))

@@ -55,8 +55,9 @@ type serverDoc struct {
 	Prompts   int              `json:"prompts"`
 	Resources int              `json:"resources"`
 	Templates int              `json:"templates"`
-	Noise     int              `json:"noise,omitempty"`   // lines on stdout that are no messages
-	Invalid   []status.Invalid `json:"invalid,omitempty"` // tools with invalid definitions
+	Noise     int              `json:"noise,omitempty"`    // lines on stdout that are no messages
+	Invalid   []status.Invalid `json:"invalid,omitempty"`  // tools with invalid definitions
+	Findings  int              `json:"findings,omitempty"` // of lint, besides the tools in invalid
 	Symptom   string           `json:"symptom,omitempty"`
 	Cause     string           `json:"cause,omitempty"`
 	Todo      string           `json:"todo,omitempty"`
@@ -143,6 +144,9 @@ func (d *diagnosis) tell(server status.Server, backend status.Backend) {
 		all := s.explain()
 		doc.Cause, doc.Todo, doc.Others = all[0].Cause, all[0].Todo, all[1:]
 	}
+	if doc.OK && d.tools != nil {
+		doc.Findings = otherFindings(d.tools()[server.Name])
+	}
 	d.kept[server.Name] = doc
 	if d.format == formatTable {
 		d.print(doc, server.Reason)
@@ -171,6 +175,9 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 		}
 		for _, warning := range status.InvalidWarnings(doc.Invalid) {
 			fmt.Fprintf(out, "    %s %s\n", p.warn("!"), oneLine(asStarted(warning), symptomRunes))
+		}
+		if doc.Findings > 0 {
+			fmt.Fprintf(out, "    %s %s about its tools: run %s\n", p.warn("!"), count(doc.Findings, "other finding"), asStarted("goblin-actor lint "+name))
 		}
 	default:
 		fmt.Fprintf(out, "%s %s: %s: %s\n", p.bad("✗"), name, doc.State, doc.Symptom)

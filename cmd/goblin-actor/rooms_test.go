@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"internal/pattern":   {},
 	"internal/visible":   {},
 	"internal/decode":    {"internal/visible"},
+	"internal/lint":      {"protocol", "internal/visible"},
 	"internal/identity":  {},
 	"internal/egress":    {"internal/status"},
 	"internal/grant":     {"internal/decode", "internal/egress"},

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"goblin-actor/internal/config"
 	"goblin-actor/internal/secret"
 )
 
@@ -41,6 +43,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 
 		newAudit(),
 		newTUI(),
 		newDoctor(),
+		newLint(),
 		newKeyCommand(),
 		newAdd(),
 		newRemove(),
@@ -71,7 +74,7 @@ func group(cmd *cobra.Command) *cobra.Command {
 		}
 		hint := helpHint(cmd)
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			hint = fmt.Sprintf("did you mean %q?", cmd.CommandPath()+" "+near[0])
+			hint = fmt.Sprintf("did you mean %q?", cmd.CommandPath()+" "+cmp.Or(config.Nearest(args[0], near), near[0]))
 		}
 		return usageError(hint, "unknown command %q for %q", secret.Argument(args[0]), cmd.CommandPath())
 	}

@@ -1,0 +1,34 @@
+package catalog
+
+import (
+	"slices"
+	"testing"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// A report on a list has each of its tools, offered or not, under the name that was asked for and the one it got.
+func TestListedTools(t *testing.T) {
+	odd := server(t, "odd", 0).rules(func(s *config.Server) {
+		s.Tools.Invalid, s.Tools.Deny, s.Tools.Rename = "hide", []string{"denied"}, map[string]string{"old": "new"}
+	}).tools("good", "a.b", "good", "denied", "old").add(protocol.Tools, brokenInput, `{"title":"no name"}`)
+	list := snapshot(standard(stylePrefix), odd).ListedTools("odd")
+	for i := range list {
+		list[i].Raw = nil
+	}
+	want := []ListedTool{
+		{Own: "good", Name: "odd_good", Public: "odd_good"},
+		{Own: "a.b", Name: "odd_a.b", Public: "odd_a_b"},
+		{Own: "good", Again: true},
+		{Own: "denied", Denied: true},
+		{Own: "old", Name: "odd_new", Public: "odd_new"},
+		{Own: "bad"},
+		{Fault: "no name"},
+	}
+	if !slices.EqualFunc(list, want, func(a, b ListedTool) bool {
+		return a.Own == b.Own && a.Name == b.Name && a.Public == b.Public && a.Denied == b.Denied && a.Again == b.Again && a.Fault == b.Fault
+	}) {
+		t.Errorf("%+v", list)
+	}
+}
