@@ -118,6 +118,30 @@ func TestAttack50DotSegments(t *testing.T) {
 	}
 }
 
+// A name that is denied is written in another case, or with its accents apart, for a server that does not tell these from each other.
+func TestAttack50AnotherSpelling(t *testing.T) {
+	rules := func(s *config.Server) { s.ResourceFilter.Deny, s.Tools.Deny = []string{"*private*", "*caf\u00e9*"}, []string{"caf\u00e9"} }
+	s := snapshot(standard(stylePrefix), server(t, "files", 0).templates("file:///{+path}").tools("cafe\u0301", "Caf\u00c9").rules(rules),
+		server(t, "other", 1).templates("file:///{+path}").tools("cafe\u0301"))
+	r := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Resources: denies("*private*", "*caf\u00e9*"), Tools: denies("*caf*")}),
+		server(t, "files", 0).templates("file:///{+path}").tools("CAF"))
+	for name, v := range map[string]*View{"rules of the server": s.Whole(), "a role": of(t, r, "some")} {
+		for _, uri := range []string{"resource://files/file:///private/b", "resource://files/file:///Private/b", "resource://files/file:///%50RIVATE", "resource://files/file:///cafe\u0301", "resource://files/file:///CAF\u00c9"} {
+			if got := found(v, uri); got != "RESOURCE_NOT_FOUND" {
+				t.Errorf("%s: Resource(%q) = %s", name, uri, got)
+			}
+		}
+		for _, tool := range []string{"files/cafe\u0301", "files/Caf\u00c9", "files/CAF"} {
+			if _, fault := v.Tool(tool); fault == nil {
+				t.Errorf("%s: %s is found", name, tool)
+			}
+		}
+		if got := found(v, "resource://files/file:///public"); got != "files file:///public" {
+			t.Errorf("%s: what is permitted is not found: %s", name, got)
+		}
+	}
+}
+
 // A host that is denied is written in capitals, with its port or with a user, in the server's own URI behind the gateway's name for it.
 func TestAttack50HostInPublicURI(t *testing.T) {
 	s := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Resources: denies("resource://web/http://intra/*", "resource://web/file:///secret/*")}),

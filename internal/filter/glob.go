@@ -7,9 +7,9 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Blocked reports whether deny or disabled name it.
+// Blocked reports whether deny or disabled name it. Deny patterns are judged as Denies says; disabled ones are exact.
 func Blocked(f *config.Filter, own string) bool {
-	return Any(f.Deny, own) || Any(f.Disabled, own)
+	return Denies(f.Deny, own) || Any(f.Disabled, own)
 }
 
 // Hides reports whether the filter keeps the item with this own name from clients.
@@ -33,6 +33,11 @@ func Glob(pattern, s string) bool {
 	if !strings.ContainsAny(pattern, "*?") {
 		return pattern == s
 	}
+	return glob(pattern, s, same)
+}
+
+// glob is Glob with characters compared by their form.
+func glob(pattern, s string, form func(byte) byte) bool {
 	p, i, star, mark := 0, 0, -1, 0
 	for i < len(s) {
 		_, width := utf8.DecodeRuneInString(s[i:])
@@ -42,7 +47,7 @@ func Glob(pattern, s string) bool {
 			p++
 		case p < len(pattern) && pattern[p] == '?':
 			p, i = p+1, i+width
-		case p < len(pattern) && pattern[p] == s[i]:
+		case p < len(pattern) && form(pattern[p]) == form(s[i]):
 			p, i = p+1, i+1
 		case star >= 0:
 			mark++

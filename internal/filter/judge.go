@@ -12,7 +12,8 @@ const maxJudged = 16 << 10
 
 // Judge holds the rules of a server on its resources against URIs. A URI can be spelled in many ways that mean the same
 // to its server, so what clients write is judged in all of them: as written, percent-decoded (also more than once), with
-// one slash where there are several, without dot segments, scheme and authority in lower case (tidy.go). nil has no rules.
+// one slash where there are several, without dot segments, scheme and authority in lower case (tidy.go), and, where rules deny,
+// case-folded and in NFC (fold.go). nil has no rules.
 type Judge struct {
 	filter      *config.Filter
 	allow, deny []string // in plain spelling, as written and decoded; deny holds what is disabled too
@@ -113,11 +114,11 @@ func Odd(uri string) bool {
 // denies reports whether deny or disabled mean a spelling, with its query and fragment or without: many servers look at the path only.
 func (j *Judge) denies(form string) bool {
 	tidy := tidyURI(form, true)
-	if Any(j.deny, tidy) || Any(j.deny, strings.TrimSuffix(tidy, "/")) {
+	if Denies(j.deny, tidy) || Denies(j.deny, strings.TrimSuffix(tidy, "/")) {
 		return true
 	}
 	end := strings.IndexAny(tidy, "?#")
-	return end >= 0 && (Any(j.deny, tidy[:end]) || Any(j.deny, strings.TrimSuffix(tidy[:end], "/")))
+	return end >= 0 && (Denies(j.deny, tidy[:end]) || Denies(j.deny, strings.TrimSuffix(tidy[:end], "/")))
 }
 
 // namesTemplate reports whether one of the patterns means the template itself and not what it expands to: it matches the

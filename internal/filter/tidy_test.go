@@ -17,7 +17,7 @@ func TestDeniedBySpellingOfHost(t *testing.T) {
 		"resource://web/http://INTRA/x", "resource://web/HTTP://intra/x", "resource://web/http://intra:80/x", "resource://web/http:///intra/x",
 		"resource://web/http:intra/x", `resource://web/http:\\intra\x`, "resource://web/http://ada@intra/x", "resource://web/http://intra./x",
 		"resource://web/%48TTP://INTRA/x", "resource://web/http%3A//INTRA/x", "resource://web//HTTP://INTRA/x", "resource://web/http://intra?x",
-		"resource://files/FILE:///secret/x", "resource://files/file://localhost/secret/x", "resource://files/File://LOCALHOST//secret/x",
+		"resource://files/FILE:///secret/x", "resource://files/file:///Secret/x", "resource://files/file://localhost/secret/x", "resource://files/File://LOCALHOST//secret/x",
 		"resource://db/pg://MAIN/x", "resource://db/PG://main/x",
 		"file:///etc/passwd", "file:///etc/passwd#x", "file:///etc/passwd?x", "file:///etc/passwd/?x#y", "file:///etc/passwd%23", "file:///etc/passwd ", " file:///etc/passwd",
 		"resource://files/ file:///secret/x", "resource://files/%20FILE:///secret/x",
@@ -29,8 +29,7 @@ func TestDeniedBySpellingOfHost(t *testing.T) {
 		}
 	}
 	for _, uri := range []string{
-		"resource://web/http://intra:8080/x", "resource://web/http://intranet/x", "resource://files/file:///public/secret", "resource://files/file:///Secret/x",
-		"file:///etc/passwd2", "file:///x#/etc/passwd", "file:///x?file:///etc/passwd", "https://intra.example/x", "https://example/intra/x", "file:///localhost/secret/x", "resource://web/http://x/?next=http://intra/y",
+		"resource://web/http://intra:8080/x", "resource://web/http://intranet/x", "resource://files/file:///public/secret", "file:///etc/passwd2", "file:///x#/etc/passwd", "file:///x?file:///etc/passwd", "https://intra.example/x", "https://example/intra/x", "file:///localhost/secret/x", "resource://web/http://x/?next=http://intra/y",
 	} {
 		if !j.Admits("", uri) {
 			t.Errorf("%q is denied", uri)

@@ -114,7 +114,7 @@ func (r *role) judgeNamed(it *Item) (Rule, bool) {
 	default:
 		return r.judgeURI(it)
 	}
-	if i := matching(f.Deny, it.Public, it.qualified()); i >= 0 {
+	if i := filter.Denying(f.Deny, it.Public, it.qualified()); i >= 0 {
 		return Rule{key + ".deny", i}, false
 	}
 	if len(f.Allow) == 0 || it.Internal {
@@ -144,7 +144,7 @@ func (r *role) judgeURI(it *Item) (Rule, bool) {
 	case r.resources == nil:
 		return Rule{}, true
 	case r.resources.Denies(uris):
-		return Rule{"resources.deny", matching(f.Deny, uris...)}, false
+		return Rule{"resources.deny", filter.Denying(f.Deny, uris...)}, false
 	case len(f.Allow) == 0 || it.Internal:
 		return Rule{}, true
 	case it.Kind == protocol.Resources && slices.ContainsFunc(uris, filter.Odd):

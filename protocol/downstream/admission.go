@@ -116,7 +116,7 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 			return who
 		}
 	}
-	if h.authorization == nil {
+	if !h.showsCredential() {
 		return nil
 	}
 	verdict := a.Admit(s.requestOf(ctx, c, h, path, query))
@@ -174,15 +174,22 @@ func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader
 // done to proxies: others need theirs, and what comes through one mostly comes whole.
 func (s *Server) headRead(h *fasthttp.RequestHeader) (standard fasthttp.RequestConfig) {
 	a := s.options.Admission
-	if a == nil || a.Unasked() != nil || h.ContentLength() <= 0 || len(h.Peek("Authorization")) > 0 || string(h.Method()) == http.MethodOptions {
+	if !h.IsHTTP11() {
+		h.Del("Expect") // an interim response is not for HTTP/1.0: RFC 9110, section 15.2
+	}
+	if a == nil || a.Unasked() != nil || h.ContentLength() <= 0 || string(h.Method()) == http.MethodOptions {
 		return standard
 	}
 	var known knownHeader
-	if path, _, _ := bytes.Cut(h.RequestURI(), []byte("?")); known.scan(h.RawHeaders()) != refusedNothing || !known.proxied && !isOpen(path) {
+	path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
+	if known.scan(h.RawHeaders()) != refusedNothing || !known.showsCredential() && !known.proxied && !isOpen(path) {
 		h.Set("Expect", "100-continue")
 	}
 	return standard
 }
+
+// showsCredential reports whether the request brings something to be judged. An Authorization that is empty or blank is none.
+func (h *knownHeader) showsCredential() bool { return len(h.authorization) > 0 }
 
 // mayContinue is false, and the request answered, for who shows no credential where one is wanted. What he shows is for handle to judge.
 func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
@@ -195,7 +202,7 @@ func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
 	path, query, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte("?"))
 	why := h.scan(ctx.Request.Header.RawHeaders())
 	switch {
-	case why == refusedNothing && (h.authorization != nil || isOpen(path)):
+	case why == refusedNothing && (h.showsCredential() || isOpen(path)):
 		return true
 	case why == refusedNothing && h.host == nil:
 		why = refusedMalformed

@@ -52,7 +52,7 @@ func TestKeys(t *testing.T) {
 	dir := gatetest.ShortDir(t)
 	writer, reader := newKey(t, dir, "writer-ada"), newKey(t, dir, "reader-ci", "--expires", "90d")
 	g := serveWithKeys(t, dir, map[string]any{"ev": npmServer(t, "server-everything")})
-	for _, c := range callers(t) {
+	for _, c := range shown(callers(t)) {
 		if c.way == overStdio || c.name == inspectorName { // the inspector sends no headers from its command line
 			continue
 		}

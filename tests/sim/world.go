@@ -188,6 +188,8 @@ func (w *world) begin() {
 		w.config.MetaTools = "only"
 	case !w.metaTools():
 		w.config.MetaTools = "false"
+	default: // the worlds are too small for auto to list them
+		w.config.MetaTools = "all"
 	}
 	w.config.Projects = w.p.Projects
 	if w.p.Asked {
