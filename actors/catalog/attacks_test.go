@@ -120,7 +120,9 @@ func TestAttack50DotSegments(t *testing.T) {
 
 // A name that is denied is written in another case, or with its accents apart, for a server that does not tell these from each other.
 func TestAttack50AnotherSpelling(t *testing.T) {
-	rules := func(s *config.Server) { s.ResourceFilter.Deny, s.Tools.Deny = []string{"*private*", "*caf\u00e9*"}, []string{"caf\u00e9"} }
+	rules := func(s *config.Server) {
+		s.ResourceFilter.Deny, s.Tools.Deny = []string{"*private*", "*caf\u00e9*"}, []string{"caf\u00e9"}
+	}
 	s := snapshot(standard(stylePrefix), server(t, "files", 0).templates("file:///{+path}").tools("cafe\u0301", "Caf\u00c9").rules(rules),
 		server(t, "other", 1).templates("file:///{+path}").tools("cafe\u0301"))
 	r := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Resources: denies("*private*", "*caf\u00e9*"), Tools: denies("*caf*")}),
