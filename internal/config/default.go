@@ -18,9 +18,7 @@ func Default() Config {
 		Resources: Resources{URIStyle: "prefix", Unlisted: "mentioned"},
 		Tools:     Tools{Invalid: "hide"},
 		MetaTools: "auto",
-
-		ValidateArguments: "off",
-		PageSize:          1000,
+		PageSize:  1000,
 		Limits: Limits{
 			MaxMessageBytes:              64 << 20,
 			MaxSessions:                  10000,
