@@ -97,8 +97,11 @@ func (f *fate) After(d time.Duration, ring func()) {
 
 // run goes on until the time has come and nothing is left to do at that moment, or until says so.
 func (f *fate) run(end time.Time, until func() bool) {
-	for !until() {
-		synctest.Wait()
+	for {
+		synctest.Wait() // another goroutine may write what until reads
+		if until() {
+			return
+		}
 		if do := f.next(); do != nil {
 			f.steps++
 			do()
