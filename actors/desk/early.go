@@ -13,13 +13,15 @@ import (
 // maxEarly is how many requests may wait for the first catalog at once.
 const maxEarly = 1024
 
-// waitForCatalog keeps a request that came before the catalog it needs: nothing can be said before there is one, and on stdin
-// and stdout nothing of the servers before they have settled, for at most StartWait, as with initialize. It reports
-// whether it did, or refused to.
+// startAgain is the delay after which a client may repeat a request that was refused because the gateway is starting.
+const startAgain = time.Second
+
+// waitForCatalog holds or refuses a request that arrives before the catalog it needs, and reports whether it did. Without a
+// catalog nothing can be answered. On stdin and stdout, requests about servers also wait until the servers have settled. The wait
+// lasts at most StartWait, as with initialize.
 func (s *state) waitForCatalog(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bool) {
 	x := m.Exchange
-	if s.draining && !s.expected(m) || s.snapshot == nil && (s.startWaitOver || len(s.earlyVisits) >= maxEarly) {
-		fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is starting or shutting down", Retryable: true}
+	if fault := s.earlyFault(m); fault != nil {
 		return append(out, kernel.Act(edge.Refuse{X: x, Fault: fault})), true
 	}
 	if s.snapshot != nil && !s.waitsForServers(m) {
@@ -27,6 +29,21 @@ func (s *state) waitForCatalog(m message.Visit, out []kernel.Effect) ([]kernel.E
 	}
 	s.earlyVisits = append(s.earlyVisits, m)
 	return out, true
+}
+
+// earlyFault returns why the request is refused now, or nil if it is answered or may wait. Nothing of a refused request was executed.
+func (s *state) earlyFault(m message.Visit) *protocol.Fault {
+	switch {
+	case s.draining && !s.expected(m):
+		return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
+	case s.snapshot != nil:
+		return nil
+	case s.startWaitOver:
+		return &protocol.Fault{Name: protocol.ServerUnavailable, Message: "the gateway is still starting; try again", Retryable: true, RetryAfter: startAgain}
+	case len(s.earlyVisits) >= maxEarly:
+		return &protocol.Fault{Name: protocol.Overloaded, Message: "the gateway is still starting, and too many requests wait for that; try again", Retryable: true, RetryAfter: startAgain}
+	}
+	return nil
 }
 
 // expected reports whether a request comes back with the answer that its call waits for: a desk that drains takes it still.

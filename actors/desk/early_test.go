@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -16,6 +17,8 @@ import (
 // never longer than StartWait.
 func TestEarlyRequests(t *testing.T) {
 	const discover, list = "server/discover", "tools/list"
+	const starting = "SERVER_UNAVAILABLE: the gateway is still starting; try again"
+	const stopping = "SHUTTING_DOWN: the gateway is shutting down"
 	none := message.Published{Snapshot: actortest.Snapshot(false)}
 	settled := message.Published{Snapshot: actortest.Snapshot(true)}
 	for name, c := range map[string]struct {
@@ -28,9 +31,10 @@ func TestEarlyRequests(t *testing.T) {
 		"stdio waits for the servers":            {list, true, []any{none, settled}, []string{"", "", "answered"}},
 		"discover on stdio waits for none":       {discover, true, []any{none}, []string{"", "answered"}},
 		"a server that is slow":                  {list, true, []any{none, edge.StartWaitOver{}}, []string{"", "", "answered"}},
-		"no catalog at all":                      {list, false, []any{edge.StartWaitOver{}}, []string{"", "refused"}},
-		"the gateway ends":                       {list, true, []any{none, message.DrainSession{}}, []string{"", "", "refused"}},
-		"the desk ends":                          {list, true, []any{kernel.Stopping{}}, []string{"", "refused"}},
+		"no catalog at all":                      {list, false, []any{edge.StartWaitOver{}}, []string{"", starting}},
+		"the gateway ends":                       {list, true, []any{none, message.DrainSession{}}, []string{"", "", stopping}},
+		"the gateway ends before its start":      {list, false, []any{message.DrainSession{}}, []string{"", stopping}},
+		"the desk ends":                          {list, true, []any{kernel.Stopping{}}, []string{"", stopping}},
 		"later ones do not wait for new servers": {list, true, []any{settled, none}, []string{"", "answered", "answered"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,11 +45,11 @@ func TestEarlyRequests(t *testing.T) {
 			went := ""
 			for i, msg := range append([]any{message.Visit{Exchange: x}}, c.msgs...) {
 				for _, e := range step(s, time.Unix(1000, 0), msg, nil) {
-					switch e.Act.(type) {
+					switch a := e.Act.(type) {
 					case edge.Answer:
 						went += "answered"
 					case edge.Refuse:
-						went += "refused"
+						went += string(a.Fault.Name) + ": " + a.Fault.Error()
 					}
 				}
 				if went != c.want[i] {
@@ -53,5 +57,22 @@ func TestEarlyRequests(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A desk holds maxEarly requests before there is a catalog and refuses the next one.
+func TestEarlyRequestsAreBounded(t *testing.T) {
+	s := newState(Options{Desks: 1, Expect: 1, Limits: config.Default().Limits}, kernel.Reference{})
+	for n := range maxEarly + 1 {
+		x := &downstream.Exchange{Frame: actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)}
+		var fault *protocol.Fault
+		for _, e := range step(s, time.Unix(1000, 0), message.Visit{Exchange: x}, nil) {
+			if r, ok := e.Act.(edge.Refuse); ok {
+				fault = r.Fault
+			}
+		}
+		if full := n == maxEarly; full != (fault != nil) || full && (fault.Name != protocol.Overloaded || !fault.Retryable || fault.RetryAfter == 0) {
+			t.Fatalf("request %d: %+v", n, fault)
+		}
 	}
 }

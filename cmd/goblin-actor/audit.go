@@ -73,6 +73,9 @@ func newAuditTail() *cobra.Command {
 		Long: `Print what the audit log says was done: calls, denials, logins, changes of the configuration and of keys, what operators did. It reads
 the file that the configuration names, and the older ones it was rotated into; no gateway has to run.
 
+It prints every line that goblin-actor audit verify counts, including those the log writes about itself (file, checkpoint, open).
+--brief leaves these out. If older lines match too, a note on stderr says so; -n N prints more.
+
 --who takes the id of a principal (key:ci) or its name (ci); in --who, --server and --tool * stands for any characters.
 --since takes a time such as 10m or 24h, a date, or a time as the log has it.
 -o json prints the lines as they stand in the log; goblin-actor audit verify says whether they are what was written.`,
@@ -92,7 +95,7 @@ the file that the configuration names, and the older ones it was rotated into; n
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			t := &auditPrinter{path: path, filter: filter, out: cmd.OutOrStdout(), format: out, p: paletteFor(cmd.OutOrStdout())}
+			t := &auditPrinter{path: path, filter: filter, out: cmd.OutOrStdout(), note: cmd.ErrOrStderr(), format: out, p: paletteFor(cmd.OutOrStdout())}
 			return watched(ctx, t.print(ctx, last, follow))
 		},
 	}
@@ -103,7 +106,7 @@ the file that the configuration names, and the older ones it was rotated into; n
 	flags.StringVar(&filter.Server, "server", "", "only what was asked of this server")
 	flags.StringVar(&filter.Item, "tool", "", "only this tool, prompt or URI, as its server calls it")
 	flags.StringVar(&since, "since", "", "only what is not older")
-	flags.BoolVar(&filter.Own, "all", false, "also what the log says of itself: files, checkpoints")
+	flags.BoolVar(&filter.Brief, "brief", false, "leave out the lines the log writes about itself: file, checkpoint, open")
 	flags.BoolVarP(&follow, "follow", "f", false, "go on with what comes, until interrupted")
 	flags.IntVarP(&last, "lines", "n", 20, "the last so many lines")
 	out.add(cmd)

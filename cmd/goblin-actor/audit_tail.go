@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -16,14 +17,21 @@ type auditPrinter struct {
 	path   string
 	filter audit.Filter
 	out    io.Writer
+	note   io.Writer // receives notes that are not lines of the log
 	format format
 	p      palette
 }
 
 func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
-	found, end, err := audit.Newest(t.path, t.filter, last)
+	found, end, err := audit.Newest(t.path, t.filter, min(last, math.MaxInt-1)+1) // one more shows whether there are older ones
 	if err != nil && !follow {
 		return noAudit(t.path, err)
+	}
+	if len(found) > last {
+		found = found[1:]
+		if !follow {
+			defer fmt.Fprintln(t.note, "older lines match too; -n N prints more")
+		}
 	}
 	switch {
 	case t.format != formatTable:

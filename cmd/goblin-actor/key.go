@@ -217,7 +217,9 @@ func newKeyList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the keys: names, roles, projects, and until when they count",
-		Args:  takes(0, 0, ""),
+		Long: `List the keys: names, roles, projects, and until when they are valid. A role that policy.bind of the configuration gives to a key
+is marked (bind); with -o json it is in "bound", and "roles" has those of the key file.`,
+		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := of.find()
 			if err != nil {
@@ -227,7 +229,11 @@ func newKeyList() *cobra.Command {
 			if err != nil && !(of.file == "" && errors.Is(err, fs.ErrNotExist)) {
 				return keyFileError(err)
 			}
-			return printKeys(cmd.OutOrStdout(), out, keys, time.Now())
+			var rules *policy.Policy
+			if file.cfg != nil && file.cfg.Policy.Present {
+				rules = policy.Compile(file.cfg.Policy)
+			}
+			return printKeys(cmd.OutOrStdout(), out, keys, rules, time.Now())
 		},
 	}
 	of.add(cmd)
@@ -240,13 +246,14 @@ type shownKey struct {
 	Name     string   `json:"name"`
 	State    string   `json:"state"`
 	Roles    []string `json:"roles"`
+	Bound    []string `json:"bound,omitempty"` // roles from policy.bind, without those in Roles
 	Projects []string `json:"projects,omitempty"`
 	Created  string   `json:"created,omitempty"`
 	Expires  string   `json:"expires,omitempty"`
 	Sum      string   `json:"sha256"` // the beginning of it
 }
 
-func printKeys(w io.Writer, out format, keys []auth.Key, now time.Time) error {
+func printKeys(w io.Writer, out format, keys []auth.Key, rules *policy.Policy, now time.Time) error {
 	shown := make([]shownKey, len(keys))
 	rows := make([][]string, len(keys))
 	for i, k := range keys {
@@ -263,8 +270,15 @@ func printKeys(w io.Writer, out format, keys []auth.Key, now time.Time) error {
 		if !k.Expires.IsZero() {
 			s.Expires = k.Expires.Format(time.RFC3339)
 		}
+		roles := slices.Clone(s.Roles)
+		for _, role := range rules.Bound(k.Name) {
+			if !slices.Contains(roles, role) {
+				s.Bound = append(s.Bound, role)
+				roles = append(roles, role+" (bind)")
+			}
+		}
 		shown[i] = s
-		rows[i] = []string{s.Name, s.State, strings.Join(s.Roles, ", "), strings.Join(s.Projects, ", "), s.Created, s.Expires}
+		rows[i] = []string{s.Name, s.State, strings.Join(roles, ", "), strings.Join(s.Projects, ", "), s.Created, s.Expires}
 	}
 	if out != formatTable {
 		raw, err := json.Marshal(shown)

@@ -20,12 +20,12 @@ type Filter struct {
 	Server string
 	Item   string    // tool, prompt or URI
 	Since  time.Time // not older
-	Own    bool      // also lines in which the log tells of itself
+	Brief  bool      // leave out the lines that the log writes about itself: file, checkpoint, open
 }
 
 // Admits reports whether the line is wanted.
 func (f *Filter) Admits(l *Line) bool {
-	if !f.Own {
+	if f.Brief {
 		switch l.Event {
 		case EventFile, EventCheckpoint, EventOpen:
 			return false

@@ -30,15 +30,15 @@ func TestNewestReadsFromTheEnd(t *testing.T) {
 		want        int
 		first, last string
 	}{
-		{Filter{}, 20, 20, "read_file", "file:///notes/a.txt"},
-		{Filter{}, 1, 1, "file:///notes/a.txt", "file:///notes/a.txt"},
+		{Filter{Brief: true}, 20, 20, "read_file", "file:///notes/a.txt"},
+		{Filter{Brief: true}, 1, 1, "file:///notes/a.txt", "file:///notes/a.txt"},
 		{Filter{Who: "ci"}, 5000, 4000, "read_file", "read_file"},
 		{Filter{Who: "key:ci"}, 10, 10, "read_file", "read_file"},
 		{Filter{Who: "other"}, 10, 1, "write_file", "write_file"},
 		{Filter{Who: "key:*"}, 2, 2, "read_file", "write_file"},
 		{Filter{Item: "*_file", Server: "f*"}, 1, 1, "write_file", "write_file"},
 		{Filter{Item: "file://*.txt"}, 9, 1, "file:///notes/a.txt", "file:///notes/a.txt"},
-		{Filter{Since: time.Now().Add(30 * time.Minute)}, 100, 3, "write_file", "file:///notes/a.txt"},
+		{Filter{Brief: true, Since: time.Now().Add(30 * time.Minute)}, 100, 3, "write_file", "file:///notes/a.txt"},
 		{Filter{Who: "nobody"}, 10, 0, "", ""},
 	} {
 		found, end, err := Newest(path, c.filter, c.n)
@@ -52,6 +52,25 @@ func TestNewestReadsFromTheEnd(t *testing.T) {
 		if end.offset != end.file.Size() {
 			t.Errorf("%+v: the end is at %d of %d", c.filter, end.offset, end.file.Size())
 		}
+	}
+}
+
+// An empty Filter admits every line that Verify counts.
+func TestNewestFindsEveryLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l, err := Open(settings(path), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Record(callRecord(0))
+	closed(t, l)
+	report, err := Verify(Files(path), Trust{})
+	if err != nil || report.Lines < 3 { // the file, the call, a checkpoint
+		t.Fatalf("%+v %v", report, err)
+	}
+	found, _, err := Newest(path, Filter{}, 1000)
+	if err != nil || uint64(len(found)) != report.Lines {
+		t.Errorf("found %d lines, Verify counts %d (%v)", len(found), report.Lines, err)
 	}
 }
 
@@ -88,7 +107,7 @@ func TestFollowGoesOnOverRotations(t *testing.T) {
 			record(i)
 		}
 		time.Sleep(time.Second)
-		found, end, err := Newest(path, Filter{}, 3)
+		found, end, err := Newest(path, Filter{Brief: true}, 3)
 		if err != nil || len(found) != 3 || found[2].Item != "4" {
 			t.Fatalf("got %v %v", found, err)
 		}
@@ -96,7 +115,7 @@ func TestFollowGoesOnOverRotations(t *testing.T) {
 		next := 5
 		done := make(chan error)
 		go func() {
-			done <- Follow(ctx, path, end, Filter{}, func(e Entry) error {
+			done <- Follow(ctx, path, end, Filter{Brief: true}, func(e Entry) error {
 				if e.Item != fmt.Sprint(next) {
 					return fmt.Errorf("got %s, want %d", e.Item, next)
 				}

@@ -70,6 +70,20 @@ func (p *Policy) Rights(roles []string, key string, local bool) string {
 	return strings.Join(slices.Compact(names), separator)
 }
 
+// Bound returns the roles that policy.bind gives to the named key. It returns nil for a nil policy.
+func (p *Policy) Bound(key string) []string {
+	var names []string
+	if p == nil {
+		return nil
+	}
+	for i := range p.bind {
+		if b := &p.bind[i]; binds(b, key, false) && !slices.Contains(names, b.Role) {
+			names = append(names, b.Role)
+		}
+	}
+	return names
+}
+
 // binds reports whether the binding means whoever has the key, or is not asked.
 func binds(b *config.Binding, key string, local bool) bool {
 	return local && b.Local || key != "" && filter.Any(b.Keys, key)
