@@ -29,6 +29,18 @@ func (f *Frame) Parse(raw []byte) error {
 	return f.parse(&s)
 }
 
+// byteOrderMark is U+FEFF in UTF-8.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// Trim returns raw without surrounding white space and without a leading byte order mark. RFC 8259, section 8.1, lets parsers skip the mark.
+func Trim(raw []byte) []byte {
+	raw = trimSpace(raw)
+	if len(raw) < len(byteOrderMark) || string(raw[:len(byteOrderMark)]) != byteOrderMark {
+		return raw
+	}
+	return trimSpace(raw[len(byteOrderMark):])
+}
+
 // trimSpace returns raw without the white space around it.
 func trimSpace(raw []byte) []byte {
 	for len(raw) > 0 && isSpace(raw[0]) {

@@ -60,6 +60,7 @@ func (s *Server) refuseBody(ctx *fasthttp.RequestCtx, c *serverConn, why refused
 // parse fills in the message. When it is none, parse returns what to answer at once instead: HTTP 400 for what is no
 // JSON-RPC, with the id if it can be read and is a request's (on stdio nothing else would end the client's waiting).
 func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
+	raw = protocol.Trim(raw)
 	if protocol.IsBatch(raw) {
 		x.Batch = raw
 		return nil, 0

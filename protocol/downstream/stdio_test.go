@@ -68,6 +68,7 @@ func TestStdioLines(t *testing.T) {
 		{"CRLF", ping + "\r", []string{pong}},
 		{"blank lines", "\n  \n\r\n" + ping, []string{pong}},
 		{"notification", `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + ping, []string{pong}},
+		{"byte order mark", "\ufeff" + ping + "\n\ufeff" + ping, []string{pong, pong}},
 		{"garbage", "hello\n" + ping, []string{"null -32700", pong}},
 		{"not JSON-RPC", `{"a":1}` + "\n" + ping, []string{"null -32600", pong}},
 		{"a request of another version", `{"jsonrpc":"1.0","id":7,"method":"ping"}`, []string{"7 -32600"}},

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/stream"
 )
 
 const (
@@ -25,9 +24,10 @@ func MaxMessage(n int) int {
 // ErrNotJSON is returned for a text that does not even begin like a JSON-RPC message.
 var ErrNotJSON = errors.New("not a json-rpc message")
 
-// Parse parses raw, one message or a batch of them (2025-03-26), and calls each for every message, in order.
+// Parse parses raw, one message or a batch of them (2025-03-26), and calls each for every message, in order. It skips a byte order mark.
 // A batch with a fault in it is refused whole. raw is given away.
 func Parse(raw []byte, each func(f *protocol.Frame) error) error {
+	raw = protocol.Trim(raw)
 	if !LooksJSON(raw) {
 		return ErrNotJSON
 	}
@@ -54,9 +54,9 @@ func Parse(raw []byte, each func(f *protocol.Frame) error) error {
 	return nil
 }
 
-// LooksJSON reports whether raw begins as an object or array does.
+// LooksJSON reports whether raw begins as an object or array does, maybe behind a byte order mark.
 func LooksJSON(raw []byte) bool {
-	raw = bytes.TrimLeft(raw, stream.Blank)
+	raw = protocol.Trim(raw)
 	return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[')
 }
 
@@ -67,6 +67,7 @@ func NoiseOf(line []byte, err error) Noise {
 
 // NoiseOfEnds is NoiseOf for a line of which only the begin and the end are left.
 func NoiseOfEnds(head, tail []byte, err error) Noise {
+	head = protocol.Trim(head)
 	id := bytes.Clone(protocol.BrokenAnswerID(head, tail))
 	return Noise{Line: bytes.Clone(head[:min(len(head), noiseBytes)]), ID: id, Err: err}
 }

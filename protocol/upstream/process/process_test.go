@@ -85,6 +85,7 @@ func TestProcessCloseFlushes(t *testing.T) {
 
 func TestProcessStdout(t *testing.T) {
 	const a, b = `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","method":"x"}`
+	long := `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 300_000) + `"}`
 	for _, test := range []struct {
 		name, printed string
 		frames        []string
@@ -96,6 +97,15 @@ func TestProcessStdout(t *testing.T) {
 		{name: "crlf", printed: a + "\r\n" + b + "\r\n", frames: []string{a, b}},
 		{name: "blank lines", printed: "\n\r\n  \n" + a + "\n\n", frames: []string{a}},
 		{name: "byte order mark", printed: "\xef\xbb\xbf" + a + "\n", frames: []string{a}},
+		{name: "byte order mark before each line", printed: "\xef\xbb\xbf" + a + "\n\xef\xbb\xbf" + b + "\r\n \xef\xbb\xbf [" + b + "]\n", frames: []string{a, b, b}},
+		{name: "byte order mark and nothing else", printed: "\xef\xbb\xbf\n" + a + "\n", frames: []string{a}},
+		{name: "byte order mark before a long line", printed: a + "\n\xef\xbb\xbf" + long + "\n", frames: []string{a, long}},
+		{name: "byte order mark before an answer that is too long", printed: "\xef\xbb\xbf" + `{"jsonrpc":"2.0","id":7,"result":"` + strings.Repeat("x", 300_000) + "\"}\n" + a + "\n", frames: []string{a}, noise: []error{stream.ErrFrameTooLarge}, max: 100_000, ids: "7"},
+		{name: "banner before the first message", printed: "Server running on stdio " + a + "\n" + b + "\n", frames: []string{a, b}, noise: []error{upstream.ErrNotJSON}},
+		{name: "banner before a long first message", printed: "Server running on stdio " + long + "\n" + b + "\n", frames: []string{long, b}, noise: []error{upstream.ErrNotJSON}},
+		{name: "banner before a broken message", printed: "Server running on stdio " + a[:20] + "\n" + a + "\n", frames: []string{a}, noise: []error{upstream.ErrNotJSON, nil}},
+		{name: "banner twice", printed: "one " + a[:20] + "\ntwo " + a + "\n" + b + "\n", frames: []string{b}, noise: []error{upstream.ErrNotJSON, nil, upstream.ErrNotJSON}},
+		{name: "text before a later message", printed: a + "\ntook 3 ms " + b + "\n", frames: []string{a}, noise: []error{upstream.ErrNotJSON}},
 		{name: "garbage", printed: "Server running\n" + a + "\n[info] x\n{broken\n" + b + "\n", frames: []string{a, b}, noise: []error{upstream.ErrNotJSON, nil, nil}},
 		{name: "no json-rpc", printed: `{"level":"info"}` + "\n" + a + "\n", frames: []string{a}, noise: []error{nil}},
 		{name: "not utf-8", printed: "{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}\n" + a + "\n", frames: []string{a}, noise: []error{nil}},

@@ -42,7 +42,7 @@ type stdoutReader struct {
 	wide  bool     // it is
 	lines stream.Lines
 	rope  stream.Rope // the pieces of a line that did not come at once
-	begun bool        // a line was read
+	begun bool        // a message was read, or looked for behind a banner
 }
 
 func (r *stdoutReader) run() error {
@@ -81,10 +81,6 @@ func (r *stdoutReader) next() (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if !r.begun {
-		r.begun = true
-		piece = bytes.TrimPrefix(piece, []byte("\xef\xbb\xbf"))
-	}
 	if ended && len(piece) <= r.rope.Max {
 		return false, r.whole(piece)
 	}
@@ -94,14 +90,39 @@ func (r *stdoutReader) next() (ended bool, err error) {
 
 // whole tells a line that stands in the read buffer.
 func (r *stdoutReader) whole(piece []byte) error {
-	piece = bytes.Trim(piece, stream.Blank)
+	piece = protocol.Trim(piece)
 	if len(piece) == 0 {
 		return nil
 	}
 	if !upstream.LooksJSON(piece) {
+		if at := r.afterBanner(piece); at > 0 {
+			return r.behindBanner(bytes.Clone(piece), at, nil)
+		}
 		return r.link.tell(upstream.NoiseOf(piece, upstream.ErrNotJSON))
 	}
 	return r.message(append(make([]byte, 0, len(piece)), piece...), nil)
+}
+
+// messageStart is how nearly every JSON-RPC message begins.
+var messageStart = []byte(`{"jsonrpc"`)
+
+// afterBanner returns where a message begins in a line that starts with other text; -1 if there is none. Some servers print a banner
+// without a newline before their first message. Later lines of a connection are not searched.
+func (r *stdoutReader) afterBanner(line []byte) int {
+	if r.begun {
+		return -1
+	}
+	return bytes.Index(line, messageStart)
+}
+
+// behindBanner reports the banner as stray output and reads the message that begins at the offset. The line is ours; memory is what it
+// lies in, or nil.
+func (r *stdoutReader) behindBanner(line []byte, at int, memory *protocol.Memory) error {
+	r.begun = true
+	if err := r.link.tell(upstream.NoiseOf(line[:at], upstream.ErrNotJSON)); err != nil {
+		return err
+	}
+	return r.message(line[at:], memory)
 }
 
 // gathered tells a line that came in pieces.
@@ -110,13 +131,18 @@ func (r *stdoutReader) gathered() error {
 	if r.rope.Err != nil {
 		return r.link.tell(upstream.NoiseOfEnds(r.rope.Small, r.rope.End, r.rope.Err))
 	}
-	if first := bytes.TrimLeft(r.rope.Small, stream.Blank); len(first) > 0 && !upstream.LooksJSON(first) {
+	first := protocol.Trim(r.rope.Small)
+	stray := len(first) > 0 && !upstream.LooksJSON(first)
+	if stray && r.afterBanner(first) < 0 {
 		return r.link.tell(upstream.NoiseOf(first, upstream.ErrNotJSON))
 	}
 	raw, memory := r.rope.Take()
-	line := bytes.Trim(raw, stream.Blank)
-	if len(line) == 0 {
+	line := protocol.Trim(raw)
+	switch {
+	case len(line) == 0:
 		return nil
+	case stray:
+		return r.behindBanner(line, r.afterBanner(line), memory)
 	}
 	return r.message(line, memory)
 }
@@ -138,6 +164,7 @@ func (r *stdoutReader) message(line []byte, memory *protocol.Memory) error {
 	if err != nil {
 		return r.link.tell(upstream.NoiseOf(line, err))
 	}
+	r.begun = true
 	return nil
 }
 

@@ -35,6 +35,7 @@ func isLost(c *exchange, status int, body []byte) bool {
 	if status == http.StatusNotFound {
 		return true
 	}
+	body = protocol.Trim(body)
 	var f protocol.Frame
 	if f.Parse(body) != nil {
 		return saysLost(c, status, string(body[:min(len(body), errorBodyBytes)]))

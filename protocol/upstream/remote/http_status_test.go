@@ -22,7 +22,7 @@ import (
 // What the server says beats the status, unless it says nothing or that it does not know us.
 func TestHTTPLinkStatus(t *testing.T) {
 	const rpc, null = `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no session tool"}}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`
-	const html = "text/html"
+	const html, bom = "text/html", "\ufeff"
 	for _, test := range []struct {
 		name      string
 		noSession bool
@@ -82,6 +82,13 @@ func TestHTTPLinkStatus(t *testing.T) {
 		{name: "stream in disguise of json", status: 200, body: "event: message\ndata: " + rpc + "\n\n", received: true},
 		{name: "stream without the last empty line", status: 200, kind: "text/event-stream", body: "data: " + rpc + "\n", err: upstream.ErrNoAnswer},
 		{name: "stream without an answer", status: 200, kind: "text/event-stream", body: ": nothing\n\n", err: upstream.ErrNoAnswer},
+		{name: "byte order mark before json", status: 200, body: bom + rpc, received: true},
+		{name: "byte order mark and space before json", status: 200, body: "\n" + bom + " " + rpc, received: true},
+		{name: "byte order mark before a refusal", status: 404, body: bom + `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`, lost: true},
+		{name: "byte order mark before words", status: 400, kind: "text/plain", body: bom + "Invalid session id", lost: true},
+		{name: "byte order mark before an event's data", status: 200, kind: "text/event-stream", body: ": hello\n\ndata: " + bom + rpc + "\n\n", received: true},
+		{name: "byte order mark before a batch in an event", status: 200, kind: "text/event-stream", body: "data: " + bom + "[" + rpc + "]\n\n", received: true},
+		{name: "byte order mark and nothing else", status: 200, body: bom, err: upstream.ErrNoAnswer},
 		{name: "batch", status: 200, body: `[{"jsonrpc":"2.0","method":"a"},` + rpc + `]`, received: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

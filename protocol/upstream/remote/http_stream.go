@@ -56,6 +56,7 @@ func (w *worker) events(c *exchange) (clean bool, err error) {
 		if err != nil {
 			return false, err
 		}
+		data = protocol.Trim(data)
 		told, alone := error(nil), !protocol.IsBatch(data)
 		err = upstream.Parse(data, func(f *protocol.Frame) error {
 			if alone {

@@ -223,7 +223,7 @@ func whenCut(err error) error {
 // memory is what it lies in, or nil.
 func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error {
 	status := w.answer.status
-	body = bytes.Trim(body, stream.Blank)
+	body = protocol.Trim(body)
 	if c.Request && len(body) > 0 {
 		w.frames = w.frames[:0]
 		err := upstream.Parse(body, w.keep)
@@ -312,7 +312,7 @@ func hasID(f *protocol.Frame) bool {
 
 // looksSSE reports whether a body whose Content-Type says otherwise is an event stream.
 func looksSSE(body []byte) bool {
-	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), stream.Blank)
+	body = protocol.Trim(body)
 	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
 		if bytes.HasPrefix(body, []byte(field)) {
 			return true

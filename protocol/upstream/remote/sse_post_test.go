@@ -33,6 +33,7 @@ func TestSSELinkPost(t *testing.T) {
 		{"200 with a page", 200, strings.Repeat("<p>", 3000), nothing, ended + " <nil>", ""},
 		{"200 with other json", 200, `{"ok":true}`, nothing, ended + " <nil>", ""},
 		{"200 with the answer", 200, `{"jsonrpc":"2.0","id":1,"result":{}}`, nothing, ended + " <nil>", `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{"200 with the answer behind a byte order mark", 200, "\ufeff" + `{"jsonrpc":"2.0","id":1,"result":{}}`, nothing, ended + " <nil>", `{"jsonrpc":"2.0","id":1,"result":{}}`},
 		{"200 with half an answer", 200, `{"jsonrpc":"2.0","id":1,"resu`, nothing, ended + " <nil>", ""},
 		{"200 with a refusal", 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}`,
 			`Last {"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}`, ended + " <nil>", ""},
