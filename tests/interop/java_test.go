@@ -27,7 +27,7 @@ func TestJava(t *testing.T) {
 	java := func(arguments ...string) *exec.Cmd {
 		return exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", absolute(t, "java/lib") + "/*:" + absolute(t, "java/classes")}, arguments...)...)
 	}
-	client := func(t *testing.T) *exec.Cmd { return java("Client") }
+	client := func(*testing.T) *exec.Cmd { return java("Client") }
 	clients := []sdkClient{
 		{pyClient{name: "java", library: "java", path: "/s/%s/mcp"}, client},
 		{pyClient{name: "java over SSE", library: "java", path: "/s/%s/sse"}, client},
