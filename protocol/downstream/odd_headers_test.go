@@ -2,6 +2,7 @@ package downstream
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -14,8 +15,11 @@ var lookedAt = map[string]string{
 	"Access-Control-Request-Method": "POST",
 }
 
+// Headers that only proxies send.
+var ofProxies = map[string]bool{"X-Forwarded-For": true, "X-Real-Ip": true, "Forwarded": true, "Via": true}
+
 // Each header empty, blank and doubled, without a credential that counts: the one answer is a refusal that comes before the body, and no
-// interim response asks for the body.
+// interim response asks for the body. Requests through a proxy share their connection with others, so their body is read first.
 func TestOddHeadersWithoutACredential(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
 	for name, value := range lookedAt {
@@ -33,8 +37,12 @@ func TestOddHeadersWithoutACredential(t *testing.T) {
 				for k, v := range head {
 					text += k + ": " + v + "\r\n"
 				}
-				r := dial(t, address).send(text + fmt.Sprintf("Content-Length: %d\r\n\r\n", 5000)).response()
-				if r.StatusCode < 400 || r.StatusCode >= 500 {
+				text += fmt.Sprintf("Content-Length: %d\r\n\r\n", 5000)
+				if ofProxies[name] {
+					text += strings.Repeat(" ", 5000)
+				}
+				r := dial(t, address).send(text).response()
+				if r.StatusCode < 400 || r.StatusCode >= 500 || r.StatusCode == http.StatusRequestTimeout {
 					t.Errorf("%s %s, HTTP/%s: %s", name, how, version, r.Status)
 				}
 			}
