@@ -22,7 +22,7 @@ type symptom struct {
 	state   string
 	reason  string   // "" = it has said nothing at all
 	stderr  []string // different lines
-	noise   int      // lines on stdout that are no messages
+	noise   int      // lines on stdout that are not messages
 	file    string   // the configuration
 
 	suspects []suspect
@@ -64,7 +64,7 @@ func (s symptom) text(after time.Duration) string {
 		}
 	}
 	if s.noise > 0 {
-		said += "; " + count(s.noise, "line") + " on stdout that are no messages"
+		said += "; " + count(s.noise, "line") + " of other text on stdout"
 	}
 	return said
 }

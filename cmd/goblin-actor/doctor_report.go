@@ -55,7 +55,7 @@ type serverDoc struct {
 	Prompts   int              `json:"prompts"`
 	Resources int              `json:"resources"`
 	Templates int              `json:"templates"`
-	Noise     int              `json:"noise,omitempty"`    // lines on stdout that are no messages
+	Noise     int              `json:"noise,omitempty"`    // lines on stdout that are not messages
 	Invalid   []status.Invalid `json:"invalid,omitempty"`  // tools with invalid definitions
 	Findings  int              `json:"findings,omitempty"` // of lint, besides the tools in invalid
 	Symptom   string           `json:"symptom,omitempty"`
@@ -171,7 +171,7 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 			fmt.Fprintf(out, "    %s %s; it is asked again\n", p.warn("!"), oneLine(reason, symptomRunes))
 		}
 		if doc.Noise > 0 {
-			fmt.Fprintf(out, "    %s it printed %s on stdout that are no messages; they are skipped, but its log belongs on stderr\n", p.warn("!"), count(doc.Noise, "line"))
+			fmt.Fprintf(out, "    %s stdout also carried %s of other text, which the gateway skips; the server should log to stderr\n", p.warn("!"), count(doc.Noise, "line"))
 		}
 		for _, warning := range status.InvalidWarnings(doc.Invalid) {
 			fmt.Fprintf(out, "    %s %s\n", p.warn("!"), oneLine(asStarted(warning), symptomRunes))
