@@ -50,6 +50,18 @@ func (s *isolatedTelling) at() []*pipe.Peer {
 	return append([]*pipe.Peer(nil), s.subs...)
 }
 
+// tell reports an update of uri on the newest open connection with a subscription. A connection that the gateway closed may still record its
+// last subscription after the next connection recorded its first, because each has a goroutine of its own.
+func (s *isolatedTelling) tell(uri string) bool {
+	at := s.at()
+	for i := len(at) - 1; i >= 0; i-- {
+		if at[i].Send([]byte(updatedFrame(uri))) == nil {
+			return true
+		}
+	}
+	return false
+}
+
 const listenToA = `,"notifications":{"resourceSubscriptions":["file:///a"]}`
 
 // heard counts the updates among lines, for clients of the legacy era and of the modern one.
@@ -179,8 +191,9 @@ func TestSubscriptionsFollowIsolation(t *testing.T) {
 			if n := server.Opened() - opened; n != want {
 				t.Errorf("%s: %d connections were made, want %d", isolation, n, want)
 			}
-			at := server.at()
-			_ = at[len(at)-1].Send([]byte(updatedFrame("file:///a")))
+			if !server.tell("file:///a") {
+				t.Errorf("%s: no connection with a subscription is open", isolation)
+			}
 			if legacy, modern := heard(h.got()); legacy != 1 || modern != 0 {
 				t.Errorf("%s: afterwards %d legacy and %d modern clients hear", isolation, legacy, modern)
 			}
