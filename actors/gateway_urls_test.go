@@ -30,7 +30,7 @@ func TestURLsAModernClientHasToVisit(t *testing.T) {
 		}
 		r := parseModern(t, h.one(modernCall(2, allCapabilities, "")))
 		q := r.Result.InputRequests["q1"]
-		want := `{"mode":"url","url":"https://example.invalid/","message":"log in"}`
+		want := `{"mode":"url","elicitationId":"e","url":"https://example.invalid/","message":"log in"}`
 		if r.Result.ResultType != "input_required" || len(r.Result.InputRequests) != 1 || q.Method != "elicitation/create" || string(q.Params) != want {
 			t.Fatalf("got %+v, want one question of mode url", r)
 		}

@@ -76,8 +76,9 @@ func (q Question) ValidAnswer(raw []byte) bool {
 	return false
 }
 
-// AppendInputRequest appends a legacy server's question as the value of an input request, without what has no meaning there:
-// elicitationId, task, the progress token and the related task.
+// AppendInputRequest appends a legacy server's question as the value of an input request, without what has no meaning there: task,
+// the progress token and the related task. An elicitationId stays: MCP 2026-07-28 no longer defines it, but some modern clients
+// (rmcp 3.11) still report it, and report an empty one when it is missing.
 func AppendInputRequest(dst []byte, f *Frame) []byte {
 	dst = append(append(dst, `{"method":`...), f.Method.Of(f.Raw)...)
 	if !f.Params.Present() { // roots/list may have none; go-sdk 1.8's client takes no input request without
@@ -104,7 +105,7 @@ func appendQuestionParams(dst, raw []byte, params Span) []byte {
 		edits = edits[:0]
 	}
 	edits, _ = dropMembers(edits, raw, params, [2]Span{meta}, func(key []byte) bool {
-		return sameKey(key, "elicitationId") || sameKey(key, "task") || !left && sameKey(key, "_meta")
+		return sameKey(key, "task") || !left && sameKey(key, "_meta")
 	})
 	return appendEditedPart(append(dst, `,"params":`...), raw, params, edits)
 }

@@ -62,7 +62,7 @@ func TestAppendInputRequest(t *testing.T) {
 		{call("roots/list", `{"_meta":{"progressToken":0}}`), `{"method":"roots/list","params":{}}`},
 		{`{"jsonrpc":"2.0","id":0,"method":"roots/list"}`, `{"method":"roots/list","params":{}}`},
 		{call("elicitation/create", `{"mode":"url","url":"https://x","elicitationId":"e","message":"m","_meta":{"a":1,"progressToken":0,"io.modelcontextprotocol/related-task":{"taskId":"t"}}}`),
-			`{"method":"elicitation/create","params":{"mode":"url","url":"https://x","message":"m","_meta":{"a":1}}}`},
+			`{"method":"elicitation/create","params":{"mode":"url","url":"https://x","elicitationId":"e","message":"m","_meta":{"a":1}}}`},
 		{call("sampling/createMessage", `{"task":{"ttl":1},"messages":[ {"content":{"task":1}} ]}`), `{"method":"sampling/createMessage","params":{"messages":[ {"content":{"task":1}} ]}}`},
 	}
 	for _, c := range cases {
@@ -107,7 +107,7 @@ func TestURLElicitations(t *testing.T) {
 		got = append(got, string(AppendURLRequest(nil, f, params)))
 		return true
 	})
-	if want := []string{`{"method":"elicitation/create","params":{"mode":"url","url":"https://x","message":"m"}}`}; !ok || !slices.Equal(got, want) {
+	if want := []string{`{"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"https://x","message":"m"}}`}; !ok || !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, bad := range []string{`{"code":-32041,"data":{"elicitations":[{"url":"u"}]}}`, `{"code":-32042,"data":{"elicitations":[]}}`, `{"code":-32042}`,
