@@ -65,7 +65,7 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 		// one call at a time for it, a call that hangs would keep all others out.
 		by.certain = by.certain || !s.conn.unattributed
 	}
-	if !by.certain && (by.p == nil || !s.conn.unattributed) {
+	if !by.certain && e.Frame.M != protocol.MethodRootsList && len(s.conn.byCall) > 0 {
 		s.conn.unattributed = true
 		out = append(out, kernel.Tell(s.pool, message.Unattributed{Backend: s.self}))
 	}
@@ -178,7 +178,7 @@ func (s *state) letAsk(id uint32, p *pending) {
 // tellParked tells the pool that a call waits for its client.
 func (s *state) tellParked(p *pending, out []kernel.Effect) []kernel.Effect {
 	p.parked = true
-	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: true, Certain: p.certain}))
+	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: true}))
 }
 
 // burstOver: a call that has asked has had time to ask more; another may run now.
@@ -201,7 +201,7 @@ func (s *state) questionAnswered(key uint64, id uint32, p *pending, out []kernel
 		return out
 	}
 	p.parked = false
-	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Certain: p.certain}))
+	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call}))
 }
 
 // answerQuestion passes a client's answer on to the server, once.

@@ -86,7 +86,7 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 // pose asks the client of a call, which waits meanwhile.
 func (s *state) pose(q *round, f *protocol.Frame, questions []inputRequest, out []kernel.Effect) []kernel.Effect {
 	q.open, q.parked = len(questions), true
-	out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true, Certain: true}))
+	out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true}))
 	for _, asked := range questions {
 		out = s.poseOne(q, f, asked, out)
 	}
@@ -176,7 +176,7 @@ func (s *state) endRound(now time.Time, q *round, raw []byte, out []kernel.Effec
 func (s *state) resend(q *round, out []kernel.Effect) []kernel.Effect {
 	if q.parked {
 		q.parked = false
-		out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Certain: true}))
+		out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call}))
 	}
 	q.due = true
 	return s.sendRound(q, out)

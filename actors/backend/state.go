@@ -87,7 +87,7 @@ type conn struct {
 
 	level        protocol.Level // log level the server was told; LevelNone = nothing
 	asksRoots    bool           // the server has asked for roots: it wants to know of changes
-	unattributed bool           // the pool knows that this server asks without saying for which call
+	unattributed bool           // the server has asked during calls without saying for which one
 	lastAsker    lastAsker      // the call that asked last
 	tasks        []task         // what legacy calls have become; newest last
 

@@ -176,13 +176,12 @@ type Parked struct {
 	Backend kernel.Reference
 	Call    CallRef
 	Yes     bool
-	Certain bool // whose the question is was never in doubt: it came on the stream of its call, or in its result
 }
 
 func (Parked) Class() kernel.Class { return kernel.Outcome }
 
-// Unattributed tells the pool that a question did not say for which call it was asked. It was refused if several calls
-// ran; else it was put to the one that was most likely meant.
+// Unattributed tells the pool that a question did not say for which call it was asked, while calls ran. The backend refused it if several
+// calls may have asked; otherwise it put the question to the one that most likely did.
 type Unattributed struct{ Backend kernel.Reference }
 
 func (Unattributed) Class() kernel.Class { return kernel.State }

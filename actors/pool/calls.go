@@ -49,7 +49,7 @@ func (s *state) hasRoomForMore() bool {
 
 // takes reports whether the slot could take such a call now.
 func (s *state) takes(sl *slot, w wanted, r *message.Request) bool {
-	return sl.phase == message.Ready && !sl.leaving && !sl.lost && s.pauses.end(s.now, sl).IsZero() && s.serves(w, sl) && w.replicaIs(sl) && !s.differs(w, sl) && (!s.leased || r.AboutTask() || sl.inFlight == 0)
+	return sl.phase == message.Ready && !sl.leaving && !sl.lost && s.pauses.end(s.now, sl).IsZero() && s.serves(w, sl) && w.replicaIs(sl) && !s.differs(w, sl) && (!s.isLeased() || r.AboutTask() || sl.inFlight == 0)
 }
 
 // pick chooses among the backends that take such a call: the one that made the task it is about, or that asked, else in turn or
@@ -181,7 +181,6 @@ func (s *state) park(now time.Time, m message.Parked, out []kernel.Effect) []ker
 		out = append(out, kernel.Tell(r.at.ref, message.Withdraw{Call: m.Call, Reason: fault.Message}))
 		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 	}
-	s.leased = s.leased || !m.Certain
 	return s.pump(now, out)
 }
 

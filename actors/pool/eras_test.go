@@ -80,10 +80,10 @@ func TestAModernServerNeedsNoClassesAndNoLeases(t *testing.T) {
 	if len(w.sent) != 2 || len(w.s.slots) != 1 {
 		t.Fatalf("%d calls sent over %d connections, want both over one", len(w.sent), len(w.s.slots))
 	}
-	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}, Yes: true, Certain: true})
+	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}, Yes: true})
 	call(3, 0)
-	if w.s.leased || len(w.sent) != 3 {
-		t.Errorf("leased %v, %d calls sent; want no lease and 3", w.s.leased, len(w.sent))
+	if w.s.isLeased() || len(w.sent) != 3 {
+		t.Errorf("leased %v, %d calls sent; want no lease and 3", w.s.isLeased(), len(w.sent))
 	}
 }
 

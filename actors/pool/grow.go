@@ -39,7 +39,7 @@ func (s *state) grow(now time.Time, w wanted, q *queued, out []kernel.Effect) []
 			fewest = replica
 		}
 	}
-	if s.leased && !coming && n < s.server.MaxBackends && fewest >= 0 && s.heldBack(now, w).IsZero() {
+	if s.isLeased() && !coming && n < s.server.MaxBackends && fewest >= 0 && s.heldBack(now, w).IsZero() {
 		can, legacy := s.classOf(w, fewest)
 		out = s.spawnSlot(now, &slot{replica: fewest, can: can, legacy: legacy}, out)
 	}

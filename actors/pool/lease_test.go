@@ -2,43 +2,110 @@ package pool
 
 import (
 	"testing"
+	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 )
 
-// From the first question on that does not say to which call it belongs, a server gets one call at a time: a process,
-// one over HTTP+SSE, one that asks on its GET stream alike, and also when the question had to be refused.
-func TestLeasedFromTheFirstDoubt(t *testing.T) {
-	url := []string{"http://127.0.0.1:1/mcp"}
+// doubtWakes steps and returns the timers of doubts that start.
+func (w *world) doubtWakes(msg any) (timers []kernel.Wake) {
+	for _, e := range step(w.s, w.now, msg, nil) {
+		if m, is := e.Msg.(message.Send); is {
+			w.sent[m.Call.Seq] = e.To
+		}
+		if wake, ok := e.Act.(kernel.Wake); ok {
+			if _, is := wake.Msg.(doubtDue); is {
+				timers = append(timers, wake)
+			}
+		}
+	}
+	return timers
+}
+
+// A question that names no call limits the server to one call at a time. A question that names its call does not.
+func TestOneCallAtATimeAfterADoubtfulQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
-		urls   []string
-		says   func(w *world) any
-		leased bool
-	}{
-		"process":              {nil, func(w *world) any { return message.Parked{Backend: w.backends[0], Yes: true} }, true},
-		"url, on its own":      {url, func(w *world) any { return message.Parked{Backend: w.backends[0], Yes: true} }, true},
-		"url, on the stream":   {url, func(w *world) any { return message.Parked{Backend: w.backends[0], Yes: true, Certain: true} }, false},
-		"refused":              {url, func(w *world) any { return message.Unattributed{Backend: w.backends[0]} }, true},
-		"refused to a process": {nil, func(w *world) any { return message.Unattributed{Backend: w.backends[0]} }, true},
-	} {
+		doubtful bool
+		want     int // calls that run; the parked one takes no slot
+	}{"names no call": {true, 2}, "names its call": {false, 3}} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, config.Server{URLs: c.urls, Isolation: "shared", Queue: queue}, 1)
+			w := newWorld(t, config.Server{Isolation: "shared", Queue: queue}, 1)
 			w.phase(0, message.Ready)
 			w.dispatch(0)
-			w.step(c.says(w))
+			if c.doubtful {
+				w.step(message.Unattributed{Backend: w.backends[0]})
+			}
+			w.step(message.Parked{Backend: w.backends[0], Yes: true})
 			w.dispatch(1)
 			w.dispatch(2)
-			want := 3
-			if c.leased {
-				want = 2 // the parked one takes no slot
-				if _, refused := c.says(w).(message.Unattributed); refused {
-					want = 1
-				}
-			}
-			if len(w.sent) != want {
-				t.Errorf("%d calls run, want %d", len(w.sent), want)
+			if len(w.sent) != c.want {
+				t.Errorf("%d calls run, want %d", len(w.sent), c.want)
 			}
 		})
+	}
+}
+
+// The limit ends a minute after the last question that named no call, and the calls that waited are sent. The next limit lasts twice as long.
+func TestADoubtEnds(t *testing.T) {
+	w := newWorld(t, config.Server{Isolation: "shared", Queue: config.Queue{Size: 8, Timeout: time.Hour}}, 1)
+	w.phase(0, message.Ready)
+	w.dispatch(0)
+	doubtful := message.Unattributed{Backend: w.backends[0]}
+	timers := w.doubtWakes(doubtful)
+	if len(timers) != 1 || timers[0].After != doubtLasts {
+		t.Fatalf("timers %v, want one of %v", timers, doubtLasts)
+	}
+	w.dispatch(1)
+	w.now = w.now.Add(doubtLasts / 2)
+	if again := w.doubtWakes(doubtful); len(again) != 0 {
+		t.Fatalf("timers %v after another question, want none beside the first", again)
+	}
+	w.now = w.now.Add(doubtLasts / 2)
+	timers = w.doubtWakes(timers[0].Msg)
+	if len(timers) != 1 || timers[0].After != doubtLasts/2 || len(w.sent) != 1 {
+		t.Fatalf("timers %v, %d calls sent; want one of %v and 1", timers, len(w.sent), doubtLasts/2)
+	}
+	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}, Yes: true})
+	w.now = w.now.Add(doubtLasts / 2)
+	waits := w.doubtWakes(timers[0].Msg)
+	if len(waits) != 1 || waits[0].After != doubtLasts || !w.s.isLeased() {
+		t.Fatalf("timers %v while a call waits for its client, want one of %v", waits, doubtLasts)
+	}
+	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}})
+	w.dispatch(2)
+	w.now = w.now.Add(doubtLasts)
+	if w.doubtWakes(timers[0].Msg); !w.s.isLeased() {
+		t.Fatal("an older timer ended the doubt")
+	}
+	if again := w.doubtWakes(waits[0].Msg); len(again) != 0 || len(w.sent) != 3 || w.s.isLeased() {
+		t.Fatalf("at its end: timers %v, %d calls sent, leased %v; want none, 3, false", again, len(w.sent), w.s.isLeased())
+	}
+	for want := 2 * doubtLasts; want < 2*longestDoubt; want *= 2 {
+		timers = w.doubtWakes(doubtful)
+		if len(timers) != 1 || timers[0].After != min(want, longestDoubt) {
+			t.Fatalf("timers %v, want one of %v", timers, min(want, longestDoubt))
+		}
+		w.now = w.now.Add(timers[0].After)
+		w.doubtWakes(timers[0].Msg)
+	}
+}
+
+// A replaced server begins without a doubt, and a timer that was started for the old one changes nothing.
+func TestAnotherServerIsNotInDoubt(t *testing.T) {
+	w := newWorld(t, config.Server{Command: "x", Isolation: "shared", Queue: queue}, 1)
+	w.phase(0, message.Ready)
+	timers := w.doubtWakes(message.Unattributed{Backend: w.backends[0]})
+	other := w.s.server
+	other.Command = "y"
+	w.step(message.Reconfigure{Server: other, Transport: true})
+	if w.s.isLeased() {
+		t.Error("another server still takes one call at a time")
+	}
+	w.step(message.Unattributed{Backend: w.backends[0]})
+	w.now = w.now.Add(doubtLasts)
+	if w.step(timers[0].Msg); !w.s.isLeased() {
+		t.Error("the old server's timer ended the new one's doubt")
 	}
 }

@@ -61,8 +61,8 @@ func (s *state) replaceChanged(now time.Time, before config.Server, out []kernel
 			out = s.retire(sl, out)
 		}
 	}
-	if len(kept) == 0 { // the server may be another one: it has not asked anything yet
-		s.leased = s.server.Isolation == isolationLeased
+	if len(kept) == 0 {
+		s.forgetDoubt()
 	}
 	out = s.spawnMissing(now, kept, out)
 	return s.pump(now, s.gone(now, s.relieveSurplus(s.tellSettings(out))))

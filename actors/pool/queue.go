@@ -71,7 +71,7 @@ func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
 // out, has no other line looked at. Calls about tasks may where others may not.
 func (s *state) canGiveMore() bool {
 	return s.queue.aboutTask > 0 || s.hasRoomForMore() && slices.ContainsFunc(s.slots, func(sl *slot) bool {
-		return sl.phase == message.Ready && !sl.leaving && !sl.lost && s.pauses.end(s.now, sl).IsZero() && (!s.leased || sl.inFlight == 0)
+		return sl.phase == message.Ready && !sl.leaving && !sl.lost && s.pauses.end(s.now, sl).IsZero() && (!s.isLeased() || sl.inFlight == 0)
 	})
 }
 

@@ -21,7 +21,7 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	case m.Transport && s.fault == "" && before.Fault == "":
 		return s.rememberCatalog(now, s.replaceChanged(now, before, s.watchUse(now, out)))
 	case m.Transport:
-		s.leased = s.server.Isolation == isolationLeased
+		s.forgetDoubt()
 		return s.replace(now, out)
 	}
 	if before.Startup != s.server.Startup || before.IdleStop != s.server.IdleStop {

@@ -26,9 +26,9 @@ type state struct {
 	number     int     // of the newest slot
 	turn       int     // round robin
 	running    map[message.CallRef]*run
-	parked     int                         // calls among them that wait for a client's answer
-	waiting    int                         // likewise, for the end of a task
-	leased     bool                        // one running call at a time on each connection
+	parked     int // calls among them that wait for a client's answer
+	waiting    int // likewise, for the end of a task
+	doubt      doubt
 	modern     map[int]bool                // replicas that take each call with its own capabilities: one connection carries all classes
 	modernOnly map[int]bool                // of them those that have refused to be spoken to in a legacy era
 	deviations map[int]map[string]bool     // tools that a replica defines otherwise than they are listed; no entry = none
@@ -130,7 +130,6 @@ func newState(o Options, self kernel.Reference, life uint64) *state {
 	return &state{
 		life: life, remembered: newRemembered(o),
 		server: o.Server, limits: o.Limits, registry: o.Registry, gateway: o.Gateway, store: o.Store, self: self, fault: o.Server.Fault,
-		leased:  o.Server.Isolation == isolationLeased,
 		running: map[message.CallRef]*run{}, subs: map[subKey]*subscription{}, subscribed: map[string]int{}, queries: map[uint64]query{}, asking: map[string]int{}, turns: map[string][]string{}, connections: map[int]uint64{}, modern: map[int]bool{}, modernOnly: map[int]bool{}, deviations: map[int]map[string]bool{}, tenants: map[string]*tenant{}, logins: map[message.LoginKey]*login{}, revoking: map[message.LoginKey]bool{}, loginWaits: map[message.CallRef]*waitsForLogin{}, loginURL: loginURLOf(o), eras: known(o),
 	}
 }

@@ -44,6 +44,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.expire(now, m, out)
 	case timeoutsDue:
 		return s.timeoutsDue(now, out)
+	case doubtDue:
+		return s.doubtDue(now, m, out)
 	case pauseDue:
 		return s.pauseDue(now, m, out)
 	}
@@ -70,8 +72,7 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 	case kernel.ChildStopped:
 		return s.childStopped(now, m, out)
 	case message.Unattributed:
-		s.leased = true
-		return out
+		return s.inDoubt(now, out)
 	case message.Listed:
 		return s.listed(now, m, out)
 	case message.Fetched:

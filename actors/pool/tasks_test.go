@@ -52,11 +52,11 @@ func TestWaitingForATaskTakesNoSlot(t *testing.T) {
 			t.Fatalf("%+v: %d sent, want 3", server, len(w.sent))
 		}
 		w.dispatch(4)
-		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}, Yes: true, Certain: true})
+		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}, Yes: true})
 		if len(w.sent) != 3 {
 			t.Errorf("%+v: two calls run at once", server)
 		}
-		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}, Certain: true})
+		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}})
 		w.end(2)
 		if _, runs := w.sent[4]; !runs {
 			t.Errorf("%+v: the next call waits", server)
