@@ -1,15 +1,24 @@
-// A reverse proxy on 127.0.0.1:PORT in front of TARGET. It keeps one connection to TARGET, which all clients share.
+// A reverse proxy on 127.0.0.1:PORT in front of TARGET. It keeps one connection to TARGET, which all clients share. In front of several
+// targets it deals requests in turn and sets a cookie that names the target; requests with that cookie go to that target.
 //
-//	node proxy.mjs PORT TARGET
+//	node proxy.mjs PORT TARGET [TARGET…]
 import { createServer, Agent } from 'node:http';
 import httpProxy from 'http-proxy-3';
 
-const [port, target] = process.argv.slice(2);
-const proxy = httpProxy.createProxyServer({
-  target, xfwd: true, agent: new Agent({ keepAlive: true, maxFreeSockets: 1 }), headers: { host: 'localhost' },
+const [port, ...targets] = process.argv.slice(2);
+let turn = 0;
+const proxies = targets.map((target, i) => {
+  const proxy = httpProxy.createProxyServer({
+    target, xfwd: true, agent: new Agent({ keepAlive: true, maxFreeSockets: 1 }), headers: { host: 'localhost' },
+  });
+  proxy.on('error', (error, _request, response) => {
+    if (!response.headersSent) response.writeHead?.(502);
+    response.end(String(error));
+  });
+  if (targets.length > 1) proxy.on('proxyRes', (answer) => { answer.headers['set-cookie'] = [`replica=${i}; Path=/; HttpOnly`]; });
+  return proxy;
 });
-proxy.on('error', (error, _request, response) => {
-  if (!response.headersSent) response.writeHead?.(502);
-  response.end(String(error));
-});
-createServer((request, response) => proxy.web(request, response)).listen(Number(port), '127.0.0.1');
+createServer((request, response) => {
+  const named = /(?:^|; )replica=(\d+)/.exec(request.headers.cookie ?? '')?.[1];
+  (proxies[named] ?? proxies[turn++ % proxies.length]).web(request, response);
+}).listen(Number(port), '127.0.0.1');

@@ -36,18 +36,7 @@ func (p *place) front(port, target string) *exec.Cmd {
 		p.write("nginx.conf", fmt.Sprintf(nginxConfig, p.dir, port, target))
 		return exec.Command(program, "-p", p.dir, "-c", filepath.Join(p.dir, "nginx.conf"), "-e", filepath.Join(p.dir, "error.log"))
 	}
-	if os.Getenv("PROXY") == "nginx" {
-		p.t.Fatal("nginx is not installed: apt-get install nginx, or set NGINX_PROGRAM")
-	}
-	if _, err := os.Stat("../interop/node_modules/http-proxy-3"); err != nil {
-		const why = "SKIPPED: neither nginx nor the npm proxy is installed (make interop), so nothing is tried behind a real proxy"
-		if os.Getenv("CI") == "true" {
-			p.t.Fatal(why)
-		}
-		fmt.Println(why)
-		p.t.Skip(why)
-	}
-	return exec.Command("node", "../interop/proxy.mjs", port, "http://"+target)
+	return p.npmProxy(port, "http://"+target)
 }
 
 // nginx returns the path of the program, or "".

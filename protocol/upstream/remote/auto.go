@@ -26,6 +26,9 @@ type Dialect struct{ sse atomic.Bool }
 // streamable HTTP when there is none. Requests before the initialize are questions of a later era and go out over
 // streamable HTTP in any case, so that a server that was renewed is noticed.
 func OpenAuto(o Options, known *Dialect, sink upstream.Sink) upstream.Link {
+	if site, err := parseSite(o); err == nil {
+		o.jar = site.jar // a balancer may have set a cookie before the event stream is looked for
+	}
 	a := &autoLink{o: o, known: known, sink: sink, open: 1}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -27,6 +27,8 @@ type Options struct {
 	ConnectTimeout  time.Duration // 0 = 10 s
 	Budget          *stream.Budget
 	Credentials     upstream.Credentials // nil = none but what Headers hold
+
+	jar *cookies // of both links of OpenAuto; nil = the link makes its own
 }
 
 // OpenHTTP prepares the URL and returns at once; Opened is told, or Closed when URL or headers are no good.

@@ -30,6 +30,8 @@ type site struct {
 	host   string // the Host header
 	path   string // path and query
 	fields []field
+	cookie string   // the configured Cookie header; "" = none
+	jar    *cookies // the server's cookies
 }
 
 type field struct{ name, value string }
@@ -69,6 +71,9 @@ func parseSite(o Options) (*site, error) {
 		case "User-Agent":
 			agent = value
 			continue
+		case "Cookie":
+			s.cookie = value
+			continue
 		case "Authorization":
 			authorized = true
 		}
@@ -86,8 +91,15 @@ func parseSite(o Options) (*site, error) {
 	}
 	slices.SortFunc(s.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	s.fields = append([]field{{"User-Agent", agent}}, s.fields...)
+	s.jar = o.jar
+	if s.jar == nil {
+		s.jar = newCookies(url.URL{Scheme: u.Scheme, Host: s.host})
+	}
 	return s, nil
 }
+
+// cookies returns the Cookie header of a request, or "".
+func (s *site) cookies() string { return s.jar.header(s.path, s.cookie) }
 
 // isReserved reports whether the protocol itself sets a header.
 func isReserved(name string) bool {
@@ -227,6 +239,9 @@ func (r *httpRequest) header() http.Header {
 	r.each(header.Set)
 	if r.authorization != "" {
 		header.Set("Authorization", r.authorization)
+	}
+	if cookie := r.head.site.cookies(); cookie != "" {
+		header.Set("Cookie", cookie)
 	}
 	return header
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"strconv"
@@ -216,6 +217,9 @@ func (r *httpRequest) appendHead(dst []byte) []byte {
 	if r.authorization != "" {
 		dst = appendField(dst, "Authorization", r.authorization)
 	}
+	if cookie := r.head.site.cookies(); cookie != "" {
+		dst = appendField(dst, "Cookie", cookie)
+	}
 	if r.verb == http.MethodPost {
 		dst = append(dst, "Content-Length: "...)
 		dst = strconv.AppendInt(dst, int64(len(r.body)), 10)
@@ -266,6 +270,7 @@ func (a *httpAnswer) takeHead(r *httpRequest) {
 	a.sse = isSSE(h.ContentType())
 	encoding := h.ContentEncoding()
 	a.encoded = len(encoding) > 0 && string(encoding) != "identity"
+	r.head.site.jar.take(r.head.site.path, setCookies(h))
 	a.keep = !h.ConnectionClose() && a.status != http.StatusSwitchingProtocols
 	if session := h.Peek("Mcp-Session-Id"); len(session) > 0 && string(session) != r.head.session && isSession(session) {
 		a.session = string(session)
@@ -282,6 +287,17 @@ func (a *httpAnswer) takeHead(r *httpRequest) {
 	a.length = max(a.length, -1)
 	a.keep = a.keep && !a.framing.open
 	a.body = &a.framing
+}
+
+// setCookies yields the Set-Cookie headers of an answer.
+func setCookies(h *fasthttp.ResponseHeader) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, value := range h.Cookies() {
+			if !yield(string(value)) {
+				return
+			}
+		}
+	}
 }
 
 // isSSE reports whether a Content-Type is that of an event stream.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -195,6 +196,7 @@ func (a *httpAnswer) takeResponse(r *httpRequest) {
 	a.sse = isSSE([]byte(response.Header.Get("Content-Type")))
 	encoding := response.Header.Get("Content-Encoding")
 	a.encoded = encoding != "" && encoding != "identity"
+	r.head.site.jar.take(r.head.site.path, slices.Values(response.Header.Values("Set-Cookie")))
 	if session := response.Header.Get("Mcp-Session-Id"); session != r.head.session && isSession([]byte(session)) {
 		a.session = session
 	}

@@ -1,0 +1,130 @@
+package remote
+
+import (
+	"iter"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxCookies     = 32       // cookies kept for one link
+	maxCookieBytes = 4 << 10  // longest Set-Cookie value read; browsers have the same limit
+	maxCookieTotal = 16 << 10 // names and values of all cookies kept: they share one request header
+)
+
+// cookies holds what one link's server has set, so that a load balancer sends the requests of a session to the replica that
+// began it. RFC 6265.
+//
+// A link talks to one origin, and its cookies end with it. So no cookie reaches another origin, the requests of a login or
+// another client's connection, and a new session is not bound to the replica that lost the last one. Nothing logs a cookie.
+// Public suffixes need no check, because only the origin that set a cookie gets it back.
+type cookies struct {
+	url  url.URL     // of the origin, with the host that the server sees
+	some atomic.Bool // the server has set a cookie; false costs a request nothing
+	mu   sync.Mutex  // guards the rest
+	jar  *cookiejar.Jar
+	kept []keptCookie // what jar may hold, the oldest first; jar itself has no limits
+}
+
+// keptCookie identifies a cookie as RFC 6265 does.
+type keptCookie struct {
+	name, domain, path string
+	size               int // of name and value
+}
+
+func newCookies(origin url.URL) *cookies { return &cookies{url: origin} }
+
+// take keeps the cookies of a response to a request for path. A cookie that is invalid or too long is ignored. At the limits a
+// new cookie replaces the oldest one.
+func (c *cookies) take(path string, values iter.Seq[string]) {
+	for value := range values {
+		if len(value) > maxCookieBytes {
+			continue
+		}
+		if cookie, err := http.ParseSetCookie(value); err == nil {
+			c.set(c.at(path), cookie)
+		}
+	}
+}
+
+func (c *cookies) set(at *url.URL, cookie *http.Cookie) {
+	host := strings.ToLower(at.Hostname())
+	if cookie.Domain = strings.ToLower(strings.TrimPrefix(cookie.Domain, ".")); cookie.Domain == host {
+		cookie.Domain = "" // no request goes to a subdomain
+	}
+	if cookie.Path == "" || cookie.Path[0] != '/' {
+		cookie.Path = defaultPath(at.Path)
+	}
+	key := keptCookie{cookie.Name, cookie.Domain, cookie.Path, len(cookie.Name) + len(cookie.Value)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.jar == nil {
+		c.jar, _ = cookiejar.New(nil) // the error is always nil
+	}
+	c.kept = slices.DeleteFunc(c.kept, key.same)
+	c.jar.SetCookies(at, []*http.Cookie{cookie})
+	if cookie.MaxAge >= 0 && (cookie.MaxAge > 0 || cookie.Expires.IsZero() || cookie.Expires.After(time.Now())) {
+		c.kept = append(c.kept, key)
+	}
+	for len(c.kept) > maxCookies || c.bytes() > maxCookieTotal {
+		oldest := c.kept[0]
+		c.kept = c.kept[1:]
+		c.jar.SetCookies(at, []*http.Cookie{{Name: oldest.name, Domain: oldest.domain, Path: oldest.path, MaxAge: -1}})
+	}
+	c.some.Store(len(c.kept) > 0)
+}
+
+func (k keptCookie) same(other keptCookie) bool {
+	return k.name == other.name && k.domain == other.domain && k.path == other.path
+}
+
+func (c *cookies) bytes() (n int) {
+	for _, k := range c.kept {
+		n += k.size
+	}
+	return n
+}
+
+// header returns the Cookie header of a request for path: configured, the value from the configuration, and then the server's
+// cookies. Where both have a name, the configured one is sent. It returns "" if there are no cookies.
+func (c *cookies) header(path, configured string) string {
+	if !c.some.Load() {
+		return configured
+	}
+	c.mu.Lock()
+	set := c.jar.Cookies(c.at(path))
+	c.mu.Unlock()
+	own, _ := http.ParseCookie(configured)
+	header := strings.TrimRight(configured, "; ")
+	for _, cookie := range set {
+		if slices.ContainsFunc(own, func(o *http.Cookie) bool { return o.Name == cookie.Name }) {
+			continue
+		}
+		if header != "" {
+			header += "; "
+		}
+		header += cookie.String()
+	}
+	return header
+}
+
+// at returns the URL of a path, which may have a query.
+func (c *cookies) at(path string) *url.URL {
+	at := c.url
+	at.Path, _, _ = strings.Cut(path, "?")
+	return &at
+}
+
+// defaultPath returns the path that a cookie without one applies to: RFC 6265, section 5.1.4.
+func defaultPath(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i > 0 {
+		return path[:i]
+	}
+	return "/"
+}
