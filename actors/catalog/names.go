@@ -3,6 +3,7 @@ package catalog
 import (
 	"strconv"
 
+	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 )
 
@@ -60,9 +61,9 @@ func choosePrefixed(items []*item, naming Naming) {
 		switch naming.Namespace.Mode {
 		case modeNever:
 		case modeOnConflict:
-			it.prefixed = owner[nameOf(it, naming)] == nil
+			it.prefixed = owner[nameOf(it, naming)] == nil && prefix(it.server) != ""
 		default:
-			it.prefixed = true
+			it.prefixed = prefix(it.server) != ""
 		}
 	}
 }
@@ -83,11 +84,15 @@ func plainName(it *item, naming Naming) string {
 	return prefix(it.server) + naming.Namespace.Separator + it.name
 }
 
+// prefix is what stands before the names of a server's tools and prompts; "" = nothing.
 func prefix(s *Server) string {
-	if s.Rules.Prefix != "" {
-		return s.Rules.Prefix
+	switch s.Rules.Prefix {
+	case "":
+		return s.Name
+	case config.NoPrefix:
+		return ""
 	}
-	return s.Name
+	return s.Rules.Prefix
 }
 
 func limit(naming Naming) int {

@@ -23,6 +23,8 @@ func newAdd() *cobra.Command {
 		Long: `Write one more server into the configuration, at the end of mcpServers. Comments, order and style of the file
 stay as they are; where there is no configuration, ./goblin.yaml is begun, with a JSON Schema for editors beside it.
 A gateway that runs with this file starts the server at once; the command waits for that and says what became of it.
+If the server does not start, the command asks at a terminal whether to keep the entry; --keep and --keep=false answer
+beforehand.
 
 Values are written as they are: ${TOKEN} in single quotes is looked up when the server starts, so that no secret
 stands in the file.`,
@@ -56,6 +58,7 @@ stands in the file.`,
 	flags.StringArrayVar(&headers, "header", nil, "header sent to the URL, 'NAME: VALUE' (may be given several times)")
 	flags.StringVar(&kind, "type", "", "how to speak to it: http, sse or stdio (default: found out)")
 	flags.StringVar(&cwd, "cwd", "", "working directory of the command")
+	flags.Bool("keep", true, "keep the entry of a server that does not start; =false removes it again (default: ask at a terminal, else keep)")
 	flags.BoolVar(&lazy, "lazy", false, "start it with its first call, not with the gateway (startup: lazy)")
 	then.flags(cmd)
 	return cmd
@@ -112,5 +115,9 @@ func addEntry(cmd *cobra.Command, path string, e config.Entry, then *applying) e
 	if err != nil {
 		return editError(cmd, f, err)
 	}
-	return changeOwn(cmd, f, text, "added "+e.Name+" to", then, wish{server: e.Name, runs: true})
+	err = changeOwn(cmd, f, text, "added "+e.Name+" to", then, wish{server: e.Name, runs: true})
+	if err != nil && then.failed {
+		return afterFailedAdd(cmd, f.Path, e.Name, err)
+	}
+	return err
 }

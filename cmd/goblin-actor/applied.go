@@ -17,6 +17,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/admin"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/lint"
 	"goblin-actor/internal/status"
 )
 
@@ -39,6 +40,7 @@ type wish struct {
 type applying struct {
 	connect string
 	wait    time.Duration
+	failed  bool // the server was to start and failed; a login does not help
 
 	out, errOut io.Writer
 }
@@ -196,7 +198,7 @@ func (a *applying) apply(ctx context.Context, g *gatewayHere, prefix string, w w
 	case err != nil:
 		return err
 	case w.runs:
-		return a.became(prefix, server, w)
+		return a.became(ctx, g, prefix, server, w)
 	case server != nil:
 		_, err = fmt.Fprintf(a.out, "%s%s: its running calls may finish, then it goes\n", prefix, clean(w.server))
 	default:
@@ -325,7 +327,7 @@ func arrived(server *status.Server, lazy bool, waited time.Duration) bool {
 }
 
 // became says what has become of a server that was to start.
-func (a *applying) became(prefix string, server *status.Server, w wish) error {
+func (a *applying) became(ctx context.Context, g *gatewayHere, prefix string, server *status.Server, w wish) error {
 	if server == nil {
 		return &exitError{exitFailed, fmt.Errorf("%s%s: the running gateway does not know it", prefix, w.server), `"goblin-actor status" shows what it runs`}
 	}
@@ -333,6 +335,7 @@ func (a *applying) became(prefix string, server *status.Server, w wish) error {
 	case message.Ready, message.Idle, message.Connecting, message.Handshaking, message.Syncing:
 		if phase == message.Ready || phase == message.Idle && w.lazy {
 			_, err := fmt.Fprintf(a.out, "%s%s: %s\n", prefix, clean(server.Name), offered(server))
+			a.hintAtPrefix(ctx, g, server.Name)
 			return err
 		}
 		if !server.FailedFirst {
@@ -340,6 +343,7 @@ func (a *applying) became(prefix string, server *status.Server, w wish) error {
 			return err
 		}
 	}
+	a.failed = message.Phase(server.State) != message.NeedsLogin
 	why := server.State
 	if server.Reason != "" {
 		why += ": " + oneLine(server.Reason, 400)
@@ -349,6 +353,23 @@ func (a *applying) became(prefix string, server *status.Server, w wish) error {
 		hint = server.Hint
 	}
 	return &exitError{exitFailed, fmt.Errorf("%s%s is %s", prefix, server.Name, why), hint}
+}
+
+// hintAtPrefix names a tool of a server that has started if its public name says the prefix twice.
+func (a *applying) hintAtPrefix(ctx context.Context, g *gatewayHere, server string) {
+	items, err := g.source.Items(ctx, 0)
+	if err != nil {
+		return // a hint is not worth an error
+	}
+	var names []lint.Named
+	for _, tool := range items.Tools {
+		if tool.Server == server {
+			names = append(names, lint.Named{Own: tool.Original, Public: tool.Public})
+		}
+	}
+	if example := lint.DoubledPrefix(names); example != "" {
+		a.note("its tools have names like "+oneLine(example, 64), `prefix: "" in the entry of `+server+" leaves the prefix out")
+	}
 }
 
 func offersNothing(server *status.Server) bool {

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +25,7 @@ func completeServers(connect *string) cobra.CompletionFunc {
 		}
 		source, err := dialAdmin(*connect)
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return noWords(err)
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 		defer cancel()
@@ -45,9 +47,9 @@ func completeItems(pick func(*status.Items) []status.Item) cobra.CompletionFunc 
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		items := runningItems(cmd)
-		if items == nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		items, err := runningItems(cmd)
+		if err != nil {
+			return noWords(err)
 		}
 		var words []string
 		for _, item := range pick(items) {
@@ -57,19 +59,28 @@ func completeItems(pick func(*status.Items) []status.Item) cobra.CompletionFunc 
 	}
 }
 
-// runningItems are the items of the only running gateway; nil when there is none, or several.
-func runningItems(cmd *cobra.Command) *status.Items {
-	source, err := dialAdmin("")
+// runningItems returns the items of the running gateway that the command means.
+func runningItems(cmd *cobra.Command) (*status.Items, error) {
+	connect := ""
+	if flag := cmd.Flags().Lookup("connect"); flag != nil {
+		connect = flag.Value.String()
+	}
+	source, err := dialAdmin(connect)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	items, err := source.Items(ctx, 0)
-	if err != nil {
-		return nil
+	return source.Items(ctx, 0)
+}
+
+// noWords tells the shell why there is nothing to complete with. Bash and zsh show it below the line.
+func noWords(err error) ([]string, cobra.ShellCompDirective) {
+	text := err.Error()
+	if e, ok := errors.AsType[*exitError](err); ok && e.hint != "" {
+		text += ": " + strings.Join(strings.Fields(e.hint), " ")
 	}
-	return items
+	return cobra.AppendActiveHelp(nil, oneLine(text, 300)), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeCall completes a tool's name, then the names of its arguments.
@@ -78,9 +89,9 @@ func completeCall(cmd *cobra.Command, args []string, word string) ([]string, cob
 	if len(args) == 0 {
 		return completeItems(tools)(cmd, args, word)
 	}
-	items := runningItems(cmd)
-	if items == nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	items, err := runningItems(cmd)
+	if err != nil {
+		return noWords(err)
 	}
 	for _, tool := range items.Tools {
 		if tool.Public != args[0] {

@@ -46,6 +46,7 @@ func TestDiff(t *testing.T) {
 		{"a fault", strings.Replace(base, "x,", "x, timeout: \"${NO}\",", 1), "transport a"},
 		{"filter", strings.Replace(base, "x,", "x, tools: {deny: [b]},", 1), "catalog a"},
 		{"rename", strings.Replace(base, "x,", "x, tools: {rename: {b: c}},", 1), "catalog a"},
+		{"no prefix", strings.Replace(base, "x,", `x, prefix: "",`, 1), "catalog a"},
 		{"prefix, timeouts and limits", strings.Replace(base, "x,", "x, prefix: p, timeout: 1s, startTimeout: 1s, maxConcurrent: 1, queue: {size: 1},", 1), "catalog a"},
 		{"description", strings.Replace(base, "x,", "x, description: d,", 1), "catalog a"},
 		{"both kinds count as the heavier", strings.Replace(base, "x,", "y, description: d,", 1), "transport a"},

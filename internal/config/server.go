@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"os"
@@ -285,8 +286,14 @@ func (d *decoder) firstWritten(paths ...string) string {
 	return paths[0]
 }
 
+// NoPrefix as a Server's Prefix puts nothing before the names of its tools and prompts. A file says so with `prefix: ""`.
+const NoPrefix = "."
+
 func (d *decoder) checkNames(s *Server, at func(string) string) {
-	if !isNamePart(s.Prefix) {
+	switch {
+	case s.Prefix == "" && d.written(at("prefix")):
+		s.Prefix = NoPrefix
+	case !isNamePart(s.Prefix):
 		d.complain(at("prefix"), "a prefix has letters, digits, _ and - only", "")
 	}
 	if s.Group != "" && s.Group != protocol.Slug(s.Group) {
@@ -296,6 +303,9 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 		}
 		d.complain(at("group"), "a group is named like a server: lower-case letters, digits and -", hint)
 		s.Group = "" // misconfigured, it stands under a name of its own
+	}
+	if s.Prefix == cmp.Or(s.Group, s.Name) { // the default
+		s.Prefix = ""
 	}
 	for i, root := range s.Roots {
 		if u, err := url.Parse(root); err != nil || u.Scheme == "" {

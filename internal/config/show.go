@@ -2,6 +2,7 @@ package config
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -117,6 +118,12 @@ func (s *shower) servers(servers []Server, path string, indent int) {
 			comment = "written " + strconv.Quote(server.Written)
 		}
 		s.line(indent+1, server.Name+":", "", comment)
+		switch server.Prefix {
+		case "":
+			server.Prefix = cmp.Or(server.Group, server.Name)
+		case NoPrefix:
+			server.Prefix = ""
+		}
 		v := reflect.ValueOf(server)
 		for _, f := range fieldsOf(v.Type()) {
 			if applies(server, f.key) {

@@ -213,7 +213,7 @@ type Server struct {
 	// Default: 10m.
 	IdleStop time.Duration `key:"idleStop" min:"1ms" max:"8760h"`
 
-	// Prefix stands before the names of its tools and prompts: letters, digits, `_` and `-`.
+	// Prefix stands before the names of its tools and prompts: letters, digits, `_` and `-`; `""` puts nothing before them.
 	// Default: the server's name.
 	Prefix string `key:"prefix"`
 

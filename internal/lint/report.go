@@ -2,6 +2,7 @@ package lint
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -75,6 +76,7 @@ func Check(servers []Server) Report {
 	report := Report{Servers: []ServerReport{}, Heaviest: []Weight{}}
 	for _, server := range servers {
 		r := ServerReport{Name: server.Name, Absent: server.Absent, Findings: []Finding{}}
+		var names []Named
 		for i := range server.Tools {
 			t := &server.Tools[i]
 			if t.Denied {
@@ -84,9 +86,13 @@ func Check(servers []Server) Report {
 			if t.Public == "" {
 				continue
 			}
+			names = append(names, Named{t.Own, t.Name})
 			r.Tools++
 			r.Bytes += len(t.Raw)
 			report.Heaviest = append(report.Heaviest, Weight{server.Name, t.Public, len(t.Raw), tokens(len(t.Raw))})
+		}
+		if example := DoubledPrefix(names); example != "" {
+			r.Findings = append(r.Findings, Finding{"doubled-prefix", "", "", fmt.Sprintf(`its own tool names begin with the prefix already, as in %s; prefix: "" leaves the prefix out`, example)})
 		}
 		r.Tokens = tokens(r.Bytes)
 		report.Findings += len(r.Findings)
