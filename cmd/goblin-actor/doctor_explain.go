@@ -116,6 +116,8 @@ var programs = []rule{
 // addresses are the symptoms of URLs.
 var addresses = []rule{
 	on(`moved to (\S+); set url`, "the server has moved to %1", "set url to %1 if you trust it; if it is a login page, put a token into headers instead"),
+	on(`encoding of the response is not supported: content-encoding "(.*?)"`, "the server, or a proxy in front of it, sends the encoding %1 without being asked", "set it to respect Accept-Encoding; the gateway decodes gzip and deflate, one at a time"),
+	on(`response cannot be decoded|decodes to too many bytes`, "the server, or a proxy in front of it, compresses wrongly", "turn its compression off, or set headers: {Accept-Encoding: identity} at the server"),
 	on(`asks for (\S+) authentication`, "the server asks for %1 authentication, which the gateway has no login for", `set headers: {Authorization: "%1 ${CREDENTIALS}"} at the server`),
 	on(`html page|http (?:404|405) |is no event stream|offers no http`, "there is no MCP endpoint at that URL", "{endpoint}"),
 	on(`http 403 `, "the server knows who is calling and refuses, or does not like the Host or Origin", "look at the token in headers, and at the server's list of allowed hosts"),

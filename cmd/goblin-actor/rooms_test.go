@@ -42,10 +42,11 @@ var mayImport = map[string][]string{
 	"protocol":                   {},
 	"protocol/seal":              {"protocol"},
 	"protocol/stream":            {"protocol"},
+	"protocol/coding":            {},
 	"protocol/downstream":        {"protocol", "protocol/stream", "internal/identity"},
 	"protocol/upstream":          {"protocol", "protocol/stream"},
 	"protocol/upstream/process":  {"protocol", "protocol/stream", "protocol/upstream", "internal/secret"},
-	"protocol/upstream/remote":   {"protocol", "protocol/stream", "protocol/upstream", "internal/pattern"},
+	"protocol/upstream/remote":   {"protocol", "protocol/coding", "protocol/stream", "protocol/upstream", "internal/pattern"},
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
 	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
 

@@ -161,7 +161,8 @@ type Server struct {
 	// the server speaks nothing newer.
 	Type string `key:"type" oneof:"auto|http|sse|stdio" change:"connection"`
 
-	// Headers are sent with every HTTP request, by name. Default: none.
+	// Headers are sent with every HTTP request, by name. Accept-Encoding: identity turns off asking for gzip, which servers on
+	// other machines are asked for; gzip turns it on for a server on this machine. Default: none.
 	Headers map[string]string `key:"headers" secret:"yes" change:"connection"`
 
 	// Protocol is the version to speak: auto, legacy (initialize and sessions), modern (stateless), or one exact

@@ -4,7 +4,8 @@ import "io"
 
 const bodyAtMost = 1 << 20 // of an answer
 
-// bounded is a body that ends with ErrTooLarge when it is longer than it may be.
+// bounded is a body that ends with ErrTooLarge when it is longer than it may be. net/http asks for gzip and decodes it, so the bytes
+// counted are decoded ones.
 type bounded struct {
 	io.ReadCloser
 	left int64

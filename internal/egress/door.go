@@ -74,7 +74,6 @@ func transport(dial func(ctx context.Context, network, address string) (net.Conn
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    dialAtMost,
 		MaxResponseHeaderBytes: headerAtMost,
-		DisableCompression:     true, // what is counted is what is read
 		DisableKeepAlives:      true, // requests are rare, and none is sent again because a connection had grown old
 	}
 }

@@ -102,7 +102,7 @@ func (*loginTrip) refused(c *exchange, r *httpRequest, a *httpAnswer) (challenge
 
 // lostInstead reports whether a 401 without challenge means a session that the server does not know. The body stays to be read.
 func lostInstead(c *exchange, a *httpAnswer) bool {
-	if c.session == "" || a.encoded {
+	if c.session == "" {
 		return false
 	}
 	start, _ := io.ReadAll(io.LimitReader(a.body, errorBodyBytes))

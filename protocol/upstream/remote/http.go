@@ -52,6 +52,7 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 		go l.finish(err)
 		return l
 	}
+	site.short = true // what a proxy that compresses holds back, a server request for instance, would be worth more than the bytes saved
 	l.head = newHead(site, "", "")
 	l.trip = newRoundTripper(site, o)
 	l.plain = isPlain(l.trip)

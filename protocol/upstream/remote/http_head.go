@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/coding"
 	"goblin-actor/protocol/stream"
 )
 
@@ -30,6 +31,9 @@ type site struct {
 	host   string // the Host header
 	path   string // path and query
 	fields []field
+	accept string   // Accept-Encoding; "" = none
+	short  bool     // GET streams bring short messages only, so they go without it
+	limit  int      // longest message, bytes
 	cookie string   // the configured Cookie header; "" = none
 	jar    *cookies // the server's cookies
 }
@@ -53,7 +57,7 @@ func parseSite(o Options) (*site, error) {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	s := &site{url: u, addr: net.JoinHostPort(u.Hostname(), port), host: u.Host, path: u.RequestURI()}
-	agent := userAgent
+	agent, encoding := userAgent, ""
 	authorized := false
 	for name, value := range o.Headers {
 		name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
@@ -70,6 +74,11 @@ func parseSite(o Options) (*site, error) {
 			continue
 		case "User-Agent":
 			agent = value
+			continue
+		case "Accept-Encoding":
+			if wanted := strings.ToLower(value); wanted == "identity" || wanted == coding.Accept {
+				encoding = wanted
+			}
 			continue
 		case "Cookie":
 			s.cookie = value
@@ -91,6 +100,7 @@ func parseSite(o Options) (*site, error) {
 	}
 	slices.SortFunc(s.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	s.fields = append([]field{{"User-Agent", agent}}, s.fields...)
+	s.accept, s.limit = acceptEncoding(u.Hostname(), encoding), o.MaxMessageBytes
 	s.jar = o.jar
 	if s.jar == nil {
 		s.jar = newCookies(url.URL{Scheme: u.Scheme, Host: s.host})
@@ -169,6 +179,9 @@ func (h *head) each(verb string, bare bool, f func(name, value string)) {
 		f("Accept", acceptHeader)
 	case "GET":
 		f("Accept", "text/event-stream")
+	}
+	if accept := h.site.accept; accept != "" && (verb == "POST" || verb == "GET" && !h.site.short) {
+		f("Accept-Encoding", accept)
 	}
 	if bare {
 		return

@@ -114,7 +114,10 @@ func (g *listener) once(head *head) (final bool, err error) {
 	if a.status != http.StatusOK {
 		return g.refused(head)
 	}
-	if !a.sse || a.encoded {
+	if a.unreadable != nil {
+		return true, a.unreadable
+	}
+	if !a.sse {
 		return true, errors.New("the answer to GET is no event stream")
 	}
 	g.open = head.session

@@ -27,7 +27,7 @@ func (w *worker) stream(c *exchange) (clean bool, err error) {
 		if w.sse.Events > 0 {
 			tries = 0
 		}
-		if !c.Request || c.ended || w.sse.LastID == "" || c.session == "" || tries == resumeTries || errors.Is(err, stream.ErrFrameTooLarge) {
+		if !c.Request || c.ended || w.sse.LastID == "" || c.session == "" || tries == resumeTries || errors.Is(err, stream.ErrFrameTooLarge) || cannotDecode(err) {
 			break
 		}
 		tries++
@@ -95,7 +95,7 @@ func (w *worker) resume(c *exchange, tries int) (again bool, final error) {
 	if err := w.link.trip.send(c, &r, a); err != nil {
 		return false, c.canceled()
 	}
-	if a.status == http.StatusOK && a.sse && !a.encoded {
+	if a.status == http.StatusOK && a.sse && a.unreadable == nil {
 		w.sse.Reset(a.body)
 		return true, nil
 	}

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,8 +20,6 @@ const (
 	maxRedirects   = 3
 	errorBodyBytes = 1 << 10 // of a StatusError
 )
-
-var errEncoded = errors.New("content-encoding nobody asked for")
 
 // worker is a goroutine that makes exchanges, one after the other, with buffers that stay.
 type worker struct {
@@ -146,8 +143,8 @@ func (w *worker) end(c *exchange, err error) {
 // read takes the answer apart. clean: it was read to its end. The error is for Ended; nil when there is nothing to complain of.
 func (w *worker) read(c *exchange) (clean bool, err error) {
 	a := &w.answer
-	if a.encoded {
-		return false, errEncoded
+	if a.unreadable != nil && a.status/100 == 2 {
+		return false, a.unreadable
 	}
 	if a.length == 0 || a.status == http.StatusAccepted || a.status == http.StatusNoContent {
 		_, err = io.CopyN(io.Discard, a.body, errorBodyBytes)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"goblin-actor/protocol/coding"
 )
 
 const (
@@ -56,13 +58,14 @@ var proxyOf = http.ProxyFromEnvironment
 type httpAnswer struct {
 	status     int
 	sse        bool      // Content-Type says event stream
-	encoded    bool      // it has a Content-Encoding
+	unreadable error     // why the body cannot be decoded, and is empty; nil = it can
 	length     int64     // of the body; -1 = unknown
 	body       io.Reader // io.EOF at its end
 	session    string    // Mcp-Session-Id; "" = none, or as the request had it
 	retryAfter string
 	location   string
-	refusal    bool // loginTrip: the head of a refusal is here that nobody has looked at
+	decoder    *coding.Reader // of a body with a Content-Encoding, until done; nil = none
+	refusal    bool           // loginTrip: the head of a refusal is here that nobody has looked at
 
 	response *http.Response // net/http; nil when done
 	cancel   context.CancelFunc
@@ -166,6 +169,7 @@ func (t *plainTrip) done(a *httpAnswer, clean bool) {
 		a.out = nil
 	}
 	a.body = nil
+	a.endDecode()
 	if a.reader != nil {
 		a.reader.Reset(nil)
 		readers.Put(a.reader)
@@ -267,9 +271,7 @@ func isTimeout(err error) bool {
 func (a *httpAnswer) takeHead(r *httpRequest) {
 	h := &a.head
 	a.status = h.StatusCode()
-	a.sse = isSSE(h.ContentType())
-	encoding := h.ContentEncoding()
-	a.encoded = len(encoding) > 0 && string(encoding) != "identity"
+	a.sse, a.unreadable = isSSE(h.ContentType()), nil
 	r.head.site.jar.take(r.head.site.path, setCookies(h))
 	a.keep = !h.ConnectionClose() && a.status != http.StatusSwitchingProtocols
 	if session := h.Peek("Mcp-Session-Id"); len(session) > 0 && string(session) != r.head.session && isSession(session) {
@@ -287,6 +289,9 @@ func (a *httpAnswer) takeHead(r *httpRequest) {
 	a.length = max(a.length, -1)
 	a.keep = a.keep && !a.framing.open
 	a.body = &a.framing
+	if encoding := h.ContentEncoding(); len(encoding) > 0 {
+		a.decode(r.head.site.limit, string(encoding))
+	}
 }
 
 // setCookies yields the Set-Cookie headers of an answer.

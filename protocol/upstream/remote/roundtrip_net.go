@@ -193,15 +193,16 @@ func (r *httpRequest) forNet(ctx context.Context, body *bodyOnce) (*http.Request
 func (a *httpAnswer) takeResponse(r *httpRequest) {
 	response := a.response
 	a.status, a.length, a.body = response.StatusCode, response.ContentLength, response.Body
-	a.sse = isSSE([]byte(response.Header.Get("Content-Type")))
-	encoding := response.Header.Get("Content-Encoding")
-	a.encoded = encoding != "" && encoding != "identity"
+	a.sse, a.unreadable = isSSE([]byte(response.Header.Get("Content-Type"))), nil
 	r.head.site.jar.take(r.head.site.path, slices.Values(response.Header.Values("Set-Cookie")))
 	if session := response.Header.Get("Mcp-Session-Id"); session != r.head.session && isSession([]byte(session)) {
 		a.session = session
 	}
 	if a.status >= 300 {
 		a.retryAfter, a.location = response.Header.Get("Retry-After"), response.Header.Get("Location")
+	}
+	if encodings := response.Header.Values("Content-Encoding"); len(encodings) > 0 {
+		a.decode(r.head.site.limit, encodings...)
 	}
 }
 
@@ -210,6 +211,7 @@ func (*netTrip) done(a *httpAnswer, _ bool) {
 	if a.response == nil {
 		return
 	}
+	a.endDecode()
 	a.response.Body.Close()
 	a.cancel()
 	a.response, a.cancel, a.body = nil, nil, nil

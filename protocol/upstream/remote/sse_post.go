@@ -124,8 +124,6 @@ func (p *ssePost) body(accepted bool) (body []byte, clean bool) {
 	n, err := io.ReadAtLeast(a.body, p.first[:], 1)
 	body = p.first[:n]
 	switch {
-	case a.encoded:
-		return nil, false
 	case upstream.LooksJSON(body):
 		p.rope.Add(body)
 		if p.rope.ReadAll(a.body) != nil {

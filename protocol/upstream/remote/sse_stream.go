@@ -47,7 +47,10 @@ func (l *sseLink) read(wait time.Duration) error {
 		body, _ := io.ReadAll(io.LimitReader(a.body, errorBodyBytes))
 		return l.current().site.refusal(&a, body)
 	}
-	if !a.sse || a.encoded {
+	if a.unreadable != nil {
+		return fmt.Errorf("%w: %w", errSSEEndpoint, a.unreadable)
+	}
+	if !a.sse {
 		return fmt.Errorf("%w: the answer to GET is no event stream", errSSEEndpoint)
 	}
 	sse := stream.NewEventReader(l.o.MaxMessageBytes, l.o.Budget)

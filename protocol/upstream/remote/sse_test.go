@@ -255,9 +255,9 @@ func TestSSELinkNotOffered(t *testing.T) {
 		"503":  {status(503), "HTTP 503 (Service Unavailable)", false},
 		"page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "no event stream", true},
 		"encoded": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
+			w.Header().Set("Content-Encoding", "br")
 			testStream(w, "event: endpoint\ndata: /m\n\n")
-		}, "no event stream", true},
+		}, `Content-Encoding "br"`, true},
 		"ends":          {stream(": hello\n\n"), "the stream ended", true},
 		"half an event": {stream("event: endpoint\ndata"), "the stream ended", true},
 		"other origin":  {stream("event: endpoint\ndata: http://evil/m\n\n"), `"http://evil"`, false},

@@ -1,0 +1,37 @@
+package coding
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	for _, test := range []struct {
+		headers []string
+		want    Coding
+		err     string // a part of it; "" = none
+	}{
+		{nil, Identity, ""},
+		{[]string{""}, Identity, ""},
+		{[]string{"identity"}, Identity, ""},
+		{[]string{"none"}, Identity, ""},
+		{[]string{"UTF-8"}, Identity, ""},
+		{[]string{"gzip"}, Gzip, ""},
+		{[]string{" GZip\t"}, Gzip, ""},
+		{[]string{"x-gzip"}, Gzip, ""},
+		{[]string{"identity, gzip, "}, Gzip, ""},
+		{[]string{"deflate"}, Deflate, ""},
+		{[]string{"br"}, Identity, `Content-Encoding "br"; set the server`},
+		{[]string{"zstd"}, Identity, `"zstd"`},
+		{[]string{"gzip;q=1"}, Identity, `"gzip;q=1"`},
+		{[]string{"gzip, gzip"}, Identity, `"gzip, gzip"; only one encoding is decoded`},
+		{[]string{"gzip", "deflate"}, Identity, `"gzip, deflate"; only one encoding is decoded`},
+		{[]string{strings.Repeat("x", 500)}, Identity, `"` + strings.Repeat("x", shownBytes) + `"`},
+	} {
+		got, err := Parse(test.headers...)
+		if got != test.want || (err == nil) != (test.err == "") || err != nil && (!errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%q: %v, %v", test.headers, got, err)
+		}
+	}
+}

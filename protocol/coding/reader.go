@@ -1,0 +1,186 @@
+package coding
+
+import (
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+const (
+	inputBytes   = 4 << 10 // read buffer for encoded bytes
+	maxExpansion = 256     // decoded bytes for each encoded byte, beyond the limit of a message; the formats allow 1032
+)
+
+var (
+	// ErrInvalid says that the body is not what its coding requires.
+	ErrInvalid = errors.New("the response cannot be decoded")
+	// ErrExpands says that the body decodes to far more than a message may have.
+	ErrExpands = errors.New("the response decodes to too many bytes")
+)
+
+// Reader decodes a response body. Used by one goroutine.
+//
+// io.EOF is the end of body and coding; io.ErrUnexpectedEOF says that the body ends within the coding, as when its connection was
+// cut. An error of body is returned as it is. Every other error wraps ErrInvalid or ErrExpands. After an error, Read returns it again.
+type Reader struct {
+	coding  Coding
+	input   *bufio.Reader
+	encoded counter // bytes read from body
+	limit   int64
+	decoded int64
+	err     error
+	begun   bool // decoder is set, for the current member
+
+	decoder io.Reader // gz, zl or fl; each is kept for the next response
+	gz      *gzip.Reader
+	zl      io.ReadCloser
+	fl      io.ReadCloser
+}
+
+// counter counts the bytes that are read, and keeps the error of the source.
+type counter struct {
+	src io.Reader
+	n   int64
+	err error // other than io.EOF
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.src.Read(p)
+	c.n += int64(n)
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}
+
+// readers are shared: a decoder's tables and window take 45 KiB.
+var readers = sync.Pool{New: func() any {
+	r := &Reader{}
+	r.input = bufio.NewReaderSize(&r.encoded, inputBytes)
+	return r
+}}
+
+// NewReader returns a reader of body, which has the coding c, Gzip or Deflate. limit is the longest message, in bytes: a body that
+// decodes to more is stopped once it has expanded too much, and until then left to whatever counts the message. NewReader reads nothing.
+// Close must be called once nothing reads any more.
+func NewReader(c Coding, body io.Reader, limit int) *Reader {
+	r := readers.Get().(*Reader)
+	r.coding, r.limit = c, int64(limit)
+	r.encoded = counter{src: body}
+	r.input.Reset(&r.encoded)
+	return r
+}
+
+// Close releases the reader's memory for the next response. It leaves the body open. The reader must not be used any more.
+func (r *Reader) Close() {
+	r.encoded, r.decoded, r.err, r.begun, r.decoder = counter{}, 0, nil, false, nil
+	r.input.Reset(nil)
+	readers.Put(r)
+}
+
+// Read implements io.Reader. It blocks only while there is nothing that can be decoded.
+func (r *Reader) Read(p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, r.err
+	}
+	for n == 0 && r.err == nil {
+		n, err = r.step(p)
+		r.decoded += int64(n)
+		r.err = r.explain(err)
+		if r.err == nil && r.decoded > r.limit+maxExpansion*r.encoded.n {
+			n, r.err = 0, fmt.Errorf("%w: %d bytes of %s decode to more than %d, the limit for a message is %d", ErrExpands, r.encoded.n, r.coding, r.decoded, r.limit)
+		}
+	}
+	if n > 0 {
+		return n, nil
+	}
+	return 0, r.err
+}
+
+// step begins the body, or its next member, or decodes some bytes of the current one.
+func (r *Reader) step(p []byte) (int, error) {
+	if !r.begun {
+		return 0, r.begin()
+	}
+	n, err := r.decoder.Read(p)
+	if err != io.EOF {
+		return n, err
+	}
+	r.begun = false // the next member is looked for when this one's bytes have been returned
+	return n, nil
+}
+
+// begin prepares the decoder. It returns io.EOF at the end of the body.
+func (r *Reader) begin() error {
+	const gzipMagic = 0x1f // its first byte: RFC 1952, section 2.3.1
+	start, err := r.input.Peek(1)
+	if err != nil {
+		return err // an empty body is accepted: servers send Content-Encoding with responses that have none
+	}
+	if r.decoder != nil && (r.coding != Gzip || start[0] != gzipMagic) {
+		return fmt.Errorf("%w: there are more bytes after its %s data", ErrInvalid, r.coding)
+	}
+	r.begun = true
+	if r.coding == Deflate {
+		return r.inflate()
+	}
+	if r.gz == nil {
+		r.gz = new(gzip.Reader)
+	}
+	r.decoder = r.gz
+	if err := r.gz.Reset(r.input); err != nil {
+		if err == io.EOF {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	r.gz.Multistream(false) // with it, the end of a member would wait for the beginning of the next one
+	return nil
+}
+
+// inflate prepares for deflate, with or without the wrapper of zlib.
+func (r *Reader) inflate() (err error) {
+	start, err := r.input.Peek(2)
+	if err != nil {
+		if err == io.EOF {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	const method = 8 // RFC 1950, section 2.2
+	wrapped := start[0]&0x0f == method && (int(start[0])<<8|int(start[1]))%31 == 0
+	switch {
+	case wrapped && r.zl == nil:
+		r.zl, err = zlib.NewReader(r.input)
+	case wrapped:
+		err = r.zl.(zlib.Resetter).Reset(r.input, nil)
+	case r.fl == nil:
+		r.fl = flate.NewReader(r.input)
+	default:
+		err = r.fl.(flate.Resetter).Reset(r.input, nil)
+	}
+	if r.decoder = r.fl; wrapped {
+		r.decoder = r.zl
+	}
+	return err
+}
+
+// explain returns err in words for people. The libraries name themselves and offsets.
+func (r *Reader) explain(err error) error {
+	switch {
+	case err == nil, err == io.EOF, errors.Is(err, ErrInvalid):
+		return err
+	case r.encoded.err != nil:
+		return r.encoded.err
+	case err == io.ErrUnexpectedEOF:
+		return err
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zlib.ErrChecksum):
+		return fmt.Errorf("%w: the checksum of its %s data is wrong", ErrInvalid, r.coding)
+	}
+	return fmt.Errorf("%w: it is not valid %s data", ErrInvalid, r.coding)
+}
