@@ -35,12 +35,12 @@ func (p *pool) openConfigured(server config.Server, replica int, credentials ups
 		}
 		switch server.Type {
 		case "http":
-			return func(sink upstream.Sink) upstream.Link { return remote.OpenHTTP(o, sink) }, "http"
+			return hideCookies(o, remote.OpenHTTP), "http"
 		case "sse":
-			return func(sink upstream.Sink) upstream.Link { return remote.OpenSSE(o, sink) }, "sse"
+			return hideCookies(o, remote.OpenSSE), "sse"
 		}
 		known := new(remote.Dialect) // of this replica, from one connection to the next
-		return func(sink upstream.Sink) upstream.Link { return remote.OpenAuto(o, known, sink) }, "http"
+		return hideCookies(o, func(o remote.Options, sink upstream.Sink) upstream.Link { return remote.OpenAuto(o, known, sink) }), "http"
 	}
 	o := process.Options{
 		Command: server.Command, Args: server.Args, Env: environment(server), Dir: home(server.Cwd), Base: server.Base,

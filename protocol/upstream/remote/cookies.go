@@ -25,20 +25,20 @@ const (
 // another client's connection, and a new session is not bound to the replica that lost the last one. Nothing logs a cookie.
 // Public suffixes need no check, because only the origin that set a cookie gets it back.
 type cookies struct {
-	url  url.URL     // of the origin, with the host that the server sees
-	some atomic.Bool // the server has set a cookie; false costs a request nothing
-	mu   sync.Mutex  // guards the rest
-	jar  *cookiejar.Jar
-	kept []keptCookie // what jar may hold, the oldest first; jar itself has no limits
+	url     url.URL               // of the origin, with the host that the server sees
+	secrets func(values []string) // Options.Cookies
+	some    atomic.Bool           // the server has set a cookie; false costs a request nothing
+	mu      sync.Mutex            // guards the rest
+	jar     *cookiejar.Jar
+	kept    []keptCookie // what jar may hold, the oldest first; jar itself has no limits
 }
 
-// keptCookie identifies a cookie as RFC 6265 does.
-type keptCookie struct {
-	name, domain, path string
-	size               int // of name and value
-}
+// keptCookie is a cookie that the jar holds. Name, domain and path identify it: RFC 6265, section 5.3.
+type keptCookie struct{ name, domain, path, value string }
 
-func newCookies(origin url.URL) *cookies { return &cookies{url: origin} }
+func newCookies(origin url.URL, secrets func(values []string)) *cookies {
+	return &cookies{url: origin, secrets: secrets}
+}
 
 // take keeps the cookies of a response to a request for path. A cookie that is invalid or too long is ignored. At the limits a
 // new cookie replaces the oldest one.
@@ -61,7 +61,7 @@ func (c *cookies) set(at *url.URL, cookie *http.Cookie) {
 	if cookie.Path == "" || cookie.Path[0] != '/' {
 		cookie.Path = defaultPath(at.Path)
 	}
-	key := keptCookie{cookie.Name, cookie.Domain, cookie.Path, len(cookie.Name) + len(cookie.Value)}
+	key := keptCookie{cookie.Name, cookie.Domain, cookie.Path, cookie.Value}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.jar == nil {
@@ -78,6 +78,13 @@ func (c *cookies) set(at *url.URL, cookie *http.Cookie) {
 		c.jar.SetCookies(at, []*http.Cookie{{Name: oldest.name, Domain: oldest.domain, Path: oldest.path, MaxAge: -1}})
 	}
 	c.some.Store(len(c.kept) > 0)
+	if c.secrets != nil {
+		values := []string{}
+		for _, k := range c.kept {
+			values = append(values, k.value)
+		}
+		c.secrets(values)
+	}
 }
 
 func (k keptCookie) same(other keptCookie) bool {
@@ -86,7 +93,7 @@ func (k keptCookie) same(other keptCookie) bool {
 
 func (c *cookies) bytes() (n int) {
 	for _, k := range c.kept {
-		n += k.size
+		n += len(k.name) + len(k.value)
 	}
 	return n
 }

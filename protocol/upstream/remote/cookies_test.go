@@ -224,7 +224,7 @@ func TestAutoLinkKeepsCookies(t *testing.T) {
 // The number of cookies, their size and the total are bounded. The newest ones are kept.
 func TestCookieLimits(t *testing.T) {
 	take := func(c *cookies, value string) { c.take("/mcp", slices.Values([]string{value})) }
-	c := newCookies(url.URL{Scheme: "http", Host: "a.example:8080"})
+	c := newCookies(url.URL{Scheme: "http", Host: "a.example:8080"}, nil)
 	for i := range 10_000 {
 		take(c, fmt.Sprintf("c%d=v", i))
 	}
@@ -262,7 +262,7 @@ func TestCookieScope(t *testing.T) {
 		{"=1", "/mcp", ""},
 		{"", "/mcp", ""},
 	} {
-		c := newCookies(url.URL{Scheme: "http", Host: "A.example:8080"})
+		c := newCookies(url.URL{Scheme: "http", Host: "A.example:8080"}, nil)
 		c.take("/mcp", slices.Values([]string{test.set}))
 		if got := c.header(test.path, ""); got != test.want {
 			t.Errorf("%q, then %s: %q, want %q", test.set, test.path, got, test.want)

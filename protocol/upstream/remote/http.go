@@ -26,7 +26,8 @@ type Options struct {
 	MaxMessageBytes int
 	ConnectTimeout  time.Duration // 0 = 10 s
 	Budget          *stream.Budget
-	Credentials     upstream.Credentials // nil = none but what Headers hold
+	Credentials     upstream.Credentials  // nil = none but what Headers hold
+	Cookies         func(values []string) // gets the values of the server's cookies whenever they change; it must not block; nil = not wanted
 
 	jar *cookies // of both links of OpenAuto; nil = the link makes its own
 }

@@ -103,7 +103,7 @@ func parseSite(o Options) (*site, error) {
 	s.accept, s.limit = acceptEncoding(u.Hostname(), encoding), o.MaxMessageBytes
 	s.jar = o.jar
 	if s.jar == nil {
-		s.jar = newCookies(url.URL{Scheme: u.Scheme, Host: s.host})
+		s.jar = newCookies(url.URL{Scheme: u.Scheme, Host: s.host}, o.Cookies)
 	}
 	return s, nil
 }

@@ -1,0 +1,41 @@
+package pool
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol/upstream"
+	"goblin-actor/protocol/upstream/linktest"
+)
+
+// A server that echoes the gateway's cookies in an error does not bring them into logs and reasons.
+func TestEchoedCookiesAreHidden(t *testing.T) {
+	const value = "stickysession0123456789"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		_, _ = io.Copy(io.Discard, q.Body)
+		w.Header().Set("Set-Cookie", "lb="+value)
+		http.Error(w, "who are you, "+q.Header.Get("Cookie")+"?", http.StatusForbidden)
+	}))
+	defer server.Close()
+	for _, kind := range []string{"http", "auto"} {
+		p := &pool{}
+		open, _ := p.openConfigured(config.Server{URLs: []string{server.URL}, Type: kind}, 0, nil)
+		r := linktest.New(t)
+		l := open(r.Sink)
+		for ticket := uint64(1); ticket <= 2; ticket++ {
+			l.Send(upstream.Outgoing{Ticket: ticket, Request: true, Method: "ping", Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, ticket)})
+			linktest.Wait[upstream.Ended](r, int(ticket))
+		}
+		last := fmt.Sprint(linktest.Wait[upstream.Ended](r, 2).Err)
+		if strings.Contains(last, value) || !strings.Contains(last, "who are you, lb=[redacted]?") {
+			t.Errorf("%s: %s", kind, last)
+		}
+		l.Close(0)
+		linktest.Wait[upstream.Closed](r, 1)
+	}
+}
