@@ -1,6 +1,9 @@
 package protocol
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // walker goes through the members of an object or the elements of an array in checked bytes; it checks nothing again.
 // On bytes that were not checked it may see nonsense, but it ends and stays inside them.
@@ -165,4 +168,26 @@ func sameKey(raw []byte, key string) bool {
 	}
 	decoded, ok := appendUnescaped(make([]byte, 0, len(key)), raw)
 	return ok && string(decoded) == key
+}
+
+// Members yields the members of an object, keys with their escapes; none for any other value. raw is checked JSON.
+func Members(raw []byte, object Span) iter.Seq2[[]byte, Span] {
+	return func(yield func([]byte, Span) bool) {
+		for w := walkMembers(raw, object); w.next(); {
+			if !yield(w.key, w.value) {
+				return
+			}
+		}
+	}
+}
+
+// Elements yields the elements of an array; none for any other value. raw is checked JSON.
+func Elements(raw []byte, list Span) iter.Seq[Span] {
+	return func(yield func(Span) bool) {
+		for w := walkElements(raw, list); w.next(); {
+			if !yield(w.value) {
+				return
+			}
+		}
+	}
 }

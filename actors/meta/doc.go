@@ -9,4 +9,7 @@
 // The actor owns the calls at hand (step.go) and the index of the search (index.go), which is made at the first search, follows
 // the snapshots from search to search, and goes when nobody has searched for a while. Its goroutines never hold up the actor: a
 // few calls run at once, some wait, the rest is refused.
+//
+// A search turns the query into concepts (query.go), each a word with its synonyms (synonyms.txt), and ranks the documents
+// (document.go) that have them (ranking.go). TestSearchQuality measures how well that works.
 package meta

@@ -14,8 +14,6 @@ import (
 const (
 	leastGarbage = 1000     // documents that are gone; with fewer the index is not made anew
 	maxIndex     = 64 << 20 // bytes of text in the index; items beyond that are not found
-	maxText      = 4 << 10  // bytes of one item's text
-	maxHeader    = 512      // bytes of its name
 )
 
 // index finds the items of the whole catalog by words, ranked by BM25. It is made at the first search and follows the snapshots
@@ -34,7 +32,11 @@ type index struct {
 type held struct {
 	entry  *catalog.Entry
 	number int // of its document
+	size   int // bytes of its text
 }
+
+// toolID begins the documentID of each tool.
+const toolID = 'a' + byte(protocol.Tools)
 
 // documentID names an item whatever clients call it.
 func documentID(e *catalog.Entry) string {
@@ -60,7 +62,7 @@ func (x *index) find(ctx context.Context, a *asked, text string, n int, admits f
 	if x.closed {
 		return nil, 0, errGoing
 	}
-	hits, total, err := x.ranking.best(ctx, termsOfQuery(text), n, func(id string) bool {
+	hits, total, err := x.ranking.best(ctx, x.ranking.concepts(text), n, func(id string) bool {
 		e := seen(a.view, id)
 		return e != nil && admits(e)
 	})
@@ -72,12 +74,6 @@ func (x *index) find(ctx context.Context, a *asked, text string, n int, admits f
 		list = append(list, seen(a.view, h.id))
 	}
 	return list, total, nil
-}
-
-// termsOfQuery are the terms that are looked for: the bound is on these and not on words, as a word of a script without spaces is many.
-func termsOfQuery(text string) []string {
-	terms := stemmer{}.terms(nil, text)
-	return terms[:min(len(terms), maxWords)]
 }
 
 // follow makes the index what the snapshot is. Only what differs is written.
@@ -111,23 +107,28 @@ func (x *index) update(view *catalog.View) {
 		}
 	}
 	stems := stemmer{}
+	var terms [fields][]string // of one item
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		for _, e := range view.Entries(kind) {
 			id := documentID(e)
 			old, has := x.held[id]
 			if has && (old.entry == e || bytes.Equal(old.entry.Source, e.Source)) {
-				x.held[id] = held{e, old.number} // the older one need not be kept alive
+				x.held[id] = held{e, old.number, old.size} // the older one need not be kept alive
 				continue
 			}
 			if has {
 				x.drop(id)
 			}
 			d := documentOf(e)
-			if x.size += d.size(); x.size > maxIndex {
-				x.size -= d.size()
+			size := d.size()
+			if x.size+size > maxIndex {
 				continue
 			}
-			x.held[id] = held{e, x.ranking.add(id, [fields][]string{stems.terms(nil, d.name), stems.terms(nil, d.text)})}
+			x.size += size
+			for field, text := range d {
+				terms[field] = stems.terms(terms[field][:0], text)
+			}
+			x.held[id] = held{e, x.ranking.add(id, terms), size}
 		}
 	}
 }
@@ -135,7 +136,7 @@ func (x *index) update(view *catalog.View) {
 // drop forgets an item.
 func (x *index) drop(id string) {
 	x.ranking.drop(x.held[id].number)
-	x.size -= documentOf(x.held[id].entry).size()
+	x.size -= x.held[id].size
 	delete(x.held, id)
 	x.garbage++
 }
@@ -146,28 +147,4 @@ func (x *index) close() {
 	defer x.mu.Unlock()
 	x.closed = true
 	x.ranking, x.held = nil, nil
-}
-
-// document is an item as it is searched.
-type document struct {
-	name, text string
-}
-
-func (d document) size() int { return len(d.name) + len(d.text) }
-
-func documentOf(e *catalog.Entry) document {
-	item, err := protocol.ParseItem(e.Source)
-	if err != nil {
-		return document{} // cannot be: the catalog has parsed it
-	}
-	text := func(span protocol.Span, limit int) string {
-		s, _ := protocol.Unquote(span.Of(item.Raw))
-		return words(s[:min(len(s), limit)])
-	}
-	own := words(e.Original[:min(len(e.Original), maxHeader)])
-	name := text(item.Title, maxHeader)
-	if e.Kind == protocol.Resources || e.Kind == protocol.Templates {
-		name = text(item.Name, maxHeader) + " " + name
-	}
-	return document{own + " " + name + " " + words(e.Server.Name), text(item.Description, maxText)}
 }

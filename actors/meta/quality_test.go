@@ -89,7 +89,9 @@ func TestSearchQuality(t *testing.T) {
 		file         string
 		first, three int // floors
 	}{
-		{"testdata/questions.txt", 14, 21},
+		{"testdata/questions.txt", 50, 58},
+		{"testdata/questions-more.txt", 125, 156},
+		{"testdata/questions-held-out.txt", 19, 26},
 	} {
 		questions := questionsOf(t, c.file)
 		first, three := 0, 0

@@ -5,24 +5,26 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 )
 
-// The fields of a document. A word in a name says more than one in a description.
+// fieldWeights says what a word in each field counts, and how many words such a field usually has. In a longer one each counts less.
+var fieldWeights = [fields]struct{ weight, usual float64 }{
+	fieldName:       {3, 4},
+	fieldTitle:      {1.5, 3},
+	fieldSummary:    {1.5, 8},
+	fieldText:       {0.5, 40},
+	fieldParameters: {0.5, 8},
+	fieldDetails:    {0.25, 40},
+	fieldServer:     {0.5, 2},
+}
+
 const (
-	fieldName = iota
-	fieldText
-	fields
-)
-
-const nameWeight = 3
-
-// boosts say what a word in each field counts.
-var boosts = [fields]float64{fieldName: nameWeight, fieldText: 1}
-
-// BM25's usual constants: how soon more of the same word says nothing new (k1), and how much less a word of a long text says (b).
-const (
-	saturation = 1.2
-	lengthPart = 0.75
+	saturation = 2    // BM25's k1: how soon more of the same word says nothing new
+	lengthPart = 0.75 // BM25's b: how much less a word of a long text says
+	othersPart = 0.35 // what a concept's other terms count beside the best one
+	evidence   = 0.1  // weight of a posting from which on a document is taken to have a concept
+	otherKinds = 0.8  // what prompts, resources and templates score beside tools, which most searches are for
 )
 
 // maxTerms bounds the different terms, each of which takes some 150 bytes; words that come later are not found. The English of a hundred
@@ -31,72 +33,68 @@ const maxTerms = 1 << 20
 
 // ranking finds documents by terms: of each term it has the documents with it. What is dropped stays in memory until a new one is made.
 type ranking struct {
-	terms   map[string]*[fields][]posting
-	docs    []ranked
-	alive   int         // of docs
-	lengths [fields]int // terms in all that are alive
+	terms    map[string]*postings
+	spelling spelling
+	docs     []ranked
+	alive    int       // of docs
+	used     sync.Pool // of tallies
 }
 
 // ranked is a document; its number is its place in docs.
 type ranked struct {
-	id      string
-	lengths [fields]int
-	gone    bool
+	id   string
+	gone bool
 }
 
-// posting says how often a document has a term.
+// postings are the documents that have a term, by number.
+type postings struct {
+	list []posting
+}
+
+// posting says how much a document is about a term: how often it has it, in which fields.
 type posting struct {
-	doc   uint32
-	times uint32
+	doc    uint32
+	weight float32
 }
 
-func newRanking() *ranking { return &ranking{terms: map[string]*[fields][]posting{}} }
+func newRanking() *ranking { return &ranking{terms: map[string]*postings{}, spelling: spelling{}} }
 
 // add takes a document in and returns its number.
 func (r *ranking) add(id string, texts [fields][]string) (number int) {
 	number = len(r.docs)
-	doc := ranked{id: id}
 	for field, terms := range texts {
-		doc.lengths[field] = len(terms)
-		r.lengths[field] += len(terms)
+		f := fieldWeights[field]
+		weight := float32(f.weight / max(1, 1-lengthPart+lengthPart*float64(len(terms))/f.usual))
 		for _, term := range terms {
-			lists := r.terms[term]
-			if lists == nil {
-				if len(r.terms) == maxTerms {
-					continue
-				}
-				lists = new([fields][]posting)
-				r.terms[term] = lists
-			}
-			list := lists[field]
-			if n := len(list); n > 0 && list[n-1].doc == uint32(number) {
-				list[n-1].times++
-				continue
-			}
-			lists[field] = append(list, posting{uint32(number), 1})
+			r.post(term, posting{uint32(number), weight})
 		}
 	}
-	r.docs = append(r.docs, doc)
+	r.docs = append(r.docs, ranked{id: id})
 	r.alive++
 	return number
 }
 
-// drop has a document found no more.
-func (r *ranking) drop(number int) {
-	doc := &r.docs[number]
-	for field, n := range doc.lengths {
-		r.lengths[field] -= n
+func (r *ranking) post(term string, p posting) {
+	has := r.terms[term]
+	if has == nil {
+		if len(r.terms) == maxTerms {
+			return
+		}
+		has = new(postings)
+		r.terms[term] = has
+		r.spelling.add(term)
 	}
-	r.alive--
-	*doc = ranked{gone: true}
+	if n := len(has.list); n > 0 && has.list[n-1].doc == p.doc {
+		has.list[n-1].weight += p.weight
+		return
+	}
+	has.list = append(has.list, p)
 }
 
-// cursor goes through the documents that have a term in a field.
-type cursor struct {
-	rest   []posting
-	field  int
-	weight float64
-	mean   float64 // terms a document has in the field
+// drop removes a document from all later results.
+func (r *ranking) drop(number int) {
+	r.alive--
+	r.docs[number] = ranked{gone: true}
 }
 
 // hit is a document that was found.
@@ -110,48 +108,101 @@ func better(x, y hit) int {
 	return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.id, y.id))
 }
 
-// best returns the best n documents that have any of the terms and are shown, and how many there are. An error is that of ctx.
-func (r *ranking) best(ctx context.Context, terms []string, n int, shows func(id string) bool) (found []hit, total int, err error) {
-	cursors := r.cursors(terms)
-	room := max(2*n, 64)
-	for looked := 0; ; looked++ {
-		if looked%1024 == 0 && ctx.Err() != nil {
+// tally is what a search has found of one document.
+type tally struct {
+	score   float32 // of the concepts until now
+	matched float32 // weight of the concepts that it has
+	best    float32 // of the current concept's terms
+	sum     float32 // of all its terms
+	part    float32 // of the concept that it has
+	seen    bool
+}
+
+// best returns the best n documents that have any of the concepts and are shown, and how many there are. An error is that of ctx.
+func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows func(id string) bool) (found []hit, total int, err error) {
+	tallies := r.clean()
+	whole := 0.0
+	var touched, all []uint32
+	for i := range concepts {
+		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
-		number, ok := nearest(cursors)
-		if !ok {
-			break
+		whole += concepts[i].weight
+		touched = r.count(&concepts[i], tallies, touched[:0])
+		for _, number := range touched {
+			if t := &tallies[number]; !t.seen {
+				t.seen = true
+				all = append(all, number)
+			}
 		}
-		score := r.take(cursors, number, len(terms))
-		doc := &r.docs[number]
+	}
+	room := max(2*n, 64)
+	for i, number := range all {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		t, doc := &tallies[number], &r.docs[number]
 		if doc.gone || !shows(doc.id) {
 			continue
 		}
 		total++
+		score := float64(t.score*t.matched) / whole // so that a document with all concepts comes before one with a rare one only
+		if doc.id[0] != toolID {
+			score *= otherKinds
+		}
 		if found = append(found, hit{doc.id, score}); len(found) == room {
 			slices.SortFunc(found, better)
 			found = found[:n]
 		}
 	}
 	slices.SortFunc(found, better)
+	for _, number := range all {
+		tallies[number] = tally{}
+	}
+	r.used.Put(&tallies)
 	return found[:min(n, len(found))], total, nil
 }
 
-// cursors has one for each term in each field that some document has it in.
-func (r *ranking) cursors(terms []string) (list []cursor) {
-	for field, boost := range boosts {
-		mean := max(1, float64(r.lengths[field])/float64(max(1, r.alive)))
-		for _, term := range terms {
-			lists := r.terms[term]
-			if lists == nil || len(lists[field]) == 0 {
-				continue
+// clean returns a zero tally for each document, of an earlier search if there is one.
+func (r *ranking) clean() []tally {
+	if used, ok := r.used.Get().(*[]tally); ok && len(*used) >= len(r.docs) {
+		return *used
+	}
+	return make([]tally, len(r.docs))
+}
+
+// count adds to the tallies what a concept says about each document. touched is room for their numbers.
+func (r *ranking) count(c *concept, tallies []tally, touched []uint32) []uint32 {
+	least := 0
+	for i, t := range c.terms {
+		has := r.terms[t.term]
+		if has == nil {
+			continue
+		}
+		having := r.having(has.list)
+		if i == 0 {
+			least = having
+		}
+		n := float64(max(having, least)) // a rare synonym says no more than the word itself
+		rarity := float32(t.weight * math.Log(1+(float64(r.alive)-n+0.5)/(n+0.5)))
+		for _, p := range has.list {
+			d := &tallies[p.doc]
+			if d.sum == 0 {
+				touched = append(touched, p.doc)
 			}
-			having := float64(r.having(lists[field]))
-			rarity := math.Log(1 + (float64(r.alive)-having+0.5)/(having+0.5))
-			list = append(list, cursor{lists[field], field, boost * rarity * rarity, mean})
+			score := rarity * p.weight / (p.weight + saturation)
+			d.sum += score
+			d.best = max(d.best, score)
+			d.part = max(d.part, float32(t.weight)*min(1, p.weight/evidence))
 		}
 	}
-	return list
+	for _, number := range touched {
+		d := &tallies[number]
+		d.score += float32(c.weight) * (d.best + othersPart*(d.sum-d.best))
+		d.matched += float32(c.weight) * d.part
+		d.best, d.sum, d.part = 0, 0, 0
+	}
+	return touched
 }
 
 // having is how many documents of a list are alive.
@@ -165,39 +216,4 @@ func (r *ranking) having(list []posting) (n int) {
 		}
 	}
 	return n
-}
-
-// nearest is the lowest number that a cursor has come to; false = all are through.
-func nearest(cursors []cursor) (number uint32, ok bool) {
-	number = math.MaxUint32
-	for i := range cursors {
-		if rest := cursors[i].rest; len(rest) > 0 && rest[0].doc <= number {
-			number, ok = rest[0].doc, true
-		}
-	}
-	return number, ok
-}
-
-// take moves the cursors that stand at a document behind it, and returns the document's score: of each field BM25's, times the part of
-// the terms that it has, so that a document with all of them comes before one that has a rare one only; the same for fields.
-func (r *ranking) take(cursors []cursor, number uint32, terms int) (score float64) {
-	var sums [fields]float64
-	var matched [fields]int
-	doc := &r.docs[number]
-	for i := range cursors {
-		c := &cursors[i]
-		if len(c.rest) == 0 || c.rest[0].doc != number {
-			continue
-		}
-		often := math.Sqrt(float64(c.rest[0].times))
-		sums[c.field] += c.weight * often * saturation / (often + saturation*(1-lengthPart+lengthPart*float64(doc.lengths[c.field])/c.mean))
-		matched[c.field]++
-		c.rest = c.rest[1:]
-	}
-	in := 0
-	for field, n := range matched {
-		score += sums[field] * float64(n) / float64(terms)
-		in += min(n, 1)
-	}
-	return score * float64(in) / fields
 }

@@ -12,9 +12,17 @@ import (
 
 func everything(string) bool { return true }
 
+// plain are concepts of one term each.
+func plain(terms ...string) (list []concept) {
+	for _, term := range terms {
+		list = append(list, concept{terms: []synonym{{term, 1}}, weight: 1})
+	}
+	return list
+}
+
 // ids are those of what a search for the terms finds.
 func (r *ranking) ids(terms ...string) (list []string) {
-	found, _, _ := r.best(context.Background(), terms, 100, everything)
+	found, _, _ := r.best(context.Background(), plain(terms...), 100, everything)
 	for _, h := range found {
 		list = append(list, h.id)
 	}
@@ -39,7 +47,7 @@ func TestRanking(t *testing.T) {
 	}{
 		{"a word that is rare says more", []string{"x common", "x rare", "y common", "z common"}, "common rare", "1 0 2 3"},
 		{"all words come before one of them", []string{"a a a a", "a b", "b b b b"}, "a b", "1 0 2"},
-		{"in a short text a word says more", []string{"a q q q q q q q", "a q", "q"}, "a", "1 0"},
+		{"in a long text a word says less", []string{"a" + strings.Repeat(" q", 99), "a q", "q"}, "a", "1 0"},
 		{"twice says more than once", []string{"a b c d", "a a c d", "e f g h"}, "a", "1 0"},
 		{"equals come by their ids", []string{"a", "a", "b"}, "a", "0 1"},
 		{"nothing has it", []string{"a"}, "b", ""},
@@ -50,8 +58,8 @@ func TestRanking(t *testing.T) {
 		}
 	}
 	names := newRanking()
-	names.add("text", [fields][]string{{"b"}, {"a"}})
-	names.add("name", [fields][]string{{"a"}, {"b"}})
+	names.add("text", [fields][]string{fieldName: {"b"}, fieldText: {"a"}})
+	names.add("name", [fields][]string{fieldName: {"a"}, fieldText: {"b"}})
 	if got := names.ids("a"); !slices.Equal(got, []string{"name", "text"}) {
 		t.Errorf("in a name a word says more: %v", got)
 	}
@@ -64,7 +72,7 @@ func TestRankingForgets(t *testing.T) {
 		text := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}), 0, 6)
 		churned, clean := newRanking(), newRanking()
 		for i := range rapid.IntRange(0, 200).Draw(t, "documents") {
-			texts := [fields][]string{text.Draw(t, "name"), text.Draw(t, "text")}
+			texts := [fields][]string{fieldName: text.Draw(t, "name"), fieldText: text.Draw(t, "text")}
 			number := churned.add(fmt.Sprint(i), texts)
 			if rapid.Bool().Draw(t, "drop") {
 				churned.drop(number)
@@ -73,13 +81,13 @@ func TestRankingForgets(t *testing.T) {
 			}
 		}
 		query := text.Draw(t, "query")
-		want, total, _ := clean.best(context.Background(), query, 1000, everything)
-		got, found, _ := churned.best(context.Background(), query, 1000, everything)
+		want, total, _ := clean.best(context.Background(), plain(query...), 1000, everything)
+		got, found, _ := churned.best(context.Background(), plain(query...), 1000, everything)
 		if !slices.Equal(got, want) || found != total || total != len(want) {
 			t.Fatalf("found %d %v, want %d %v", found, got, total, want)
 		}
 		n := rapid.IntRange(1, 50).Draw(t, "n")
-		few, found, _ := churned.best(context.Background(), query, n, everything)
+		few, found, _ := churned.best(context.Background(), plain(query...), n, everything)
 		if !slices.Equal(few, want[:min(n, len(want))]) || found != total {
 			t.Fatalf("the best %d of %d: %v, want %v", n, found, few, want)
 		}
@@ -90,7 +98,7 @@ func TestRankingForgets(t *testing.T) {
 func TestRankingStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, _, err := rankingOf("a").best(ctx, []string{"a"}, 1, everything); err == nil {
+	if _, _, err := rankingOf("a").best(ctx, plain("a"), 1, everything); err == nil {
 		t.Error("no error")
 	}
 }
@@ -107,10 +115,17 @@ func TestTerms(t *testing.T) {
 }
 
 // A query is at most 4 KiB, and of a script without spaces that is a thousand words: what looking for them costs is bounded all the same.
-func TestTermsOfQuery(t *testing.T) {
-	for _, query := range []string{strings.Repeat("猫と犬", 400), strings.Repeat("find it ", 500)} {
-		if n := len(termsOfQuery(words(query))); n != maxWords {
-			t.Errorf("%.12q…: %d terms, want %d", query, n, maxWords)
+func TestConceptsAreBounded(t *testing.T) {
+	var distinct strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&distinct, "word%c%ck ", 'a'+i/26, 'a'+i%26)
+	}
+	if n := len(newRanking().concepts(distinct.String())); n != maxWords {
+		t.Errorf("of 500 different words %d are looked for, want %d", n, maxWords)
+	}
+	for _, query := range []string{strings.Repeat("猫と犬", 400), strings.Repeat("find it ", 500), distinct.String()} {
+		if n := len(newRanking().concepts(query)); n > maxWords {
+			t.Errorf("%.12q…: %d concepts, want at most %d", query, n, maxWords)
 		}
 	}
 }

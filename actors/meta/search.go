@@ -45,7 +45,7 @@ func (a *asked) search(ctx context.Context, given arguments, admits func(*catalo
 	if len(query) > maxQuery {
 		return nil, fmt.Errorf("query: %d bytes, at most %d are searched for; use a few words", len(query), maxQuery)
 	}
-	found, total, err := a.index.find(ctx, a, words(query), given.number("limit", defaultFound), admits)
+	found, total, err := a.index.find(ctx, a, query, given.number("limit", defaultFound), admits)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +62,16 @@ func (a *asked) search(ctx context.Context, given arguments, admits func(*catalo
 // readfile finds them too. Whatever is no letter and no digit stands between words.
 func words(text string) string {
 	var b strings.Builder
+	b.Grow(len(text) + len(text)/4)
 	for name := range strings.FieldsFuncSeq(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !joins(r)
 	}) {
+		if simple(name) { // as nearly all words of a text
+			b.WriteByte(name[0] | 0x20)
+			b.WriteString(name[1:])
+			b.WriteByte(' ')
+			continue
+		}
 		parts := split(name)
 		joined := 1 < len(parts) && len(parts) <= maxParts
 		for _, part := range parts {
@@ -80,6 +87,19 @@ func words(text string) string {
 		}
 	}
 	return strings.TrimSuffix(b.String(), " ")
+}
+
+// simple reports whether a name is one word in ASCII, of small letters but for the first.
+func simple(name string) bool {
+	if c := name[0] | 0x20; c < 'a' || c > 'z' {
+		return false
+	}
+	for i := 1; i < len(name); i++ {
+		if c := name[i]; c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return true
 }
 
 // maxParts bounds what is taken for one name: a path is many.

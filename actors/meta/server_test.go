@@ -153,9 +153,14 @@ func TestSearchRanks(t *testing.T) {
 			t.Errorf("%s: found %v, want %s first", c.arguments, got, c.first)
 		}
 	}
-	for _, nothing := range []string{`{"query":"zebra"}`, `{"query":""}`, `{"query":"  "}`, `{"query":"* ~ ^"}`, `{"query":"search catalog"}`} {
+	for _, nothing := range []string{`{"query":"zebra"}`, `{"query":""}`, `{"query":"  "}`, `{"query":"* ~ ^"}`} {
 		if got := d.found("", nothing); len(got) != 0 {
 			t.Errorf("%s: found %v", nothing, got)
+		}
+	}
+	for _, name := range d.found("", `{"query":"search catalog"}`) {
+		if strings.HasPrefix(name, Name+"_") {
+			t.Errorf("a search finds the gateway's own %s", name)
 		}
 	}
 	// S1.59: by words and type, with what a card of a resource has.

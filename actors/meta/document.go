@@ -1,0 +1,146 @@
+package meta
+
+import (
+	"strings"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/protocol"
+)
+
+// Bounds on the text of one item that is indexed, in bytes. Text beyond a bound is not found.
+const (
+	maxHeader     = 512     // of a name or title
+	maxText       = 4 << 10 // of the description
+	maxParameters = 1 << 10 // of the parameters' names, and of their descriptions
+	maxNesting    = 3       // levels of objects in an input schema
+)
+
+// The fields of a document.
+const (
+	fieldName       = iota // the item's own name
+	fieldTitle             // its title
+	fieldSummary           // the first sentence of its description
+	fieldText              // the rest of the description
+	fieldParameters        // names of parameters
+	fieldDetails           // descriptions of parameters
+	fieldServer            // the server's name
+	fields
+)
+
+// document is the text of an item, as words separated by spaces, by field.
+type document [fields]string
+
+func (d *document) size() (n int) {
+	for _, text := range d {
+		n += len(text)
+	}
+	return n
+}
+
+// documentOf returns the text under which an item is found.
+func documentOf(e *catalog.Entry) (d document) {
+	item, err := protocol.ParseItem(e.Source)
+	if err != nil {
+		return d // cannot happen: the catalog has parsed it
+	}
+	d[fieldName] = words(e.Original[:min(len(e.Original), maxHeader)])
+	d[fieldTitle] = textOf(&item, item.Title, maxHeader)
+	switch e.Kind {
+	case protocol.Resources, protocol.Templates: // the original is a URI, which says less than the name
+		d[fieldParameters] = d[fieldName]
+		d[fieldName] = textOf(&item, item.Name, maxHeader)
+	case protocol.Tools:
+		if d[fieldTitle] == "" {
+			d[fieldTitle] = textOf(&item, protocol.Member(item.Raw, item.Annotations, "title"), maxHeader)
+		}
+	}
+	summary, rest := firstSentence(unquoted(&item, item.Description, maxText))
+	d[fieldSummary], d[fieldText] = words(summary), words(rest)
+	var p parameters
+	p.ofItem(&item)
+	d[fieldParameters] += words(p.names.String())
+	d[fieldDetails] = words(p.details.String())
+	d[fieldServer] = words(e.Server.Name)
+	return d
+}
+
+func unquoted(item *protocol.Item, span protocol.Span, limit int) string {
+	s, _ := protocol.Unquote(span.Of(item.Raw)) // "" if absent or not a string
+	return s[:min(len(s), limit)]
+}
+
+func textOf(item *protocol.Item, span protocol.Span, limit int) string {
+	return words(unquoted(item, span, limit))
+}
+
+// firstSentence splits a description after its first sentence or line.
+func firstSentence(text string) (first, rest string) {
+	text = strings.TrimSpace(text)
+	end := len(text)
+	for _, stop := range []string{"\n", ". ", "! ", "? "} {
+		if i := strings.Index(text[:end], stop); i >= 0 {
+			end = i + len(stop)
+		}
+	}
+	return text[:end], text[end:]
+}
+
+// parameters collects names and descriptions of the parameters of a tool or prompt.
+type parameters struct {
+	names, details strings.Builder
+}
+
+func (p *parameters) ofItem(item *protocol.Item) {
+	p.ofSchema(item.Raw, item.InputSchema, maxNesting)
+	whole := protocol.Span{Off: 0, End: uint32(len(item.Raw))}
+	for argument := range protocol.Elements(item.Raw, protocol.Member(item.Raw, whole, "arguments")) { // of a prompt
+		if p.names.Len() >= maxParameters {
+			return
+		}
+		name, _ := protocol.Unquote(protocol.Member(item.Raw, argument, "name").Of(item.Raw))
+		p.add([]byte(name), item.Raw, argument)
+	}
+}
+
+// ofSchema adds the properties of an object, or of the objects that an array holds.
+func (p *parameters) ofSchema(raw []byte, schema protocol.Span, levels int) {
+	if levels == 0 || p.names.Len() >= maxParameters {
+		return
+	}
+	for key, value := range protocol.Members(raw, schema) {
+		switch string(key) {
+		case "items":
+			p.ofSchema(raw, value, levels-1)
+		case "properties":
+			for name, property := range protocol.Members(raw, value) {
+				if p.names.Len() >= maxParameters {
+					return
+				}
+				p.add(name, raw, property)
+				p.ofSchema(raw, property, levels-1)
+			}
+		}
+	}
+}
+
+func (p *parameters) add(name, raw []byte, parameter protocol.Span) {
+	p.names.Write(name[:min(len(name), maxHeader)])
+	p.names.WriteByte(' ')
+	for key, value := range protocol.Members(raw, parameter) {
+		switch string(key) {
+		case "description":
+			p.detail(raw, value)
+		case "enum":
+			for element := range protocol.Elements(raw, value) {
+				p.detail(raw, element)
+			}
+		}
+	}
+}
+
+func (p *parameters) detail(raw []byte, text protocol.Span) {
+	if s, ok := protocol.Unquote(text.Of(raw)); ok && p.details.Len() < maxParameters {
+		p.details.WriteString(s[:min(len(s), maxHeader)])
+		p.details.WriteByte(' ')
+	}
+}

@@ -1,0 +1,61 @@
+package meta
+
+// maxPhrase is the number of words in the longest phrase that is recognized, articles not counted.
+const maxPhrase = 5
+
+// articles may stand between the words of a phrase.
+var articles = wordSet("a an the my your our his her its their this that these those some")
+
+// joined replaces two words by the one that they make, if the table of synonyms has it: "web page" is webpage.
+func (s stemmer) joined(all []word) (list []word) {
+	for i := 0; i < len(all); i++ {
+		if i+1 < len(all) && !all[i].stop {
+			text := all[i].text + all[i+1].text
+			if term := s.stem(text); len(thesaurus()[term]) > 0 {
+				list = append(list, word{text, term, false})
+				i++
+				continue
+			}
+		}
+		list = append(list, all[i])
+	}
+	return list
+}
+
+// phraseAt returns the longest phrase of the table that the words begin with, and how many words it takes; 0 = none.
+func phraseAt(all []word) (length int, phrase string) {
+	text := all[0].term
+	for i, n := 1, 1; i < len(all) && n < maxPhrase; i++ {
+		if articles[all[i].text] {
+			continue
+		}
+		n++
+		text += " " + all[i].term
+		if len(thesaurus()[text]) > 0 {
+			length, phrase = i+1, text
+		}
+	}
+	return length, phrase
+}
+
+// ofPhrase returns what the words of a phrase stand for. Each may be replaced by a synonym of the phrase; stop words are left out.
+func ofPhrase(all []word, phrase string) (list []concept) {
+	for _, w := range all {
+		if !w.stop {
+			c := concept{weight: phraseWeight}
+			c.add(w.term, 1)
+			list = append(list, c)
+		}
+	}
+	switch len(list) {
+	case 0:
+		list = []concept{{weight: 1}}
+	case 1: // the others are particles
+		list[0].weight = 1
+		list[0].terms[0].weight = particleWeight
+	}
+	for i := range list {
+		list[i].addSynonyms(phrase, 1)
+	}
+	return list
+}

@@ -1,0 +1,96 @@
+package meta
+
+import "unicode/utf8"
+
+const (
+	shortestCorrected = 4  // letters; too many other words are close to a shorter one
+	shortestStem      = 5  // letters of a term that may be a stem of a misspelled word
+	maxEnding         = 3  // letters that such a word may have after the stem: navgate, and the term is navig
+	maxCorrections    = 8  // terms that a misspelled word may stand for
+	maxTerm           = 32 // bytes of a term that is compared with a misspelled word
+)
+
+// maxGroup bounds the terms of one first letter and length, and so what comparing a word with them costs.
+const maxGroup = 1 << 12
+
+// spelling finds terms by their approximate spelling. It groups them by first letter and length, so that a word is compared with few.
+type spelling map[spellingKey][]string
+
+type spellingKey struct {
+	first  byte
+	length uint8
+}
+
+func (s spelling) add(term string) {
+	if len(term) < shortestCorrected-1 || len(term) > maxTerm || term[0] >= utf8.RuneSelf {
+		return
+	}
+	key := spellingKey{term[0], uint8(len(term))}
+	if len(s[key]) < maxGroup {
+		s[key] = append(s[key], term)
+	}
+}
+
+// near returns terms that the word may have been meant as.
+func (s spelling) near(word string) (list []string) {
+	if len(word) < shortestCorrected || len(word) > maxTerm {
+		return nil
+	}
+	limit := 1
+	if len(word) >= 8 {
+		limit = 2
+	}
+	for length := max(shortestCorrected-1, len(word)-limit-maxEnding); length <= len(word)+limit; length++ {
+		ending := 0
+		if length >= shortestStem {
+			ending = maxEnding
+		}
+		for _, term := range s[spellingKey{word[0], uint8(length)}] {
+			if closeTo(term, word, limit, ending) {
+				if list = append(list, term); len(list) == maxCorrections {
+					return list
+				}
+			}
+		}
+	}
+	return list
+}
+
+// closeTo reports whether the word, or the word without an ending of some letters, is the term with at most limit errors: a letter too
+// many, missing, wrong, or swapped with its neighbor.
+func closeTo(term, word string, limit, ending int) bool {
+	if len(term) > maxTerm || len(word) > maxTerm {
+		return false
+	}
+	var rows [3][maxTerm + 1]uint8
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(word) + 1 {
+		last[j] = uint8(j)
+	}
+	for i := range len(term) {
+		row[0] = uint8(i + 1)
+		least := row[0]
+		for j := range len(word) {
+			cost := uint8(1)
+			if term[i] == word[j] {
+				cost = 0
+			}
+			n := min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && term[i] == word[j-1] && term[i-1] == word[j] {
+				n = min(n, before[j-1]+1)
+			}
+			row[j+1] = n
+			least = min(least, n)
+		}
+		if int(least) > limit {
+			return false
+		}
+		before, last, row = last, row, before
+	}
+	for j := max(0, len(word)-ending); j <= len(word); j++ {
+		if int(last[j]) <= limit {
+			return true
+		}
+	}
+	return false
+}
