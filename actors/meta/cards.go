@@ -24,6 +24,7 @@ var kindNames = [protocol.ItemKinds]string{
 // card is an item in short.
 type card struct {
 	Kind        string `json:"kind,omitempty"` // where kinds are mixed
+	Also        string `json:"also,omitempty"` // the kind of another item with this name and server
 	Name        string `json:"name,omitempty"`
 	URI         string `json:"uri,omitempty"`
 	URITemplate string `json:"uriTemplate,omitempty"`

@@ -52,7 +52,23 @@ func seen(view *catalog.View, id string) *catalog.Entry {
 	return view.Entry(protocol.ItemKind(server[0]-'a'), server[1:], own)
 }
 
-// find returns the best n items that hold any of the words, are in view and admitted, and how many there are.
+// twinOf returns the prompt in view that has name and server of a tool, or the tool of a prompt; nil = there is none.
+func twinOf(view *catalog.View, e *catalog.Entry) *catalog.Entry {
+	var twin *catalog.Entry
+	switch e.Kind {
+	case protocol.Tools:
+		twin = view.Entry(protocol.Prompts, e.Server.Name, e.Original)
+	case protocol.Prompts:
+		twin = view.Entry(protocol.Tools, e.Server.Name, e.Original)
+	}
+	if twin == nil || twin.Public != e.Public {
+		return nil
+	}
+	return twin
+}
+
+// find returns the best n items that hold any of the words, are in view and admitted, and how many there are. Of a tool and a prompt of
+// one name and server it finds the tool only, if both match.
 func (x *index) find(ctx context.Context, a *asked, text string, n int, admits func(*catalog.Entry) bool) ([]*catalog.Entry, int, error) {
 	if err := x.follow(a.snapshot); err != nil {
 		return nil, 0, err
@@ -62,9 +78,16 @@ func (x *index) find(ctx context.Context, a *asked, text string, n int, admits f
 	if x.closed {
 		return nil, 0, errGoing
 	}
-	hits, total, err := x.ranking.best(ctx, x.ranking.concepts(text), n, func(id string) bool {
+	hits, total, err := x.ranking.best(ctx, x.ranking.concepts(text), n, func(id string, matches func(number int) bool) bool {
 		e := seen(a.view, id)
-		return e != nil && admits(e)
+		if e == nil || !admits(e) {
+			return false
+		}
+		if e.Kind != protocol.Prompts {
+			return true
+		}
+		tool := twinOf(a.view, e)
+		return tool == nil || !admits(tool) || !x.holds(tool, matches)
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("search: %w", err)
@@ -74,6 +97,12 @@ func (x *index) find(ctx context.Context, a *asked, text string, n int, admits f
 		list = append(list, seen(a.view, h.id))
 	}
 	return list, total, nil
+}
+
+// holds reports whether an item is in the index and matches.
+func (x *index) holds(e *catalog.Entry, matches func(number int) bool) bool {
+	h, ok := x.held[documentID(e)]
+	return ok && matches(h.number)
 }
 
 // follow makes the index what the snapshot is. Only what differs is written.

@@ -119,7 +119,8 @@ type tally struct {
 }
 
 // best returns the best n documents that have any of the concepts and are shown, and how many there are. An error is that of ctx.
-func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows func(id string) bool) (found []hit, total int, err error) {
+// shows may ask which other documents match.
+func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows func(id string, matches func(number int) bool) bool) (found []hit, total int, err error) {
 	tallies := r.clean()
 	whole := 0.0
 	var touched, all []uint32
@@ -136,13 +137,14 @@ func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows fun
 			}
 		}
 	}
+	matches := func(number int) bool { return tallies[number].seen }
 	room := max(2*n, 64)
 	for i, number := range all {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
 		t, doc := &tallies[number], &r.docs[number]
-		if doc.gone || !shows(doc.id) {
+		if doc.gone || !shows(doc.id, matches) {
 			continue
 		}
 		total++

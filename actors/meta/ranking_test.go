@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func everything(string) bool { return true }
+func everything(string, func(int) bool) bool { return true }
 
 // plain are concepts of one term each.
 func plain(terms ...string) (list []concept) {

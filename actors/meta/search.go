@@ -53,6 +53,9 @@ func (a *asked) search(ctx context.Context, given arguments, admits func(*catalo
 	for _, e := range found {
 		c := cardOf(e)
 		c.Kind = kindNames[e.Kind]
+		if twin := twinOf(a.view, e); twin != nil && admits(twin) {
+			c.Also = kindNames[twin.Kind]
+		}
 		page.Items = append(page.Items, c)
 	}
 	return page, nil
