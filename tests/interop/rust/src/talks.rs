@@ -204,9 +204,7 @@ impl<'a> Talks<'a> {
             logs.iter().filter(|line| line.to_string().contains(self.key)).map(|line| without(line, self.key)).collect()
         };
         self.heard.until(|| mine().len() >= 4).await;
-        let mut lines = mine();
-        lines.sort_by_key(Value::to_string); // rmcp's client handles notifications concurrently
-        self.saw["lines"] = json!(lines);
+        self.saw["lines"] = json!(mine());
         Ok(())
     }
 
